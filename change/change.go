@@ -1,0 +1,189 @@
+// Package change holds the words that every part of Rowrelay speaks: an [Event] is one changed row, a [Cursor] is a
+// position in a source, a [Batch] is what one fetch brought, a [Delivery] is what one request carries, and a [Format]
+// turns a delivery into bytes.
+//
+// Rowrelay is not a native database trigger. It is a pseudo trigger built on Azure Functions timers. Delivery is
+// at-least-once: an event may arrive more than once, and receivers must be idempotent. [Event.ID] is what they
+// recognise a repetition by.
+//
+// Everything in an event is already JSON, written straight from the driver's values (see the Append functions): no
+// part after the source looks inside a row.
+package change
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Op says what happened to a row.
+type Op uint8
+
+const (
+	// Upsert means that the row exists now, inserted or updated: a cursor cannot tell which.
+	Upsert Op = iota
+	// Delete means that the row is gone, by a soft-delete column or a tombstone table: a cursor does not see hard deletes.
+	Delete
+)
+
+// String returns the op as it stands in every wire format's own vocabulary: "upsert" or "delete".
+func (o Op) String() string {
+	if o == Delete {
+		return "delete"
+	}
+	return "upsert"
+}
+
+// Event is one change of one row. Its byte slices are compact JSON and belong to the batch: they are read, never written.
+type Event struct {
+	// ID is equal across redeliveries, instances, restarts and outputs; at most 128 characters. See [EventID].
+	ID string
+	// Op is Upsert, or Delete by setting.
+	Op Op
+	// Key is a JSON object of the key columns in key order: {"id":12093}.
+	Key []byte
+	// OrderKey is the JSON of the columns that decide the order: two events with equal OrderKey are never in flight
+	// together and arrive in fetch order. It is Key itself unless source__order_key says otherwise.
+	OrderKey []byte
+	// Row is a JSON object of the projected columns in the table's order.
+	Row []byte
+	// Cursor is the position just after this event.
+	Cursor Cursor
+	// Time is the cursor's own instant where the cursor is a time, otherwise the time of the fetch.
+	Time time.Time
+}
+
+// Size is the memory that the event's content takes, in bytes: what batch_bytes and max_row_bytes count.
+func (e *Event) Size() int { return len(e.Key) + len(e.Row) + len(e.Cursor) }
+
+// KeyHash returns the first 32 hex digits of SHA-256 over the key's JSON: the pk_hash of the seed's
+// `{poller_name}:{pk_hash}:{cursor}` (seeds/000, §9.3).
+func (e *Event) KeyHash() string {
+	sum := sha256.Sum256(e.Key)
+	return hex.EncodeToString(sum[:16])
+}
+
+// EventID returns the id of an event: 32 hex digits of SHA-256 over poller, op, key, cursor and content, each preceded
+// by its length. content is the row's JSON, or nil where the cursor is unique for every write (a rowversion): then the
+// cursor alone tells two versions of a row apart.
+func EventID(poller string, op Op, key []byte, cursor Cursor, content []byte) string {
+	// One buffer instead of a streaming hash: SHA-256 over a contiguous slice needs no interface calls per part.
+	var stack [1024]byte
+	b := stack[:0]
+	b = appendSized(b, []byte(poller))
+	b = append(b, byte(op))
+	b = appendSized(b, key)
+	b = appendSized(b, cursor)
+	b = appendSized(b, content)
+	sum := sha256.Sum256(b)
+	var out [32]byte
+	hex.Encode(out[:], sum[:16])
+	return string(out[:])
+}
+
+func appendSized(dst, part []byte) []byte {
+	n := len(part)
+	dst = append(dst, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+	return append(dst, part...)
+}
+
+// Cursor is a position in a source, as the checkpoint stores it: one compact JSON object whose member "kind" says which
+// kind of position it is (a tagged union: a column's value, a snapshot, a change version), the rest being the source's
+// own. The empty Cursor is the beginning. Cursors are compared for equality only: their order is the database's business.
+//
+// The cursor mode writes the seed's form (seeds/001, §4): {"kind":"timestamp+pk","value":"…","tiebreaker":{"id":1}}.
+type Cursor []byte
+
+// ErrCursor reports a cursor that is not one JSON object with a "kind".
+var ErrCursor = errors.New("not a cursor: a cursor is one JSON object with a \"kind\"")
+
+// ParseCursor checks and compacts data.
+func ParseCursor(data []byte) (Cursor, error) {
+	var tag struct {
+		Kind string `json:"kind"`
+	}
+	if err := json.Unmarshal(data, &tag); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCursor, err)
+	}
+	if tag.Kind == "" {
+		return nil, ErrCursor
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, data); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCursor, err)
+	}
+	return Cursor(b.Bytes()), nil
+}
+
+// IsStart reports whether the cursor is the beginning.
+func (c Cursor) IsStart() bool { return len(c) == 0 }
+
+// Equal reports whether two cursors are the same position.
+func (c Cursor) Equal(d Cursor) bool { return bytes.Equal(c, d) }
+
+// String is the cursor's JSON, or "(beginning)".
+func (c Cursor) String() string {
+	if c.IsStart() {
+		return "(beginning)"
+	}
+	return string(c)
+}
+
+// MarshalJSON writes the position itself, null for the beginning.
+func (c Cursor) MarshalJSON() ([]byte, error) {
+	if c.IsStart() {
+		return []byte("null"), nil
+	}
+	return c, nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote, however it was indented since.
+func (c *Cursor) UnmarshalJSON(data []byte) error {
+	if bytes.Equal(bytes.TrimSpace(data), []byte("null")) {
+		*c = nil
+		return nil
+	}
+	parsed, err := ParseCursor(data)
+	if err != nil {
+		return err
+	}
+	*c = parsed
+	return nil
+}
+
+// Batch is what one fetch brought: the unit that is settled and acknowledged by one commit.
+type Batch struct {
+	// ID names the batch in logs, deliveries and the checkpoint: batch_20260407_012346_0001.
+	ID string
+	// From is the position that the batch was fetched from. A commit of it is refused unless this is the stored one.
+	From Cursor
+	// Events in the order in which the source showed them; empty when the source is drained.
+	Events []Event
+	// More says that the fetch stopped at a limit, so that there may be more to fetch at once.
+	More bool
+	// Fetched is when the fetch ended, FetchTime how long it took.
+	Fetched   time.Time
+	FetchTime time.Duration
+}
+
+// Delivery is what one request to an output carries: some events of one batch, and what a receiver can fence and
+// recognise them by.
+type Delivery struct {
+	// App and Poller name the sender; Engine and Table the source (Table is "query" for a query).
+	App, Poller, Engine, Table string
+	// Fingerprint is the checkpoint's source_fingerprint.
+	Fingerprint string
+	// BatchID is the batch that the events came in.
+	BatchID string
+	// Token is the fencing token of the lease, Number grows with every request made under it: a receiver that remembers
+	// the highest pair for a key can refuse a late request of a stale owner.
+	Token, Number uint64
+	// Attempt counts the tries of this very request, from 1.
+	Attempt int
+	// Events holds at least one event, in order, and at most one for each OrderKey.
+	Events []Event
+}

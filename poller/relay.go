@@ -1,0 +1,114 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// Config is one output of one poller: where its events come from, where they go, and how.
+type Config struct {
+	// App, Poller and Output name it; Output is "" for the default output.
+	App, Poller, Output string
+	Feed                Feed
+	To                  Output
+	Ordering            Ordering
+	Concurrency         int // requests in flight
+	Fetch               Limit
+	// RequestEvents and RequestBytes bound one request; Size is the size of one event in the output's format, in bytes.
+	RequestEvents, RequestBytes int
+	Size                        func(*change.Event) int
+	// Retries is how often one request is tried in a tick, the first attempt included.
+	Retries int
+	// Timeout bounds one attempt.
+	Timeout time.Duration
+	// Budget bounds the tick: after it no request and no fetch begins.
+	Budget time.Duration
+	// PollInterval is the wait between fetches of a drained source; 0 ends the tick when the source is drained.
+	PollInterval time.Duration
+	// MaxBatches ends the tick after so many batches; 0 leaves it to the budget.
+	MaxBatches int
+}
+
+// Relay runs the ticks of one output of one poller.
+type Relay struct{ cfg Config }
+
+// NewRelay returns a relay, or an error that names the member at fault.
+func NewRelay(cfg Config) (*Relay, error) {
+	switch {
+	case cfg.Feed == nil, cfg.To == nil, cfg.Size == nil:
+		return nil, errors.New("relay: Feed, To and Size are required")
+	case cfg.Concurrency < 1, cfg.Fetch.Rows < 1, cfg.Fetch.Bytes < 1, cfg.RequestEvents < 1, cfg.RequestBytes < 1, cfg.Retries < 1:
+		return nil, errors.New("relay: Concurrency, Fetch, RequestEvents, RequestBytes and Retries must be at least 1")
+	case cfg.Timeout <= 0, cfg.Budget <= 0, cfg.PollInterval < 0, cfg.MaxBatches < 0:
+		return nil, errors.New("relay: Timeout and Budget must be positive, PollInterval and MaxBatches not negative")
+	}
+	switch cfg.Ordering {
+	case OrderKey, OrderNone:
+	case OrderSource:
+		cfg.Concurrency = 1
+	default:
+		return nil, fmt.Errorf("relay: ordering %q is not key, source or none", cfg.Ordering)
+	}
+	return &Relay{cfg: cfg}, nil
+}
+
+// newReport returns the report of a tick that begins now.
+func (r *Relay) newReport() Report {
+	return Report{Poller: r.cfg.Poller, Output: r.cfg.Output, Started: time.Now(), NullCursors: -1}
+}
+
+// guard turns a panic of f into an error that carries the stack: a fault of one part must not end the process, whose
+// restart the Functions host counts (facts/functions-host.md, trap 7).
+func guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// Poller is a poller with its outputs. Each output is a session of its own, with its own position, lease and document.
+type Poller struct {
+	name   string
+	relays []*Relay
+	busy   sync.Mutex
+}
+
+// New returns the poller of the given relays.
+func New(name string, relays ...*Relay) *Poller { return &Poller{name: name, relays: relays} }
+
+// errOverlap is why a second invocation in one process does nothing.
+var errOverlap = errors.New("the previous tick of this poller is still running in this process")
+
+// Run runs one tick of every output, side by side, and returns a report for each, in the order of the settings. One tick
+// per poller and process: a second, overlapping call does nothing and says so. It never panics on a fault of a part.
+func (p *Poller) Run(ctx context.Context) []Report {
+	reports := make([]Report, len(p.relays))
+	if !p.busy.TryLock() {
+		for i, r := range p.relays {
+			reports[i] = r.newReport()
+			reports[i].Event, reports[i].Err, reports[i].Ended = LeaseAcquireSkipped, errOverlap, reports[i].Started
+		}
+		return reports
+	}
+	defer p.busy.Unlock()
+	var wg sync.WaitGroup
+	for i, r := range p.relays {
+		wg.Go(func() {
+			reports[i] = r.newReport()
+			if err := guard(func() error { reports[i] = r.Tick(ctx); return nil }); err != nil {
+				reports[i].fail(err, HandlerFailed)
+				reports[i].Ended = time.Now()
+			}
+		})
+	}
+	wg.Wait()
+	return reports
+}

@@ -1,0 +1,113 @@
+package poller
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// Event is what a tick ended as: the member "event" of its log line (DESIGN.md §3, "Answers").
+type Event string
+
+// The events of a tick. The first group answers 200, the second 500.
+const (
+	TickComplete         Event = "tick_complete"
+	FetchEmpty           Event = "fetch_empty"
+	LeaseAcquireSkipped  Event = "lease_acquire_skipped"
+	Paused               Event = "paused"
+	LeaseAcquireFailed   Event = "lease_acquire_failed"
+	CheckpointLoadFailed Event = "checkpoint_load_failed"
+	FetchFailed          Event = "fetch_failed"
+	NormalizeFailed      Event = "normalize_failed"
+	HandlerFailed        Event = "handler_failed"
+	CommitFailed         Event = "commit_failed"
+	LostLease            Event = "lost_lease"
+	FingerprintMismatch  Event = "fingerprint_mismatch"
+	SourceGap            Event = "source_gap"
+	ConfigInvalid        Event = "config_invalid"
+)
+
+// Fault is an error that ends a tick as Event.
+type Fault struct {
+	Event Event
+	Err   error
+}
+
+// Error describes the fault.
+func (f *Fault) Error() string { return fmt.Sprintf("%s: %v", f.Event, f.Err) }
+
+// Unwrap returns Err.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// faultOf returns err as a Fault: itself where it is one, else one that ends the tick as event.
+func faultOf(err error, event Event) error {
+	var fault *Fault
+	if errors.As(err, &fault) {
+		return fault
+	}
+	return &Fault{event, err}
+}
+
+// Fails reports whether an invocation that ended as e must fail.
+func (e Event) Fails() bool {
+	switch e {
+	case TickComplete, FetchEmpty, LeaseAcquireSkipped, Paused:
+		return false
+	default:
+		return true
+	}
+}
+
+// Report is the account of one tick of one output.
+type Report struct {
+	Poller, Output string
+	Event          Event
+	// Err is why, for a tick that failed or was skipped.
+	Err error
+	// Reason is the failure's cause where it is narrower than Event: unavailable, refused, impossible.
+	Reason string
+	// Warnings are for the operator.
+	Warnings []string
+
+	Before, After change.Cursor
+	BatchID       string // the last batch that was fetched
+	Token         uint64 // the fencing token; 0 when no lease was taken
+	Rows          int    // events acknowledged
+	Batches       []BatchStats
+	Drained       bool // the source was seen empty
+
+	Started, Ended time.Time
+	// Lag is the age of the newest acknowledged event where the cursor is a time and there is more to come; 0 when drained.
+	Lag time.Duration
+	// Staleness is the age of another holder's heartbeat beyond its ttl; 0 when there is none.
+	Staleness time.Duration
+	// NullCursors is the last count of rows with a NULL cursor; -1 when it was not counted.
+	NullCursors int64
+}
+
+// BatchStats are the figures of one settled batch.
+type BatchStats struct {
+	Rows                   int
+	Fetch, Deliver, Commit time.Duration
+}
+
+// Failed reports whether the invocation must fail.
+func (r *Report) Failed() bool { return r.Event.Fails() }
+
+// fail makes the report that of err: its Event when err is a Fault, or fallback.
+func (r *Report) fail(err error, fallback Event) {
+	var fault *Fault
+	if errors.As(faultOf(err, fallback), &fault) {
+		r.Event, r.Err = fault.Event, fault.Err
+	}
+	var held *state.HeldError
+	if errors.As(err, &held) {
+		r.Staleness = held.Staleness
+		if held.Stale {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("another instance holds the lease but does not renew it: %v", held))
+		}
+	}
+}
