@@ -70,6 +70,8 @@ type checkpointed struct {
 	ended    bool         // a settlement fell short: no batch may follow
 	warnings []string
 	nulls    int64
+	// incarnation is that of the database that answered last.
+	incarnation string
 }
 
 // create writes the first document, at the position that source__start says.
@@ -79,8 +81,8 @@ func (s *checkpointed) create(ctx context.Context) (*state.Snapshot, error) {
 		return nil, sourceFault("finding the start position", err)
 	}
 	twins, err := s.feed.keeper.Twins(ctx, s.source.Fingerprint)
-	if err != nil {
-		return nil, &Fault{CheckpointLoadFailed, fmt.Errorf("looking for documents of the same poller: %w", err)}
+	if err != nil { // a hint only: a store that may not be listed must not stop a poller
+		s.warn(fmt.Sprintf("whether this poller has a document under another app name is not known: %v", err))
 	}
 	snapshot, err := s.feed.keeper.Create(ctx, s.source.Fingerprint, incarnation, start)
 	if err != nil {
@@ -150,6 +152,7 @@ func (s *checkpointed) fetch(ctx context.Context, limit Limit) (change.Batch, er
 	}
 	s.mu.Lock()
 	s.warnings = append(s.warnings, page.Warnings...)
+	s.incarnation = page.Incarnation
 	if page.NullCursors >= 0 {
 		s.nulls = page.NullCursors
 	}
@@ -192,6 +195,7 @@ func (s *checkpointed) acquire(ctx context.Context) (*state.Lease, error) {
 func (s *checkpointed) Settle(ctx context.Context, batch change.Batch, outcomes []Outcome, last bool) (int, error) {
 	s.mu.Lock()
 	lease := s.lease
+	incarnation := s.incarnation
 	n := prefix(outcomes)
 	whole := n == len(batch.Events)
 	s.ended = s.ended || !whole
@@ -203,7 +207,7 @@ func (s *checkpointed) Settle(ctx context.Context, batch change.Batch, outcomes 
 		return 0, nil
 	}
 	err := lease.Commit(ctx, state.Commit{
-		From: batch.From, To: batch.Events[n-1].Cursor, BatchID: batch.ID, Rows: n, Release: last,
+		From: batch.From, To: batch.Events[n-1].Cursor, BatchID: batch.ID, Rows: n, Incarnation: incarnation, Release: last,
 	})
 	switch {
 	case errors.Is(err, state.ErrLost), errors.Is(err, state.ErrExpired):
@@ -231,7 +235,7 @@ func (s *checkpointed) Close(ctx context.Context, report *Report) error {
 	}
 	report.Warnings = append(report.Warnings, s.warnings...)
 	report.NullCursors = s.nulls
-	if report.Before == nil {
+	if report.BatchID == "" { // nothing was fetched: the position is where it was
 		report.Before, report.After = s.frontier, s.frontier
 	}
 	return nil

@@ -1,0 +1,48 @@
+# Rowrelay. `make help` lists what there is; CONTRIBUTING.md says when to use it.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test static check build compile format vet lint settings vuln bench services stop
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+demo: ## rows of a real table arriving at a real endpoint; needs nothing but Go
+	@go run ./cmd/rowrelay demo
+
+test: ## race tests on real engines, which it starts; ends with the engines that ran
+	@scripts/test.sh
+
+check: static test ## everything that CI runs
+
+static: compile format vet lint settings vuln ## all checks but the tests
+
+build: ## the binary for this machine: ./rowrelay
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o rowrelay ./cmd/rowrelay
+
+compile: ## does everything build? (vet looks at the tests)
+	@go build ./...
+
+format: ## gofmt finds nothing to change
+	@test -z "$$(gofmt -l .)" || { echo "not formatted (run gofmt -w .):"; gofmt -l .; exit 1; }
+
+vet: ## go vet
+	@go vet ./...
+
+lint: ## golangci-lint, pinned; holds the import rules of the design
+	@scripts/lint.sh
+
+settings: ## docs/settings.md is what the code generates (else: go generate ./config)
+	@new=$$(mktemp) && trap 'rm -f "$$new"' EXIT && go run ./config/internal/gen "$$new" && \
+	diff -u docs/settings.md "$$new" || { echo "docs/settings.md is not current: run go generate ./config"; exit 1; }
+
+vuln: ## known vulnerabilities in what the binary calls, where the database can be reached
+	@scripts/vuln.sh
+
+bench: ## every benchmark, on real engines; BENCH=regexp, BENCHFLAGS=… choose
+	@scripts/services.sh run -- go test -run '^$$' -bench '$(or $(BENCH),.)' -benchmem -timeout 60m $(BENCHFLAGS) ./...
+
+services: ## start PostgreSQL, MariaDB and Azurite and leave them running
+	@scripts/services.sh start && scripts/services.sh status
+
+stop: ## stop them and delete their data
+	@scripts/services.sh stop

@@ -1,0 +1,154 @@
+package change
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Format is a wire format: how a delivery becomes bytes. docs/formats.md shows each with examples.
+//
+// Each format has two forms. The single form carries one event and is what a message of a queue, a line of stdout and a
+// request with output__batch=1 hold. The batch form is always a JSON array, also when it holds one event, so that a
+// receiver of batches never has to look twice. The encoders append to a buffer, copy the event's JSON as it is, and
+// use neither maps nor reflection.
+//
+//	d := &change.Delivery{…}
+//	body := change.CloudEvents.AppendBatch(buf[:0], d)
+type Format uint8
+
+const (
+	// CloudEvents is CloudEvents 1.0 in the structured JSON mode, and its batch format. It is the default.
+	CloudEvents Format = iota
+	// RowChange is azure-functions-db's RowChange: {"event_id":…,"op":…,"source":…,"cursor":…,"pk":…,"before":…,"after":…,"metadata":…}.
+	RowChange
+	// SQLTrigger is what the Azure Functions SQL trigger hands to a function: [{"Operation":1,"Item":{…}}].
+	SQLTrigger
+	// Row is the row's JSON and nothing else.
+	Row
+)
+
+var formatNames = [...]string{CloudEvents: "cloudevents", RowChange: "rowchange", SQLTrigger: "sqltrigger", Row: "row"}
+
+// ParseFormat returns the format called name, as output__format spells it. The error lists the choices.
+func ParseFormat(name string) (Format, error) {
+	for f, n := range formatNames {
+		if n == name {
+			return Format(f), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown format %q: choose one of %s", name, strings.Join(formatNames[:], ", "))
+}
+
+// String returns the name that ParseFormat reads.
+func (f Format) String() string {
+	if int(f) < len(formatNames) {
+		return formatNames[f]
+	}
+	return fmt.Sprintf("Format(%d)", uint8(f))
+}
+
+// ContentType is the media type of the single form, or of the batch form.
+func (f Format) ContentType(single bool) string {
+	switch {
+	case f != CloudEvents:
+		return "application/json"
+	case single:
+		return "application/cloudevents+json"
+	default:
+		return "application/cloudevents-batch+json"
+	}
+}
+
+// AppendEvent appends the single form of d.Events[i].
+func (f Format) AppendEvent(dst []byte, d *Delivery, i int) []byte {
+	if f == SQLTrigger { // always an array: it is what the SQL trigger's bindings parse
+		dst = append(dst, '[')
+		dst = f.appendElement(dst, d, &d.Events[i])
+		return append(dst, ']')
+	}
+	return f.appendElement(dst, d, &d.Events[i])
+}
+
+// AppendBatch appends the batch form: a JSON array of all of d.Events.
+func (f Format) AppendBatch(dst []byte, d *Delivery) []byte {
+	dst = append(dst, '[')
+	for i := range d.Events {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = f.appendElement(dst, d, &d.Events[i])
+	}
+	return append(dst, ']')
+}
+
+// Bound returns an upper bound, in bytes, of what e adds to a request of d's sender: its encoding, the comma before it
+// and the array around it. It costs one pass over the key and the cursor; d.Events is not looked at. It is never too
+// small, and too large by less than 512 bytes for an event whose key and cursor are ASCII.
+func (f Format) Bound(d *Delivery, e *Event) int {
+	const brackets = 3 // "[", "]" and ","
+	switch f {
+	case Row:
+		return brackets + max(len(e.Row), len(jsonNull))
+	case SQLTrigger:
+		return brackets + len(`{"Operation":1,"Item":}`) + max(len(e.Row), len(e.Key), len(jsonNull))
+	case RowChange:
+		return brackets + rowChangeFixed + quotedBound(e.ID) + quotedBound(d.Table) + quotedBound(d.Engine) +
+			quotedBound(d.Fingerprint) + quotedBound(e.Cursor) + quotedBound(d.Poller) + quotedBound(d.BatchID) +
+			len(e.Key) + len(e.Row)
+	default:
+		return brackets + cloudEventFixed + 3*len(d.App) + 3*len(d.Poller) + quotedBound(e.ID) + quotedBound(e.Key) +
+			quotedBound(d.Poller) + quotedBound(d.BatchID) + quotedBound(e.Cursor) + len(e.Row)
+	}
+}
+
+func (f Format) appendElement(dst []byte, d *Delivery, e *Event) []byte {
+	switch f {
+	case Row:
+		return appendRaw(dst, e.Row)
+	case SQLTrigger:
+		return appendSQLTrigger(dst, e)
+	case RowChange:
+		return appendRowChange(dst, d, e)
+	default:
+		return appendCloudEvent(dst, d, e)
+	}
+}
+
+// appendSQLTrigger writes Operation 1 (update) for an upsert: a cursor cannot tell an insert from an update, and a
+// receiver of the SQL trigger must treat an update of an unknown key as an insert anyway. A delete carries the key only,
+// as the SQL trigger's does.
+func appendSQLTrigger(dst []byte, e *Event) []byte {
+	if e.Op == Delete {
+		dst = append(dst, `{"Operation":2,"Item":`...)
+		dst = appendRaw(dst, e.Key)
+	} else {
+		dst = append(dst, `{"Operation":1,"Item":`...)
+		dst = appendRaw(dst, e.Row)
+	}
+	return append(dst, '}')
+}
+
+const jsonNull = "null"
+
+// appendRaw copies JSON, null where there is none.
+func appendRaw(dst, json []byte) []byte {
+	if len(json) == 0 {
+		return append(dst, jsonNull...)
+	}
+	return append(dst, json...)
+}
+
+// quotedBound is an upper bound of AppendString's and appendQuotedASCII's output: a byte grows to seven (\\u007f) at
+// most, and only if it is not plain.
+func quotedBound[T ~[]byte | ~string](s T) int {
+	n := len(s) + 2
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			n++
+		case c < 0x20 || c >= 0x7f:
+			n += 6
+		}
+	}
+	return n
+}

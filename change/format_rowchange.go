@@ -1,0 +1,44 @@
+package change
+
+import "strconv"
+
+// appendRowChange writes one RowChange with azure-functions-db's member names. There, cursor is a scalar or a tuple of
+// scalars; here it is the position's JSON as one text, equal in every format, so that the seed's
+// {poller_name}:{pk_hash}:{cursor} can be built without knowing the kinds of cursors. before is null, because polling
+// never sees the row that was; after is null for a delete, because then there is no row after the change.
+func appendRowChange(dst []byte, d *Delivery, e *Event) []byte {
+	dst = append(dst, `{"event_id":`...)
+	dst = AppendString(dst, e.ID)
+	dst = append(dst, `,"op":"`...)
+	dst = append(dst, e.Op.String()...)
+	dst = append(dst, `","source":{"name":`...)
+	dst = AppendString(dst, d.Table)
+	dst = append(dst, `,"kind":`...)
+	dst = AppendString(dst, d.Engine)
+	dst = append(dst, `,"fingerprint":`...)
+	dst = AppendString(dst, d.Fingerprint)
+	dst = append(dst, `},"cursor":`...)
+	dst = appendCursor(dst, e.Cursor)
+	dst = append(dst, `,"pk":`...)
+	dst = appendRaw(dst, e.Key)
+	dst = append(dst, `,"before":null,"after":`...)
+	if e.Op == Delete {
+		dst = append(dst, jsonNull...)
+	} else {
+		dst = appendRaw(dst, e.Row)
+	}
+	dst = append(dst, `,"metadata":{"poller":`...)
+	dst = AppendString(dst, d.Poller)
+	dst = append(dst, `,"batch_id":`...)
+	dst = AppendString(dst, d.BatchID)
+	// Token and delivery number are text as in cloudevents: a uint64 is not safe as a number in every language.
+	dst = append(dst, `,"fencing_token":"`...)
+	dst = strconv.AppendUint(dst, d.Token, 10)
+	dst = append(dst, `","delivery":"`...)
+	dst = strconv.AppendUint(dst, d.Number, 10)
+	dst = append(dst, `","attempt":`...)
+	dst = strconv.AppendInt(dst, int64(d.Attempt), 10)
+	dst = append(dst, `,"key_hash":"`...)
+	dst = appendKeyHash(dst, e)
+	return append(dst, `"}}`...)
+}

@@ -1,0 +1,54 @@
+package change
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// AppendText appends the cursor's JSON in ASCII: what is beyond it, and DEL, becomes a \u escape inside the JSON's
+// strings. It is the text that stands in cloudevents, in rowchange and in the header Rowrelay-Cursor, byte for byte the
+// same, so that it can be compared and be part of a key without being parsed.
+func (c Cursor) AppendText(dst []byte) []byte { return appendASCII(dst, c) }
+
+// appendCursor writes the cursor's text as a JSON string.
+func appendCursor(dst []byte, c Cursor) []byte { return appendQuotedASCII(dst, c) }
+
+func appendQuotedASCII(dst, json []byte) []byte {
+	if isASCII(json) {
+		return AppendString(dst, json)
+	}
+	var stack [512]byte
+	return AppendString(dst, appendASCII(stack[:0], json))
+}
+
+// isASCII reports whether json holds only printable ASCII (compact JSON has no raw control characters but DEL).
+func isASCII(json []byte) bool {
+	for _, c := range json {
+		if c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func appendASCII(dst, json []byte) []byte {
+	for i := 0; i < len(json); {
+		if c := json[i]; c < 0x7f {
+			dst = append(dst, c)
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(json[i:])
+		i += size
+		if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+			dst = appendEscape(dst, high)
+			r = low
+		}
+		dst = appendEscape(dst, r)
+	}
+	return dst
+}
+
+func appendEscape(dst []byte, r rune) []byte {
+	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+}

@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/schedule"
+	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+func newCheck(c *console) *cobra.Command {
+	var rows int
+	cmd := &cobra.Command{
+		Use:   "check [poller ...]",
+		Short: "Prove the settings, and show what would be sent",
+		Long: `Check validates all settings, reads host.json and function.json, connects to each database and to the state store, and
+shows for each poller: the statement that it will run, the index that serves it, the first rows that it would send, the
+longest delay until a change is seen, the lease's margin, and what is unsafe. It sends and changes nothing.
+
+It fails when anything is at fault; warnings do not make it fail.`,
+		Example: `  rowrelay check
+  rowrelay check orders --rows 10
+  rowrelay check --json | jq '.pollers[].warnings'`,
+		RunE: func(cmd *cobra.Command, names []string) error { return check(cmd.Context(), c, names, rows) },
+	}
+	cmd.Flags().IntVar(&rows, "rows", 3, "how many rows to show")
+	return cmd
+}
+
+// checkView is what check found. Durations are Go's ("1m0s"). It never holds a secret.
+type checkView struct {
+	Faults   []string      `json:"faults"`
+	Warnings []string      `json:"warnings"`
+	State    string        `json:"state"`
+	Pollers  []*pollerView `json:"pollers"`
+}
+
+type pollerView struct {
+	Poller      string          `json:"poller"`
+	Faults      []string        `json:"faults"`
+	Warnings    []string        `json:"warnings"`
+	Connection  string          `json:"connection,omitempty"`
+	Engine      string          `json:"engine,omitempty"` // with its version
+	Table       string          `json:"table,omitempty"`
+	Key         string          `json:"key,omitempty"` // how it is known to be unique
+	TimeZone    string          `json:"time_zone,omitempty"`
+	Fingerprint string          `json:"fingerprint,omitempty"`
+	Incarnation string          `json:"incarnation,omitempty"`
+	First       statementView   `json:"first_statement"`
+	Next        statementView   `json:"next_statement"`
+	Index       string          `json:"index,omitempty"` // "" when none serves the order
+	CreateIndex string          `json:"create_index,omitempty"`
+	Plan        string          `json:"plan,omitempty"` // the engine's own account
+	NullCursors int64           `json:"null_cursors"`   // -1: not counted
+	Schedule    string          `json:"schedule,omitempty"`
+	WorstDelay  string          `json:"worst_delay,omitempty"`
+	LeaseMargin string          `json:"lease_margin,omitempty"`
+	Outputs     []checkedOutput `json:"outputs"`
+}
+
+type statementView struct {
+	Text   string   `json:"text,omitempty"`
+	Params []string `json:"params,omitempty"` // "name type"
+}
+
+type checkedOutput struct {
+	Output   string            `json:"output"` // "" is the default output
+	To       string            `json:"to"`
+	Document string            `json:"document"`
+	Position string            `json:"position"`
+	Lease    string            `json:"lease"`
+	Events   []json.RawMessage `json:"events"` // as they would be sent, in the output's format
+}
+
+func check(ctx context.Context, c *console, names []string, rows int) error {
+	cfg, err := load(c)
+	if err != nil {
+		return err
+	}
+	a := wire(c, cfg)
+	defer func() { _ = a.Close() }() // nothing was written
+	chosen, err := a.choose(names)
+	if err != nil {
+		return err
+	}
+	host := readHost(appRoot(c))
+	view := checkView{Warnings: lines(cfg.Warnings), State: storeName(&cfg.State), Faults: append(lines(cfg.Faults), host.faults()...)}
+	if host.err == nil {
+		for _, fault := range cfg.CheckBudget(host.timeout()) {
+			view.Faults = append(view.Faults, fault.Error())
+		}
+	}
+	failed := len(view.Faults) > 0
+	for _, w := range chosen {
+		p := checkPoller(ctx, c, a, w, &host, rows)
+		failed = failed || len(p.Faults) > 0
+		view.Pollers = append(view.Pollers, p)
+	}
+	if len(view.Pollers) == 0 {
+		view.Faults = append(view.Faults, "there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md)")
+		failed = true
+	}
+	if c.json {
+		encoder := json.NewEncoder(c.out)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(&view)
+	} else {
+		err = printCheck(c.out, &view)
+	}
+	if err == nil && failed {
+		err = &exitError{errors.New("check found faults")}
+	}
+	return err
+}
+
+func checkPoller(ctx context.Context, c *console, a *app, w *wired, host *hostFile, rows int) *pollerView {
+	p := &pollerView{Poller: w.cfg.Name, Faults: lines(w.faults), Warnings: lines(w.warnings), NullCursors: -1, Connection: w.conn.String()}
+	p.times(a, w, host, c)
+	if w.runner == nil {
+		return p // what is at fault is said above
+	}
+	var checked bool
+	for _, out := range w.outputs {
+		view := checkedOutput{Output: out.cfg.Name, To: destination(out.cfg), Document: out.key, Lease: "free"}
+		position, err := p.position(ctx, &view, out, w)
+		if err != nil {
+			p.Faults = append(p.Faults, err.Error())
+		}
+		found, err := w.source.Check(ctx, position, rows, w.cfg.BatchSize)
+		switch {
+		case err != nil:
+			p.Faults = append(p.Faults, err.Error())
+		case found.ReadError != nil:
+			p.Faults = append(p.Faults, found.ReadError.Error())
+			fallthrough
+		default:
+			if !checked {
+				p.describe(&found, w.cfg)
+			}
+			checked = true
+			view.Events = rendered(a, w, out.cfg, &found)
+		}
+		p.Outputs = append(p.Outputs, view)
+	}
+	return p
+}
+
+// position reads the output's document: where its next tick begins.
+func (p *pollerView) position(ctx context.Context, view *checkedOutput, out *wiredOutput, w *wired) (change.Cursor, error) {
+	snapshot, err := out.keeper.Load(ctx)
+	if errors.Is(err, state.ErrNotFound) {
+		start, _, err := w.source.Start(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("source__start: %w", err)
+		}
+		view.Position = fmt.Sprintf("%s (no document yet: source__start)", start)
+		return start, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the state document %s: %w", out.key, err)
+	}
+	if held := snapshot.Held(); held != nil {
+		view.Lease = held.Error()
+	}
+	position := snapshot.Doc.Checkpoint.Cursor
+	view.Position = position.String()
+	if source, err := w.source.Describe(ctx); err == nil && source.Fingerprint != snapshot.Doc.SourceFingerprint {
+		return position, fmt.Errorf("the state document %s was written for another source definition: undo the change, or run "+
+			"`rowrelay state reset %s --to accept-fingerprint` or `--to beginning`", out.key, w.cfg.Name)
+	}
+	return position, nil
+}
+
+func (p *pollerView) describe(found *source.Check, cfg *config.Poller) {
+	p.Warnings = append(p.Warnings, found.Warnings...)
+	p.Engine, p.Table, p.Key = found.Version, found.Table, found.KeyProof
+	p.TimeZone, p.Fingerprint, p.Incarnation = cfg.Source.Location.String(), found.Fingerprint, found.Incarnation
+	p.First, p.Next = statementOf(found.First), statementOf(found.Next)
+	p.Index, p.CreateIndex, p.Plan, p.NullCursors = found.Index, found.CreateIndex, found.Plan, found.NullCursors
+	if found.NullCursors > 0 {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("%d rows have a NULL cursor and are not delivered until they have one", found.NullCursors))
+	}
+}
+
+func statementOf(s source.Statement) statementView {
+	v := statementView{Text: s.Text}
+	for _, param := range s.Params {
+		v.Params = append(v.Params, param.Name+" "+param.Type)
+	}
+	return v
+}
+
+// times says how long a change may go unseen, and what the lease can bear.
+func (p *pollerView) times(a *app, w *wired, host *hostFile, c *console) {
+	s := w.schedule
+	p.Schedule = w.cfg.Schedule + " (setting schedule, for rowrelay run)"
+	if host.err == nil {
+		timer, err := readFunction(appRoot(c), w.cfg.Name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			p.Warnings = append(p.Warnings, fmt.Sprintf("there is no %s/function.json: the Functions host will not run this poller until `rowrelay functions` has written it", w.cfg.Name))
+		case err != nil:
+			p.Faults = append(p.Faults, err.Error())
+		default:
+			var problem string
+			s, p.Schedule, problem = timerSchedule(c, timer.Schedule, w.cfg.Name)
+			if problem != "" {
+				p.Faults = append(p.Faults, problem)
+			}
+		}
+	}
+	if s != nil {
+		gap, ok := s.LongestGap()
+		switch {
+		case !ok:
+			p.Warnings = append(p.Warnings, "the schedule "+p.Schedule+" never fires")
+		default:
+			p.WorstDelay = fmt.Sprintf("%s between two ticks, plus the time to deliver what comes before", gap)
+		}
+		if w.cfg.PollInterval > 0 && ok {
+			p.WorstDelay += fmt.Sprintf("; inside a tick (%s) every %s", w.cfg.TickBudget, w.cfg.PollInterval)
+		}
+	}
+	if a.store == nil {
+		return
+	}
+	margin := a.store.Margin(w.cfg.LeaseTTL)
+	p.LeaseMargin = fmt.Sprintf("the state store may be out of reach for %s before a tick loses its lease (lease_ttl %s, heartbeat every %s, clock margin %s)",
+		w.cfg.LeaseTTL-w.cfg.LeaseTTL/3-margin, w.cfg.LeaseTTL, w.cfg.LeaseTTL/3, margin)
+}
+
+// timerSchedule resolves %NAME% in function.json as the host does, and parses the result.
+func timerSchedule(c *console, text, name string) (s *schedule.Schedule, shown, problem string) {
+	shown = text
+	if inner, ok := strings.CutPrefix(text, "%"); ok && strings.HasSuffix(inner, "%") {
+		setting := strings.TrimSuffix(inner, "%")
+		value := c.env(setting)
+		if value == "" {
+			return nil, text, fmt.Sprintf("%s/function.json: its schedule is the app setting %s, which is not set: set it, for example to */10 * * * * *", name, setting)
+		}
+		text, shown = value, value+" (app setting "+setting+")"
+	}
+	s, err := schedule.Parse(text)
+	if err != nil {
+		return nil, shown, fmt.Sprintf("%s/function.json: schedule: %v", name, err)
+	}
+	return s, shown, ""
+}
+
+// rendered are the first events as this output would send them.
+func rendered(a *app, w *wired, out *config.Output, found *source.Check) []json.RawMessage {
+	format, err := change.ParseFormat(out.Format)
+	if err != nil {
+		return nil // a fault of the settings, said above
+	}
+	d := &change.Delivery{
+		App: a.cfg.State.AppName, Poller: w.cfg.Name, Engine: found.Description.Engine, Table: found.Table, Fingerprint: found.Fingerprint,
+		BatchID: "check", Attempt: 1, Events: found.Events,
+	}
+	events := make([]json.RawMessage, len(found.Events))
+	for i := range found.Events {
+		events[i] = format.AppendEvent(nil, d, i)
+	}
+	return events
+}
+
+func destination(out *config.Output) string {
+	switch out.Kind {
+	case "http":
+		return "http " + out.URL.String()
+	case "queue":
+		return "queue " + out.Queue + " of " + out.ConnectionSetting
+	default:
+		return out.Kind
+	}
+}
+
+func storeName(s *config.State) string {
+	switch s.Kind {
+	case "blob":
+		return "blob container " + s.Container + " of " + s.ConnectionSetting
+	case "file":
+		return "files below " + s.Path
+	default:
+		return s.Kind
+	}
+}
+
+func lines(faults config.Faults) []string {
+	text := make([]string, len(faults))
+	for i, f := range faults {
+		text[i] = f.Error()
+	}
+	return text
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// printCheck writes what check found for people.
+func printCheck(w io.Writer, view *checkView) error {
+	p := &printer{w: w}
+	p.line("state        %s", view.State)
+	p.marked("✗", view.Faults)
+	p.marked("!", view.Warnings)
+	for _, poller := range view.Pollers {
+		p.poller(poller)
+	}
+	return p.err
+}
+
+// printer writes lines until one fails.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+// field writes a labelled value, its further lines indented; nothing where there is no value.
+func (p *printer) field(label, value string) {
+	if value != "" {
+		p.line("  %-11s%s", label, strings.ReplaceAll(strings.TrimSpace(value), "\n", "\n             "))
+	}
+}
+
+func (p *printer) marked(mark string, texts []string) {
+	for _, text := range texts {
+		p.line("  %s %s", mark, text)
+	}
+}
+
+func (p *printer) poller(v *pollerView) {
+	p.line("\n%s", v.Poller)
+	p.marked("✗", v.Faults)
+	p.marked("!", v.Warnings)
+	p.field("source", v.Connection)
+	p.field("engine", v.Engine)
+	p.field("table", v.Table)
+	p.field("key", v.Key)
+	p.field("time zone", v.TimeZone)
+	p.field("statement", v.Next.Text)
+	for i, param := range v.Next.Params {
+		p.field("", fmt.Sprintf("parameter %d: %s", i+1, param))
+	}
+	switch {
+	case v.Index != "":
+		p.field("index", v.Index+" serves the order")
+	case v.CreateIndex != "":
+		p.field("index", "none serves the order; create one:\n"+v.CreateIndex)
+	}
+	p.field("plan", v.Plan)
+	p.field("schedule", v.Schedule)
+	p.field("delay", v.WorstDelay)
+	p.field("lease", v.LeaseMargin)
+	for i := range v.Outputs {
+		p.output(&v.Outputs[i])
+	}
+}
+
+func (p *printer) output(out *checkedOutput) {
+	name := "output"
+	if out.Output != "" {
+		name += " " + out.Output
+	}
+	p.field(name, " "+out.To)
+	p.field("  document", out.Document)
+	p.field("  position", out.Position)
+	p.field("  lease", out.Lease)
+	if len(out.Events) == 0 {
+		p.field("  first", "no rows behind the position")
+	}
+	for _, event := range out.Events {
+		p.field("  would send", string(event))
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// hostFile is what Rowrelay reads of host.json.
+type hostFile struct {
+	path string
+	err  error // why it could not be read; fs.ErrNotExist where there is none
+
+	FunctionTimeout string `json:"functionTimeout"`
+	CustomHandler   struct {
+		Description struct {
+			Executable string   `json:"defaultExecutablePath"`
+			Arguments  []string `json:"arguments"`
+		} `json:"description"`
+	} `json:"customHandler"`
+}
+
+// defaultTimeout is the host's functionTimeout where host.json says none: the shortest of all plans' (Consumption).
+const defaultTimeout = 5 * time.Minute
+
+func readHost(root string) hostFile {
+	h := hostFile{path: filepath.Join(root, "host.json")}
+	text, err := os.ReadFile(h.path)
+	if err == nil {
+		err = json.Unmarshal(text, &h)
+	}
+	h.err = err
+	return h
+}
+
+// timeout is functionTimeout; a host.json that cannot be read, or says nonsense, gives the default, which is what `check`
+// points out. 0 means unbounded.
+func (h *hostFile) timeout() time.Duration {
+	d, err := parseTimeSpan(h.FunctionTimeout)
+	if h.FunctionTimeout == "" || err != nil {
+		return defaultTimeout
+	}
+	return d
+}
+
+// faults are what is wrong with host.json, for `check`.
+func (h *hostFile) faults() []string {
+	switch {
+	case errors.Is(h.err, fs.ErrNotExist):
+		return nil // standalone
+	case h.err != nil:
+		return []string{fmt.Sprintf("%s cannot be read: %v", h.path, h.err)}
+	}
+	var faults []string
+	if _, err := parseTimeSpan(h.FunctionTimeout); h.FunctionTimeout != "" && err != nil {
+		faults = append(faults, fmt.Sprintf("%s: functionTimeout %q is not a time span: write \"00:05:00\"", h.path, h.FunctionTimeout))
+	}
+	if exe := h.CustomHandler.Description.Executable; strings.HasPrefix(exe, "./") {
+		// Core Tools sets the execute bit only on the zip entry that equals this byte for byte.
+		faults = append(faults, fmt.Sprintf("%s: defaultExecutablePath %q must not begin with ./, or the published file is not executable", h.path, exe))
+	} else if exe == "" {
+		faults = append(faults, h.path+": customHandler.description.defaultExecutablePath is missing: write \"rowrelay\"")
+	}
+	return faults
+}
+
+// parseTimeSpan reads .NET's [d.]hh:mm:ss, and -1 for no bound (0).
+func parseTimeSpan(text string) (time.Duration, error) {
+	if text == "-1" {
+		return 0, nil
+	}
+	bad := fmt.Errorf("%q is not [d.]hh:mm:ss", text)
+	var days int
+	clock := text
+	if before, after, ok := strings.Cut(text, "."); ok && strings.Contains(after, ":") {
+		d, err := strconv.Atoi(before)
+		if err != nil || d < 0 {
+			return 0, bad
+		}
+		days, clock = d, after
+	}
+	parts := strings.Split(clock, ":")
+	if len(parts) != 3 {
+		return 0, bad
+	}
+	var n [3]int
+	for i, limit := range [3]int{23, 59, 59} {
+		v, err := strconv.Atoi(parts[i])
+		if err != nil || v < 0 || v > limit {
+			return 0, bad
+		}
+		n[i] = v
+	}
+	return time.Duration(days*24+n[0])*time.Hour + time.Duration(n[1])*time.Minute + time.Duration(n[2])*time.Second, nil
+}
+
+// timerBinding is what Rowrelay reads of a poller's function.json.
+type timerBinding struct {
+	Type     string `json:"type"`
+	Name     string `json:"name"`
+	Schedule string `json:"schedule"`
+}
+
+// readFunction returns the timer of <root>/<poller>/function.json. fs.ErrNotExist means that there is no such file.
+func readFunction(root, name string) (timerBinding, error) {
+	path := filepath.Join(root, name, "function.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return timerBinding{}, err
+	}
+	var function struct {
+		Bindings []timerBinding `json:"bindings"`
+	}
+	if err := json.Unmarshal(text, &function); err != nil {
+		return timerBinding{}, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, b := range function.Bindings {
+		if strings.EqualFold(b.Type, "timerTrigger") {
+			return b, nil
+		}
+	}
+	return timerBinding{}, fmt.Errorf("%s has no timerTrigger binding: write it anew with rowrelay functions --force", path)
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/term"
+
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/handler"
+)
+
+// load reads the settings as the standalone commands see them: the environment, and the Values of local.settings.json
+// as the host would put them there; from then on they are in c.environ too. Its error is about that file only; faults of settings stand in the App.
+func load(c *console) (*config.App, error) {
+	path := c.settings
+	if path == "" {
+		path = "local.settings.json"
+	}
+	local, err := config.ReadLocalSettings(path)
+	switch {
+	case err == nil:
+		c.environ = config.Merge(c.environ, local)
+	case c.settings == "" && errors.Is(err, fs.ErrNotExist):
+	default:
+		return nil, err
+	}
+	app, _ := config.Load(c.environ) // its error is the faults that the App holds
+	return app, nil
+}
+
+// newLogger logs as the host expects it, or for people where a person is watching.
+func newLogger(c *console, cfg *config.App) *slog.Logger {
+	level := levelOf(cfg)
+	if f, ok := c.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) && !c.json {
+		return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: level}))
+	}
+	return handler.NewHostLogger(c.out, c.err, level)
+}
+
+// handlerOf makes the wired pollers answer: with their ticks, or with their faults.
+func handlerOf(a *app) []handler.Poller {
+	pollers := make([]handler.Poller, 0, len(a.pollers))
+	for _, w := range a.pollers {
+		p := handler.Poller{Name: w.cfg.Name}
+		for i := range w.cfg.Outputs {
+			p.Outputs = append(p.Outputs, w.cfg.Outputs[i].Name)
+		}
+		p.Faults = faultsOf(w.faults)
+		if w.runner != nil {
+			p.Runner = w.runner
+		}
+		pollers = append(pollers, p)
+	}
+	return pollers
+}
+
+// appRoot is the directory of host.json: the host says where it is.
+func appRoot(c *console) string {
+	if root := c.env("FUNCTIONS_APP_ROOT_PATH"); root != "" {
+		return filepath.Clean(root)
+	}
+	return "."
+}
+
+func levelOf(cfg *config.App) slog.Level {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
+		return slog.LevelInfo // a fault of log__level is told with the others
+	}
+	return level
+}
+
+func faultsOf(faults config.Faults) []error {
+	errs := make([]error, len(faults))
+	for i, f := range faults {
+		errs[i] = f
+	}
+	return errs
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// console is what the commands see of the process.
+type console struct {
+	environ  []string
+	in       io.Reader
+	out, err io.Writer
+	settings string // --settings
+	json     bool   // --json
+}
+
+// env returns an environment variable, "" when it is not set.
+func (c *console) env(name string) string {
+	for _, pair := range c.environ {
+		if key, value, ok := strings.Cut(pair, "="); ok && key == name {
+			return value
+		}
+	}
+	return ""
+}
+
+// disclosure is what the seed demands to be said wherever a user begins (seeds/003, §14).
+const disclosure = `Rowrelay is not a native database trigger. It is a pseudo trigger built on Azure Functions timers.
+Delivery is at-least-once: an event may arrive more than once, and receivers must be idempotent.`
+
+func newRoot(c *console) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "rowrelay",
+		Short: "Turn a table of an SQL database into an event source for Azure Functions",
+		Long: `Rowrelay reads the rows of a table that have changed, delivers them to an HTTP endpoint or a queue, and then moves
+its checkpoint: when a row changes, a URL is called. It works with SQL Server, PostgreSQL, MySQL, MariaDB and SQLite,
+as a custom handler of Azure Functions (rowrelay serve) or alone (rowrelay run).
+
+` + disclosure + `
+
+Settings are environment variables (app settings), such as pollers__orders__source__table=dbo.orders. All commands but
+serve also read the Values of local.settings.json in the working directory. docs/settings.md lists every setting.`,
+		Example: `  rowrelay demo                 see it work, with nothing installed
+  rowrelay check                prove the settings: connect, show the statement, the index and the first rows
+  rowrelay run                  relay until Ctrl-C
+  rowrelay functions            write <poller>/function.json for func start and func azure functionapp publish`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			// The host starts the executable without arguments unless host.json says otherwise.
+			if c.env("FUNCTIONS_CUSTOMHANDLER_PORT") != "" {
+				return serve(cmd.Context(), c, "")
+			}
+			return cmd.Help()
+		},
+	}
+	root.PersistentFlags().StringVar(&c.settings, "settings", "", "file whose Values are added to the environment (default local.settings.json where there is one)")
+	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for machines")
+	root.AddCommand(newServe(c), newRun(c), newCheck(c), newState(c), newFunctions(c), newDemo(c), newVersion(c))
+	return root
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/handler"
+)
+
+func newRun(c *console) *cobra.Command {
+	var once bool
+	cmd := &cobra.Command{
+		Use:   "run [poller ...]",
+		Short: "Relay without the Functions host, until Ctrl-C",
+		Long: `Run gives every poller its ticks by its own schedule (the setting schedule, an NCRONTAB expression as in function.json,
+in UTC), and shows Prometheus metrics on status__listen under /metrics. Without names it runs all pollers.
+
+Ctrl-C stops cleanly: requests under way are finished, what was accepted is committed, and the lease is released. A
+second Ctrl-C ends at once; then what was not committed is delivered again.
+
+` + disclosure,
+		Example: `  rowrelay run
+  rowrelay run orders --once`,
+		RunE: func(cmd *cobra.Command, names []string) error { return runAlone(cmd.Context(), c, names, once) },
+	}
+	cmd.Flags().BoolVar(&once, "once", false, "run one tick of each poller, then exit; fails when a tick failed")
+	return cmd
+}
+
+func runAlone(ctx context.Context, c *console, names []string, once bool) error {
+	cfg, err := load(c)
+	if err != nil {
+		return err
+	}
+	a := wire(c, cfg)
+	defer func() { _ = a.Close() }() // nothing is under way any more, and nothing is lost with a connection
+	chosen, err := a.choose(names)
+	if err != nil {
+		return err
+	}
+	if err := refuse(cfg, chosen); err != nil {
+		return err
+	}
+	log := newLogger(c, cfg)
+	tell(ctx, log, a)
+	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	defer context.AfterFunc(ctx, func() { end(errStopped) })()
+	h := handler.New(lifetime, handler.Config{Pollers: handlerOf(a), Log: log})
+	if once {
+		return runOnce(ctx, h, chosen)
+	}
+	stop, err := serveStatus(ctx, cfg, h, log)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	var wg sync.WaitGroup
+	for _, w := range chosen {
+		wg.Go(func() { keepTicking(ctx, h, w, log) })
+	}
+	log.Info("running", "pollers", len(chosen), "metrics", "http://"+cfg.Status.Listen+"/metrics")
+	wg.Wait()
+	log.Info("stopped")
+	return nil
+}
+
+// refuse is the error of a standalone start with faults: nobody restarts this process in a loop, so it says them and ends.
+func refuse(cfg *config.App, chosen []*wired) error {
+	faults := append(config.Faults(nil), cfg.Faults...)
+	for _, w := range chosen {
+		faults = append(faults, w.faults...)
+	}
+	if len(faults) > 0 {
+		return fmt.Errorf("the settings have %d fault(s):\n%w", len(faults), faults)
+	}
+	if len(chosen) == 0 {
+		return errors.New("there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md), or try rowrelay demo")
+	}
+	return nil
+}
+
+func runOnce(ctx context.Context, h *handler.Handler, chosen []*wired) error {
+	failed := make([]bool, len(chosen))
+	var wg sync.WaitGroup
+	for i, w := range chosen {
+		wg.Go(func() {
+			reports, err := h.Tick(ctx, w.cfg.Name, handler.Invocation{})
+			failed[i] = err != nil
+			for j := range reports {
+				failed[i] = failed[i] || reports[j].Failed()
+			}
+		})
+	}
+	wg.Wait()
+	for i := range failed {
+		if failed[i] {
+			return &exitError{fmt.Errorf("a tick of %s failed", chosen[i].cfg.Name)} // its log line has said why
+		}
+	}
+	return nil
+}
+
+// keepTicking ticks by the schedule until ctx ends. Ticks do not overlap: what falls due while one runs is one tick later.
+func keepTicking(ctx context.Context, h *handler.Handler, w *wired, log *slog.Logger) {
+	for {
+		next, ok := w.schedule.Next(time.Now())
+		if !ok {
+			log.Error("the schedule never fires", "poller", w.cfg.Name, "schedule", w.cfg.Schedule)
+			return
+		}
+		if !sleepUntil(ctx, next) {
+			return
+		}
+		if _, err := h.Tick(ctx, w.cfg.Name, handler.Invocation{}); err != nil {
+			log.Error("the tick could not begin", "poller", w.cfg.Name, "error", err)
+		}
+	}
+}
+
+func sleepUntil(ctx context.Context, at time.Time) bool {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// serveStatus serves /metrics. config has seen to it that a listener beyond loopback has a token.
+func serveStatus(ctx context.Context, cfg *config.App, h *handler.Handler, log *slog.Logger) (stop func(), err error) {
+	var listen net.ListenConfig
+	listener, err := listen.Listen(ctx, "tcp", cfg.Status.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("status__listen: %w: give another address, such as 127.0.0.1:0", err)
+	}
+	cfg.Status.Listen = listener.Addr().String()
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", guarded(cfg.Status.Token.Reveal(), h.MetricsHandler()))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("the metrics listener ended", "error", err)
+		}
+	}()
+	return func() { _ = server.Close() }, nil // readers of metrics are not waited for
+}
+
+// guarded asks for "Authorization: Bearer <token>" where there is a token.
+func guarded(token string, h http.Handler) http.Handler {
+	if token == "" {
+		return h
+	}
+	want := sha256.Sum256([]byte("Bearer " + token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "send Authorization: Bearer <status__token>", http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// tell logs at the start what is wrong, worth knowing, or fixed for the process.
+func tell(ctx context.Context, log *slog.Logger, a *app) {
+	for _, f := range a.cfg.Faults {
+		log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "setting", f.Setting, "error", f.Problem, "next", f.Mend)
+	}
+	for _, w := range a.pollers {
+		for _, f := range w.faults {
+			log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "poller", w.cfg.Name, "setting", f.Setting, "error", f.Problem, "next", f.Mend)
+		}
+		for _, f := range w.warnings {
+			log.WarnContext(ctx, f.Problem, "event", "warning", "poller", w.cfg.Name, "setting", f.Setting, "next", f.Mend)
+		}
+	}
+	for _, f := range a.cfg.Warnings {
+		log.WarnContext(ctx, f.Problem, "event", "warning", "setting", f.Setting, "next", f.Mend)
+	}
+}
+

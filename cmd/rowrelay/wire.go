@@ -1,0 +1,257 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/output/stdout"
+	"github.com/rowrelay/rowrelay/output/storagequeue"
+	"github.com/rowrelay/rowrelay/output/webhook"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/schedule"
+	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// app is the configuration made into parts. Nothing in it has connected to anything yet: the first tick does.
+type app struct {
+	cfg     *config.App
+	store   state.Store // nil while cfg has faults of its own
+	pollers []*wired
+	closers []func() error
+}
+
+// wired is one poller. A poller with faults has no runner, and does not hinder the others.
+type wired struct {
+	cfg      *config.Poller
+	schedule *schedule.Schedule
+	conn     source.Connection
+	source   *source.Cursor // shared by the outputs; nil where there are faults
+	outputs  []*wiredOutput
+	runner   *poller.Poller
+	faults   config.Faults // its own; the app's stand in app.cfg
+	warnings config.Faults
+}
+
+// wiredOutput is one output of a poller, with the session's parts that commands look into.
+type wiredOutput struct {
+	cfg    *config.Output
+	key    string
+	keeper *state.Keeper
+}
+
+// wire turns a configuration into pollers. It never fails: what is wrong stands in the faults of what it concerns.
+func wire(c *console, cfg *config.App) *app {
+	a := &app{cfg: cfg}
+	if len(cfg.Faults) == 0 {
+		store, err := openStore(cfg)
+		if err != nil {
+			cfg.Faults.Add("state__kind", err.Error(), "")
+		}
+		a.store = store
+	}
+	for _, p := range cfg.Pollers {
+		w := &wired{cfg: p, faults: slices.Clone(p.Faults), warnings: p.Warnings}
+		a.pollers = append(a.pollers, w)
+		a.checkSchedule(w)
+		a.connect(w)
+		if len(cfg.Faults) == 0 && len(w.faults) == 0 {
+			a.wireOutputs(c, w)
+		}
+	}
+	return a
+}
+
+// Close closes connections. It is called when no tick runs any more.
+func (a *app) Close() error {
+	var errs []error
+	for _, closer := range a.closers {
+		errs = append(errs, closer())
+	}
+	return errors.Join(errs...)
+}
+
+func (a *app) poller(name string) (*wired, error) {
+	names := make([]string, 0, len(a.pollers))
+	for _, w := range a.pollers {
+		if w.cfg.Name == name {
+			return w, nil
+		}
+		names = append(names, w.cfg.Name)
+	}
+	return nil, fmt.Errorf("there is no poller %q: the settings name %q", name, names)
+}
+
+// choose returns the named pollers, or all of them.
+func (a *app) choose(names []string) ([]*wired, error) {
+	if len(names) == 0 {
+		return a.pollers, nil
+	}
+	chosen := make([]*wired, 0, len(names))
+	for _, name := range names {
+		w, err := a.poller(strings.ToLower(name))
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, w)
+	}
+	return chosen, nil
+}
+
+func (a *app) checkSchedule(w *wired) {
+	s, err := schedule.Parse(w.cfg.Schedule)
+	if err != nil {
+		w.faults.Add("pollers__"+w.cfg.Name+"__schedule", err.Error(), "Write an NCRONTAB expression such as */10 * * * * *")
+	}
+	w.schedule = s
+}
+
+// connect reads the connection string; the pool that comes of it connects when it is first used.
+func (a *app) connect(w *wired) {
+	d := w.cfg.Source.Connection
+	var err error
+	switch {
+	case d.ConnectionString != "":
+		w.conn, err = source.ParseConnection(d.ConnectionString.Reveal())
+	case d.Server != "":
+		w.conn, err = source.IdentityConnection(d.Server, d.Database, d.Credential, d.ClientID)
+	default:
+		return // config has said what is missing
+	}
+	if err != nil {
+		w.faults.Add(d.Setting, err.Error(), "")
+		return
+	}
+	for _, text := range w.conn.Warnings {
+		w.warnings.Add(d.Setting, text, "")
+	}
+}
+
+func (a *app) wireOutputs(c *console, w *wired) {
+	src, err := source.New(sourceConfig(w.cfg), w.conn)
+	if err != nil {
+		w.faults.Add("pollers__"+w.cfg.Name+"__source", err.Error(), "")
+		return
+	}
+	w.source = src
+	a.closers = append(a.closers, src.Close)
+	relays := make([]*poller.Relay, 0, len(w.cfg.Outputs))
+	for i := range w.cfg.Outputs {
+		out := &w.cfg.Outputs[i]
+		prefix := outputPrefix(w.cfg.Name, out.Name)
+		to, size, err := a.openOutput(c, w.cfg, out)
+		if err != nil {
+			w.faults.Add(prefix, err.Error(), "")
+			continue
+		}
+		key := state.Key(a.cfg.State.AppName, w.cfg.Name, out.Name)
+		keeper, err := state.New(state.Config{
+			Store: a.store, Key: key, Poller: w.cfg.Name, Owner: a.cfg.State.AppName + "/" + instance(c), TTL: w.cfg.LeaseTTL,
+		})
+		if err != nil {
+			w.faults.Add("state__kind", err.Error(), "")
+			return
+		}
+		relay, err := poller.NewRelay(poller.Config{
+			App: a.cfg.State.AppName, Poller: w.cfg.Name, Output: out.Name,
+			Feed: poller.NewCheckpointed(src, keeper), To: to,
+			Ordering: poller.Ordering(w.cfg.Ordering), Concurrency: w.cfg.Concurrency,
+			Fetch:         poller.Limit{Rows: w.cfg.BatchSize, Bytes: w.cfg.BatchBytes},
+			RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size,
+			Retries: out.Retries, Timeout: out.Timeout, Budget: w.cfg.TickBudget,
+			PollInterval: w.cfg.PollInterval, MaxBatches: w.cfg.MaxBatches,
+		})
+		if err != nil {
+			w.faults.Add(prefix, err.Error(), "")
+			return
+		}
+		w.outputs = append(w.outputs, &wiredOutput{cfg: out, key: key, keeper: keeper})
+		relays = append(relays, relay)
+	}
+	if len(w.faults) == 0 {
+		w.runner = poller.New(w.cfg.Name, relays...)
+	}
+}
+
+func outputPrefix(name, output string) string {
+	if output == "" {
+		return "pollers__" + name + "__output"
+	}
+	return "pollers__" + name + "__outputs__" + output
+}
+
+func sourceConfig(p *config.Poller) source.Config {
+	s := &p.Source
+	return source.Config{
+		Poller: p.Name, Table: s.Table, Query: s.Query, Cursor: s.Cursor, Key: s.Key, OrderKey: s.OrderKey,
+		Columns: s.Columns, Where: s.Where, Start: s.Start, TimeZone: s.Location, DeleteWhen: s.DeleteWhen, Op: s.Op,
+		NullCursor: s.NullCursor, Identity: s.Identity, Timeout: s.Timeout, Connections: s.Connections,
+		MaxRowBytes: p.MaxRowBytes,
+	}
+}
+
+// openOutput returns the output and the size that an event takes in its format.
+func (a *app) openOutput(c *console, p *config.Poller, out *config.Output) (poller.Output, func(*change.Event) int, error) {
+	format, err := change.ParseFormat(out.Format)
+	if err != nil {
+		return nil, nil, err
+	}
+	size := sizeIn(format, a.cfg.State.AppName, p)
+	switch out.Kind {
+	case "http":
+		headers := make(map[string]string, len(out.Headers))
+		for name, value := range out.Headers {
+			headers[name] = value.Reveal()
+		}
+		to, err := webhook.New(webhook.Config{
+			URL: out.URL.Reveal(), Timeout: out.Timeout, Headers: headers, Secret: out.Secret.Reveal(), Gzip: out.Gzip,
+			Format: format, Single: out.Batch == 1, Concurrency: p.Concurrency, Version: version,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		a.closers = append(a.closers, to.Close)
+		return to, size, nil
+	case "queue":
+		client, err := queueClient(&out.Connection, out.Queue)
+		if err != nil {
+			return nil, nil, err
+		}
+		to, err := storagequeue.New(storagequeue.Config{
+			Client: client, Format: format, Timeout: out.Timeout, Concurrency: p.Concurrency, Create: out.Connection.Development || a.cfg.State.Create,
+		})
+		return to, size, err
+	case "stdout":
+		return stdout.New(c.out, format), size, nil
+	default:
+		return nil, nil, fmt.Errorf("output kind %q is not http, queue or stdout", out.Kind)
+	}
+}
+
+// sizeIn returns the most that an event takes in a request, in bytes. What the request says besides the event (batch id,
+// table, fingerprint) is taken at its longest, because it is not known yet.
+func sizeIn(format change.Format, app string, p *config.Poller) func(*change.Event) int {
+	longest := &change.Delivery{
+		App: app, Poller: p.Name, Engine: "sqlserver", Table: p.Source.Table + strings.Repeat("x", 128),
+		Fingerprint: strings.Repeat("x", len("sha256:")+64), BatchID: "batch_20060102_150405_000000",
+	}
+	return func(e *change.Event) int { return format.Bound(longest, e) }
+}
+
+// instance names this process for people: the Functions instance, or the host and process.
+func instance(c *console) string {
+	if id := c.env("WEBSITE_INSTANCE_ID"); id != "" {
+		return id[:min(len(id), 12)]
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s-%d", host, os.Getpid())
+}
+

@@ -1,0 +1,185 @@
+package config
+
+import "time"
+
+// App is the whole configuration. The JSON names are those of the settings.
+type App struct {
+	State  State  `json:"state"`
+	Log    Log    `json:"log"`
+	Status Status `json:"status"`
+	// Pollers are sorted by name; the bad ones are among them, with their Faults.
+	Pollers []*Poller `json:"pollers"`
+	// Faults are those of what all pollers share: any of them stops every poller.
+	Faults Faults `json:"faults,omitempty"`
+	// Warnings do not stop anything.
+	Warnings Faults `json:"warnings,omitempty"`
+}
+
+// State says where checkpoints and leases live.
+type State struct {
+	Kind string `json:"kind"` // blob, file or memory
+	// ConnectionSetting is the name that was given, Connection what it led to (only for blob).
+	ConnectionSetting string  `json:"connection"`
+	Connection        Storage `json:"resolved"`
+	Container         string  `json:"container"`
+	Create            bool    `json:"create"`
+	Path              string  `json:"path"`
+	AppName           string  `json:"app_name"`
+}
+
+// Log says how much is logged.
+type Log struct {
+	Level string `json:"level"` // debug, info, warn or error
+}
+
+// Status says where the standalone process shows metrics.
+type Status struct {
+	Listen string `json:"listen"` // host:port
+	Token  Secret `json:"token"`
+}
+
+// Poller is one poller with its source and at least one output, unless its Faults say otherwise.
+type Poller struct {
+	Name   string `json:"name"`
+	Source Source `json:"source"`
+	// Outputs hold the default output first (its Name is ""), then the others by name.
+	Outputs []Output `json:"outputs"`
+
+	Schedule string `json:"schedule"`
+	// ScheduleSet says that the schedule was written, not the default: under the host it has no effect.
+	ScheduleSet  bool          `json:"schedule_set"`
+	BatchSize    int           `json:"batch_size"`
+	BatchBytes   int           `json:"batch_bytes"`
+	MaxRowBytes  int           `json:"max_row_bytes"`
+	MaxBatches   int           `json:"max_batches"` // 0: no bound
+	TickBudget   time.Duration `json:"tick_budget"`
+	PollInterval time.Duration `json:"poll_interval"` // 0: the tick ends when drained
+	LeaseTTL     time.Duration `json:"lease_ttl"`
+	Ordering     string        `json:"ordering"` // key, source or none
+	Concurrency  int           `json:"concurrency"`
+
+	// Faults stop this poller only.
+	Faults Faults `json:"faults,omitempty"`
+	// Warnings do not stop anything.
+	Warnings Faults `json:"warnings,omitempty"`
+
+	written map[string]string // by key: the names of settings as they were written
+}
+
+// Setting returns the full name of one of the poller's settings as it was written, for faults that others add:
+// p.Faults.Add(p.Setting("schedule"), …). Keys of outputs begin with "output__" or "outputs__<name>__".
+func (p *Poller) Setting(key string) string {
+	if name, ok := p.written[key]; ok {
+		return name
+	}
+	return pollersGroup + "__" + p.Name + "__" + key
+}
+
+// Source is the table or query that a poller watches. Exactly one of Table and Query is set.
+type Source struct {
+	ConnectionSetting string   `json:"connection"`
+	Connection        Database `json:"resolved"`
+	Mode              string   `json:"mode"`  // cursor
+	Table             string   `json:"table"` // as written, quotes included
+	Query             string   `json:"query"`
+	Cursor            []string `json:"cursor"`
+	Key               []string `json:"key"`       // empty: the primary key
+	OrderKey          []string `json:"order_key"` // empty: the key
+	Columns           []string `json:"columns"`   // empty: all
+	Where             string   `json:"where"`
+	Start             string   `json:"start"` // earliest, latest, or a cursor value as it was written
+	TimeZone          string   `json:"time_zone"`
+	// Location is TimeZone, never nil in a poller without faults.
+	Location    *time.Location `json:"-"`
+	DeleteWhen  string         `json:"delete_when"` // a column; not NULL and not false means deleted
+	Op          string         `json:"op"`          // upsert or delete
+	NullCursor  string         `json:"null_cursor"` // report or fail
+	Identity    string         `json:"identity"`
+	Timeout     time.Duration  `json:"timeout"`
+	Connections int            `json:"connections"`
+}
+
+// Output is one destination.
+type Output struct {
+	Name string `json:"name"` // "" is the default output
+	Kind string `json:"kind"` // http, queue or stdout
+
+	URL     Address       `json:"url"`
+	Timeout time.Duration `json:"timeout"`
+	// Headers are by canonical header name.
+	Headers map[string]Secret `json:"headers"`
+	Secret  Secret            `json:"secret"`
+	Gzip    bool              `json:"gzip"`
+
+	ConnectionSetting string  `json:"connection"`
+	Connection        Storage `json:"resolved"`
+	Queue             string  `json:"queue"`
+
+	Format     string `json:"format"` // cloudevents, rowchange, sqltrigger or row
+	Batch      int    `json:"batch"`
+	BatchBytes int    `json:"batch_bytes"`
+	Retries    int    `json:"retries"` // attempts of one request, at least 1
+}
+
+// Database is what source__connection led to: a connection string, or the identity form for SQL Server.
+type Database struct {
+	// Setting is the setting that holds it, by its name in the environment.
+	Setting          string `json:"setting"`
+	ConnectionString Secret `json:"connection_string"`
+	// Server, Database, Credential ("managedidentity" or "") and ClientID are the identity form, when there is no string.
+	Server     string `json:"server"`
+	Database   string `json:"database"`
+	Credential string `json:"credential"`
+	ClientID   string `json:"client_id"`
+}
+
+// Storage is what a storage connection led to, by the conventions of Azure Functions: a connection string, or the
+// identity form.
+type Storage struct {
+	// Setting is the setting that holds it, by its name in the environment.
+	Setting          string `json:"setting"`
+	ConnectionString Secret `json:"connection_string"`
+	// One of the two service URIs is set (both for AzureWebJobsStorage__accountName) when there is no string.
+	BlobServiceURI  string `json:"blob_service_uri"`
+	QueueServiceURI string `json:"queue_service_uri"`
+	Credential      string `json:"credential"` // "managedidentity" or ""
+	ClientID        string `json:"client_id"`
+	ResourceID      string `json:"resource_id"` // a user-assigned identity by its resource id instead of ClientID
+	TenantID        string `json:"tenant_id"`   // with ClientID and ClientSecret: a service principal
+	ClientSecret    Secret `json:"client_secret"`
+	// Development says that it is Azurite.
+	Development bool `json:"development"`
+}
+
+// FaultsFor returns all that stops the poller: the app's faults and its own.
+func (a *App) FaultsFor(p *Poller) Faults {
+	return append(append(Faults(nil), a.Faults...), p.Faults...)
+}
+
+// AllFaults returns the app's faults and those of each poller.
+func (a *App) AllFaults() Faults {
+	all := append(Faults(nil), a.Faults...)
+	for _, p := range a.Pollers {
+		all = append(all, p.Faults...)
+	}
+	return all
+}
+
+// AllWarnings returns the app's warnings and those of each poller.
+func (a *App) AllWarnings() Faults {
+	all := append(Faults(nil), a.Warnings...)
+	for _, p := range a.Pollers {
+		all = append(all, p.Warnings...)
+	}
+	return all
+}
+
+// Poller returns the poller of that name, nil when there is none.
+func (a *App) Poller(name string) *Poller {
+	for _, p := range a.Pollers {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}

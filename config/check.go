@@ -1,0 +1,212 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/textproto"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+func (l *loader) checkState() {
+	s, st := l.own, &l.app.State
+	if !s.has("state__app_name") {
+		st.AppName = "local"
+		if _, site, ok := l.env.find("WEBSITE_SITE_NAME"); ok {
+			st.AppName = site
+		}
+	}
+	if st.Kind == "blob" && s.ok("state__kind", "state__connection") {
+		st.Connection = l.env.storage(s, "state__connection", st.ConnectionSetting, blobService)
+	}
+}
+
+func (l *loader) checkStatus() {
+	s, st := l.own, l.app.Status
+	if !s.ok("status__listen", "status__token") {
+		return
+	}
+	host, _, err := net.SplitHostPort(st.Listen)
+	if err == nil && !isLoopback(host) && st.Token == "" {
+		s.fault("status__listen", "can be reached from other machines, and status__token is not set",
+			"Set status__token, or listen on 127.0.0.1")
+	}
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || (ip != nil && ip.IsLoopback())
+}
+
+func (l *loader) checkSource(p *pollerScopes) {
+	s, src := p.own, &p.poller.Source
+	if s.ok("source__connection") {
+		src.Connection = l.env.database(s, "source__connection", src.ConnectionSetting)
+	}
+	src.Location, _ = location(src.TimeZone) // proved by the setting's kind
+	table, query := s.has("source__table"), s.has("source__query")
+	switch {
+	case table && query:
+		s.fault("source__query", "is set, and so is "+s.named("source__table")+": a poller watches one of them", "Remove one of the two")
+	case !table && !query && s.ok("source__mode", "source__table", "source__query"):
+		s.fault("source__table", "is required, or "+s.prefix+"source__query",
+			"Set it to the table, such as "+s.prefix+"source__table=dbo.Orders")
+	}
+	if query && !s.has("source__key") && s.ok("source__query", "source__key") {
+		s.fault("source__key", "is required with "+s.named("source__query")+": a query has no primary key",
+			"Name the columns that identify a row, such as "+s.prefix+"source__key=id")
+	}
+	if !s.has("source__cursor") && s.ok("source__mode", "source__cursor") {
+		s.fault("source__cursor", "is required", "Name the column that grows with every change, such as "+s.prefix+"source__cursor=updated_at")
+	}
+	if src.DeleteWhen != "" && src.Op == "delete" && s.ok("source__delete_when", "source__op") {
+		s.fault("source__delete_when", "is set, and so is "+s.named("source__op")+"=delete: in a tombstone table every row is a delete already",
+			"Remove one of the two")
+	}
+	checkText(s, "source__query", src.Query, engineOf(src.Connection), queryFlaw)
+	checkText(s, "source__where", src.Where, engineOf(src.Connection), conditionFlaw)
+}
+
+func checkText(s *scope, key, text string, e engine, flawOf func(string, engine) *flaw) {
+	if text == "" || !s.ok(key) {
+		return
+	}
+	if f := flawOf(text, e); f != nil {
+		s.fault(key, f.problem, f.mend)
+	}
+}
+
+// Shortest leases: a blob's clock has a resolution of 1 s and a margin of 2 s.
+const shortestBlobLease = 10 * time.Second
+
+func (l *loader) checkLease(p *pollerScopes) {
+	const key = "lease_ttl"
+	if l.app.State.Kind == "blob" && p.own.ok(key) && p.poller.LeaseTTL < shortestBlobLease {
+		p.own.fault(key, fmt.Sprintf("%q is shorter than 10s, the least for state__kind=blob", p.poller.LeaseTTL),
+			"Write 10s or more, such as 60s")
+	}
+}
+
+// httpOnly and queueOnly have no effect on an output of another kind.
+var (
+	httpOnly  = []string{"url", "headers__", "secret", "gzip"}
+	queueOnly = []string{"connection", "queue"}
+)
+
+func (l *loader) checkOutput(p *Poller, s *scope, out *Output) {
+	if !s.ok("kind") {
+		return
+	}
+	switch out.Kind {
+	case "http":
+		l.checkHTTP(p, s, out)
+		warnUnused(p, s, out.Kind, queueOnly)
+	case "queue":
+		l.checkQueue(p, s, out)
+		warnUnused(p, s, out.Kind, httpOnly)
+	default:
+		warnUnused(p, s, out.Kind, slices.Concat(httpOnly, queueOnly))
+	}
+}
+
+// warnUnused names settings of another kind of output. They are no faults: to switch an output to stdout for a moment
+// is one setting, and should stay one.
+func warnUnused(p *Poller, s *scope, kind string, unused []string) {
+	for _, key := range s.keys() {
+		for _, u := range unused {
+			if !s.ok(key) {
+				continue
+			}
+			if key == u || (strings.HasSuffix(u, "__") && strings.HasPrefix(key, u)) {
+				p.Warnings.Add(s.named(key), "has no effect on an output of kind "+kind, "Remove it if it is not needed any more")
+			}
+		}
+	}
+}
+
+func (l *loader) checkHTTP(p *Poller, s *scope, out *Output) {
+	if out.URL == "" && s.ok("url") {
+		s.fault("url", "is required for an output of kind http", "Set it, such as "+s.prefix+"url=https://example.com/hooks/orders")
+		return
+	}
+	u, err := url.Parse(out.URL.Reveal())
+	if err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
+		p.Warnings.Add(s.named("url"), "is plain http to another machine: events and secrets travel unencrypted", "Write an https URL")
+	}
+}
+
+func (l *loader) checkQueue(p *Poller, s *scope, out *Output) {
+	switch {
+	case out.ConnectionSetting == "" && s.ok("connection"):
+		s.fault("connection", "is required for an output of kind queue",
+			"Name the setting that holds the storage connection, such as "+s.prefix+"connection=AzureWebJobsStorage")
+	case s.ok("connection"):
+		out.Connection = l.env.storage(s, "connection", out.ConnectionSetting, queueService)
+	}
+	if out.Queue != "" || !s.ok("queue") {
+		return
+	}
+	out.Queue = p.Name
+	if _, f := queueName.parse(p.Name); f != nil {
+		suggestion := strings.ReplaceAll(p.Name, "_", "-")
+		if _, f := queueName.parse(suggestion); f != nil {
+			suggestion = queueName.example
+		}
+		s.fault("queue", fmt.Sprintf("is not set, and the poller's name %q, its default, %s", p.Name, f.problem),
+			"Set it, such as "+s.named("queue")+"="+suggestion)
+	}
+}
+
+// reservedHeaders are set by Rowrelay or by the protocol.
+var reservedHeaders = []string{"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Idempotency-Key",
+	"Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Webhook-Id", "Webhook-Signature", "Webhook-Timestamp"}
+
+var headerForm = regexp.MustCompile(`^[A-Za-z0-9.-]+$`)
+
+// headerName turns x_api_key into X-Api-Key.
+func headerName(key string) (string, *flaw) {
+	name := textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(key, "_", "-"))
+	if !headerForm.MatchString(name) {
+		return "", &flaw{"names a header with a character that no header has", "Write letters, digits and _ (which stands for -), such as headers__X_Api_Key"}
+	}
+	if slices.Contains(reservedHeaders, name) || strings.HasPrefix(name, "Rowrelay-") {
+		return "", &flaw{"sets " + name + ", which Rowrelay sets itself", "Remove it"}
+	}
+	return name, nil
+}
+
+// budgetReserve is what a tick needs besides its budget and the last request: to commit, release and answer.
+const budgetReserve = 10 * time.Second
+
+// CheckBudget says whether a tick of the poller fits the host's functionTimeout (0 or less: no bound): at the timeout
+// the host kills the process, and everything in flight with it.
+func (p *Poller) CheckBudget(functionTimeout time.Duration) Faults {
+	var longest time.Duration
+	for _, o := range p.Outputs {
+		longest = max(longest, o.Timeout)
+	}
+	need := p.TickBudget + longest + budgetReserve
+	if functionTimeout <= 0 || p.TickBudget == 0 || need < functionTimeout {
+		return nil
+	}
+	var fs Faults
+	mend := fmt.Sprintf("Raise functionTimeout in host.json above %s", need)
+	if room := functionTimeout - longest - budgetReserve - time.Second; room > 0 {
+		mend = fmt.Sprintf("Write %s or less, or raise functionTimeout in host.json above %s", room, need)
+	}
+	fs.Add(p.Setting("tick_budget"),
+		fmt.Sprintf("%s, the longest output timeout %s and 10s together are not below the host's functionTimeout %s", p.TickBudget, longest, functionTimeout), mend)
+	return fs
+}
+
+// CheckBudget is the faults of all pollers by [Poller.CheckBudget].
+func (a *App) CheckBudget(functionTimeout time.Duration) Faults {
+	var fs Faults
+	for _, p := range a.Pollers {
+		fs = append(fs, p.CheckBudget(functionTimeout)...)
+	}
+	return fs
+}

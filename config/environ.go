@@ -1,0 +1,110 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// environ is the environment: every variable by its exact name, and the names by their lower case.
+type environ struct {
+	vars  map[string]string
+	lower map[string][]string
+}
+
+// newEnviron reads KEY=VALUE strings. Of two with the same name the first counts, as in package os.
+func newEnviron(list []string) environ {
+	e := environ{vars: map[string]string{}, lower: map[string][]string{}}
+	for _, kv := range list {
+		name, value, ok := strings.Cut(kv, "=")
+		if _, twice := e.vars[name]; !ok || name == "" || twice {
+			continue // "" is Windows' way to keep the current directory of a drive
+		}
+		e.vars[name] = strings.TrimSpace(value)
+		l := strings.ToLower(name)
+		e.lower[l] = append(e.lower[l], name)
+	}
+	for _, names := range e.lower {
+		slices.Sort(names)
+	}
+	return e
+}
+
+// names returns all names in order.
+func (e environ) names() []string {
+	names := make([]string, 0, len(e.vars))
+	for name := range e.vars {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
+	})
+	return names
+}
+
+// find looks a variable up: the exact name first, then one that differs in the case of letters only, as the host's
+// configuration does. It returns the name that was found and a value that is not empty.
+func (e environ) find(name string) (found, value string, ok bool) {
+	if v := e.vars[name]; v != "" {
+		return name, v, true
+	}
+	for _, n := range e.lower[strings.ToLower(name)] {
+		if v := e.vars[n]; v != "" {
+			return n, v, true
+		}
+	}
+	return name, "", false
+}
+
+// near returns the name of a variable that a mistyped name was probably meant to be, "" for none.
+func (e environ) near(name string) string {
+	var known []string
+	for _, n := range e.names() {
+		if e.vars[n] != "" {
+			known = append(known, n)
+		}
+	}
+	return nearest(name, known, min(2, len(name)/3))
+}
+
+const keyVaultReference = "@microsoft.keyvault("
+
+func isKeyVaultReference(s string) bool {
+	return strings.Contains(strings.ToLower(s), keyVaultReference)
+}
+
+const keyVaultMend = "Let the app's identity read the vault (role Key Vault Secrets User) and check the reference; locally, put the value itself in its place"
+
+// expand replaces %NAME% and %%. What it puts in is not expanded again. A hidden value's flaw names nothing of it.
+func (e environ) expand(raw string, hidden bool) (string, *flaw) {
+	var b strings.Builder
+	for rest := raw; ; {
+		before, after, ok := strings.Cut(rest, "%")
+		b.WriteString(before)
+		if !ok {
+			return b.String(), nil
+		}
+		name, tail, ok := strings.Cut(after, "%")
+		switch {
+		case !ok || (name != "" && !settingName.MatchString(name) && !isPlain(name)):
+			return "", &flaw{"has a percent sign that begins no %NAME%", "Write %% for a percent sign"}
+		case name == "":
+			b.WriteByte('%')
+		default:
+			_, value, ok := e.find(name)
+			if !ok && hidden {
+				return "", &flaw{"refers by %…% to an environment variable that is not set (its name is not shown: it could be a part of the secret)",
+					"Set that variable, or write %% for a percent sign"}
+			}
+			if !ok {
+				return "", &flaw{"refers to " + name + ", which is not set", "Set " + name + ", or write %% for a percent sign"}
+			}
+			b.WriteString(value)
+		}
+		rest = tail
+	}
+}
+
+// isPlain reports whether a name that begins with a digit could be a variable's: %2F% of a URL is read as one too, and
+// said to be unset.
+func isPlain(name string) bool { return settingName.MatchString("_" + name) }

@@ -1,0 +1,155 @@
+package config
+
+import (
+	"encoding/base64"
+	"net"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	settingName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,79}$`)
+	azureName    = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9])*$`)
+	appNameForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	offsetForm   = regexp.MustCompile(`^([+-])(\d{2}):?(\d{2})?$`)
+	secretPrefix = "whsec_"
+)
+
+// connectionName takes the name of another setting. What is no name is most likely the connection string itself: it is
+// never printed.
+var connectionName = kind{word: "name of a setting", example: "ORDERS_DB", hidden: true, parse: func(s string) (any, *flaw) {
+	if !settingName.MatchString(s) {
+		return nil, &flaw{"holds a connection string, or something else that is no name, where the name of a setting belongs",
+			"Put the connection string into a setting of its own, such as ORDERS_DB, and write that name here, without percent signs"}
+	}
+	return s, nil
+}}
+
+// secretText takes any value and never shows it.
+var secretText = kind{word: "secret", hidden: true, parse: func(s string) (any, *flaw) { return Secret(s), nil }}
+
+var headerValue = kind{word: "secret", hidden: true, parse: func(s string) (any, *flaw) {
+	for _, r := range s {
+		if (r < ' ' && r != '\t') || r == 0x7f {
+			return nil, &flaw{"holds a control character, which no header can carry", "Remove line breaks and the like from the value"}
+		}
+	}
+	return Secret(s), nil
+}}
+
+// signingSecret takes what Standard Webhooks calls a symmetric secret.
+var signingSecret = kind{word: "secret", hidden: true, parse: func(s string) (any, *flaw) {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(s, secretPrefix))
+	if err != nil || len(key) < 24 || len(key) > 64 {
+		return nil, &flaw{"is not a signing secret of Standard Webhooks",
+			"Write whsec_ followed by the base64 of 24 to 64 random bytes, which `openssl rand -base64 32` makes"}
+	}
+	return Secret(s), nil
+}}
+
+var containerName = azureResource("container", "db-state")
+
+var queueName = azureResource("queue", "orders")
+
+// azureResource takes the names that Azure Storage allows for containers and queues.
+func azureResource(what, example string) kind {
+	return kind{word: "name of a " + what, example: example, parse: func(s string) (any, *flaw) {
+		if len(s) < 3 || len(s) > 63 || !azureName.MatchString(s) {
+			return nil, &flaw{"is no name that Azure Storage allows for a " + what,
+				"Write 3 to 63 lower-case letters, digits and single hyphens, such as " + example}
+		}
+		return s, nil
+	}}
+}
+
+var appName = kind{word: "name", example: "shop-relay", parse: func(s string) (any, *flaw) {
+	if !appNameForm.MatchString(s) {
+		return nil, &flaw{"is not usable as a part of a document's name", "Write up to 64 letters, digits, dots, hyphens and underscores, such as shop-relay"}
+	}
+	return s, nil
+}}
+
+var listenAddress = kind{word: "host:port", example: "127.0.0.1:7878", parse: func(s string) (any, *flaw) {
+	_, port, err := net.SplitHostPort(s)
+	if n, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || n > 65535 {
+		return nil, &flaw{"is not an address to listen on", "Write host:port, such as 127.0.0.1:7878"}
+	}
+	return s, nil
+}}
+
+// httpURL takes absolute http and https URLs. They may carry keys, so they are not printed.
+var httpURL = kind{word: "URL", example: "https://example.com/hooks/orders", hidden: true, parse: func(s string) (any, *flaw) {
+	const mend = "Write the whole URL, such as https://example.com/hooks/orders; a percent sign in it is written %%"
+	u, err := url.Parse(s)
+	switch {
+	case err != nil:
+		return nil, &flaw{"is not a URL", mend}
+	case (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
+		return nil, &flaw{"is not an absolute http or https URL", mend}
+	case u.Fragment != "":
+		return nil, &flaw{"has a fragment (#…), which is never sent", "Remove the part from # on"}
+	}
+	return Address(s), nil
+}}
+
+var nameList = kind{word: "column, or list of columns", example: "updated_at", parse: func(s string) (any, *flaw) {
+	names, err := parseList(s)
+	if err != nil {
+		return nil, &flaw{err.Error(), `Write names separated by commas; quote an odd one: id, "odd, name" or [odd, name]`}
+	}
+	return names, nil
+}}
+
+var oneName = kind{word: "column", example: "deleted_at", parse: func(s string) (any, *flaw) {
+	names, err := parseList(s)
+	if err != nil || len(names) != 1 {
+		return nil, &flaw{"is not one column", `Write one name, such as deleted_at; quote an odd one: "odd, name"`}
+	}
+	return names[0], nil
+}}
+
+var startText = kind{word: "earliest, latest, or a cursor value", example: "latest", parse: func(s string) (any, *flaw) {
+	if strings.EqualFold(s, "earliest") || strings.EqualFold(s, "latest") {
+		return strings.ToLower(s), nil
+	}
+	return s, nil
+}}
+
+var timeZone = kind{word: "time zone", example: "Europe/Berlin", parse: func(s string) (any, *flaw) {
+	if _, ok := location(s); !ok {
+		return nil, &flaw{"is no time zone", "Write an IANA name such as Europe/Berlin, an offset such as +02:00, or UTC"}
+	}
+	return s, nil
+}}
+
+// location reads an IANA name or an offset. "Local" is refused: it would mean another zone on another machine.
+func location(s string) (*time.Location, bool) {
+	if strings.EqualFold(s, "UTC") || strings.EqualFold(s, "Z") {
+		return time.UTC, true
+	}
+	if m := offsetForm.FindStringSubmatch(s); m != nil {
+		hours, _ := strconv.Atoi(m[2])   // two digits by the form
+		minutes, _ := strconv.Atoi(m[3]) // two digits or none
+		if hours > 14 || minutes > 59 {
+			return nil, false
+		}
+		seconds := hours*3600 + minutes*60
+		if m[1] == "-" {
+			seconds = -seconds
+		}
+		return time.FixedZone(s, seconds), true
+	}
+	if strings.EqualFold(s, "Local") {
+		return nil, false
+	}
+	loc, err := time.LoadLocation(s)
+	return loc, err == nil
+}
+
+// queryText and conditionText are read once the engine is known: see checkSource.
+var queryText = text("SELECT", "SELECT id, total, updated_at FROM orders")
+
+var conditionText = text("SQL condition", "region = 'EU'")

@@ -1,0 +1,172 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Load reads the environment, KEY=VALUE as os.Environ returns it. The App is never nil: pollers without faults can run
+// even where the error, which is a [Faults] with every fault of the app and of each poller, is not nil.
+func Load(list []string) (*App, error) {
+	l := &loader{env: newEnviron(list), app: &App{}, pollers: map[string]*pollerScopes{}}
+	l.own = newScope("", appSettings, nil, &l.app.Faults)
+	for _, name := range l.env.names() {
+		l.place(name)
+	}
+	l.readApp()
+	for _, name := range slices.Sorted(maps.Keys(l.pollers)) {
+		p := l.pollers[name]
+		l.readPoller(p)
+		p.poller.Faults.sort()
+		p.poller.Warnings.sort()
+		l.app.Pollers = append(l.app.Pollers, p.poller)
+	}
+	if len(l.app.Pollers) == 0 {
+		l.app.Faults.Add("pollers__<name>__source__connection", "is not set for any name: there is no poller",
+			"Describe one, such as pollers__orders__source__connection=ORDERS_DB; docs/settings.md lists all settings")
+	}
+	l.app.Faults.sort()
+	l.app.Warnings.sort()
+	return l.app, l.app.AllFaults().Err()
+}
+
+// loader holds what was given, sorted by whom it concerns.
+type loader struct {
+	env     environ
+	app     *App
+	own     *scope
+	pollers map[string]*pollerScopes
+}
+
+// pollerScopes are one poller's settings: its own, and those of each output by name.
+type pollerScopes struct {
+	poller  *Poller
+	own     *scope // nil where only misspelt names speak of the poller: then nothing else is asked of it
+	outputs map[string]*scope
+}
+
+// place puts one variable where it belongs, if it is ours.
+func (l *loader) place(name string) {
+	lower := strings.ToLower(name)
+	group, rest, nested := strings.Cut(lower, "__")
+	switch {
+	case !nested || !isGroup(group):
+		l.placeMiss(name)
+	case group != pollersGroup:
+		l.own.put(lower, name, l.env.vars[name])
+	default:
+		l.placePoller(rest, name)
+	}
+}
+
+// placeMiss says a fault of a name that is almost ours, at the poller that it seems to speak of.
+func (l *loader) placeMiss(name string) {
+	m, ok := nearMiss(name)
+	if !ok {
+		return
+	}
+	const problem = "is not a setting, but looks like one"
+	mend := "Did you mean " + m.suggestion + "? Names are nested by two underscores"
+	switch {
+	case strings.HasPrefix(m.suggestion, "log__"):
+		// LOG_LEVEL is read by half of all software: another program's setting must not stop this one.
+		l.app.Warnings.Add(name, problem+", and has no effect", mend)
+	case m.poller != "":
+		p := l.poller(m.poller)
+		p.poller.Faults.Add(name, problem, mend)
+	default:
+		l.app.Faults.Add(name, problem, mend)
+	}
+}
+
+func (l *loader) placePoller(path, name string) {
+	poller, key, ok := strings.Cut(path, "__")
+	switch {
+	case poller == "":
+		l.app.Faults.Add(name, "names no poller", "Write the poller's name between the double underscores: pollers__orders__batch_size")
+		return
+	case !ok || key == "":
+		l.poller(poller).poller.Faults.Add(name, "names a poller, but no setting of it", "Write the setting after the name, such as pollers__"+poller+"__batch_size")
+		return
+	}
+	p := l.poller(poller)
+	p.poller.written[key] = name
+	prefix := pollersGroup + "__" + poller + "__"
+	if p.own == nil {
+		p.own = newScope(prefix, pollerSettings, laterPollerSettings, &p.poller.Faults)
+		if !goodName(poller) {
+			p.poller.Faults.Add(name, fmt.Sprintf("speaks of a poller %q, a name that no poller can have", poller), nameMend)
+		}
+	}
+	if rest, ok := strings.CutPrefix(key, defaultName+"__"); ok && rest != "" {
+		p.output("", prefix+defaultName+"__", name).put(rest, name, l.env.vars[name])
+		return
+	}
+	if rest, ok := strings.CutPrefix(key, furtherName+"__"); ok {
+		if output, last, ok := strings.Cut(rest, "__"); ok && output != "" && last != "" {
+			p.output(output, prefix+furtherName+"__"+output+"__", name).put(last, name, l.env.vars[name])
+			return
+		}
+		p.poller.Faults.Add(name, "names no setting of an output", "Write the output's name and the setting, such as "+prefix+furtherName+"__audit__kind")
+		return
+	}
+	p.own.put(key, name, l.env.vars[name])
+}
+
+// poller returns the scopes of a poller, new ones the first time.
+func (l *loader) poller(name string) *pollerScopes {
+	p := l.pollers[name]
+	if p == nil {
+		p = &pollerScopes{poller: &Poller{Name: name, written: map[string]string{}}, outputs: map[string]*scope{}}
+		l.pollers[name] = p
+	}
+	return p
+}
+
+// output returns the scope of an output, a new one the first time; written is the setting that speaks of it.
+func (p *pollerScopes) output(name, prefix, written string) *scope {
+	s := p.outputs[name]
+	if s == nil {
+		s = newScope(prefix, outputSettings, laterOutputSettings, &p.poller.Faults)
+		p.outputs[name] = s
+		if name != "" && !goodName(name) {
+			p.poller.Faults.Add(written, fmt.Sprintf("speaks of an output %q, a name that no output can have", name), nameMend)
+		}
+	}
+	return s
+}
+
+func (l *loader) readApp() {
+	var all struct {
+		State  *State  `json:"state"`
+		Log    *Log    `json:"log"`
+		Status *Status `json:"status"`
+	}
+	all.State, all.Log, all.Status = &l.app.State, &l.app.Log, &l.app.Status
+	l.own.read(l.env, &all)
+	l.checkState()
+	l.checkStatus()
+}
+
+func (l *loader) readPoller(p *pollerScopes) {
+	if p.own == nil {
+		return
+	}
+	p.own.read(l.env, p.poller)
+	p.poller.ScheduleSet = p.own.has("schedule")
+	l.checkSource(p)
+	l.checkLease(p)
+	if len(p.outputs) == 0 {
+		p.poller.Faults.Add(p.own.prefix+"output__kind", "is required: the poller has no output",
+			"Set it to http, queue or stdout")
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.outputs)) {
+		out := Output{Name: name}
+		s := p.outputs[name]
+		s.read(l.env, &out)
+		l.checkOutput(p.poller, s, &out)
+		p.poller.Outputs = append(p.poller.Outputs, out)
+	}
+}

@@ -1,0 +1,99 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+const referenceHead = `# Settings
+
+<!-- Written by go generate ./config from the tables in config/: do not edit. -->
+
+Settings are app settings of the Function App, or environment variables, or the ` + "`Values`" + ` of ` + "`local.settings.json`" + `.
+Names are nested by two underscores and read case-insensitively; two spellings of one setting are a fault. Everything below
+` + "`pollers__`, `state__`, `log__` and `status__`" + ` must be a setting of this page; other variables are ignored. Every fault is said
+at once. A fault below one poller stops that poller only.
+
+- **Empty** values mean that the setting is not set. Spaces around a value are dropped.
+- **` + "`%NAME%`" + `** in a value stands for the environment variable NAME, ` + "`%%`" + ` for a percent sign. What comes in is not expanded again.
+  Connection strings are taken as they are. In function.json the name must be plain (` + "`%ORDERS_SCHEDULE%`" + `): the host does not find
+  names that contain two underscores.
+- **Durations** carry units: ` + "`500ms`, `30s`, `1m30s`, `1h`" + `. **Sizes** are bytes, or carry KiB, MiB or GiB: ` + "`1048576`, `64KiB`, `8 MiB`" + `.
+- **Lists of columns** are separated by commas. A name that holds a comma, a quote or outer spaces stands in quotes, whatever the
+  engine: ` + "`\"odd, name\"`, `[odd, name]` or `` `odd, name` ``" + `; the closing quote is doubled to stand for itself.
+- **Names** of pollers and outputs are a letter and up to 39 further letters, digits and single underscores.
+- **Secrets** are shown nowhere: they print as ` + "`" + redacted + "`" + `. A URL prints without its query.
+`
+
+const referenceConnections = `
+## Connections
+
+A setting of type *name of a setting* never holds a connection string, only the name of the setting that does.
+
+For a database, X is the setting of exactly that name, or what the portal makes of its "connection strings" (` + "`SQLAZURECONNSTR_X`," + `
+` + "`SQLCONNSTR_X`, `CUSTOMCONNSTR_X`, `POSTGRESQLCONNSTR_X`, `MYSQLCONNSTR_X`" + `). SQL Server with an identity needs no string:
+` + "`X__server`, `X__database`, `X__credential=managedidentity`" + ` and, for a user-assigned identity, ` + "`X__clientId`" + `.
+
+For storage, X is found as the Functions host finds it: ` + "`AzureWebJobsX`" + ` first, then ` + "`X`" + `. A value is a connection string and wins
+(` + "`UseDevelopmentStorage=true`" + ` is Azurite). Otherwise ` + "`X__blobServiceUri` or `X__queueServiceUri` (or `X__serviceUri`)" + ` name the service, and
+` + "`X__credential=managedidentity` with `X__clientId` or `X__managedIdentityResourceId`" + `, or ` + "`X__tenantId`, `X__clientId` and `X__clientSecret`" + `,
+say who asks; with none of them the default chain of credentials does. ` + "`AzureWebJobsStorage__accountName`" + ` stands for both URIs of that account.
+`
+
+// WriteReference writes docs/settings.md.
+func WriteReference(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	b.WriteString(referenceConnections)
+	writeTable(&b, "The application", "", appSettings)
+	writeTable(&b, "A poller", "Below `pollers__<poller>__`, for example `pollers__orders__source__table`.", pollerSettings)
+	writeTable(&b, "An output", "Below `pollers__<poller>__output__` for the default output, and below `pollers__<poller>__outputs__<output>__` for further ones. "+
+		"Each output has its own position, lease and document.", outputSettings)
+	writeLater(&b)
+	_, err := io.WriteString(w, b.String())
+	if err != nil {
+		return fmt.Errorf("write the settings reference: %w", err)
+	}
+	return nil
+}
+
+func writeTable(b *strings.Builder, title, intro string, table []setting) {
+	fmt.Fprintf(b, "\n## %s\n\n", title)
+	if intro != "" {
+		fmt.Fprintf(b, "%s\n\n", intro)
+	}
+	b.WriteString("| setting | default | value | meaning |\n|---|---|---|---|\n")
+	for _, row := range table {
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", row.name, row.defaultText(), row.kind.word, strings.ReplaceAll(row.doc, "|", `\|`))
+	}
+}
+
+func (row setting) defaultText() string {
+	switch {
+	case row.need:
+		return "required"
+	case row.defText != "":
+		return row.defText
+	case row.def != "":
+		return "`" + row.def + "`"
+	}
+	return "none"
+}
+
+func writeLater(b *strings.Builder) {
+	b.WriteString("\n## Known, but not in this version\n\nTo set one of these is a fault that says so.\n\n| setting | comes with | meaning |\n|---|---|---|\n")
+	for _, t := range []struct {
+		prefix    string
+		now, then []setting
+	}{{"", pollerSettings, laterPollerSettings}, {defaultName + "__", outputSettings, laterOutputSettings}} {
+		for _, row := range t.now {
+			for _, c := range row.kind.later {
+				fmt.Fprintf(b, "| `%s%s=%s` | %s | |\n", t.prefix, row.name, c.word, c.later)
+			}
+		}
+		for _, row := range t.then {
+			fmt.Fprintf(b, "| `%s%s` | %s | %s |\n", t.prefix, row.name, row.later, row.doc)
+		}
+	}
+}

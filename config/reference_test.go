@@ -1,0 +1,76 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestReferenceIsFresh(t *testing.T) {
+	var want bytes.Buffer
+	if err := WriteReference(&want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../docs/settings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want.Bytes()) {
+		t.Error("docs/settings.md is stale: run `go generate ./config`")
+	}
+	for _, table := range [][]setting{appSettings, pollerSettings, outputSettings, laterPollerSettings, laterOutputSettings} {
+		for _, row := range table {
+			if row.doc == "" || !strings.Contains(want.String(), row.name) {
+				t.Errorf("%s has no place or no meaning in the reference", row.name)
+			}
+		}
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("full") }
+
+func TestReferenceReportsAFailedWrite(t *testing.T) {
+	if err := WriteReference(fullDisk{}); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestCheckBudget(t *testing.T) {
+	app, err := Load(with("pollers__orders__tick_budget=50s", "pollers__orders__output__timeout=30s",
+		"pollers__orders__outputs__b__kind=stdout", "pollers__orders__outputs__b__timeout=40s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		timeout time.Duration
+		want    string
+	}{
+		{0, ""}, {-1, ""}, {5 * time.Minute, ""}, {101 * time.Second, ""},
+		{100 * time.Second, "pollers__orders__tick_budget: 50s, the longest output timeout 40s and 10s together are not below the host's functionTimeout 1m40s. " +
+			"Write 49s or less, or raise functionTimeout in host.json above 1m40s."},
+		{30 * time.Second, "pollers__orders__tick_budget: 50s, the longest output timeout 40s and 10s together are not below the host's functionTimeout 30s. " +
+			"Raise functionTimeout in host.json above 1m40s."},
+	} {
+		if got := app.CheckBudget(c.timeout).Error(); got != c.want {
+			t.Errorf("%v: %s", c.timeout, got)
+		}
+	}
+}
+
+func TestParseSize(t *testing.T) {
+	for in, want := range map[string]int{"1048576": 1 << 20, "1MiB": 1 << 20, "8 MiB": 8 << 20, "64KiB": 64 << 10, "1gib": 1 << 30, "0": 0} {
+		if got, ok := parseSize(in); !ok || got != want {
+			t.Errorf("%s: %d %v", in, got, ok)
+		}
+	}
+	for _, in := range []string{"", "MiB", "1MB", "1.5MiB", "-1", "99999999999GiB", "1 M iB"} {
+		if got, ok := parseSize(in); ok {
+			t.Errorf("%s: %d", in, got)
+		}
+	}
+}

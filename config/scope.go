@@ -1,0 +1,216 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/v2"
+)
+
+// given is a setting as it stands in the environment.
+type given struct{ name, raw string }
+
+// scope is what was given below one prefix, to be read by one table: the app's, a poller's, an output's.
+type scope struct {
+	prefix string // "", "pollers__orders__", "pollers__orders__output__"
+	table  []setting
+	later  []setting
+	given  map[string]given // by key
+	faults *Faults
+	bad    map[string]bool // keys with a fault: nothing further is said about them
+}
+
+func newScope(prefix string, table, later []setting, faults *Faults) *scope {
+	return &scope{prefix: prefix, table: table, later: later, given: map[string]given{}, faults: faults, bad: map[string]bool{}}
+}
+
+// put takes one variable; the same key in another spelling is a fault.
+func (s *scope) put(key, name, raw string) {
+	if twin, ok := s.given[key]; ok {
+		s.faults.Add(name, "is "+twin.name+" in another spelling: both are set", "Remove one of the two")
+		s.bad[key] = true
+		return
+	}
+	s.given[key] = given{name, raw}
+}
+
+// has reports whether a value was given; an empty one counts as none.
+func (s *scope) has(key string) bool { return s.given[key].raw != "" }
+
+// ok reports whether the key has no fault yet.
+func (s *scope) ok(keys ...string) bool {
+	for _, k := range keys {
+		if s.bad[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// named returns the name as it was written, or the full name of a setting that was not.
+func (s *scope) named(key string) string {
+	if g, ok := s.given[key]; ok {
+		return g.name
+	}
+	return s.prefix + key
+}
+
+// fault adds a fault of one key.
+func (s *scope) fault(key, problem, mend string) {
+	s.bad[key] = true
+	s.faults.Add(s.named(key), problem, mend)
+}
+
+// read parses what was given by the table, fills dst, and says every fault.
+func (s *scope) read(env environ, dst any) {
+	s.unknown()
+	values := map[string]any{}
+	for _, row := range s.table {
+		if family, _, ok := strings.Cut(row.name, "<"); ok {
+			s.family(env, family, row, values)
+			continue
+		}
+		if v, ok := s.value(env, row.name, row); ok {
+			values[row.name] = v
+		}
+	}
+	k := koanf.New("__")
+	err := k.Load(confmap.Provider(values, "__"), nil)
+	if err == nil {
+		err = k.UnmarshalWithConf("", dst, koanf.UnmarshalConf{Tag: "json"})
+	}
+	if err != nil { // a row of the table whose type is not its field's: a test reads every row
+		s.faults.Add(s.prefix, "cannot be read: "+err.Error(), "Report this: it is a fault of Rowrelay")
+	}
+}
+
+// value is the parsed value of one setting: the given one, or the default, or none.
+func (s *scope) value(env environ, key string, row setting) (any, bool) {
+	g, ok := s.given[key]
+	if ok && g.raw != "" {
+		v, subject, f := row.parse(env, g.raw)
+		if f == nil {
+			return v, true
+		}
+		s.fault(key, subject+" "+f.problem, f.mend)
+	} else if row.need {
+		s.fault(key, "is required", "Set it"+row.hint(s.named(key)))
+	}
+	if row.def == "" {
+		return nil, false
+	}
+	v, f := row.kind.parse(row.def)
+	if f != nil {
+		panic("config: the default of " + row.name + " " + f.problem)
+	}
+	return v, true
+}
+
+// parse expands and parses a value. With a flaw comes how its fault speaks of the value.
+func (row setting) parse(env environ, raw string) (v any, subject string, f *flaw) {
+	subject = row.subject(raw)
+	if isKeyVaultReference(raw) {
+		return nil, "the value", &flaw{"is a Key Vault reference that was not resolved", keyVaultMend}
+	}
+	expanded, f := env.expand(raw, row.kind.hidden)
+	if f != nil {
+		return nil, subject, f
+	}
+	if expanded != raw && !row.kind.hidden {
+		subject += " (expanded)"
+	}
+	if isKeyVaultReference(expanded) {
+		return nil, subject, &flaw{"is a Key Vault reference that was not resolved", keyVaultMend}
+	}
+	v, f = row.kind.parse(strings.TrimSpace(expanded))
+	return v, subject, f
+}
+
+// subject is the value as it was written, before %NAME% brought in what may be a secret.
+func (row setting) subject(raw string) string {
+	const long = 60
+	switch {
+	case row.kind.hidden:
+		return "the value"
+	case len(raw) > long:
+		return "the value that begins with " + strconv.Quote(strings.ToValidUTF8(raw[:long], ""))
+	}
+	return strconv.Quote(raw)
+}
+
+func (row setting) hint(name string) string {
+	if row.kind.example == "" {
+		return ""
+	}
+	return fmt.Sprintf(", such as %s=%s", name, row.kind.example)
+}
+
+// family reads headers__X, headers__Y into one map.
+func (s *scope) family(env environ, prefix string, row setting, values map[string]any) {
+	for _, key := range s.keys() {
+		name, ok := strings.CutPrefix(key, prefix)
+		if !ok || !s.ok(key) {
+			continue
+		}
+		header, f := headerName(name)
+		if f != nil {
+			s.fault(key, f.problem, f.mend)
+		}
+		if v, ok := s.value(env, key, row); ok && f == nil {
+			values[prefix+header] = v
+		}
+	}
+}
+
+// keys returns the given keys in order.
+func (s *scope) keys() []string {
+	keys := make([]string, 0, len(s.given))
+	for k := range s.given {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// unknown says which of the given names are not settings, or not yet.
+func (s *scope) unknown() {
+	for _, key := range s.keys() {
+		if lookup(s.table, key) != nil {
+			continue
+		}
+		if row := lookup(s.later, key); row != nil {
+			s.fault(key, laterText(row.later), "Remove it until then")
+			continue
+		}
+		s.fault(key, "is not a setting", s.suggest(key))
+	}
+}
+
+func (s *scope) suggest(key string) string {
+	var known []string
+	for _, row := range s.table {
+		known = append(known, row.name)
+	}
+	if k := nearest(key, known, max(2, len(key)/3)); k != "" {
+		return "Did you mean " + s.prefix + k + "? docs/settings.md lists all settings"
+	}
+	return "Remove it; docs/settings.md lists all settings"
+}
+
+// lookup finds the row of a key; a family's row takes any one further segment.
+func lookup(table []setting, key string) *setting {
+	for i, row := range table {
+		family, _, ok := strings.Cut(row.name, "<")
+		if ok {
+			rest, in := strings.CutPrefix(key, family)
+			ok = in && rest != "" && !strings.Contains(rest, "__")
+		}
+		if ok || row.name == key {
+			return &table[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,286 @@
+package fakehost
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// hostVersion is what the host says of itself.
+const hostVersion = "4.1052.100.26123"
+
+// The host gives up on a worker whose exits come in close succession.
+const (
+	exitsBeforeStop = 3
+	exitWindow      = 30 * time.Minute
+	exitForRestart  = 200 // an exit that asks for a restart
+)
+
+// Options say which function app to run.
+type Options struct {
+	// Root is the script root: the folder of host.json. The executable must already be in it.
+	Root string
+	// Settings are the app settings; nil means the Values of the root's local.settings.json.
+	Settings map[string]string
+}
+
+// Host is a running function app.
+type Host struct {
+	root      string
+	settings  settings
+	config    hostConfig
+	functions map[string]function
+	client    *http.Client
+	journal   journal
+
+	mu       sync.Mutex
+	worker   *worker
+	stopped  error         // why no worker will be started any more
+	changed  chan struct{} // closed, and replaced, when worker or stopped changes
+	exits    []time.Time   // counted exits
+	restarts int
+	closed   chan struct{} // closed when the supervision has ended
+}
+
+// ErrExitedZero is why a host has stopped whose worker exited with code 0.
+var ErrExitedZero = errors.New("the worker exited with code 0: it is never restarted, and every later invocation fails")
+
+// Start starts the function app and waits until its worker answers. ctx bounds the waiting only.
+func Start(ctx context.Context, o Options) (*Host, error) {
+	root, err := filepath.Abs(o.Root)
+	if err != nil {
+		return nil, fmt.Errorf("fakehost: script root: %w", err)
+	}
+	if o.Settings == nil {
+		if o.Settings, err = LocalSettings(root); err != nil {
+			return nil, err
+		}
+	}
+	h := &Host{root: root, settings: o.Settings, changed: make(chan struct{}), closed: make(chan struct{})}
+	if h.config, err = readHostConfig(root, h.settings); err != nil {
+		return nil, err
+	}
+	if h.functions, err = index(root, h.settings, h.config.bundle); err != nil {
+		return nil, err
+	}
+	h.client = &http.Client{
+		Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16},
+		// The invocation has failed with any status over 299, wherever it points.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	if h.worker, err = h.start(); err != nil { //nolint:contextcheck // ctx bounds the waiting, not the worker
+		return nil, err
+	}
+	go h.supervise(h.worker) //nolint:contextcheck // as above
+	if _, err := h.ready(ctx); err != nil {
+		h.Close()
+		return nil, fmt.Errorf("fakehost: %w; it wrote:%s", err, h.transcript())
+	}
+	return h, nil
+}
+
+// Invoke invokes a function by its folder's name, as a timer whose status is known.
+func (h *Host) Invoke(ctx context.Context, name string) Result {
+	return h.InvokeWith(ctx, name, Invocation{})
+}
+
+// InvokeWith invokes a function. Where its worker is being started, it waits for it, as the host does. The host never
+// cancels an invocation: the end of ctx stands for the end of the host.
+func (h *Host) InvokeWith(ctx context.Context, name string, inv Invocation) Result {
+	result := Result{InvocationID: newID()}
+	f, known := h.functions[name]
+	switch {
+	case !known:
+		result.Why = fmt.Sprintf("no function %q: the script root has no %s/function.json", name, name)
+		return result
+	case f.err != nil:
+		result.Why = fmt.Sprintf("the function %q is in error: %v", name, f.err)
+		return result
+	}
+	w, err := h.ready(ctx)
+	if err != nil {
+		result.Why = err.Error()
+		return result
+	}
+	body, err := inv.body(f, time.Now())
+	if err != nil {
+		result.Why = err.Error()
+		return result
+	}
+	timeout := h.armTimeout(w)
+	result.post(ctx, h, w, f.name, body)
+	if !result.Hung { // a hung invocation stays open until its time is over
+		result.TimedOut = timeout.end()
+	}
+	return result
+}
+
+// post sends the request and judges the answer.
+func (r *Result) post(ctx context.Context, h *Host, w *worker, name string, body []byte) {
+	// A reader of unknown length is sent in chunks.
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url("/"+name), io.MultiReader(bytes.NewReader(body)))
+	if err != nil {
+		r.Why = err.Error()
+		return
+	}
+	// The header names as the host writes them, not as Go would.
+	req.Header["X-Azure-Functions-InvocationId"] = []string{r.InvocationID}
+	req.Header["X-Azure-Functions-HostVersion"] = []string{hostVersion}
+	req.Header["User-Agent"] = []string{"Azure-Functions-Host/" + hostVersion}
+	req.Header["Content-Type"] = []string{"application/json; charset=utf-8"}
+	client := *h.client
+	if h.config.timeout > 0 {
+		client.Timeout = h.config.timeout + time.Minute
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		r.Why = fmt.Sprintf("the worker did not answer: %v", err)
+		h.settle(ctx, w)
+		return
+	}
+	defer res.Body.Close() //nolint:errcheck // it was read to its end, or the reading failed
+	r.Status = res.StatusCode
+	if r.Body, err = io.ReadAll(res.Body); err != nil {
+		r.Why = fmt.Sprintf("the worker's answer broke off: %v", err)
+		h.settle(ctx, w)
+		return
+	}
+	for _, text := range r.judge(res.Header) {
+		h.journal.add("logs", text)
+	}
+}
+
+// timeout kills a worker whose invocation takes longer than functionTimeout.
+type timeout struct{ timer *time.Timer }
+
+func (h *Host) armTimeout(w *worker) timeout {
+	if h.config.timeout == 0 {
+		return timeout{}
+	}
+	return timeout{time.AfterFunc(h.config.timeout, w.kill)}
+}
+
+// end disarms the timeout and reports whether it had struck.
+func (t timeout) end() bool { return t.timer != nil && !t.timer.Stop() }
+
+// Kill sends SIGKILL to the worker, as the platform does when it takes an instance away, and returns when the process
+// is gone. What comes next is a new instance: its start is not counted as a fault.
+func (h *Host) Kill() {
+	w := h.current()
+	w.kill()
+	<-w.exited
+}
+
+// Interrupt sends SIGINT, as `func start` does on Ctrl-C, and returns the exit code. A code of 0 ends the host.
+func (h *Host) Interrupt(ctx context.Context) (int, error) {
+	w := h.current()
+	if err := w.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		return 0, fmt.Errorf("fakehost: interrupt the worker: %w", err)
+	}
+	select {
+	case <-w.exited:
+		return w.code, nil
+	case <-ctx.Done():
+		return 0, fmt.Errorf("fakehost: the worker did not end after SIGINT: %w", context.Cause(ctx))
+	}
+}
+
+// Close kills the worker and ends the host.
+func (h *Host) Close() {
+	h.stop(errors.New("the host was closed"))
+	h.current().kill()
+	<-h.closed
+	h.client.CloseIdleConnections()
+}
+
+// Ready waits until a worker answers, after Kill for instance.
+func (h *Host) Ready(ctx context.Context) error {
+	_, err := h.ready(ctx)
+	return err
+}
+
+// Stopped says why the host starts no worker any more; nil while it does.
+func (h *Host) Stopped() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stopped
+}
+
+// Restarts is the number of workers started after the first.
+func (h *Host) Restarts() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.restarts
+}
+
+// WaitRestarts waits until at least n restarts have happened, and the worker of the last one answers.
+func (h *Host) WaitRestarts(ctx context.Context, n int) error {
+	for {
+		h.mu.Lock()
+		restarts, stopped, changed := h.restarts, h.stopped, h.changed
+		h.mu.Unlock()
+		if restarts >= n {
+			return h.Ready(ctx)
+		}
+		if stopped != nil {
+			return stopped
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("fakehost: wait for restart %d: %w", n, context.Cause(ctx))
+		}
+	}
+}
+
+// PID is the present worker's process.
+func (h *Host) PID() int { return h.current().cmd.Process.Pid }
+
+// URL is the present worker's address, for what the host itself never asks: /metrics.
+func (h *Host) URL() string { return h.current().url("") }
+
+// StartupTime is how long the present worker took from its start to its first answer; 0 before that.
+func (h *Host) StartupTime() time.Duration {
+	w := h.current()
+	select {
+	case <-w.ready:
+		return w.readyAfter
+	default:
+		return 0
+	}
+}
+
+// Functions are the folders with a function.json, each with the error that keeps it from being indexed, or nil.
+func (h *Host) Functions() map[string]error {
+	list := make(map[string]error, len(h.functions))
+	for name, f := range h.functions {
+		list[name] = f.err
+	}
+	return list
+}
+
+// Logs are all lines so far, of all workers. The lines of a worker that was ended by Kill, Interrupt or Close are
+// complete; those of a running one arrive a moment after they were written.
+func (h *Host) Logs() []Line { return h.journal.all() }
+
+// AwaitLine returns the first line that is wanted, of all so far and those to come. A line that the worker wrote before
+// its answer may arrive after Invoke has returned: this is how to wait for it.
+func (h *Host) AwaitLine(ctx context.Context, wanted func(Line) bool) (Line, error) {
+	return h.journal.await(ctx, wanted)
+}
+
+func (h *Host) transcript() string {
+	var b strings.Builder
+	for _, line := range h.Logs() {
+		b.WriteString("\n" + line.Source + ": " + line.Text)
+	}
+	return b.String()
+}

@@ -1,0 +1,149 @@
+package fakehost
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	probeEvery = 25 * time.Millisecond
+	probeLimit = 30 * time.Second
+)
+
+// worker is one process of the handler.
+type worker struct {
+	cmd  *exec.Cmd
+	port int
+	// ready is closed when the first probe was answered, readyAfter is set before.
+	ready      chan struct{}
+	readyAfter time.Duration
+	// exited is closed when the process has ended and its output is read; code is set before.
+	exited chan struct{}
+	code   int
+	// killed: the host itself, or the platform below it, killed the process.
+	killed atomic.Bool
+}
+
+// start starts the handler in a process of its own.
+func (h *Host) start() (*worker, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{port: port, ready: make(chan struct{}), exited: make(chan struct{})}
+	w.cmd = exec.Command(filepath.Join(h.root, h.config.executable), h.config.arguments...) //nolint:gosec,noctx // a test's own binary; its end is the host's business
+	w.cmd.Dir = h.config.directory
+	w.cmd.Env = h.environment(port)
+	stdout, stderr := &lines{journal: &h.journal, source: "stdout"}, &lines{journal: &h.journal, source: "stderr"}
+	w.cmd.Stdout, w.cmd.Stderr = stdout, stderr
+	w.cmd.WaitDelay = 2 * time.Second // a child of the handler may hold its output open
+	begun := time.Now()
+	if err := w.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("fakehost: start the worker: %w", err)
+	}
+	go func() {
+		_ = w.cmd.Wait() // the process's state says more
+		stdout.end()
+		stderr.end()
+		w.code = exitCode(w.cmd.ProcessState)
+		close(w.exited)
+	}()
+	go h.probe(w, begun)
+	return w, nil
+}
+
+// environment is the worker's: the host's variables, all app settings, and what any process on the machine has.
+func (h *Host) environment(port int) []string {
+	env := make([]string, 0, len(h.settings)+8)
+	for _, name := range []string{"PATH", "HOME", "TMPDIR"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	for name, value := range h.settings {
+		env = append(env, name+"="+value)
+	}
+	return append(env,
+		fmt.Sprintf("FUNCTIONS_CUSTOMHANDLER_PORT=%d", port),
+		fmt.Sprintf("FUNCTIONS_HTTPWORKER_PORT=%d", port),
+		"FUNCTIONS_CUSTOMHANDLER_WORKER_ID="+newID(),
+		"FUNCTIONS_APP_ROOT_PATH="+h.root,
+	)
+}
+
+// freePort picks a port as the host does: it was free a moment ago.
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
+	if err != nil {
+		return 0, fmt.Errorf("fakehost: find a free port: %w", err)
+	}
+	address, ok := listener.Addr().(*net.TCPAddr)
+	if err := listener.Close(); err != nil || !ok {
+		return 0, fmt.Errorf("fakehost: find a free port: %w", err)
+	}
+	return address.Port, nil
+}
+
+// probe asks GET / until anything at all answers.
+func (h *Host) probe(w *worker, begun time.Time) {
+	ctx, cancel := context.WithTimeout(context.Background(), probeLimit)
+	defer cancel()
+	tick := time.NewTicker(probeEvery)
+	defer tick.Stop()
+	for {
+		if h.ping(ctx, w) {
+			w.readyAfter = time.Since(begun)
+			close(w.ready)
+			return
+		}
+		select {
+		case <-w.exited:
+			return
+		case <-ctx.Done():
+			h.stop(fmt.Errorf("the worker did not answer GET / within %s", probeLimit))
+			w.kill()
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (h *Host) ping(ctx context.Context, w *worker) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url("/"), nil)
+	if err != nil {
+		return false
+	}
+	res, err := h.client.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = res.Body.Close() // any status counts; the body is not read
+	return true
+}
+
+func (w *worker) url(path string) string { return fmt.Sprintf("http://127.0.0.1:%d%s", w.port, path) }
+
+// kill sends SIGKILL, for the host or the platform.
+func (w *worker) kill() {
+	w.killed.Store(true)
+	_ = w.cmd.Process.Kill() // it fails only when the process has ended
+}
+
+// exitCode is the code as .NET sees it: 128 and the signal for a signalled process.
+func exitCode(state *os.ProcessState) int {
+	if state == nil {
+		return -1
+	}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return state.ExitCode()
+}

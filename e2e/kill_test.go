@@ -1,0 +1,190 @@
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func stopProcess(t *testing.T, pid int)     { signal(t, pid, syscall.SIGSTOP) }
+func continueProcess(t *testing.T, pid int) { signal(t, pid, syscall.SIGCONT) }
+
+func signal(t *testing.T, pid int, sig syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, sig); err != nil {
+		t.Fatalf("%v to %d: %v", sig, pid, err)
+	}
+}
+
+// holdFirst returns an answer that holds the first request until release is closed, and closes reached when it is there.
+func holdFirst(s *sink, reached, release chan struct{}) func(http.ResponseWriter, []cloudEvent) bool {
+	first := true
+	return func(http.ResponseWriter, []cloudEvent) bool {
+		if first {
+			first = false
+			close(reached)
+			s.mu.Unlock()
+			<-release
+			s.mu.Lock()
+			return false // its sender is gone: nothing was accepted
+		}
+		return true
+	}
+}
+
+// TestKilledTwentyTimesOnSQLite kills `rowrelay run` at random moments while rows are written.
+func TestKilledTwentyTimesOnSQLite(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, db := sqliteShop(t, to.URL, 0)
+	s = s.with(settings{
+		"pollers__orders__lease_ttl": "1s", "pollers__orders__batch_size": "50", "pollers__orders__output__batch": "7",
+		"pollers__orders__poll_interval": "5ms", "pollers__orders__schedule": "* * * * * *", "status__listen": "127.0.0.1:0",
+	})
+	dir := t.TempDir()
+	killedTwentyTimes(t, to, 4000, func(version int) {
+		// Inserts, and updates of old rows: the newest state of each row has to arrive.
+		if version%3 == 0 && version > 100 {
+			execute(t, db, `UPDATE orders SET version = ?, status = 'changed' WHERE id = ?`, version, 1+version%50)
+			return
+		}
+		execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, version)
+	}, func(ctx context.Context) {
+		cmd := exec.CommandContext(ctx, program, "run") // SIGKILL when ctx ends
+		cmd.Dir, cmd.Env = dir, s.environ()
+		_ = cmd.Run() // killed
+	})
+	rows, err := db.QueryContext(t.Context(), `SELECT version FROM orders`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	assertNewestArrived(t, to, rows)
+}
+
+// TestKilledTwentyTimesOnPostgres kills the worker under the host at random moments; the state is in Azurite.
+func TestKilledTwentyTimesOnPostgres(t *testing.T) {
+	t.Parallel() // each life waits until the lease of the one before has expired
+	to := newSink(t)
+	s, db := postgresShop(t, 0)
+	s = s.with(settings{
+		"pollers__lines__source__cursor": "version", "pollers__lines__batch_size": "50", "pollers__lines__output__batch": "7",
+		"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL, "pollers__lines__poll_interval": "5ms",
+	})
+	root := functionApp(t, s)
+	killedTwentyTimes(t, to, 3000, func(version int) {
+		if version%3 == 0 && version > 100 {
+			execute(t, db, `UPDATE lines SET version = $1, status = 'changed' WHERE order_id = $2 AND line_no = 0`, version, 1+version%50)
+			return
+		}
+		execute(t, db, `INSERT INTO lines VALUES ($1, 0, now(), $1, 'new')`, version)
+	}, func(ctx context.Context) {
+		host := startHost(t, root, s)
+		for ctx.Err() == nil {
+			// The end of ctx is the end of the host. While the dead owner's lease runs, an invocation does nothing.
+			host.Invoke(ctx, "lines")
+			pause(ctx)
+		}
+		host.Close()
+	})
+	rows, err := db.QueryContext(t.Context(), `SELECT version FROM lines`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	assertNewestArrived(t, to, rows)
+}
+
+// killedTwentyTimes writes versions one after the other while relay, which works until it is killed by the end of its
+// context, is killed twenty times; then lets it work until everything has arrived.
+func killedTwentyTimes(t *testing.T, to *sink, versions int, write func(version int), relay func(ctx context.Context)) {
+	t.Helper()
+	written := make(chan struct{})
+	pace := make(chan struct{}, versions) // each delivered request lets some more be written, so that neither runs away
+	to.mu.Lock()
+	to.answer = func(http.ResponseWriter, []cloudEvent) bool {
+		for range 20 {
+			select {
+			case pace <- struct{}{}:
+			default:
+			}
+		}
+		return true
+	}
+	to.mu.Unlock()
+	go func() {
+		defer close(written)
+		for v := 1; v <= versions; v++ {
+			write(v)
+			select {
+			case <-pace:
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+	}()
+	for kill := range 20 {
+		before, _ := to.count()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			relay(ctx)
+		}()
+		// Somewhere in the middle of work: after it has delivered something, or once everything was delivered.
+		goal := before + 1 + rand.IntN(120)
+		until(t, fmt.Sprintf("life %d to deliver", kill), func() bool {
+			n, _ := to.count()
+			select {
+			case <-written:
+				return n > before || !pendingRows(to, versions)
+			default:
+				return n >= goal
+			}
+		})
+		cancel()
+		<-done
+	}
+	<-written
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		relay(ctx)
+	}()
+	until(t, "the last rows to arrive", func() bool {
+		return !pendingRows(to, versions)
+	})
+	cancel()
+	<-done
+	to.assertOrder("version")
+	n, repeated := to.count()
+	t.Logf("%d events, %d of them more than once", n, repeated)
+}
+
+// pendingRows reports whether the last version is still to come: it is the highest, so it comes last.
+func pendingRows(to *sink, last int) bool { return to.column("version")[fmt.Sprint(last)] == 0 }
+
+// assertNewestArrived fails when the present version of a row never arrived.
+func assertNewestArrived(t *testing.T, to *sink, rows *sql.Rows) {
+	t.Helper()
+	defer rows.Close() //nolint:errcheck // read to the end
+	arrived := to.column("version")
+	n := 0
+	for rows.Next() {
+		var version int
+		if err := rows.Scan(&version); err != nil {
+			t.Fatal(err)
+		}
+		n++
+		if arrived[fmt.Sprint(version)] == 0 {
+			t.Errorf("version %d never arrived", version)
+		}
+	}
+	if err := rows.Err(); err != nil || n == 0 {
+		t.Fatalf("%d rows read: %v", n, err)
+	}
+}

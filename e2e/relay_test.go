@@ -1,0 +1,271 @@
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
+
+	"github.com/rowrelay/rowrelay/internal/testenv"
+)
+
+// postgresShop makes a table lines(order_id, line_no, changed_at, version, status) with a composite key, whose changed_at has
+// many ties, and returns settings that keep the state in Azurite.
+func postgresShop(t *testing.T, rows int) (settings, *sql.DB) {
+	t.Helper()
+	url := testenv.Postgres(t)
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	execute(t, db, `CREATE TABLE lines (order_id bigint, line_no int, changed_at timestamptz NOT NULL, version int NOT NULL,
+		status text NOT NULL, PRIMARY KEY (order_id, line_no))`)
+	execute(t, db, `CREATE INDEX lines_changed ON lines (changed_at, order_id, line_no)`)
+	insertLines(t, db, 0, rows)
+	return settings{
+		"AzureWebJobsStorage": testenv.Azurite(t), "state__kind": "blob", "state__container": unique("state"),
+		"state__create": "true", "state__app_name": "shop",
+		"SHOP_DB": url, "pollers__lines__source__connection": "SHOP_DB", "pollers__lines__source__table": "lines",
+		"pollers__lines__source__cursor": "changed_at", "pollers__lines__lease_ttl": "10s",
+	}, db
+}
+
+// insertLines adds rows [from, to): 7 lines to an order, 250 rows to a moment, so that ties cross every page.
+func insertLines(t *testing.T, db *sql.DB, from, to int) {
+	t.Helper()
+	execute(t, db, fmt.Sprintf(`INSERT INTO lines SELECT i / 7, i %% 7, timestamptz '2026-01-01 00:00:00.123456+00' + (i / 250) * interval '1 ms', i, 'new'
+		FROM generate_series(%d, %d) i`, from, to-1))
+}
+
+// TestPostgresToQueueAndHTTP: 10,000 rows with ties and composite keys, exactly once to each of two outputs.
+func TestPostgresToQueueAndHTTP(t *testing.T) {
+	const rows = 10_000
+	to := newSink(t)
+	s, _ := postgresShop(t, rows)
+	queue := unique("lines")
+	s = s.with(settings{
+		"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL,
+		"pollers__lines__outputs__audit__kind": "queue", "pollers__lines__outputs__audit__connection": "AzureWebJobsStorage",
+		"pollers__lines__outputs__audit__queue": queue,
+	})
+	host := startHost(t, functionApp(t, s), s)
+	messages := newQueue(t, s["AzureWebJobsStorage"], queue)
+	// The emulator takes milliseconds for a message: the queue's session may need several ticks, and both may still be
+	// told apart, because each output has its own position.
+	until(t, "all rows to arrive at both outputs", func() bool {
+		must(t, host, "lines")
+		n, _ := to.count()
+		return n == rows && messages.read() == rows
+	})
+	must(t, host, "lines")
+	messages.read()
+	versions := to.column("version")
+	for i := range rows {
+		if versions[fmt.Sprint(i)] != 1 || messages.seen[i] != 1 {
+			t.Fatalf("row %d arrived %d times by HTTP and %d times on the queue", i, versions[fmt.Sprint(i)], messages.seen[i])
+		}
+	}
+	if n, repeated := to.count(); n != rows || repeated != 0 {
+		t.Errorf("HTTP: %d events, %d repeated", n, repeated)
+	}
+}
+
+// queueReader reads a queue as a Functions queue trigger does: base64 of JSON.
+type queueReader struct {
+	t      *testing.T
+	client *azqueue.QueueClient
+	seen   map[int]int // by version
+}
+
+func newQueue(t *testing.T, connection, name string) *queueReader {
+	t.Helper()
+	client, err := azqueue.NewQueueClientFromConnectionString(connection, name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &queueReader{t: t, client: client, seen: map[int]int{}}
+}
+
+// read takes all messages that are there, and returns how many different ones have come so far.
+func (q *queueReader) read() int {
+	q.t.Helper()
+	most, hidden := int32(32), int32(3600)
+	for {
+		page, err := q.client.DequeueMessages(q.t.Context(), &azqueue.DequeueMessagesOptions{NumberOfMessages: &most, VisibilityTimeout: &hidden})
+		if err != nil {
+			q.t.Fatal(err)
+		}
+		for _, m := range page.Messages {
+			text, err := base64.StdEncoding.DecodeString(*m.MessageText)
+			if err != nil {
+				q.t.Fatalf("not base64: %v", err)
+			}
+			var e struct {
+				Data struct{ Version int } `json:"data"`
+			}
+			if err := json.Unmarshal(text, &e); err != nil {
+				q.t.Fatalf("%v: %s", err, text)
+			}
+			q.seen[e.Data.Version]++
+		}
+		if len(page.Messages) == 0 {
+			return len(q.seen)
+		}
+	}
+}
+
+// TestIdleAndOneBatchTicksAreCounted: an idle tick is one read of the document and one round trip to the database, and
+// writes nothing; a tick with one batch adds two writes, the acquisition and the commit that carries the release.
+func TestIdleAndOneBatchTicksAreCounted(t *testing.T) {
+	to := newSink(t)
+	s, db := postgresShop(t, 10)
+	storage, through := countStorage(t, s["AzureWebJobsStorage"])
+	database, url := countPostgres(t, s["SHOP_DB"])
+	s = s.with(settings{
+		"AzureWebJobsStorage": through, "SHOP_DB": url,
+		"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL,
+	})
+	host := startHost(t, functionApp(t, s), s)
+	must(t, host, "lines") // connects, reads the catalog, creates the document
+	for _, c := range []struct {
+		what                 string
+		add                  int
+		reads, writes, trips int64
+	}{
+		{"idle", 0, 1, 0, 1},
+		{"one batch", 5, 1, 2, 1},
+		{"idle after a release", 0, 1, 0, 1},
+	} {
+		n, _ := to.count()
+		insertLines(t, db, n, n+c.add)
+		storage.reset()
+		database.trips.Store(0)
+		must(t, host, "lines")
+		reads, writes := storage.reset()
+		if trips := database.trips.Load(); reads != c.reads || writes != c.writes || trips != c.trips {
+			t.Errorf("%s: %d reads, %d writes, %d round trips to PostgreSQL; want %d, %d, %d", c.what, reads, writes, trips, c.reads, c.writes, c.trips)
+		}
+		if now, _ := to.count(); now != n+c.add {
+			t.Errorf("%s: %d events, want %d", c.what, now, n+c.add)
+		}
+	}
+}
+
+// TestStartLatest: old rows are not delivered, idle ticks do not move the start, and what comes then is delivered.
+func TestStartLatest(t *testing.T) {
+	to := newSink(t)
+	s, db := postgresShop(t, 600)
+	s = s.with(settings{
+		"pollers__lines__source__start": "latest",
+		"pollers__lines__output__kind":  "http", "pollers__lines__output__url": to.URL,
+	})
+	host := startHost(t, functionApp(t, s), s)
+	must(t, host, "lines")
+	insertLines(t, db, 600, 605) // some of them share the moment of the newest old row
+	must(t, host, "lines")
+	must(t, host, "lines")
+	versions := to.column("version")
+	if len(versions) != 5 || versions["600"] != 1 || versions["604"] != 1 {
+		t.Errorf("arrived: %v", versions)
+	}
+	if !strings.Contains(transcript(host), "there was no state document") {
+		t.Error("the start position is not logged")
+	}
+}
+
+// TestTwoInstancesOnOneDocument: one works, the other answers 200 and does nothing; when the first dies, the second takes
+// over with the next token, and the first one's commit is refused.
+func TestTwoInstancesOnOneDocument(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, _ := postgresShop(t, 20)
+	s = s.with(settings{"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL, "log__level": "debug"})
+	root := functionApp(t, s)
+	first, second := startHost(t, root, s), startHost(t, root, s)
+
+	reached, release := make(chan struct{}), make(chan struct{})
+	to.answer = holdFirst(to, reached, release)
+	done := make(chan bool, 1)
+	go func() { done <- first.Invoke(context.WithoutCancel(t.Context()), "lines").Succeeded }()
+	<-reached
+	if r := second.Invoke(t.Context(), "lines"); !r.Succeeded {
+		t.Errorf("the other instance: %+v", r)
+	}
+	if !strings.Contains(transcript(second), "lease_acquire_skipped") {
+		t.Errorf("the other instance does not say that it was skipped:\n%s", transcript(second))
+	}
+	if n, _ := to.count(); n != 0 {
+		t.Errorf("%d events arrived while the first instance was held", n)
+	}
+	// The first freezes beyond its lease; the second takes over, and delivers everything.
+	stopProcess(t, first.PID())
+	until(t, "the second instance to take over", func() bool {
+		must(t, second, "lines")
+		n, _ := to.count()
+		return n == 20
+	})
+	continueProcess(t, first.PID())
+	close(release)
+	if <-done {
+		t.Error("the first instance's invocation succeeded although it had lost its lease")
+	}
+	if !strings.Contains(transcript(first), `"event":"lost_lease"`) {
+		t.Errorf("the first instance does not say that it lost the lease:\n%s", transcript(first))
+	}
+	out, errs, err := command(t.Context(), root, s, "state", "show", "lines", "--json")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, errs)
+	}
+	var doc struct {
+		Token string `json:"fencing_token"`
+		Owner string `json:"owner"`
+	}
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Token != "2" || doc.Owner != "" {
+		t.Errorf("token %s, owner %q; want 2 and nobody", doc.Token, doc.Owner)
+	}
+}
+
+// TestCleanReleaseIsFreeAtOnce: the next tick, of another instance, need not wait for a grace.
+func TestCleanReleaseIsFreeAtOnce(t *testing.T) {
+	to := newSink(t)
+	s, db := postgresShop(t, 5)
+	s = s.with(settings{"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL})
+	root := functionApp(t, s)
+	first, second := startHost(t, root, s), startHost(t, root, s)
+	must(t, first, "lines")
+	insertLines(t, db, 5, 9)
+	must(t, second, "lines")
+	if n, _ := to.count(); n != 9 {
+		t.Errorf("%d events, want 9", n)
+	}
+}
+
+// TestRunOnceAlone: the same job without the host.
+func TestRunOnceAlone(t *testing.T) {
+	to := newSink(t)
+	s, _ := sqliteShop(t, to.URL, 1200)
+	dir := filepath.Join(t.TempDir())
+	for range 2 {
+		if out, errs, err := command(t.Context(), dir, s, "run", "--once"); err != nil {
+			t.Fatalf("%v\n%s%s", err, out, errs)
+		}
+	}
+	if n, repeated := to.count(); n != 1200 || repeated != 0 {
+		t.Errorf("%d events, %d repeated", n, repeated)
+	}
+}

@@ -1,0 +1,106 @@
+package handler
+
+import (
+	"net/http"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// reasonPanic is the reason of a tick that panicked.
+const reasonPanic = "panic"
+
+// answer is every body that the handler sends. The zero answer is {}, the host's full success.
+type answer struct {
+	Error    string    `json:"error,omitempty"`
+	Failures []failure `json:"failures,omitempty"`
+}
+
+// failure is one output's failed tick, for whoever invoked by hand: the host discards it.
+type failure struct {
+	Poller string       `json:"poller"`
+	Output string       `json:"output,omitempty"`
+	Event  poller.Event `json:"event"`
+	Error  string       `json:"error"`
+	Next   string       `json:"next"`
+}
+
+// answerFor is the one mapping of a tick's ends to HTTP: 500 when any output failed, otherwise 200.
+func answerFor(reports []poller.Report) (int, answer) {
+	var said answer
+	for i := range reports {
+		r := &reports[i]
+		if r.Failed() {
+			said.Failures = append(said.Failures, failure{r.Poller, r.Output, r.Event, errorText(r), next(r)})
+		}
+	}
+	if len(said.Failures) == 0 {
+		return http.StatusOK, said
+	}
+	said.Error = "the tick failed; what was not acknowledged will be delivered again"
+	return http.StatusInternalServerError, said
+}
+
+func errorText(r *poller.Report) string {
+	if r.Err == nil {
+		return string(r.Event)
+	}
+	return r.Err.Error()
+}
+
+// next is what the operator should do about a failed tick; the error beside it says what is wrong.
+func next(r *poller.Report) string {
+	p := "pollers__" + r.Poller + "__"
+	switch r.Event {
+	case poller.LeaseAcquireFailed, poller.CheckpointLoadFailed, poller.CommitFailed:
+		return "nothing was lost, and the next tick tries again; if it lasts, check the state store: state__connection, its " +
+			"container, the identity's role, the network"
+	case poller.FetchFailed:
+		return "the checkpoint did not move, and the next tick tries again; if it lasts, check the database behind " + p +
+			"source__connection: its network, login and permissions"
+	case poller.NormalizeFailed:
+		return "the poller stands still until the source changes: cast or leave out the column that the error names (" + p +
+			"source__columns, or a view)"
+	case poller.HandlerFailed:
+		return nextDelivery(r, p)
+	case poller.LostLease:
+		return "nothing was lost: another instance took over and delivers these rows again; if it recurs, raise " + p +
+			"lease_ttl or lower its batch_size"
+	case poller.FingerprintMismatch:
+		return "the source's definition changed: name the poller anew to start over, or keep its position with `rowrelay " +
+			"state reset " + r.Poller + " --to accept-fingerprint`"
+	case poller.SourceGap:
+		return "the source is not the one that the checkpoint was taken from (a restore, failover or truncation): compare, then " +
+			"`rowrelay state reset " + r.Poller + " --to accept-gap`, or `--to beginning`"
+	case poller.ConfigInvalid:
+		return "mend the settings that the error names (`rowrelay check` shows them all); until then every tick fails and " +
+			"nothing moves"
+	case poller.TickComplete, poller.FetchEmpty, poller.LeaseAcquireSkipped, poller.Paused:
+		return ""
+	default:
+		return "run `rowrelay check`"
+	}
+}
+
+func nextDelivery(r *poller.Report, p string) string {
+	switch r.Reason {
+	case poller.Refused.String():
+		return "the destination refused an event, and the poller stands still behind it: look at its answer in the error, then " +
+			"mend the receiver, the row, or " + p + "source__where"
+	case poller.Impossible.String():
+		return "an event cannot be sent at all, and the poller stands still behind it: shrink the row (" + p +
+			"source__columns) or choose another output or format"
+	case reasonPanic:
+		return "the process goes on, and the next tick tries again; report the stack as a bug of rowrelay"
+	default:
+		return "nothing was acknowledged that was not accepted, and the next tick tries again; if it lasts, check the destination " +
+			"and its settings, " + p + outputPrefix(r.Output) + "…"
+	}
+}
+
+// outputPrefix is how an output's settings begin: the default output has no name.
+func outputPrefix(output string) string {
+	if output == "" {
+		return "output__"
+	}
+	return "outputs__" + output + "__"
+}

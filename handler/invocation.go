@@ -1,0 +1,116 @@
+package handler
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Invocation is what a tick wants to know of the invocation that started it. Nothing in it decides what the tick does:
+// it is for the log line.
+type Invocation struct {
+	// ID is the host's invocation id; "" where there is no host.
+	ID string
+	// PastDue says that the timer is catching up after a start.
+	PastDue bool
+	// Last is when the timer fired before; the zero time when the host does not know or keep it.
+	Last time.Time
+	// Retry and MaxRetry come from the function's retry policy; both 0 without one.
+	Retry, MaxRetry int
+}
+
+// decodeInvocation reads the host's envelope. The envelope must be a JSON object; whatever is inside is read as far as
+// it is understood: the host encodes one value as an object, as a string of JSON, or as null, depending on its version,
+// the schedule and the binding, and none of that is a reason to leave rows lying.
+func decodeInvocation(body []byte) (Invocation, error) {
+	var envelope struct {
+		Data     json.RawMessage
+		Metadata json.RawMessage
+	}
+	if trimmed := bytes.TrimSpace(body); len(trimmed) == 0 || trimmed[0] != '{' {
+		return Invocation{}, fmt.Errorf("the body is not an invocation: it must be a JSON object with Data and Metadata")
+	}
+	if err := json.Unmarshal(body, &envelope); err != nil {
+		return Invocation{}, fmt.Errorf("the body is not an invocation: %w", err)
+	}
+	var inv Invocation
+	for _, binding := range object(envelope.Data) {
+		timer := object(binding)
+		if _, ok := timer["ispastdue"]; !ok {
+			continue // not a timer: an input binding, or a queue's message
+		}
+		inv.PastDue, _ = strconv.ParseBool(scalar(timer["ispastdue"]))
+		inv.Last = hostTime(scalar(object(timer["schedulestatus"])["last"]))
+	}
+	retry := object(object(envelope.Metadata)["retrycontext"])
+	inv.Retry = number(retry["retrycount"])
+	inv.MaxRetry = number(retry["maxretrycount"])
+	// RetryContext.Exception is left alone: it is what the earlier attempt's own line said, as the host retold it.
+	return inv, nil
+}
+
+// object reads a JSON object, or a JSON string that contains one, with its names in lower case; nil for anything else.
+func object(raw json.RawMessage) map[string]json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(inner(raw), &members) != nil {
+		return nil
+	}
+	lower := make(map[string]json.RawMessage, len(members))
+	for name, value := range members {
+		lower[strings.ToLower(name)] = value
+	}
+	return lower
+}
+
+// inner takes JSON out of the JSON strings that it was wrapped in; twice at most, as no host wraps deeper.
+func inner(raw json.RawMessage) json.RawMessage {
+	for range 2 {
+		var text string
+		if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
+			return raw
+		}
+		if !json.Valid([]byte(text)) {
+			return raw
+		}
+		raw = bytes.TrimSpace([]byte(text))
+	}
+	return raw
+}
+
+// scalar reads a string, number or boolean as text, however often it was wrapped; "" for null and for what is absent.
+func scalar(raw json.RawMessage) string {
+	raw = inner(raw)
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	if string(raw) == "null" {
+		return ""
+	}
+	return string(raw)
+}
+
+func number(raw json.RawMessage) int {
+	n, err := strconv.Atoi(scalar(raw))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// hostTime reads a .NET date. One that never was is written 0001-01-01T00:00:00, without a zone, which time.Time's own
+// decoding refuses; it is the zero time here, as is anything unreadable.
+func hostTime(text string) time.Time {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			if t.Year() <= 1 {
+				return time.Time{}
+			}
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}

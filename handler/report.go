@@ -1,0 +1,85 @@
+package handler
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// logReport writes one line for the tick of one output, and one for each of its warnings.
+func logReport(ctx context.Context, log *slog.Logger, r *poller.Report, inv Invocation) {
+	who := []slog.Attr{slog.String("poller", r.Poller), slog.String("output", r.Output)}
+	if inv.ID != "" {
+		who = append(who, slog.String("invocation_id", inv.ID))
+	}
+	for _, text := range r.Warnings {
+		log.LogAttrs(ctx, slog.LevelWarn, text, append([]slog.Attr{slog.String("event", "warning")}, who...)...)
+	}
+	log.LogAttrs(ctx, levelOf(r), message(r), append(attrs(r, inv), who...)...)
+}
+
+// levelOf ranks a tick's end: failures are errors, work done is worth a line, and an idle tick, which there may be
+// one of every second, only where debugging was asked for.
+func levelOf(r *poller.Report) slog.Level {
+	switch {
+	case r.Failed():
+		return slog.LevelError
+	case r.Event == poller.FetchEmpty, r.Event == poller.LeaseAcquireSkipped:
+		return slog.LevelDebug
+	default:
+		return slog.LevelInfo
+	}
+}
+
+func message(r *poller.Report) string {
+	switch r.Event {
+	case poller.TickComplete:
+		return "tick complete"
+	case poller.FetchEmpty:
+		return "nothing to do"
+	case poller.LeaseAcquireSkipped:
+		return "skipped: another tick or instance is at work"
+	case poller.Paused:
+		return "paused by an operator"
+	default:
+		return "tick failed"
+	}
+}
+
+func attrs(r *poller.Report, inv Invocation) []slog.Attr {
+	list := []slog.Attr{
+		slog.String("event", string(r.Event)),
+		slog.Int("rows", r.Rows),
+		slog.Int("batches", len(r.Batches)),
+		slog.Float64("duration_ms", float64(r.Ended.Sub(r.Started).Microseconds())/1000),
+		slog.String("batch_id", r.BatchID),
+		slog.String("checkpoint_before", r.Before.String()),
+		slog.String("checkpoint_after", r.After.String()),
+		slog.Uint64("fencing_token", r.Token),
+	}
+	if r.Err != nil {
+		list = append(list, slog.String("error", r.Err.Error()))
+	}
+	if r.Reason != "" {
+		list = append(list, slog.String("reason", r.Reason))
+	}
+	if r.Failed() {
+		list = append(list, slog.String("next", next(r)))
+	}
+	if r.Lag > 0 {
+		list = append(list, slog.Float64("lag_seconds", r.Lag.Seconds()))
+	}
+	if inv.PastDue {
+		list = append(list, slog.Bool("past_due", true))
+	}
+	if inv.Retry > 0 {
+		list = append(list, slog.Int("retry_count", inv.Retry), slog.Int("max_retry_count", inv.MaxRetry))
+	}
+	var panicked *panicError
+	if errors.As(r.Err, &panicked) {
+		list = append(list, slog.String("stack", panicked.stack))
+	}
+	return list
+}

@@ -1,0 +1,103 @@
+package handler
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// maxBody bounds an invocation's body. The host's timer invocations are below 1 KiB; a queue message is at most 64 KiB,
+// and appears up to three times, escaped twice.
+const maxBody = 1 << 20
+
+func (h *Handler) routes() chi.Router {
+	r := chi.NewRouter()
+	r.Get("/", h.ready)
+	r.Head("/", h.ready)
+	r.Method(http.MethodGet, "/metrics", h.MetricsHandler())
+	r.Post("/{function}", h.invoke)
+	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
+		h.write(w, http.StatusNotFound, answer{Error: "no such path: POST /{function}, GET / and GET /metrics are served"})
+	})
+	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		h.write(w, http.StatusMethodNotAllowed, answer{Error: "an invocation is a POST"})
+	})
+	return r
+}
+
+// ready answers the probe that the host sends every 25 ms until it hears anything at all, and the health ping after
+// that: it touches nothing.
+func (h *Handler) ready(w http.ResponseWriter, _ *http.Request) {
+	h.write(w, http.StatusOK, answer{})
+}
+
+func (h *Handler) invoke(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	inv, err := decodeInvocation(body)
+	if err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	inv.ID = clip(r.Header.Get("X-Azure-Functions-InvocationId"), 64)
+	if h.lifetime.Err() != nil {
+		// A tick would only end at once; the next instance will have the rows.
+		h.write(w, http.StatusServiceUnavailable, answer{Error: "the process was told to stop"})
+		return
+	}
+	function := clip(chi.URLParam(r, "function"), 128)
+	reports, err := h.Tick(r.Context(), function, inv)
+	if err != nil {
+		h.log.ErrorContext(r.Context(), "unknown function", "event", "unknown_function", "function", function,
+			"error", err.Error(), "invocation_id", inv.ID,
+			"next", "give the function's folder the poller's name (`rowrelay functions` writes it), and publish again")
+		h.write(w, http.StatusNotFound, answer{Error: err.Error()})
+		return
+	}
+	status, said := answerFor(reports)
+	h.write(w, status, said)
+}
+
+// refuse answers a body that is not an invocation.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	status := http.StatusBadRequest
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		status = http.StatusRequestEntityTooLarge
+	}
+	h.log.ErrorContext(r.Context(), "the invocation could not be read", "event", "invocation_invalid", "error", err.Error(),
+		"function", clip(chi.URLParam(r, "function"), 128), "invocation_id", clip(r.Header.Get("X-Azure-Functions-InvocationId"), 64),
+		"next", `send the body that the Functions host sends: {"Data":{},"Metadata":{}}`)
+	h.write(w, status, answer{Error: err.Error()})
+}
+
+// write sends one JSON object: never an empty body, never null, never another media type.
+func (h *Handler) write(w http.ResponseWriter, status int, said answer) {
+	body, err := json.Marshal(said)
+	if err != nil { // strings only: it cannot happen, and must not become an empty 200 if it does
+		status, body = http.StatusInternalServerError, []byte(`{"error":"the answer could not be encoded"}`)
+	}
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if _, err := w.Write(body); err != nil {
+		// The outcome is committed and logged; that nobody heard it leads to a repeated invocation at most.
+		h.log.Debug("the answer was not sent: the host is gone", "error", err)
+	}
+}
+
+// clip bounds a string that came from outside before it is logged.
+func clip(s string, limit int) string {
+	if len(s) > limit {
+		return s[:limit]
+	}
+	return s
+}

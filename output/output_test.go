@@ -1,0 +1,51 @@
+package output_test
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/output"
+)
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 11, 21, 8, 49, 37, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"": 0, "0": 0, "120": 2 * time.Minute, " 5 ": 5 * time.Second, "00030": 30 * time.Second,
+		"99999999999999999999": 24 * time.Hour, "604800": 24 * time.Hour,
+		"-1": 0, "1.5": 0, "soon": 0, "١٢": 0,
+		"Sat, 21 Nov 2026 08:50:07 GMT":     30 * time.Second,
+		"Saturday, 21-Nov-26 08:50:07 GMT":  30 * time.Second,
+		"Sat Nov 21 08:50:07 2026":          30 * time.Second,
+		"Sat, 21 Nov 2026 08:00:00 GMT":     0,
+		"Sat, 21 Nov 2099 08:00:00 GMT":     24 * time.Hour,
+		"Sat, 21 Nov 2026 08:50:07 +0100 x": 0,
+	} {
+		if got := output.RetryAfter(value, now); got != want {
+			t.Errorf("Retry-After: %q gives %s, want %s", value, got, want)
+		}
+	}
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	for _, s := range []string{"", "1", "99999999999999999999", "Sat, 21 Nov 2026 08:50:07 GMT", "-1", "0x10"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		if got := output.RetryAfter(value, time.Unix(0, 0)); got < 0 || got > output.MaxRetryAfter {
+			t.Errorf("%q gives %s", value, got)
+		}
+	})
+}
+
+func TestErrorIsOneLineAndReachable(t *testing.T) {
+	err := output.Errorf(io.EOF, "a\r\n\tb \x1b[31m %s", strings.Repeat("é", 2000))
+	if text := err.Error(); !strings.HasPrefix(text, "a b [31m é") || !strings.HasSuffix(text, "é…") || len(text) > 1030 {
+		t.Errorf("%q", text)
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Error("the inner error is not reachable")
+	}
+}

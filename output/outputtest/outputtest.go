@@ -1,0 +1,283 @@
+// Package outputtest is the suite that every output passes on its real engine: an HTTP server, Azurite, a buffer.
+//
+//	func TestConformance(t *testing.T) {
+//		outputtest.Run(t, func(t *testing.T) outputtest.Fixture { … })
+//	}
+//
+// The outputs under test use the format cloudevents, so that the suite can read at the destination what DESIGN.md §3
+// promises to every receiver.
+package outputtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Fixture is an output with its destination. Functions that are nil are what the destination cannot do: their tests do
+// not exist.
+type Fixture struct {
+	// Output under test.
+	Output poller.Output
+	// Received returns the bodies that the destination holds, in the order in which they arrived: each the single or
+	// the batch form of cloudevents.
+	Received func(t *testing.T) [][]byte
+	// InOrder says that the events of one delivery arrive in their order.
+	InOrder bool
+	// Unreachable is an output of the same kind whose destination does not answer at all.
+	Unreachable poller.Output
+	// Spoil makes the destination, or the output, fail exactly event i of d from now on, with cause.
+	Spoil func(d *change.Delivery, i int) (cause poller.Cause)
+	// TooLarge is a size of a row, in bytes, that can never be sent; 0 where there is no limit.
+	TooLarge int
+	// Hang makes the destination keep requests unanswered until the test ends, and returns a channel that is closed
+	// when the first one has arrived.
+	Hang func(t *testing.T) (arrived <-chan struct{})
+	// IdempotencyKeys returns the idempotency key of each request that arrived, in order.
+	IdempotencyKeys func() []string
+	// One says that the output takes one event for each delivery.
+	One bool
+}
+
+// Run runs the suite. build is called for each test.
+func Run(t *testing.T, build func(t *testing.T) Fixture) {
+	t.Helper()
+	probe := build(t)
+	several := 20
+	if probe.One {
+		several = 1
+	}
+	t.Run("accepts all, and the receiver sees what it can fence by", func(t *testing.T) { accepts(t, build(t), several) })
+	t.Run("unreachable is unavailable", func(t *testing.T) { unreachable(t, build(t), several) })
+	t.Run("an ended context sends nothing and tells its cause", func(t *testing.T) { ended(t, build(t), several) })
+	t.Run("concurrent deliveries do not mix", func(t *testing.T) { concurrent(t, build(t), several) })
+	if probe.Spoil != nil && !probe.One {
+		t.Run("a partial failure names exactly the failed events", func(t *testing.T) { partial(t, build(t), several) })
+	}
+	if probe.TooLarge > 0 {
+		t.Run("too large is impossible", func(t *testing.T) { tooLarge(t, build(t)) })
+	}
+	if probe.Hang != nil {
+		t.Run("cancelling returns with its cause", func(t *testing.T) { cancelling(t, build(t), several) })
+	}
+	if probe.IdempotencyKeys != nil {
+		t.Run("a retry repeats the idempotency key", func(t *testing.T) { idempotency(t, build(t), several) })
+	}
+}
+
+// Delivery returns a delivery of n events with keys from first on.
+func Delivery(first, n int) change.Delivery {
+	d := change.Delivery{
+		App: "shop", Poller: "orders", Engine: "sqlite", Table: "orders", Fingerprint: "sha256:00",
+		BatchID: fmt.Sprintf("batch_%d", first), Token: 1<<53 + 1, Number: uint64(first) + 1, Attempt: 1,
+		Events: make([]change.Event, n),
+	}
+	for i := range d.Events {
+		key := fmt.Appendf(nil, `{"id":%d}`, first+i)
+		row := fmt.Appendf(nil, `{"id":%d,"text":"é \"quoted\" %s"}`, first+i, strings.Repeat("x", i*7%50))
+		cursor := change.Cursor(fmt.Sprintf(`{"kind":"integer+pk","value":%d,"tiebreaker":{"id":%d}}`, first+i, first+i))
+		d.Events[i] = change.Event{
+			ID: change.EventID("orders", change.Upsert, key, cursor, row), Key: key, OrderKey: key, Row: row, Cursor: cursor,
+			Time: time.Date(2026, 4, 7, 1, 23, 45, 0, time.UTC),
+		}
+	}
+	return d
+}
+
+// received is what the suite reads from a CloudEvent.
+type received struct {
+	ID                                                                              string
+	RowrelayPoller, RowrelayBatch, RowrelayToken, RowrelayDelivery, RowrelayKeyHash string
+	RowrelayAttempt                                                                 int
+	Data                                                                            json.RawMessage
+}
+
+func parse(t *testing.T, bodies [][]byte) []received {
+	t.Helper()
+	var all []received
+	for _, body := range bodies {
+		if body = []byte(strings.TrimSpace(string(body))); len(body) > 0 && body[0] == '{' {
+			body = slices.Concat([]byte("["), body, []byte("]"))
+		}
+		var some []received
+		if err := json.Unmarshal(body, &some); err != nil {
+			t.Fatalf("the destination received what is not CloudEvents: %v\n%s", err, body)
+		}
+		all = append(all, some...)
+	}
+	return all
+}
+
+func accepts(t *testing.T, f Fixture, n int) {
+	d := Delivery(100, n)
+	d.Attempt = 3
+	if err := f.Output.Deliver(t.Context(), d); err != nil {
+		t.Fatalf("Deliver: %v", err)
+	}
+	got := parse(t, f.Received(t))
+	var gotIDs []string
+	for _, r := range got {
+		gotIDs = append(gotIDs, r.ID)
+		if r.RowrelayPoller != d.Poller || r.RowrelayBatch != d.BatchID || r.RowrelayToken != "9007199254740993" || r.RowrelayDelivery != "101" || r.RowrelayAttempt != 3 {
+			t.Errorf("event arrived without what it can be fenced by: %+v", r)
+		}
+		i := slices.IndexFunc(d.Events, func(e change.Event) bool { return e.ID == r.ID })
+		if i < 0 || string(r.Data) != string(d.Events[i].Row) || r.RowrelayKeyHash != d.Events[i].KeyHash() {
+			t.Errorf("event %s arrived changed: %+v", r.ID, r)
+		}
+	}
+	sameIDs(t, gotIDs, d.Events, f.InOrder)
+}
+
+// sameIDs compares the ids that arrived with those that were sent.
+func sameIDs(t *testing.T, got []string, sent []change.Event, inOrder bool) {
+	t.Helper()
+	want := make([]string, len(sent))
+	for i := range sent {
+		want[i] = sent[i].ID
+	}
+	if !inOrder {
+		got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events that arrived (-sent +received):\n%s", diff)
+	}
+}
+
+// check asserts that err is a DeliveryError that names exactly the indices, with cause, and has a text.
+func check(t *testing.T, err error, cause poller.Cause, indices ...int) {
+	t.Helper()
+	var failure *poller.DeliveryError
+	if !errors.As(err, &failure) {
+		t.Fatalf("Deliver returned %v (%T), want a *poller.DeliveryError", err, err)
+	}
+	var got []int
+	for _, failed := range failure.Failed {
+		got = append(got, failed.Index)
+		if failed.Cause != cause {
+			t.Errorf("event %d is %s, want %s (%v)", failed.Index, failed.Cause, cause, err)
+		}
+	}
+	if diff := cmp.Diff(indices, got); diff != "" {
+		t.Errorf("failed events (-want +got):\n%s\n%v", diff, err)
+	}
+	if text := err.Error(); text == "" || strings.ContainsAny(text, "\r\n") {
+		t.Errorf("the error is not one line: %q", text)
+	}
+}
+
+func all(n int) []int {
+	indices := make([]int, n)
+	for i := range indices {
+		indices[i] = i
+	}
+	return indices
+}
+
+func unreachable(t *testing.T, f Fixture, n int) {
+	check(t, f.Unreachable.Deliver(t.Context(), Delivery(0, n)), poller.Unavailable, all(n)...)
+}
+
+func ended(t *testing.T, f Fixture, n int) {
+	why := errors.New("the right to deliver ended")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	err := f.Output.Deliver(ctx, Delivery(0, n))
+	check(t, err, poller.Unavailable, all(n)...)
+	if !errors.Is(err, why) {
+		t.Errorf("error %q does not wrap the cause", err)
+	}
+	if got := f.Received(t); len(got) > 0 {
+		t.Errorf("%d requests arrived after the context had ended", len(got))
+	}
+}
+
+func cancelling(t *testing.T, f Fixture, n int) {
+	arrived := f.Hang(t)
+	why := errors.New("the right to deliver ended")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-arrived
+		cancel(why)
+	}()
+	err := f.Output.Deliver(ctx, Delivery(0, n)) // returns only because of the cancellation
+	check(t, err, poller.Unavailable, all(n)...)
+	if !errors.Is(err, why) {
+		t.Errorf("error %q does not wrap the cause", err)
+	}
+}
+
+func concurrent(t *testing.T, f Fixture, n int) {
+	const deliveries = 16
+	var sent []change.Event
+	var wg sync.WaitGroup
+	for k := range deliveries {
+		d := Delivery(1000*k, n)
+		sent = append(sent, d.Events...)
+		wg.Go(func() {
+			if err := f.Output.Deliver(t.Context(), d); err != nil {
+				t.Errorf("Deliver: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	var got []string
+	for _, r := range parse(t, f.Received(t)) {
+		got = append(got, r.ID)
+		i := slices.IndexFunc(sent, func(e change.Event) bool { return e.ID == r.ID })
+		if i < 0 || string(r.Data) != string(sent[i].Row) {
+			t.Errorf("event %s arrived changed: %s", r.ID, r.Data)
+		}
+	}
+	sameIDs(t, got, sent, false)
+}
+
+func partial(t *testing.T, f Fixture, n int) {
+	d := Delivery(0, n)
+	spoilt := []int{1, n / 2, n - 1}
+	var cause poller.Cause
+	for _, i := range spoilt {
+		cause = f.Spoil(&d, i)
+	}
+	check(t, f.Output.Deliver(t.Context(), d), cause, spoilt...)
+}
+
+func tooLarge(t *testing.T, f Fixture) {
+	d := Delivery(0, 1)
+	d.Events[0].Row = fmt.Appendf(nil, `{"id":0,"text":"%s"}`, strings.Repeat("x", f.TooLarge))
+	check(t, f.Output.Deliver(t.Context(), d), poller.Impossible, 0)
+	if got := f.Received(t); len(got) > 0 {
+		t.Errorf("%d requests arrived", len(got))
+	}
+}
+
+func idempotency(t *testing.T, f Fixture, n int) {
+	d := Delivery(0, n)
+	for _, attempt := range []int{1, 2} {
+		d.Attempt = attempt
+		d.Token += 5
+		d.Number++
+		d.BatchID += "x" // fetched again by another owner
+		if err := f.Output.Deliver(t.Context(), d); err != nil {
+			t.Fatalf("Deliver: %v", err)
+		}
+	}
+	if err := f.Output.Deliver(t.Context(), Delivery(5000, n)); err != nil {
+		t.Fatalf("Deliver: %v", err)
+	}
+	keys := f.IdempotencyKeys()
+	if len(keys) != 3 || keys[0] == "" || keys[0] != keys[1] || keys[2] == keys[0] {
+		t.Errorf("idempotency keys of a request, its retry and another: %q", keys)
+	}
+}

@@ -1,0 +1,94 @@
+package webhook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// failedItems decodes a JSON answer and returns the indices, in events, of those that it says failed, in its order. An
+// empty body, null, JSON of another shape and an object without batchItemFailures name none. It fails where the answer
+// is not JSON or cannot be understood.
+func failedItems(body []byte, events []change.Event) ([]int, error) {
+	if len(strings.TrimSpace(string(body))) == 0 {
+		return nil, nil
+	}
+	if !json.Valid(body) {
+		return nil, errors.New("its body says it is JSON but is malformed")
+	}
+	if body[firstByte(body)] != '{' {
+		return nil, nil
+	}
+	// encoding/json matches member names in any case: .NET's default serialiser writes BatchItemFailures.
+	var answer struct {
+		BatchItemFailures []struct {
+			ItemIdentifier json.RawMessage `json:"itemIdentifier"`
+		} `json:"batchItemFailures"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, errors.New(`its batchItemFailures is not a list of {"itemIdentifier": "…"}`)
+	}
+	if len(answer.BatchItemFailures) == 0 {
+		return nil, nil
+	}
+	byID := make(map[string]int, len(events))
+	for i := range events {
+		byID[events[i].ID] = i
+	}
+	indices := make([]int, 0, len(answer.BatchItemFailures))
+	for _, item := range answer.BatchItemFailures {
+		name, ok := itemName(item.ItemIdentifier)
+		if !ok {
+			return nil, errors.New("an entry of its batchItemFailures has no itemIdentifier that is a text or a number")
+		}
+		index, known := byID[name] // an id wins over an index that looks like it
+		if !known {
+			index, known = parseIndex(name, len(events))
+		}
+		if !known {
+			return nil, fmt.Errorf("its batchItemFailures names %s, which is neither the id nor the index of an event that was sent", quoteShort(name))
+		}
+		indices = append(indices, index)
+	}
+	return indices, nil
+}
+
+func firstByte(body []byte) int {
+	for i, c := range body {
+		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return i
+		}
+	}
+	return 0
+}
+
+// itemName returns an identifier as text; a number stands for itself.
+func itemName(raw json.RawMessage) (string, bool) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return "", false
+	}
+	if raw[0] == '"' {
+		var name string
+		err := json.Unmarshal(raw, &name)
+		return name, err == nil
+	}
+	return string(raw), raw[0] >= '0' && raw[0] <= '9'
+}
+
+// parseIndex reads a zero-based index below n, in plain decimal digits.
+func parseIndex(name string, n int) (int, bool) {
+	i, err := strconv.Atoi(name)
+	return i, err == nil && i >= 0 && i < n && strconv.Itoa(i) == name
+}
+
+func quoteShort(s string) string {
+	const most = 64
+	if len(s) > most {
+		return strconv.QuoteToASCII(s[:most]) + "…"
+	}
+	return strconv.QuoteToASCII(s)
+}

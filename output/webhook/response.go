@@ -1,0 +1,141 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/output"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+const (
+	maxAnswer = 1 << 20         // a JSON answer beyond it is not believed
+	maxDrain  = 64 << 10        // read of any other answer, so that its connection can be used again
+	drainTime = 1 * time.Second // a body that drips is not waited for longer: nothing depends on it
+)
+
+// judge turns an answer into what it says about the events: nil when all are accepted.
+func (o *Output) judge(ctx context.Context, d *change.Delivery, resp *http.Response) *poller.DeliveryError {
+	code := resp.StatusCode
+	if code >= 200 && code < 300 {
+		if !isJSON(resp.Header.Get("Content-Type")) {
+			return nil
+		}
+		return o.judgeJSON(ctx, d, resp)
+	}
+	n := len(d.Events)
+	switch {
+	case code >= 300 && code < 400:
+		return poller.FailAll(n, poller.Refused, code, fmt.Errorf(
+			"%s answered %d and redirects to %s: redirects are never followed; set output__url to the final address",
+			o.origin, code, redirectHost(resp)))
+	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests,
+		code < 200, code >= 500:
+		failed := poller.FailAll(n, poller.Unavailable, code, o.answered(resp, ""))
+		failed.RetryAfter = output.RetryAfter(resp.Header.Get("Retry-After"), time.Now())
+		return failed
+	default:
+		return poller.FailAll(n, poller.Refused, code, o.answered(resp, mend(code)))
+	}
+}
+
+// mend says what the operator can do about a status, "" where that is the receiver's business.
+func mend(code int) string {
+	switch code {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return "check the key in output__url, output__headers__ and output__secret"
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
+		return "check output__url: it must take POST"
+	case http.StatusRequestEntityTooLarge:
+		return "lower output__batch or output__batch_bytes, or raise the receiver's limit"
+	case http.StatusUnsupportedMediaType:
+		return "the receiver does not take this output__format or output__gzip"
+	default:
+		return ""
+	}
+}
+
+// answered is the error of a status, with an excerpt of the body.
+func (o *Output) answered(resp *http.Response, mend string) error {
+	text := fmt.Sprintf("%s answered %d %s", o.origin, resp.StatusCode, http.StatusText(resp.StatusCode))
+	if mend != "" {
+		text += " (" + mend + ")"
+	}
+	if excerpt := o.excerpt(resp.Body); excerpt != "" {
+		text += ": " + excerpt
+	}
+	return errors.New(strings.TrimSpace(text))
+}
+
+// judgeJSON reads a 2xx answer that says it is JSON. What cannot be read or understood says nothing about any event, so
+// that none is accepted: they will be sent again.
+func (o *Output) judgeJSON(ctx context.Context, d *change.Delivery, resp *http.Response) *poller.DeliveryError {
+	nothing := func(err error, format string, args ...any) *poller.DeliveryError {
+		text := fmt.Sprintf(format, args...)
+		return poller.FailAll(len(d.Events), poller.Unavailable, resp.StatusCode, o.failure(err,
+			"%s answered %d, which accepts nothing: %s", o.origin, resp.StatusCode, text))
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil && context.Cause(ctx) != nil:
+		return nothing(context.Cause(ctx), "its JSON body could not be read: %v", context.Cause(ctx))
+	case err != nil:
+		return nothing(err, "its JSON body could not be read: %v", err)
+	case len(body) > maxAnswer:
+		return nothing(nil, "its JSON body is longer than %d bytes", maxAnswer)
+	}
+	indices, err := failedItems(body, d.Events)
+	switch {
+	case err != nil:
+		return nothing(err, "%v", err)
+	case len(indices) == 0:
+		return nil
+	}
+	slices.Sort(indices)
+	indices = slices.Compact(indices)
+	failed := make([]poller.FailedEvent, len(indices))
+	for i, index := range indices {
+		failed[i] = poller.FailedEvent{Index: index, Cause: poller.Refused, Status: resp.StatusCode}
+	}
+	return &poller.DeliveryError{Failed: failed, Err: fmt.Errorf("%s answered %d and named %d of %d events in batchItemFailures, first %s",
+		o.origin, resp.StatusCode, len(indices), len(d.Events), d.Events[indices[0]].ID)}
+}
+
+// isJSON reports whether a Content-Type is application/json or of the +json kind.
+func isJSON(contentType string) bool {
+	media, _, _ := strings.Cut(contentType, ";")
+	media = strings.ToLower(strings.TrimSpace(media))
+	return media == "application/json" || media == "text/json" || strings.HasSuffix(media, "+json")
+}
+
+// redirectHost names where a redirect leads, without path, query and user info.
+func redirectHost(resp *http.Response) string {
+	u, err := url.Parse(resp.Header.Get("Location"))
+	switch {
+	case err != nil:
+		return "an address that is not a URL"
+	case u.Host == "":
+		return "another path of the same host"
+	case u.Scheme == "":
+		return u.Host
+	default:
+		return u.Scheme + "://" + u.Host
+	}
+}
+
+// drain reads what is left of a short body, so that the connection can be used again, and closes it.
+func drain(resp *http.Response, cancel context.CancelFunc) {
+	timer := time.AfterFunc(drainTime, cancel)
+	defer timer.Stop()
+	// Whether it succeeds decides only if the connection is used again.
+	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain)
+	_ = resp.Body.Close()
+}

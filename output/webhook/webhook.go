@@ -1,0 +1,186 @@
+// Package webhook delivers events by HTTP: one POST for each delivery, in the format of output__format
+// (output__kind=http).
+//
+// # What is sent
+//
+// A request carries the single form of the format when output__batch is 1, and a JSON array otherwise. Its headers:
+//
+//	Idempotency-Key          one event: its id; several: SHA-256 over their ids. A retry repeats it.
+//	Rowrelay-Poller, Rowrelay-Batch-Id, Rowrelay-Fencing-Token, Rowrelay-Delivery, Rowrelay-Attempt
+//	Rowrelay-Event-Id, Rowrelay-Op, Rowrelay-Key-Hash, Rowrelay-Cursor      when the request holds one event
+//	Webhook-Id, Webhook-Timestamp, Webhook-Signature                       when output__secret is set
+//
+// A receiver that remembers the highest pair (Rowrelay-Fencing-Token, Rowrelay-Delivery) for a key can refuse a late
+// request of an owner that has lost its right.
+//
+// The signature is Standard Webhooks' v1: HMAC-SHA256 over "<id>.<timestamp>.<body>", where Webhook-Id is the
+// Idempotency-Key and body is the JSON text, before output__gzip compresses it: servers take the content coding off
+// before an application sees the body, and the application is what verifies.
+//
+// # What the answer means
+//
+//	2xx              every event is accepted, unless a JSON body lists "batchItemFailures" (see below)
+//	3xx              refused: a redirect is never followed, the body and its signature were meant for output__url
+//	408, 425, 429, 5xx, no answer   unavailable; Retry-After is honoured
+//	other 4xx        refused
+//
+// A 2xx whose Content-Type is JSON is read, up to 1 MiB: {"batchItemFailures":[{"itemIdentifier":"<event id, or the
+// zero-based index>"}]} names the events that failed, and the rest is accepted. Member names may be spelt in any case.
+// An empty body and JSON without that member accept everything; a body that is malformed, too long, or names an event
+// that was not sent accepts nothing.
+//
+// Deliver makes one attempt. Repeating it is the tick's business, with one exception: net/http itself repeats a request
+// whose reused connection turned out to be dead before any answer, which Idempotency-Key makes legitimate.
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Config is what an Output needs. The comments name the settings that it comes from.
+type Config struct {
+	// URL is output__url: absolute, http or https. User info in it becomes basic authentication.
+	URL string
+	// Timeout is output__timeout: for one request with its answer. 0 means 30 seconds.
+	Timeout time.Duration
+	// Headers are output__headers__<Name>, sent with each request.
+	Headers map[string]string
+	// Secret is output__secret: "whsec_" and base64, or any other text, whose bytes are the key. "" means no signature.
+	Secret string
+	// Gzip is output__gzip.
+	Gzip bool
+	// Format is output__format.
+	Format change.Format
+	// Single says that output__batch is 1: requests hold the format's single form.
+	Single bool
+	// Concurrency is how many requests may be in flight: so many connections are kept.
+	Concurrency int
+	// Version goes into User-Agent: rowrelay/<version>.
+	Version string
+}
+
+// Output implements poller.Output. It is safe for concurrent use.
+type Output struct {
+	url       *url.URL // without user info
+	origin    string   // scheme://host, for people: path and query may hold secrets
+	timeout   time.Duration
+	format    change.Format
+	single    bool
+	gzip      bool
+	key       []byte // of the signature; nil for none
+	static    http.Header
+	secrets   redactor
+	transport *http.Transport
+}
+
+const defaultTimeout = 30 * time.Second
+
+// New checks cfg and returns the output. Nothing is sent. Errors name the setting and never hold its value.
+func New(cfg Config) (*Output, error) {
+	u, err := url.Parse(cfg.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		// The parser's error quotes the URL, which may hold a function key.
+		return nil, errors.New("output__url is not an absolute http or https URL: write https://host/path")
+	}
+	if cfg.Timeout < 0 {
+		return nil, fmt.Errorf("output__timeout is %s: it must be positive", cfg.Timeout)
+	}
+	key, err := signingKey(cfg.Secret)
+	if err != nil {
+		return nil, err
+	}
+	static, err := staticHeader(cfg, u)
+	if err != nil {
+		return nil, err
+	}
+	o := &Output{
+		origin: u.Scheme + "://" + u.Host, timeout: cfg.Timeout, format: cfg.Format, single: cfg.Single, gzip: cfg.Gzip,
+		key: key, static: static, secrets: newRedactor(cfg, u), transport: newTransport(cfg.Concurrency),
+	}
+	if o.timeout == 0 {
+		o.timeout = defaultTimeout
+	}
+	u.User, u.Fragment = nil, ""
+	o.url = u
+	return o, nil
+}
+
+// newTransport keeps a connection for each request that may be in flight. The default of two idle connections would
+// close and dial again all the time.
+func newTransport(concurrency int) *http.Transport {
+	conns := max(concurrency, 8)
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           conns,
+		MaxIdleConnsPerHost:    conns,
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+		WriteBufferSize:        128 << 10, // a typical batch in one write: a larger one costs io.Copy a buffer of its own
+	}
+}
+
+// Close closes idle connections. Requests in flight go on.
+func (o *Output) Close() error {
+	o.transport.CloseIdleConnections()
+	return nil
+}
+
+// errTimeout is the cause of an attempt that took too long.
+type errTimeout struct{ after time.Duration }
+
+func (e *errTimeout) Error() string {
+	return fmt.Sprintf("no answer within %s (output__timeout)", e.after)
+}
+
+// Deliver posts the events of d in one request. A crash in here leaves open whether the receiver took them: they are
+// sent again, under the same Idempotency-Key where the request is composed of the same events.
+func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
+	if o.single && len(d.Events) > 1 {
+		return poller.FailAll(len(d.Events), poller.Impossible, 0,
+			fmt.Errorf("a request to %s holds one event (output__batch=1), but was given %d", o.origin, len(d.Events)))
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, &errTimeout{o.timeout})
+	defer cancel()
+	if ctx.Err() != nil {
+		return o.unanswered(ctx, &d, ctx.Err())
+	}
+	body, err := o.encode(&d)
+	if err != nil {
+		return poller.FailAll(len(d.Events), poller.Impossible, 0, err)
+	}
+	defer body.release()
+	// The transport, not a client: no redirects, no cookies, and no errors that quote the URL.
+	resp, err := o.transport.RoundTrip(o.request(ctx, &d, body))
+	if err != nil {
+		return o.unanswered(ctx, &d, err)
+	}
+	defer drain(resp, cancel)
+	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
+		// The status decides: an excerpt of the body is worth a moment, not the rest of the timeout.
+		defer time.AfterFunc(drainTime, cancel).Stop()
+	}
+	if failed := o.judge(ctx, &d, resp); failed != nil {
+		return failed
+	}
+	return nil
+}
+
+// unanswered is the error of a request without an answer: that says nothing about its events.
+func (o *Output) unanswered(ctx context.Context, d *change.Delivery, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause // "no answer within 30s" tells more than "context deadline exceeded"
+	}
+	return poller.FailAll(len(d.Events), poller.Unavailable, 0, o.failure(err, "sending to %s: %v", o.origin, err))
+}

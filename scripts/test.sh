@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# `make test`: the race tests of every package (or of those named) on real engines, which
+# scripts/services.sh starts when they do not run and stops again. The last lines say which engines
+# were really reached. Exit code: that of go test, or 1 when a required engine was not reached.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+engines=$(mktemp)
+trap 'rm -f "$engines"' EXIT
+export ROWRELAY_TEST_ENGINES_FILE=$engines
+
+# A cached result reaches no engine. Tests that use one read ROWRELAY_TEST_ENGINES_FILE, whose new
+# value makes go test run them again; only tests that need no engine come from the cache.
+packages=("$@")
+((${#packages[@]} > 0)) || packages=(./...)
+scripts/services.sh run -- go test -race -timeout 20m "${packages[@]}"
+rc=$?
+
+echo
+echo "Real engines that ran:"
+[[ -s $engines ]] || echo "  none"
+sort -u "$engines" | sed 's/^/  /'
+grep -q '^SQL Server' "$engines" || echo "  SQL Server: NOT RUN (no test asked for it)"
+
+if (($# == 0)); then
+    for engine in PostgreSQL MariaDB SQLite Azurite; do
+        grep -q "^$engine " "$engines" && continue
+        echo "$engine did not run: these tests do not count."
+        ((rc != 0)) || rc=1
+    done
+fi
+((rc == 0)) && echo "Tests passed." || echo "Tests FAILED (exit code $rc)."
+exit "$rc"

@@ -1,0 +1,119 @@
+package source
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Check is what `rowrelay check` shows of a source.
+type Check struct {
+	poller.Description
+	// Version is the engine's, for people.
+	Version string
+	// Incarnation is the database's; "" where it cannot be known.
+	Incarnation string
+	// First reads the first page, Next every page after a row, for the batch size that was asked for.
+	First, Next Statement
+	// Index is the index that serves the order; "" when none does or the catalog cannot tell. CreateIndex is the
+	// statement that makes one; "" when there is one, and for queries and views.
+	Index, CreateIndex string
+	// Plan is the engine's own account of how it runs Next; "" where it cannot tell without running it.
+	Plan string
+	// KeyProof says how the key is known to be unique, or why it is not.
+	KeyProof string
+	// Columns are those of an event's row, with their types, in order.
+	Columns []Param
+	// Events are the first rows as they would be sent from the position that the check was given. ReadError is why there
+	// are no more of them.
+	Events    []change.Event
+	ReadError error
+	// NullCursors counts the rows without a cursor; -1 when it was not counted, and 0 where the column cannot be NULL.
+	NullCursors int64
+}
+
+// Statement is a statement as it is sent.
+type Statement struct {
+	Text string
+	// Params are the placeholders' columns, in the order of the placeholders.
+	Params []Param
+}
+
+// Param is a column with its type.
+type Param struct{ Name, Type string }
+
+// Check looks at everything that a tick would use, and moves nothing. It shows up to n rows after a position, and the
+// statements for pages of batch rows.
+func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (Check, error) {
+	c.mu.Lock()
+	c.plan = nil // a check shows what the catalog says now, warnings included
+	c.mu.Unlock()
+	d, err := c.Describe(ctx)
+	if err != nil {
+		return Check{}, err
+	}
+	p, _, err := c.current(ctx)
+	if err != nil {
+		return Check{}, err
+	}
+	first, next := p.sel.first(batch+1), p.sel.after(batch+1)
+	out := Check{
+		Description: d,
+		First:       p.shown(first), Next: p.shown(next),
+		Index: p.indexName, CreateIndex: p.indexAdvice,
+		KeyProof:    p.keyProof,
+		NullCursors: -1,
+	}
+	for _, col := range p.sel.columns[:len(p.names)] {
+		out.Columns = append(out.Columns, Param{col.name, col.typ})
+	}
+	if err := c.run(ctx, func(ctx context.Context, s *session) error { return c.look(ctx, s, p, batch, &out) }); err != nil {
+		return Check{}, fmt.Errorf("check the source: %w", err)
+	}
+	page, err := c.page(ctx, p, after, poller.Limit{Rows: max(n, 1), Bytes: 1 << 20})
+	out.Events, out.ReadError = page.Events, err
+	return out, nil
+}
+
+// look asks what only the database knows.
+func (c *Cursor) look(ctx context.Context, s *session, p *plan, batch int, out *Check) error {
+	out.Version, out.Incarnation = s.life.version, s.life.incarnation
+	nulls := p.sel.nulls(true)
+	n, err := count(ctx, s, nulls)
+	if err != nil {
+		return err
+	}
+	out.NullCursors = n
+	// The plan of the statement that runs most, for the last row there is: a plan without values would be another.
+	st, args := p.sel.first(batch+1), []any(nil)
+	last, err := c.latest(ctx, s, p)
+	if err != nil {
+		return err
+	}
+	if !last.IsStart() {
+		pos, err := p.decode(last)
+		if err != nil {
+			return err
+		}
+		st = p.sel.after(batch + 1)
+		if args, err = p.args(st, pos); err != nil {
+			return err
+		}
+	}
+	if out.Plan, err = c.dialect.explain(ctx, s.conn, st.text, args); err != nil {
+		return err
+	}
+	return nil
+}
+
+// shown is a statement for people.
+func (p *plan) shown(s statement) Statement {
+	out := Statement{Text: s.text}
+	for _, i := range s.args {
+		col := p.sel.order[i]
+		out.Params = append(out.Params, Param{col.name, col.typ})
+	}
+	return out
+}

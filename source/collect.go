@@ -1,0 +1,222 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// collector turns the rows of one statement into events. A row is encoded into a scratch buffer that is used again for
+// each, then copied into a chunk that many events share: a page costs a few large allocations and one small one per
+// event (its id).
+type collector struct {
+	plan    *plan
+	cfg     *Config
+	limit   poller.Limit
+	fetched time.Time // Event.Time where the cursor is no time
+
+	events []change.Event
+	bytes  int
+	// more says that the reading stopped at a limit, full that it was the limit on bytes.
+	more, full bool
+	// bad is why the row after the last event cannot become an event. The events before it are good.
+	bad error
+
+	scratch []byte
+	ends    []int // where each column's value ends in scratch…
+	starts  []int // … and begins
+	chunk   []byte
+	values  [][]byte // the cursor columns' JSON, for appendCursor
+}
+
+// chunkSize is the size of a chunk of an idle table's page; larger rows get chunks of their own.
+const chunkSize = 64 << 10
+
+// add takes one row. It returns false when the page is full or a row is bad.
+func (c *collector) add(r row) (bool, error) {
+	if len(c.events) >= c.limit.Rows && c.plan.keyProved {
+		// The one row beyond the limit, asked for to know that there is more. Its key differs for certain.
+		c.more = true
+		return false, nil
+	}
+	if err := c.encode(r); err != nil {
+		c.bad = err
+		return false, nil
+	}
+	event, err := c.event()
+	if err != nil {
+		c.bad = err
+		return false, nil
+	}
+	if n := len(c.events); n > 0 && c.events[n-1].Cursor.Equal(event.Cursor) {
+		// Both rows are held back: had the first been delivered, the next fetch would pass over the second.
+		c.bad = fmt.Errorf("two rows have the same cursor and key %s: source__key does not identify a row; name columns that do", event.Cursor)
+		c.events = c.events[:n-1]
+		return false, nil
+	}
+	if len(c.events) >= c.limit.Rows {
+		c.more = true
+		return false, nil
+	}
+	size := event.Size()
+	if len(c.events) > 0 && c.bytes+size > c.limit.Bytes {
+		c.more, c.full = true, true
+		return false, nil
+	}
+	if c.events == nil {
+		c.events = make([]change.Event, 0, min(c.limit.Rows, 1024))
+	}
+	c.bytes += size
+	c.events = append(c.events, event)
+	return true, nil
+}
+
+// encode writes the row's JSON object to scratch and notes where each column's value stands.
+func (c *collector) encode(r row) error {
+	p := c.plan
+	c.scratch, c.starts, c.ends = append(c.scratch[:0], '{'), c.starts[:0], c.ends[:0]
+	var err error
+	for i := range p.sel.columns {
+		if i < len(p.names) {
+			if i > 0 {
+				c.scratch = append(c.scratch, ',')
+			}
+			c.scratch = append(c.scratch, p.names[i]...)
+		}
+		c.starts = append(c.starts, len(c.scratch))
+		if c.scratch, err = r.appendJSON(c.scratch, i); err != nil {
+			return fmt.Errorf("column %q of type %s: %w; correct the row, or leave the column out by source__columns%s",
+				p.sel.columns[i].name, p.sel.columns[i].typ, err, c.where(i))
+		}
+		c.ends = append(c.ends, len(c.scratch))
+		if i == len(p.names)-1 {
+			c.scratch = append(c.scratch, '}')
+		}
+	}
+	return nil
+}
+
+// where names the row that could not be encoded at column failed, as far as it was read.
+func (c *collector) where(failed int) string {
+	for _, i := range c.plan.key {
+		if i >= failed {
+			return c.afterLast()
+		}
+	}
+	return " (the row with key " + string(c.object(nil, c.plan.keyNames, c.plan.key)) + ")"
+}
+
+func (c *collector) afterLast() string {
+	if n := len(c.events); n > 0 {
+		return " (the row after key " + string(c.events[n-1].Key) + ")"
+	}
+	return " (the first row of the page)"
+}
+
+// value is column i's JSON in scratch.
+func (c *collector) value(i int) []byte { return c.scratch[c.starts[i]:c.ends[i]] }
+
+// object writes a JSON object of columns.
+func (c *collector) object(dst []byte, names []string, at []int) []byte {
+	dst = append(dst, '{')
+	for n, i := range at {
+		if n > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, names[n]...)
+		dst = append(dst, c.value(i)...)
+	}
+	return append(dst, '}')
+}
+
+var null = []byte("null")
+
+// event makes the event of the row in scratch.
+func (c *collector) event() (change.Event, error) {
+	p := c.plan
+	rowEnd := c.ends[len(p.names)-1] + 1
+	start := len(c.scratch)
+	c.scratch = c.object(c.scratch, p.keyNames, p.key)
+	keyEnd := len(c.scratch)
+	same := slices.Equal(p.key, p.orderKey)
+	if !same {
+		c.scratch = c.object(c.scratch, p.orderKeyNames, p.orderKey)
+	}
+	orderEnd := len(c.scratch)
+	c.values = c.values[:0]
+	for _, i := range p.cursor {
+		c.values = append(c.values, c.value(i))
+	}
+	c.scratch = p.appendCursor(c.scratch, c.values, c.scratch[start:keyEnd])
+
+	for _, i := range p.key {
+		if bytes.Equal(c.value(i), null) {
+			return change.Event{}, fmt.Errorf("a row's key is NULL: %s; source__key must name columns that are never NULL", c.scratch[start:keyEnd])
+		}
+	}
+	if size := rowEnd + (keyEnd - start) + (len(c.scratch) - orderEnd); size > c.cfg.MaxRowBytes {
+		return change.Event{}, fmt.Errorf("the row with key %s takes %d bytes, more than max_row_bytes (%d): raise max_row_bytes, or leave large columns out by source__columns",
+			c.scratch[start:keyEnd], size, c.cfg.MaxRowBytes)
+	}
+
+	kept := c.keep(c.scratch[:rowEnd], c.scratch[start:])
+	content, rest := kept[:rowEnd:rowEnd], kept[rowEnd:]
+	e := change.Event{
+		Op:     c.op(),
+		Key:    rest[: keyEnd-start : keyEnd-start],
+		Row:    content,
+		Cursor: change.Cursor(rest[orderEnd-start : len(rest) : len(rest)]),
+		Time:   c.fetched,
+	}
+	e.OrderKey = e.Key
+	if !same {
+		e.OrderKey = rest[keyEnd-start : orderEnd-start : orderEnd-start]
+	}
+	if p.timeOf >= 0 {
+		if at, ok := parseTime(c.value(p.cursor[p.timeOf]), p.zone(c.cfg)); ok {
+			e.Time = at
+		}
+	}
+	if p.uniqueCursor {
+		content = nil
+	}
+	e.ID = change.EventID(c.cfg.Poller, e.Op, e.Key, e.Cursor, content)
+	return e, nil
+}
+
+// op is the row's operation: by setting, or by the soft-delete column.
+func (c *collector) op() change.Op {
+	if c.plan.deleteWhen >= 0 && truthy(c.value(c.plan.deleteWhen)) {
+		return change.Delete
+	}
+	return c.plan.op
+}
+
+// truthy reports whether a soft-delete column's value says that the row is gone: true, or neither null nor zero.
+func truthy(v []byte) bool {
+	switch string(v) {
+	case "null", "false", "true":
+		return len(v) == 4 && v[0] == 't'
+	}
+	for _, b := range v {
+		if b >= '1' && b <= '9' || b >= 'a' && b <= 'z' {
+			return true
+		}
+	}
+	return false
+}
+
+// keep copies two parts, one behind the other, to where they stay.
+func (c *collector) keep(a, b []byte) []byte {
+	n := len(a) + len(b)
+	if cap(c.chunk)-len(c.chunk) < n {
+		c.chunk = make([]byte, 0, max(n, chunkSize))
+	}
+	at := len(c.chunk)
+	c.chunk = append(append(c.chunk, a...), b...)
+	return c.chunk[at : at+n : at+n]
+}

@@ -1,0 +1,191 @@
+package source
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Cursor is a table or query that is read in the order of a cursor: cursor mode. It implements poller.Source, and is
+// safe for concurrent use (the outputs of one poller share it).
+type Cursor struct {
+	cfg     Config
+	dialect dialect
+	db      *sql.DB
+	// identity is the connection's own, for the fingerprint.
+	identity string
+	// warnings are the connection's.
+	warnings []string
+	// slots holds a token for every session in use.
+	slots chan struct{}
+
+	mu      sync.Mutex
+	closed  bool
+	idle    []*session
+	plan    *plan
+	planned time.Time
+	probed  time.Time // when NULL cursors were counted last
+	// rows is how many rows the next statement asks for when the last page was full of bytes before it was full of rows:
+	// what is asked for beyond the limit is read from the network and thrown away. 0: as many as the limit allows.
+	rows int
+}
+
+var _ poller.Source = (*Cursor)(nil)
+
+// New returns the source of a poller. It checks what can be checked without the database, and does not connect.
+func New(cfg Config, conn Connection) (*Cursor, error) {
+	d, err := dialectFor(conn.Engine)
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.complete(); err != nil {
+		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
+	}
+	return &Cursor{cfg: cfg, dialect: d, identity: conn.Identity, warnings: conn.Warnings, db: conn.DB(cfg.Connections),
+		slots: make(chan struct{}, cfg.Connections)}, nil
+}
+
+// Close closes every connection.
+func (c *Cursor) Close() error {
+	c.mu.Lock()
+	idle := c.idle
+	c.idle, c.closed = nil, true
+	c.mu.Unlock()
+	for _, s := range idle {
+		s.discard()
+	}
+	if err := c.db.Close(); err != nil {
+		return fmt.Errorf("close the source's connections: %w", err)
+	}
+	return nil
+}
+
+// planAge is how long a plan is used before the catalog is read again: a new column appears after at most so long.
+const planAge = 5 * time.Minute
+
+// Describe connects where needed, proves the settings against the catalog, and says what the source is. What it learned
+// is used for five minutes, or until a statement fails because the schema changed; meanwhile it costs no round trip and
+// repeats no warnings.
+func (c *Cursor) Describe(ctx context.Context) (poller.Description, error) {
+	p, known, err := c.current(ctx)
+	if err != nil {
+		return poller.Description{}, err
+	}
+	d := poller.Description{Fingerprint: p.fingerprint, Engine: c.dialect.engine(), Table: p.table.name}
+	if !known {
+		d.Warnings = p.warnings
+	}
+	return d, nil
+}
+
+// current returns the plan, reading the catalog where there is none that is fresh; known says that it was.
+func (c *Cursor) current(ctx context.Context) (p *plan, known bool, err error) {
+	c.mu.Lock()
+	p, age := c.plan, time.Since(c.planned)
+	c.mu.Unlock()
+	if p != nil && age < planAge {
+		return p, true, nil
+	}
+	err = c.run(ctx, func(ctx context.Context, s *session) error {
+		p, err = c.makePlan(ctx, s)
+		return err
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("describe the source: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.plan, c.planned = p, time.Now()
+	return p, false, nil
+}
+
+// makePlan reads the catalog.
+func (c *Cursor) makePlan(ctx context.Context, s *session) (*plan, error) {
+	t, err := c.catalog(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	t.warnings = slices.Concat(c.warnings, t.warnings, s.life.warnings)
+	return newPlan(c.dialect, &c.cfg, c.identity, t)
+}
+
+func (c *Cursor) catalog(ctx context.Context, s *session) (table, error) {
+	if c.cfg.Query != "" {
+		// Checked before it is sent: what a second statement in it does is not undone by a later complaint.
+		if err := c.dialect.syntax().lexis.checkQuery(c.cfg.Query); err != nil {
+			return table{}, fmt.Errorf("%w: source__query: %w", poller.ErrConfig, err)
+		}
+		t, err := c.dialect.query(ctx, s.conn, c.cfg.Query)
+		if err != nil {
+			return table{}, fmt.Errorf("describe source__query: %w", err)
+		}
+		t.name = "query"
+		return t, nil
+	}
+	parts, err := splitName(c.cfg.Table)
+	if err != nil {
+		return table{}, fmt.Errorf("%w: source__table %q: %w", poller.ErrConfig, c.cfg.Table, err)
+	}
+	t, err := c.dialect.table(ctx, s.conn, parts)
+	if errors.Is(err, errNoTable) {
+		return table{}, fmt.Errorf("%w: source__table %q: the database has no such table or view, or its user may not see it: "+
+			"correct the name (schema.table), or grant SELECT on it", poller.ErrConfig, c.cfg.Table)
+	}
+	if err != nil {
+		return table{}, fmt.Errorf("read the catalog for %s: %w", c.cfg.Table, err)
+	}
+	return t, nil
+}
+
+// forget makes the next use read the catalog again.
+func (c *Cursor) forget(p *plan) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.plan == p {
+		c.plan = nil
+	}
+}
+
+// Start returns the position of a poller without a document: the beginning (earliest); the largest (cursor, key) there
+// is now (latest), which is the beginning when the table is empty; or, for a cursor value, the position after every row
+// whose cursor is not above it; and the incarnation of the database that the position was found in.
+func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation string, err error) {
+	p, _, err := c.current(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	err = c.run(ctx, func(ctx context.Context, s *session) error {
+		incarnation = s.life.incarnation
+		switch c.cfg.Start {
+		case "", "earliest":
+			return nil
+		case "latest":
+			start, err = c.latest(ctx, s, p)
+		default:
+			start, err = p.startAt(&c.cfg)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("find the start: %w", err)
+	}
+	return start, incarnation, nil
+}
+
+func (c *Cursor) latest(ctx context.Context, s *session, p *plan) (last change.Cursor, err error) {
+	err = c.dialect.read(ctx, s.conn, p.sel.latest().text, nil, p.sel.order, func(r row) (bool, error) {
+		last, err = p.cursorOf(r)
+		return false, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the latest row: %w", err)
+	}
+	return last, nil
+}

@@ -1,0 +1,210 @@
+package source
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// dialect is one database engine: what the framework asks of it, and nothing more. Everything that can be said once for
+// all engines (paging, keys, limits, cursors, events, retries) is not here but in the framework.
+//
+// A dialect has no state. Every method that takes a context is bounded by source__timeout through that context. Errors
+// are the driver's own, wrapped once with a verb; the framework asks classify what they mean.
+type dialect interface {
+	// engine names the dialect: sqlserver, postgres, mysql or sqlite.
+	engine() string
+
+	// syntax says how the framework's statements are written on this engine.
+	syntax() syntax
+
+	// quote returns name as a quoted identifier: any legal name, whatever it contains.
+	quote(name string) string
+
+	// ready prepares a physical connection that was just opened: session settings (UTC, ISO dates, read-only, statement
+	// and lock timeout from cfg.Timeout, as far as the connection string did not already set them), and reads what
+	// is true for this connection. It is called once per physical connection, never per fetch.
+	ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, error)
+
+	// table reads the catalog for a table or view. name holds one to three parts, unquoted, as the setting names them:
+	// [catalog,] [schema,] table. It returns errNoTable where there is none (or it is not visible to this user).
+	table(ctx context.Context, conn *sql.Conn, name []string) (table, error)
+
+	// query describes the columns of a query without running it to the end. Every column counts as nullable, and there
+	// are no keys and no indexes, unless the engine proves more.
+	query(ctx context.Context, conn *sql.Conn, query string) (table, error)
+
+	// arg turns the JSON scalar that read appended for a value of col (a cursor or key column, never null) into the
+	// driver's argument for col.value.param, so that the value equals the column's at full precision. The JSON comes
+	// from a stored checkpoint or from source__start: it may be anything, and an error says what was expected.
+	arg(col *column, scalar []byte) (any, error)
+
+	// read runs a statement and calls each for every row until each returns false or fails, then closes the result, so
+	// that no read stays open longer than the page. cols are the projected columns, in the statement's order. The row is
+	// valid only during the call.
+	read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []column, each func(row) (bool, error)) error
+
+	// explain returns the engine's own account of how it runs a statement, for people to read, or "" where the engine
+	// cannot tell without running it.
+	explain(ctx context.Context, conn *sql.Conn, text string, args []any) (string, error)
+
+	// classify says what an error of this engine's driver means.
+	classify(err error) fault
+
+	// types lists every type of the engine's catalog with its rule: docs/values.md and the tests are checked against it.
+	types() []typeRule
+}
+
+// row is one row of a result.
+type row interface {
+	// appendJSON appends column i as JSON by the one rule of change's Append functions; a NULL appends null. An error
+	// means that this value has no lossless form (text that is not UTF-8, a date beyond year 9999): it says why, and
+	// the framework adds column and key.
+	appendJSON(dst []byte, i int) ([]byte, error)
+}
+
+// syntax says how statements are written.
+type syntax struct {
+	// placeholder returns the n-th parameter, n from 1: $1, @p1, ?1, ?.
+	placeholder func(n int) string
+	// positional says that a placeholder cannot be repeated: a value that is used twice is passed twice.
+	positional bool
+	// rowValues says that (a, b) > (x, y) is understood and uses an index on (a, b). Otherwise the framework writes
+	// a >= x AND (a > x OR (a = x AND b > y)).
+	rowValues bool
+	// top says that the limit is written SELECT TOP (n) …, not … LIMIT n.
+	top bool
+	// storedTimes says that a time is whatever text or number is stored (SQLite), compared as such: source__start is then
+	// taken as it is written.
+	storedTimes bool
+	// lexis says what the engine takes for quotes and comments, so that a condition or query of the user is known to
+	// end where it should.
+	lexis lexis
+}
+
+// life is what is true as long as one physical connection lives.
+type life struct {
+	// version is the engine's version for people: "PostgreSQL 15.8", "Microsoft SQL Azure (RTM) 12.0.2000.8".
+	version string
+	// incarnation identifies the life of the database: a restore or a failover begins a new one. "" where unknown.
+	incarnation string
+	// warnings are for the operator.
+	warnings []string
+}
+
+// table is what the catalog says about a table, a view or a query.
+type table struct {
+	// name is the name for people and for the fingerprint, qualified and unquoted: dbo.orders; "query" for a query.
+	name string
+	// from is what stands after FROM, quoted; "" for a query (the framework wraps it).
+	from string
+	view bool
+	// columns in the table's order.
+	columns []column
+	// primaryKey names the primary key's columns in key order, empty where there is none.
+	primaryKey []string
+	// looseKey says that the engine lets the primary key hold NULLs where NOT NULL is not declared (SQLite): such a key is
+	// allowed, warned about, and its NULLs are counted.
+	looseKey bool
+	indexes  []index
+	// warnings are for the operator.
+	warnings []string
+}
+
+// index is an index or unique constraint.
+type index struct {
+	name string
+	// columns are the key columns in order, ascending (an index with a descending, expression or prefix column ends
+	// before it), followed by those that the engine adds by itself: the clustered key in InnoDB and SQL Server, the
+	// rowid column in SQLite.
+	columns []string
+	// unique counts only the declared columns: the first `declared` of columns.
+	unique   bool
+	declared int
+	// partial says that the index does not hold every row (a filter, a WHERE), or is disabled, invalid or hidden.
+	partial bool
+}
+
+// column is one column of a table or query.
+type column struct {
+	name string
+	// typ is the full type as the engine writes it in DDL: numeric(10,2), datetime2(7), bigint unsigned.
+	typ      string
+	nullable bool
+	value    value
+}
+
+// value says how the values of a column travel: driver → JSON → cursor → WHERE.
+type value struct {
+	kind kind
+	// expr is the projection, with %s for the qualified column: "+%s", "CONVERT(char(33), %s, 126)". "" is the column.
+	expr string
+	// param is how a parameter is written so that it has exactly the column's type, with %s for the placeholder:
+	// "%s::numeric(10,2)", "CAST(%s AS datetime2(7))". "" is the placeholder.
+	param string
+	// code is the dialect's own: which encoder its row uses.
+	code int
+	// refused says why the type has no lossless form; empty where it has one.
+	refused string
+	// cast is the expression to write in a query instead, with %s for the column; only with refused.
+	cast string
+	// noCursor says why the column cannot be a cursor although its kind could; noKey the same for a key.
+	noCursor, noKey string
+	// cursorWarning is for the operator when the column is a cursor.
+	cursorWarning string
+	// zoned says that a date and time column means an instant although its text has no zone, so that source__time_zone
+	// does not apply.
+	zoned bool
+}
+
+// kind is what a value is under the one rule of docs/values.md.
+type kind uint8
+
+const (
+	kindNone kind = iota // refused
+	kindBool
+	kindInteger
+	kindDecimal
+	kindFloat
+	kindText
+	kindUUID
+	kindBinary
+	kindDate
+	kindTime
+	kindDateTime   // no zone
+	kindInstant    // in UTC
+	kindOffsetTime // with its own offset
+	kindJSON
+	kindRowVersion // grows with every write in the whole database, unique per write (SQL Server's rowversion)
+)
+
+// fault is what an error means for the framework.
+type fault uint8
+
+const (
+	faultOther     fault = iota
+	faultTransient       // worth repeating at once: connection lost, deadlock, throttled, shutting down, busy
+	faultTimeout         // the statement's or a lock's timeout: not repeated inside the fetch
+	faultSchema          // no such table, column or type: the catalog changed, or the settings are wrong
+	faultSyntax          // the statement does not parse: where or query is wrong
+	faultLogin           // user, password or database refused
+	faultDenied          // no permission for the table
+	faultMissing         // the server or file cannot be found
+)
+
+// typeRule is one line of docs/values.md.
+type typeRule struct {
+	// name is the type as the engine's catalog names it; sample a full type that the dialect maps by the same code as
+	// a column's: numeric(10,2).
+	name, sample string
+	// value is the mapping of the sample.
+	value value
+	// note is for people: the form of the value, in a few words.
+	note string
+}
+
+// Errors that dialects return by name.
+var (
+	// errNoTable: the catalog has no such table or view.
+	errNoTable = errors.New("no such table or view")
+)

@@ -1,0 +1,41 @@
+// Package source reads changed rows from SQL Server, PostgreSQL, MySQL/MariaDB and SQLite, as change.Events in the order
+// of a cursor.
+//
+// # Cursor mode
+//
+// A [Cursor] reads one table or query by keyset paging: rows come in the order (cursor…, key…), a page begins after the
+// last row of the page before, and no page depends on how many rows there were before it. More rows may share one cursor
+// value than fit into a page, because the key continues the order; both may be composite. Nothing is ever written to
+// the database, and no transaction stays open between pages.
+//
+//	conn, err := source.ParseConnection("postgres://reader@db.example/shop")
+//	src, err := source.New(source.Config{Poller: "orders", Table: "orders", Cursor: []string{"updated_at"}}, conn)
+//	page, err := src.Fetch(ctx, nil, poller.Limit{Rows: 500, Bytes: 8 << 20})
+//	page, err = src.Fetch(ctx, page.Events[len(page.Events)-1].Cursor, …)
+//
+// What a cursor sees is what the table shows: a row that was updated twice between two fetches comes once, a hard delete
+// not at all (source__delete_when and source__op=delete are for soft deletes and tombstones), and a row that becomes
+// visible below a position already passed is missed: a writer takes its cursor value before it commits.
+//
+// # What is proved, and when
+//
+// Describe reads the catalog and holds the settings against it: every named column exists, the cursor's type can carry a
+// position, the key is NOT NULL and unique, every projected type has a lossless form (docs/values.md). What the catalog
+// cannot prove (a query's key) the pages prove: two rows with one (cursor, key) end the page before them. A catalog is
+// read again after five minutes, and when a statement fails because the schema changed.
+//
+// The stored cursor holds each value in its JSON form, and every statement casts it to the column's own type: the text
+// form is exact (100 ns for datetime2, every digit of a decimal), so that a row at the boundary is equal to itself.
+//
+// # One round trip
+//
+// A source keeps its connections. Session settings (UTC, ISO dates, read-only, timeouts) and the incarnation of the
+// database are established once for each, so that an idle fetch costs one round trip, and Page.Incarnation is that of the
+// very connection that answered. A fault of the connection is retried on a new one, at most three times in all.
+//
+// # Dialects
+//
+// What differs between engines is behind one unexported interface, dialect: quoting, placeholders, reading the catalog
+// and the rows, mapping of types, and the meaning of errors. The statements are built in one place (build.go) from
+// the plan, and pinned by golden files.
+package source

@@ -1,0 +1,253 @@
+package source
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// mysqlNative recognises go-sql-driver's own form: user:password@tcp(host:3306)/database?….
+var mysqlNative = regexp.MustCompile(`(?s)^(.*@)?(tcp|tcp6|unix)\(([^()]*)\)/([^?]*)(?:\?(.*))?$`)
+
+// mysqlTarget is what both forms of a MySQL connection string say.
+type mysqlTarget struct {
+	user, password string
+	network, addr  string
+	host           string // as dialled, for TLS; "" for a socket
+	database       string
+	query          url.Values
+}
+
+// parseMySQLURL reads mysql://user:password@host[:port]/database?parameters; mariadb:// is the same.
+func parseMySQLURL(text string) (Connection, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Opaque != "" || u.User == nil && strayUserinfo(text) {
+		return Connection{}, errURL
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return Connection{}, errURL
+	}
+	t := mysqlTarget{network: "tcp", host: u.Hostname(), query: query}
+	if u.User != nil {
+		t.user = u.User.Username()
+		t.password, _ = u.User.Password()
+	}
+	t.database = strings.Trim(u.Path, "/")
+	if socket := query.Get("socket"); socket != "" {
+		query.Del("socket")
+		t.network, t.addr, t.host = "unix", socket, ""
+		return t.connection()
+	}
+	if t.host == "" {
+		return Connection{}, errors.New("it names no host: write mysql://user:password@host:3306/database")
+	}
+	port := u.Port()
+	if port == "" {
+		port = "3306"
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return Connection{}, errors.New("the port must be a number from 1 to 65535")
+	}
+	t.addr = net.JoinHostPort(t.host, port)
+	return t.connection()
+}
+
+// parseMySQLNative reads go-sql-driver's own form. The user and the password stand there as they are.
+func parseMySQLNative(text string) (Connection, error) {
+	fault := errors.New("it is not a valid user:password@tcp(host:3306)/database?… string; mysql://user:password@host:3306/database is the plainer form")
+	parts := mysqlNative.FindStringSubmatch(text)
+	t := mysqlTarget{}
+	t.user, t.password, _ = strings.Cut(strings.TrimSuffix(parts[1], "@"), ":")
+	network, addr := parts[2], parts[3]
+	query, err := url.ParseQuery(parts[5])
+	if err != nil {
+		return Connection{}, fault
+	}
+	if t.database, err = url.PathUnescape(parts[4]); err != nil {
+		return Connection{}, fault
+	}
+	t.network, t.addr, t.query = network, addr, query
+	if network != "unix" {
+		host, port, err := net.SplitHostPort(addr)
+		if err != nil {
+			host, port = strings.Trim(addr, "[]"), "3306"
+		}
+		t.host, t.addr = host, net.JoinHostPort(host, port)
+	}
+	return t.connection()
+}
+
+// connection checks the parameters and builds the driver's connector from a struct: no string is put together again.
+func (t *mysqlTarget) connection() (Connection, error) {
+	if t.database == "" || strings.Contains(t.database, "/") {
+		return Connection{}, errors.New("it names no database: write mysql://user:password@host:3306/database")
+	}
+	if t.addr == "" || t.network != "unix" && t.host == "" {
+		return Connection{}, errors.New("it names no host: write mysql://user:password@host:3306/database")
+	}
+	cfg := mysql.NewConfig()
+	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr, cfg.DBName = t.user, t.password, t.network, t.addr, t.database
+	cfg.Timeout = 15 * time.Second
+	cfg.ConnectionAttributes = "program_name:rowrelay"
+	cfg.Logger = &mysql.NopLogger{}
+	if err := cfg.Apply(mysql.Charset("utf8mb4", "")); err != nil {
+		return Connection{}, errors.New("the driver does not know utf8mb4")
+	}
+	// Values are read as the server writes them; what a zoneless TIMESTAMP means is fixed by the session's zone.
+	cfg.ParseTime = false
+	// Parameters are written into the statement by the driver, which knows the session's escapes: one round trip where
+	// preparing takes two, and results in the text protocol.
+	cfg.InterpolateParams = true
+	mode, rootCA := "", ""
+	for key, values := range t.query {
+		if len(values) > 1 {
+			return Connection{}, fmt.Errorf("the parameter %q stands twice: remove one", key)
+		}
+		value := values[0]
+		var err error
+		switch strings.ToLower(key) {
+		case "tls", "ssl-mode", "sslmode", "ssl_mode":
+			if mode != "" {
+				return Connection{}, errors.New("the parameters tls and ssl-mode mean the same: remove one")
+			}
+			mode, err = mysqlTLSMode(value)
+		case "ssl-ca", "sslrootcert", "ssl_ca":
+			rootCA = value
+		case "timeout", "connect_timeout", "connecttimeout":
+			cfg.Timeout, err = mysqlDuration(value)
+		case "readtimeout":
+			cfg.ReadTimeout, err = mysqlDuration(value)
+		case "writetimeout":
+			cfg.WriteTimeout, err = mysqlDuration(value)
+		case "allowcleartextpasswords":
+			cfg.AllowCleartextPasswords, err = mysqlBool(value)
+		case "allownativepasswords":
+			cfg.AllowNativePasswords, err = mysqlBool(value)
+		case "maxallowedpacket":
+			if cfg.MaxAllowedPacket, err = strconv.Atoi(value); err != nil || cfg.MaxAllowedPacket < 0 {
+				err = errors.New("must be a number of bytes")
+			}
+		case "charset":
+			if v := strings.ToLower(value); v != "utf8mb4" && v != "utf8mb4,utf8" {
+				err = errors.New("must be utf8mb4, which holds every text: remove it")
+			}
+		case "parsetime", "loc", "time_zone", "collation", "interpolateparams", "multistatements", "sql_mode", "tx_isolation",
+			"transaction_isolation", "max_statement_time", "max_execution_time", "checkconnliveness", "clientfoundrows",
+			"columnswithalias", "rejectreadonly", "connectionattributes":
+			err = errors.New("is set by Rowrelay itself: remove it")
+		default:
+			if !nameable(strings.ToLower(key)) {
+				return Connection{}, errURL
+			}
+			return Connection{}, fmt.Errorf("the parameter %q is not known: it is misspelt, or must be removed", key)
+		}
+		if err != nil {
+			return Connection{}, fmt.Errorf("the parameter %q %w", key, err)
+		}
+	}
+	warnings, err := t.secure(cfg, mode, rootCA)
+	if err != nil {
+		return Connection{}, err
+	}
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return Connection{}, errors.New("the driver refuses it: check the host, the port and the parameters")
+	}
+	return Connection{Engine: engineMySQL, Identity: t.identity(), Warnings: warnings, connector: connector}, nil
+}
+
+func (t *mysqlTarget) identity() string {
+	if t.network == "unix" {
+		return t.addr + "/" + t.database
+	}
+	host := normalHost(t.host)
+	if _, port, err := net.SplitHostPort(t.addr); err == nil && port != "3306" {
+		host += ":" + port
+	}
+	return host + "/" + t.database
+}
+
+// secure sets TLS up. Where the string does not say, Azure's servers are verified and other remote ones encrypted if
+// they can be, with a warning; a connection that stays on this machine is plain.
+func (t *mysqlTarget) secure(cfg *mysql.Config, mode, rootCA string) ([]string, error) {
+	local := t.network == "unix" || isLoopback(strings.ToLower(t.host))
+	switch {
+	case mode == "" && rootCA != "", mode == "" && strings.HasSuffix(normalHost(t.host), ".mysql.database.azure.com"):
+		mode = "true"
+	case mode == "" && local:
+		mode = "false"
+	case mode == "":
+		mode = "preferred"
+	}
+	if rootCA != "" && mode != "true" {
+		return nil, errors.New("the parameter \"ssl-ca\" needs tls=true")
+	}
+	switch mode {
+	case "true":
+		config := &tls.Config{ServerName: t.host, MinVersion: tls.VersionTLS12}
+		if rootCA != "" {
+			pem, err := os.ReadFile(rootCA)
+			if err != nil {
+				return nil, fmt.Errorf("the parameter \"ssl-ca\": %w", err)
+			}
+			config.RootCAs = x509.NewCertPool()
+			if !config.RootCAs.AppendCertsFromPEM(pem) {
+				return nil, errors.New("the parameter \"ssl-ca\" names a file without a PEM certificate")
+			}
+		}
+		cfg.TLS = config
+		return nil, nil
+	default:
+		cfg.TLSConfig = mode
+		if local {
+			return nil, nil
+		}
+		return []string{unverified("tls="+mode, "set tls=true, with ssl-ca where the authority is not one of the system's")}, nil
+	}
+}
+
+// mysqlTLSMode reads go-sql-driver's tls and MySQL's ssl-mode as the former. VERIFY_CA is verified in full.
+func mysqlTLSMode(value string) (string, error) {
+	switch strings.ToLower(strings.ReplaceAll(value, "-", "_")) {
+	case "true", "verify_ca", "verify_identity", "verify_full":
+		return "true", nil
+	case "false", "disabled", "disable":
+		return "false", nil
+	case "preferred", "prefer":
+		return "preferred", nil
+	case "skip_verify", "required", "require":
+		return "skip-verify", nil
+	default:
+		return "", errors.New("must be true, skip-verify, preferred or false (or an ssl-mode of MySQL)")
+	}
+}
+
+func mysqlDuration(value string) (time.Duration, error) {
+	if n, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(n) * time.Second, nil
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil || d < 0 {
+		return 0, errors.New("must be a duration, as in 15s")
+	}
+	return d, nil
+}
+
+func mysqlBool(value string) (bool, error) {
+	on, ok := yes(value)
+	if !ok {
+		return false, errors.New("must be true or false")
+	}
+	return on, nil
+}

@@ -1,0 +1,66 @@
+package source
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"modernc.org/sqlite"
+)
+
+// parseSQLite reads sqlite:path, sqlite://path and sqlite:///absolute/path: all that follows the scheme is the path,
+// percent signs and question marks too.
+func parseSQLite(text string) (Connection, error) {
+	path := text[len("sqlite:"):]
+	path = strings.TrimPrefix(path, "//")
+	switch {
+	case path == "":
+		return Connection{}, errors.New("sqlite: needs the path of a file, as in sqlite:shop.db or sqlite:///var/lib/shop.db")
+	case strings.HasPrefix(path, ":memory:"), strings.HasPrefix(path, "file:"):
+		return Connection{}, errors.New("sqlite: takes the path of a file, no :memory: and no file: URI, as in sqlite:shop.db")
+	case strings.ContainsRune(path, 0):
+		return Connection{}, errors.New("sqlite: the path holds a NUL byte")
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return Connection{}, fmt.Errorf("sqlite: find the working directory: %w", err)
+	}
+	return Connection{
+		Engine:    engineSQLite,
+		Identity:  abs,
+		path:      abs,
+		connector: sqliteConnector{abs},
+	}, nil
+}
+
+// sqliteConnector opens one file. Reading writes nothing (query_only), never creates the file (mode=rw), and waits five
+// seconds for a writer's lock. mode=ro is not used: it cannot read a database in WAL mode that no one else has open.
+type sqliteConnector struct{ path string }
+
+// Connect opens the file. A file that is not there is a configuration fault, not an empty database.
+func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(c.path); err != nil {
+		return nil, fmt.Errorf("open the SQLite file (a relative path counts from the working directory): %w", err)
+	} else if info.IsDir() {
+		return nil, fmt.Errorf("open the SQLite file %s: %w", c.path, syscall.EISDIR)
+	}
+	name := "file://" + (&url.URL{Path: c.path}).EscapedPath() +
+		"?mode=rw&_pragma=busy_timeout(5000)&_pragma=query_only(1)"
+	conn, err := (&sqlite.Driver{}).Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open the SQLite file %s: %w", c.path, err)
+	}
+	return conn, nil
+}
+
+// Driver returns the driver.
+func (c sqliteConnector) Driver() driver.Driver { return &sqlite.Driver{} }

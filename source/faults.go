@@ -1,0 +1,52 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// errSchemaChanged is how a dialect reports that a result no longer has the types that the plan was made for.
+var errSchemaChanged = errors.New("the columns' types changed since they were read from the catalog")
+
+// explain says what an error means and what to do about it. The driver's own text is kept: drivers name user, host and
+// database in it, never the password.
+func (c *Cursor) explain(ctx context.Context, kind fault, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("stopped: %w", context.Cause(ctx))
+	}
+	where := c.name()
+	switch kind {
+	case faultTimeout:
+		return fmt.Errorf("%s: a statement took longer than source__timeout (%v): make an index serve the order (see `rowrelay check`), "+
+			"or raise source__timeout: %w", where, c.cfg.Timeout, err)
+	case faultSchema:
+		return fmt.Errorf("%w: %s: the database does not know a name in source__table, source__query, source__where or source__columns: "+
+			"correct it, or create what is missing: %w", poller.ErrConfig, where, err)
+	case faultSyntax:
+		return fmt.Errorf("%w: %s: the statement does not parse: correct source__where or source__query (`rowrelay check` shows the statement): %w",
+			poller.ErrConfig, where, err)
+	case faultLogin:
+		return fmt.Errorf("%w: %s: the database refused the login: correct user, password or database in the setting that source__connection names: %w",
+			poller.ErrConfig, where, err)
+	case faultDenied:
+		return fmt.Errorf("%w: %s: the user may not read it: GRANT SELECT on it to the user of source__connection: %w", poller.ErrConfig, where, err)
+	case faultMissing:
+		return fmt.Errorf("%w: %s: the server or file cannot be found: correct host, port or path in the setting that source__connection names: %w",
+			poller.ErrConfig, where, err)
+	case faultTransient:
+		return fmt.Errorf("%s: still failing after %d attempts; the next tick tries again: %w", where, tries, err)
+	default:
+		return fmt.Errorf("%s: %w", where, err)
+	}
+}
+
+// name is the source for messages.
+func (c *Cursor) name() string {
+	if c.cfg.Query != "" {
+		return c.dialect.engine() + " query"
+	}
+	return c.dialect.engine() + " " + c.cfg.Table
+}

@@ -1,0 +1,187 @@
+package source
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// session is one physical connection, kept between fetches so that an idle fetch costs one round trip: what is true for
+// the connection (its settings, the database's incarnation) is established once, when it is opened.
+type session struct {
+	conn         *sql.Conn
+	life         life
+	opened, used time.Time
+	fresh        bool // just opened: it cannot have gone stale in the pool
+}
+
+// A session that was idle for longer may have been dropped by a gateway without a word (Azure's do after four minutes
+// and more), and no connection outlives a failover for ever.
+const (
+	sessionIdle = 2 * time.Minute
+	sessionLife = 30 * time.Minute
+)
+
+// tries bounds the attempts of one statement.
+const tries = 3
+
+// acquire waits until fewer than source__connections sessions are in use, then takes a kept session or opens one. (The
+// pool's own limit would not do: who waits there does not see a session that is given back here.)
+func (c *Cursor) acquire(ctx context.Context) (*session, error) {
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for one of %d connections (source__connections): %w", cap(c.slots), context.Cause(ctx))
+	}
+	s, err := c.take(ctx)
+	if err != nil {
+		<-c.slots
+	}
+	return s, err
+}
+
+func (c *Cursor) take(ctx context.Context) (*session, error) {
+	for {
+		s := c.pop()
+		if s == nil {
+			return c.open(ctx)
+		}
+		if time.Since(s.used) < sessionIdle && time.Since(s.opened) < sessionLife {
+			return s, nil
+		}
+		s.discard()
+	}
+}
+
+func (c *Cursor) pop() *session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.idle) == 0 {
+		return nil
+	}
+	s := c.idle[len(c.idle)-1]
+	c.idle = c.idle[:len(c.idle)-1]
+	return s
+}
+
+func (c *Cursor) open(ctx context.Context) (*session, error) {
+	conn, err := c.db.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	life, err := c.dialect.ready(ctx, conn, &c.cfg)
+	s := &session{conn: conn, life: life, opened: time.Now(), fresh: true}
+	if err != nil {
+		s.discard()
+		return nil, fmt.Errorf("prepare the connection: %w", err)
+	}
+	return s, nil
+}
+
+// release keeps a session for the next fetch.
+func (c *Cursor) release(s *session) {
+	defer func() { <-c.slots }()
+	s.used, s.fresh = time.Now(), false
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		s.discard()
+		return
+	}
+	c.idle = append(c.idle, s)
+}
+
+// discard closes the physical connection: what is in doubt is not given back to the pool.
+func (s *session) discard() {
+	// Raw's ErrBadConn makes database/sql close the driver's connection; both errors say only that it is gone already.
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = s.conn.Close()
+}
+
+// run calls work with a session, under source__timeout, and repeats it after a transient fault, at most three times in
+// all. work must be repeatable. Its error comes back explained.
+func (c *Cursor) run(ctx context.Context, work func(context.Context, *session) error) error {
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval = 200*time.Millisecond, 2*time.Second
+	stale := 0
+	for try := 1; ; try++ {
+		kind, fresh, err := c.once(ctx, work)
+		if err == nil {
+			return nil
+		}
+		if kind != faultTransient || ctx.Err() != nil || try-stale >= tries {
+			return c.explain(ctx, kind, err)
+		}
+		if !fresh && stale == 0 {
+			// The first failure of a kept connection says that it had died, not that the server is unwell.
+			stale++
+			continue
+		}
+		if err := sleep(ctx, wait.NextBackOff()); err != nil {
+			return c.explain(ctx, kind, err)
+		}
+	}
+}
+
+// once is one attempt. A session that saw a fault is not used again: its state is not known.
+func (c *Cursor) once(ctx context.Context, work func(context.Context, *session) error) (kind fault, fresh bool, err error) {
+	bounded, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errTimeout)
+	defer cancel()
+	s, err := c.acquire(bounded)
+	if err != nil {
+		return c.classify(ctx, bounded, err), true, err
+	}
+	fresh = s.fresh
+	if err := work(bounded, s); err != nil {
+		s.discard()
+		<-c.slots
+		return c.classify(ctx, bounded, err), fresh, err
+	}
+	c.release(s)
+	return faultOther, fresh, nil
+}
+
+var errTimeout = errors.New("source__timeout")
+
+// classify asks the dialect what an error means, except where every engine's answer is the same.
+func (c *Cursor) classify(ctx, bounded context.Context, err error) fault {
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.Is(err, poller.ErrConfig), errors.Is(err, poller.ErrNormalize), ctx.Err() != nil:
+		return faultOther
+	case errors.Is(context.Cause(bounded), errTimeout):
+		return faultTimeout
+	}
+	if kind := c.dialect.classify(err); kind != faultOther {
+		return kind
+	}
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return faultMissing
+	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &op):
+		return faultTransient
+	}
+	return faultOther
+}
+
+// sleep waits, or returns the context's cause.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

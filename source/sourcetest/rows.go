@@ -1,0 +1,222 @@
+package sourcetest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
+)
+
+// orders creates a table with a nullable cursor and some rows.
+func orders(f fixture) string {
+	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NULL, note " + f.e.Text + " NULL, gone " + f.e.Bool + " NULL")
+	f.exec(fmt.Sprintf("INSERT INTO %s (id, v, note, gone) VALUES (1, 10, 'a', %s), (2, NULL, 'b', NULL), (3, 20, NULL, %s), (4, 20, 'd', NULL), (5, NULL, 'e', %s)",
+		name, f.e.False, f.e.True, f.e.True))
+	return name
+}
+
+func nulls(f fixture) {
+	name := orders(f)
+	src := f.open(source.Config{Table: name, Cursor: []string{"v"}})
+	p := f.page(src, nil, poller.Limit{Rows: 10, Bytes: plenty})
+	f.same("rows with a cursor", keys(p.Events), ids(1, 3, 4))
+	if p.NullCursors != 2 {
+		f.Errorf("%d NULL cursors are counted, there are 2", p.NullCursors)
+	}
+	f.warned(p.Warnings, "2 row(s) with a NULL cursor")
+	p = f.page(src, p.Events[2].Cursor, poller.Limit{Rows: 10, Bytes: plenty})
+	if p.NullCursors != -1 || len(p.Warnings) > 0 {
+		f.Errorf("the next fetch counted again: %d, %q", p.NullCursors, p.Warnings)
+	}
+}
+
+func nullsFail(f fixture) {
+	src := f.open(source.Config{Table: orders(f), Cursor: []string{"v"}, NullCursor: "fail"})
+	_, err := src.Fetch(f.ctx(), nil, poller.Limit{Rows: 10, Bytes: plenty})
+	f.isFault(err, poller.ErrNormalize, "2 row(s) with a NULL cursor", "source__null_cursor")
+}
+
+// where holds that an OR in the user's condition does not swallow the position.
+func where(f fixture) {
+	name := orders(f)
+	src := f.open(source.Config{Table: name, Cursor: []string{"v"}, Where: "note = 'a' OR r.note = 'd' -- (not the others"})
+	f.same("filtered", keys(f.drain(src, nil, 1)), ids(1, 4))
+}
+
+func whereBreakout(f fixture) {
+	name := orders(f)
+	for _, c := range []struct{ where, word string }{
+		{"1=1) OR (1=1", "parenthesis"}, {"(1=1", "parenthes"}, {"1=1; DROP TABLE " + name, "semicolon"},
+		{"1=1 /* not closed", "not closed"}, {"note = 'not closed", "not closed"}, {"WHERE 1=1", "without the word WHERE"},
+		{"1=1 ORDER BY id", "ORDER BY"}, {"-- nothing", "no condition"},
+	} {
+		f.refused(source.Config{Table: name, Cursor: []string{"v"}, Where: c.where}, "source__where", c.word)
+	}
+	src := f.open(source.Config{Table: name, Cursor: []string{"v"}, Where: "note = ')' OR note = 'a' /* ( */"})
+	f.same("quoted parentheses", keys(f.drain(src, nil, 10)), ids(1))
+	_, err := f.open(source.Config{Table: name, Cursor: []string{"v"}, Where: "nosuch = 1"}).Fetch(f.ctx(), nil, poller.Limit{Rows: 1, Bytes: plenty})
+	f.isFault(err, poller.ErrConfig, "nosuch", "source__where")
+	_, err = f.open(source.Config{Table: name, Cursor: []string{"v"}, Where: "note = = 1"}).Fetch(f.ctx(), nil, poller.Limit{Rows: 1, Bytes: plenty})
+	f.isFault(err, poller.ErrConfig, "source__where")
+}
+
+// oddNames uses names that need quoting in every way at once.
+func oddNames(f fixture) {
+	odd := "Order [x] `y` \"q\" 'é' "
+	table, id, v := odd+"T", odd+"Id", odd+"select"
+	q := f.e.Quote
+	f.exec("CREATE TABLE " + q(table) + " (" + q(id) + " " + f.e.BigInt + " NOT NULL PRIMARY KEY, " + q(v) + " " + f.e.BigInt + " NOT NULL)")
+	f.Cleanup(func() { _, _ = f.e.DB.Exec("DROP TABLE " + q(table)) })
+	f.exec("INSERT INTO " + q(table) + " VALUES (1, 7), (2, 7), (3, 8)")
+	// The setting quotes in the standard's way, whatever the engine's own is.
+	src := f.open(source.Config{Table: `"` + strings.ReplaceAll(table, `"`, `""`) + `"`, Cursor: []string{v}})
+	all := f.drain(src, nil, 2)
+	if len(all) != 3 {
+		f.Fatalf("%d rows", len(all))
+	}
+	f.same("key", string(all[0].Key), string(change.AppendString([]byte("{"), id))+":1}")
+}
+
+func projection(f fixture) {
+	name := orders(f)
+	src := f.open(source.Config{Table: name, Cursor: []string{"V"}, Columns: []string{"note"}, OrderKey: []string{"note"}, DeleteWhen: "gone"})
+	all := f.drain(src, nil, 10)
+	f.same("keys", keys(all), ids(1, 3, 4))
+	f.same("row", string(all[0].Row), `{"note":"a"}`)
+	f.same("a row with NULL", string(all[1].Row), `{"note":null}`)
+	f.same("order key", string(all[0].OrderKey), `{"note":"a"}`)
+}
+
+func batchBytes(f fixture) {
+	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, note " + f.e.Text + " NOT NULL")
+	var want []int
+	for i := 1; i <= 40; i++ {
+		size := 50
+		if i == 20 {
+			size = 90
+		}
+		f.exec(fmt.Sprintf("INSERT INTO %s (id, note) VALUES (%d, '%s')", name, i, strings.Repeat("x", size)))
+		want = append(want, i)
+	}
+	src := f.open(source.Config{Table: name, Cursor: []string{"id"}})
+	for _, limit := range []int{1, 150, 400, 1000, 100_000} {
+		var all []change.Event
+		var after change.Cursor
+		for {
+			p := f.page(src, after, poller.Limit{Rows: 15, Bytes: limit})
+			size := 0
+			for _, e := range p.Events {
+				size += e.Size()
+			}
+			if size > limit && len(p.Events) > 1 {
+				f.Fatalf("a page of %d rows takes %d bytes, the limit is %d", len(p.Events), size, limit)
+			}
+			if !p.More && len(all)+len(p.Events) < len(want) {
+				f.Fatalf("the page after %s says that it is the last", after)
+			}
+			if len(p.Events) == 0 {
+				break
+			}
+			all = append(all, p.Events...)
+			after = p.Events[len(p.Events)-1].Cursor
+		}
+		f.same(fmt.Sprintf("within %d bytes", limit), keys(all), ids(want...))
+	}
+}
+
+func maxRow(f fixture) {
+	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, note " + f.e.Text + " NOT NULL")
+	f.exec(fmt.Sprintf("INSERT INTO %s (id, note) VALUES (1, 'small'), (2, 'small'), (3, '%s'), (4, 'small')", name, strings.Repeat("x", 95)))
+	src := f.open(source.Config{Table: name, Cursor: []string{"id"}, MaxRowBytes: 150})
+	p := f.page(src, nil, poller.Limit{Rows: 10, Bytes: plenty})
+	f.same("before the large row", keys(p.Events), ids(1, 2))
+	if !p.More {
+		f.Error("the page stopped before a row, and says that there is none")
+	}
+	_, err := src.Fetch(f.ctx(), p.Events[1].Cursor, poller.Limit{Rows: 10, Bytes: plenty})
+	f.isFault(err, poller.ErrNormalize, `{"id":3}`, "max_row_bytes", "source__columns")
+}
+
+func deletes(f fixture) {
+	src := f.open(source.Config{Table: orders(f), Cursor: []string{"v"}, DeleteWhen: "gone"})
+	var ops []string
+	for _, e := range f.drain(src, nil, 10) {
+		ops = append(ops, e.Op.String())
+	}
+	f.same("false, true, NULL", strings.Join(ops, " "), "upsert delete upsert")
+	f.refused(source.Config{Table: orders2(f), Cursor: []string{"v"}, DeleteWhen: "note"}, "source__delete_when", "note", "CASE")
+}
+
+// orders2 is a second table for tests that need one.
+func orders2(f fixture) string {
+	f.exec("CREATE TABLE t_second (id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL, note " + f.e.Text + ")")
+	f.Cleanup(func() { _, _ = f.e.DB.Exec("DROP TABLE t_second") })
+	return "t_second"
+}
+
+func tombstones(f fixture) {
+	src := f.open(source.Config{Table: orders(f), Cursor: []string{"v"}, Op: "delete"})
+	for _, e := range f.drain(src, nil, 10) {
+		if e.Op != change.Delete {
+			f.Errorf("%s is %v", e.Key, e.Op)
+		}
+	}
+}
+
+func query(f fixture) {
+	name := orders(f)
+	src := f.open(source.Config{Query: "SELECT a.id, a.v, b.note AS other\nFROM " + name + " a JOIN " + name + " b ON a.id = b.id -- a comment at the end",
+		Cursor: []string{"v"}, Key: []string{"id"}, Where: "id > 1 OR 1 = 0"})
+	d := f.describe(src)
+	f.warned(d.Warnings, "not provable")
+	f.same("table", d.Table, "query")
+	for _, size := range []int{1, 2, 3} {
+		all := f.drain(src, nil, size)
+		f.same("rows", keys(all), ids(3, 4))
+		f.same("row", string(all[1].Row), `{"id":4,"v":20,"other":"d"}`)
+	}
+}
+
+// queryDuplicates has two rows with one (cursor, key): wherever the page ends, neither is passed over.
+func queryDuplicates(f fixture) {
+	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, k " + f.e.BigInt + " NOT NULL, v " + f.e.BigInt + " NOT NULL")
+	f.exec("INSERT INTO " + name + " (id, k, v) VALUES (1, 1, 1), (2, 2, 1), (3, 3, 2), (4, 3, 2), (5, 4, 3)")
+	for size := 1; size <= 5; size++ {
+		src := f.open(source.Config{Query: "SELECT k, v, id FROM " + name, Cursor: []string{"v"}, Key: []string{"k"}})
+		var got []change.Event
+		var after change.Cursor
+		var err error
+		for range 6 {
+			var p poller.Page
+			if p, err = src.Fetch(f.ctx(), after, poller.Limit{Rows: size, Bytes: plenty}); err != nil {
+				break
+			}
+			got = append(got, p.Events...)
+			after = got[len(got)-1].Cursor
+		}
+		f.isFault(err, poller.ErrNormalize, "same cursor and key", `{"k":3}`, "source__key")
+		f.same(fmt.Sprintf("before the duplicates, pages of %d", size), keys(got), `{"k":1} {"k":2}`)
+	}
+}
+
+func queryRefused(f fixture) {
+	name := orders(f)
+	for _, c := range []struct{ query, word string }{
+		{"SELECT id, v FROM " + name + " ORDER BY id", "ORDER BY"},
+		{"SELECT id, v FROM " + name + ";", "semicolon"},
+		{"SELECT id, v FROM " + name + "; DROP TABLE " + name, "semicolon"},
+		{"SELECT id, v FROM (SELECT id, v FROM " + name + ") x) AS r, (SELECT 1 AS one", "parenthesis"},
+		{"DELETE FROM " + name, "one SELECT"},
+		{"SELECT id, v FROM " + name + " LIMIT 3", "LIMIT"},
+	} {
+		f.refused(source.Config{Query: c.query, Cursor: []string{"v"}, Key: []string{"id"}}, "source__query", c.word)
+	}
+	f.refused(source.Config{Query: "SELECT id, v FROM " + name, Cursor: []string{"v"}}, "source__key is required for a query")
+	f.refused(source.Config{Query: "SELECT id, v FROM t_nosuch", Cursor: []string{"v"}, Key: []string{"id"}}, "t_nosuch", "source__query")
+	var n int
+	if err := f.e.DB.QueryRowContext(f.ctx(), "SELECT COUNT(*) FROM "+name).Scan(&n); err != nil || n != 5 {
+		f.Errorf("the table has %d rows (%v)", n, err)
+	}
+}

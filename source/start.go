@@ -1,0 +1,132 @@
+package source
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// cursorOf writes the position of a row that holds the order columns only.
+func (p *plan) cursorOf(r row) (change.Cursor, error) {
+	c := collector{plan: &plan{sel: selection{columns: p.sel.order}}}
+	if err := c.encode(r); err != nil {
+		return nil, fmt.Errorf("%w: %w", poller.ErrNormalize, err)
+	}
+	at := map[string]int{}
+	for i, col := range p.sel.order {
+		at[col.name] = i
+	}
+	var values [][]byte
+	for i := range p.sel.cursors {
+		values = append(values, c.value(i))
+	}
+	var key []int
+	for _, i := range p.key {
+		key = append(key, at[p.sel.columns[i].name])
+	}
+	return p.appendCursor(nil, values, c.object(nil, p.keyNames, key)), nil
+}
+
+// startAt is the position that source__start names: after every row whose cursor is not above the value. A composite
+// cursor is given as a JSON array.
+func (p *plan) startAt(cfg *Config) (change.Cursor, error) {
+	texts := []string{cfg.Start}
+	if p.sel.cursors > 1 {
+		texts = nil
+		var members []json.RawMessage
+		if err := json.Unmarshal([]byte(cfg.Start), &members); err != nil || len(members) != p.sel.cursors {
+			return nil, fmt.Errorf("%w: source__start must be earliest, latest or a JSON array with %d members, one for each column of source__cursor: %s",
+				poller.ErrConfig, p.sel.cursors, strings.Join(columnNames(p.sel.order[:p.sel.cursors]), ", "))
+		}
+		for _, m := range members {
+			text := string(m)
+			if unquoted, err := strconv.Unquote(text); err == nil {
+				text = unquoted
+			}
+			texts = append(texts, text)
+		}
+	}
+	values := make([][]byte, len(texts))
+	for i, text := range texts {
+		col := &p.sel.order[i]
+		scalar, err := startScalar(col, strings.TrimSpace(text), cfg.TimeZone, p.dialect.syntax().storedTimes)
+		if err == nil {
+			_, err = p.dialect.arg(col, scalar)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: source__start %q is not earliest, not latest, and no value of column %q of type %s: %w",
+				poller.ErrConfig, cfg.Start, col.name, col.typ, err)
+		}
+		values[i] = scalar
+	}
+	return p.appendCursor(nil, values, nil), nil
+}
+
+// startScalar writes a value that a person typed as the JSON that a row would have.
+func startScalar(c *column, text string, zone *time.Location, storedTimes bool) ([]byte, error) {
+	quoted := change.AppendString(nil, text)
+	switch k := c.value.kind; {
+	case k == kindInteger:
+		if !isDecimal(text, false) {
+			return nil, errors.New("write an integer")
+		}
+		return change.AppendIntegerText(nil, text), nil
+	case k == kindDecimal:
+		if !isDecimal(text, true) {
+			return nil, errors.New("write a number such as 12.50")
+		}
+		return quoted, nil
+	case k.isTime() && storedTimes:
+		if isDecimal(text, false) {
+			return change.AppendIntegerText(nil, text), nil
+		}
+		return quoted, nil
+	case k.isTime():
+		return startTime(c, quoted, zone)
+	default:
+		return quoted, nil
+	}
+}
+
+// startTime reads a time that a person typed. With a zone it is that instant; without, the wall clock of
+// source__time_zone.
+func startTime(c *column, quoted []byte, zone *time.Location) ([]byte, error) {
+	at, ok := parseTime(quoted, zone)
+	if !ok {
+		return nil, errors.New("write a date (2026-04-07) or a time (2026-04-07T01:23:45.123, with Z or +02:00 for an instant)")
+	}
+	switch c.value.kind {
+	case kindDate:
+		return change.AppendDate(nil, at.In(zone)), nil
+	case kindDateTime:
+		if c.value.zoned {
+			zone = time.UTC
+		}
+		return change.AppendDateTime(nil, at.In(zone)), nil
+	case kindOffsetTime:
+		return change.AppendOffsetTime(nil, at), nil
+	default:
+		return change.AppendInstant(nil, at), nil
+	}
+}
+
+// isDecimal reports whether text is digits with a sign, and a fraction where one is allowed.
+func isDecimal(text string, fraction bool) bool {
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "-"), "+")
+	whole, frac, point := strings.Cut(text, ".")
+	if point && (!fraction || frac == "") {
+		return false
+	}
+	for _, r := range whole + frac {
+		if r < '0' || r > '9' {
+			return false
+		}
+	}
+	return whole != ""
+}

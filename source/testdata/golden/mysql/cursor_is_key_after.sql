@@ -1,0 +1,6 @@
+SELECT r.`id`, r.`amount`
+FROM `shop`.`orders` AS r
+WHERE r.`id` > ?
+ORDER BY r.`id`
+LIMIT 501
+-- parameters: id

@@ -1,0 +1,6 @@
+SELECT r.`id`, r.`version`
+FROM `shop`.`orders` AS r
+WHERE r.`version` >= ? AND (r.`version` > ? OR (r.`version` = ? AND r.`id` > ?))
+ORDER BY r.`version`, r.`id`
+LIMIT 501
+-- parameters: version, version, version, id

@@ -1,0 +1,6 @@
+SELECT r."tenant", r."id", r."updated_at", r."version", r."payload"
+FROM "shop"."orders" AS r
+WHERE r."updated_at" IS NOT NULL AND (r."updated_at", r."version", r."tenant", r."id") > ($1::timestamp, $2::int2, $3::text, $4::int2)
+ORDER BY r."updated_at", r."version", r."tenant", r."id"
+LIMIT 501
+-- parameters: updated_at, version, tenant, id

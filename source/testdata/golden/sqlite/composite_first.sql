@@ -1,0 +1,5 @@
+SELECT r."tenant", r."id", +r."updated_at", r."version", r."payload"
+FROM "shop"."orders" AS r
+WHERE r."updated_at" IS NOT NULL
+ORDER BY r."updated_at", r."version", r."tenant", r."id"
+LIMIT 501

@@ -1,0 +1,5 @@
+SELECT COUNT(*)
+FROM "shop"."orders" AS r
+WHERE r."updated_at" IS NULL AND (
+status = 'new' OR status = 'paid' -- open ones
+)

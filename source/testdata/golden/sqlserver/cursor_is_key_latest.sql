@@ -1,0 +1,3 @@
+SELECT TOP (1) r.[id]
+FROM [shop].[orders] AS r
+ORDER BY r.[id] DESC

@@ -1,0 +1,7 @@
+SELECT TOP (501) r.[id], r.[version]
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r.[version] > CAST(@p1 AS tinyint)
+ORDER BY r.[version], r.[id]
+-- parameters: version

@@ -1,0 +1,5 @@
+SELECT TOP (501) r.[id], r.[version]
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+ORDER BY r.[version], r.[id]

@@ -1,0 +1,104 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// slow makes a source whose pages take for ever.
+func slow(t *testing.T, engine string, timeout time.Duration) *Cursor {
+	t.Helper()
+	ddl := []string{"CREATE TABLE orders (id bigint PRIMARY KEY, v bigint NOT NULL)", "INSERT INTO orders VALUES (1, 1)"}
+	cfg := Config{Table: "orders", Cursor: []string{"v"}, Timeout: timeout}
+	if engine == engineSQLite {
+		cfg.Where = "id < (WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s) SELECT max(n) FROM s)"
+		return openSource(t, testenv.SQLite(t), "sqlite", cfg, ddl...)
+	}
+	cfg.Where = "pg_sleep(600) IS NULL"
+	return openSource(t, testenv.Postgres(t), "pgx", cfg, ddl...)
+}
+
+func TestTimeout(t *testing.T) {
+	for _, engine := range []string{enginePostgres, engineSQLite} {
+		src := slow(t, engine, 3*time.Second)
+		if _, err := src.Describe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, err := src.Fetch(t.Context(), nil, everything)
+		if err == nil || !strings.Contains(err.Error(), "source__timeout (3s)") || errors.Is(err, poller.ErrConfig) {
+			t.Errorf("%s: %v", engine, err)
+		}
+	}
+}
+
+// TestCancel: a fetch ends when its context does, and says why that ended.
+func TestCancel(t *testing.T) {
+	for _, engine := range []string{enginePostgres, engineSQLite} {
+		src := slow(t, engine, time.Minute)
+		if _, err := src.Describe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ended := errors.New("the lease was lost")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		timer := time.AfterFunc(100*time.Millisecond, func() { cancel(ended) })
+		defer timer.Stop()
+		if _, err := src.Fetch(ctx, nil, everything); !errors.Is(err, ended) {
+			t.Errorf("%s: %v", engine, err)
+		}
+	}
+}
+
+// TestPlanAge: a column that was added appears after at most five minutes, without any fault.
+func TestPlanAge(t *testing.T) {
+	url := testenv.SQLite(t)
+	src := openSource(t, url, "sqlite", Config{Table: "orders", Cursor: []string{"v"}},
+		"CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)", "INSERT INTO orders VALUES (1, 1)")
+	row := func() string {
+		page, err := src.Fetch(t.Context(), nil, everything)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(page.Events[0].Row)
+	}
+	if got := row(); got != `{"id":1,"v":1}` {
+		t.Error(got)
+	}
+	openSource(t, url, "sqlite", Config{Table: "orders", Cursor: []string{"v"}}, "ALTER TABLE orders ADD COLUMN extra text DEFAULT 'x'")
+	if got := row(); got != `{"id":1,"v":1}` {
+		t.Errorf("at once: %s", got)
+	}
+	src.mu.Lock()
+	src.planned = src.planned.Add(-planAge)
+	src.mu.Unlock()
+	if got := row(); got != `{"id":1,"v":1,"extra":"x"}` {
+		t.Errorf("five minutes later: %s", got)
+	}
+}
+
+// TestStaleSession: a session that was idle for too long is not used again.
+func TestStaleSession(t *testing.T) {
+	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "orders", Cursor: []string{"v"}}, "CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)")
+	fetch := func() *session {
+		if _, err := src.Fetch(t.Context(), nil, everything); err != nil {
+			t.Fatal(err)
+		}
+		if len(src.idle) != 1 {
+			t.Fatalf("%d sessions are kept", len(src.idle))
+		}
+		return src.idle[0]
+	}
+	first := fetch()
+	if fetch() != first {
+		t.Error("the session was not used again")
+	}
+	first.used = first.used.Add(-sessionIdle)
+	if fetch() == first {
+		t.Error("a session was used again after two idle minutes")
+	}
+}

@@ -1,0 +1,137 @@
+package filestore
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/state"
+)
+
+const key = "state/shop/orders.json"
+
+// TestFailureAtEachStep: a write that fails, or a process that dies, at any step leaves the old document or the new one,
+// whole, and the next write works.
+func TestFailureAtEachStep(t *testing.T) {
+	for step, want := range map[string]string{"write": "old", "sync": "old", "rename": "old", "sync directory": "new"} {
+		t.Run(step, func(t *testing.T) {
+			dir := t.TempDir()
+			s := newStore(t, dir)
+			old, err := s.Create(t.Context(), key, []byte("old"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.step = func(name string) error {
+				if name == step {
+					return &os.PathError{Op: name, Path: "x", Err: syscall.ENOSPC}
+				}
+				return nil
+			}
+			_, err = s.Replace(t.Context(), key, []byte("new"), old.Version)
+			if err == nil || !strings.Contains(err.Error(), "disk under state__path is full") {
+				t.Errorf("a full disk: %v", err)
+			}
+			var permanent *state.PermanentError
+			if errors.As(err, &permanent) {
+				t.Error("a full disk is not worth a repetition, it says")
+			}
+			// Another process looks, and goes on.
+			other := newStore(t, dir)
+			got, err := other.Load(t.Context(), key)
+			if err != nil || string(got.Data) != want {
+				t.Fatalf("stored %q, %v, want %s", got.Data, err, want)
+			}
+			if got.Version == old.Version {
+				t.Error("the attempt left the version as it was: it could be written twice")
+			}
+			if _, err := other.Replace(t.Context(), key, []byte("next"), got.Version); err != nil {
+				t.Error(err)
+			}
+			if left, err := filepath.Glob(filepath.Join(dir, "state", "shop", "*.tmp")); err != nil || len(left) > 0 {
+				t.Errorf("left behind: %q, %v", left, err)
+			}
+		})
+	}
+}
+
+// TestPlainFile: an operator finds the document where the key says, as it was written.
+func TestPlainFile(t *testing.T) {
+	dir := t.TempDir()
+	s := newStore(t, dir)
+	first, err := s.Create(t.Context(), key, []byte("{}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "state", "shop", "orders.json")
+	if data, err := os.ReadFile(file); err != nil || string(data) != "{}\n" {
+		t.Fatalf("the file holds %q, %v", data, err)
+	}
+	// An edit by hand counts as a change.
+	if err := os.WriteFile(file, []byte("{ }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Replace(t.Context(), key, []byte("x"), first.Version); !errors.Is(err, state.ErrConflict) {
+		t.Errorf("writing over an edit by hand: %v, want ErrConflict", err)
+	}
+	// And so does one whose counter was lost.
+	edited, err := s.Load(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(counterFile(file), []byte("torn"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Replace(t.Context(), key, []byte("x"), edited.Version); !errors.Is(err, state.ErrConflict) {
+		t.Errorf("writing with a lost counter: %v, want ErrConflict", err)
+	}
+}
+
+func TestLoadLeavesNothingBehind(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := newStore(t, dir).Load(t.Context(), key); !errors.Is(err, state.ErrNotFound) {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+func TestNotADirectory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := New(filepath.Join(file, "below"))
+	var permanent *state.PermanentError
+	if !errors.As(err, &permanent) || !strings.Contains(err.Error(), "state__path") {
+		t.Errorf("got %v, want a permanent fault that names state__path", err)
+	}
+}
+
+func newStore(t *testing.T, dir string) *Store {
+	t.Helper()
+	s, err := New(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func FuzzNames(f *testing.F) {
+	f.Add("state/App/o r%d/../con.json")
+	f.Add("//.")
+	f.Fuzz(func(t *testing.T, key string) {
+		s := &Store{dir: "/base"}
+		file := s.file(key)
+		relative, err := filepath.Rel(s.dir, file)
+		if err != nil || strings.HasPrefix(relative, "..") || strings.HasPrefix(filepath.Base(file), helperPrefix) {
+			t.Fatalf("%q is kept in %s", key, file)
+		}
+		if back, ok := unescape(filepath.ToSlash(relative)); !ok || back != key {
+			t.Fatalf("%q comes back as %q from %s", key, back, file)
+		}
+	})
+}

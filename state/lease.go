@@ -1,0 +1,206 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// Commit moves the checkpoint from the position that a batch was fetched from to the position after its last event that
+// needs no further delivery.
+type Commit struct {
+	From, To change.Cursor
+	BatchID  string
+	Rows     int
+	// Incarnation is the life of the database that the rows came from. It is recorded where the document names none.
+	Incarnation string
+	// Release gives the lease back in the same write: for the last commit of a tick.
+	Release bool
+}
+
+// Lease is the right to deliver and to commit. Its methods may be called by several goroutines.
+type Lease struct {
+	owner *owner // only after done is closed
+	token uint64
+	ctx   context.Context //nolint:containedctx // the right is what is handed out
+	stop  context.CancelCauseFunc
+	wake  chan struct{} // holds one signal: there is a request
+	done  chan struct{} // closed when the owner's goroutine has ended
+
+	mu     sync.Mutex
+	right  right
+	expiry *time.Timer
+	ended  error // nil while the right lasts
+	cursor change.Cursor
+	queue  []*request
+
+	late sync.Mutex // held during a release after the owner's end
+}
+
+// start begins the life of an acquired lease.
+func (o *owner) start(ctx context.Context) *Lease {
+	background := context.WithoutCancel(ctx)
+	l := &Lease{owner: o, token: o.doc.Lease.FencingToken, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	l.ctx, l.stop = context.WithCancelCause(background)
+	l.mu.Lock()
+	l.right, l.cursor = rightUntil(o.until), o.doc.Checkpoint.Cursor
+	l.expiry = time.AfterFunc(time.Until(o.until), func() { _ = l.Check() })
+	l.mu.Unlock()
+	o.lease = l
+	go o.run(background)
+	return l
+}
+
+// Context ends with the right to deliver; its cause is ErrLost, ErrExpired or ErrReleased. It does not end with the
+// context that the lease was acquired under.
+func (l *Lease) Context() context.Context { return l.ctx }
+
+// Token is the fencing token of this acquisition.
+func (l *Lease) Token() uint64 { return l.token }
+
+// Cursor is the position that is committed as far as we know.
+func (l *Lease) Cursor() change.Cursor {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cursor
+}
+
+// Check reports, without a round trip, whether the right holds at this moment, by the monotonic and by the wall clock. It
+// is asked before each delivery: a process that was frozen comes back before its timers do. Errors are those of Context.
+func (l *Lease) Check() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if l.ended == nil && l.right.passed(now, now.Round(0)) {
+		l.endLocked(ErrExpired)
+	}
+	return l.ended
+}
+
+// Commit moves the checkpoint and returns once that is stored. It goes on when ctx ends, because the batch is delivered
+// and only its acknowledgment is missing, and is bounded by the end of the right instead. Errors: ErrNotFrom (refused),
+// ErrLost, ErrExpired and ErrReleased (no right any more), or the store's fault; after any but ErrNotFrom the commit may
+// still land, so that the position is known again only after the next Load.
+func (l *Lease) Commit(_ context.Context, c Commit) error {
+	to, err := change.ParseCursor(c.To)
+	if err != nil {
+		return fmt.Errorf("committing %s: %w", c.BatchID, err)
+	}
+	c.To = to
+	if err := l.ask(&request{commit: &c, release: c.Release}); err != nil {
+		return fmt.Errorf("committing %s: %w", c.BatchID, err)
+	}
+	return nil
+}
+
+// Release gives the lease back: the next one may take it at once. The right to deliver ends with the call. It may be
+// called again: after a release that failed, and after the right expired, it still frees a lease that nobody took. It goes
+// on for a moment when ctx ends. Errors: ErrLost when another took it, or the store's fault: others then have to wait for
+// its expiry.
+func (l *Lease) Release(ctx context.Context) error {
+	err := l.ask(&request{release: true, giveUp: time.Now().Add(l.owner.k.releasePatience())})
+	if errors.Is(err, ErrExpired) || errors.Is(err, ErrReleased) {
+		err = l.releaseLate(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("releasing the lease: %w", err)
+	}
+	return nil
+}
+
+// releasePatience is how long a release that the store does not answer is tried: it only saves others a wait.
+func (k *Keeper) releasePatience() time.Duration { return min(k.cfg.TTL/3, 5*time.Second) }
+
+// releaseLate frees the lease in a document that still names it, after the owner's end.
+func (l *Lease) releaseLate(ctx context.Context) error {
+	<-l.done
+	l.late.Lock()
+	defer l.late.Unlock()
+	o := l.owner
+	if o.freed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.k.releasePatience())
+	defer cancel()
+	_, err := retry(ctx, func() (struct{}, error) { return struct{}{}, o.free(ctx) })
+	o.freed = err == nil
+	return err
+}
+
+// free reads the document and takes our name out of it if it is still there.
+func (o *owner) free(ctx context.Context) error {
+	s, err := o.readBack(ctx)
+	if err != nil {
+		return err
+	}
+	if s.Doc.Lease.LeaseID != o.id {
+		return &PermanentError{Err: lostTo(s)}
+	}
+	o.adopt(s)
+	if s.Doc.Lease.OwnerID == "" {
+		return nil
+	}
+	doc := s.Doc
+	doc.Lease.OwnerID = ""
+	err = o.write(ctx, doc, time.Now().Add(o.k.releasePatience()))
+	if errors.Is(err, ErrConflict) {
+		return errors.New("the document was changed meanwhile") // worth another look
+	}
+	return err
+}
+
+// ask puts a request before the owner and waits for the answer. The owner answers every request before it ends.
+func (l *Lease) ask(r *request) error {
+	r.answer = make(chan error, 1)
+	l.mu.Lock()
+	if l.ended != nil {
+		defer l.mu.Unlock()
+		return l.ended
+	}
+	l.queue = append(l.queue, r)
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+	return <-r.answer
+}
+
+// take empties the queue.
+func (l *Lease) take() []*request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	taken := l.queue
+	l.queue = nil
+	return taken
+}
+
+// renewed tells callers what the owner learned. A right that has ended does not come back.
+func (l *Lease) renewed(until time.Time, cursor change.Cursor) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cursor = cursor
+	if l.ended == nil {
+		l.right = rightUntil(until)
+		l.expiry.Reset(time.Until(until))
+	}
+}
+
+// end ends the right, once.
+func (l *Lease) end(cause error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.endLocked(cause)
+}
+
+func (l *Lease) endLocked(cause error) {
+	if l.ended == nil {
+		l.ended = cause
+		l.expiry.Stop()
+		l.stop(cause)
+	}
+}

@@ -1,0 +1,95 @@
+package state
+
+import (
+	"context"
+	"time"
+)
+
+// owner is the one who writes a document while its lease is held: first the acquisition, then, in a goroutine of its own,
+// every heartbeat, commit and release. Nothing in it is shared.
+type owner struct {
+	k     *Keeper
+	id    string // lease_id
+	lease *Lease // nil until the acquisition landed
+
+	doc     Document // as we last knew it to be stored
+	version string
+	clock   storeClock
+	seq     uint64               // write_seq of the last write that was sent
+	sent    map[uint64]time.Time // when each write was sent whose outcome is not known yet
+	until   time.Time            // end of the right
+	beatAt  time.Time            // when the next heartbeat is due
+
+	releasing bool  // a write with a release was sent
+	freed     bool  // and it is stored
+	ended     error // why the work is done
+}
+
+func newOwner(k *Keeper, s *Snapshot, id string) *owner {
+	return &owner{k: k, id: id, doc: s.Doc, version: s.version, clock: s.clock, sent: map[uint64]time.Time{}}
+}
+
+// write sends doc as the next write, renewing the lease in it (or ending it, if it has no owner), upon the version last
+// known. It waits until the deadline at most. An error says nothing about whether the write landed, or will.
+//
+// A crash before the answer leaves a document that is whole, with or without the change.
+func (o *owner) write(ctx context.Context, doc Document, deadline time.Time) error {
+	now := time.Now()
+	at := o.clock.atMost(now).Truncate(time.Microsecond)
+	o.seq++
+	l := &doc.Lease
+	l.WriteSeq, l.HeartbeatAt, l.ExpiresAt = o.seq, at, at.Add(o.k.cfg.TTL).Truncate(time.Microsecond)
+	if l.AcquiredAt.IsZero() {
+		l.AcquiredAt = at
+	}
+	if l.OwnerID == "" {
+		l.ExpiresAt = at
+	}
+	data, err := doc.Encode()
+	if err != nil {
+		return err
+	}
+	o.sent[o.seq] = now
+	// One request must not use up the whole right: a third of the ttl leaves room to try again.
+	ctx, cancel := context.WithDeadline(ctx, earliest(deadline, now.Add(o.k.cfg.TTL/3)))
+	defer cancel()
+	stamp, err := o.k.cfg.Store.Replace(ctx, o.k.cfg.Key, data, o.version)
+	if err != nil {
+		return err
+	}
+	o.adopt(o.k.snapshot(doc, stamp, now))
+	return nil
+}
+
+// readBack loads what is stored now. It is bounded by itself: the outcome of a write is worth knowing even when the
+// caller has given up or the right has ended.
+func (o *owner) readBack(ctx context.Context) (*Snapshot, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.k.cfg.TTL/3)
+	defer cancel()
+	return o.k.load(ctx)
+}
+
+// adopt makes s what we know to be stored. If s holds a write of ours, it renews the right, and no older write can land
+// any more.
+func (o *owner) adopt(s *Snapshot) {
+	l := &s.Doc.Lease
+	if wrote, ok := o.sent[l.WriteSeq]; ok && l.LeaseID == o.id {
+		o.until = rightAfter(wrote, o.k.cfg.TTL, l.ExpiresAt, s.clock, o.k.margin)
+		o.beatAt = wrote.Add(o.k.cfg.TTL / 3)
+	}
+	if s.version != o.version {
+		// Whatever is in flight was conditional on the old version: it is done, or never will be.
+		clear(o.sent)
+	}
+	o.doc, o.version, o.clock = s.Doc, s.version, s.clock
+	if o.lease != nil {
+		o.lease.renewed(o.until, o.doc.Checkpoint.Cursor)
+	}
+}
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,263 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// request is what callers ask of the owner: a commit, a release, or both in one.
+type request struct {
+	commit  *Commit
+	release bool
+	giveUp  time.Time // zero: the end of the right
+	// first is the write that carried it first; 0 while none did. Every later write carries it too, until it is answered.
+	first  uint64
+	answer chan error // holds one
+}
+
+// run serves requests and heartbeats until the right ends.
+func (o *owner) run(ctx context.Context) {
+	defer close(o.lease.done)
+	beat := time.NewTimer(time.Until(o.beatAt))
+	defer beat.Stop()
+	for o.over() == nil {
+		select {
+		case <-o.lease.wake:
+		case <-beat.C:
+		case <-o.lease.ctx.Done():
+		}
+		// Whichever of these it was, drive looks at the queue and at the clock itself.
+		o.drive(ctx)
+		beat.Reset(time.Until(o.beatAt))
+	}
+	fail(o.lease.take(), o.over())
+}
+
+// drive writes until nothing is asked and no heartbeat is due, or the right has ended. Requests that come in meanwhile
+// join the next write.
+func (o *owner) drive(ctx context.Context) {
+	var pending []*request
+	var last error
+	wait := pauses(min(o.k.cfg.TTL/6, 2*time.Second))
+	for refusals := 0; ; {
+		pending = o.dropOverdue(append(pending, o.lease.take()...), last)
+		doc, carried := o.compose(pending)
+		pending = carried
+		if ended := o.over(); ended != nil {
+			fail(pending, because(ended, last))
+			return
+		}
+		if len(pending) == 0 && time.Now().Before(o.beatAt) {
+			return
+		}
+		if doc.Lease.OwnerID == "" {
+			// From here on others may take it, as soon as this write lands, and we may be the last to know.
+			o.releasing = true
+			o.lease.end(ErrReleased)
+		}
+		last = o.write(ctx, doc, o.until)
+		if last == nil {
+			o.answer(pending)
+			return
+		}
+		pending = o.reconcile(ctx, pending)
+		if permanent(last) {
+			if refusals++; refusals == permanentTries {
+				o.giveUp(pending, last)
+				o.beatAt = time.Now().Add(o.k.cfg.TTL / 6)
+				return
+			}
+		}
+		if o.over() == nil && (len(pending) > 0 || !time.Now().Before(o.beatAt)) {
+			sleep(ctx, min(wait.NextBackOff(), time.Until(o.until)))
+		}
+	}
+}
+
+// over tells why the owner's work is done; nil while it is not. Once a release is on its way, the lease has ended for
+// everybody else, while the owner goes on until it knows what became of it.
+func (o *owner) over() error {
+	if o.ended != nil {
+		return o.ended
+	}
+	now := time.Now()
+	switch err := o.lease.Check(); {
+	case err != nil && !o.releasing:
+		o.end(err)
+	case rightUntil(o.until).passed(now, now.Round(0)):
+		o.end(ErrExpired)
+	}
+	return o.ended
+}
+
+// end ends the owner's work, and the lease with it.
+func (o *owner) end(cause error) {
+	if o.ended == nil {
+		o.ended = cause
+	}
+	o.lease.end(cause)
+}
+
+// compose applies the requests in order to the document as it is stored, answers those that it refuses, and returns the
+// document to write with those that it carries.
+func (o *owner) compose(pending []*request) (Document, []*request) {
+	doc := o.doc
+	var carried []*request
+	for _, r := range pending {
+		next, err := r.apply(doc, o.clock.atMost(time.Now()))
+		if err != nil {
+			o.giveUp([]*request{r}, err)
+			continue
+		}
+		if r.first == 0 {
+			r.first = o.seq + 1
+		}
+		doc, carried = next, append(carried, r)
+	}
+	return doc, carried
+}
+
+// apply returns the document with the request in it.
+func (r *request) apply(doc Document, now time.Time) (Document, error) {
+	if c := r.commit; c != nil {
+		if doc.Lease.OwnerID == "" {
+			return doc, ErrReleased
+		}
+		if !c.From.Equal(doc.Checkpoint.Cursor) {
+			return doc, fmt.Errorf("%w: fetched from %s, stored is %s", ErrNotFrom, c.From, doc.Checkpoint.Cursor)
+		}
+		doc.Checkpoint.Cursor, doc.Checkpoint.LastBatchID = c.To, c.BatchID
+		if doc.Checkpoint.Incarnation == "" {
+			doc.Checkpoint.Incarnation = c.Incarnation
+		}
+		doc.Checkpoint.RowCount, doc.Checkpoint.UpdatedAt = c.Rows, now
+		if _, err := doc.Encode(); err != nil {
+			return doc, err
+		}
+	}
+	if r.release {
+		doc.Lease.OwnerID = ""
+	}
+	return doc, nil
+}
+
+// reconcile reads back after a write that was reported as failed, answers what that settles, and returns the rest.
+func (o *owner) reconcile(ctx context.Context, pending []*request) []*request {
+	s, err := o.readBack(ctx)
+	var broken *DocumentError
+	switch {
+	case errors.Is(err, ErrNotFound), errors.As(err, &broken):
+		o.lost(pending, nil, fmt.Errorf("%w: %w", ErrLost, err))
+		return nil
+	case err != nil:
+		return pending // nothing learned
+	case s.Doc.Lease.LeaseID != o.id:
+		o.lost(pending, s, lostTo(s))
+		return nil
+	}
+	o.adopt(s)
+	var done, open []*request
+	for _, r := range pending {
+		if r.first <= s.Doc.Lease.WriteSeq {
+			done = append(done, r)
+		} else {
+			open = append(open, r)
+		}
+	}
+	o.answer(done)
+	if s.Doc.Lease.OwnerID == "" && o.over() == nil {
+		o.lost(open, s, lostTo(s))
+		return nil
+	}
+	return open
+}
+
+// answer tells callers that their requests are stored.
+func (o *owner) answer(done []*request) {
+	for _, r := range done {
+		if r.release {
+			o.freed = true
+			o.end(ErrReleased)
+		}
+	}
+	for _, r := range done {
+		r.answer <- nil
+	}
+}
+
+// lost ends the lease on the proof that s is (nil: the document is gone or unreadable). A commit that is found in it did
+// land, before the lease was taken; and a release that was sent while the right lasted must have landed too, because
+// nobody may take a lease that is neither released nor expired.
+func (o *owner) lost(pending []*request, s *Snapshot, cause error) {
+	valid := o.over() == nil
+	var done, undone []*request
+	for _, r := range pending {
+		var landed bool
+		switch c := r.commit; {
+		case s == nil || r.first == 0:
+		case c != nil:
+			landed = s.Doc.Checkpoint.LastBatchID == c.BatchID && s.Doc.Checkpoint.Cursor.Equal(c.To)
+		default:
+			landed = valid
+		}
+		if landed {
+			done = append(done, r)
+		} else {
+			undone = append(undone, r)
+		}
+	}
+	o.answer(done)
+	o.end(cause)
+	fail(undone, cause)
+}
+
+// dropOverdue answers requests that have waited long enough.
+func (o *owner) dropOverdue(pending []*request, last error) []*request {
+	var open, overdue []*request
+	for _, r := range pending {
+		if r.giveUp.IsZero() || time.Now().Before(r.giveUp) {
+			open = append(open, r)
+		} else {
+			overdue = append(overdue, r)
+		}
+	}
+	o.giveUp(overdue, because(errors.New("the state store did not take it in time"), last))
+	return open
+}
+
+// giveUp answers requests that are not tried any more. If one of them is a release that may have been sent, the lease is
+// over: it may be another's by the time that we know, and heartbeats would keep it from expiring.
+func (o *owner) giveUp(failed []*request, err error) {
+	for _, r := range failed {
+		if r.release && (r.first != 0 || r.commit == nil) {
+			o.end(ErrReleased)
+		}
+	}
+	fail(failed, err)
+}
+
+// fail answers requests with err.
+func fail(pending []*request, err error) {
+	for _, r := range pending {
+		r.answer <- err
+	}
+}
+
+// because adds the store's last answer to err.
+func because(err, last error) error {
+	if last == nil {
+		return err
+	}
+	return fmt.Errorf("%w (the state store's last answer: %w)", err, last)
+}
+
+// lostTo is ErrLost with what the document says about it.
+func lostTo(s *Snapshot) error {
+	l := &s.Doc.Lease
+	if l.OwnerID == "" {
+		return fmt.Errorf("%w: the document says that nobody holds it (token %d)", ErrLost, l.FencingToken)
+	}
+	return fmt.Errorf("%w: %s holds it with token %d", ErrLost, l.OwnerID, l.FencingToken)
+}

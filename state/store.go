@@ -1,0 +1,67 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Store keeps documents under keys ("state/app/poller.json"). It is linearizable per key: a Load that begins after a
+// write has returned sees that write. Adapters live in blobstore, filestore and memstore; storetest is their shared suite.
+type Store interface {
+	// Load returns the document, or ErrNotFound.
+	Load(ctx context.Context, key string) (Stored, error)
+	// Create writes a document that does not exist yet, or returns ErrConflict.
+	Create(ctx context.Context, key string, data []byte) (Stamp, error)
+	// Replace writes a document whose stored version is still version, or returns ErrConflict. Any other error leaves
+	// open whether the write landed: the caller reads it back.
+	Replace(ctx context.Context, key string, data []byte, version string) (Stamp, error)
+	// List returns the keys that begin with prefix, sorted. It is for operators.
+	List(ctx context.Context, prefix string) ([]string, error)
+	// Delete removes a document whose stored version is still version, or returns ErrConflict. It is for operators.
+	Delete(ctx context.Context, key, version string) error
+	// Margin is how far the store's clock may be off, as its answers show it: expiry is judged with this margin.
+	Margin(ttl time.Duration) time.Duration
+}
+
+// Stored is a document as the store holds it.
+type Stored struct {
+	Data []byte
+	Stamp
+}
+
+// Stamp is what a store says of a write or a read.
+type Stamp struct {
+	// Version changes with every write (an ETag, a counter).
+	Version string
+	// Now is the store's own clock at the time of the answer.
+	Now time.Time
+}
+
+// Errors of a Store. Everything else is a fault of the store: worth a retry, unless it is a [PermanentError].
+var (
+	ErrNotFound = errors.New("no such document")
+	ErrConflict = errors.New("the document was changed by another")
+)
+
+// PermanentError is a store's fault that repeating the request will not mend: access denied, a missing container, a
+// path that cannot be written. Its text names the setting and the mend.
+type PermanentError struct{ Err error }
+
+// Error describes the fault.
+func (e *PermanentError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *PermanentError) Unwrap() error { return e.Err }
+
+// permanent reports whether err says that a repetition is of no use.
+func permanent(err error) bool {
+	var fault *PermanentError
+	var document *DocumentError
+	return errors.As(err, &fault) || errors.As(err, &document)
+}
+
+// final reports whether err is an answer, and not a fault that may mend itself.
+func final(err error) bool {
+	return errors.Is(err, ErrNotFound) || errors.Is(err, ErrConflict) || permanent(err)
+}
