@@ -127,23 +127,34 @@ func must(t *testing.T, host *fakehost.Host, function string) {
 	}
 }
 
-// mustFail returns the one line by which a failed invocation says why.
+// mustFail returns the one line by which a failed tick says why.
 func mustFail(t *testing.T, host *fakehost.Host, function string) string {
 	t.Helper()
-	before := len(host.Logs())
+	before := len(failures(host, function))
 	if r := host.Invoke(t.Context(), function); r.Succeeded || r.Hung {
 		t.Fatalf("%s should have failed: %+v\n%s", function, r, transcript(host))
 	}
 	var lines []string
-	for _, line := range host.Logs()[before:] {
-		if line.Level == fakehost.Error && line.Source == "stderr" {
-			lines = append(lines, line.Text)
-		}
-	}
+	until(t, "the failure to be said", func() bool { // a line may arrive after the answer
+		lines = failures(host, function)[before:]
+		return len(lines) > 0
+	})
 	if len(lines) != 1 {
 		t.Fatalf("%s: want one error line, got %d:\n%s", function, len(lines), transcript(host))
 	}
 	return lines[0]
+}
+
+// failures are the lines that the host took for errors of the function's ticks.
+func failures(host *fakehost.Host, function string) []string {
+	var lines []string
+	for _, line := range host.Logs() {
+		if line.Level == fakehost.Error && strings.Contains(line.Text, `"msg":"tick failed"`) &&
+			strings.Contains(line.Text, fmt.Sprintf(`"poller":%q`, function)) {
+			lines = append(lines, line.Text)
+		}
+	}
+	return lines
 }
 
 func transcript(host *fakehost.Host) string {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,9 +117,7 @@ func TestTraps5And6EveryEncodingOfATimer(t *testing.T) {
 			t.Errorf("%s: %d events, want %d", name, got, n)
 		}
 	}
-	if !strings.Contains(transcript(host), `"retry_count":2`) {
-		t.Error("the host's RetryContext is not logged")
-	}
+	until(t, "the host's RetryContext to be logged", func() bool { return strings.Contains(transcript(host), `"retry_count":2`) })
 }
 
 // TestTrap7NeverExits: whatever is wrong, the process answers 500 and goes on, while a good poller beside it works.
@@ -207,12 +206,11 @@ func TestTrap9LinesAreClassifiedAsMeant(t *testing.T) {
 	s["state__path"] = filepath.Join(t.TempDir(), "other")
 	host = startHost(t, functionApp(t, s), s)
 	must(t, host, "orders")
-	for _, line := range host.Logs() {
-		if strings.Contains(line.Text, "there was no state document") && line.Level == fakehost.Warning {
-			return
-		}
-	}
-	t.Errorf("no warning says where the poller starts:\n%s", transcript(host))
+	until(t, "the start position to be said as a warning", func() bool {
+		return slices.ContainsFunc(host.Logs(), func(line fakehost.Line) bool {
+			return strings.Contains(line.Text, "there was no state document") && line.Level == fakehost.Warning
+		})
+	})
 }
 
 // TestTrap10ExecutableName: the host.json that is published names the executable exactly; check points out one that does not.

@@ -123,26 +123,24 @@ func benchBareSQLite(b *testing.B, db *sql.DB, rows, page int) {
 	var amount float64
 	var status, at string
 	var note sql.NullString
+	read := func() (n int) {
+		r, err := stmt.Query(at, id)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer r.Close() //nolint:errcheck // r.Err is what tells
+		for ; r.Next(); n++ {
+			if err := r.Scan(&id, &customer, &amount, &status, &note, &at); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := r.Err(); err != nil {
+			b.Fatal(err)
+		}
+		return n
+	}
 	for n := 0; n < b.N; n += rows {
-		at, id = "", 0
-		for {
-			r, err := stmt.Query(at, id)
-			if err != nil {
-				b.Fatal(err)
-			}
-			got := 0
-			for r.Next() {
-				if err := r.Scan(&id, &customer, &amount, &status, &note, &at); err != nil {
-					b.Fatal(err)
-				}
-				got++
-			}
-			if err := r.Err(); err != nil {
-				b.Fatal(err)
-			}
-			if got < page {
-				break
-			}
+		for at, id = "", 0; read() == page; {
 		}
 	}
 }

@@ -43,13 +43,8 @@ func (c *collector) add(r row) (bool, error) {
 		c.more = true
 		return false, nil
 	}
-	if err := c.encode(r); err != nil {
-		c.bad = err
-		return false, nil
-	}
-	event, err := c.event()
-	if err != nil {
-		c.bad = err
+	event, ok := c.make(r)
+	if !ok {
 		return false, nil
 	}
 	if n := len(c.events); n > 0 && c.events[n-1].Cursor.Equal(event.Cursor) {
@@ -73,6 +68,15 @@ func (c *collector) add(r row) (bool, error) {
 	c.bytes += size
 	c.events = append(c.events, event)
 	return true, nil
+}
+
+// make turns the row into an event. A row that cannot become one is kept as c.bad: it is no fault of the reading, and
+// what was read before it is good.
+func (c *collector) make(r row) (event change.Event, ok bool) {
+	if c.bad = c.encode(r); c.bad == nil {
+		event, c.bad = c.event()
+	}
+	return event, c.bad == nil
 }
 
 // encode writes the row's JSON object to scratch and notes where each column's value stands.

@@ -342,6 +342,9 @@ func TestDriverReading(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if err := target.check(); err != nil {
+			t.Fatal(err)
+		}
 		u, err := target.driverURL()
 		if err != nil {
 			t.Fatal(err)

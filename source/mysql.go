@@ -34,7 +34,7 @@ func (mySQL) quote(name string) string { return "`" + strings.ReplaceAll(name, "
 
 // mysqlVariables reads what is true for a connection: session values where there are any. It names variables of both
 // families; a server shows those that it has.
-const mysqlVariables = `SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'server_uuid', 'server_uid', 'server_id',
+const mysqlVariables = `SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'server_uuid', 'gtid_domain_id', 'server_id',
 	'sql_mode', 'read_only', 'wsrep_on')`
 
 func (mySQL) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, error) {
@@ -53,13 +53,14 @@ func (mySQL) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, erro
 	if isMariaDB(v["version"]) {
 		l.version = "MariaDB " + v["version"]
 	}
-	// MySQL makes a server_uuid when a data directory is first used. MariaDB's server_uid names the host and port: it
-	// shows a failover, and a restore elsewhere, but not one in place. The server_id tells replicas on one host apart.
+	// MySQL makes a server_uuid when a data directory is first used. MariaDB has none: its server_uid is a hash of the
+	// network card and port, which change whenever a container starts again. What tells its servers apart is what the
+	// replication's settings say; a restore in place does not show.
 	switch {
 	case v["server_uuid"] != "":
 		l.incarnation = "mysql/" + v["server_uuid"]
-	case v["server_uid"] != "":
-		l.incarnation = "mariadb/" + v["server_uid"] + "/" + v["server_id"]
+	case v["server_id"] != "":
+		l.incarnation = "mariadb/" + v["gtid_domain_id"] + "/" + v["server_id"]
 	}
 	if v["wsrep_on"] == "ON" {
 		// Every node of a Galera cluster holds the same data; moving between them is no failover.

@@ -97,10 +97,10 @@ func (r *resolver) projection() []int {
 }
 
 // checkMapped reports a column whose type has no lossless form, with what to do about it.
-func (r *resolver) checkMapped(i int) bool {
+func (r *resolver) checkMapped(i int) {
 	c := &r.all()[i]
 	if c.value.refused == "" {
-		return true
+		return
 	}
 	mend := "leave it out by source__columns"
 	if c.value.cast != "" {
@@ -108,7 +108,6 @@ func (r *resolver) checkMapped(i int) bool {
 		mend = fmt.Sprintf("select %s AS %s in a source__query, or %s", fill(c.value.cast, name), name, mend)
 	}
 	r.fault("column %q of %s has type %s, %s: %s", c.name, r.plan.table.name, c.typ, c.value.refused, mend)
-	return false
 }
 
 // checkCursor proves that the cursor's columns can carry a position.

@@ -119,8 +119,8 @@ func wellFormed(data []byte) error {
 	if !utf8.Valid(data) {
 		return &DocumentError{Fault: NotJSON, Detail: "not UTF-8"}
 	}
-	var any json.RawMessage
-	err := json.Unmarshal(data, &any)
+	var value json.RawMessage
+	err := json.Unmarshal(data, &value)
 	if err == nil {
 		return nil
 	}

@@ -193,4 +193,3 @@ func tell(ctx context.Context, log *slog.Logger, a *app) {
 		log.WarnContext(ctx, f.Problem, "event", "warning", "setting", f.Setting, "next", f.Mend)
 	}
 }
-

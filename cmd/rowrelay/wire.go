@@ -254,4 +254,3 @@ func instance(c *console) string {
 	}
 	return fmt.Sprintf("%s-%d", host, os.Getpid())
 }
-

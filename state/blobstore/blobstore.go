@@ -98,8 +98,8 @@ func (s *Store) Load(ctx context.Context, key string) (state.Stored, error) {
 
 // Create implements [state.Store].
 func (s *Store) Create(ctx context.Context, key string, data []byte) (state.Stamp, error) {
-	any := azcore.ETagAny
-	condition := &blob.ModifiedAccessConditions{IfNoneMatch: &any}
+	anything := azcore.ETagAny
+	condition := &blob.ModifiedAccessConditions{IfNoneMatch: &anything}
 	stamp, err := s.upload(ctx, key, data, condition)
 	if bloberror.HasCode(err, bloberror.ContainerNotFound) && s.create {
 		if err := s.createContainer(ctx); err != nil {

@@ -21,7 +21,9 @@ import (
 func client(t *testing.T) *container.Client {
 	t.Helper()
 	name := "state-" + strings.ToLower(rand.Text())
-	c, err := container.NewClientFromConnectionString(testenv.Azurite(t), name, blobstore.ClientOptions())
+	options := blobstore.ClientOptions()
+	options.Retry.TryTimeout = time.Minute // the emulator shares two cores with every other test
+	c, err := container.NewClientFromConnectionString(testenv.Azurite(t), name, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func open(t *testing.T) state.Store {
 func TestStore(t *testing.T) { storetest.Run(t, open) }
 
 func TestLease(t *testing.T) {
-	storetest.RunLease(t, storetest.Lease{Open: open, TTL: time.Minute, ShortTTL: 5 * time.Second})
+	storetest.RunLease(t, storetest.Lease{Open: open, TTL: time.Minute, ShortTTL: 10 * time.Second})
 }
 
 func TestMissingContainer(t *testing.T) {
@@ -77,9 +79,9 @@ func TestMissingContainer(t *testing.T) {
 
 // TestDenied sends a wrong account key: the service answers 403 as it does to an identity without the role.
 func TestDenied(t *testing.T) {
-	real := testenv.Azurite(t)
+	genuine := testenv.Azurite(t)
 	var parts []string
-	for part := range strings.SplitSeq(real, ";") {
+	for part := range strings.SplitSeq(genuine, ";") {
 		if strings.HasPrefix(part, "AccountKey=") {
 			part = "AccountKey=cGxhbnRlZC1zZWNyZXQtcGxhbnRlZC1zZWNyZXQ="
 		}

@@ -135,3 +135,11 @@ func FuzzNames(f *testing.F) {
 		}
 	})
 }
+
+// TestNamesSurviveIgnoredCase: file systems of Windows and macOS take two names that differ in case for one.
+func TestNamesSurviveIgnoredCase(t *testing.T) {
+	s := &Store{dir: "/base"}
+	if a, b := s.file("state/app/orders.json"), s.file("state/App/Orders.json"); strings.EqualFold(a, b) {
+		t.Errorf("%s and %s are one file there", a, b)
+	}
+}

@@ -20,5 +20,5 @@ func open(t *testing.T) state.Store {
 func TestStore(t *testing.T) { storetest.Run(t, open) }
 
 func TestLease(t *testing.T) {
-	storetest.RunLease(t, storetest.Lease{Open: open, TTL: time.Minute, ShortTTL: time.Second})
+	storetest.RunLease(t, storetest.Lease{Open: open, TTL: time.Minute, ShortTTL: 3 * time.Second})
 }

@@ -86,7 +86,7 @@ SELECT * FROM o # all
 ) AS r
 WHERE r.`at` IS NULL;
 
-SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'server_uuid', 'server_uid', 'server_id',
+SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'server_uuid', 'gtid_domain_id', 'server_id',
 	'sql_mode', 'read_only', 'wsrep_on');
 
 SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.TABLE_TYPE, COALESCE(t.ENGINE, ''), VERSION()
