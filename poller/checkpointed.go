@@ -132,6 +132,8 @@ func (s *checkpointed) Next(ctx context.Context, limit Limit) (Grant, error) {
 			if err := s.adopt(moved.Snapshot); err != nil {
 				return Grant{}, err
 			}
+		case moved != nil:
+			return Grant{}, &Fault{LeaseAcquireFailed, fmt.Errorf("taking the lease: %w, again and again", err)}
 		default:
 			return Grant{}, err
 		}

@@ -15,7 +15,6 @@ type table struct {
 	mu       sync.Mutex
 	rows     []string // order keys, in source order
 	position int      // acknowledged rows
-	ends     chan error
 	fetches  int
 	settles  []settlement
 	closed   int

@@ -53,13 +53,11 @@ func (c *collector) add(r row) (bool, error) {
 		c.events = c.events[:n-1]
 		return false, nil
 	}
-	if len(c.events) >= c.limit.Rows {
-		c.more = true
-		return false, nil
-	}
 	size := event.Size()
-	if len(c.events) > 0 && c.bytes+size > c.limit.Bytes {
-		c.more, c.full = true, true
+	full := len(c.events) > 0 && c.bytes+size > c.limit.Bytes
+	if full || len(c.events) >= c.limit.Rows {
+		c.more, c.full = true, full
+		c.end(event)
 		return false, nil
 	}
 	if c.events == nil {
@@ -68,6 +66,27 @@ func (c *collector) add(r row) (bool, error) {
 	c.bytes += size
 	c.events = append(c.events, event)
 	return true, nil
+}
+
+// end draws the page's end before next. Where the catalog did not prove the key, the database may hold two keys equal
+// that differ in their text: then a fetch after the one passes over the other. So the end is not drawn between rows that
+// could be such a pair, but before them.
+func (c *collector) end(next change.Event) {
+	if c.plan.keyProved || !c.plan.dialect.syntax().foldsText {
+		return
+	}
+	for n := len(c.events); n > 0 && folded(c.events[n-1].Cursor, next.Cursor); n-- {
+		next, c.events = c.events[n-1], c.events[:n-1]
+	}
+	if len(c.events) == 0 {
+		c.bad = fmt.Errorf("the keys of a whole page, around %s, differ only in case or blanks, and the database may hold them equal: "+
+			"raise batch_size, or name a source__key that is no text", next.Key)
+	}
+}
+
+// folded reports whether two cursors differ at most in case and blanks.
+func folded(a, b change.Cursor) bool {
+	return bytes.EqualFold(bytes.ReplaceAll(a, []byte(" "), nil), bytes.ReplaceAll(b, []byte(" "), nil))
 }
 
 // make turns the row into an event. A row that cannot become one is kept as c.bad: it is no fault of the reading, and

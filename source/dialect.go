@@ -74,6 +74,9 @@ type syntax struct {
 	rowValues bool
 	// top says that the limit is written SELECT TOP (n) …, not … LIMIT n.
 	top bool
+	// foldsText says that text which differs only in case or in blanks at its end is usually equal (by the default
+	// collations of MySQL and SQL Server).
+	foldsText bool
 	// storedTimes says that a time is whatever text or number is stored (SQLite), compared as such: source__start is then
 	// taken as it is written.
 	storedTimes bool

@@ -105,8 +105,11 @@ func (c *Cursor) learn(n, asked, limit int, full bool) {
 	}
 }
 
-// probeEvery is how often NULL cursors are counted.
-const probeEvery = time.Minute
+// How often NULL cursors are counted: where no index is known to serve the order, the count may read the whole table.
+const (
+	probeEvery     = time.Minute
+	probeUnindexed = 10 * time.Minute
+)
 
 // probeTimeout bounds the count: it is a courtesy, and must not cost a page.
 const probeTimeout = 5 * time.Second
@@ -114,7 +117,7 @@ const probeTimeout = 5 * time.Second
 // probe counts the rows that paging cannot show. Its failure is a warning: the page itself is good.
 func (c *Cursor) probe(ctx context.Context, s *session, p *plan, page *poller.Page) error {
 	cursors, keys := p.sel.nulls(true), p.sel.nulls(false)
-	if (cursors.text == "" && keys.text == "") || !c.probeDue() {
+	if (cursors.text == "" && keys.text == "") || !c.probeDue(p) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout))
@@ -145,10 +148,14 @@ func (c *Cursor) probe(ctx context.Context, s *session, p *plan, page *poller.Pa
 	return nil
 }
 
-func (c *Cursor) probeDue() bool {
+func (c *Cursor) probeDue(p *plan) bool {
+	every := probeEvery
+	if p.indexName == "" {
+		every = probeUnindexed
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.probed.IsZero() && time.Since(c.probed) < probeEvery {
+	if !c.probed.IsZero() && time.Since(c.probed) < every {
 		return false
 	}
 	c.probed = time.Now()

@@ -24,6 +24,7 @@ func (sqlServer) engine() string { return engineSQLServer }
 func (sqlServer) syntax() syntax {
 	return syntax{
 		placeholder: func(n int) string { return "@p" + strconv.Itoa(n) },
+		foldsText:   true,
 		top:         true,
 		lexis:       lexis{brackets: true, nested: true},
 	}
@@ -69,7 +70,8 @@ func (sqlServer) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, 
 		l.version = "Azure SQL Database " + version.String
 	} else if err := conn.QueryRowContext(ctx, sqlServerFork).Scan(&fork); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		// A server or a login that does not show the view has no fork to compare; any other fault is one.
-		if number, known := sqlServerNumber(err); !known || number != 208 && number != 229 && number != 300 && number != 371 {
+		e, _ := sqlServerError(err)
+		if kind := sqlServerFault(e.Number); kind != faultSchema && kind != faultDenied {
 			return l, fmt.Errorf("read the database's recovery fork: %w", err)
 		}
 	}
@@ -88,21 +90,23 @@ func (sqlServer) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, 
 // explain returns nothing: SHOWPLAN does not work on parametrised statements, and needs a permission of its own.
 func (sqlServer) explain(context.Context, *sql.Conn, string, []any) (string, error) { return "", nil }
 
-// sqlServerNumber finds the number of SQL Server's error in a chain.
-func sqlServerNumber(err error) (int32, bool) {
+// sqlServerError finds SQL Server's error in a chain.
+func sqlServerError(err error) (mssql.Error, bool) {
 	var e mssql.Error
-	if errors.As(err, &e) {
-		return e.Number, true
-	}
-	return 0, false
+	found := errors.As(err, &e)
+	return e, found
 }
 
 // classify follows facts/sql-server.md and Microsoft's lists of transient errors for Azure SQL.
 func (sqlServer) classify(err error) fault {
 	var auth *azidentity.AuthenticationFailedError
 	var stream mssql.StreamError
-	if number, ok := sqlServerNumber(err); ok {
-		return sqlServerFault(number)
+	if e, ok := sqlServerError(err); ok {
+		kind := sqlServerFault(e.Number)
+		if kind == faultOther && e.Class >= 20 {
+			return faultTransient // a severity that ends the connection
+		}
+		return kind
 	}
 	switch {
 	case errors.Is(err, errSchemaChanged):

@@ -371,6 +371,7 @@ func TestSQLServerClassify(t *testing.T) {
 		{number(49919), faultTransient}, {number(49920), faultTransient}, {number(1222), faultTimeout}, {number(-2), faultTimeout},
 		{number(208), faultSchema}, {number(207), faultSchema}, {number(4060), faultLogin}, {number(18456), faultLogin},
 		{number(229), faultDenied}, {number(102), faultSyntax}, {number(2627), faultOther}, {number(50000), faultOther},
+		{mssql.Error{Number: 596, Class: 21}, faultTransient}, {mssql.Error{Number: 596, Class: 16}, faultOther},
 		{mssql.StreamError{InnerError: io.ErrUnexpectedEOF}, faultTransient}, {fmt.Errorf("x: %w", io.EOF), faultTransient},
 		{errSchemaChanged, faultSchema}, {errors.New("x"), faultOther}, {driver.ErrBadConn, faultOther}, // the framework's own
 	} {

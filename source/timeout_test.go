@@ -102,3 +102,31 @@ func TestStaleSession(t *testing.T) {
 		t.Error("a session was used again after two idle minutes")
 	}
 }
+
+// TestPostgresTypeChange: a column that got another type is encoded by its new type, on a kept connection (where the
+// server refuses the prepared statement) and on a new one (where the result's types tell).
+func TestPostgresTypeChange(t *testing.T) {
+	url := testenv.Postgres(t)
+	cfg := Config{Table: "orders", Cursor: []string{"v"}}
+	src := openSource(t, url, "pgx", cfg, "CREATE TABLE orders (id int PRIMARY KEY, v int NOT NULL, note varchar(10))", "INSERT INTO orders VALUES (1, 1, '7')")
+	row := func() string {
+		page, err := src.Fetch(t.Context(), nil, everything)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(page.Events[0].Row)
+	}
+	if got := row(); got != `{"id":1,"v":1,"note":"7"}` {
+		t.Error(got)
+	}
+	openSource(t, url, "pgx", cfg, "ALTER TABLE orders ALTER COLUMN note TYPE int USING note::int")
+	if got := row(); got != `{"id":1,"v":1,"note":7}` {
+		t.Errorf("on the kept connection: %s", got)
+	}
+	openSource(t, url, "pgx", cfg, "ALTER TABLE orders ALTER COLUMN note TYPE boolean USING note > 1")
+	src.idle[0].discard()
+	src.idle = nil
+	if got := row(); got != `{"id":1,"v":1,"note":true}` {
+		t.Errorf("on a new connection: %s", got)
+	}
+}

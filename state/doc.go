@@ -34,5 +34,6 @@
 // Others judge expiry by the store's clock, as its answers show it, and wait for a grace of min(ttl/2, 5 s) beyond
 // expires_at; a released lease is free at once. The holder trusts only its own time since before it sent the request, and
 // gives up a margin ([Store.Margin]) earlier. [Lease.Check] looks at the monotonic clock and at the wall clock, because a
-// suspended machine stops the former.
+// suspended machine stops the former. Once a write with a release has been sent, the right to deliver has ended, whatever
+// becomes of the write: it may land unheard, and another may take the lease at once.
 package state

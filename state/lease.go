@@ -86,7 +86,11 @@ func (l *Lease) Check() error {
 // ErrLost, ErrExpired and ErrReleased (no right any more), or the store's fault; after any but ErrNotFrom the commit may
 // still land, so that the position is known again only after the next Load.
 func (l *Lease) Commit(_ context.Context, c Commit) error {
+	// As the document will hold them, so that spelling does not make two positions of one.
 	to, err := change.ParseCursor(c.To)
+	if err == nil && !c.From.IsStart() {
+		c.From, err = change.ParseCursor(c.From)
+	}
 	if err != nil {
 		return fmt.Errorf("committing %s: %w", c.BatchID, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/storetest"
 )
@@ -219,5 +220,22 @@ func TestReleaseAgainAfterAFailure(t *testing.T) {
 		if f.load().Lease.OwnerID != "" {
 			f.Error("not released")
 		}
+	})
+}
+
+// TestSpellingOfCursors: white space does not make another position, and what is no cursor is never stored.
+func TestSpellingOfCursors(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		l := f.acquire(f.keeper(f.store, ttl))
+		spaced := change.Cursor(`{ "kind": "int", "value": 1 }`)
+		f.must(l.Commit(f.Context(), state.Commit{To: spaced, BatchID: "b1"}))
+		f.must(l.Commit(f.Context(), state.Commit{From: spaced, To: at(2), BatchID: "b2"}))
+		for _, bad := range []string{"", "17", "{", `{"value":1}`} {
+			f.wantErr(l.Commit(f.Context(), state.Commit{From: at(2), To: change.Cursor(bad)}), change.ErrCursor)
+		}
+		if doc := f.load(); !doc.Checkpoint.Cursor.Equal(at(2)) {
+			f.Errorf("stored %s", doc.Checkpoint.Cursor)
+		}
+		f.release(l)
 	})
 }

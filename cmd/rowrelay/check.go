@@ -94,11 +94,6 @@ func check(ctx context.Context, c *console, names []string, rows int) error {
 	}
 	host := readHost(appRoot(c))
 	view := checkView{Warnings: lines(cfg.Warnings), State: storeName(&cfg.State), Faults: append(lines(cfg.Faults), host.faults()...)}
-	if host.err == nil {
-		for _, fault := range cfg.CheckBudget(host.timeout()) {
-			view.Faults = append(view.Faults, fault.Error())
-		}
-	}
 	failed := len(view.Faults) > 0
 	for _, w := range chosen {
 		p := checkPoller(ctx, c, a, w, &host, rows)
@@ -125,6 +120,9 @@ func check(ctx context.Context, c *console, names []string, rows int) error {
 
 func checkPoller(ctx context.Context, c *console, a *app, w *wired, host *hostFile, rows int) *pollerView {
 	p := &pollerView{Poller: w.cfg.Name, Faults: lines(w.faults), Warnings: lines(w.warnings), NullCursors: -1, Connection: w.conn.String()}
+	if host.err == nil {
+		p.Faults = append(p.Faults, lines(w.cfg.CheckBudget(host.timeout()))...)
+	}
 	p.times(a, w, host, c)
 	if w.runner == nil {
 		return p // what is at fault is said above
@@ -264,7 +262,7 @@ func rendered(a *app, w *wired, out *config.Output, found *source.Check) []json.
 		return nil // a fault of the settings, said above
 	}
 	d := &change.Delivery{
-		App: a.cfg.State.AppName, Poller: w.cfg.Name, Engine: found.Description.Engine, Table: found.Table, Fingerprint: found.Fingerprint,
+		App: a.cfg.State.AppName, Poller: w.cfg.Name, Engine: found.Engine, Table: found.Table, Fingerprint: found.Fingerprint,
 		BatchID: "check", Attempt: 1, Events: found.Events,
 	}
 	events := make([]json.RawMessage, len(found.Events))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -53,8 +54,8 @@ func serve(ctx context.Context, c *console, port string) error {
 	cfg, _ := config.Load(c.environ) // its error is the faults that the App holds
 	log := handler.NewHostLogger(c.out, c.err, levelOf(cfg))
 	host := readHost(appRoot(c))
-	for _, fault := range cfg.CheckBudget(host.timeout()) {
-		cfg.Faults = append(cfg.Faults, fault)
+	for _, p := range cfg.Pollers {
+		p.Faults = append(p.Faults, p.CheckBudget(host.timeout())...)
 	}
 	a := wire(c, cfg)
 	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -62,6 +63,7 @@ func serve(ctx context.Context, c *console, port string) error {
 	server := &http.Server{
 		Handler:           handler.New(lifetime, handler.Config{Pollers: handlerOf(a), Faults: faultsOf(cfg.Faults), Log: log}),
 		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	tell(ctx, log, a)
 	for _, w := range a.pollers {

@@ -106,7 +106,7 @@ func (a *app) choose(names []string) ([]*wired, error) {
 func (a *app) checkSchedule(w *wired) {
 	s, err := schedule.Parse(w.cfg.Schedule)
 	if err != nil {
-		w.faults.Add("pollers__"+w.cfg.Name+"__schedule", err.Error(), "Write an NCRONTAB expression such as */10 * * * * *")
+		w.faults.Add(w.cfg.Setting("schedule"), err.Error(), "Write an NCRONTAB expression such as */10 * * * * *")
 	}
 	w.schedule = s
 }

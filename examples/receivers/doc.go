@@ -1,6 +1,6 @@
 // Package receivers holds three receivers that bear what at-least-once delivery means: an event may arrive twice, and a
 // request that was given up may take effect late. docs/duplicates.md says when that happens. Take the one that fits, and
-// replace SQLite by your database: the statements are the same in PostgreSQL, and nearly so elsewhere.
+// replace SQLite by your database: in PostgreSQL only the placeholders differ ($1 for ?), elsewhere the upsert too.
 //
 //	Upsert      upsert.go      the effect is a row: write it by (key, cursor), and the newest state by key behind a fence
 //	Processed   processed.go   the effect is in your database, but no upsert: a processed_events row in the same transaction

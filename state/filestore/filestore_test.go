@@ -22,3 +22,27 @@ func TestStore(t *testing.T) { storetest.Run(t, open) }
 func TestLease(t *testing.T) {
 	storetest.RunLease(t, storetest.Lease{Open: open, TTL: time.Minute, ShortTTL: 3 * time.Second})
 }
+
+// BenchmarkCommit is what one acknowledged batch costs on disk: two flushes and a rename.
+func BenchmarkCommit(b *testing.B) {
+	k, err := keeper(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := k.Create(b.Context(), "sha256:f", "", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	l, err := k.Acquire(b.Context(), s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for n := 0; b.Loop(); n++ {
+		if err := l.Commit(b.Context(), state.Commit{From: l.Cursor(), To: cursor(n + 1), BatchID: "b", Rows: 1}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := l.Release(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+}
