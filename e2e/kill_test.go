@@ -82,7 +82,7 @@ func TestKilledTwentyTimesOnPostgres(t *testing.T) {
 			execute(t, db, `UPDATE lines SET version = $1, status = 'changed' WHERE order_id = $2 AND line_no = 0`, version, 1+version%50)
 			return
 		}
-		execute(t, db, `INSERT INTO lines VALUES ($1, 0, now(), $1, 'new')`, version)
+		execute(t, db, `INSERT INTO lines VALUES ($1::int, 0, now(), $1::int, 'new')`, version)
 	}, func(ctx context.Context) {
 		host := startHost(t, root, s)
 		for ctx.Err() == nil {

@@ -211,16 +211,17 @@ func (s *checkpointed) Settle(ctx context.Context, batch change.Batch, outcomes 
 	err := lease.Commit(ctx, state.Commit{
 		From: batch.From, To: batch.Events[n-1].Cursor, BatchID: batch.ID, Rows: n, Incarnation: incarnation, Release: last,
 	})
-	switch {
-	case errors.Is(err, state.ErrLost), errors.Is(err, state.ErrExpired):
-		return 0, &Fault{LostLease, fmt.Errorf("committing %s: %w", batch.ID, err)}
-	case err != nil:
-		s.mu.Lock()
-		s.lease, s.ended = lease, true // the release may not have landed: Close tries again
-		s.mu.Unlock()
-		return 0, &Fault{CommitFailed, fmt.Errorf("committing %s: %w", batch.ID, err)}
+	if err == nil {
+		return n, nil
 	}
-	return n, nil
+	s.mu.Lock()
+	s.lease, s.ended = lease, true // the release may not have landed, and an expired lease may still be ours: Close tries
+	s.mu.Unlock()
+	event := CommitFailed
+	if errors.Is(err, state.ErrLost) || errors.Is(err, state.ErrExpired) {
+		event = LostLease
+	}
+	return 0, &Fault{event, err}
 }
 
 // Close releases the lease if it is still held: a failed tick releases too. What it cannot release expires.

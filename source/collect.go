@@ -68,6 +68,15 @@ func (c *collector) add(r row) (bool, error) {
 	return true, nil
 }
 
+// unread estimates the bytes of the rows that the statement still has when the page ended before them.
+func (c *collector) unread() int {
+	taken := len(c.events)
+	if taken == 0 || (!c.full && c.bad == nil) {
+		return 0
+	}
+	return c.bytes / taken * (c.limit.Rows - taken)
+}
+
 // end draws the page's end before next. Where the catalog did not prove the key, the database may hold two keys equal
 // that differ in their text: then a fetch after the one passes over the other. So the end is not drawn between rows that
 // could be such a pair, but before them.

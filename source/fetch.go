@@ -60,8 +60,11 @@ func (c *Cursor) page(ctx context.Context, p *plan, after change.Cursor, limit p
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
 		col = collector{plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now()}
 		page = poller.Page{Incarnation: s.life.incarnation, NullCursors: -1}
-		if err := c.dialect.read(ctx, s.conn, st.text, args, p.sel.columns, col.add); err != nil {
+		if err := c.read(ctx, s, st.text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
+		}
+		if s.broken {
+			return nil
 		}
 		return c.probe(ctx, s, p, &page)
 	})
@@ -77,6 +80,26 @@ func (c *Cursor) page(ctx context.Context, p *plan, after change.Cursor, limit p
 		page.More = true
 	}
 	return page, nil
+}
+
+// read runs a page's statement. A page that is full of bytes leaves rows unread, which most drivers fetch from the server
+// to throw them away before the connection can be used again: a few are cheaper than a new connection, but a table of
+// large rows could take longer than the timeout for that, on every tick anew. Then the connection is given up instead.
+func (c *Cursor) read(ctx context.Context, s *session, text string, args []any, col *collector) error {
+	ctx, abandon := context.WithCancel(ctx)
+	defer abandon()
+	err := c.dialect.read(ctx, s.conn, text, args, col.plan.sel.columns, func(r row) (bool, error) {
+		more, err := col.add(r)
+		if !more && err == nil && col.unread() > 4*col.limit.Bytes {
+			s.broken = true
+			abandon()
+		}
+		return more, err
+	})
+	if s.broken {
+		return nil // the page is whole, however the reading ended
+	}
+	return err
 }
 
 // ask is how many rows a statement asks for: the limit, or what the last pages showed to fit into the limit of bytes.

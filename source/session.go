@@ -22,6 +22,7 @@ type session struct {
 	life         life
 	opened, used time.Time
 	fresh        bool // just opened: it cannot have gone stale in the pool
+	broken       bool // given up by its user: not to be used again
 }
 
 // A session that was idle for longer may have been dropped by a gateway without a word (Azure's do after four minutes
@@ -93,7 +94,7 @@ func (c *Cursor) release(s *session) {
 	s.used, s.fresh = time.Now(), false
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.closed || s.broken {
 		s.discard()
 		return
 	}

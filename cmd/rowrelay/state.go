@@ -168,10 +168,13 @@ func resetState(ctx context.Context, c *console, name, output, to string, yes bo
 	}
 	defer func() { _ = a.Close() }() // the document is written or not by now
 	s, err := out.keeper.Load(ctx)
-	if errors.Is(err, state.ErrNotFound) {
+	var unreadable *state.DocumentError
+	switch {
+	case errors.Is(err, state.ErrNotFound):
 		return fmt.Errorf("%s: there is no state document, so there is nothing to reset", out.key)
-	}
-	if err != nil {
+	case errors.As(err, &unreadable):
+		return resetUnreadable(ctx, c, w, out, unreadable, to, yes)
+	case err != nil:
 		return err
 	}
 	if held := s.Held(); held != nil {
@@ -194,6 +197,30 @@ func resetState(ctx context.Context, c *console, name, output, to string, yes bo
 		}
 	}
 	if _, err := out.keeper.Edit(ctx, s, edit); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.out, "done")
+	return err
+}
+
+// resetUnreadable writes a fresh document over one that cannot be read. One that only a newer binary can read is none.
+func resetUnreadable(ctx context.Context, c *console, w *wired, out *wiredOutput, fault *state.DocumentError, to string, yes bool) error {
+	if to != "beginning" || fault.Fault == state.OtherVersion || fault.Fault == state.UnknownRequires {
+		return fault
+	}
+	source, err := w.source.Describe(ctx)
+	if err != nil {
+		return fmt.Errorf("describing the source: %w", err)
+	}
+	if _, err := fmt.Fprintf(c.out, "%v\nIt will be written anew: every row of the source will be delivered again, from the beginning.\n", fault); err != nil {
+		return err
+	}
+	if !yes {
+		if err := confirm(c, w.cfg.Name); err != nil {
+			return err
+		}
+	}
+	if _, err := out.keeper.Reset(ctx, source.Fingerprint, "", nil); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(c.out, "done")

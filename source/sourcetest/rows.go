@@ -237,3 +237,28 @@ func queryFolded(f fixture) {
 		}
 	}
 }
+
+// largeRows has far more bytes than a page may hold: what is not taken is not read to the end either, and the pages that
+// follow ask for fewer rows.
+func largeRows(f fixture) {
+	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, note " + f.e.Text + " NOT NULL")
+	var values []string
+	var want []int
+	for i := 1; i <= 300; i++ {
+		values = append(values, fmt.Sprintf("(%d, '%s')", i, strings.Repeat("x", 90)))
+		want = append(want, i)
+	}
+	f.exec("INSERT INTO " + name + " (id, note) VALUES " + strings.Join(values, ", "))
+	src := f.open(source.Config{Table: name, Cursor: []string{"id"}})
+	var all []change.Event
+	var after change.Cursor
+	for {
+		p := f.page(src, after, poller.Limit{Rows: 1000, Bytes: 800})
+		all = append(all, p.Events...)
+		if !p.More {
+			break
+		}
+		after = p.Events[len(p.Events)-1].Cursor
+	}
+	f.same("rows", keys(all), ids(want...))
+}

@@ -18,7 +18,7 @@ func Run(t *testing.T, e Engine) {
 	}{
 		{"reference", reference}, {"ties", ties}, {"composite", composite}, {"boundaries", boundaries},
 		{"nulls", nulls}, {"nulls_fail", nullsFail}, {"where", where}, {"where_breakout", whereBreakout},
-		{"odd_names", oddNames}, {"projection", projection}, {"bytes", batchBytes}, {"max_row", maxRow},
+		{"odd_names", oddNames}, {"projection", projection}, {"bytes", batchBytes}, {"max_row", maxRow}, {"large_rows", largeRows},
 		{"deletes", deletes}, {"tombstones", tombstones}, {"query", query}, {"query_duplicates", queryDuplicates}, {"query_folded", queryFolded},
 		{"query_refused", queryRefused}, {"no_key", noKey}, {"view", view}, {"key_not_unique", keyNotUnique},
 		{"refused", refused}, {"start", start}, {"fingerprint", fingerprint}, {"identity", eventIdentity},

@@ -105,12 +105,13 @@ func (s *Store) put(ctx context.Context, key string, data []byte, version string
 		return state.Stamp{}, state.ErrConflict
 	}
 	count := counter(file) + 1
-	// The counter goes first: a crash between the two leaves the old document under a new version, and whoever wanted to
-	// replace it has to look again. The other way round, one version could name two documents.
-	if err := os.WriteFile(counterFile(file), strconv.AppendUint(nil, count, 10), 0o600); err != nil {
-		return state.Stamp{}, explain(fmt.Errorf("writing the counter of a state document: %w", err))
-	}
-	if err := s.replaceFile(file, data); err != nil {
+	// The counter is written between the two halves of the document's own write. A disk that is full shows before it, and
+	// leaves version and document as they were. A crash after it leaves the old document under a new version, and whoever
+	// wanted to replace it has to look again. The other way round, one version could name two documents.
+	err = s.replaceFile(file, data, func() error {
+		return os.WriteFile(counterFile(file), strconv.AppendUint(nil, count, 10), 0o600)
+	})
+	if err != nil {
 		return state.Stamp{}, explain(fmt.Errorf("writing a state document: %w", err))
 	}
 	return state.Stamp{Version: versionOf(count, data), Now: time.Now()}, nil

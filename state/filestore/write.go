@@ -44,7 +44,8 @@ func (s *Store) lock(ctx context.Context, file string) (func(), error) {
 
 // replaceFile makes data the content of file, durably. A crash at any step leaves the old document, and perhaps a
 // temporary file, which the next write overwrites: writers take turns.
-func (s *Store) replaceFile(file string, data []byte) (err error) {
+// between runs when the new content is safely on the disk and the old one still in its place.
+func (s *Store) replaceFile(file string, data []byte, between func() error) error {
 	temporary := helper(file, ".tmp")
 	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // the path is made from an escaped key
 	if err != nil {
@@ -61,6 +62,9 @@ func (s *Store) replaceFile(file string, data []byte) (err error) {
 		return errors.Join(err, f.Close())
 	}
 	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := between(); err != nil {
 		return err
 	}
 	if err := s.at("rename"); err != nil {
