@@ -37,44 +37,48 @@ type collector struct {
 const chunkSize = 64 << 10
 
 // add takes one row. It returns false when the page is full or a row is bad.
-func (c *collector) add(r row) (bool, error) {
+func (c *collector) add(r row) bool {
 	if len(c.events) >= c.limit.Rows && c.plan.keyProved {
 		// The one row beyond the limit, asked for to know that there is more. Its key differs for certain.
 		c.more = true
-		return false, nil
+		return false
 	}
 	event, ok := c.make(r)
 	if !ok {
-		return false, nil
+		return false
 	}
 	if n := len(c.events); n > 0 && c.events[n-1].Cursor.Equal(event.Cursor) {
 		// Both rows are held back: had the first been delivered, the next fetch would pass over the second.
 		c.bad = fmt.Errorf("two rows have the same cursor and key %s: source__key does not identify a row; name columns that do", event.Cursor)
 		c.events = c.events[:n-1]
-		return false, nil
+		return false
 	}
 	size := event.Size()
 	full := len(c.events) > 0 && c.bytes+size > c.limit.Bytes
 	if full || len(c.events) >= c.limit.Rows {
 		c.more, c.full = true, full
 		c.end(event)
-		return false, nil
+		return false
 	}
 	if c.events == nil {
 		c.events = make([]change.Event, 0, min(c.limit.Rows, 1024))
 	}
 	c.bytes += size
 	c.events = append(c.events, event)
-	return true, nil
+	return true
 }
 
 // unread estimates the bytes of the rows that the statement still has when the page ended before them.
 func (c *collector) unread() int {
 	taken := len(c.events)
-	if taken == 0 || (!c.full && c.bad == nil) {
+	switch {
+	case !c.full && c.bad == nil:
 		return 0
+	case taken == 0:
+		return len(c.scratch) * c.limit.Rows
+	default:
+		return c.bytes / taken * (c.limit.Rows - taken)
 	}
-	return c.bytes / taken * (c.limit.Rows - taken)
 }
 
 // end draws the page's end before next. Where the catalog did not prove the key, the database may hold two keys equal

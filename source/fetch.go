@@ -89,12 +89,12 @@ func (c *Cursor) read(ctx context.Context, s *session, text string, args []any, 
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
 	err := c.dialect.read(ctx, s.conn, text, args, col.plan.sel.columns, func(r row) (bool, error) {
-		more, err := col.add(r)
-		if !more && err == nil && col.unread() > 4*col.limit.Bytes {
+		more := col.add(r)
+		if !more && col.unread() > 4*col.limit.Bytes {
 			s.broken = true
 			abandon()
 		}
-		return more, err
+		return more, nil
 	})
 	if s.broken {
 		return nil // the page is whole, however the reading ended

@@ -1,0 +1,244 @@
+package e2e
+
+import (
+	"context"
+	"maps"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// badInput is one thing that is wrong: with the settings, or with something outside.
+type badInput struct {
+	name  string
+	stall func(t *testing.T, url string) *stall
+	// bad settings are the poller's own, or the application's where the name begins with a dot.
+	bad settings
+	// spoil breaks something outside, and may return further settings that lead there. What mend does is seen by the
+	// process that goes on; where it is nil, the process starts again with good settings.
+	spoil func(t *testing.T, s *stall, to *sink) (bad settings, mend func())
+	// event is what the tick ends as; says are parts of the line that names the setting and the mend.
+	event string
+	says  []string
+	// stored: it is about a document that exists, or comes after its creation.
+	stored bool
+	// leased: it comes after the lease was taken, so that the document's lease moves, and its position does not.
+	leased bool
+}
+
+// try breaks, looks, mends and looks again. With stored, the poller has delivered something before.
+func (b *badInput) try(t *testing.T, stored bool) {
+	to := newSink(t)
+	s := b.stall(t, to.URL)
+	s.add(1, 4)
+	have, rows := 0, 3
+	if stored {
+		if out, errs, err := command(t.Context(), t.TempDir(), s.settings, "run", "--once"); err != nil {
+			t.Fatalf("%v\n%s%s", err, out, errs)
+		}
+		s.add(4, 7)
+		have, rows = 3, 6
+	}
+	root := functionApp(t, s.settings)
+	bad, mend := maps.Clone(b.bad), (func())(nil)
+	if b.spoil != nil {
+		more, m := b.spoil(t, s, to)
+		if mend = m; bad == nil {
+			bad = settings{}
+		}
+		maps.Copy(bad, more)
+	}
+	before := s.documents()
+	host := startHost(t, root, s.withOwn(bad))
+	for range 2 {
+		line := readLine(t, mustFail(t, host, s.poller))
+		if line.Event != b.event {
+			t.Errorf("event %s, want %s", line.Event, b.event)
+		}
+		for _, want := range b.says {
+			if !strings.Contains(line.Error+" "+line.Next, want) {
+				t.Errorf("the line lacks %q", want)
+			}
+		}
+		if t.Failed() || testing.Verbose() {
+			t.Log(line)
+		}
+	}
+	if b.leased {
+		if was, is := positions(t, before), positions(t, s.documents()); !maps.Equal(was, is) {
+			t.Errorf("the position moved:\n%s\n%s", was, is)
+		}
+	} else if is := s.documents(); !maps.Equal(before, is) {
+		t.Errorf("the state changed:\n%s\n%s", before, is)
+	}
+	if n, _ := to.count(); n != have {
+		t.Errorf("%d events have arrived, want %d", n, have)
+	}
+	if err := host.Stopped(); err != nil || host.Restarts() > 0 {
+		t.Errorf("the process did not go on: %v, %d restarts", err, host.Restarts())
+	}
+	if mend != nil {
+		mend()
+	} else {
+		host.Close()
+		host = startHost(t, root, s.settings)
+	}
+	must(t, host, s.poller)
+	if n, repeated := to.count(); n != rows || repeated != 0 {
+		t.Errorf("mended: %d events, %d repeated, want %d and none", n, repeated, rows)
+	}
+}
+
+func tryAll(t *testing.T, cases []badInput) {
+	t.Helper()
+	for i := range cases {
+		b := &cases[i]
+		if !b.stored {
+			t.Run(b.name+"/no document yet", func(t *testing.T) { b.try(t, false) })
+		}
+		t.Run(b.name+"/in the middle", func(t *testing.T) { b.try(t, true) })
+	}
+}
+
+func TestBadInputSettings(t *testing.T) {
+	cases := []badInput{
+		{name: "unknown name", bad: settings{"source__tabel": "orders"}, says: []string{"pollers__orders__source__tabel", "Did you mean", "source__table"}},
+		{name: "unknown group", bad: settings{".state_kind": "file"}, says: []string{"state_kind", "Did you mean state__kind"}},
+		{name: "unknown name of the application", bad: settings{".state__pth": "x"}, says: []string{"state__pth", "state__path"}},
+		{name: "no table", bad: settings{"source__table": ""}, says: []string{"pollers__orders__source__table", "is required", "dbo.Orders"}},
+		{name: "no cursor", bad: settings{"source__cursor": ""}, says: []string{"pollers__orders__source__cursor", "is required"}},
+		{name: "no output", bad: settings{"output__kind": "", "output__url": "", "output__retries": ""}, says: []string{"pollers__orders__output__kind", "http, queue or stdout"}},
+		{name: "no state kind", bad: settings{".state__kind": ""}, says: []string{"state__kind", "is required"}},
+		{name: "bad duration", bad: settings{"lease_ttl": "60"}, says: []string{"pollers__orders__lease_ttl", "has no unit", "60s"}},
+		{name: "bad number", bad: settings{"batch_size": "many"}, says: []string{"pollers__orders__batch_size", "whole number"}},
+		{name: "bad word", bad: settings{"ordering": "random"}, says: []string{"pollers__orders__ordering", "key, source or none"}},
+		{name: "two spellings", bad: settings{"batch_size": "1", ".POLLERS__ORDERS__BATCH_SIZE": "2"}, says: []string{"another spelling", "Remove one of the two"}},
+		{name: "later capability", bad: settings{"source__late_commits": "overlap"}, says: []string{"source__late_commits", "nothing lost", "not available in this version"}},
+		{name: "later mode", bad: settings{"source__mode": "outbox"}, says: []string{"source__mode", "not available in this version", "cursor"}},
+		{name: "later output", bad: settings{"output__kind": "kafka"}, says: []string{"output__kind", "not available in this version"}},
+		{name: "two faults at once", bad: settings{"batch_size": "0", "concurrency": "0"}, says: []string{"2 faults", "batch_size", "concurrency"}},
+		{name: "budget beyond the host's", bad: settings{"tick_budget": "10m"}, says: []string{"tick_budget", "functionTimeout"}},
+		{name: "connection not set", bad: settings{".SHOP_DB": ""}, says: []string{"source__connection", "SHOP_DB", "not set"}},
+		{name: "connection string in place", bad: settings{"source__connection": "postgres://u:p@h/d"}, says: []string{"source__connection", "name of a setting"}},
+		{name: "connection of no known form", bad: settings{".SHOP_DB": "somewhere"}, says: []string{"SHOP_DB", "sqlserver://"}},
+		{name: "unset expansion", bad: settings{"source__table": "%ORDERS_TABEL%"}, says: []string{"source__table", "ORDERS_TABEL", "not set"}},
+		{name: "key vault, database", bad: settings{".SHOP_DB": vaultReference}, says: []string{"SHOP_DB", "Key Vault reference", "Key Vault Secrets User"}},
+		{name: "key vault, url", bad: settings{"output__url": vaultReference}, says: []string{"output__url", "Key Vault reference", "Key Vault Secrets User"}},
+		{name: "key vault, header", bad: settings{"output__headers__X_Key": vaultReference}, says: []string{"output__headers__X_Key", "Key Vault reference"}},
+		{name: "key vault, storage", bad: settings{".state__kind": "blob", "lease_ttl": "", ".AzureWebJobsStorage": vaultReference}, says: []string{"AzureWebJobsStorage", "Key Vault reference"}},
+		{name: "storage not set", bad: settings{".state__kind": "blob", "lease_ttl": ""}, says: []string{"AzureWebJobsStorage", "UseDevelopmentStorage=true"}},
+		{name: "order in a query", bad: settings{"source__table": "", "source__query": "SELECT * FROM orders ORDER BY id", "source__key": "id"}, says: []string{"source__query", "ORDER BY"}},
+		{name: "two conditions", bad: settings{"source__where": "1=1) OR (1=1; DROP TABLE orders"}, says: []string{"source__where"}},
+	}
+	for i := range cases {
+		cases[i].stall, cases[i].event = sqliteStall, "config_invalid"
+	}
+	tryAll(t, cases)
+}
+
+const vaultReference = "@Microsoft.KeyVault(SecretUri=https://shop.vault.azure.net/secrets/db/)"
+
+func TestBadInputSource(t *testing.T) {
+	cases := []badInput{
+		{name: "sqlite absent table", stall: sqliteStall, bad: settings{"source__table": "absent"}, says: []string{"source__table", `"absent"`, "no such table"}},
+		{name: "sqlite absent cursor", stall: sqliteStall, bad: settings{"source__cursor": "absent"}, says: []string{"source__cursor", "absent", "version"}},
+		{name: "sqlite absent key", stall: sqliteStall, bad: settings{"source__key": "absent"}, says: []string{"source__key", "absent"}},
+		{name: "sqlite absent column", stall: sqliteStall, bad: settings{"source__columns": "id, absent"}, says: []string{"source__columns", "absent"}},
+		{name: "sqlite absent order key", stall: sqliteStall, bad: settings{"source__order_key": "absent"}, says: []string{"source__order_key", "absent"}},
+		{name: "sqlite absent delete column", stall: sqliteStall, bad: settings{"source__delete_when": "absent"}, says: []string{"source__delete_when", "absent"}},
+		{name: "sqlite absent column in where", stall: sqliteStall, bad: settings{"source__where": "absent = 1"}, says: []string{"source__where", "absent"}},
+		{name: "sqlite where that does not parse", stall: sqliteStall, bad: settings{"source__where": "status = = 1"}, says: []string{"source__where"}},
+		{name: "sqlite absent file", stall: sqliteStall, bad: settings{".SHOP_DB": "sqlite:/nowhere/shop.db"}, says: []string{"/nowhere/shop.db", "source__connection"}},
+		{name: "sqlite view without a key", stall: sqliteStall, spoil: view, says: []string{"source__key is required", "is a view", "name the columns"}},
+		{name: "sqlite text cursor", stall: sqliteStall, bad: settings{"source__cursor": "status"}, says: []string{"source__cursor", `"status"`, "text is not a cursor", "name a column that grows"}},
+
+		{name: "postgres absent table", stall: postgresStall, bad: settings{"source__table": "absent"}, says: []string{"source__table", `"absent"`}},
+		{name: "postgres absent column in where", stall: postgresStall, bad: settings{"source__where": "absent = 1"}, says: []string{"source__where", "absent"}},
+		{name: "postgres view without a key", stall: postgresStall, spoil: view, says: []string{"source__key is required", "is a view"}},
+		{name: "postgres text cursor", stall: postgresStall, bad: settings{"source__cursor": "status"}, says: []string{"source__cursor", "text is not a cursor"}},
+		{name: "postgres uuid cursor", stall: postgresStall, spoil: uuidColumn, says: []string{"source__cursor", "uuid is not a cursor"}},
+		{name: "postgres wrong password", stall: postgresStall, spoil: wrongPassword, says: []string{"refused the login", "source__connection"}},
+		{name: "postgres no privilege", stall: postgresStall, spoil: noPrivilege, says: []string{"GRANT SELECT"}},
+
+		{name: "mysql absent table", stall: mysqlStall, bad: settings{"source__table": "absent"}, says: []string{"source__table", `"absent"`}},
+		{name: "mysql absent column in where", stall: mysqlStall, bad: settings{"source__where": "absent = 1"}, says: []string{"source__where", "absent"}},
+		{name: "mysql view without a key", stall: mysqlStall, spoil: view, says: []string{"source__key is required", "is a view"}},
+		{name: "mysql text cursor", stall: mysqlStall, bad: settings{"source__cursor": "status"}, says: []string{"source__cursor", "text is not a cursor"}},
+		{name: "mysql uuid cursor", stall: mysqlStall, bad: settings{"source__cursor": "uid"}, says: []string{"source__cursor", "uuid is not a cursor"}},
+		{name: "mysql wrong password", stall: mysqlStall, spoil: wrongPassword, says: []string{"refused the login", "source__connection"}},
+		{name: "mysql type without a form", stall: mysqlStall, bad: settings{"source__columns": "id, spot"}, says: []string{`"spot"`, "point", "source__query", "source__columns"}},
+
+		{name: "postgres down", stall: postgresStall, spoil: down, event: "fetch_failed", says: []string{"still failing after", "connection refused", "source__connection"}},
+		{name: "mysql down", stall: mysqlStall, spoil: down, event: "fetch_failed", says: []string{"still failing after", "connection refused", "source__connection"}},
+		{name: "postgres type without a form", stall: postgresStall, spoil: pointColumn, says: []string{`"spot"`, "type point", "source__query", "source__columns"}},
+		{name: "sqlite value that does not fit", stall: sqliteStall, stored: true, spoil: brokenRow, event: "normalize_failed", says: []string{"version", "source__columns"}},
+	}
+	for i := range cases {
+		if cases[i].event == "" {
+			cases[i].event = "config_invalid"
+		}
+	}
+	tryAll(t, cases)
+}
+
+// view makes a view of the stall's table, to be named by a bad setting.
+func view(t *testing.T, s *stall, _ *sink) (settings, func()) {
+	execute(t, s.db, `CREATE VIEW latest AS SELECT * FROM `+s.settings[s.own("source__table")])
+	return settings{"source__table": "latest"}, nil
+}
+
+func uuidColumn(t *testing.T, s *stall, _ *sink) (settings, func()) {
+	execute(t, s.db, `ALTER TABLE lines ADD COLUMN uid uuid NOT NULL DEFAULT gen_random_uuid()`)
+	return settings{"source__cursor": "uid"}, nil
+}
+
+// pointColumn adds a column whose type has no lossless form.
+func pointColumn(t *testing.T, s *stall, _ *sink) (settings, func()) {
+	execute(t, s.db, `ALTER TABLE lines ADD COLUMN spot point`)
+	return nil, func() { execute(t, s.db, `ALTER TABLE lines DROP COLUMN spot`) }
+}
+
+// brokenRow is a row whose cursor is text, which SQLite allows in an INTEGER column.
+func brokenRow(t *testing.T, s *stall, _ *sink) (settings, func()) {
+	execute(t, s.db, `UPDATE orders SET version = 'five' WHERE version = 5`)
+	return nil, func() { execute(t, s.db, `UPDATE orders SET version = 5 WHERE version = 'five'`) }
+}
+
+// wrongPassword leads to the same database with another password.
+func wrongPassword(t *testing.T, s *stall, _ *sink) (settings, func()) {
+	return settings{".SHOP_DB": withUser(t, s.settings["SHOP_DB"], "", "mistaken")}, nil
+}
+
+func withUser(t *testing.T, address, user, password string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal("not a URL") // without the value: it holds a password
+	}
+	if user == "" {
+		user = u.User.Username()
+	}
+	u.User = url.UserPassword(user, password)
+	return u.String()
+}
+
+// noPrivilege leads to the same database as a user who may not read the table.
+func noPrivilege(t *testing.T, s *stall, _ *sink) (settings, func()) {
+	name := strings.ReplaceAll(unique("rr_reader"), "-", "_")
+	execute(t, s.db, `CREATE ROLE `+name+` LOGIN PASSWORD 'reader'`)
+	t.Cleanup(func() { // before the database goes: the role's privileges are in it
+		for _, text := range []string{`DROP OWNED BY `, `DROP ROLE `} {
+			if _, err := s.db.ExecContext(context.WithoutCancel(t.Context()), text+name); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return settings{".SHOP_DB": withUser(t, s.settings["SHOP_DB"], name, "reader")},
+		func() { execute(t, s.db, `GRANT SELECT ON lines TO `+name) }
+}
+
+// down is a database that refuses connections, and comes back.
+func down(_ *testing.T, s *stall, _ *sink) (settings, func()) {
+	s.gate.down()
+	return nil, s.gate.up
+}
