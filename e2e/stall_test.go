@@ -302,4 +302,6 @@ func readLine(t *testing.T, line string) errorLine {
 }
 
 // String is what a person reads of it.
-func (l errorLine) String() string { return fmt.Sprintf("%s: %s\n\tnext: %s", l.Event, l.Error, l.Next) }
+func (l errorLine) String() string {
+	return fmt.Sprintf("%s: %s\n\tnext: %s", l.Event, l.Error, l.Next)
+}

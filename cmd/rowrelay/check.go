@@ -78,7 +78,7 @@ type checkedOutput struct {
 	Document string            `json:"document"`
 	Position string            `json:"position"`
 	Lease    string            `json:"lease"`
-	Events   []json.RawMessage `json:"events"` // as they would be sent, in the output's format
+	Events   []json.RawMessage `json:"events"` // as they would be sent, in the output's format; null where they could not be read
 }
 
 func check(ctx context.Context, c *console, names []string, rows int) error {
@@ -165,7 +165,7 @@ func (p *pollerView) position(ctx context.Context, view *checkedOutput, out *wir
 		return start, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the state document %s: %w", out.key, err)
+		return nil, err
 	}
 	if held := snapshot.Held(); held != nil {
 		view.Lease = held.Error()

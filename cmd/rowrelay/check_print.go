@@ -80,7 +80,7 @@ func (p *printer) output(out *checkedOutput) {
 	p.field("  document", out.Document)
 	p.field("  position", out.Position)
 	p.field("  lease", out.Lease)
-	if len(out.Events) == 0 {
+	if out.Events != nil && len(out.Events) == 0 {
 		p.field("  first", "no rows behind the position")
 	}
 	for _, event := range out.Events {
