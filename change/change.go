@@ -184,6 +184,6 @@ type Delivery struct {
 	Token, Number uint64
 	// Attempt counts the tries of this very request, from 1.
 	Attempt int
-	// Events holds at least one event, in order, and at most one for each OrderKey.
+	// Events holds at least one event, in order, and at most one for each OrderKey (unless ordering=none).
 	Events []Event
 }

@@ -143,12 +143,20 @@ func appendRaw(dst, json []byte) []byte {
 func quotedBound[T ~[]byte | ~string](s T) int {
 	n := len(s) + 2
 	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			n++
-		case c < 0x20 || c >= 0x7f:
-			n += 6
-		}
+		n += int(growth[s[i]])
 	}
 	return n
 }
+
+// growth is by how much a byte may grow when it is quoted. A table, because every event is measured before it is sent.
+var growth = func() (g [256]uint8) {
+	for c := range g {
+		switch {
+		case c == '"' || c == '\\':
+			g[c] = 1
+		case c < 0x20 || c >= 0x7f:
+			g[c] = 6
+		}
+	}
+	return g
+}()

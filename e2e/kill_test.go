@@ -45,7 +45,7 @@ func TestKilledTwentyTimesOnSQLite(t *testing.T) {
 	s, db := sqliteShop(t, to.URL, 0)
 	s = s.with(settings{
 		"pollers__orders__lease_ttl": "1s", "pollers__orders__batch_size": "50", "pollers__orders__output__batch": "7",
-		"pollers__orders__poll_interval": "5ms", "pollers__orders__schedule": "* * * * * *", "status__listen": "127.0.0.1:0",
+		"pollers__orders__poll_interval": "10ms", "pollers__orders__schedule": "* * * * * *", "status__listen": "127.0.0.1:0",
 	})
 	dir := t.TempDir()
 	killedTwentyTimes(t, to, 4000, func(version int) {
@@ -58,7 +58,9 @@ func TestKilledTwentyTimesOnSQLite(t *testing.T) {
 	}, func(ctx context.Context) {
 		cmd := exec.CommandContext(ctx, program, "run") // SIGKILL when ctx ends
 		cmd.Dir, cmd.Env = dir, s.environ()
-		_ = cmd.Run() // killed
+		if out, err := cmd.CombinedOutput(); ctx.Err() == nil {
+			t.Errorf("rowrelay run ended by itself: %v\n%s", err, out)
+		}
 	})
 	rows, err := db.QueryContext(t.Context(), `SELECT version FROM orders`)
 	if err != nil {
@@ -74,7 +76,7 @@ func TestKilledTwentyTimesOnPostgres(t *testing.T) {
 	s, db := postgresShop(t, 0)
 	s = s.with(settings{
 		"pollers__lines__source__cursor": "version", "pollers__lines__batch_size": "50", "pollers__lines__output__batch": "7",
-		"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL, "pollers__lines__poll_interval": "5ms",
+		"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL, "pollers__lines__poll_interval": "10ms",
 	})
 	root := functionApp(t, s)
 	killedTwentyTimes(t, to, 3000, func(version int) {
@@ -87,7 +89,10 @@ func TestKilledTwentyTimesOnPostgres(t *testing.T) {
 		host := startHost(t, root, s)
 		for ctx.Err() == nil {
 			// The end of ctx is the end of the host. While the dead owner's lease runs, an invocation does nothing.
-			host.Invoke(ctx, "lines")
+			if r := host.Invoke(ctx, "lines"); !r.Succeeded && ctx.Err() == nil {
+				t.Errorf("%+v\n%s", r, transcript(host))
+				break
+			}
 			pause(ctx)
 		}
 		host.Close()

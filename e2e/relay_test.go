@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
@@ -64,16 +64,15 @@ func TestPostgresToQueueAndHTTP(t *testing.T) {
 		"pollers__lines__outputs__audit__queue": queue,
 	})
 	host := startHost(t, functionApp(t, s), s)
-	messages := newQueue(t, s["AzureWebJobsStorage"], queue)
-	// The emulator takes milliseconds for a message: the queue's session may need several ticks, and both may still be
-	// told apart, because each output has its own position.
+	messages := readQueue(t, s["AzureWebJobsStorage"], queue)
+	// The emulator takes milliseconds for a message: the queue's session may need several ticks.
 	until(t, "all rows to arrive at both outputs", func() bool {
 		must(t, host, "lines")
 		n, _ := to.count()
-		return n == rows && messages.read() == rows
+		return n == rows && messages.count() == rows
 	})
 	must(t, host, "lines")
-	messages.read()
+	messages.stop()
 	versions := to.column("version")
 	for i := range rows {
 		if versions[fmt.Sprint(i)] != 1 || messages.seen[i] != 1 {
@@ -85,56 +84,86 @@ func TestPostgresToQueueAndHTTP(t *testing.T) {
 	}
 }
 
-// queueReader reads a queue as a Functions queue trigger does: base64 of JSON.
+// queueReader reads a queue as a Functions queue trigger does: base64 of JSON. It reads while messages come, and deletes
+// them, because the emulator slows down with every message that it keeps.
 type queueReader struct {
-	t      *testing.T
-	client *azqueue.QueueClient
-	seen   map[int]int // by version
+	stop func() // reads what is left
+
+	mu   sync.Mutex
+	seen map[int]int // by version
 }
 
-func newQueue(t *testing.T, connection, name string) *queueReader {
+func readQueue(t *testing.T, connection, name string) *queueReader {
 	t.Helper()
 	client, err := azqueue.NewQueueClientFromConnectionString(connection, name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &queueReader{t: t, client: client, seen: map[int]int{}}
+	if _, err := client.Create(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	q := &queueReader{seen: map[int]int{}}
+	stopping := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for {
+				n, err := q.read(t.Context(), client)
+				if err != nil {
+					t.Errorf("reading the queue: %v", err)
+					return
+				}
+				if n > 0 {
+					continue
+				}
+				select {
+				case <-stopping:
+					return
+				default:
+					pause(t.Context())
+				}
+			}
+		})
+	}
+	q.stop = func() {
+		close(stopping)
+		readers.Wait()
+	}
+	return q
 }
 
-// read takes all messages that are there, and returns how many different ones have come so far.
-func (q *queueReader) read() int {
-	q.t.Helper()
+// read takes some messages, and returns how many.
+func (q *queueReader) read(ctx context.Context, client *azqueue.QueueClient) (int, error) {
 	most, hidden := int32(32), int32(3600)
-	for {
-		deletions, ctx := errgroup.WithContext(q.t.Context())
-		page, err := q.client.DequeueMessages(q.t.Context(), &azqueue.DequeueMessagesOptions{NumberOfMessages: &most, VisibilityTimeout: &hidden})
+	page, err := client.DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: &most, VisibilityTimeout: &hidden})
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range page.Messages {
+		text, err := base64.StdEncoding.DecodeString(*m.MessageText)
 		if err != nil {
-			q.t.Fatal(err)
+			return 0, fmt.Errorf("not base64: %w", err)
 		}
-		for _, m := range page.Messages {
-			text, err := base64.StdEncoding.DecodeString(*m.MessageText)
-			if err != nil {
-				q.t.Fatalf("not base64: %v", err)
-			}
-			var e struct {
-				Data struct{ Version int } `json:"data"`
-			}
-			if err := json.Unmarshal(text, &e); err != nil {
-				q.t.Fatalf("%v: %s", err, text)
-			}
-			q.seen[e.Data.Version]++
-			deletions.Go(func() error { // the emulator slows down with every message that it keeps
-				_, err := q.client.DeleteMessage(ctx, *m.MessageID, *m.PopReceipt, nil)
-				return err
-			})
+		var e struct {
+			Data struct{ Version int } `json:"data"`
 		}
-		if err := deletions.Wait(); err != nil {
-			q.t.Fatal(err)
+		if err := json.Unmarshal(text, &e); err != nil {
+			return 0, fmt.Errorf("%w: %s", err, text)
 		}
-		if len(page.Messages) == 0 {
-			return len(q.seen)
+		q.mu.Lock()
+		q.seen[e.Data.Version]++
+		q.mu.Unlock()
+		if _, err := client.DeleteMessage(ctx, *m.MessageID, *m.PopReceipt, nil); err != nil {
+			return 0, err
 		}
 	}
+	return len(page.Messages), nil
+}
+
+func (q *queueReader) count() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.seen)
 }
 
 // TestIdleAndOneBatchTicksAreCounted: an idle tick is one read of the document and one round trip to the database, and

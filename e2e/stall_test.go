@@ -238,8 +238,12 @@ func gateBefore(t *testing.T, address string) (*gate, string) {
 	return g, u.String()
 }
 
+// up opens the gate, if it is shut.
 func (g *gate) up() {
 	g.t.Helper()
+	if g.listener != nil {
+		return
+	}
 	var listen net.ListenConfig
 	listener, err := listen.Listen(context.Background(), "tcp", g.address)
 	if err != nil {
@@ -276,8 +280,15 @@ func (g *gate) relay(client net.Conn) {
 	_, _ = io.Copy(server, client) // as above
 }
 
+// down shuts the gate, if it is open.
 func (g *gate) down() {
-	_ = g.listener.Close() // it may be shut already
+	if g.listener == nil {
+		return
+	}
+	if err := g.listener.Close(); err != nil {
+		g.t.Error(err)
+	}
+	g.listener = nil
 	g.mu.Lock()
 	for conn := range g.open {
 		_ = conn.Close() // it may have ended

@@ -127,6 +127,8 @@ func (s *checkpointed) Next(ctx context.Context, limit Limit) (Grant, error) {
 			s.fetched++
 			batch.ID = fmt.Sprintf("batch_%s_%04d", batch.Fetched.UTC().Format("20060102_150405"), s.fetched)
 			return Grant{Batch: batch, Right: lease.Context(), Token: lease.Token(), Source: s.source, Check: lease.Check}, nil
+		case errors.Is(err, errEnded):
+			return Grant{Batch: change.Batch{More: true}}, nil // the settlement that ended it has the fault
 		case errors.As(err, &moved) && adoptions < maxAdoptions:
 			// An operator, or an owner that has finished since, changed the document: the rows may be old.
 			if err := s.adopt(moved.Snapshot); err != nil {
@@ -139,6 +141,9 @@ func (s *checkpointed) Next(ctx context.Context, limit Limit) (Grant, error) {
 		}
 	}
 }
+
+// errEnded says that a settlement has ended the session while a fetch was under way.
+var errEnded = errors.New("the session has ended")
 
 func (s *checkpointed) fetch(ctx context.Context, limit Limit) (change.Batch, error) {
 	from, begun := s.frontier, time.Now()
@@ -169,7 +174,7 @@ func (s *checkpointed) acquire(ctx context.Context) (*state.Lease, error) {
 	lease, ended := s.lease, s.ended
 	s.mu.Unlock()
 	if ended {
-		return nil, &Fault{HandlerFailed, errors.New("the session has ended")}
+		return nil, errEnded
 	}
 	if lease != nil {
 		return lease, nil

@@ -22,8 +22,9 @@ type table struct {
 	fetchErr error
 	commit   error // returned by Settle without effect
 	wait     time.Duration
-	peak     int // most batches handed out and not settled
-	unsettle int
+	peak     int           // most batches handed out and not settled
+	pending  []int         // where the batches end that were handed out and not settled
+	slow     time.Duration // what a commit takes
 }
 
 type settlement struct {
@@ -35,7 +36,7 @@ func (f *table) Open(context.Context) (Session, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	right, cancel := context.WithCancelCause(context.Background())
-	f.cancel, f.unsettle = cancel, 0
+	f.cancel, f.pending = cancel, nil
 	return &tableSession{table: f, frontier: f.position, right: right}, nil
 }
 
@@ -69,14 +70,17 @@ func (s *tableSession) Next(ctx context.Context, limit Limit) (Grant, error) {
 		batch.Events = append(batch.Events, change.Event{ID: fmt.Sprint(i), Key: key, OrderKey: key, Row: key, Cursor: position(i + 1), Time: time.Now()})
 	}
 	if len(batch.Events) > 0 {
-		s.unsettle++
-		s.peak = max(s.peak, s.unsettle)
+		s.pending = append(s.pending, end)
+		s.peak = max(s.peak, len(s.pending))
 	}
 	s.frontier = end
 	return Grant{Batch: batch, Right: s.right, Token: 7, Check: func() error { return context.Cause(s.right) }}, nil
 }
 
-func (s *tableSession) Settle(_ context.Context, batch change.Batch, outcomes []Outcome, last bool) (int, error) {
+func (s *tableSession) Settle(ctx context.Context, batch change.Batch, outcomes []Outcome, last bool) (int, error) {
+	if err := pause(ctx, s.slow); err != nil {
+		return 0, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.commit != nil {
@@ -90,7 +94,9 @@ func (s *tableSession) Settle(_ context.Context, batch change.Batch, outcomes []
 	}
 	n := prefix(outcomes)
 	s.position += n
-	s.unsettle--
+	for len(s.pending) > 0 && s.pending[0] <= s.position {
+		s.pending = s.pending[1:]
+	}
 	s.settles = append(s.settles, settlement{n, last})
 	return n, nil
 }

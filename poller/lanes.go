@@ -26,10 +26,9 @@ const (
 type lanes struct {
 	ordering Ordering
 	seed     maphash.Seed
-	tails    map[uint64]*item    // the last unaccepted event of each order key
-	ready    []*item             // sendable, in fetch order of their becoming so
-	head     int                 // ready[head:] is the queue
-	inTake   map[uint64]struct{} // scratch of take
+	tails    map[uint64]*item // the last unaccepted event of each order key
+	ready    []*item          // sendable, in fetch order of their becoming so
+	head     int              // ready[head:] is the queue
 }
 
 // item is one event on its way.
@@ -47,7 +46,6 @@ func newLanes(ordering Ordering) *lanes {
 		ordering: ordering,
 		seed:     maphash.MakeSeed(),
 		tails:    make(map[uint64]*item),
-		inTake:   make(map[uint64]struct{}),
 	}
 }
 
@@ -74,22 +72,16 @@ func (l *lanes) add(p *passage) {
 func (l *lanes) waiting() bool { return l.head < len(l.ready) }
 
 // take removes the events of the next request from the queue: at most max events of one batch, with at most bytes bytes
-// (the first always fits) and, unless no order is kept, no two of one order key.
+// (the first always fits). No two of them have one order key, unless no order is kept: two events of one key are never
+// ready together.
 func (l *lanes) take(max, bytes int, size func(*change.Event) int) []*item {
 	first := l.ready[l.head]
 	end, total := l.head, 0
-	clear(l.inTake)
 	for end < len(l.ready) && end-l.head < max {
 		it := l.ready[end]
 		total += size(it.event())
 		if it.batch != first.batch || (end > l.head && total > bytes) {
 			break
-		}
-		if l.ordering == OrderSource { // under OrderKey two events of one key are never ready together
-			if _, repeated := l.inTake[it.key]; repeated {
-				break
-			}
-			l.inTake[it.key] = struct{}{}
 		}
 		end++
 	}

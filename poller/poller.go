@@ -29,10 +29,11 @@ type Feed interface {
 type Session interface {
 	// Next returns the next batch, at most limit, and the right to deliver it: a context that ends, with a cause, when
 	// that right ends. A batch without events means that the source is drained for now. Next may run ahead of Settle by
-	// one batch. Errors are a *Fault.
+	// a few batches. Errors are a *Fault.
 	Next(ctx context.Context, limit Limit) (Grant, error)
-	// Settle makes the outcomes durable: outcomes[i] is that of batch.Events[i]. last says that no batch will follow,
-	// so that the right may be given back in the same write. It returns how many events are now acknowledged.
+	// Settle makes the outcomes durable: outcomes[i] is that of batch.Events[i]. batch may be several that Next
+	// returned one after the other, joined under the last one's ID; then all is accepted. last says that no batch will
+	// follow, so that the right may be given back in the same write. It returns how many events are now acknowledged.
 	// Errors are a *Fault.
 	Settle(ctx context.Context, batch change.Batch, outcomes []Outcome, last bool) (int, error)
 	// Close gives the right back if it is still held, and adds to the report what only the session knows.

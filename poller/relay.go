@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -51,12 +52,16 @@ func NewRelay(cfg Config) (*Relay, error) {
 	switch cfg.Ordering {
 	case OrderKey, OrderNone:
 	case OrderSource:
-		cfg.Concurrency = 1
+		// One event at a time: of a request with several, a receiver may accept a later one and fail an earlier one.
+		cfg.Concurrency, cfg.RequestEvents = 1, 1
 	default:
 		return nil, fmt.Errorf("relay: ordering %q is not key, source or none", cfg.Ordering)
 	}
 	return &Relay{cfg: cfg}, nil
 }
+
+// longest is how long a tick may take: its budget, the requests that are under way at its end, and the last commit.
+func (r *Relay) longest() time.Duration { return r.cfg.Budget + r.cfg.Timeout + settleGrace }
 
 // newReport returns the report of a tick that begins now.
 func (r *Relay) newReport() Report {
@@ -79,6 +84,7 @@ type Poller struct {
 	name   string
 	relays []*Relay
 	busy   sync.Mutex
+	since  atomic.Int64 // when the running tick began, in Unix nanoseconds
 }
 
 // New returns the poller of the given relays.
@@ -95,10 +101,15 @@ func (p *Poller) Run(ctx context.Context) []Report {
 		for i, r := range p.relays {
 			reports[i] = r.newReport()
 			reports[i].Event, reports[i].Err, reports[i].Ended = LeaseAcquireSkipped, errOverlap, reports[i].Started
+			if running := time.Since(time.Unix(0, p.since.Load())); running > r.longest() {
+				reports[i].Warnings = append(reports[i].Warnings, fmt.Sprintf("the previous tick has run for %s, and should have "+
+					"ended after %s: something that it waits for hangs; restart the process if it stays so", running.Round(time.Second), r.longest()))
+			}
 		}
 		return reports
 	}
 	defer p.busy.Unlock()
+	p.since.Store(time.Now().UnixNano())
 	var wg sync.WaitGroup
 	for i, r := range p.relays {
 		wg.Go(func() {

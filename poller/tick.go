@@ -3,9 +3,17 @@ package poller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 )
+
+// fetchGrace is how long a fetch may outlast the budget before it is cancelled. What it brings then is not sent any more,
+// but a connection that is cut in the middle of a statement has to be opened anew.
+const fetchGrace = 5 * time.Second
+
+// settleGrace is how long after the budget and the last request a commit may take (SETTINGS: tick_budget).
+const settleGrace = 10 * time.Second
 
 // errBudget is why a tick begins nothing more when its time is up; it is not a failure.
 var errBudget = errors.New("the tick's budget is used up")
@@ -37,9 +45,11 @@ type tick struct {
 	inbox   chan func()
 	report  Report
 
-	line     []*passage // fetched and not settled, at most two, oldest first
+	line     []*passage // fetched and not settled, oldest first: see room
 	requests int        // in flight
 	fetching bool
+	fetches  int   // begun
+	fetchErr error // why there will be no more; what was fetched before is delivered first
 	settling bool
 	drained  bool // the last fetch brought less than its limit
 	batches  int
@@ -48,6 +58,8 @@ type tick struct {
 	// number counts the requests made under this lease, repetitions included.
 	number atomic.Uint64
 
+	// fetchCtx ends with the invocation, or when a fetch has outlasted the budget.
+	fetchCtx context.Context //nolint:containedctx // as ctx
 	// stop ends waits (back-off, poll interval) when nothing more shall begin; its cause is why.
 	stop     context.Context //nolint:containedctx // as ctx
 	stopWith context.CancelCauseFunc
@@ -59,6 +71,7 @@ type passage struct {
 	grant    Grant
 	outcomes []Outcome
 	open     int // events without a final outcome in this tick
+	bytes    int // what its events hold
 	begun    time.Time
 	ended    time.Time
 }
@@ -69,15 +82,19 @@ func (t *tick) run() {
 	release := context.AfterFunc(t.ctx, func() { t.stopWith(context.Cause(t.ctx)) })
 	defer release()
 
-	session, err := t.cfg.Feed.Open(t.ctx)
+	budget := time.AfterFunc(t.cfg.Budget, func() { t.stopWith(errBudget) })
+	defer budget.Stop()
+	fetching, cancel := context.WithDeadlineCause(t.ctx, t.report.Started.Add(t.cfg.Budget+fetchGrace), errBudget)
+	defer cancel()
+	t.fetchCtx = fetching
+
+	session, err := t.cfg.Feed.Open(fetching)
 	if err != nil {
 		t.report.fail(err, CheckpointLoadFailed)
 		return
 	}
 	t.session = session
-
-	budget := time.AfterFunc(time.Until(t.report.Started.Add(t.cfg.Budget)), func() { t.stopWith(errBudget) })
-	defer budget.Stop()
+	defer t.abandon()
 	wake := context.AfterFunc(t.stop, func() { t.post(func() {}) })
 	defer wake()
 
@@ -97,7 +114,7 @@ func (t *tick) post(f func()) { t.inbox <- f }
 
 // final reports whether no further batch will be fetched.
 func (t *tick) final() bool {
-	return t.stopped() || t.drained && t.cfg.PollInterval == 0 || t.cfg.MaxBatches > 0 && t.batches >= t.cfg.MaxBatches
+	return t.stopped() || t.fetchErr != nil || t.drained && t.cfg.PollInterval == 0 || t.cfg.MaxBatches > 0 && t.batches >= t.cfg.MaxBatches
 }
 
 // busy reports whether anything is under way or can still be begun.
@@ -113,9 +130,27 @@ func (t *tick) fail(err error) {
 
 func (t *tick) stopped() bool { return t.stop.Err() != nil }
 
+// maxUnsettled bounds the batches that are fetched and not settled. A crash repeats no more of them than was delivered
+// since the last commit began.
+const maxUnsettled = 8
+
+// room reports whether another batch may be fetched: at most two are on their way to the output. Where the output is
+// faster than the state store, delivered ones wait in line for the commit under way, to share the next one; all together
+// they hold no more memory than two of the largest.
+func (t *tick) room() bool {
+	undelivered, bytes := 0, 0
+	for _, p := range t.line {
+		if p.open > 0 {
+			undelivered++
+		}
+		bytes += p.bytes
+	}
+	return len(t.line) < 2 || undelivered < 2 && len(t.line) < maxUnsettled && bytes <= t.cfg.Fetch.Bytes
+}
+
 // fetch begins the next fetch where there is room for a batch and reason to look for one.
 func (t *tick) fetch() {
-	if t.fetching || t.final() || len(t.line) > 1 {
+	if t.fetching || t.final() || !t.room() {
 		return
 	}
 	wait := time.Duration(0)
@@ -126,11 +161,12 @@ func (t *tick) fetch() {
 		wait = t.cfg.PollInterval
 	}
 	t.fetching = true
+	t.fetches++
 	go func() {
 		var grant Grant
 		var err error
 		if pause(t.stop, wait) == nil { // stopped while it waited: no batch, and no failure
-			err = guard(func() (err error) { grant, err = t.session.Next(t.ctx, t.cfg.Fetch); return err })
+			err = guard(func() (err error) { grant, err = t.session.Next(t.fetchCtx, t.cfg.Fetch); return err })
 		}
 		t.post(func() { t.fetched(grant, err) })
 	}()
@@ -139,8 +175,8 @@ func (t *tick) fetch() {
 func (t *tick) fetched(grant Grant, err error) {
 	t.fetching = false
 	if err != nil {
-		if t.ctx.Err() == nil { // Ctrl-C while fetching is a stop, not a failure
-			t.fail(faultOf(err, FetchFailed))
+		if t.fetchCtx.Err() == nil { // a stop while fetching is no failure
+			t.fetchErr = faultOf(err, FetchFailed)
 		}
 		return
 	}
@@ -152,6 +188,9 @@ func (t *tick) fetched(grant Grant, err error) {
 	t.batches++
 	t.report.BatchID, t.report.Token = batch.ID, grant.Token
 	p := &passage{grant: grant, outcomes: make([]Outcome, len(batch.Events)), open: len(batch.Events)}
+	for i := range batch.Events {
+		p.bytes += batch.Events[i].Size()
+	}
 	if len(t.line) == 0 && t.batches == 1 {
 		t.report.Before, t.report.After = batch.From, batch.From
 		// All batches of a session share the lease's context: one watch serves them all.
@@ -199,79 +238,27 @@ func (t *tick) answered(q *request, err error) {
 		p.ended = time.Now()
 	}
 	if err != nil {
-		t.report.Reason = q.reason.String()
+		if t.failure == nil {
+			t.report.Reason = q.reason.String()
+		}
 		t.fail(faultOf(err, HandlerFailed))
 	}
-}
-
-// settle begins the commit of the oldest batch when its outcomes are known, or, once nothing more begins, of what was
-// accepted of it.
-func (t *tick) settle() {
-	if t.settling || len(t.line) == 0 {
-		return
-	}
-	p := t.line[0]
-	if p.open > 0 && (!t.stopped() || t.requests > 0) {
-		return
-	}
-	whole := p.open == 0 && prefix(p.outcomes) == len(p.outcomes)
-	if !whole {
-		// The session ends with this settlement; a fetch or request under way has to be over before that.
-		if t.requests > 0 || t.fetching {
-			return
-		}
-	}
-	last := !whole || len(t.line) == 1 && !t.fetching && t.final()
-	t.returned = last
-	if p.ended.IsZero() {
-		p.ended = time.Now()
-	}
-	t.settling = true
-	begun := time.Now()
-	go func() {
-		var n int
-		err := guard(func() (err error) {
-			// The commit is the acknowledgment of work already done: a cancelled invocation must not stop it. It is bounded
-			// by the lease.
-			n, err = t.session.Settle(context.WithoutCancel(t.ctx), p.grant.Batch, p.outcomes, last)
-			return err
-		})
-		took := time.Since(begun)
-		t.post(func() { t.settled(p, n, took, whole, err) })
-	}()
-}
-
-func (t *tick) settled(p *passage, n int, took time.Duration, whole bool, err error) {
-	t.settling = false
-	if n > 0 {
-		last := &p.grant.Batch.Events[n-1]
-		t.report.Rows += n
-		t.report.After = last.Cursor
-		t.report.Lag = 0
-		if p.grant.Batch.More || !whole {
-			t.report.Lag = max(0, time.Since(last.Time))
-		}
-		t.report.Batches = append(t.report.Batches, BatchStats{
-			Rows: n, Fetch: p.grant.Batch.FetchTime, Deliver: p.ended.Sub(p.begun), Commit: took,
-		})
-	}
-	if err != nil {
-		t.fail(faultOf(err, CommitFailed))
-		whole = false
-	}
-	if !whole {
-		// Prefetched batches are dropped: the next tick fetches them again behind what could not be acknowledged.
-		t.line = nil
-		return
-	}
-	t.line = t.line[1:]
 }
 
 // end gives the lease back and completes the report.
 func (t *tick) end() {
 	t.returned = true
-	if err := t.session.Close(context.WithoutCancel(t.ctx), &t.report); err != nil && t.failure == nil {
+	session := t.session
+	t.session = nil
+	if err := session.Close(context.WithoutCancel(t.ctx), &t.report); err != nil && t.failure == nil {
 		t.fail(err)
+	}
+	if t.failure == nil {
+		t.failure = t.fetchErr
+	}
+	if t.failure == nil && t.starved() {
+		t.failure = &Fault{FetchFailed, fmt.Errorf("the first fetch took longer than tick_budget (%s), so that nothing could be "+
+			"sent: let an index serve the order (`rowrelay check` names it), or raise tick_budget", t.cfg.Budget)}
 	}
 	t.report.Drained = t.drained
 	switch {
@@ -284,14 +271,16 @@ func (t *tick) end() {
 	}
 }
 
-// prefix is the number of leading outcomes that are accepted: what a checkpoint can acknowledge.
-func prefix(outcomes []Outcome) int {
-	for i, o := range outcomes {
-		if o != Accepted {
-			return i
-		}
+// starved reports whether the budget went into the first fetch: such ticks would go on for ever without a word.
+func (t *tick) starved() bool {
+	return t.fetches == 1 && t.number.Load() == 0 && errors.Is(context.Cause(t.stop), errBudget)
+}
+
+// abandon gives the lease back when a panic has kept end from it: else its heartbeat would keep everybody out for ever.
+func (t *tick) abandon() {
+	if t.session != nil {
+		_ = t.session.Close(context.WithoutCancel(t.ctx), &t.report) // the panic is what is told
 	}
-	return len(outcomes)
 }
 
 // pause waits for d, or returns the cause of ctx's end.

@@ -254,11 +254,13 @@ launch_mariadb() {
         --innodb-flush-log-at-trx-commit=0 --skip-log-bin --performance-schema=OFF)
 }
 
-init_azurite() { :; }
+init_azurite() { mkdir -p "$DIR/azurite/data"; give "$DIR/azurite/data"; }
 launch_azurite() {
     keep_port azurite .blob; keep_port azurite .queue; keep_port azurite .table
+    # Not --inMemoryPersistence: its garbage collection, once a minute, takes minutes for some thousand messages, and
+    # Azurite answers nothing meanwhile.
     (cd /tmp; spawn azurite "$(node_bin)" "$(azurite_main)" --silent --disableTelemetry --skipApiVersionCheck \
-        --inMemoryPersistence --blobHost 127.0.0.1 --blobPort "$(port_of azurite .blob)" \
+        --location "$DIR/azurite/data" --blobHost 127.0.0.1 --blobPort "$(port_of azurite .blob)" \
         --queueHost 127.0.0.1 --queuePort "$(port_of azurite .queue)" \
         --tableHost 127.0.0.1 --tablePort "$(port_of azurite .table)")
 }

@@ -185,6 +185,9 @@ func (c *collector) event() (change.Event, error) {
 	orderEnd := len(c.scratch)
 	c.values = c.values[:0]
 	for _, i := range p.cursor {
+		if err := checkCursorValue(&p.sel.columns[i], c.value(i)); err != nil {
+			return change.Event{}, fmt.Errorf("%w (the row with key %s)", err, c.scratch[start:keyEnd])
+		}
 		c.values = append(c.values, c.value(i))
 	}
 	c.scratch = p.appendCursor(c.scratch, c.values, c.scratch[start:keyEnd])
@@ -222,6 +225,24 @@ func (c *collector) event() (change.Event, error) {
 	}
 	e.ID = change.EventID(c.cfg.Poller, e.Op, e.Key, e.Cursor, content)
 	return e, nil
+}
+
+// checkCursorValue refuses what sorts after every value to come: text in a column of numbers in SQLite, NaN and infinity
+// in PostgreSQL. A position there would silently pass over all further rows.
+func checkCursorValue(col *column, v []byte) error {
+	var last bool
+	switch k := col.value.kind; {
+	case v[0] != '"':
+	case k == kindInteger, k == kindDecimal:
+		last = !isDecimal(string(v[1:len(v)-1]), true) && string(v) != `"-Infinity"`
+	case k.isTime():
+		last = string(v) == `"infinity"`
+	}
+	if !last {
+		return nil
+	}
+	return fmt.Errorf("column %q of type %s holds %.60s, which sorts after all values to come: no row behind it would ever be delivered; "+
+		"correct the row, or exclude it by source__where", col.name, col.typ, v)
 }
 
 // op is the row's operation: by setting, or by the soft-delete column.

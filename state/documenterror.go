@@ -71,16 +71,19 @@ func (e *DocumentError) Error() string {
 	return b.String() + "; nothing was changed: " + e.Mend()
 }
 
+// afresh is the last resort, which delivers every row again. The fencing token goes on (Keeper.Reset).
+const afresh = `or start afresh with "rowrelay state reset <poller> --to beginning"`
+
 // Mend says what the operator can do.
 func (e *DocumentError) Mend() string {
 	switch e.Fault {
 	case OtherVersion, UnknownRequires:
-		return `use a newer rowrelay, or start afresh with "rowrelay state reset"`
+		return "use a newer rowrelay: this one changes nothing that it does not understand"
 	case OtherPoller:
-		return `give the poller its own document (state__app_name, the poller's name), or start afresh with "rowrelay state reset"`
+		return "give the poller its own document (state__app_name, the poller's name), " + afresh
 	case TooLarge:
 		return "shorten what the cursor and key columns hold"
 	default:
-		return `restore it from a copy (a blob's earlier version, a backup), or start afresh with "rowrelay state reset"`
+		return "restore it from a copy (a blob's earlier version, a backup), " + afresh
 	}
 }

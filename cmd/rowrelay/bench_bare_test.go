@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -6,6 +8,7 @@ import (
 	"database/sql"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -25,6 +28,7 @@ type bareLoop struct {
 	batch, page int
 	lanes       int
 	read        bareReader
+	header      http.Header
 }
 
 // bareReader reads the whole table in pages and calls each with the encoded row, its key and its cursor, valid until each
@@ -33,7 +37,27 @@ type bareReader func(ctx context.Context, page int, each func(row, id, at []byte
 
 func newBareLoop(url string, batch, lanes, page int, read bareReader) *bareLoop {
 	return &bareLoop{url: url, batch: batch, lanes: lanes, page: page, read: read,
-		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: lanes}}}
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: lanes}},
+		header: http.Header{"Content-Type": {"application/json"}},
+	}
+}
+
+// likeTheRelay gives the requests headers of the names and sizes of the relay's: the receiver's work is then the same.
+func (l *bareLoop) likeTheRelay() {
+	hash := strings.Repeat("0", 32)
+	h := map[string]string{
+		"User-Agent": "rowrelay/dev", "Idempotency-Key": hash + hash, "Rowrelay-Poller": "orders", "Rowrelay-Attempt": "1",
+		"Rowrelay-Batch-Id": "batch_20260407_012346_0001", "Rowrelay-Fencing-Token": "1", "Rowrelay-Delivery": "1234",
+	}
+	if l.batch == 1 {
+		maps.Copy(h, map[string]string{
+			"Idempotency-Key": hash, "Rowrelay-Event-Id": hash, "Rowrelay-Op": "upsert", "Rowrelay-Key-Hash": hash,
+			"Rowrelay-Cursor": `{"kind":"timestamp+pk","value":"2026-04-07T01:23:45Z","tiebreaker":{"id":12345}}`,
+		})
+	}
+	for name, value := range h {
+		l.header[name] = []string{value}
+	}
 }
 
 func (l *bareLoop) drain(b *testing.B, rows int) {
@@ -95,7 +119,7 @@ func (l *bareLoop) post(ctx context.Context, body []byte) error {
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Content-Type", "application/json")
+	req.Header = l.header.Clone()
 	resp, err := l.client.Do(req)
 	if err != nil {
 		return err

@@ -1,10 +1,11 @@
+//go:build unix
+
 package main
 
 import (
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
@@ -49,15 +50,16 @@ func benchDrain(b *testing.B, url string, state benchSettings, forget func(), re
 	settings := benchPoller(url, to.URL).with(state).with(benchSettings{"pollers__orders__output__batch": fmt.Sprint(batch)})
 	w := benchWire(b, settings)
 	loop := newBareLoop(to.URL, batch, w.cfg.Concurrency, w.cfg.BatchSize, read)
+	loop.likeTheRelay()
 	var relayed, posted int64
-	relay := func() time.Duration {
+	relay := func() benchCost {
 		forget()
-		took := benchTime(b.Context(), "relay", func() { benchTick(b, w, rows) })
+		took := benchTime(b, "relay", func() { benchTick(b, w, rows) })
 		_, relayed = to.reset()
 		return took
 	}
-	plain := func() time.Duration {
-		took := benchTime(b.Context(), "bare", func() { loop.drain(b, rows) })
+	plain := func() benchCost {
+		took := benchTime(b, "bare", func() { loop.drain(b, rows) })
 		_, posted = to.reset()
 		return took
 	}
@@ -67,22 +69,24 @@ func benchDrain(b *testing.B, url string, state benchSettings, forget func(), re
 		b.Fatalf("the relay sent %d bytes, the bare loop %d: they must be alike", relayed, posted)
 	}
 	turns := benchSize(b, "ROWRELAY_BENCH_TURNS", 5)
-	var ratios, speeds []float64
+	var ratios, cpu, speeds []float64
 	for b.Loop() {
 		for turn := range turns {
-			var r, p time.Duration
+			var r, p benchCost
 			if turn%2 == 0 {
 				r, p = relay(), plain()
 			} else {
 				p, r = plain(), relay()
 			}
-			ratios = append(ratios, p.Seconds()/r.Seconds())
-			speeds = append(speeds, float64(rows)/r.Seconds())
+			ratios = append(ratios, p.wall.Seconds()/r.wall.Seconds())
+			cpu = append(cpu, p.cpu.Seconds()/r.cpu.Seconds())
+			speeds = append(speeds, float64(rows)/r.wall.Seconds())
 		}
 	}
 	b.ReportMetric(0, "ns/op") // says nothing here
 	b.ReportMetric(median(ratios), "relay/bare")
 	b.ReportMetric(ratios[0], "lowest")
 	b.ReportMetric(ratios[len(ratios)-1], "highest")
+	b.ReportMetric(median(cpu), "cpu-relay/bare")
 	b.ReportMetric(median(speeds), "rows/s")
 }

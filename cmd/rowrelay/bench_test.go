@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -15,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -162,13 +165,26 @@ func benchTick(b *testing.B, w *wired, n int) {
 	}
 }
 
-// benchTime is how long work takes. The collector's debt of what was before is paid first, and a CPU profile tells the
-// two sides apart by the label: go tool pprof -tagfocus=side=relay.
-func benchTime(ctx context.Context, side string, work func()) time.Duration {
+// benchCost is what some work took: time, and this process's processor time (the receiver's included).
+type benchCost struct{ wall, cpu time.Duration }
+
+// benchTime measures work. The collector's debt of what was before is paid first, and a CPU profile tells the two sides
+// apart by the label: go tool pprof -tagfocus=side=relay.
+func benchTime(b *testing.B, side string, work func()) benchCost {
+	b.Helper()
 	runtime.GC()
-	begun := time.Now()
-	pprof.Do(ctx, pprof.Labels("side", side), func(context.Context) { work() })
-	return time.Since(begun)
+	begun, cpu := time.Now(), processorTime(b)
+	pprof.Do(b.Context(), pprof.Labels("side", side), func(context.Context) { work() })
+	return benchCost{time.Since(begun), processorTime(b) - cpu}
+}
+
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // median of values, which it sorts.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -131,17 +132,14 @@ func checkPoller(ctx context.Context, c *console, a *app, w *wired, host *hostFi
 	for _, out := range w.outputs {
 		view := checkedOutput{Output: out.cfg.Name, To: destination(out.cfg), Document: out.key, Lease: "free"}
 		position, err := p.position(ctx, &view, out, w)
-		if err != nil {
-			p.Faults = append(p.Faults, err.Error())
-		}
+		p.fault(err)
+		var unread *startError
+		told := errors.As(err, &unread) // the source's own fault, which it would repeat
 		found, err := w.source.Check(ctx, position, rows, w.cfg.BatchSize)
-		switch {
-		case err != nil:
-			p.Faults = append(p.Faults, err.Error())
-		case found.ReadError != nil:
-			p.Faults = append(p.Faults, found.ReadError.Error())
-			fallthrough
-		default:
+		if !told {
+			p.fault(errors.Join(err, found.ReadError)) // at most one of them
+		}
+		if err == nil {
 			if !checked {
 				p.describe(&found, w.cfg)
 			}
@@ -153,13 +151,25 @@ func checkPoller(ctx context.Context, c *console, a *app, w *wired, host *hostFi
 	return p
 }
 
+// fault adds what was found, once: the outputs of a poller share its source.
+func (p *pollerView) fault(err error) {
+	if err != nil && !slices.Contains(p.Faults, err.Error()) {
+		p.Faults = append(p.Faults, err.Error())
+	}
+}
+
+// startError is why the source could not say where a poller without a document begins.
+type startError struct{ error }
+
+func (e *startError) Unwrap() error { return e.error }
+
 // position reads the output's document: where its next tick begins.
 func (p *pollerView) position(ctx context.Context, view *checkedOutput, out *wiredOutput, w *wired) (change.Cursor, error) {
 	snapshot, err := out.keeper.Load(ctx)
 	if errors.Is(err, state.ErrNotFound) {
 		start, _, err := w.source.Start(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("source__start: %w", err)
+			return nil, &startError{err}
 		}
 		view.Position = fmt.Sprintf("%s (no document yet: source__start)", start)
 		return start, nil

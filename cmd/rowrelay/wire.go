@@ -51,7 +51,11 @@ func wire(c *console, cfg *config.App) *app {
 	if len(cfg.Faults) == 0 {
 		store, err := openStore(cfg)
 		if err != nil {
-			cfg.Faults.Add("state__kind", err.Error(), "")
+			setting := "state__connection"
+			if cfg.State.Kind == "file" {
+				setting = "state__path"
+			}
+			cfg.Faults.Add(setting, err.Error(), "")
 		}
 		a.store = store
 	}

@@ -25,13 +25,21 @@ type payload struct {
 	wire   []byte       // what is sent: json, or packed's bytes
 	wrote  atomic.Bool  // the transport has written the request, and reads it no more
 	again  atomic.Bool  // a second reader was asked for: the first may still be read
+	// hooks tell when the transport has written the request. They are made once for each payload.
+	hooks httptrace.ClientTrace
+}
+
+func newPayload() any {
+	p := new(payload)
+	p.hooks.WroteRequest = func(httptrace.WroteRequestInfo) { p.wrote.Store(true) }
+	return p
 }
 
 // maxPooled keeps one huge row from staying in memory for ever.
 const maxPooled = 4 << 20
 
 var (
-	payloads = sync.Pool{New: func() any { return new(payload) }}
+	payloads = sync.Pool{New: newPayload}
 	packers  = sync.Pool{New: func() any {
 		// BestSpeed: the network gains most of what there is to gain, and the tick is not slowed down.
 		w, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
@@ -81,9 +89,7 @@ func (p *payload) bodyAgain() (io.ReadCloser, error) {
 
 // trace returns ctx with a hook that learns when the request is written.
 func (p *payload) trace(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		WroteRequest: func(httptrace.WroteRequestInfo) { p.wrote.Store(true) },
-	})
+	return httptrace.WithClientTrace(ctx, &p.hooks)
 }
 
 // release ends the use of the payload after RoundTrip.

@@ -38,8 +38,15 @@ const (
 
 // request builds the POST of d with body.
 func (o *Output) request(ctx context.Context, d *change.Delivery, body *payload) *http.Request {
-	h := maps.Clone(o.static)
-	set := func(name, value string) { h[name] = []string{value} }
+	// One map of the right size and one array for all values: a request of one event has more header than body.
+	const most = 13
+	h := make(http.Header, len(o.static)+most)
+	maps.Copy(h, o.static)
+	values := make([]string, 0, most)
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
 	key := idempotencyKey(d.Events)
 	set(headerIdempotencyKey, key)
 	set(headerPoller, d.Poller)
@@ -60,13 +67,9 @@ func (o *Output) request(ctx context.Context, d *change.Delivery, body *payload)
 		set(headerWebhookTimestamp, now)
 		set(headerWebhookSignature, sign(o.key, key, now, body.json))
 	}
-	req := &http.Request{
-		Method: http.MethodPost, URL: o.url, Host: o.url.Host, Header: h,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Body: body.body(), GetBody: body.bodyAgain,
-		ContentLength: int64(len(body.wire)),
-	}
-	return req.WithContext(body.trace(ctx))
+	req := o.blank.WithContext(body.trace(ctx))
+	req.Header, req.Body, req.GetBody, req.ContentLength = h, body.body(), body.bodyAgain, int64(len(body.wire))
+	return req
 }
 
 // idempotencyKey names the events of a request: the id of one, or 64 hex digits of SHA-256 over the ids of several. It

@@ -133,6 +133,9 @@ func redirectHost(resp *http.Response) string {
 
 // drain reads what is left of a short body, so that the connection can be used again, and closes it.
 func drain(resp *http.Response, cancel context.CancelFunc) {
+	if resp.Body == http.NoBody {
+		return
+	}
 	timer := time.AfterFunc(drainTime, cancel)
 	defer timer.Stop()
 	// Whether it succeeds decides only if the connection is used again.

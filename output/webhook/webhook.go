@@ -70,14 +70,14 @@ type Config struct {
 
 // Output implements poller.Output. It is safe for concurrent use.
 type Output struct {
-	url       *url.URL // without user info
-	origin    string   // scheme://host, for people: path and query may hold secrets
+	origin    string // scheme://host, for people: path and query may hold secrets
 	timeout   time.Duration
 	format    change.Format
 	single    bool
 	gzip      bool
 	key       []byte // of the signature; nil for none
 	static    http.Header
+	blank     *http.Request // what all requests have in common
 	secrets   redactor
 	transport *http.Transport
 }
@@ -110,7 +110,7 @@ func New(cfg Config) (*Output, error) {
 		o.timeout = defaultTimeout
 	}
 	u.User, u.Fragment = nil, ""
-	o.url = u
+	o.blank = &http.Request{Method: http.MethodPost, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	return o, nil
 }
 
@@ -144,6 +144,15 @@ func (e *errTimeout) Error() string {
 	return fmt.Sprintf("no answer within %s (output__timeout)", e.after)
 }
 
+// bound returns a context that ends after output__timeout at the latest. The tick's own deadline for an attempt is the
+// same, and mostly saves a timer.
+func (o *Output) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= o.timeout {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, o.timeout, &errTimeout{o.timeout})
+}
+
 // Deliver posts the events of d in one request. A crash in here leaves open whether the receiver took them: they are
 // sent again, under the same Idempotency-Key where the request is composed of the same events.
 func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
@@ -151,7 +160,7 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 		return poller.FailAll(len(d.Events), poller.Impossible, 0,
 			fmt.Errorf("a request to %s holds one event (output__batch=1), but was given %d", o.origin, len(d.Events)))
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, &errTimeout{o.timeout})
+	ctx, cancel := o.bound(ctx)
 	defer cancel()
 	if ctx.Err() != nil {
 		return o.unanswered(ctx, &d, ctx.Err())

@@ -3,7 +3,9 @@ package webhook_test
 import (
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -178,6 +180,43 @@ func TestRequestHeaders(t *testing.T) {
 	}
 	if q.method != "POST" || q.uri != "/in?code=s3cret-code" {
 		t.Errorf("%s %s", q.method, q.uri)
+	}
+}
+
+// A receiver that took a request on a kept connection and then lost it is not sent the request again behind the tick's
+// back: the right to deliver may be gone by then, and each repetition has a number of its own.
+func TestOneDeliverIsOnePost(t *testing.T) {
+	for name, headers := range map[string]map[string]string{"plain": nil, "a header of the user's": {"X-Idempotency-Key": "mine"}} {
+		t.Run(name, func(t *testing.T) {
+			r := newReceiver(t, nil)
+			o := open(t, webhook.Config{URL: r.URL, Headers: headers})
+			if err := o.Deliver(t.Context(), outputtest.Delivery(0, 1)); err != nil {
+				t.Fatal(err)
+			}
+			r.respond(func(w http.ResponseWriter, _ *http.Request) {
+				c, _, err := http.NewResponseController(w).Hijack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_ = c.(*net.TCPConn).SetLinger(0) // closing resets
+				_ = c.Close()
+			})
+			err := o.Deliver(t.Context(), outputtest.Delivery(1, 1))
+			var failure *poller.DeliveryError
+			if !errors.As(err, &failure) || failure.Failed[0].Cause != poller.Unavailable {
+				t.Errorf("%v", err)
+			}
+			seen := r.seen()
+			if len(seen) != 2 || seen[0].peer != seen[1].peer {
+				t.Errorf("%d requests for two deliveries", len(seen))
+			}
+			for _, q := range seen {
+				if headers != nil && q.header.Get("X-Idempotency-Key") != "mine" {
+					t.Errorf("headers %v", q.header)
+				}
+			}
+		})
 	}
 }
 

@@ -111,7 +111,7 @@ func explain(err error) error {
 	}
 	var where *fs.PathError
 	if errors.As(err, &where) && (errors.Is(err, fs.ErrInvalid) || isReadOnly(err)) {
-		return &state.PermanentError{Err: fmt.Errorf("state__path cannot be written to: %w", err)}
+		return &state.PermanentError{Err: fmt.Errorf("state__path cannot be used, give a directory of its own that this process may write to: %w", err)}
 	}
 	return err
 }

@@ -1,0 +1,388 @@
+package e2e
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// planted are the secrets of a test, by where they were planted. Each is long enough to be no accident.
+type planted map[string]string
+
+// spellings are what a secret may look like where it leaks: as it is, escaped for a URL, in JSON, in base64.
+func spellings(secret string) []string {
+	return []string{
+		secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(fmt.Sprintf("%q", secret), `"`),
+		base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)),
+	}
+}
+
+// assertNone fails when a secret stands in the text.
+func (p planted) assertNone(t *testing.T, where, text string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		for _, spelling := range spellings(p[name]) {
+			if at := strings.Index(text, spelling); at >= 0 {
+				t.Errorf("%s shows the secret of %s: …%s…", where, name, text[max(at-200, 0):min(at+len(spelling)+40, len(text))])
+				break
+			}
+		}
+	}
+}
+
+// receiver records requests as they came, and answers with what it was sent when it is told to be talkative.
+type receiver struct {
+	*httptest.Server
+
+	mu       sync.Mutex
+	requests []*http.Request
+	bodies   []string
+	status   int    // 0: 200
+	location string // of a redirect
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		dump, err := httputil.DumpRequest(req, true)
+		if err != nil {
+			t.Error(err)
+		}
+		_, body, _ := strings.Cut(string(dump), "\r\n\r\n")
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.requests, r.bodies = append(r.requests, req), append(r.bodies, body)
+		if r.status == 0 {
+			return
+		}
+		if r.location != "" {
+			w.Header().Set("Location", r.location)
+		}
+		w.Header().Set("Content-Type", "text/plain")
+		w.WriteHeader(r.status)
+		_, _ = fmt.Fprintf(w, "I was sent %s", dump[:min(len(dump), 3000)]) // a sender that is gone sees nothing
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) answer(status int, location string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status, r.location = status, location
+}
+
+// everywhere runs the host and the commands with the settings, whether they succeed or not, and returns all that anybody
+// can see of it, by where.
+func everywhere(t *testing.T, s settings, function string) map[string]string {
+	t.Helper()
+	seen := map[string]string{}
+	root := t.TempDir()
+	prepareRoot(t, root, function)
+	host := startHost(t, root, s)
+	for range 2 {
+		r := host.Invoke(t.Context(), function)
+		seen["the answers to the host"] += string(r.Body)
+	}
+	seen["the metrics of serve"] = get(t, host.URL()+"/metrics", "")
+	seen["the arguments of serve"] = arguments(t, host.PID())
+	host.Close()
+	seen["the log of serve"] = transcript(host)
+	s = withSchedules(s).with(settings{"status__listen": "127.0.0.1:0"})
+	for _, args := range [][]string{
+		{"run", "--once"}, {"check"}, {"check", "--json"}, {"state", "show", function}, {"state", "show", function, "--json"},
+		{"state", "reset", function, "--to", "accept-fingerprint", "--yes"}, {"functions", "--force"},
+	} {
+		out, errs, err := command(t.Context(), root, s, args...)
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		seen[strings.Join(args, " ")] = out + errs
+	}
+	return seen
+}
+
+// prepareRoot makes a script root without asking the program, whose settings may be too bad for it.
+func prepareRoot(t *testing.T, root, function string) {
+	t.Helper()
+	host, err := os.ReadFile("../host.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	binding := `{"bindings":[{"type":"timerTrigger","direction":"in","name":"timer","schedule":"%` + strings.ToUpper(function) + `_SCHEDULE%"}]}`
+	if err := errors.Join(os.WriteFile(filepath.Join(root, "host.json"), host, 0o600), os.Link(program, filepath.Join(root, "rowrelay")),
+		os.Mkdir(filepath.Join(root, function), 0o750), os.WriteFile(filepath.Join(root, function, "function.json"), []byte(binding), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t *testing.T, address, authorization string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if authorization != "" {
+		req.Header.Set("Authorization", authorization)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(res.Body)
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%d %v %s", res.StatusCode, res.Header, body)
+}
+
+// arguments are what ps shows of a process.
+func arguments(t *testing.T, pid int) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "ps", "-o", "args=", "-p", fmt.Sprint(pid)).Output()
+	if err != nil {
+		t.Fatalf("ps: %v", err)
+	}
+	if !strings.Contains(string(out), "rowrelay") {
+		t.Fatalf("ps shows %q", out)
+	}
+	return string(out)
+}
+
+// TestSecretsStayWhereTheyBelong: with a secret in every place that holds one, things work, then fail in the ways that
+// leak most, and nobody sees any of them; receivers see what is meant for them, where it is meant to be.
+func TestSecretsStayWhereTheyBelong(t *testing.T) {
+	to := newReceiver(t)
+	s := postgresStall(t, to.URL)
+	s.add(1, 40)
+	connection := s.settings["AzureWebJobsStorage"]
+	secrets := planted{
+		"the database password": "plantedDbPass/word#4711", "the user of output__url": "plantedUser4711", "the password of output__url": "plantedUrlPass4711",
+		"the query of output__url": "plantedQuery4711", "a header": "plantedHeader4711", "an expanded header": "plantedExpansion4711",
+		"status__token": "plantedToken4711", "output__secret": "cGxhbnRlZCBzaWduaW5nIHNlY3JldCA0NzEx",
+		"the storage account's key": storageMember(t, connection, "AccountKey"),
+	}
+	role := strings.ReplaceAll(unique("rr_secret"), "-", "_")
+	withRole(t, s, role, secrets["the database password"])
+	execute(t, s.db, `GRANT SELECT ON lines TO `+role)
+	queue, signature := unique("secrets"), signedQueues(t, connection)
+	_, sig, _ := strings.Cut(signature, "sig=")
+	sig, _, _ = strings.Cut(sig, "&")
+	if secrets["the shared access signature"], _ = url.QueryUnescape(sig); len(sig) < 20 {
+		t.Fatal("the signature has no sig")
+	}
+	readQueue(t, connection, queue).stop() // creates it
+	address, err := url.Parse(to.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address.User = url.UserPassword(secrets["the user of output__url"], secrets["the password of output__url"])
+	address.Path, address.RawQuery = "/hook", "code="+secrets["the query of output__url"]
+	full := s.withOwn(settings{
+		".SHOP_DB": withUser(t, s.settings["SHOP_DB"], role, secrets["the database password"]),
+		".QUEUES":  signature, ".EXPANDED": secrets["an expanded header"], ".status__token": secrets["status__token"], ".log__level": "debug",
+		"output__url": address.String(), "output__headers__X_Api_Key": secrets["a header"], "output__headers__X_More": "Bearer %EXPANDED%",
+		"output__secret": "whsec_" + secrets["output__secret"], "batch_size": "10",
+		"outputs__audit__kind": "queue", "outputs__audit__connection": "QUEUES", "outputs__audit__queue": queue,
+	})
+	look := func(what string) {
+		t.Helper()
+		for where, text := range everywhere(t, full, "lines") {
+			if text == "" && !strings.HasPrefix(where, "the a") {
+				t.Errorf("%s: %s says nothing: this test would not see a leak", what, where)
+			}
+			secrets.assertNone(t, what+": "+where, text)
+		}
+		for key, text := range s.documents() {
+			secrets.assertNone(t, what+": the document "+key, text)
+		}
+	}
+	look("all is well")
+	if len(to.requests) == 0 {
+		t.Fatal("nothing was delivered")
+	}
+	to.assertMeant(t, secrets)
+	assertRunHidesItsToken(t, full, secrets)
+	s.add(40, 80)
+	to.answer(http.StatusUnauthorized, "")
+	look("401 that repeats the request")
+	to.answer(http.StatusInternalServerError, "")
+	look("500 that repeats the request")
+	to.answer(http.StatusTemporaryRedirect, address.String()+"&again="+secrets["a header"])
+	look("a redirect with the secrets in it")
+	execute(t, s.db, `ALTER ROLE `+role+` PASSWORD 'other'`)
+	look("the password does not fit any more")
+	s.gate.down()
+	look("the database is down")
+}
+
+// assertMeant checks that each secret for the receiver stands in its place, and in no other.
+func (r *receiver) assertMeant(t *testing.T, secrets planted) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, req := range r.requests {
+		user, password, _ := req.BasicAuth()
+		if user != secrets["the user of output__url"] || password != secrets["the password of output__url"] ||
+			req.URL.Query().Get("code") != secrets["the query of output__url"] || req.Header.Get("X-Api-Key") != secrets["a header"] ||
+			req.Header.Get("X-More") != "Bearer "+secrets["an expanded header"] || req.Header.Get("Webhook-Signature") == "" {
+			t.Fatalf("request %d lacks a secret that was meant for it", i)
+		}
+		rest := req.Header.Clone()
+		for _, name := range []string{"Authorization", "X-Api-Key", "X-More"} {
+			rest.Del(name)
+		}
+		secrets.assertNone(t, "a request's other headers", fmt.Sprint(rest, req.URL.Path))
+		secrets.assertNone(t, "a request's body", r.bodies[i])
+	}
+}
+
+// assertRunHidesItsToken looks at /metrics of `rowrelay run`, with the token, without, and with a wrong one.
+func assertRunHidesItsToken(t *testing.T, s settings, secrets planted) {
+	t.Helper()
+	address := freeAddress(t)
+	r := startRun(t, t.TempDir(), s.with(settings{"status__listen": address}))
+	until(t, "the metrics to be served", func() bool { return strings.Contains(r.text(), `"msg":"running"`) })
+	for authorization, want := range map[string]string{"": "401", "Bearer wrong": "401", "Bearer " + secrets["status__token"]: "200"} {
+		got := get(t, "http://"+address+"/metrics", authorization)
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("/metrics answered %.80s, want %s", got, want)
+		}
+		secrets.assertNone(t, "/metrics of run", got)
+	}
+	secrets.assertNone(t, "the arguments of run", arguments(t, r.cmd.Process.Pid))
+	if code := r.interrupt(t); code != 0 {
+		t.Errorf("exit code %d after SIGINT", code)
+	}
+	secrets.assertNone(t, "the log of run", r.text())
+}
+
+// TestSecretsInBadSettings: what is wrong is said without what must not be said.
+func TestSecretsInBadSettings(t *testing.T) {
+	const s = "plantedSecret4711"
+	const key = "cGxhbnRlZCBhY2NvdW50IGtleSA0NzEx" // base64, as account keys are
+	closed := freeAddress(t)
+	refused := strings.TrimPrefix(closed, "127.0.0.1:")
+	cases := map[string]settings{
+		"postgres, no such host":        {".SHOP_DB": "postgres://shop:" + s + "@no-such-host.invalid/shop"},
+		"postgres, refused":             {".SHOP_DB": "postgres://shop:" + s + "@" + closed + "/shop"},
+		"postgres, bad escape":          {".SHOP_DB": "postgres://shop:" + s + "%zz@127.0.0.1/shop"},
+		"postgres, slash in password":   {".SHOP_DB": "postgres://shop:x/" + s + "@127.0.0.1/shop"},
+		"postgres, hash in password":    {".SHOP_DB": "postgres://shop:x#" + s + "@127.0.0.1/shop"},
+		"postgres, question in it":      {".SHOP_DB": "postgres://shop:x?" + s + "@127.0.0.1/shop"},
+		"postgres, at sign in it":       {".SHOP_DB": "postgres://shop:x@" + s + "@127.0.0.1:" + refused + "/shop"},
+		"postgres, bad parameter":       {".SHOP_DB": "postgres://shop:" + s + "@127.0.0.1/shop?sslmode=perhaps"},
+		"postgres, password parameter":  {".SHOP_DB": "postgres://127.0.0.1:" + refused + "/shop?user=shop&password=" + s},
+		"postgres, certificate":         {".SHOP_DB": "postgres://shop:" + s + "@127.0.0.1/shop?sslmode=verify-full&sslrootcert=/nowhere"},
+		"mysql, refused":                {".SHOP_DB": "mysql://shop:" + s + "@" + closed + "/shop"},
+		"mysql, native, refused":        {".SHOP_DB": "shop:" + s + "@tcp(" + closed + ")/shop"},
+		"mysql, native, malformed":      {".SHOP_DB": "shop:" + s + "@tcp(" + closed + "/shop"},
+		"mysql, bad parameter":          {".SHOP_DB": "mysql://shop:" + s + "@" + closed + "/shop?tls=perhaps"},
+		"sqlserver, refused":            {".SHOP_DB": "sqlserver://shop:" + s + "@" + closed + "?database=shop"},
+		"sqlserver, malformed":          {".SHOP_DB": "sqlserver://shop:x/" + s + "@" + closed + "?database=shop"},
+		"ADO, refused":                  {".SHOP_DB": "Server=tcp:127.0.0.1," + refused + ";Database=shop;User ID=shop;Password=" + s + ";Encrypt=true"},
+		"ADO, no such host":             {".SHOP_DB": "Server=tcp:no-such-host.invalid,1433;Database=shop;User ID=shop;Password=" + s},
+		"ADO, misspelt":                 {".SHOP_DB": "Server=tcp:127.0.0.1," + refused + ";Database=shop;User ID=shop;Pasword=" + s},
+		"ADO, semicolon in it":          {".SHOP_DB": "Server=tcp:127.0.0.1," + refused + ";Database=shop;User ID=shop;Password=x;" + s},
+		"ADO, open quote":               {".SHOP_DB": "Server=tcp:127.0.0.1," + refused + ";Database=shop;User ID=shop;Password=\"" + s},
+		"ADO, bad authentication":       {".SHOP_DB": "Server=tcp:127.0.0.1," + refused + ";Database=shop;Authentication=" + s + ";Password=" + s},
+		"a form nobody knows":           {".SHOP_DB": "oracle:" + s},
+		"in place of the name":          {"source__connection": "postgres://shop:" + s + "@h/shop"},
+		"key vault":                     {".SHOP_DB": "@Microsoft.KeyVault(SecretUri=https://v.vault.azure.net/secrets/" + s + ")"},
+		"storage, malformed key":        {".state__kind": "blob", ".AzureWebJobsStorage": "AccountName=shop;AccountKey=" + s + "!;EndpointSuffix=core.windows.net"},
+		"storage, no account":           {".state__kind": "blob", ".AzureWebJobsStorage": "AccountNme=shop;AccountKey=" + s},
+		"storage, refused":              {".state__kind": "blob", ".AzureWebJobsStorage": "AccountName=shop;AccountKey=" + key + ";BlobEndpoint=http://" + closed + "/shop"},
+		"storage, signature, refused":   {".state__kind": "blob", ".AzureWebJobsStorage": "BlobEndpoint=http://" + closed + "/shop;SharedAccessSignature=sv=2024&sig=" + s},
+		"storage, signature, malformed": {".state__kind": "blob", ".AzureWebJobsStorage": "BlobEndpoint=:// bad;SharedAccessSignature=sig=" + s},
+		"storage, signature in a uri":   {".state__kind": "blob", ".AzureWebJobsStorage__blobServiceUri": "https://shop.blob.core.windows.net?sig=" + s},
+		"queue, signature, refused":     {"output__kind": "queue", "output__url": "", "output__connection": "QUEUES", ".QUEUES": "QueueEndpoint=http://" + closed + "/shop;SharedAccessSignature=sv=2024&sig=" + s},
+		"url, no such host":             {"output__url": "http://shop:" + s + "@no-such-host.invalid/hook?code=" + s},
+		"url, refused":                  {"output__url": "http://shop:" + s + "@" + closed + "/hook?code=" + s + "#"},
+		"url, malformed":                {"output__url": "http://shop:" + s + "@ho st/hook"},
+		"url, bad escape":               {"output__url": "http://shop:" + s + "%%zz@127.0.0.1/hook"},
+		"url, no scheme":                {"output__url": "shop:" + s + "@127.0.0.1/hook"},
+		"url, unknown expansion":        {"output__url": "http://shop:%" + s + "%@127.0.0.1/hook"},
+		"signing secret":                {"output__secret": s},
+		"signing secret, too short":     {"output__secret": "whsec_" + base64.StdEncoding.EncodeToString([]byte(s))},
+		"header that breaks":            {"output__headers__X_Key": s + "\n" + s},
+		"header that is reserved":       {"output__headers__Host": s},
+		"misspelt secret":               {"output__secrt": "whsec_" + s},
+		"misspelt token":                {".status__tokn": s},
+		"token, on all addresses":       {".status__listen": "0.0.0.0:x", ".status__token": s},
+		"twice":                         {".pollers__orders__output__Secret": "whsec_" + s, "output__secret": "whsec_" + s},
+	}
+	for name, bad := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting for repetitions
+			st := sqliteStall(t, "http://"+closed+"/")
+			st.add(1, 3)
+			set := st.withOwn(bad).with(settings{"pollers__orders__source__timeout": "1s"})
+			secrets := planted{"the setting": s, "the account": key}
+			for where, text := range everywhere(t, set, "orders") {
+				secrets.assertNone(t, where, text)
+				if where == "run --once" && !strings.Contains(text, "orders") && !strings.Contains(text, "__") && !strings.Contains(text, "SHOP_DB") {
+					t.Errorf("run names no setting and no poller: %s", text)
+				}
+			}
+			for key, text := range st.documents() {
+				secrets.assertNone(t, "the document "+key, text)
+			}
+		})
+	}
+}
+
+// TestSecretsInLocalSettings: a file that cannot be read is not quoted.
+func TestSecretsInLocalSettings(t *testing.T) {
+	secrets := planted{"the file": "plantedSecret4711"}
+	for name, text := range map[string]string{
+		"not JSON":       `{"Values":{"SHOP_DB":"postgres://u:plantedSecret4711@h/d"`,
+		"stray text":     `plantedSecret4711`,
+		"not an object":  `{"Values":"plantedSecret4711"}`,
+		"nested":         `{"Values":{"SHOP_DB":{"plantedSecret4711":1}}}`,
+		"encrypted":      `{"IsEncrypted":true,"Values":{"SHOP_DB":"plantedSecret4711"}}`,
+		"unknown escape": `{"Values":{"SHOP_DB":"plantedSecret4711\q"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "local.settings.json"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"check"}, {"check", "--json"}, {"run", "--once"}, {"state", "show", "orders"}} {
+				out, errs, err := command(t.Context(), dir, settings{}, args...)
+				if err == nil || !strings.Contains(errs, "local.settings.json") {
+					t.Errorf("%v: %v: %s%s", args, err, out, errs)
+				}
+				secrets.assertNone(t, strings.Join(args, " "), out+errs)
+			}
+		})
+	}
+}
+
+// withRole makes a role that may log in, for as long as the test.
+func withRole(t *testing.T, s *stall, name, password string) {
+	t.Helper()
+	execute(t, s.db, `CREATE ROLE `+name+` LOGIN PASSWORD '`+password+`'`)
+	t.Cleanup(func() { // before the database goes: the role's privileges are in it
+		s.gate.up()
+		for _, text := range []string{`DROP OWNED BY `, `DROP ROLE `} {
+			if _, err := s.db.ExecContext(context.WithoutCancel(t.Context()), text+name); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

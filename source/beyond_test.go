@@ -1,0 +1,65 @@
+package source_test
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
+)
+
+// TestCursorBeyondAll: what sorts after every value is never a position, because no row to come would be behind
+// it; the rows before it are delivered.
+func TestCursorBeyondAll(t *testing.T) {
+	sqlite, postgres := testenv.SQLite(t), testenv.Postgres(t)
+	for name, c := range map[string]struct{ driver, dsn, url, typ, first, last string }{
+		"sqlite text":       {"sqlite", strings.TrimPrefix(sqlite, "sqlite:"), sqlite, "integer", "7", "late text"},
+		"postgres NaN":      {"pgx", postgres, postgres, "numeric", "7", "NaN"},
+		"postgres Infinity": {"pgx", postgres, postgres, "numeric", "7", "Infinity"},
+		"postgres infinity": {"pgx", postgres, postgres, "timestamptz", "now()", "infinity"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := sql.Open(c.driver, c.dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			for _, text := range []string{
+				"DROP TABLE IF EXISTS beyond", "CREATE TABLE beyond (id integer PRIMARY KEY, version " + c.typ + " NOT NULL)",
+				"INSERT INTO beyond VALUES (1, " + c.first + "), (2, '" + c.last + "'), (3, " + c.first + ")",
+			} {
+				if _, err := db.ExecContext(t.Context(), text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			conn, err := source.ParseConnection(c.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			src, err := source.New(source.Config{Poller: "p", Table: "beyond", Cursor: []string{"version"}, Connections: 1}, conn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := src.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			page, err := src.Fetch(t.Context(), nil, poller.Limit{Rows: 10, Bytes: 1 << 20})
+			if err != nil || len(page.Events) != 2 || !page.More {
+				t.Fatalf("%d events, more %t: %v", len(page.Events), page.More, err)
+			}
+			_, err = src.Fetch(t.Context(), page.Events[1].Cursor, poller.Limit{Rows: 10, Bytes: 1 << 20})
+			if !errors.Is(err, poller.ErrNormalize) || !strings.Contains(err.Error(), c.last) || !strings.Contains(err.Error(), "correct the row") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
