@@ -30,6 +30,7 @@ type badInput struct {
 
 // try breaks, looks, mends and looks again. With stored, the poller has delivered something before.
 func (b *badInput) try(t *testing.T, stored bool) {
+	t.Parallel()
 	to := newSink(t)
 	s := b.stall(t, to.URL)
 	s.add(1, 4)
@@ -129,8 +130,8 @@ func TestBadInputSettings(t *testing.T) {
 		{name: "key vault, database", bad: settings{".SHOP_DB": vaultReference}, says: []string{"SHOP_DB", "Key Vault reference", "Key Vault Secrets User"}},
 		{name: "key vault, url", bad: settings{"output__url": vaultReference}, says: []string{"output__url", "Key Vault reference", "Key Vault Secrets User"}},
 		{name: "key vault, header", bad: settings{"output__headers__X_Key": vaultReference}, says: []string{"output__headers__X_Key", "Key Vault reference"}},
-		{name: "key vault, storage", bad: settings{".state__kind": "blob", "lease_ttl": "", ".AzureWebJobsStorage": vaultReference}, says: []string{"AzureWebJobsStorage", "Key Vault reference"}},
-		{name: "storage not set", bad: settings{".state__kind": "blob", "lease_ttl": ""}, says: []string{"AzureWebJobsStorage", "UseDevelopmentStorage=true"}},
+		{name: "key vault, storage", bad: settings{".state__kind": "blob", ".AzureWebJobsStorage": vaultReference}, says: []string{"AzureWebJobsStorage", "Key Vault reference"}},
+		{name: "storage not set", bad: settings{".state__kind": "blob"}, says: []string{"AzureWebJobsStorage", "UseDevelopmentStorage=true"}},
 		{name: "order in a query", bad: settings{"source__table": "", "source__query": "SELECT * FROM orders ORDER BY id", "source__key": "id"}, says: []string{"source__query", "ORDER BY"}},
 		{name: "two conditions", fresh: true, bad: settings{"source__where": "1=1) OR (1=1; DROP TABLE orders"}, says: []string{"source__where"}},
 	}

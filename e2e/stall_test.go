@@ -60,7 +60,7 @@ func (s *stall) withOwn(more settings) settings {
 func sqliteStall(t *testing.T, url string) *stall {
 	t.Helper()
 	s, db := sqliteShop(t, url, 0)
-	s = s.with(settings{"pollers__orders__lease_ttl": "1s", "pollers__orders__output__retries": "1"})
+	s = s.with(settings{"pollers__orders__output__retries": "1"})
 	st := &stall{settings: s, db: db, poller: "orders"}
 	st.add = func(from, to int) {
 		for v := from; v < to; v++ {
@@ -90,7 +90,7 @@ func mysqlStall(t *testing.T, url string) *stall {
 		"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "shop",
 		"SHOP_DB": source, "pollers__orders__source__connection": "SHOP_DB", "pollers__orders__source__table": "orders",
 		"pollers__orders__source__cursor": "version", "pollers__orders__source__columns": "id, version, status",
-		"pollers__orders__lease_ttl": "1s", "pollers__orders__output__kind": "http", "pollers__orders__output__url": url,
+		"pollers__orders__output__kind": "http", "pollers__orders__output__url": url,
 	}}
 	st.add = func(from, to int) {
 		for v := from; v < to; v++ {

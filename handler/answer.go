@@ -63,8 +63,8 @@ func next(r *poller.Report) string {
 	case poller.HandlerFailed:
 		return nextDelivery(r, p)
 	case poller.LostLease:
-		return "nothing was lost: another instance took over and delivers these rows again; if it recurs, raise " + p +
-			"lease_ttl or lower its batch_size"
+		return "nothing was lost: these rows are delivered again, by the instance that took over or by the next tick; mend the state " +
+			"store where the error names it; if it recurs, raise " + p + "lease_ttl or lower its batch_size"
 	case poller.FingerprintMismatch:
 		return "the source's definition changed: name the poller anew to start over, or keep its position with `rowrelay " +
 			"state reset " + r.Poller + " --to accept-fingerprint`"

@@ -90,7 +90,10 @@ func (t *tick) run() {
 
 	session, err := t.cfg.Feed.Open(fetching)
 	if err != nil {
-		t.report.fail(err, CheckpointLoadFailed)
+		t.report.Event = FetchEmpty
+		if t.ctx.Err() == nil { // a stop while opening is no failure
+			t.report.fail(err, CheckpointLoadFailed)
+		}
 		return
 	}
 	t.session = session
@@ -257,8 +260,8 @@ func (t *tick) end() {
 		t.failure = t.fetchErr
 	}
 	if t.failure == nil && t.starved() {
-		t.failure = &Fault{FetchFailed, fmt.Errorf("the first fetch took longer than tick_budget (%s), so that nothing could be "+
-			"sent: let an index serve the order (`rowrelay check` names it), or raise tick_budget", t.cfg.Budget)}
+		t.failure = &Fault{FetchFailed, fmt.Errorf("loading the state and the first fetch took longer than tick_budget (%s), so "+
+			"that nothing could be sent: let an index serve the order (`rowrelay check` names it), or raise tick_budget", t.cfg.Budget)}
 	}
 	t.report.Drained = t.drained
 	switch {
@@ -273,7 +276,7 @@ func (t *tick) end() {
 
 // starved reports whether the budget went into the first fetch: such ticks would go on for ever without a word.
 func (t *tick) starved() bool {
-	return t.fetches == 1 && t.number.Load() == 0 && errors.Is(context.Cause(t.stop), errBudget)
+	return t.fetches <= 1 && t.number.Load() == 0 && errors.Is(context.Cause(t.stop), errBudget)
 }
 
 // abandon gives the lease back when a panic has kept end from it: else its heartbeat would keep everybody out for ever.

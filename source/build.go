@@ -28,13 +28,13 @@ type selection struct {
 // The statements of a cursor source, all keyset: none has an OFFSET, and none reads more than limit rows.
 //
 //	first   the first page: no position yet
-//	above   the page after a cursor value without a key (source__start=<value>): c > v
 //	after   the page after a row: (c, k) > (v, w)
+//	page    either of them, or the page after a cursor value without a key (source__start=<value>): c > v
 //	latest  the last row's position, for source__start=latest
 //	nulls   the rows that paging can never show: a cursor (or, in a query, a key) that is NULL
+//	numbers the rows that paging never shows once a position holds text: a number, where every number sorts before text
 
 func (s *selection) first(limit int) statement { return s.page(limit, 0) }
-func (s *selection) above(limit int) statement { return s.page(limit, s.cursors) }
 func (s *selection) after(limit int) statement { return s.page(limit, len(s.order)) }
 
 // page reads in ascending order after the position that the first n order columns give.
@@ -56,8 +56,18 @@ func (s *selection) latest() statement {
 	return b.statement()
 }
 
-// nulls counts the rows that have NULL in any nullable order column; where is nil when there is no such column. first
-// says which of them are counted: the cursor's, or the key's.
+// numbers reads one row that holds a number in order column i, a stored time: by a condition that an index serves.
+func (s *selection) numbers(i int) statement {
+	b := newBuilder(s.dialect)
+	b.selectFrom(s, s.order, 1)
+	b.add("\nWHERE " + s.column(s.order[i]) + " < ''")
+	b.userWhere(s, " AND ")
+	b.limit(1)
+	return b.statement()
+}
+
+// nulls counts the rows that have NULL in a nullable column of the cursor, or else of the key. It is the empty statement
+// where no such column can be NULL.
 func (s *selection) nulls(cursor bool) statement {
 	var tests []string
 	for i, c := range s.order {

@@ -25,6 +25,10 @@ type collector struct {
 	more, full bool
 	// bad is why the row after the last event cannot become an event. The events before it are good.
 	bad error
+	// tied says that bad is a page that could not be ended anywhere (ties.go).
+	tied bool
+	// class is how each cursor column's stored time was written last: '"' for text, '0' for a number, 0 not known yet.
+	class []byte
 
 	scratch []byte
 	ends    []int // where each column's value ends in scratch…
@@ -45,19 +49,21 @@ func (c *collector) add(r row) bool {
 	}
 	event, ok := c.make(r)
 	if !ok {
+		c.end(r)
 		return false
 	}
 	if n := len(c.events); n > 0 && c.events[n-1].Cursor.Equal(event.Cursor) {
 		// Both rows are held back: had the first been delivered, the next fetch would pass over the second.
 		c.bad = fmt.Errorf("two rows have the same cursor and key %s: source__key does not identify a row; name columns that do", event.Cursor)
 		c.events = c.events[:n-1]
+		c.end(r)
 		return false
 	}
 	size := event.Size()
 	full := len(c.events) > 0 && c.bytes+size > c.limit.Bytes
 	if full || len(c.events) >= c.limit.Rows {
 		c.more, c.full = true, full
-		c.end(event)
+		c.end(r)
 		return false
 	}
 	if c.events == nil {
@@ -79,27 +85,6 @@ func (c *collector) unread() int {
 	default:
 		return c.bytes / taken * (c.limit.Rows - taken)
 	}
-}
-
-// end draws the page's end before next. Where the catalog did not prove the key, the database may hold two keys equal
-// that differ in their text: then a fetch after the one passes over the other. So the end is not drawn between rows that
-// could be such a pair, but before them.
-func (c *collector) end(next change.Event) {
-	if c.plan.keyProved || !c.plan.dialect.syntax().foldsText {
-		return
-	}
-	for n := len(c.events); n > 0 && folded(c.events[n-1].Cursor, next.Cursor); n-- {
-		next, c.events = c.events[n-1], c.events[:n-1]
-	}
-	if len(c.events) == 0 {
-		c.bad = fmt.Errorf("the keys of a whole page, around %s, differ only in case or blanks, and the database may hold them equal: "+
-			"raise batch_size, or name a source__key that is no text", next.Key)
-	}
-}
-
-// folded reports whether two cursors differ at most in case and blanks.
-func folded(a, b change.Cursor) bool {
-	return bytes.EqualFold(bytes.ReplaceAll(a, []byte(" "), nil), bytes.ReplaceAll(b, []byte(" "), nil))
 }
 
 // make turns the row into an event. A row that cannot become one is kept as c.bad: it is no fault of the reading, and
@@ -184,8 +169,8 @@ func (c *collector) event() (change.Event, error) {
 	}
 	orderEnd := len(c.scratch)
 	c.values = c.values[:0]
-	for _, i := range p.cursor {
-		if err := checkCursorValue(&p.sel.columns[i], c.value(i)); err != nil {
+	for n, i := range p.cursor {
+		if err := c.checkCursor(n, &p.sel.columns[i], c.value(i)); err != nil {
 			return change.Event{}, fmt.Errorf("%w (the row with key %s)", err, c.scratch[start:keyEnd])
 		}
 		c.values = append(c.values, c.value(i))
@@ -194,7 +179,7 @@ func (c *collector) event() (change.Event, error) {
 
 	for _, i := range p.key {
 		if bytes.Equal(c.value(i), null) {
-			return change.Event{}, fmt.Errorf("a row's key is NULL: %s; source__key must name columns that are never NULL", c.scratch[start:keyEnd])
+			return change.Event{}, errNullKey(c.scratch[start:keyEnd])
 		}
 	}
 	if size := rowEnd + (keyEnd - start) + (len(c.scratch) - orderEnd); size > c.cfg.MaxRowBytes {
@@ -225,24 +210,6 @@ func (c *collector) event() (change.Event, error) {
 	}
 	e.ID = change.EventID(c.cfg.Poller, e.Op, e.Key, e.Cursor, content)
 	return e, nil
-}
-
-// checkCursorValue refuses what sorts after every value to come: text in a column of numbers in SQLite, NaN and infinity
-// in PostgreSQL. A position there would silently pass over all further rows.
-func checkCursorValue(col *column, v []byte) error {
-	var last bool
-	switch k := col.value.kind; {
-	case v[0] != '"':
-	case k == kindInteger, k == kindDecimal:
-		last = !isDecimal(string(v[1:len(v)-1]), true) && string(v) != `"-Infinity"`
-	case k.isTime():
-		last = string(v) == `"infinity"`
-	}
-	if !last {
-		return nil
-	}
-	return fmt.Errorf("column %q of type %s holds %.60s, which sorts after all values to come: no row behind it would ever be delivered; "+
-		"correct the row, or exclude it by source__where", col.name, col.typ, v)
 }
 
 // op is the row's operation: by setting, or by the soft-delete column.

@@ -31,7 +31,8 @@ type Cursor struct {
 	idle    []*session
 	plan    *plan
 	planned time.Time
-	probed  time.Time // when NULL cursors were counted last
+	// What the last looks for rows that paging cannot show found (probe.go).
+	nulls, numbers finding
 	// rows is how many rows the next statement asks for when the last page was full of bytes before it was full of rows:
 	// what is asked for beyond the limit is read from the network and thrown away. 0: as many as the limit allows.
 	rows int

@@ -74,11 +74,8 @@ type syntax struct {
 	rowValues bool
 	// top says that the limit is written SELECT TOP (n) …, not … LIMIT n.
 	top bool
-	// foldsText says that text which differs only in case or in blanks at its end is usually equal (by the default
-	// collations of MySQL and SQL Server).
-	foldsText bool
-	// storedTimes says that a time is whatever text or number is stored (SQLite), compared as such: source__start is then
-	// taken as it is written.
+	// storedTimes says that a time is whatever text or number is stored (SQLite), compared as such, every number below
+	// every text: source__start is then taken as it is written. A uuid is stored text there, too.
 	storedTimes bool
 	// lexis says what the engine takes for quotes and comments, so that a condition or query of the user is known to
 	// end where it should.
@@ -134,7 +131,9 @@ type column struct {
 	// typ is the full type as the engine writes it in DDL: numeric(10,2), datetime2(7), bigint unsigned.
 	typ      string
 	nullable bool
-	value    value
+	// positional says that the value is part of a row's position (its cursor and key), and is read back from it.
+	positional bool
+	value      value
 }
 
 // value says how the values of a column travel: driver → JSON → cursor → WHERE.
@@ -193,6 +192,8 @@ const (
 	faultLogin           // user, password or database refused
 	faultDenied          // no permission for the table
 	faultMissing         // the server or file cannot be found
+	faultConnect         // no connection within the timeout
+	faultBusy            // every connection that source__connections allows was in use until the timeout
 )
 
 // typeRule is one line of docs/values.md.

@@ -36,11 +36,27 @@ func (c *Cursor) explain(ctx context.Context, kind fault, err error) error {
 	case faultMissing:
 		return fmt.Errorf("%w: %s: the server or file cannot be found: correct host, port or path in the setting that source__connection names: %w",
 			poller.ErrConfig, where, err)
+	case faultBusy:
+		return fmt.Errorf("%s: all %d connections (source__connections) are busy, and none became free within source__timeout (%v): "+
+			"raise source__connections, or stagger the outputs: %w", where, c.cfg.Connections, c.cfg.Timeout, err)
+	case faultConnect:
+		return fmt.Errorf("%s: cannot connect within source__timeout (%v): %s: %w", where, c.cfg.Timeout, c.reach(), err)
 	case faultTransient:
+		if errors.Is(err, errConnect) {
+			return fmt.Errorf("%s: cannot connect after %d attempts; the next tick tries again: %s: %w", where, tries, c.reach(), err)
+		}
 		return fmt.Errorf("%s: still failing after %d attempts; the next tick tries again: %w", where, tries, err)
 	default:
 		return fmt.Errorf("%s: %w", where, err)
 	}
+}
+
+// reach is the mend where no connection comes about.
+func (c *Cursor) reach() string {
+	if c.dialect.engine() == engineSQLite {
+		return "check that the file can be read, and that no other program keeps it locked"
+	}
+	return "check host, port and firewall, and the setting that source__connection names"
 }
 
 // name is the source for messages.

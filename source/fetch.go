@@ -57,21 +57,26 @@ func (c *Cursor) page(ctx context.Context, p *plan, after change.Cursor, limit p
 	}
 	var col collector
 	var page poller.Page
+	var verdict error // on the table, not on the connection: it is no reason to give up the session
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
-		col = collector{plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now()}
+		col = collector{plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now(), class: p.classes(pos)}
 		page = poller.Page{Incarnation: s.life.incarnation, NullCursors: -1}
 		if err := c.read(ctx, s, st.text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
-		if s.broken {
-			return nil
-		}
-		return c.probe(ctx, s, p, &page)
+		verdict = c.probe(ctx, s, p, pos, &page)
+		return nil
 	})
 	if err != nil {
 		return poller.Page{}, err
 	}
+	if verdict != nil {
+		return poller.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), verdict)
+	}
 	c.learn(len(col.events), ask, limit.Rows, col.full)
+	if col.tied && ask < limit.Rows {
+		return c.page(ctx, p, after, limit) // now for as many rows as the limit allows
+	}
 	page.Events, page.More = col.events, col.more
 	if col.bad != nil {
 		if len(col.events) == 0 {
@@ -113,11 +118,13 @@ func (c *Cursor) ask(limit int) int {
 }
 
 // learn adapts ask: a page that was full of bytes after n rows halves what the next statement asks for, to about twice
-// as many; a page that held all it asked for doubles it. Powers of two keep the number of different statements small.
+// as many; a page that held all it asked for doubles it; one without an event tells nothing. Powers of two keep the number of different statements small.
 func (c *Cursor) learn(n, asked, limit int, full bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
+	case n == 0:
+		c.rows = 0
 	case full && 4*n < asked:
 		c.rows = 1 << bits.Len(uint(2*n-1))
 	case !full && n == asked && c.rows > 0:
@@ -126,71 +133,4 @@ func (c *Cursor) learn(n, asked, limit int, full bool) {
 			c.rows = 0
 		}
 	}
-}
-
-// How often NULL cursors are counted: where no index is known to serve the order, the count may read the whole table.
-const (
-	probeEvery     = time.Minute
-	probeUnindexed = 10 * time.Minute
-)
-
-// probeTimeout bounds the count: it is a courtesy, and must not cost a page.
-const probeTimeout = 5 * time.Second
-
-// probe counts the rows that paging cannot show. Its failure is a warning: the page itself is good.
-func (c *Cursor) probe(ctx context.Context, s *session, p *plan, page *poller.Page) error {
-	cursors, keys := p.sel.nulls(true), p.sel.nulls(false)
-	if (cursors.text == "" && keys.text == "") || !c.probeDue(p) {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout))
-	defer cancel()
-	nulls, err := count(ctx, s, cursors)
-	var nullKeys int64
-	if err == nil {
-		nullKeys, err = count(ctx, s, keys)
-	}
-	switch {
-	case err != nil:
-		page.Warnings = append(page.Warnings, "rows with a NULL cursor could not be counted: "+err.Error())
-		return nil
-	case nullKeys > 0:
-		return fmt.Errorf("%w: %d row(s) with a NULL key: source__key must name columns that are never NULL", poller.ErrNormalize, nullKeys)
-	case cursors.text == "":
-		return nil
-	}
-	page.NullCursors = nulls
-	if nulls == 0 {
-		return nil
-	}
-	if c.cfg.NullCursor == "fail" {
-		return fmt.Errorf("%w: %d row(s) with a NULL cursor cannot be delivered: give them one, or set source__null_cursor=report", poller.ErrNormalize, nulls)
-	}
-	page.Warnings = append(page.Warnings, fmt.Sprintf("%d row(s) with a NULL cursor are not delivered: "+
-		"make the column NOT NULL with a default, or exclude them by source__where", nulls))
-	return nil
-}
-
-func (c *Cursor) probeDue(p *plan) bool {
-	every := probeEvery
-	if p.indexName == "" {
-		every = probeUnindexed
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.probed.IsZero() && time.Since(c.probed) < every {
-		return false
-	}
-	c.probed = time.Now()
-	return true
-}
-
-func count(ctx context.Context, s *session, st statement) (n int64, err error) {
-	if st.text == "" {
-		return 0, nil
-	}
-	if err := s.conn.QueryRowContext(ctx, st.text).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count rows with NULL: %w", err)
-	}
-	return n, nil
 }

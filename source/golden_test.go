@@ -73,7 +73,7 @@ func TestGoldenStatements(t *testing.T) {
 		} {
 			sel.dialect = d
 			for variant, st := range map[string]statement{
-				"first": sel.first(501), "above": sel.above(501), "after": sel.after(501), "latest": sel.latest(),
+				"first": sel.first(501), "above": sel.page(501, sel.cursors), "after": sel.after(501), "latest": sel.latest(),
 				"nulls": sel.nulls(true), "null_keys": sel.nulls(false),
 			} {
 				if st.text == "" {

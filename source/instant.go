@@ -3,7 +3,8 @@ package source
 import "time"
 
 // parseTime reads the JSON of a time value as the one rule writes it ("2026-04-07", "2026-04-07T01:23:45.1234567",
-// with Z or +02:00). What has no zone is in zone. It is called once per row, so it does not go through time.Parse.
+// with Z or +02:00), and as it stands in SQLite's files (without seconds, "+0000 UTC" behind it). What has no zone is in
+// zone. It is called once per row, so it does not go through time.Parse.
 // ok is false for what is no such time (PostgreSQL's "infinity", a year beyond 9999).
 func parseTime(scalar []byte, zone *time.Location) (at time.Time, ok bool) {
 	if len(scalar) < 12 || scalar[0] != '"' || scalar[len(scalar)-1] != '"' {
@@ -21,11 +22,16 @@ func parseTime(scalar []byte, zone *time.Location) (at time.Time, ok bool) {
 	}
 	hour, ok1 := digits(s, 11, 2)
 	minute, ok2 := digits(s, 14, 2)
-	second, ok3 := digits(s, 17, 2)
-	if !ok1 || !ok2 || !ok3 || (s[10] != 'T' && s[10] != ' ') || s[13] != ':' || s[16] != ':' || hour > 24 || minute > 59 || second > 59 {
+	if !ok1 || !ok2 || (s[10] != 'T' && s[10] != ' ') || s[13] != ':' || hour > 24 || minute > 59 {
 		return time.Time{}, false
 	}
-	nanos, i := fraction(s, 19)
+	second, nanos, i := 0, 0, 16
+	if len(s) > 16 && s[16] == ':' {
+		if second, ok = digits(s, 17, 2); !ok || second > 59 {
+			return time.Time{}, false
+		}
+		nanos, i = fraction(s, 19)
+	}
 	offset, zoned, ok := offsetAt(s[i:])
 	if !ok {
 		return time.Time{}, false
@@ -64,8 +70,11 @@ func fraction(s []byte, i int) (nanos, end int) {
 	return nanos, i
 }
 
-// offsetAt reads "", "Z", "+02" or "+02:00".
+// offsetAt reads "", "Z", "+02", "+02:00", or " +0200" with a blank and the zone's name behind it, as Go writes it.
 func offsetAt(s []byte) (offset time.Duration, zoned, ok bool) {
+	if len(s) >= 6 && s[0] == ' ' && (len(s) == 6 || s[6] == ' ') {
+		s = []byte{s[1], s[2], s[3], ':', s[4], s[5]}
+	}
 	switch {
 	case len(s) == 0:
 		return 0, false, true

@@ -25,7 +25,6 @@ func (mySQL) engine() string { return engineMySQL }
 func (mySQL) syntax() syntax {
 	return syntax{
 		placeholder: func(int) string { return "?" },
-		foldsText:   true,
 		positional:  true,
 		lexis:       lexis{backticks: true, backslash: true, hash: true},
 	}

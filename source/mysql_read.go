@@ -10,7 +10,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rowrelay/rowrelay/change"
 )
@@ -120,7 +119,7 @@ func (r *mySQLRow) appendJSON(dst []byte, i int) ([]byte, error) {
 func appendMySQLBytes(dst []byte, code int, v []byte) ([]byte, error) {
 	switch code {
 	case myText:
-		if !utf8.Valid(v) {
+		if !change.ValidText(v) {
 			return dst, errNotUTF8
 		}
 		return change.AppendString(dst, v), nil

@@ -81,7 +81,7 @@ func TestMySQLStatements(t *testing.T) {
 	for _, s := range []struct {
 		name string
 		statement
-	}{{"first", p.sel.first(500)}, {"above", p.sel.above(500)}, {"after", p.sel.after(500)}, {"latest", p.sel.latest()}, {"nulls", p.sel.nulls(true)}} {
+	}{{"first", p.sel.first(500)}, {"above", p.sel.page(500, p.sel.cursors)}, {"after", p.sel.after(500)}, {"latest", p.sel.latest()}, {"nulls", p.sel.nulls(true)}} {
 		fmt.Fprintf(&b, "-- query, %s, parameters %v\n%s;\n\n", s.name, s.args, s.text)
 	}
 	for _, s := range []string{mysqlVariables, mysqlTable, mysqlColumns, fill(mysqlIndexes, "s.IS_VISIBLE = 'NO'"), fill(mysqlIndexes, "s.IGNORED = 'YES'"), mariadbJSON,

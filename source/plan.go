@@ -21,9 +21,9 @@ type plan struct {
 	// sel.columns are the row's, the others are read for key, cursor, order key and delete_when only.
 	names []string
 	// The columns of each part, as indexes in sel.columns.
-	cursor, key, orderKey []int
-	// orderFrom says, for each order column, where its value stands in a stored cursor: i < len(cursor) in "value",
-	// otherwise in "tiebreaker".
+	cursor, key, orderKey   []int
+	order                   []int    // sel.order's: cursor, then the key's that are not in it
+	storedTimes             bool     // the syntax's
 	keyNames, orderKeyNames []string // `"name":` of each
 	deleteWhen              int      // -1: none
 	op                      change.Op
@@ -40,7 +40,7 @@ type plan struct {
 
 // newPlan resolves and proves the settings. All of its errors are configuration faults; it reports every one.
 func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
-	p := &plan{dialect: d, table: t, deleteWhen: -1, timeOf: -1, warnings: slices.Clone(t.warnings)}
+	p := &plan{dialect: d, table: t, storedTimes: d.syntax().storedTimes, deleteWhen: -1, timeOf: -1, warnings: slices.Clone(t.warnings)}
 	r := resolver{cfg: cfg, plan: p}
 	r.checkText()
 	cursor := r.columns("source__cursor", cfg.Cursor)
@@ -68,14 +68,16 @@ func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
 	if deleteWhen >= 0 {
 		p.deleteWhen = p.indexes([]int{deleteWhen})[0]
 	}
-	for _, i := range cursor {
-		p.sel.order = append(p.sel.order, t.columns[i])
+	for _, i := range slices.Concat(p.cursor, p.key) {
+		p.sel.columns[i].positional = true
 	}
-	for _, i := range key {
-		if !slices.Contains(cursor, i) {
-			p.sel.order = append(p.sel.order, t.columns[i])
+	p.order = slices.Clone(p.cursor)
+	for _, i := range p.key {
+		if !slices.Contains(p.cursor, i) {
+			p.order = append(p.order, i)
 		}
 	}
+	p.sel.order = pick(p.sel.columns, p.order)
 	p.keyNames = jsonNames(t.columns, key)
 	p.orderKeyNames = jsonNames(t.columns, orderKey)
 	if cfg.Op == "delete" {

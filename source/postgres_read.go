@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
@@ -84,7 +83,7 @@ func (r *postgresRow) appendJSON(dst []byte, i int) ([]byte, error) {
 	case pgJSON:
 		return appendCompact(dst, v)
 	default:
-		if !utf8.Valid(v) {
+		if !change.ValidText(v) {
 			return dst, errNotUTF8
 		}
 		return change.AppendString(dst, v), nil
@@ -138,7 +137,7 @@ func (r *postgresRow) appendBytea(dst, v []byte) ([]byte, error) {
 
 // appendCompact appends JSON without the white space between its tokens. The database vouches for it being JSON.
 func appendCompact(dst, v []byte) ([]byte, error) {
-	if !utf8.Valid(v) {
+	if !change.ValidText(v) {
 		return dst, errNotUTF8
 	}
 	start := 0

@@ -30,6 +30,12 @@ func openSource(t *testing.T, url, driver string, cfg Config, ddl ...string) *Cu
 			t.Fatalf("%s: %v", s, err)
 		}
 	}
+	return newSource(t, url, cfg)
+}
+
+// newSource makes a source of a database as it is.
+func newSource(t *testing.T, url string, cfg Config) *Cursor {
+	t.Helper()
 	conn, err := ParseConnection(url)
 	if err != nil {
 		t.Fatal(err)

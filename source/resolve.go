@@ -220,10 +220,23 @@ func (r *resolver) deleteWhen() int {
 	switch c.value.kind {
 	case kindBool, kindInteger, kindDecimal, kindDate, kindDateTime, kindInstant, kindOffsetTime:
 	default:
+		if c.typ == "" {
+			r.fault("source__delete_when: column %q of %s has no declared type, as what SQLite computes has none: name a table's own column; "+
+				"one that the table computes is a generated column (ALTER TABLE … ADD COLUMN gone BOOLEAN AS (…))", c.name, r.plan.table.name)
+			break
+		}
 		r.fault("source__delete_when: column %q of %s has type %s, which is neither true or false, nor a number, nor a time: "+
-			"write a query with a CASE that gives 0 or 1", c.name, r.plan.table.name, c.typ)
+			"%s", c.name, r.plan.table.name, c.typ, r.deleteMend())
 	}
 	return at[0]
+}
+
+// deleteMend is what gives a soft delete a column of its own.
+func (r *resolver) deleteMend() string {
+	if r.plan.dialect.engine() == engineSQLite {
+		return "name another column, or add a generated column that is 0 or 1 (ALTER TABLE … ADD COLUMN gone BOOLEAN AS (…))"
+	}
+	return "write a query with a CASE that gives 0 or 1"
 }
 
 // insertOnly are names of columns that are set once and stay: as a cursor they show new rows only.

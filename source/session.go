@@ -41,12 +41,16 @@ func (c *Cursor) acquire(ctx context.Context) (*session, error) {
 	select {
 	case c.slots <- struct{}{}:
 	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for one of %d connections (source__connections): %w", cap(c.slots), context.Cause(ctx))
+		return nil, fmt.Errorf("%w: %w", errBusy, context.Cause(ctx))
 	}
+	taken := false
+	defer func() {
+		if !taken {
+			<-c.slots
+		}
+	}()
 	s, err := c.take(ctx)
-	if err != nil {
-		<-c.slots
-	}
+	taken = err == nil
 	return s, err
 }
 
@@ -77,28 +81,39 @@ func (c *Cursor) pop() *session {
 func (c *Cursor) open(ctx context.Context) (*session, error) {
 	conn, err := c.db.Conn(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
+		return nil, fmt.Errorf("%w: %w", errConnect, err)
 	}
-	life, err := c.dialect.ready(ctx, conn, &c.cfg)
-	s := &session{conn: conn, life: life, opened: time.Now(), fresh: true}
-	if err != nil {
-		s.discard()
-		return nil, fmt.Errorf("prepare the connection: %w", err)
+	s := &session{conn: conn, opened: time.Now(), fresh: true}
+	prepared := false
+	defer func() {
+		if !prepared {
+			s.discard()
+		}
+	}()
+	if s.life, err = c.dialect.ready(ctx, conn, &c.cfg); err != nil {
+		return nil, fmt.Errorf("%w: prepare the connection: %w", errConnect, err)
 	}
+	prepared = true
 	return s, nil
 }
 
-// release keeps a session for the next fetch.
+// release keeps a session for the next fetch, or ends it.
 func (c *Cursor) release(s *session) {
 	defer func() { <-c.slots }()
 	s.used, s.fresh = time.Now(), false
+	if !c.keep(s) {
+		s.discard() // outside the lock: it waits for the network
+	}
+}
+
+func (c *Cursor) keep(s *session) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed || s.broken {
-		s.discard()
-		return
+		return false
 	}
 	c.idle = append(c.idle, s)
+	return true
 }
 
 // discard closes the physical connection: what is in doubt is not given back to the pool.
@@ -133,7 +148,7 @@ func (c *Cursor) run(ctx context.Context, work func(context.Context, *session) e
 	}
 }
 
-// once is one attempt. A session that saw a fault is not used again: its state is not known.
+// once is one attempt. A session that saw a fault or a panic is not used again: its state is not known.
 func (c *Cursor) once(ctx context.Context, work func(context.Context, *session) error) (kind fault, fresh bool, err error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errTimeout)
 	defer cancel()
@@ -142,16 +157,23 @@ func (c *Cursor) once(ctx context.Context, work func(context.Context, *session) 
 		return c.classify(ctx, bounded, err), true, err
 	}
 	fresh = s.fresh
+	sound := false
+	defer func() {
+		s.broken = s.broken || !sound
+		c.release(s)
+	}()
 	if err := work(bounded, s); err != nil {
-		s.discard()
-		<-c.slots
 		return c.classify(ctx, bounded, err), fresh, err
 	}
-	c.release(s)
+	sound = true
 	return faultOther, fresh, nil
 }
 
-var errTimeout = errors.New("source__timeout")
+var (
+	errTimeout = errors.New("source__timeout")
+	errBusy    = errors.New("wait for a connection")
+	errConnect = errors.New("connect")
+)
 
 // classify asks the dialect what an error means, except where every engine's answer is the same.
 func (c *Cursor) classify(ctx, bounded context.Context, err error) fault {
@@ -160,6 +182,10 @@ func (c *Cursor) classify(ctx, bounded context.Context, err error) fault {
 	switch {
 	case errors.Is(err, poller.ErrConfig), errors.Is(err, poller.ErrNormalize), ctx.Err() != nil:
 		return faultOther
+	case errors.Is(err, errBusy):
+		return faultBusy
+	case errors.Is(context.Cause(bounded), errTimeout) && errors.Is(err, errConnect):
+		return faultConnect
 	case errors.Is(context.Cause(bounded), errTimeout):
 		return faultTimeout
 	}

@@ -11,7 +11,6 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/rowrelay/rowrelay/change"
 )
@@ -77,7 +76,7 @@ func (r *sqliteRow) appendJSON(dst []byte, i int) ([]byte, error) {
 		}
 		return change.AppendFloat(dst, v, 64), nil
 	case string:
-		return r.appendText(dst, v, code)
+		return r.appendText(dst, v, &r.cols[i])
 	case []byte:
 		if code != sqliteBlob {
 			return dst, errSQLiteClass("a BLOB", "text or a number")
@@ -88,20 +87,33 @@ func (r *sqliteRow) appendJSON(dst []byte, i int) ([]byte, error) {
 	}
 }
 
-func (r *sqliteRow) appendText(dst []byte, v string, code int) ([]byte, error) {
-	if code == sqliteBlob {
+func (r *sqliteRow) appendText(dst []byte, v string, col *column) ([]byte, error) {
+	switch code := col.value.code; {
+	case code == sqliteBlob:
 		return dst, errSQLiteClass("text", "a BLOB")
-	}
-	if !utf8.ValidString(v) {
+	case !change.ValidText(v):
 		return dst, errNotUTF8
-	}
-	if code == sqliteJSON {
+	case code == sqliteAny && col.positional:
+		if _, integer := bigInteger(v); integer {
+			return dst, fmt.Errorf("it is the text %s in a key without a declared type, and its JSON could not be told from the integer's: CAST it AS INTEGER in the query", v)
+		}
+	case code == sqliteJSON:
 		if !json.Valid([]byte(v)) {
 			return dst, errors.New("it is declared JSON and is not JSON")
 		}
 		return appendCompact(dst, []byte(v))
 	}
 	return change.AppendString(dst, v), nil
+}
+
+// bigInteger reads an integer beyond ±(2^53−1) as it stands in a string of JSON, and nothing else: text with a plus or
+// with zeros in front of it is text.
+func bigInteger(text string) (int64, bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= change.MaxSafeInteger && n >= -change.MaxSafeInteger || strconv.FormatInt(n, 10) != text {
+		return 0, false
+	}
+	return n, true
 }
 
 // errSQLiteClass reports a value that is stored in another class than its column is declared for, so that its form
@@ -128,7 +140,12 @@ func (sqliteDialect) arg(col *column, scalar []byte) (any, error) {
 			return nil, errors.New("it is not base64")
 		}
 		return data, nil
-	case quoted && (col.value.code == sqliteText || col.value.code == sqliteAny):
+	case quoted && col.value.code == sqliteText:
+		return text, nil
+	case quoted && col.value.code == sqliteAny:
+		if n, integer := bigInteger(text); integer {
+			return n, nil
+		}
 		return text, nil
 	}
 	// Digits in a string are an integer beyond 2^53: in a numeric column SQLite keeps no text that looks like one.

@@ -24,7 +24,6 @@ func (sqlServer) engine() string { return engineSQLServer }
 func (sqlServer) syntax() syntax {
 	return syntax{
 		placeholder: func(n int) string { return "@p" + strconv.Itoa(n) },
-		foldsText:   true,
 		top:         true,
 		lexis:       lexis{brackets: true, nested: true},
 	}

@@ -135,7 +135,7 @@ func TestSQLServerStatements(t *testing.T) {
 				fmt.Fprintf(&b, "-- %s, parameters %v\n%s\n\n", name, s.args, s.text)
 			}
 			add("first", p.sel.first(500))
-			add("above", p.sel.above(500))
+			add("above", p.sel.page(500, p.sel.cursors))
 			add("after", p.sel.after(500))
 			add("latest", p.sel.latest())
 			add("nulls of the cursor", p.sel.nulls(true))

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 
 // cursorOf writes the position of a row that holds the order columns only.
 func (p *plan) cursorOf(r row) (change.Cursor, error) {
-	c := collector{plan: &plan{sel: selection{columns: p.sel.order}}}
+	c := collector{plan: &plan{sel: selection{columns: p.sel.order}}} // without names: the values alone
 	if err := c.encode(r); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrNormalize, err)
 	}
@@ -22,15 +23,24 @@ func (p *plan) cursorOf(r row) (change.Cursor, error) {
 	for i, col := range p.sel.order {
 		at[col.name] = i
 	}
-	var values [][]byte
-	for i := range p.sel.cursors {
-		values = append(values, c.value(i))
-	}
 	var key []int
 	for _, i := range p.key {
 		key = append(key, at[p.sel.columns[i].name])
 	}
-	return p.appendCursor(nil, values, c.object(nil, p.keyNames, key)), nil
+	object := c.object(nil, p.keyNames, key)
+	for _, i := range key {
+		if bytes.Equal(c.value(i), null) {
+			return nil, fmt.Errorf("%w: %w", poller.ErrNormalize, errNullKey(object))
+		}
+	}
+	var values [][]byte
+	for i := range p.sel.cursors {
+		if err := p.checkCursorValue(&p.sel.order[i], c.value(i)); err != nil {
+			return nil, fmt.Errorf("%w: %w (the row with key %s)", poller.ErrNormalize, err, object)
+		}
+		values = append(values, c.value(i))
+	}
+	return p.appendCursor(nil, values, object), nil
 }
 
 // startAt is the position that source__start names: after every row whose cursor is not above the value. A composite

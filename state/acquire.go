@@ -35,7 +35,7 @@ func (k *Keeper) Acquire(ctx context.Context, s *Snapshot) (*Lease, error) {
 		if err == nil {
 			return o.start(ctx), nil
 		}
-		done, readErr := o.readAcquisition(ctx, s.version)
+		done, readErr := o.readAcquisition(ctx, s.version, giveUp.Add(k.releasePatience()))
 		if done {
 			return o.start(ctx), nil
 		}
@@ -62,9 +62,10 @@ func (o *owner) acquired(s *Snapshot) Document {
 }
 
 // readAcquisition reads back an acquisition that was reported as failed. It returns true when it landed, an error when it
-// never can, and neither while that is open: the stored version is still the one we wrote upon, or nothing was learned.
-func (o *owner) readAcquisition(ctx context.Context, base string) (bool, error) {
-	s, err := o.readBack(ctx)
+// never can, and neither while that is open: the stored version is still the one we wrote upon, or nothing was learned by
+// the deadline.
+func (o *owner) readAcquisition(ctx context.Context, base string, deadline time.Time) (bool, error) {
+	s, err := o.readBack(ctx, deadline)
 	var broken *DocumentError
 	switch {
 	case errors.Is(err, ErrNotFound), errors.As(err, &broken):

@@ -56,10 +56,14 @@ func New(cfg Config) (*Keeper, error) {
 	return &Keeper{cfg: cfg, margin: margin}, nil
 }
 
-// Load reads the document: one read, repeated a few times when the store falters. Errors: ErrNotFound where there is no
-// document yet, *DocumentError for one that cannot be used.
+// patience is how long one attempt to read or create the document may take, and how long attempts are begun.
+func (k *Keeper) patience() time.Duration { return max(k.cfg.TTL/3, 5*time.Second) }
+
+// Load reads the document: one read, repeated a few times when the store falters. A store that does not answer at all is
+// waited for during a third of the ttl, 5 s at least, and twice that at most where it falters first. Errors: ErrNotFound
+// where there is no document yet, *DocumentError for one that cannot be used, *SilentError in that of a store that hangs.
 func (k *Keeper) Load(ctx context.Context) (*Snapshot, error) {
-	s, err := retry(ctx, func() (*Snapshot, error) { return k.load(ctx) })
+	s, err := retry(ctx, k.patience(), k.load)
 	if err != nil {
 		return nil, fmt.Errorf("loading %s: %w", k.cfg.Key, err)
 	}
@@ -104,7 +108,7 @@ func (k *Keeper) Create(ctx context.Context, fingerprint, incarnation string, st
 	if err != nil {
 		return nil, fmt.Errorf("creating %s: %w", k.cfg.Key, err)
 	}
-	s, err := retry(ctx, func() (*Snapshot, error) {
+	s, err := retry(ctx, k.patience(), func(ctx context.Context) (*Snapshot, error) {
 		sent := time.Now()
 		stamp, err := k.cfg.Store.Create(ctx, k.cfg.Key, data)
 		if err == nil {
@@ -128,8 +132,12 @@ func (k *Keeper) Create(ctx context.Context, fingerprint, incarnation string, st
 
 // Twins returns the keys of documents that belong to the same poller and output and to the same source, under another app
 // name: a sign that state__app_name changed, and that this poller is about to deliver everything again. Documents that
-// cannot be read are passed over.
+// cannot be read are passed over. All of it takes a third of the ttl (5 s at least) at most: it is only a hint.
 func (k *Keeper) Twins(ctx context.Context, fingerprint string) ([]string, error) {
+	return bounded(ctx, k.patience(), func(ctx context.Context) ([]string, error) { return k.twins(ctx, fingerprint) })
+}
+
+func (k *Keeper) twins(ctx context.Context, fingerprint string) ([]string, error) {
 	keys, err := k.cfg.Store.List(ctx, root)
 	if err != nil {
 		return nil, fmt.Errorf("listing state documents: %w", err)
@@ -157,15 +165,27 @@ func (k *Keeper) Twins(ctx context.Context, fingerprint string) ([]string, error
 // loadTries is how often one load or creation is tried before its error is the caller's: the next tick tries again.
 const loadTries = 4
 
-// retry repeats op while its error may mend itself.
-func retry[T any](ctx context.Context, op func() (T, error)) (T, error) {
+// retry repeats op while its error may mend itself. No try takes longer than patience, and none begins later: a store that
+// hangs is not asked again.
+func retry[T any](ctx context.Context, patience time.Duration, op func(context.Context) (T, error)) (T, error) {
 	return backoff.Retry(ctx, func() (T, error) {
-		v, err := op()
+		v, err := bounded(ctx, patience, op)
 		if err != nil && final(err) {
 			return v, backoff.Permanent(err)
 		}
 		return v, err
-	}, backoff.WithBackOff(pauses(2*time.Second)), backoff.WithMaxTries(loadTries))
+	}, backoff.WithBackOff(pauses(2*time.Second)), backoff.WithMaxTries(loadTries), backoff.WithMaxElapsedTime(patience))
+}
+
+// bounded gives op at most patience. The error of one that was cut short says what cut it short.
+func bounded[T any](ctx context.Context, patience time.Duration, op func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, &SilentError{patience})
+	defer cancel()
+	v, err := op(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil && !final(err) && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+	return v, err
 }
 
 // pauses are the pauses between tries: 50 ms at first, doubling up to the longest, each varied by half so that

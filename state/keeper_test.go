@@ -160,8 +160,8 @@ func TestReset(t *testing.T) {
 				f.must(err)
 				l, err := k.Acquire(f.Context(), s)
 				f.must(err)
-				if want := c.token(f.mem.Clock()) + 1; l.Token() != want || !l.Cursor().Equal(at(3)) {
-					f.Errorf("token %d, cursor %s; want %d", l.Token(), l.Cursor(), want)
+				if want := c.token(f.mem.Clock()) + 1; l.Token() != want || !s.Doc.Checkpoint.Cursor.Equal(at(3)) {
+					f.Errorf("token %d, cursor %s; want %d", l.Token(), s.Doc.Checkpoint.Cursor, want)
 				}
 				f.release(l)
 			})

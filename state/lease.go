@@ -31,12 +31,11 @@ type Lease struct {
 	wake  chan struct{} // holds one signal: there is a request
 	done  chan struct{} // closed when the owner's goroutine has ended
 
-	mu     sync.Mutex
-	right  right
-	expiry *time.Timer
-	ended  error // nil while the right lasts
-	cursor change.Cursor
-	queue  []*request
+	mu    sync.Mutex
+	right right
+	watch *time.Timer // looks whether the right still lasts
+	ended error       // nil while it does
+	queue []*request
 
 	late sync.Mutex // held during a release after the owner's end
 }
@@ -47,33 +46,47 @@ func (o *owner) start(ctx context.Context) *Lease {
 	l := &Lease{owner: o, token: o.doc.Lease.FencingToken, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	l.ctx, l.stop = context.WithCancelCause(background)
 	l.mu.Lock()
-	l.right, l.cursor = rightUntil(o.until), o.doc.Checkpoint.Cursor
-	l.expiry = time.AfterFunc(time.Until(o.until), func() { _ = l.Check() })
+	l.right = rightUntil(o.until)
+	l.watch = time.AfterFunc(l.nextLook(), l.look)
 	l.mu.Unlock()
 	o.lease = l
 	go o.run(background)
 	return l
 }
 
-// Context ends with the right to deliver; its cause is ErrLost, ErrExpired or ErrReleased. It does not end with the
-// context that the lease was acquired under.
+// lookEvery is how often the clocks are looked at. A timer set to the end of the right would be late by as long as the
+// machine was suspended: timers stop with it. This one ends a request that was under way within a second of waking.
+const lookEvery = time.Second
+
+// nextLook is the time until the clocks are looked at again.
+func (l *Lease) nextLook() time.Duration { return min(time.Until(l.right.mono), lookEvery) }
+
+// look ends the lease when its right has passed by either clock, and otherwise comes again.
+func (l *Lease) look() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.checkLocked() == nil {
+		l.watch.Reset(l.nextLook())
+	}
+}
+
+// Context ends with the right to deliver; its cause is ErrLost, ErrExpired or ErrReleased. It ends within a second of
+// waking when the machine was suspended beyond the right. It does not end with the context that the lease was acquired
+// under.
 func (l *Lease) Context() context.Context { return l.ctx }
 
 // Token is the fencing token of this acquisition.
 func (l *Lease) Token() uint64 { return l.token }
-
-// Cursor is the position that is committed as far as we know.
-func (l *Lease) Cursor() change.Cursor {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.cursor
-}
 
 // Check reports, without a round trip, whether the right holds at this moment, by the monotonic and by the wall clock. It
 // is asked before each delivery: a process that was frozen comes back before its timers do. Errors are those of Context.
 func (l *Lease) Check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.checkLocked()
+}
+
+func (l *Lease) checkLocked() error {
 	now := time.Now()
 	if l.ended == nil && l.right.passed(now, now.Round(0)) {
 		l.endLocked(ErrExpired)
@@ -81,11 +94,12 @@ func (l *Lease) Check() error {
 	return l.ended
 }
 
-// Commit moves the checkpoint and returns once that is stored. It goes on when ctx ends, because the batch is delivered
-// and only its acknowledgment is missing, and is bounded by the end of the right instead. Errors: ErrNotFrom (refused),
-// ErrLost, ErrExpired and ErrReleased (no right any more), or the store's fault; after any but ErrNotFrom the commit may
-// still land, so that the position is known again only after the next Load.
-func (l *Lease) Commit(_ context.Context, c Commit) error {
+// Commit moves the checkpoint and returns once that is stored. It waits until ctx ends or the right does, whichever comes
+// first; the write is not given up with ctx, because the batch is delivered and only its acknowledgment is missing. For
+// the same reason callers pass a context without the invocation's cancellation, and with a deadline. Errors: ErrNotFrom
+// (refused), ErrLost, ErrExpired and ErrReleased (no right any more), *UnknownError (ctx ended first), or the store's
+// fault; after any but ErrNotFrom the commit may still land, so that the position is known again only after the next Load.
+func (l *Lease) Commit(ctx context.Context, c Commit) error {
 	// As the document will hold them, so that spelling does not make two positions of one.
 	to, err := change.ParseCursor(c.To)
 	if err == nil && !c.From.IsStart() {
@@ -95,7 +109,7 @@ func (l *Lease) Commit(_ context.Context, c Commit) error {
 		return fmt.Errorf("committing %s: %w", c.BatchID, err)
 	}
 	c.To = to
-	if err := l.ask(&request{commit: &c, release: c.Release}); err != nil {
+	if err := l.ask(ctx, &request{commit: &c, release: c.Release}); err != nil {
 		return fmt.Errorf("committing %s: %w", c.BatchID, err)
 	}
 	return nil
@@ -103,14 +117,22 @@ func (l *Lease) Commit(_ context.Context, c Commit) error {
 
 // Release gives the lease back: the next one may take it at once. The right to deliver ends with the call. It may be
 // called again: after a release that failed, and after the right expired, it still frees a lease that nobody took. It goes
-// on for a moment when ctx ends. Errors: ErrLost when another took it, or the store's fault: others then have to wait for
-// its expiry.
+// on for a moment when ctx is cancelled: for a third of the ttl, 5 s at most, and never beyond ctx's deadline. Errors:
+// ErrLost when another took it, or the store's fault: others then have to wait for its expiry.
 func (l *Lease) Release(ctx context.Context) error {
-	err := l.ask(&request{release: true, giveUp: time.Now().Add(l.owner.k.releasePatience())})
+	patience := l.owner.k.releasePatience()
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(deadline))
+	}
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), patience, &SilentError{patience})
+	defer cancel()
+	err := l.ask(ctx, &request{release: true, giveUp: time.Now().Add(patience)})
 	if errors.Is(err, ErrExpired) || errors.Is(err, ErrReleased) {
 		err = l.releaseLate(ctx)
 	}
 	if err != nil {
+		// Whether the release lands or not: nobody delivers under this lease, and no heartbeat keeps it from expiring.
+		l.end(ErrReleased)
 		return fmt.Errorf("releasing the lease: %w", err)
 	}
 	return nil
@@ -119,25 +141,27 @@ func (l *Lease) Release(ctx context.Context) error {
 // releasePatience is how long a release that the store does not answer is tried: it only saves others a wait.
 func (k *Keeper) releasePatience() time.Duration { return min(k.cfg.TTL/3, 5*time.Second) }
 
-// releaseLate frees the lease in a document that still names it, after the owner's end.
+// releaseLate frees the lease in a document that still names it, after the owner's end, while ctx lasts.
 func (l *Lease) releaseLate(ctx context.Context) error {
-	<-l.done
+	select {
+	case <-l.done:
+	case <-ctx.Done(): // the owner still waits for the store's answer to a write
+		return &UnknownError{context.Cause(ctx)}
+	}
 	l.late.Lock()
 	defer l.late.Unlock()
 	o := l.owner
-	if o.freed {
-		return nil
+	if o.freed || o.panicked != nil {
+		return o.panicked
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.k.releasePatience())
-	defer cancel()
-	_, err := retry(ctx, func() (struct{}, error) { return struct{}{}, o.free(ctx) })
+	_, err := retry(ctx, o.k.patience(), func(ctx context.Context) (struct{}, error) { return struct{}{}, o.free(ctx) })
 	o.freed = err == nil
 	return err
 }
 
 // free reads the document and takes our name out of it if it is still there.
 func (o *owner) free(ctx context.Context) error {
-	s, err := o.readBack(ctx)
+	s, err := o.k.load(ctx)
 	if err != nil {
 		return err
 	}
@@ -150,15 +174,15 @@ func (o *owner) free(ctx context.Context) error {
 	}
 	doc := s.Doc
 	doc.Lease.OwnerID = ""
-	err = o.write(ctx, doc, time.Now().Add(o.k.releasePatience()))
+	err = o.write(ctx, doc, time.Now().Add(o.k.patience())) // ctx ends before that
 	if errors.Is(err, ErrConflict) {
 		return errors.New("the document was changed meanwhile") // worth another look
 	}
 	return err
 }
 
-// ask puts a request before the owner and waits for the answer. The owner answers every request before it ends.
-func (l *Lease) ask(r *request) error {
+// ask puts a request before the owner and waits for the answer, or for the end of ctx: the owner then goes on with it.
+func (l *Lease) ask(ctx context.Context, r *request) error {
 	r.answer = make(chan error, 1)
 	l.mu.Lock()
 	if l.ended != nil {
@@ -171,7 +195,21 @@ func (l *Lease) ask(r *request) error {
 	case l.wake <- struct{}{}:
 	default:
 	}
-	return <-r.answer
+	var gone error
+	select {
+	case err := <-r.answer:
+		return err
+	case <-l.done:
+		gone = l.owner.ended
+	case <-ctx.Done():
+		gone = &UnknownError{context.Cause(ctx)}
+	}
+	select {
+	case err := <-r.answer: // it came at the same time
+		return err
+	default:
+		return gone
+	}
 }
 
 // take empties the queue.
@@ -184,13 +222,12 @@ func (l *Lease) take() []*request {
 }
 
 // renewed tells callers what the owner learned. A right that has ended does not come back.
-func (l *Lease) renewed(until time.Time, cursor change.Cursor) {
+func (l *Lease) renewed(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cursor = cursor
 	if l.ended == nil {
 		l.right = rightUntil(until)
-		l.expiry.Reset(time.Until(until))
+		l.watch.Reset(l.nextLook())
 	}
 }
 
@@ -204,7 +241,7 @@ func (l *Lease) end(cause error) {
 func (l *Lease) endLocked(cause error) {
 	if l.ended == nil {
 		l.ended = cause
-		l.expiry.Stop()
+		l.watch.Stop()
 		l.stop(cause)
 	}
 }

@@ -37,7 +37,7 @@ func (k *Keeper) Edit(ctx context.Context, s *Snapshot, edit func(*Document)) (*
 // (*DocumentError). The fencing token goes on: it is found in the old bytes if it can be, and otherwise begins at the
 // store's time in milliseconds, which is above anything that counting by one can have reached. A holder loses its lease.
 func (k *Keeper) Reset(ctx context.Context, fingerprint, incarnation string, start change.Cursor) (*Snapshot, error) {
-	stored, err := retry(ctx, func() (Stored, error) { return k.cfg.Store.Load(ctx, k.cfg.Key) })
+	stored, err := retry(ctx, k.patience(), func(ctx context.Context) (Stored, error) { return k.cfg.Store.Load(ctx, k.cfg.Key) })
 	if errors.Is(err, ErrNotFound) {
 		return k.Create(ctx, fingerprint, incarnation, start)
 	}
@@ -61,7 +61,7 @@ func (k *Keeper) Reset(ctx context.Context, fingerprint, incarnation string, sta
 
 // overwrite replaces a version, reading back what was reported as failed.
 func (k *Keeper) overwrite(ctx context.Context, data []byte, version string) error {
-	_, err := retry(ctx, func() (struct{}, error) {
+	_, err := retry(ctx, k.patience(), func(ctx context.Context) (struct{}, error) {
 		_, err := k.cfg.Store.Replace(ctx, k.cfg.Key, data, version)
 		if err == nil {
 			return struct{}{}, nil

@@ -23,6 +23,7 @@ type owner struct {
 	releasing bool  // a write with a release was sent
 	freed     bool  // and it is stored
 	ended     error // why the work is done
+	panicked  error // the same, when that was why: nothing is written any more
 }
 
 func newOwner(k *Keeper, s *Snapshot, id string) *owner {
@@ -51,9 +52,9 @@ func (o *owner) write(ctx context.Context, doc Document, deadline time.Time) err
 	}
 	o.sent[o.seq] = now
 	// One request must not use up the whole right: a third of the ttl leaves room to try again.
-	ctx, cancel := context.WithDeadline(ctx, earliest(deadline, now.Add(o.k.cfg.TTL/3)))
-	defer cancel()
-	stamp, err := o.k.cfg.Store.Replace(ctx, o.k.cfg.Key, data, o.version)
+	stamp, err := bounded(ctx, min(deadline.Sub(now), o.k.cfg.TTL/3), func(ctx context.Context) (Stamp, error) {
+		return o.k.cfg.Store.Replace(ctx, o.k.cfg.Key, data, o.version)
+	})
 	if err != nil {
 		return err
 	}
@@ -61,12 +62,10 @@ func (o *owner) write(ctx context.Context, doc Document, deadline time.Time) err
 	return nil
 }
 
-// readBack loads what is stored now. It is bounded by itself: the outcome of a write is worth knowing even when the
-// caller has given up or the right has ended.
-func (o *owner) readBack(ctx context.Context) (*Snapshot, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.k.cfg.TTL/3)
-	defer cancel()
-	return o.k.load(ctx)
+// readBack loads what is stored now, within a third of the ttl and not beyond the deadline. Those are its only bounds: the
+// outcome of a write is worth knowing even when the invocation was cancelled.
+func (o *owner) readBack(ctx context.Context, deadline time.Time) (*Snapshot, error) {
+	return bounded(context.WithoutCancel(ctx), min(time.Until(deadline), o.k.cfg.TTL/3), o.k.load)
 }
 
 // adopt makes s what we know to be stored. If s holds a write of ours, it renews the right, and no older write can land
@@ -83,13 +82,6 @@ func (o *owner) adopt(s *Snapshot) {
 	}
 	o.doc, o.version, o.clock = s.Doc, s.version, s.clock
 	if o.lease != nil {
-		o.lease.renewed(o.until, o.doc.Checkpoint.Cursor)
+		o.lease.renewed(o.until)
 	}
-}
-
-func earliest(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

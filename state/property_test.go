@@ -128,6 +128,7 @@ func (w *arena) live(ctx context.Context, r *rand.Rand, owner string) {
 		w.leases = append(w.leases, l)
 		w.mu.Unlock()
 		w.atMostOne()
+		from := s.Doc.Checkpoint.Cursor
 		for range 4 {
 			pause(3 * time.Second) // the delivery
 			switch {
@@ -140,9 +141,10 @@ func (w *arena) live(ctx context.Context, r *rand.Rand, owner string) {
 				store.Cut(true)
 				time.AfterFunc(8*time.Second, func() { store.Cut(false) })
 			}
-			if !w.commit(l, owner, chance(3)) {
+			if !w.commit(l, from, owner, chance(3)) {
 				break
 			}
+			from = after(from)
 		}
 		if err := l.Release(ctx); err == nil && l.Check() == nil {
 			w.Errorf("%s: released, and still valid", owner)
@@ -155,8 +157,7 @@ func (w *arena) live(ctx context.Context, r *rand.Rand, owner string) {
 }
 
 // commit moves the cursor by one and writes down what was reported.
-func (w *arena) commit(l *state.Lease, owner string, release bool) bool {
-	from := l.Cursor()
+func (w *arena) commit(l *state.Lease, from change.Cursor, owner string, release bool) bool {
 	var n int
 	if !from.IsStart() {
 		if _, err := fmt.Sscanf(string(from), `{"kind":"int","value":%d}`, &n); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 )
 
@@ -17,9 +18,18 @@ type request struct {
 	answer chan error // holds one
 }
 
-// run serves requests and heartbeats until the right ends.
+// run serves requests and heartbeats until the right ends. A panic (of the store, of ours) ends the right: what is stored
+// is not known any more, and nothing is written over it. Callers whose requests are under way then see that done is closed.
 func (o *owner) run(ctx context.Context) {
 	defer close(o.lease.done)
+	defer func() {
+		if v := recover(); v != nil {
+			o.panicked = fmt.Errorf("the lease was given up, because writing the state document panicked: %v\n%s", v, debug.Stack())
+			o.ended = nil
+			o.end(o.panicked)
+		}
+		fail(o.lease.take(), o.ended)
+	}()
 	beat := time.NewTimer(time.Until(o.beatAt))
 	defer beat.Stop()
 	for o.over() == nil {
@@ -32,7 +42,6 @@ func (o *owner) run(ctx context.Context) {
 		o.drive(ctx)
 		beat.Reset(time.Until(o.beatAt))
 	}
-	fail(o.lease.take(), o.over())
 }
 
 // drive writes until nothing is asked and no heartbeat is due, or the right has ended. Requests that come in meanwhile
@@ -57,7 +66,7 @@ func (o *owner) drive(ctx context.Context) {
 			o.releasing = true
 			o.lease.end(ErrReleased)
 		}
-		last = o.write(ctx, doc, o.until)
+		last = o.write(ctx, doc, o.deadline(pending, o.until))
 		if last == nil {
 			o.answer(pending)
 			return
@@ -74,6 +83,24 @@ func (o *owner) drive(ctx context.Context) {
 			sleep(ctx, min(wait.NextBackOff(), time.Until(o.until)))
 		}
 	}
+}
+
+// deadline is until when a write or a read for pending is waited for: until the last of them gives up, and to the limit
+// where one does not, or none is asked.
+func (o *owner) deadline(pending []*request, limit time.Time) time.Time {
+	var last time.Time
+	for _, r := range pending {
+		if r.giveUp.IsZero() {
+			return limit
+		}
+		if r.giveUp.After(last) {
+			last = r.giveUp
+		}
+	}
+	if last.IsZero() || limit.Before(last) {
+		return limit
+	}
+	return last
 }
 
 // over tells why the owner's work is done; nil while it is not. Once a release is on its way, the lease has ended for
@@ -145,7 +172,7 @@ func (r *request) apply(doc Document, now time.Time) (Document, error) {
 
 // reconcile reads back after a write that was reported as failed, answers what that settles, and returns the rest.
 func (o *owner) reconcile(ctx context.Context, pending []*request) []*request {
-	s, err := o.readBack(ctx)
+	s, err := o.readBack(ctx, o.deadline(pending, time.Now().Add(o.k.cfg.TTL/3)))
 	var broken *DocumentError
 	switch {
 	case errors.Is(err, ErrNotFound), errors.As(err, &broken):

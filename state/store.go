@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -53,6 +54,26 @@ func (e *PermanentError) Error() string { return e.Err.Error() }
 
 // Unwrap returns Err.
 func (e *PermanentError) Unwrap() error { return e.Err }
+
+// SilentError is a store that did not answer in time. It may still do what it was asked.
+type SilentError struct{ After time.Duration }
+
+// Error says where to look.
+func (e *SilentError) Error() string {
+	return fmt.Sprintf("the state store did not answer within %s: check what state__connection or state__path names, and the way to it",
+		max(e.After, 0).Round(time.Millisecond))
+}
+
+// UnknownError says that the caller's context ended before the store had answered. The write goes on, and may land.
+type UnknownError struct{ Cause error }
+
+// Error says that the outcome is not known.
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("the outcome is not known: the state store had not answered when the wait for it ended (%v)", e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *UnknownError) Unwrap() error { return e.Cause }
 
 // permanent reports whether err says that a repetition is of no use.
 func permanent(err error) bool {

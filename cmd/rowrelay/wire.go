@@ -213,7 +213,7 @@ func (a *app) openOutput(c *console, p *config.Poller, out *config.Output) (poll
 			headers[name] = value.Reveal()
 		}
 		to, err := webhook.New(webhook.Config{
-			URL: out.URL.Reveal(), Timeout: out.Timeout, Headers: headers, Secret: out.Secret.Reveal(), Gzip: out.Gzip,
+			URL: out.URL.Reveal(), Headers: headers, Secret: out.Secret.Reveal(), Gzip: out.Gzip,
 			Format: format, Single: out.Batch == 1, Concurrency: p.Concurrency, Version: version,
 		})
 		if err != nil {
@@ -227,7 +227,7 @@ func (a *app) openOutput(c *console, p *config.Poller, out *config.Output) (poll
 			return nil, nil, err
 		}
 		to, err := storagequeue.New(storagequeue.Config{
-			Client: client, Format: format, Timeout: out.Timeout, Concurrency: p.Concurrency, Create: out.Connection.Development || a.cfg.State.Create,
+			Client: client, Format: format, Concurrency: p.Concurrency, Create: out.Connection.Development || a.cfg.State.Create,
 		})
 		return to, size, err
 	case "stdout":

@@ -40,7 +40,7 @@ func relay(t *testing.T, h http.Handler, format change.Format, single bool) *web
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	o, err := webhook.New(webhook.Config{URL: server.URL, Timeout: time.Minute, Format: format, Single: single, Concurrency: 2})
+	o, err := webhook.New(webhook.Config{URL: server.URL, Format: format, Single: single, Concurrency: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func newRelay(t *testing.T, connection, url string) *poller.Relay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := webhook.New(webhook.Config{URL: url, Timeout: time.Minute, Format: change.RowChange, Concurrency: 4})
+	out, err := webhook.New(webhook.Config{URL: url, Format: change.RowChange, Concurrency: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

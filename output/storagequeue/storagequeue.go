@@ -8,7 +8,8 @@
 // A queue keeps no order, and has no headers: poller, batch, token, delivery number, the key's hash and the cursor are in
 // the message with the formats cloudevents and rowchange, and are not with sqltrigger and row.
 //
-// The events of one delivery are sent in parallel, which breaks no promise: they have distinct order keys.
+// The events of one delivery are sent side by side, and reach the queue in any order. They have distinct order keys, so
+// that ordering=key holds; for ordering=source a delivery must hold one event, and the tick sees to that.
 package storagequeue
 
 import (
@@ -19,6 +20,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,9 +41,7 @@ type Config struct {
 	Client *azqueue.QueueClient
 	// Format is output__format.
 	Format change.Format
-	// Timeout is output__timeout: for all messages of one delivery. 0 means 30 seconds.
-	Timeout time.Duration
-	// Concurrency is how many messages of one delivery are sent at once; 0 means 8.
+	// Concurrency is how many messages are under way at once, of all deliveries together; 0 means 8.
 	Concurrency int
 	// Create creates a queue that does not exist: on Azurite, or with state__create=true.
 	Create bool
@@ -49,28 +49,20 @@ type Config struct {
 
 // Output implements poller.Output. It is safe for concurrent use.
 type Output struct {
-	cfg  Config
-	name string // of the queue
+	cfg    Config
+	name   string        // of the queue
+	places chan struct{} // holds one for each message under way
 }
 
 // MaxMessage is the most that a message takes after encoding, in bytes (Azure Queue Storage, Put Message).
 const MaxMessage = 64 << 10
 
-const (
-	defaultTimeout     = 30 * time.Second
-	defaultConcurrency = 8
-)
+const defaultConcurrency = 8
 
 // New checks cfg. Nothing is sent.
 func New(cfg Config) (*Output, error) {
 	if cfg.Client == nil {
 		return nil, errors.New("a queue output needs a client")
-	}
-	if cfg.Timeout < 0 {
-		return nil, fmt.Errorf("output__timeout is %s: it must be positive", cfg.Timeout)
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = defaultTimeout
 	}
 	if cfg.Concurrency <= 0 {
 		cfg.Concurrency = defaultConcurrency
@@ -83,18 +75,11 @@ func New(cfg Config) (*Output, error) {
 	if !legalName.MatchString(name) || strings.Contains(name, "--") {
 		return nil, fmt.Errorf("output__queue is %q, which is no legal name of an Azure Storage queue: 3 to 63 lower-case letters, digits and single hyphens, a letter or digit at both ends (without the setting it is the poller's name)", name)
 	}
-	return &Output{cfg: cfg, name: name}, nil
+	return &Output{cfg: cfg, name: name, places: make(chan struct{}, cfg.Concurrency)}, nil
 }
 
 // legalName is the service's rule, but for "--".
 var legalName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`)
-
-// errTimeout is the cause of a delivery that took too long.
-type errTimeout struct{ after time.Duration }
-
-func (e *errTimeout) Error() string {
-	return fmt.Sprintf("no answer within %s (output__timeout)", e.after)
-}
 
 // errNotTried is what became of the events that were left when the queue turned out to be unavailable.
 var errNotTried = errors.New("not tried, because the queue was unavailable for an earlier one")
@@ -107,32 +92,23 @@ type result struct {
 	err    error
 }
 
-// Deliver sends each event of d as a message, once: the client's own retries are switched off, because the tick repeats,
-// and does so only while its right to deliver holds. A crash in here leaves open which messages are on the queue.
+// Deliver sends each event of d as a message, once, and none after ctx has ended: the client's own retries are switched
+// off, because the tick repeats, and does so only while its right to deliver holds. A crash in here leaves open which
+// messages are on the queue.
 func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, o.cfg.Timeout, &errTimeout{o.cfg.Timeout})
-	defer cancel()
 	ctx = policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1})
 	results := make([]result, len(d.Events))
 	var next atomic.Int64
 	var down atomic.Bool // one event met an unavailable queue: the others would only wait for the same
 	work := func() {
-		var buf []byte
 		for {
 			i := int(next.Add(1)) - 1
-			switch {
-			case i >= len(results):
+			if i >= len(results) {
 				return
-			case ctx.Err() != nil:
-				results[i] = result{err: context.Cause(ctx)}
-			case down.Load():
-				results[i] = result{err: errNotTried}
-			default:
-				buf = o.cfg.Format.AppendEvent(buf[:0], &d, i)
-				results[i] = o.send(ctx, &d.Events[i], buf)
-				if r := &results[i]; r.err != nil && r.cause == poller.Unavailable {
-					down.Store(true)
-				}
+			}
+			results[i] = o.try(ctx, &d, i, &down)
+			if r := &results[i]; r.err != nil && r.cause == poller.Unavailable {
+				down.Store(true)
 			}
 		}
 	}
@@ -143,6 +119,29 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 	work()
 	workers.Wait()
 	return o.sum(results)
+}
+
+// try sends event i of d when there is a place, unless ctx has ended or the queue is down. A panic is what became of that
+// event: these goroutines are nobody else's to guard.
+func (o *Output) try(ctx context.Context, d *change.Delivery, i int, down *atomic.Bool) (r result) {
+	defer func() {
+		if v := recover(); v != nil {
+			// On one line, of which the log shows the beginning: there the stack tells where it was.
+			r = result{err: output.Errorf(nil, "panic: %v: %s", v, debug.Stack())}
+		}
+	}()
+	select {
+	case o.places <- struct{}{}:
+		defer func() { <-o.places }()
+	case <-ctx.Done():
+	}
+	switch {
+	case ctx.Err() != nil:
+		return result{err: context.Cause(ctx)}
+	case down.Load():
+		return result{err: errNotTried}
+	}
+	return o.send(ctx, &d.Events[i], o.cfg.Format.AppendEvent(nil, d, i))
 }
 
 // send sends one event.

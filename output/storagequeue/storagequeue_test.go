@@ -10,7 +10,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -81,9 +83,6 @@ func queue(t *testing.T, create bool, g *gate) *azqueue.QueueClient {
 
 func open(t *testing.T, cfg storagequeue.Config) *storagequeue.Output {
 	t.Helper()
-	if cfg.Timeout == 0 {
-		cfg.Timeout = time.Minute
-	}
 	o, err := storagequeue.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -277,12 +276,94 @@ func TestUnreachableHoldsNoSecrets(t *testing.T) {
 	}
 }
 
-func TestTimeoutTellsItsSetting(t *testing.T) {
+// How long an attempt may take is the caller's business; its error tells what the caller gives as the cause.
+func TestDeadlineTellsItsCause(t *testing.T) {
 	g := &gate{arrived: make(chan struct{})}
-	o := open(t, storagequeue.Config{Client: client(t, unreachable, "orders", g), Timeout: 20 * time.Millisecond})
-	err := o.Deliver(t.Context(), outputtest.Delivery(0, 20))
-	if err == nil || !strings.Contains(err.Error(), "no answer within 20ms (output__timeout)") {
+	o := open(t, storagequeue.Config{Client: client(t, unreachable, "orders", g)})
+	over := errors.New("no answer within 20ms (output__timeout)")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, over)
+	defer cancel()
+	err := o.Deliver(ctx, outputtest.Delivery(0, 20))
+	if !errors.Is(err, over) || !strings.Contains(err.Error(), over.Error()) {
 		t.Errorf("%v", err)
+	}
+}
+
+// transport answers requests without a network.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) Do(r *http.Request) (*http.Response, error) { return f(r) }
+
+func offline(t *testing.T, concurrency int, answer transport) *storagequeue.Output {
+	t.Helper()
+	c, err := azqueue.NewQueueClientWithNoCredential("http://queue/orders", &azqueue.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: answer}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open(t, storagequeue.Config{Client: c, Concurrency: concurrency})
+}
+
+func created(r *http.Request) *http.Response {
+	return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("<QueueMessagesList/>")), Request: r}
+}
+
+// TestConcurrencyIsTheOutputs: deliveries side by side share the places, and one that waits for a place notices the end
+// of its context.
+func TestConcurrencyIsTheOutputs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var underWay, sent atomic.Int32
+		o := offline(t, 4, func(r *http.Request) (*http.Response, error) {
+			if n := underWay.Add(1); n > 4 {
+				t.Errorf("%d messages are under way at once", n)
+			}
+			sent.Add(1)
+			time.Sleep(time.Second)
+			underWay.Add(-1)
+			return created(r), nil
+		})
+		var deliveries sync.WaitGroup
+		for i := range 4 {
+			deliveries.Go(func() {
+				if err := o.Deliver(t.Context(), outputtest.Delivery(100*i, 10)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if n := underWay.Load(); n != 4 {
+			t.Errorf("%d messages are under way, want every place taken", n)
+		}
+		over := errors.New("the right to deliver ended")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		waiting := make(chan error, 1)
+		go func() { waiting <- o.Deliver(ctx, outputtest.Delivery(1000, 3)) }()
+		synctest.Wait()
+		cancel(over)
+		var failure *poller.DeliveryError
+		if err := <-waiting; !errors.Is(err, over) || !errors.As(err, &failure) || len(failure.Failed) != 3 {
+			t.Errorf("%v", err)
+		}
+		deliveries.Wait()
+		if n := sent.Load(); n != 40 {
+			t.Errorf("%d messages were sent, want 40", n)
+		}
+	})
+}
+
+// TestPanicFailsItsEvent: it is told like any other fault of the way to the queue, and does not end the process.
+func TestPanicFailsItsEvent(t *testing.T) {
+	for _, concurrency := range []int{1, 8} {
+		o := offline(t, concurrency, func(*http.Request) (*http.Response, error) { panic("planned") })
+		for range 2 { // the places are given back
+			err := o.Deliver(t.Context(), outputtest.Delivery(0, 20))
+			var failure *poller.DeliveryError
+			if !errors.As(err, &failure) || len(failure.Failed) != 20 || failure.Failed[0].Cause != poller.Unavailable {
+				t.Fatalf("%v", err)
+			}
+			if text := err.Error(); !strings.Contains(text, "panic: planned") || !strings.Contains(text, "storagequeue") || strings.Contains(text, "\n") {
+				t.Errorf("%q", text)
+			}
+		}
 	}
 }
 

@@ -21,7 +21,6 @@ import (
 
 // Header names in their canonical form: the map is filled directly, without canonicalising per request.
 const (
-	headerIdempotencyKey   = "Idempotency-Key"
 	headerPoller           = "Rowrelay-Poller"
 	headerBatchID          = "Rowrelay-Batch-Id"
 	headerFencingToken     = "Rowrelay-Fencing-Token"
@@ -34,6 +33,14 @@ const (
 	headerWebhookID        = "Webhook-Id"
 	headerWebhookTimestamp = "Webhook-Timestamp"
 	headerWebhookSignature = "Webhook-Signature"
+)
+
+// The two exceptions. net/http takes a POST that has one of these names in its canonical form for one that it may repeat
+// by itself, after a connection that it has used before broke: with the same delivery number, and without anybody asking
+// whether the right to deliver still holds. A receiver sees no difference, because names are compared without case.
+const (
+	headerIdempotencyKey  = "idempotency-key"
+	headerXIdempotencyKey = "x-idempotency-key" // nothing of ours, but output__headers__ may set it
 )
 
 // request builds the POST of d with body.
@@ -135,7 +142,10 @@ func staticHeader(cfg Config, u *url.URL) (http.Header, error) {
 		case strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }):
 			return nil, fmt.Errorf("output__headers__%s holds a control character, such as a line break: remove it", name)
 		}
-		h.Set(canonical, value)
+		if canonical == "X-Idempotency-Key" {
+			canonical = headerXIdempotencyKey
+		}
+		h[canonical] = []string{value}
 	}
 	h.Set("Content-Type", cfg.Format.ContentType(cfg.Single))
 	if cfg.Gzip {
@@ -152,7 +162,7 @@ func basic(user *url.Userinfo) string {
 // reserved reports whether a header is Rowrelay's or the transport's own.
 func reserved(canonical string) bool {
 	switch canonical {
-	case headerIdempotencyKey, "Content-Type", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Connection",
+	case "Idempotency-Key", "Content-Type", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Connection",
 		"Host", "Trailer", "Upgrade", "Te", "Expect", "Accept-Encoding":
 		return true
 	}

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -155,14 +156,18 @@ func TestRedirectIsRefusedAndNotFollowed(t *testing.T) {
 	}
 }
 
-func TestTimeoutTellsItsSetting(t *testing.T) {
+// How long an attempt may take is the caller's business; its error tells what the caller gives as the cause.
+func TestDeadlineTellsItsCause(t *testing.T) {
 	hold := make(chan struct{})
 	r := newReceiver(t, func(http.ResponseWriter, *http.Request) { <-hold })
 	defer close(hold)
-	o := open(t, webhook.Config{URL: r.URL, Timeout: 50 * time.Millisecond})
-	err := o.Deliver(t.Context(), outputtest.Delivery(0, 1))
+	o := open(t, webhook.Config{URL: r.URL})
+	over := errors.New("no answer within 50ms (output__timeout)")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, over)
+	defer cancel()
+	err := o.Deliver(ctx, outputtest.Delivery(0, 1))
 	var failure *poller.DeliveryError
-	if !errors.As(err, &failure) || failure.Failed[0].Cause != poller.Unavailable || !strings.Contains(err.Error(), "no answer within 50ms (output__timeout)") {
+	if !errors.As(err, &failure) || failure.Failed[0].Cause != poller.Unavailable || !errors.Is(err, over) || !strings.Contains(err.Error(), over.Error()) {
 		t.Errorf("%v", err)
 	}
 }
@@ -181,8 +186,8 @@ func TestEndlessAnswerIsNotReadToItsEnd(t *testing.T) {
 	}
 }
 
-// A body that drips does not hold a delivery up either, where the status has decided: the timeout here is longer than
-// that of the tests.
+// A body that drips does not hold a delivery up either, where the status has decided: the test's context never
+// ends.
 func TestDrippingAnswerIsNotWaitedFor(t *testing.T) {
 	for status, want := range map[int]string{200: "", 400: "refused 400", 503: "unavailable 503"} {
 		hold := make(chan struct{})
@@ -192,7 +197,7 @@ func TestDrippingAnswerIsNotWaitedFor(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 			<-hold
 		})
-		o := open(t, webhook.Config{URL: r.URL, Timeout: 24 * time.Hour})
+		o := open(t, webhook.Config{URL: r.URL})
 		err := o.Deliver(t.Context(), outputtest.Delivery(0, 1))
 		close(hold)
 		got := ""

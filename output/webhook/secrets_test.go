@@ -67,7 +67,7 @@ func TestNewNamesTheSettingAndNotItsValue(t *testing.T) {
 		"header value": {webhook.Config{URL: "https://h/", Headers: map[string]string{"a": "planted\n"}}, "output__headers__a"},
 		"our header":   {webhook.Config{URL: "https://h/", Headers: map[string]string{"rowrelay-poller": "planted"}}, "Rowrelay-Poller"},
 		"content type": {webhook.Config{URL: "https://h/", Headers: map[string]string{"content-type": "planted"}}, "output__headers__content-type"},
-		"timeout":      {webhook.Config{URL: "https://h/", Timeout: -1}, "output__timeout"},
+		"our key":      {webhook.Config{URL: "https://h/", Headers: map[string]string{"idempotency-key": "planted"}}, "Idempotency-Key"},
 	} {
 		_, err := webhook.New(c.cfg)
 		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "planted") {

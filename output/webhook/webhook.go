@@ -29,8 +29,10 @@
 // An empty body and JSON without that member accept everything; a body that is malformed, too long, or names an event
 // that was not sent accepts nothing.
 //
-// Deliver makes one attempt. Repeating it is the tick's business, with one exception: net/http itself repeats a request
-// whose reused connection turned out to be dead before any answer, which Idempotency-Key makes legitimate.
+// Deliver makes one attempt, for as long as its context lasts: repeating it, and output__timeout, are the tick's business.
+// net/http takes another connection by itself only where it can tell that the receiver has not seen the request: nothing
+// of it was written on a connection that turned out to be dead, or HTTP/2 says that it was not processed. Otherwise one
+// Deliver is one POST.
 package webhook
 
 import (
@@ -50,8 +52,6 @@ import (
 type Config struct {
 	// URL is output__url: absolute, http or https. User info in it becomes basic authentication.
 	URL string
-	// Timeout is output__timeout: for one request with its answer. 0 means 30 seconds.
-	Timeout time.Duration
 	// Headers are output__headers__<Name>, sent with each request.
 	Headers map[string]string
 	// Secret is output__secret: "whsec_" and base64, or any other text, whose bytes are the key. "" means no signature.
@@ -71,7 +71,6 @@ type Config struct {
 // Output implements poller.Output. It is safe for concurrent use.
 type Output struct {
 	origin    string // scheme://host, for people: path and query may hold secrets
-	timeout   time.Duration
 	format    change.Format
 	single    bool
 	gzip      bool
@@ -82,17 +81,12 @@ type Output struct {
 	transport *http.Transport
 }
 
-const defaultTimeout = 30 * time.Second
-
 // New checks cfg and returns the output. Nothing is sent. Errors name the setting and never hold its value.
 func New(cfg Config) (*Output, error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		// The parser's error quotes the URL, which may hold a function key.
 		return nil, errors.New("output__url is not an absolute http or https URL: write https://host/path")
-	}
-	if cfg.Timeout < 0 {
-		return nil, fmt.Errorf("output__timeout is %s: it must be positive", cfg.Timeout)
 	}
 	key, err := signingKey(cfg.Secret)
 	if err != nil {
@@ -103,11 +97,8 @@ func New(cfg Config) (*Output, error) {
 		return nil, err
 	}
 	o := &Output{
-		origin: u.Scheme + "://" + u.Host, timeout: cfg.Timeout, format: cfg.Format, single: cfg.Single, gzip: cfg.Gzip,
+		origin: u.Scheme + "://" + u.Host, format: cfg.Format, single: cfg.Single, gzip: cfg.Gzip,
 		key: key, static: static, secrets: newRedactor(cfg, u), transport: newTransport(cfg.Concurrency),
-	}
-	if o.timeout == 0 {
-		o.timeout = defaultTimeout
 	}
 	u.User, u.Fragment = nil, ""
 	o.blank = &http.Request{Method: http.MethodPost, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
@@ -137,22 +128,6 @@ func (o *Output) Close() error {
 	return nil
 }
 
-// errTimeout is the cause of an attempt that took too long.
-type errTimeout struct{ after time.Duration }
-
-func (e *errTimeout) Error() string {
-	return fmt.Sprintf("no answer within %s (output__timeout)", e.after)
-}
-
-// bound returns a context that ends after output__timeout at the latest. The tick's own deadline for an attempt is the
-// same, and mostly saves a timer.
-func (o *Output) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= o.timeout {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeoutCause(ctx, o.timeout, &errTimeout{o.timeout})
-}
-
 // Deliver posts the events of d in one request. A crash in here leaves open whether the receiver took them: they are
 // sent again, under the same Idempotency-Key where the request is composed of the same events.
 func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
@@ -160,7 +135,7 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 		return poller.FailAll(len(d.Events), poller.Impossible, 0,
 			fmt.Errorf("a request to %s holds one event (output__batch=1), but was given %d", o.origin, len(d.Events)))
 	}
-	ctx, cancel := o.bound(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if ctx.Err() != nil {
 		return o.unanswered(ctx, &d, ctx.Err())

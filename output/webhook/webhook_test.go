@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
@@ -90,9 +89,6 @@ func (r *receiver) header(name string) func() []string {
 
 func open(t *testing.T, cfg webhook.Config) *webhook.Output {
 	t.Helper()
-	if cfg.Timeout == 0 {
-		cfg.Timeout = time.Minute
-	}
 	o, err := webhook.New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -1,12 +1,16 @@
 package filestore
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -97,6 +101,34 @@ func TestLoadLeavesNothingBehind(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// TestForeignLock: a process that was stopped in the middle of a write keeps its lock. Others wait as long as their
+// context lasts, and say which file it is.
+func TestForeignLock(t *testing.T) {
+	s := newStore(t, t.TempDir())
+	stamp, err := s.Create(t.Context(), key, []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := lockFile(s.file(key))
+	foreign := flock.New(file)
+	if err := foreign.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = foreign.Close() }()
+	over := errors.New("the state store did not answer in time")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, over)
+	defer cancel()
+	for name, ask := range map[string]func() error{
+		"load":    func() error { _, err := s.Load(ctx, key); return err },
+		"replace": func() error { _, err := s.Replace(ctx, key, []byte("{}"), stamp.Version); return err },
+		"delete":  func() error { return s.Delete(ctx, key, stamp.Version) },
+	} {
+		if err := ask(); !errors.Is(err, over) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/filestore"
 	"github.com/rowrelay/rowrelay/state/storetest"
@@ -37,10 +38,13 @@ func BenchmarkCommit(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	var from change.Cursor
 	for n := 0; b.Loop(); n++ {
-		if err := l.Commit(b.Context(), state.Commit{From: l.Cursor(), To: cursor(n + 1), BatchID: "b", Rows: 1}); err != nil {
+		to := cursor(n + 1)
+		if err := l.Commit(b.Context(), state.Commit{From: from, To: to, BatchID: "b", Rows: 1}); err != nil {
 			b.Fatal(err)
 		}
+		from = to
 	}
 	if err := l.Release(b.Context()); err != nil {
 		b.Fatal(err)

@@ -53,8 +53,9 @@ func contend(dir string) error {
 		if err != nil {
 			return err
 		}
-		n := count(l.Cursor())
-		err = l.Commit(ctx, state.Commit{From: l.Cursor(), To: cursor(n + 1), BatchID: fmt.Sprint(n), Rows: 1, Release: true})
+		from := s.Doc.Checkpoint.Cursor
+		n := count(from)
+		err = l.Commit(ctx, state.Commit{From: from, To: cursor(n + 1), BatchID: fmt.Sprint(n), Rows: 1, Release: true})
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func (s *Store) lock(ctx context.Context, file string) (func(), error) {
 	select {
 	case turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting for a state document: %w", ctx.Err())
+		return nil, fmt.Errorf("waiting for the turn of this process at %s: %w", lockFile(file), context.Cause(ctx))
 	}
 	lock := flock.New(lockFile(file), flock.SetPermissions(0o600))
 	locked, err := lock.TryLockContext(ctx, lockPoll)
@@ -33,6 +33,10 @@ func (s *Store) lock(ctx context.Context, file string) (func(), error) {
 	}
 	if err != nil {
 		<-turn
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("another process holds the lock %s (one that is stopped in the middle of a write has to go on or end): %w",
+				lockFile(file), context.Cause(ctx))
+		}
 		return nil, explain(fmt.Errorf("locking a state document: %w", err))
 	}
 	return func() {

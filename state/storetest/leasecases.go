@@ -44,9 +44,7 @@ func (w *world) commitUnder(fault Fault, times int) {
 	in.store.FailNext(Replace, fault, times)
 	w.must(l.Commit(w.Context(), step(0)))
 	in.store.Land()
-	if !l.Cursor().Equal(at(1)) {
-		w.Errorf("the lease's cursor is %s", l.Cursor())
-	}
+	w.wantStored(1, true, at(1))
 	w.must(l.Commit(w.Context(), step(1)))
 	w.must(l.Check())
 	w.wantStored(1, true, at(2))
@@ -199,8 +197,8 @@ func (w *world) moved() {
 		w.Fatalf("acquiring what another released meanwhile: %v", err)
 	}
 	mine := w.acquire(in, moved.Snapshot)
-	if mine.Token() != 2 || !mine.Cursor().Equal(at(1)) {
-		w.Errorf("adopted token %d, cursor %s", mine.Token(), mine.Cursor())
+	if from := moved.Snapshot.Doc.Checkpoint.Cursor; mine.Token() != 2 || !from.Equal(at(1)) {
+		w.Errorf("adopted token %d, cursor %s", mine.Token(), from)
 	}
 }
 
@@ -287,8 +285,8 @@ func (w *world) takeover() {
 	// The holder's right ended before anybody could follow.
 	w.wantErr(old.Check(), state.ErrExpired)
 	l := w.acquire(heir, s)
-	if l.Token() != 2 || !l.Cursor().Equal(at(1)) {
-		w.Errorf("token %d, cursor %s", l.Token(), l.Cursor())
+	if from := s.Doc.Checkpoint.Cursor; l.Token() != 2 || !from.Equal(at(1)) {
+		w.Errorf("token %d, cursor %s", l.Token(), from)
 	}
 	w.wantErr(old.Commit(w.Context(), step(1)), state.ErrExpired)
 	w.must(l.Commit(w.Context(), step(1)))

@@ -1,0 +1,130 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// How often rows are looked for that paging cannot show: where no index is known to serve the order, the look may read
+// the whole table.
+const (
+	probeEvery     = time.Minute
+	probeUnindexed = 10 * time.Minute
+)
+
+// probeTimeout bounds a look: it is a courtesy, and must not cost a page.
+const probeTimeout = 5 * time.Second
+
+// finding is what the last look found.
+type finding struct {
+	at time.Time
+	// verdict fails every fetch, of every output, until another look finds the rows gone. While there is one, every fetch
+	// looks again: nothing is delivered meanwhile, and what was mended is seen at once.
+	verdict error
+}
+
+func (f *finding) due(every time.Duration) bool {
+	return f.verdict != nil || f.at.IsZero() || time.Since(f.at) >= every
+}
+
+// probe looks for the rows that paging cannot show: NULLs, and numbers behind text where a stored time may be either. Its
+// error is the verdict on the table, without ErrNormalize. A look that fails is a warning: the page itself is good.
+func (c *Cursor) probe(ctx context.Context, s *session, p *plan, pos position, page *poller.Page) error {
+	err := c.seek(ctx, s, p, &c.nulls, page, func(ctx context.Context) (verdict, err error) { return c.countNulls(ctx, s, p, page) })
+	if err != nil {
+		return err
+	}
+	for n := range p.classes(pos) {
+		if p.sel.order[n].value.kind.isTime() && classOf(pos[n]) == '"' {
+			return c.seek(ctx, s, p, &c.numbers, page, func(ctx context.Context) (verdict, err error) { return c.findNumber(ctx, s, p, pos) })
+		}
+	}
+	return nil
+}
+
+// seek looks with a function when that is due, and returns the verdict that holds.
+func (c *Cursor) seek(ctx context.Context, s *session, p *plan, last *finding, page *poller.Page, with func(context.Context) (verdict, err error)) error {
+	every := probeEvery
+	if p.indexName == "" {
+		every = probeUnindexed
+	}
+	c.mu.Lock()
+	due, verdict := last.due(every), last.verdict
+	c.mu.Unlock()
+	if !due || s.broken {
+		return verdict
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout))
+	defer cancel()
+	found, err := with(ctx)
+	if err != nil {
+		page.Warnings = append(page.Warnings, "rows that paging cannot show could not be counted: "+err.Error())
+		found = verdict
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	*last = finding{at: time.Now(), verdict: found}
+	return found
+}
+
+func (c *Cursor) countNulls(ctx context.Context, s *session, p *plan, page *poller.Page) (verdict, err error) {
+	cursors := p.sel.nulls(true)
+	nulls, err := count(ctx, s, cursors)
+	if err != nil {
+		return nil, err
+	}
+	nullKeys, err := count(ctx, s, p.sel.nulls(false))
+	switch {
+	case err != nil:
+		return nil, err
+	case nullKeys > 0:
+		return fmt.Errorf("%d row(s) with a NULL key: source__key must name columns that are never NULL", nullKeys), nil
+	case cursors.text == "":
+		return nil, nil
+	}
+	page.NullCursors = nulls
+	if nulls == 0 {
+		return nil, nil
+	}
+	if c.cfg.NullCursor == "fail" {
+		return fmt.Errorf("%d row(s) with a NULL cursor cannot be delivered: give them one, or set source__null_cursor=report", nulls), nil
+	}
+	page.Warnings = append(page.Warnings, fmt.Sprintf("%d row(s) with a NULL cursor are not delivered: "+
+		"make the column NOT NULL with a default, or exclude them by source__where", nulls))
+	return nil, nil
+}
+
+// findNumber finds a row whose time is stored as a number although the position's is text.
+func (c *Cursor) findNumber(ctx context.Context, s *session, p *plan, pos position) (verdict, err error) {
+	for n, col := range p.sel.order[:p.sel.cursors] {
+		if !col.value.kind.isTime() || classOf(pos[n]) != '"' {
+			continue
+		}
+		err := c.dialect.read(ctx, s.conn, p.sel.numbers(n).text, nil, p.sel.order, func(r row) (bool, error) {
+			v, err := r.appendJSON(nil, n)
+			if err != nil {
+				return false, err
+			}
+			at, err := p.cursorOf(r)
+			verdict = fmt.Errorf("%w (the row at %s)", errMixedTimes(&col, v), at)
+			return false, err
+		})
+		if err != nil || verdict != nil {
+			return verdict, err
+		}
+	}
+	return nil, nil
+}
+
+func count(ctx context.Context, s *session, st statement) (n int64, err error) {
+	if st.text == "" {
+		return 0, nil
+	}
+	if err := s.conn.QueryRowContext(ctx, st.text).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count rows with NULL: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,90 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+)
+
+// end draws the page's end before the row r. Where the catalog did not prove the key, the database may hold two keys
+// equal whose text differs (by case, accents, width or blanks: any collation may), and a fetch that begins after the one
+// then passes over the other. So the end is drawn only where something other than text differs.
+func (c *collector) end(r row) {
+	if c.plan.keyProved || len(c.events) == 0 {
+		return
+	}
+	next, around := c.position(r), c.events[len(c.events)-1].Key
+	for n := len(c.events); n > 0 && c.plan.mayTie(c.events[n-1].Cursor, next); n-- {
+		c.events = c.events[:n-1]
+	}
+	if len(c.events) > 0 || c.bad != nil {
+		return
+	}
+	larger := "batch_size"
+	if c.full {
+		larger = "batch_bytes"
+	}
+	c.tied = true
+	c.bad = fmt.Errorf("the rows of a whole page, around the key %s, have one cursor, and keys that differ in text only, which the database may hold equal: "+
+		"raise %s, or name a source__key that is no text", around, larger)
+}
+
+// position is a row's, as far as it can be told: nil for a value that has no form.
+func (c *collector) position(r row) position {
+	pos := make(position, len(c.plan.order))
+	for n, i := range c.plan.order {
+		if v, err := r.appendJSON(nil, i); err == nil {
+			pos[n] = v
+		}
+	}
+	return pos
+}
+
+// mayTie reports whether the database may hold a stored cursor equal to a position.
+func (p *plan) mayTie(stored []byte, next position) bool {
+	pos, err := p.decode(stored)
+	if err != nil {
+		return true // not of this plan: nothing shows that they differ
+	}
+	for n, v := range next {
+		k := p.sel.order[n].value.kind
+		if v != nil && !sameValue(k, pos[n], v) && !(p.folds(k, pos[n]) && p.folds(k, v)) {
+			return false
+		}
+	}
+	return true
+}
+
+// folds reports whether a value is text that a collation may hold equal to another. In SQLite a uuid is text, and an
+// integer beyond 2^53 is none although it is quoted.
+func (p *plan) folds(k kind, v []byte) bool {
+	if v[0] != '"' || !p.storedTimes {
+		return k == kindText
+	}
+	_, integer := bigInteger(string(v[1 : len(v)-1]))
+	return !integer && (k == kindText || k == kindUUID)
+}
+
+// sameValue reports whether two values of a kind are equal, however they are written.
+func sameValue(k kind, a, b []byte) bool {
+	switch k {
+	case kindDecimal:
+		return bytes.Equal(shortest(a), shortest(b))
+	case kindOffsetTime:
+		at, ok := parseTime(a, time.UTC)
+		other, alsoOK := parseTime(b, time.UTC)
+		if ok && alsoOK {
+			return at.Equal(other)
+		}
+	}
+	return bytes.Equal(a, b)
+}
+
+// shortest is a decimal without quotes and without zeros at the end of its fraction.
+func shortest(v []byte) []byte {
+	v = bytes.Trim(v, `"`)
+	if bytes.IndexByte(v, '.') < 0 || bytes.ContainsAny(v, "eE") {
+		return v
+	}
+	return bytes.TrimSuffix(bytes.TrimRight(v, "0"), []byte("."))
+}
