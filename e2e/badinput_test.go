@@ -175,8 +175,8 @@ func TestBadInputSource(t *testing.T) {
 
 		{name: "sqlite column that went away", stall: sqliteStall, stored: true, spoil: renamedColumn, says: []string{"source__cursor", `"version"`}},
 		{name: "postgres column that went away", stall: postgresStall, stored: true, spoil: renamedColumn, says: []string{"source__cursor", `"changed_at"`}},
-		{name: "postgres down", stall: postgresStall, spoil: down, event: "fetch_failed", says: []string{"still failing after", "connection refused", "source__connection"}},
-		{name: "mysql down", stall: mysqlStall, spoil: down, event: "fetch_failed", says: []string{"still failing after", "connection refused", "source__connection"}},
+		{name: "postgres down", stall: postgresStall, spoil: down, event: "fetch_failed", says: []string{"cannot connect after", "connection refused", "check host, port and firewall", "source__connection"}},
+		{name: "mysql down", stall: mysqlStall, spoil: down, event: "fetch_failed", says: []string{"cannot connect after", "connection refused", "check host, port and firewall", "source__connection"}},
 		{name: "postgres type without a form", stall: postgresStall, spoil: arrayColumn, says: []string{`"spot"`, "array", "source__query", "source__columns"}},
 		{name: "sqlite value that does not fit", stall: sqliteStall, stored: true, spoil: brokenRow, event: "normalize_failed", leased: true, says: []string{`"version"`, `"five"`, "correct the row", "source__where"}},
 	}

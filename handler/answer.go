@@ -63,8 +63,9 @@ func next(r *poller.Report) string {
 	case poller.HandlerFailed:
 		return nextDelivery(r, p)
 	case poller.LostLease:
-		return "nothing was lost: these rows are delivered again, by the instance that took over or by the next tick; mend the state " +
-			"store where the error names it; if it recurs, raise " + p + "lease_ttl or lower its batch_size"
+		return "nothing was lost: another instance took over, or this one could not renew its lease in time (the error says which), " +
+			"and these rows are delivered again; if it recurs, look at the way to the state store, or raise " + p +
+			"lease_ttl, or lower its batch_size"
 	case poller.FingerprintMismatch:
 		return "the source's definition changed: name the poller anew to start over, or keep its position with `rowrelay " +
 			"state reset " + r.Poller + " --to accept-fingerprint`"

@@ -181,7 +181,8 @@ func TestNextNamesTheMend(t *testing.T) {
 		{poller.Report{Event: poller.HandlerFailed, Reason: "impossible"}, "pollers__orders__source__columns"},
 		{poller.Report{Event: poller.FetchFailed}, "pollers__orders__source__connection"},
 		{poller.Report{Event: poller.CommitFailed}, "state__connection"},
-		{poller.Report{Event: poller.LostLease}, "lease_ttl"},
+		{poller.Report{Event: poller.LostLease}, "another instance took over, or this one could not renew its lease in time"},
+		{poller.Report{Event: poller.LostLease}, "pollers__orders__lease_ttl"},
 	} {
 		var c console
 		test.report.Poller = "orders"

@@ -60,8 +60,12 @@ func join(line []*passage) (change.Batch, []Outcome) {
 		return first.grant.Batch, first.outcomes
 	}
 	batch := last.grant.Batch
-	batch.From, batch.Events = first.grant.Batch.From, nil
-	var outcomes []Outcome
+	rows := 0
+	for _, p := range line {
+		rows += len(p.outcomes)
+	}
+	batch.From, batch.Events = first.grant.Batch.From, make([]change.Event, 0, rows)
+	outcomes := make([]Outcome, 0, rows)
 	for _, p := range line {
 		batch.Events = append(batch.Events, p.grant.Batch.Events...)
 		outcomes = append(outcomes, p.outcomes...)

@@ -63,7 +63,7 @@ func (t *sqlServerTarget) connection() (Connection, error) {
 		return Connection{}, errors.New("the driver refuses it: check Encrypt, the certificate settings and the authentication's parameters")
 	}
 	host := normalHost(t.host)
-	c := Connection{Engine: engineSQLServer, connector: connector, Warnings: t.warnings}
+	c := Connection{Engine: engineSQLServer, connector: newSQLServerConnector(connector), Warnings: t.warnings}
 	c.Identity = host
 	if t.port != "" && t.port != "1433" {
 		c.Identity += ":" + t.port

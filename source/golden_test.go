@@ -75,6 +75,7 @@ func TestGoldenStatements(t *testing.T) {
 			for variant, st := range map[string]statement{
 				"first": sel.first(501), "above": sel.page(501, sel.cursors), "after": sel.after(501), "latest": sel.latest(),
 				"nulls": sel.nulls(true), "null_keys": sel.nulls(false),
+				"numbers": numbersOf(&sel),
 			} {
 				if st.text == "" {
 					continue
@@ -94,6 +95,14 @@ func TestGoldenStatements(t *testing.T) {
 			}
 		}
 	}
+}
+
+// numbersOf is the statement for a stored time, where there are such.
+func numbersOf(sel *selection) statement {
+	if !sel.dialect.syntax().storedTimes {
+		return statement{}
+	}
+	return sel.numbers(0)
 }
 
 func nullable(c column) column {

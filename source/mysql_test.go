@@ -174,7 +174,7 @@ func TestMySQLValues(t *testing.T) {
 	if len(examples) > 0 {
 		t.Errorf("examples of types that are not listed: %v", examples)
 	}
-	golden(t, "mysql/types.txt", listing.String())
+	pin(t, "mysql/types.txt", listing.String())
 }
 
 // TestMySQLFloats: the text protocol holds every bit of a double, and of a float by way of a double.

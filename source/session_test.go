@@ -66,9 +66,8 @@ func TestBusyConnections(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "all 1 connections (source__connections) are busy") || strings.Contains(err.Error(), "index") {
 		t.Error(err)
 	}
-	<-src.slots
-	if _, err := src.Fetch(t.Context(), nil, everything); err != nil {
-		t.Error(err)
+	if len(src.slots) != 1 {
+		t.Errorf("%d slots are in use, one is", len(src.slots))
 	}
 }
 
@@ -117,7 +116,9 @@ func (c slowConn) Close() error {
 
 // TestReleaseUnlocked: while a session is given up, which waits for the network, others fetch.
 func TestReleaseUnlocked(t *testing.T) {
-	conn, err := ParseConnection(testenv.SQLite(t))
+	url := testenv.SQLite(t)
+	openSource(t, url, "sqlite", Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
+	conn, err := ParseConnection(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,11 @@ func TestReleaseUnlocked(t *testing.T) {
 			return nil
 		})
 	}()
-	<-slow.closing
+	select {
+	case <-slow.closing:
+	case err := <-done:
+		t.Fatalf("the session was not ended: %v", err)
+	}
 	if !src.mu.TryLock() {
 		t.Error("the source is locked while a connection is closed")
 	} else {

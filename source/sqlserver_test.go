@@ -6,40 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/sqlc-dev/teesql/parser"
 )
-
-// golden compares text with a file under testdata/golden; UPDATE_GOLDEN=1 writes it instead.
-func golden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", "golden", name)
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path) //nolint:gosec // a fixed name of this test
-	if err != nil {
-		t.Fatalf("%v; write it with UPDATE_GOLDEN=1", err)
-	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("%s differs (-golden +now):\n%s", path, diff)
-	}
-}
 
 // isTSQL parses text and checks that it holds exactly the statements of these types: a parser that takes garbage for a
 // second statement would otherwise pass it.
@@ -140,7 +115,7 @@ func TestSQLServerStatements(t *testing.T) {
 			add("latest", p.sel.latest())
 			add("nulls of the cursor", p.sel.nulls(true))
 			add("nulls of the key", p.sel.nulls(false))
-			golden(t, "sqlserver/page_"+c.name+".sql", b.String())
+			pin(t, "sqlserver/page_"+c.name+".sql", b.String())
 			if p.indexAdvice != "" {
 				isTSQL(t, p.indexAdvice, "CreateIndexStatement")
 			}
@@ -166,7 +141,7 @@ func TestSQLServerCatalogStatements(t *testing.T) {
 	}
 	add("describe", sqlServerDescribe, sel)
 	add("described text", sqlServerWrapped("SELECT 1 AS a -- comment"), sel)
-	golden(t, "sqlserver/catalog.sql", b.String())
+	pin(t, "sqlserver/catalog.sql", b.String())
 }
 
 // TestSQLServerQuote holds the quoting of names against the parser: whatever the name, it is one identifier.
@@ -265,7 +240,7 @@ func TestSQLServerValues(t *testing.T) {
 	if len(examples) > 0 {
 		t.Errorf("types that are not listed: %v", examples)
 	}
-	golden(t, "sqlserver/types.txt", listing.String())
+	pin(t, "sqlserver/types.txt", listing.String())
 }
 
 // TestSQLServerChangedType: a value of another Go type than the plan's is noticed, never encoded as something else.

@@ -9,7 +9,7 @@
 //	rows := fetch(snap.Doc.Checkpoint.Cursor)
 //	lease, err := k.Acquire(ctx, snap)     // one write, on the very version that was read: the rows are valid if it wins
 //	deliver(lease.Context(), rows)         // asking lease.Check() before each request
-//	err = lease.Commit(ctx, state.Commit{From: from, To: to, BatchID: id, Rows: n, Release: true})
+//	err = lease.Commit(ctx, state.Commit{From: from, To: to, BatchID: id, Rows: n, Release: true}) // ctx: a deadline only
 //
 // # The lease
 //
@@ -33,7 +33,10 @@
 //
 // Others judge expiry by the store's clock, as its answers show it, and wait for a grace of min(ttl/2, 5 s) beyond
 // expires_at; a released lease is free at once. The holder trusts only its own time since before it sent the request, and
-// gives up a margin ([Store.Margin]) earlier. [Lease.Check] looks at the monotonic clock and at the wall clock, because a
-// suspended machine stops the former. Once a write with a release has been sent, the right to deliver has ended, whatever
-// becomes of the write: it may land unheard, and another may take the lease at once.
+// gives up a margin ([Store.Margin]) earlier. [Lease.Check], and a timer every second, look at the monotonic clock and at the
+// wall clock, because a suspended machine stops the former. Once a write with a release has been sent, the right to deliver
+// has ended, whatever becomes of the write: it may land unheard, and another may take the lease at once.
+//
+// A store that does not answer is a fault like any other, and a [SilentError] says so. Callers of Commit bring the deadline
+// up to which they wait; the write goes on without them ([UnknownError]).
 package state

@@ -199,10 +199,24 @@ type slow struct {
 }
 
 func (s *slow) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
-	time.Sleep(s.before)
+	if err := passes(ctx, s.before); err != nil {
+		return state.Stamp{}, err
+	}
 	stamp, err := s.Store.Replace(ctx, key, data, version)
-	time.Sleep(s.after)
+	if late := passes(ctx, s.after); late != nil {
+		return state.Stamp{}, late
+	}
 	return stamp, err
+}
+
+// passes waits for d, unless ctx ends before.
+func passes(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (s *slow) Margin(time.Duration) time.Duration { return s.margin }

@@ -3,6 +3,7 @@ package state_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -173,13 +174,15 @@ func TestTransientLoadsAreRepeated(t *testing.T) {
 func TestReleaseEndsTheRightWhenItIsSent(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		l := f.acquire(f.keeper(f.store, ttl))
-		sent, away := false, true
+		sent := false
+		var away atomic.Bool
+		away.Store(true)
 		f.store.Plan(func(op storetest.Op) (storetest.Fault, int) {
 			switch {
 			case op == storetest.Replace && !sent:
 				sent = true
 				return storetest.DoneButFailed, 0
-			case away:
+			case away.Load():
 				return storetest.NotDone, 0
 			}
 			return storetest.None, 0
@@ -193,7 +196,7 @@ func TestReleaseEndsTheRightWhenItIsSent(t *testing.T) {
 		f.must(other.Check())
 		f.wantErr(l.Check(), state.ErrReleased)
 		f.wantErr(context.Cause(l.Context()), state.ErrReleased)
-		away = false
+		away.Store(false)
 		f.must(<-result)
 		f.must(l.Release(f.Context()))
 		f.must(other.Check())

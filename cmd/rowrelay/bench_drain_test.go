@@ -3,65 +3,75 @@
 package main
 
 import (
+	"crypto/rand"
 	"fmt"
-	"os"
+	"strings"
 	"testing"
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
 // BenchmarkDrain relays a table to an HTTP receiver, beside a bare loop that reads the same pages and posts bodies of the
-// same format and size in as many lanes. The two take turns, five times; relay/bare is the median of the five ratios of
-// their speeds, lowest and highest its spread. The table is warm, the connections are open, the position is the beginning.
+// same format and size, under headers of the same names and sizes, in as many lanes. The two take turns, five times;
+// relay/bare is the median of the five ratios of their speeds, lowest and highest their spread, and cpu-relay/bare the
+// median ratio of the processor time of this process, which depends less on what else the machine does. The table is
+// warm, the connections are open, the position is the beginning.
 //
 //	make bench BENCH=Drain                      ROWRELAY_BENCH_ROWS, ROWRELAY_BENCH_TURNS
+//
+// The state is kept in a file, and once in a blob of the emulator. The last one, plain, is the bare loop with nothing but
+// the body: what the headers cost.
 func BenchmarkDrain(b *testing.B) {
 	rows := benchSize(b, "ROWRELAY_BENCH_ROWS", 100_000)
-	for _, engine := range []string{"postgres", "sqlite"} {
-		b.Run(engine, func(b *testing.B) {
-			var url string
-			var bare func(b *testing.B, url string) bareReader
-			if engine == "postgres" {
-				url, bare = testenv.Postgres(b), newBarePostgres
-				benchPostgres(b, url, rows)
-			} else {
-				url, bare = testenv.SQLite(b), newBareSQLite
-				benchSQLite(b, url, rows)
-			}
-			for _, batch := range []int{1, 10, 100} {
-				b.Run(fmt.Sprintf("file/batch=%d", batch), func(b *testing.B) {
-					dir := b.TempDir()
-					state := benchSettings{"state__kind": "file", "state__path": dir}
-					forget := func() {
-						if err := os.RemoveAll(dir); err != nil {
-							b.Fatal(err)
-						}
-					}
-					benchDrain(b, url, state, forget, bare(b, url), rows, batch)
-				})
-			}
+	file := benchSettings{"state__kind": "file"}
+	b.Run("postgres", func(b *testing.B) {
+		url := testenv.Postgres(b)
+		benchPostgres(b, url, rows)
+		for _, batch := range []int{1, 10, 100} {
+			b.Run(fmt.Sprintf("file/batch=%d", batch), func(b *testing.B) {
+				benchDrain(b, url, file, newBarePostgres(b, url), rows, batch, true)
+			})
+		}
+		b.Run("blob/batch=100", func(b *testing.B) {
+			benchDrain(b, url, benchSettings{
+				"state__kind": "blob", "AzureWebJobsStorage": testenv.Azurite(b), "state__create": "true",
+				"state__container": "bench-" + strings.ToLower(rand.Text()[:12]),
+			}, newBarePostgres(b, url), rows, 100, true)
 		})
-	}
+		b.Run("plain/batch=1", func(b *testing.B) { benchDrain(b, url, file, newBarePostgres(b, url), rows, 1, false) })
+	})
+	b.Run("sqlite", func(b *testing.B) {
+		url := testenv.SQLite(b)
+		benchSQLite(b, url, rows)
+		for _, batch := range []int{1, 10, 100} {
+			b.Run(fmt.Sprintf("file/batch=%d", batch), func(b *testing.B) {
+				benchDrain(b, url, file, newBareSQLite(b, url), rows, batch, true)
+			})
+		}
+	})
 }
 
-// benchDrain measures one combination. forget removes the state document.
-func benchDrain(b *testing.B, url string, state benchSettings, forget func(), read bareReader, rows, batch int) {
+// benchDrain measures one combination.
+func benchDrain(b *testing.B, url string, where benchSettings, read bareReader, rows, batch int, headers bool) {
 	to := newBenchReceiver(b)
-	settings := benchPoller(url, to.URL).with(state).with(benchSettings{"pollers__orders__output__batch": fmt.Sprint(batch)})
-	w := benchWire(b, settings)
-	loop := newBareLoop(to.URL, batch, w.cfg.Concurrency, w.cfg.BatchSize, read)
-	loop.likeTheRelay()
+	settings := benchPoller(url, to.URL).with(benchSettings{"state__path": b.TempDir()}).with(where)
+	a := benchWire(b, settings.with(benchSettings{"pollers__orders__output__batch": fmt.Sprint(batch)}))
+	cfg := a.pollers[0].cfg
+	loop := newBareLoop(to.URL, batch, cfg.Concurrency, cfg.BatchSize, read)
+	if headers {
+		loop.likeTheRelay()
+	}
 	var relayed, posted int64
 	relay := func() benchCost {
-		forget()
-		took := benchTime(b, "relay", func() { benchTick(b, w, rows) })
+		benchForget(b, a)
+		cost := benchTime(b, "relay", func() { benchTick(b, a, rows) })
 		_, relayed = to.reset()
-		return took
+		return cost
 	}
 	plain := func() benchCost {
-		took := benchTime(b, "bare", func() { loop.drain(b, rows) })
+		cost := benchTime(b, "bare", func() { loop.drain(b, rows) })
 		_, posted = to.reset()
-		return took
+		return cost
 	}
 	relay() // reads the catalog, prepares statements, warms both caches
 	plain()

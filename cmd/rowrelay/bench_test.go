@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -26,6 +27,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
 )
 
 // The benchmarks of the whole way, on real engines; docs/benchmarks.md has the figures and what they mean. `make bench`
@@ -77,8 +79,8 @@ func benchPoller(url, receiver string) benchSettings {
 	}
 }
 
-// benchWire wires the settings as the commands do.
-func benchWire(b *testing.B, s benchSettings) *wired {
+// benchWire wires the settings as the commands do. The poller is the app's only one.
+func benchWire(b *testing.B, s benchSettings) *app {
 	b.Helper()
 	c := &console{environ: s.environ(), out: io.Discard, err: io.Discard}
 	cfg, _ := config.Load(c.environ) // its error is the faults
@@ -87,7 +89,7 @@ func benchWire(b *testing.B, s benchSettings) *wired {
 	if err := refuse(cfg, a.pollers); err != nil {
 		b.Fatal(err)
 	}
-	return a.pollers[0]
+	return a
 }
 
 // benchReceiver takes every POST and counts.
@@ -156,12 +158,25 @@ func benchSQLite(b *testing.B, url string, n int) {
 }
 
 // benchTick runs one tick, which must deliver exactly n rows.
-func benchTick(b *testing.B, w *wired, n int) {
+func benchTick(b *testing.B, a *app, n int) {
 	b.Helper()
-	for _, r := range w.runner.Run(b.Context()) {
+	for _, r := range a.pollers[0].runner.Run(b.Context()) {
 		if r.Event != poller.TickComplete || r.Rows != n {
 			b.Fatalf("%s after %d of %d rows: %v", r.Event, r.Rows, n, r.Err)
 		}
+	}
+}
+
+// benchForget removes the state document: the next tick begins at the beginning.
+func benchForget(b *testing.B, a *app) {
+	b.Helper()
+	key := a.pollers[0].outputs[0].key
+	stored, err := a.store.Load(b.Context(), key)
+	if err == nil {
+		err = a.store.Delete(b.Context(), key, stored.Version)
+	}
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
+		b.Fatal(err)
 	}
 }
 

@@ -79,23 +79,23 @@ func parseTimeSpan(text string) (time.Duration, error) {
 	var days int
 	clock := text
 	if before, after, ok := strings.Cut(text, "."); ok && strings.Contains(after, ":") {
-		d, err := strconv.Atoi(before)
-		if err != nil || d < 0 {
+		d, err := strconv.ParseUint(before, 10, 16)
+		if err != nil {
 			return 0, bad
 		}
-		days, clock = d, after
+		days, clock = int(d), after
 	}
 	parts := strings.Split(clock, ":")
 	if len(parts) != 3 {
 		return 0, bad
 	}
 	var n [3]int
-	for i, limit := range [3]int{23, 59, 59} {
-		v, err := strconv.Atoi(parts[i])
-		if err != nil || v < 0 || v > limit {
+	for i, limit := range [3]uint64{23, 59, 59} {
+		v, err := strconv.ParseUint(parts[i], 10, 8)
+		if err != nil || v > limit {
 			return 0, bad
 		}
-		n[i] = v
+		n[i] = int(v)
 	}
 	return time.Duration(days*24+n[0])*time.Hour + time.Duration(n[1])*time.Minute + time.Duration(n[2])*time.Second, nil
 }

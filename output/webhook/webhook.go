@@ -30,9 +30,9 @@
 // that was not sent accepts nothing.
 //
 // Deliver makes one attempt, for as long as its context lasts: repeating it, and output__timeout, are the tick's business.
-// net/http takes another connection by itself only where it can tell that the receiver has not seen the request: nothing
-// of it was written on a connection that turned out to be dead, or HTTP/2 says that it was not processed. Otherwise one
-// Deliver is one POST.
+// net/http takes another connection by itself only where the receiver has not seen the request: nothing of it was written
+// on a connection that turned out to be dead, or an HTTP/2 peer turned its stream away (GOAWAY, REFUSED_STREAM,
+// PROTOCOL_ERROR). Otherwise one Deliver is one POST.
 package webhook
 
 import (

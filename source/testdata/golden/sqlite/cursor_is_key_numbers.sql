@@ -1,0 +1,4 @@
+SELECT r."id"
+FROM "shop"."orders" AS r
+WHERE r."id" < ''
+LIMIT 1
