@@ -2,10 +2,14 @@ package poller
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 )
+
+// errLate is why a commit is not waited for any longer.
+var errLate = errors.New("the tick has to end now: tick_budget, the output's timeout and 10s for the commit are over")
 
 // settle begins the commit of the oldest batch when its outcomes are known, together with those behind it that are
 // accepted too; or, once nothing more begins, of what was accepted of it.
@@ -40,7 +44,7 @@ func (t *tick) settle() {
 		err := guard(func() (err error) {
 			// The commit is the acknowledgment of work already done: a cancelled invocation must not stop it. It is bounded
 			// by the lease, and by what functionTimeout leaves.
-			ctx, cancel := context.WithDeadline(context.WithoutCancel(t.ctx), t.report.Started.Add(t.longest()))
+			ctx, cancel := context.WithDeadlineCause(context.WithoutCancel(t.ctx), t.report.Started.Add(t.longest()), errLate)
 			defer cancel()
 			acknowledged, err = t.session.Settle(ctx, batch, outcomes, last)
 			return err

@@ -25,8 +25,10 @@ type collector struct {
 	more, full bool
 	// bad is why the row after the last event cannot become an event. The events before it are good.
 	bad error
-	// tied says that bad is a page that could not be ended anywhere (ties.go).
-	tied bool
+	// tied is a whole page that could not be ended anywhere, which is then what bad says, and next the position of the row
+	// behind it (ties.go).
+	tied []change.Event
+	next position
 	// class is how each cursor column's stored time was written last: '"' for text, '0' for a number, 0 not known yet.
 	class []byte
 

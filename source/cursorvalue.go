@@ -36,19 +36,22 @@ func (p *plan) classes(pos position) []byte {
 	return class
 }
 
-// classOf tells stored text from a number.
+// classOf tells stored text from a number, which is quoted beyond 2^53.
 func classOf(v []byte) byte {
-	if v[0] == '"' {
-		return '"'
+	if v[0] != '"' {
+		return '0'
 	}
-	return '0'
+	if _, integer := bigInteger(string(v[1 : len(v)-1])); integer {
+		return '0'
+	}
+	return '"'
 }
 
 // errMixedTimes reports a stored time of another class than the position's. SQLite sorts every number before every text:
 // behind the first text, no number is ever seen.
 func errMixedTimes(col *column, v []byte) error {
 	is, others := "text", "numbers"
-	if v[0] != '"' {
+	if classOf(v) != '"' {
 		is, others = "a number", "text"
 	}
 	return fmt.Errorf("column %q of type %s holds %.60s, which is %s, behind times that are %s: SQLite sorts every number before every text, "+
@@ -65,7 +68,7 @@ func (p *plan) checkCursorValue(col *column, v []byte) error {
 	case k == kindInteger, k == kindDecimal:
 		last = !isDecimal(string(v[1:len(v)-1]), true) && string(v) != `"-Infinity"`
 	case k.isTime() && p.storedTimes:
-		if _, ok := parseTime(v, time.UTC); !ok {
+		if _, ok := parseTime(v, time.UTC); !ok && classOf(v) == '"' {
 			return fmt.Errorf("column %q of type %s holds %.60s, which is no time (such as 2026-04-07 01:23:45): its place among times is any, and rows would be passed over; "+
 				"correct the row, or exclude it by source__where", col.name, col.typ, v)
 		}

@@ -64,6 +64,11 @@ func (c *Cursor) page(ctx context.Context, p *plan, after change.Cursor, limit p
 		if err := c.read(ctx, s, st.text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
+		if col.tied != nil && !s.broken {
+			if err := c.untie(ctx, s, &col); err != nil {
+				return err
+			}
+		}
 		verdict = c.probe(ctx, s, p, pos, &page)
 		return nil
 	})
@@ -74,7 +79,7 @@ func (c *Cursor) page(ctx context.Context, p *plan, after change.Cursor, limit p
 		return poller.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), verdict)
 	}
 	c.learn(len(col.events), ask, limit.Rows, col.full)
-	if col.tied && ask < limit.Rows {
+	if col.tied != nil && ask < limit.Rows {
 		return c.page(ctx, p, after, limit) // now for as many rows as the limit allows
 	}
 	page.Events, page.More = col.events, col.more

@@ -2,18 +2,20 @@ package source
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"time"
 )
 
 // end draws the page's end before the row r. Where the catalog did not prove the key, the database may hold two keys
 // equal whose text differs (by case, accents, width or blanks: any collation may), and a fetch that begins after the one
-// then passes over the other. So the end is drawn only where something other than text differs.
+// then passes over the other. So the end is drawn only where something other than text differs, or, where that would be
+// nowhere in the page, where untie finds that the database tells them apart.
 func (c *collector) end(r row) {
 	if c.plan.keyProved || len(c.events) == 0 {
 		return
 	}
-	next, around := c.position(r), c.events[len(c.events)-1].Key
+	all, next := c.events, c.position(r)
 	for n := len(c.events); n > 0 && c.plan.mayTie(c.events[n-1].Cursor, next); n-- {
 		c.events = c.events[:n-1]
 	}
@@ -24,9 +26,58 @@ func (c *collector) end(r row) {
 	if c.full {
 		larger = "batch_bytes"
 	}
-	c.tied = true
-	c.bad = fmt.Errorf("the rows of a whole page, around the key %s, have one cursor, and keys that differ in text only, which the database may hold equal: "+
-		"raise %s, or name a source__key that is no text", around, larger)
+	c.tied, c.next = all, next
+	c.bad = fmt.Errorf("the rows of a whole page, around the key %s, have one cursor, their keys differ in text only, and the database seems to hold some of them equal: "+
+		"raise %s, or name a source__key that is no text", all[len(all)-1].Key, larger)
+}
+
+// How many of a tied page's ends untie tries, and how many rows it reads at each.
+const (
+	untieEnds = 4
+	untieRows = 16
+)
+
+// untie ends a tied page where the database itself tells two keys apart: when it gives the one as a row after the other.
+// That costs a round trip, which only a page pays that is tied as a whole.
+func (c *Cursor) untie(ctx context.Context, s *session, col *collector) error {
+	p, next := col.plan, col.next
+	sel := p.sel
+	sel.columns = p.sel.order
+	for n := len(col.tied); n > max(0, len(col.tied)-untieEnds); n-- {
+		at, err := p.decode(col.tied[n-1].Cursor)
+		if err != nil {
+			return err
+		}
+		st := sel.page(untieRows, len(at))
+		args, err := p.args(st, at)
+		if err != nil {
+			return err
+		}
+		apart := false
+		err = c.dialect.read(ctx, s.conn, st.text, args, sel.columns, func(r row) (bool, error) {
+			apart = next.is(r)
+			return !apart, nil
+		})
+		if err != nil {
+			return fmt.Errorf("compare two keys: %w", err)
+		}
+		if apart {
+			col.events, col.tied, col.bad = col.tied[:n], nil, nil
+			return nil
+		}
+		next = at
+	}
+	return nil
+}
+
+// is reports whether a row of the order columns has the position.
+func (pos position) is(r row) bool {
+	for i, v := range pos {
+		if got, err := r.appendJSON(nil, i); err != nil || !bytes.Equal(got, v) {
+			return false
+		}
+	}
+	return true
 }
 
 // position is a row's, as far as it can be told: nil for a value that has no form.
@@ -48,9 +99,10 @@ func (p *plan) mayTie(stored []byte, next position) bool {
 	}
 	for n, v := range next {
 		k := p.sel.order[n].value.kind
-		if v != nil && !sameValue(k, pos[n], v) && !(p.folds(k, pos[n]) && p.folds(k, v)) {
-			return false
+		if v == nil || sameValue(k, pos[n], v) || p.folds(k, pos[n]) && p.folds(k, v) {
+			continue
 		}
+		return false
 	}
 	return true
 }

@@ -146,7 +146,11 @@ func deletes(f fixture) {
 		ops = append(ops, e.Op.String())
 	}
 	f.same("false, true, NULL", strings.Join(ops, " "), "upsert delete upsert")
-	f.refused(source.Config{Table: orders2(f), Cursor: []string{"v"}, DeleteWhen: "note"}, "source__delete_when", "note", "CASE")
+	mend := "CASE"
+	if f.e.Name == "sqlite" { // what a query computes has no type there
+		mend = "generated column"
+	}
+	f.refused(source.Config{Table: orders2(f), Cursor: []string{"v"}, DeleteWhen: "note"}, "source__delete_when", "note", mend)
 }
 
 // orders2 is a second table for tests that need one.
