@@ -40,6 +40,13 @@ func (f *table) Open(context.Context) (Session, error) {
 	return &tableSession{table: f, frontier: f.position, right: right}, nil
 }
 
+// end ends the right to deliver.
+func (f *table) end(cause error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cancel(cause)
+}
+
 type tableSession struct {
 	*table
 	frontier int

@@ -244,7 +244,7 @@ func TestLostRightCancelsRequestsAndCommitsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		feed := &table{rows: keys(10, 10)}
 		stolen := errors.New("stolen")
-		time.AfterFunc(time.Second, func() { feed.cancel(stolen) })
+		time.AfterFunc(time.Second, func() { feed.end(stolen) })
 		to := newSink(t, func(ctx context.Context, _ change.Delivery) error { return pause(ctx, 20*time.Second) })
 		begun := time.Now()
 		report := relayOf(t, feed, to, nil).Tick(t.Context())

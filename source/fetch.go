@@ -78,9 +78,9 @@ func (c *Cursor) page(ctx context.Context, p *plan, after change.Cursor, limit p
 	if verdict != nil {
 		return poller.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), verdict)
 	}
-	c.learn(len(col.events), ask, limit.Rows, col.full)
-	if col.tied != nil && ask < limit.Rows {
-		return c.page(ctx, p, after, limit) // now for as many rows as the limit allows
+	c.learn(max(len(col.events), len(col.tied)), ask, limit.Rows, col.full)
+	if col.tied != nil && !col.full && ask < limit.Rows {
+		return c.page(ctx, p, after, limit) // now for more rows, up to the limit
 	}
 	page.Events, page.More = col.events, col.more
 	if col.bad != nil {
@@ -123,13 +123,11 @@ func (c *Cursor) ask(limit int) int {
 }
 
 // learn adapts ask: a page that was full of bytes after n rows halves what the next statement asks for, to about twice
-// as many; a page that held all it asked for doubles it; one without an event tells nothing. Powers of two keep the number of different statements small.
+// as many; a page that held all it asked for doubles it. Powers of two keep the number of different statements small.
 func (c *Cursor) learn(n, asked, limit int, full bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case n == 0:
-		c.rows = 0
 	case full && 4*n < asked:
 		c.rows = 1 << bits.Len(uint(2*n-1))
 	case !full && n == asked && c.rows > 0:

@@ -181,7 +181,7 @@ func TestEqualKeysBeforeFault(t *testing.T) {
 // look larger than the page for ever.
 func TestEqualKeysAsk(t *testing.T) {
 	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Query: "SELECT k, v FROM o", Key: []string{"k"}, Cursor: []string{"v"}},
-		"CREATE TABLE o (k TEXT, v int NOT NULL)", "INSERT INTO o VALUES ('a', 1), ('b', 1), ('c', 1)")
+		"CREATE TABLE o (k TEXT COLLATE NOCASE, v int NOT NULL)", "INSERT INTO o VALUES ('a', 1), ('A', 1), ('c', 1)")
 	src.rows = 1
 	if keys, err := drain(t, src, 10); len(keys) != 3 || err != nil {
 		t.Errorf("%s: %v", keys, err)
@@ -245,6 +245,13 @@ func TestSQLiteTimes(t *testing.T) {
 
 // TestSQLiteDeleteWhen: a computed column has no type in SQLite; what the message advises works.
 func TestSQLiteDeleteWhen(t *testing.T) {
+	both := func(src *Cursor) {
+		t.Helper()
+		page, err := src.Fetch(t.Context(), nil, everything)
+		if err != nil || len(page.Events) != 2 || page.Events[0].Op != change.Delete || page.Events[1].Op != change.Upsert {
+			t.Errorf("%v: %v", page.Events, err)
+		}
+	}
 	url := testenv.SQLite(t)
 	cfg := Config{Query: "SELECT id, v, state = 'gone' AS gone FROM o", Key: []string{"id"}, Cursor: []string{"v"}, DeleteWhen: "gone"}
 	src := openSource(t, url, "sqlite", cfg, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL, state TEXT)", "INSERT INTO o VALUES (1, 1, 'gone'), (2, 2, 'here')")
@@ -254,8 +261,10 @@ func TestSQLiteDeleteWhen(t *testing.T) {
 	}
 	cfg.Query = "SELECT id, v, gone FROM o"
 	src = openSource(t, url, "sqlite", cfg, "ALTER TABLE o ADD COLUMN gone BOOLEAN AS (state = 'gone')")
-	page, err := src.Fetch(t.Context(), nil, everything)
-	if err != nil || len(page.Events) != 2 || page.Events[0].Op != change.Delete || page.Events[1].Op != change.Upsert {
-		t.Errorf("%v: %v", page.Events, err)
-	}
+	both(src)
+
+	// The same for upserts and deletes in one query (docs/deletes.md).
+	cfg.Query = "SELECT id, v, there AS gone FROM o WHERE id = 2 UNION ALL SELECT id, v, gone FROM o_deleted"
+	both(openSource(t, url, "sqlite", cfg, "ALTER TABLE o ADD COLUMN there BOOLEAN AS (0)", "CREATE TABLE o_deleted (id INTEGER PRIMARY KEY, v int NOT NULL)",
+		"ALTER TABLE o_deleted ADD COLUMN gone BOOLEAN AS (1)", "INSERT INTO o_deleted VALUES (1, 1)"))
 }
