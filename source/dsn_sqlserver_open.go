@@ -60,7 +60,7 @@ func (t *sqlServerTarget) connection() (Connection, error) {
 		if errors.As(err, &path) && !strings.Contains(err.Error(), t.password) {
 			return Connection{}, fmt.Errorf("the certificate file: %w", err)
 		}
-		return Connection{}, errors.New("the driver refuses it: check Encrypt, the certificate settings and the authentication's parameters")
+		return Connection{}, errors.New("the driver refuses it: check Encrypt, the certificate settings (files end in .pem or .der) and the authentication's parameters")
 	}
 	host := normalHost(t.host)
 	c := Connection{Engine: engineSQLServer, connector: newSQLServerConnector(connector), Warnings: t.warnings}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -18,6 +19,11 @@ func (c *Cursor) explain(ctx context.Context, kind fault, err error) error {
 		return fmt.Errorf("stopped: %w", context.Cause(ctx))
 	}
 	where := c.name()
+	if untrusted(err) {
+		return fmt.Errorf("%w: %s: the server's certificate is not trusted: have the connection string name the authority that "+
+			"signed it, or ask there for a connection that is not verified (SQL Server: TrustServerCertificate=True; PostgreSQL: "+
+			"sslmode=require; MySQL: tls=skip-verify): %w", poller.ErrConfig, where, err)
+	}
 	switch kind {
 	case faultTimeout:
 		return fmt.Errorf("%s: a statement took longer than source__timeout (%v): make an index serve the order (see `rowrelay check`), "+
@@ -66,3 +72,6 @@ func (c *Cursor) name() string {
 	}
 	return c.dialect.engine() + " " + c.cfg.Table
 }
+
+// untrusted reports a certificate that could not be verified. The drivers do not all keep the error's type.
+func untrusted(err error) bool { return strings.Contains(err.Error(), "x509:") }

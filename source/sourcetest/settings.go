@@ -195,7 +195,7 @@ func schemaChange(f fixture) {
 	name := orders(f)
 	src := f.open(source.Config{Table: name, Cursor: []string{"v"}})
 	p := f.page(src, nil, poller.Limit{Rows: 1, Bytes: plenty})
-	f.exec("ALTER TABLE "+name+" DROP COLUMN note", "ALTER TABLE "+name+" ADD COLUMN extra "+f.e.BigInt+" NULL")
+	f.exec("ALTER TABLE "+name+" DROP COLUMN note", "ALTER TABLE "+name+" ADD extra "+f.e.BigInt+" NULL")
 	p = f.page(src, p.Events[0].Cursor, poller.Limit{Rows: 1, Bytes: plenty})
 	if len(p.Events) != 1 || !strings.Contains(string(p.Events[0].Row), `"extra":null`) || strings.Contains(string(p.Events[0].Row), "note") {
 		f.Errorf("after the change: %s", p.Events[0].Row)
