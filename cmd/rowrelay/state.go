@@ -212,7 +212,7 @@ func resetUnreadable(ctx context.Context, c *console, w *wired, out *wiredOutput
 	if err != nil {
 		return fmt.Errorf("describing the source: %w", err)
 	}
-	if _, err := fmt.Fprintf(c.out, "%v\nIt will be written anew: every row of the source will be delivered again, from the beginning.\n", fault); err != nil {
+	if _, err := fmt.Fprintf(c.out, "%v\nIt will be written anew: every row of the source will be delivered again, from the beginning.\nStop every instance of this poller first: whether one holds the lease cannot be read.\n", fault); err != nil {
 		return err
 	}
 	if !yes {
