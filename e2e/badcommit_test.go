@@ -38,12 +38,10 @@ func TestStateFailsBeforeTheCommit(t *testing.T) {
 			must(t, host, s.poller)
 			s.add(4, 7)
 			before := positions(t, s.documents())
-			to.mu.Lock()
-			to.answer = func(http.ResponseWriter, []cloudEvent) bool {
+			to.decide(func(http.ResponseWriter, []cloudEvent) bool {
 				breakIt(host)
 				return true
-			}
-			to.mu.Unlock()
+			})
 			line := readLine(t, mustFail(t, host, s.poller))
 			if line.Event != "commit_failed" && line.Event != "lost_lease" {
 				t.Errorf("got %s", line)
@@ -55,9 +53,7 @@ func TestStateFailsBeforeTheCommit(t *testing.T) {
 			if n, _ := to.count(); n != 6 {
 				t.Fatalf("%d events were accepted, want 6", n)
 			}
-			to.mu.Lock()
-			to.answer = nil
-			to.mu.Unlock()
+			to.decide(nil)
 			mend(host)
 			until(t, "the events to come again", func() bool {
 				must(t, host, s.poller) // nothing, until the lease that could not be given back has expired

@@ -15,18 +15,13 @@ import (
 // receiverAnswers makes the receiver answer so, and accept nothing, until it is mended.
 func receiverAnswers(status int, header, value, body string) func(*testing.T, *stall, *sink) (settings, func()) {
 	return func(_ *testing.T, _ *stall, to *sink) (settings, func()) {
-		set := func(answer func(http.ResponseWriter, []cloudEvent) bool) {
-			to.mu.Lock()
-			defer to.mu.Unlock()
-			to.answer = answer
-		}
-		set(func(w http.ResponseWriter, _ []cloudEvent) bool {
+		to.decide(func(w http.ResponseWriter, _ []cloudEvent) bool {
 			w.Header().Set(header, value)
 			w.WriteHeader(status)
 			_, _ = io.WriteString(w, body) // a sender that is gone sees nothing, and fails as it should
 			return false
 		})
-		return nil, func() { set(nil) }
+		return nil, func() { to.decide(nil) }
 	}
 }
 

@@ -174,7 +174,7 @@ func TestRunEndsCleanly(t *testing.T) {
 	s = s.with(settings{"pollers__orders__output__batch": "1", "pollers__orders__concurrency": "1", "status__listen": "127.0.0.1:0"})
 	reached, release := make(chan struct{}), make(chan struct{})
 	n := 0
-	to.answer = func(http.ResponseWriter, []cloudEvent) bool {
+	to.decide(func(http.ResponseWriter, []cloudEvent) bool {
 		if n++; n == 4 {
 			close(reached)
 			to.mu.Unlock()
@@ -182,7 +182,7 @@ func TestRunEndsCleanly(t *testing.T) {
 			to.mu.Lock()
 		}
 		return true
-	}
+	})
 	dir := t.TempDir()
 	r := startRun(t, dir, s)
 	<-reached
@@ -348,7 +348,7 @@ func TestStateResetWhileHeld(t *testing.T) {
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 3)
 	reached, release := make(chan struct{}), make(chan struct{})
-	to.answer = holdFirst(to, reached, release)
+	to.decide(holdFirst(to, reached, release))
 	dir := t.TempDir()
 	r := startRun(t, dir, s, "--once")
 	<-reached

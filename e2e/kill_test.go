@@ -110,8 +110,7 @@ func killedTwentyTimes(t *testing.T, to *sink, versions int, write func(version 
 	t.Helper()
 	written := make(chan struct{})
 	pace := make(chan struct{}, versions) // each delivered request lets some more be written, so that neither runs away
-	to.mu.Lock()
-	to.answer = func(http.ResponseWriter, []cloudEvent) bool {
+	to.decide(func(http.ResponseWriter, []cloudEvent) bool {
 		for range 20 {
 			select {
 			case pace <- struct{}{}:
@@ -119,8 +118,7 @@ func killedTwentyTimes(t *testing.T, to *sink, versions int, write func(version 
 			}
 		}
 		return true
-	}
-	to.mu.Unlock()
+	})
 	go func() {
 		defer close(written)
 		for v := 1; v <= versions; v++ {

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"crypto/rand"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -20,7 +21,13 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
+	flag.Parse()
 	code := func() int {
+		// Most of what runs in parallel here waits for a dead owner's lease: that needs no processor.
+		if err := flag.Set("test.parallel", "8"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 		dir, err := os.MkdirTemp("", "rowrelay-e2e-")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

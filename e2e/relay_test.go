@@ -52,6 +52,7 @@ func insertLines(t *testing.T, db *sql.DB, from, to int) {
 
 // TestPostgresToQueueAndHTTP: 10,000 rows with ties and composite keys, exactly once to each of two outputs.
 func TestPostgresToQueueAndHTTP(t *testing.T) {
+	t.Parallel()
 	const rows = 10_000
 	to := newSink(t)
 	s, _ := postgresShop(t, rows)
@@ -235,7 +236,7 @@ func TestTwoInstancesOnOneDocument(t *testing.T) {
 	first, second := startHost(t, root, s), startHost(t, root, s)
 
 	reached, release := make(chan struct{}), make(chan struct{})
-	to.answer = holdFirst(to, reached, release)
+	to.decide(holdFirst(to, reached, release))
 	done := make(chan bool, 1)
 	go func() { done <- first.Invoke(context.WithoutCancel(t.Context()), "lines").Succeeded }()
 	<-reached

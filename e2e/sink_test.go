@@ -21,7 +21,7 @@ type sink struct {
 	rows     map[string]map[string]any // the row, by event id
 	order    map[string][]string       // event ids in order of arrival, by subject
 	requests int
-	// answer, where set, decides before anything is accepted; false means that it has answered itself.
+	// answer, where set by decide, comes before anything is accepted; false means that it has answered itself.
 	answer func(w http.ResponseWriter, events []cloudEvent) bool
 }
 
@@ -72,6 +72,13 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.order[e.Subject] = append(s.order[e.Subject], e.ID)
 	}
 	w.WriteHeader(http.StatusOK)
+}
+
+// decide sets what comes before anything is accepted: see answer. It is called with the sink locked.
+func (s *sink) decide(answer func(w http.ResponseWriter, events []cloudEvent) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer = answer
 }
 
 // count returns the number of different events, and of those that came more than once.

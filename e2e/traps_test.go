@@ -158,7 +158,7 @@ func TestTrap8KilledInTheMiddle(t *testing.T) {
 	reached := make(chan struct{})
 	release := make(chan struct{})
 	requests := 0
-	to.answer = func(_ http.ResponseWriter, _ []cloudEvent) bool {
+	to.decide(func(_ http.ResponseWriter, _ []cloudEvent) bool {
 		requests++
 		if requests == 15 {
 			close(reached)
@@ -167,7 +167,7 @@ func TestTrap8KilledInTheMiddle(t *testing.T) {
 			to.mu.Lock()
 		}
 		return true
-	}
+	})
 	done := make(chan fakehost.Result, 1)
 	go func() { done <- host.Invoke(t.Context(), "orders") }()
 	<-reached
