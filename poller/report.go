@@ -88,7 +88,7 @@ type Report struct {
 	NullCursors int64
 }
 
-// BatchStats are the figures of one settled batch.
+// BatchStats are the figures of one settled batch. Batches that shared a commit each have all of its time.
 type BatchStats struct {
 	Rows                   int
 	Fetch, Deliver, Commit time.Duration
