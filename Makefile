@@ -1,7 +1,9 @@
 # Rowrelay. `make help` lists what there is; CONTRIBUTING.md says when to use it.
 
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test static check build compile format vet lint settings vuln bench services stop
+.PHONY: help demo test late chaos static check build compile format vet lint settings vuln bench services stop
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -11,6 +13,12 @@ demo: ## rows of a real table arriving at a real endpoint; needs nothing but Go
 
 test: ## race tests on real engines, which it starts; ends with the engines that ran
 	@scripts/test.sh
+
+late: ## late commits for a minute on each engine and in each mode: LOST, DUPLICATED (make test has a short form)
+	@ROWRELAY_LATE_FOR=$(or $(FOR),1m) scripts/services.sh run -- go test ./e2e -run '^TestLateCommits$$' -v -timeout 60m | grep -E 'LATE|^(---|ok|FAIL|panic)|NOT RUN'
+
+chaos: ## kills, freezes, outages, restarts, a full disk: LOST, DUPLICATED, INVERTED (make test has a short form)
+	@ROWRELAY_CHAOS_FOR=$(or $(FOR),1m) scripts/services.sh run -- go test ./e2e -run '^TestChaos$$' -v -timeout 60m | grep -E 'CHAOS|^(---|ok|FAIL|panic)|NOT RUN'
 
 check: static test ## everything that CI runs
 

@@ -51,10 +51,27 @@ type Event struct {
 	OrderKey []byte
 	// Row is a JSON object of the projected columns in the table's order.
 	Row []byte
-	// Cursor is the position just after this event.
+	// Cursor is the row's own cursor: with the key it names this version of the row, and the id is made of it.
 	Cursor Cursor
+	// At is the position just after this event, where that is not Cursor itself: a window, for instance, that the row was
+	// seen in. Nil means Cursor. See [Event.Position].
+	At Cursor
 	// Time is the cursor's own instant where the cursor is a time, otherwise the time of the fetch.
 	Time time.Time
+	// Attempts counts the failed attempts that were held against this very event (its ID) before this batch; 0 for an event
+	// that was not tried yet.
+	Attempts int
+	// Broken is why the row can never be sent (larger than max_row_bytes, or a value without a lossless form); Row is then
+	// null. Such an event is rejected without being sent. Nil for every other.
+	Broken error
+}
+
+// Position is the position just after this event: what a commit of it stores.
+func (e *Event) Position() Cursor {
+	if e.At != nil {
+		return e.At
+	}
+	return e.Cursor
 }
 
 // Size is the memory that the event's content takes, in bytes: what batch_bytes and max_row_bytes count.
@@ -155,12 +172,32 @@ func (c *Cursor) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Batch is what one fetch brought: the unit that is settled and acknowledged by one commit.
+// Kind says why a batch was fetched.
+type Kind uint8
+
+const (
+	// Live: the rows after the position. Only these move the position.
+	Live Kind = iota
+	// Sweep: rows behind the position that were not there when it passed (they committed late), or that are above the safe
+	// point for so long that they are delivered early.
+	Sweep
+	// Retry: rows of parked events, read again by their keys because their next attempt is due.
+	Retry
+	// Backfill: rows of a range that an operator asked to be sent again.
+	Backfill
+)
+
+// Batch is what one fetch brought.
 type Batch struct {
+	// Kind says why it was fetched.
+	Kind Kind
 	// ID names the batch in logs, deliveries and the checkpoint: batch_20260407_012346_0001.
 	ID string
 	// From is the position that the batch was fetched from. A commit of it is refused unless this is the stored one.
 	From Cursor
+	// To is the position after the whole batch where that is not the last event's: a window that closed, also without events.
+	// Nil means the last event's.
+	To Cursor
 	// Events in the order in which the source showed them; empty when the source is drained.
 	Events []Event
 	// More says that the fetch stopped at a limit, so that there may be more to fetch at once.

@@ -58,6 +58,13 @@ type Poller struct {
 	Ordering     string        `json:"ordering"` // key, source or none
 	Concurrency  int           `json:"concurrency"`
 
+	MaxAttempts int `json:"max_attempts"` // at least 1: the first delivery
+	// RetryDelays are the waits before attempt 2, 3, …; past the end the last repeats.
+	RetryDelays     []time.Duration `json:"retry_delays"`
+	MaxParked       int             `json:"max_parked"`
+	AfterDeadLetter string          `json:"after_dead_letter"` // release or block
+	DeadLetter      DeadLetter      `json:"dead_letter"`
+
 	// Faults stop this poller only.
 	Faults Faults `json:"faults,omitempty"`
 	// Warnings do not stop anything.
@@ -97,6 +104,23 @@ type Source struct {
 	Identity    string         `json:"identity"`
 	Timeout     time.Duration  `json:"timeout"`
 	Connections int            `json:"connections"`
+	// LateCommits is auto, exact, overlap, settle or none.
+	LateCommits string        `json:"late_commits"`
+	LateWindow  time.Duration `json:"late_window"`
+	LateLimit   time.Duration `json:"late_limit"`
+	LateMemory  int           `json:"late_memory"` // rows
+	// OnLongTransaction is deliver_late or wait, OnFailover stop or continue.
+	OnLongTransaction string `json:"on_long_transaction"`
+	OnFailover        string `json:"on_failover"`
+}
+
+// DeadLetter says where events go that are given up.
+type DeadLetter struct {
+	Kind string `json:"kind"` // state or queue
+	// ConnectionSetting is the name that was given, Connection what it led to, and Queue is set (only for queue).
+	ConnectionSetting string  `json:"connection"`
+	Connection        Storage `json:"resolved"`
+	Queue             string  `json:"queue"`
 }
 
 // Output is one destination.
@@ -119,6 +143,8 @@ type Output struct {
 	Batch      int    `json:"batch"`
 	BatchBytes int    `json:"batch_bytes"`
 	Retries    int    `json:"retries"` // attempts of one request, at least 1
+	// RejectStatus are the HTTP statuses, 400 to 599, after which a request is bisected instead of repeated.
+	RejectStatus []int `json:"reject_status"`
 }
 
 // Database is what source__connection led to: a connection string, or the identity form for SQL Server.

@@ -108,8 +108,10 @@ func (l *loader) checkOutput(p *Poller, s *scope, out *Output) {
 		l.checkQueue(p, s, out)
 		warnUnused(p, s, out.Kind, httpOnly)
 	default:
-		warnUnused(p, s, out.Kind, slices.Concat(httpOnly, queueOnly))
+		warnUnused(p, s, out.Kind, slices.Concat(httpOnly, queueOnly, []string{"reject_status"}))
+		return
 	}
+	checkStatuses(p, s, out)
 }
 
 // warnUnused names settings of another kind of output. They are no faults: to switch an output to stdout for a moment
@@ -149,15 +151,25 @@ func (l *loader) checkQueue(p *Poller, s *scope, out *Output) {
 	if out.Queue != "" || !s.ok("queue") {
 		return
 	}
-	out.Queue = p.Name
-	if _, f := queueName.parse(p.Name); f != nil {
-		suggestion := strings.ReplaceAll(p.Name, "_", "-")
-		if _, f := queueName.parse(suggestion); f != nil {
-			suggestion = queueName.example
-		}
-		s.fault("queue", fmt.Sprintf("is not set, and the poller's name %q, its default, %s", p.Name, f.problem),
-			"Set it, such as "+s.named("queue")+"="+suggestion)
+	out.Queue = defaultQueue(s, "queue", p.Name, "")
+}
+
+// defaultQueue is the poller's name and a suffix, or a fault where no queue can have that name.
+func defaultQueue(s *scope, key, name, suffix string) string {
+	_, f := queueName.parse(name + suffix)
+	if f == nil {
+		return name + suffix
 	}
+	suggestion := strings.ReplaceAll(name, "_", "-") + suffix
+	if _, f := queueName.parse(suggestion); f != nil {
+		suggestion = queueName.example + suffix
+	}
+	its := "its default"
+	if suffix != "" {
+		its = "of which its default is made"
+	}
+	s.fault(key, fmt.Sprintf("is not set, and the poller's name %q, %s, %s", name, its, f.problem), "Set it, such as "+s.named(key)+"="+suggestion)
+	return ""
 }
 
 // reservedHeaders are set by Rowrelay or by the protocol.

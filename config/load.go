@@ -157,7 +157,9 @@ func (l *loader) readPoller(p *pollerScopes) {
 	p.own.read(l.env, p.poller)
 	p.poller.ScheduleSet = p.own.has("schedule")
 	l.checkSource(p)
+	l.checkLate(p)
 	l.checkLease(p)
+	l.checkPolicy(p)
 	if len(p.outputs) == 0 {
 		p.poller.Faults.Add(p.own.prefix+"output__kind", "is required: the poller has no output",
 			"Set it to http, queue or stdout")
@@ -169,4 +171,5 @@ func (l *loader) readPoller(p *pollerScopes) {
 		l.checkOutput(p.poller, s, &out)
 		p.poller.Outputs = append(p.poller.Outputs, out)
 	}
+	l.checkDeadLetterQueue(p)
 }

@@ -49,10 +49,15 @@ func TestLoadDefaults(t *testing.T) {
 				ConnectionSetting: "ORDERS_DB", Connection: Database{Setting: "ORDERS_DB", ConnectionString: "sqlite:shop.db"},
 				Mode: "cursor", Table: "orders", Cursor: []string{"updated_at"}, Start: "earliest", TimeZone: "UTC", Location: time.UTC,
 				Op: "upsert", NullCursor: "report", Timeout: 30 * time.Second, Connections: 4,
+				LateCommits: "auto", LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1_000_000,
+				OnLongTransaction: "deliver_late", OnFailover: "stop",
 			},
-			Outputs:  []Output{{Kind: "stdout", Timeout: 30 * time.Second, Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20, Retries: 3}},
+			Outputs: []Output{{Kind: "stdout", Timeout: 30 * time.Second, Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20, Retries: 3,
+				RejectStatus: []int{400, 413, 422}}},
 			Schedule: "*/1 * * * * *", BatchSize: 500, BatchBytes: 8 << 20, MaxRowBytes: 4 << 20, TickBudget: 50 * time.Second,
 			LeaseTTL: time.Minute, Ordering: "key", Concurrency: 8,
+			MaxAttempts: 5, RetryDelays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute},
+			MaxParked: 1000, AfterDeadLetter: "release", DeadLetter: DeadLetter{Kind: "state"},
 		}},
 	}
 	if diff := cmp.Diff(want, app, cmpopts.IgnoreUnexported(Poller{}), cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() }),
@@ -74,9 +79,14 @@ func TestLoadEverySetting(t *testing.T) {
 		"pollers__orders__source__start=LATEST", "pollers__orders__source__time_zone=+02:00", "pollers__orders__source__delete_when=[deleted at]",
 		"pollers__orders__source__op=upsert", "pollers__orders__source__null_cursor=fail", "pollers__orders__source__identity=me",
 		"pollers__orders__source__timeout=5s", "pollers__orders__source__connections=2",
+		"pollers__orders__source__late_commits=OVERLAP", "pollers__orders__source__late_window=10s", "pollers__orders__source__late_limit=3s",
+		"pollers__orders__source__late_memory=2000", "pollers__orders__source__on_long_transaction=wait", "pollers__orders__source__on_failover=continue",
+		"pollers__orders__max_attempts=3", "pollers__orders__retry_delays=100ms , 1m30s", "pollers__orders__max_parked=20",
+		"pollers__orders__after_dead_letter=block", "pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=STATE_STORAGE",
+		"pollers__orders__output__reject_status=409, 500",
 		"pollers__orders__schedule=*/5 * * * * *", "pollers__orders__batch_size=10", "pollers__orders__batch_bytes=64KiB",
 		"pollers__orders__max_row_bytes=8 MiB", "pollers__orders__max_batches=3", "pollers__orders__tick_budget=1m",
-		"pollers__orders__poll_interval=250ms", "pollers__orders__lease_ttl=30s", "pollers__orders__ordering=source", "pollers__orders__concurrency=1",
+		"pollers__orders__poll_interval=250ms", "pollers__orders__lease_ttl=30s", "pollers__orders__ordering=KEY", "pollers__orders__concurrency=1",
 		"pollers__orders__output__kind=http", "pollers__orders__output__url=https://example.com/x?code=abc%%3D",
 		"pollers__orders__output__timeout=3s", "pollers__orders__output__headers__X_Api_Key=%KEY%", "KEY=k",
 		"pollers__orders__output__secret=whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "pollers__orders__output__gzip=true",
@@ -96,6 +106,8 @@ func TestLoadEverySetting(t *testing.T) {
 		Mode: "cursor", Query: "SELECT * FROM o", Cursor: []string{"a", "b, c"}, Key: []string{"id"}, OrderKey: []string{"customer_id"},
 		Columns: []string{"id", "total"}, Where: "region = 'EU' AND name LIKE 'a%'", Start: "latest", TimeZone: "+02:00", DeleteWhen: "deleted at",
 		Op: "upsert", NullCursor: "fail", Identity: "me", Timeout: 5 * time.Second, Connections: 2,
+		LateCommits: "overlap", LateWindow: 10 * time.Second, LateLimit: 3 * time.Second, LateMemory: 2000,
+		OnLongTransaction: "wait", OnFailover: "continue",
 	}
 	same := cmp.Options{cmp.Comparer(func(a, b Secret) bool { return a == b }), cmp.Comparer(func(a, b Address) bool { return a == b }),
 		cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "Location" }, cmp.Ignore())}
@@ -108,10 +120,11 @@ func TestLoadEverySetting(t *testing.T) {
 	wantOutputs := []Output{{
 		Kind: "http", URL: "https://example.com/x?code=abc%3D", Timeout: 3 * time.Second, Headers: map[string]Secret{"X-Api-Key": "k"},
 		Secret: "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", Gzip: true, Format: "row", Batch: 1, BatchBytes: 1 << 20, Retries: 1,
+		RejectStatus: []int{409, 500},
 	}, {
 		Name: "audit", Kind: "queue", Timeout: 30 * time.Second, ConnectionSetting: "AzureWebJobsStorage", Queue: "orders",
 		Connection: Storage{Setting: "AzureWebJobsStorage", QueueServiceURI: "https://acct.queue.core.windows.net", Credential: "managedidentity", ClientID: "cid"},
-		Format:     "cloudevents", Batch: 100, BatchBytes: 1 << 20, Retries: 3,
+		Format:     "cloudevents", Batch: 100, BatchBytes: 1 << 20, Retries: 3, RejectStatus: []int{400, 413, 422},
 	}}
 	if diff := cmp.Diff(wantOutputs, p.Outputs, same); diff != "" {
 		t.Error(diff)
@@ -121,11 +134,14 @@ func TestLoadEverySetting(t *testing.T) {
 	if diff := cmp.Diff(wantState, app.State, same); diff != "" {
 		t.Error(diff)
 	}
-	rest := Poller{BatchSize: p.BatchSize, BatchBytes: p.BatchBytes, MaxRowBytes: p.MaxRowBytes, MaxBatches: p.MaxBatches, TickBudget: p.TickBudget,
-		PollInterval: p.PollInterval, LeaseTTL: p.LeaseTTL, Ordering: p.Ordering, Concurrency: p.Concurrency, Schedule: p.Schedule}
+	rest := *p
+	rest.Name, rest.Source, rest.Outputs, rest.Warnings, rest.ScheduleSet = "", Source{}, nil, nil, false
 	wantRest := Poller{BatchSize: 10, BatchBytes: 64 << 10, MaxRowBytes: 8 << 20, MaxBatches: 3, TickBudget: time.Minute,
-		PollInterval: 250 * time.Millisecond, LeaseTTL: 30 * time.Second, Ordering: "source", Concurrency: 1, Schedule: "*/5 * * * * *"}
-	if diff := cmp.Diff(wantRest, rest, cmpopts.IgnoreUnexported(Poller{})); diff != "" {
+		PollInterval: 250 * time.Millisecond, LeaseTTL: 30 * time.Second, Ordering: "key", Concurrency: 1, Schedule: "*/5 * * * * *",
+		MaxAttempts: 3, RetryDelays: []time.Duration{100 * time.Millisecond, 90 * time.Second}, MaxParked: 20, AfterDeadLetter: "block",
+		DeadLetter: DeadLetter{Kind: "queue", ConnectionSetting: "STATE_STORAGE", Queue: "orders-dead",
+			Connection: Storage{Setting: "AzureWebJobsSTATE_STORAGE", ConnectionString: developmentStorage(""), Development: true}}}
+	if diff := cmp.Diff(wantRest, rest, same, cmpopts.IgnoreUnexported(Poller{})); diff != "" {
 		t.Error(diff)
 	}
 	if app.Log.Level != "debug" || app.Status.Listen != "0.0.0.0:80" || app.Status.Token != "tok" {

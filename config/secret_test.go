@@ -27,7 +27,7 @@ func TestPlantedSecretsStayHidden(t *testing.T) {
 		"everything wrong": whole("status__token=%%%"+planted+"%", "STORE="+planted, "DB=@Microsoft.KeyVault("+planted+")",
 			"QUEUES__serviceUri=https://x/?sig="+planted, "QUEUES__credential="+planted, "QUEUES__clientSecret="+planted,
 			"pollers__orders__output__url="+planted, "pollers__orders__output__headers__X=a\n"+planted,
-			"pollers__orders__output__secret=x"+planted, "pollers__orders__max_attempts="+planted, "pollers__orders__secret="+planted),
+			"pollers__orders__output__secret=x"+planted, "pollers__orders__poll_interval_max="+planted, "pollers__orders__secret="+planted),
 		"strings where names belong": whole("state__connection_=x", "pollers__b__source__connection=postgres://u:"+planted+"@h/d",
 			"pollers__b__output__kind=queue", "pollers__b__output__connection=AccountName=a;AccountKey="+planted,
 			"pollers__b__output__url=http://\x7f"+planted),

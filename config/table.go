@@ -20,7 +20,6 @@ type capability string
 
 const (
 	available      capability = ""
-	nothingLost    capability = "nothing lost"
 	outbox         capability = "outbox"
 	changeTracking capability = "change tracking"
 )
@@ -86,6 +85,18 @@ var pollerSettings = []setting{
 		doc: "What rows with a NULL cursor, which can never be delivered, cause: a metric and a warning, or a failed tick."},
 	{name: "source__identity", kind: text("a stable name of the server", "orders-db"), defText: "from the connection",
 		doc: "A stable name of the server for the fingerprint, where the same database is reached under several (failover groups, private endpoints, moved files)."},
+	{name: "source__late_commits", kind: oneOf("auto", "exact", "overlap", "settle", "none"), def: "auto",
+		doc: "How rows are found whose transaction commits after the cursor has passed them. `exact`: the database shows a safe point, and the cursor stays below it. `overlap`: rows are delivered at once, and the last `late_window` is read again and again for new ones. `settle`: rows wait until they are older than `late_window`. `none`: such rows are lost. `auto` picks `exact` where it can, else `overlap`, and keeps what it picked."},
+	{name: "source__late_window", kind: durations("1s", "24h", "2m"), def: "2m",
+		doc: "For `overlap` and `settle`: how long a transaction may take from drawing its cursor value to its commit. A longer one can be missed where the database does not show it (`rowrelay check` says so)."},
+	{name: "source__late_limit", kind: durations("1s", "24h", "1m"), def: "1m",
+		doc: "For `exact`: how long an open transaction may hold rows of others back, before `on_long_transaction` applies to them."},
+	{name: "source__on_long_transaction", kind: oneOf("deliver_late", "wait"), def: "deliver_late",
+		doc: "For `exact`: what becomes of rows that are held back for longer than `late_limit`. `deliver_late` delivers them and remembers them; `wait` waits for the transaction, however long it stays open."},
+	{name: "source__late_memory", kind: whole(1000, 8_000_000, "1000000"), def: "1000000",
+		doc: "The most delivered rows that are remembered, by `overlap` and for rows that were delivered late, with 8 bytes each. When it is full, new rows are held back until room is made, and nothing is forgotten."},
+	{name: "source__on_failover", kind: oneOf("stop", "continue"), def: "stop",
+		doc: "What a failover to a replica causes (a changed timeline of PostgreSQL, a changed server_uuid of MySQL): `stop` until `rowrelay state accept-gap`, or `continue`, which is safe only where the replica has every committed row (synchronous replication)."},
 	{name: "source__timeout", kind: durations("1s", "10m", "30s"), def: "30s",
 		doc: "The bound of one statement."},
 	{name: "source__connections", kind: whole(1, 100, "4"), def: "4",
@@ -97,7 +108,7 @@ var pollerSettings = []setting{
 	{name: "batch_bytes", kind: sizes("1KiB", "256MiB", "8MiB"), def: "8MiB",
 		doc: "A fetch stops when its rows reach this size; one larger row travels alone."},
 	{name: "max_row_bytes", kind: sizes("1KiB", "64MiB", "4MiB"), def: "4MiB",
-		doc: "A larger row cannot be delivered: it fails the tick."},
+		doc: "A larger row cannot be delivered: it is rejected at once, and after `max_attempts` becomes a dead letter without its row."},
 	{name: "max_batches", kind: whole(0, 1_000_000, "10"), def: "0",
 		doc: "The most batches of one tick; 0: only the budget ends it."},
 	{name: "tick_budget", kind: durations("100ms", "24h", "50s"), def: "50s",
@@ -110,6 +121,20 @@ var pollerSettings = []setting{
 		doc: "What is kept in order: the events of one order key, all events (one lane), or nothing."},
 	{name: "concurrency", kind: whole(1, 256, "8"), def: "8",
 		doc: "How many requests are in flight together."},
+	{name: "max_attempts", kind: whole(1, 100, "5"), def: "5",
+		doc: "How many attempts an event has before it becomes a dead letter; the first delivery is attempt 1. An attempt counts only when the destination accepted another event after it: an outage counts none, however long it lasts."},
+	{name: "retry_delays", kind: delays("10ms", "24h", "1s,5s,30s,2m"), def: "1s,5s,30s,2m",
+		doc: "The waits before attempt 2, 3 and so on, after the attempt before; past the end of the list the last one repeats. The event's order key is parked meanwhile, and other keys go on; with `ordering=source` the poller waits."},
+	{name: "max_parked", kind: whole(1, 20_000, "1000"), def: "1000",
+		doc: "The most parked events, those that wait behind them included, for each output. At this bound the poller stops and says so: it never drops one."},
+	{name: "after_dead_letter", kind: oneOf("release", "block"), def: "release",
+		doc: "What becomes of the order key of a dead letter: `release` delivers what comes after it, `block` keeps it parked until somebody replays or purges the dead letter (`rowrelay deadletter`)."},
+	{name: "dead_letter__kind", kind: oneOf("state", "queue"), def: "state",
+		doc: "Where dead letters go: beside the state documents (`deadletters/{app_name}/{poller}/{event id}.json`), where `rowrelay deadletter` lists, replays and purges them, or to a queue of Azure Storage."},
+	{name: "dead_letter__connection", kind: connectionName, defText: "required for queue",
+		doc: "The setting that holds the storage connection for `dead_letter__kind=queue`."},
+	{name: "dead_letter__queue", kind: queueName, defText: "the poller's name and `-dead`",
+		doc: "The queue's name, for `dead_letter__kind=queue`; all outputs of the poller share it."},
 }
 
 // outputSettings are those of one output.
@@ -139,5 +164,7 @@ var outputSettings = []setting{
 	{name: "batch_bytes", kind: sizes("1KiB", "100MiB", "1MiB"), def: "1MiB",
 		doc: "The most bytes of one request."},
 	{name: "retries", kind: whole(1, 20, "3"), def: "3",
-		doc: "How often one request is tried before the tick fails."},
+		doc: "How often one request is tried in a tick, with a growing wait in between, before its events are tried one by one."},
+	{name: "reject_status", kind: statuses, def: "400,413,422",
+		doc: "HTTP statuses after which a request is not repeated as it is: its events are tried one by one at once, to find the one that is refused. Whether an attempt counts against that event still depends on others being accepted (`max_attempts`)."},
 }

@@ -58,16 +58,19 @@ func TestDisclosure(t *testing.T) {
 // TestHelp: each command says what it does, and its flags.
 func TestHelp(t *testing.T) {
 	for args, parts := range map[string][]string{
-		"":            {"rowrelay demo", "rowrelay check", "rowrelay run", "rowrelay functions", "serve", "state", "version", "--settings", "--json", "docs/settings.md", "local.settings.json"},
-		"serve":       {"FUNCTIONS_CUSTOMHANDLER_PORT", "never exits on a fault", "--port"},
-		"run":         {"Ctrl-C", "status__listen", "--once", "schedule"},
-		"check":       {"statement", "index", "first rows", "sends and changes nothing", "--rows"},
-		"state":       {"show", "reset", "--output"},
-		"state show":  {"position, lease and source"},
-		"state reset": {"--to beginning", "accept-fingerprint", "accept-gap", "--yes", "refuses while an instance holds its lease"},
-		"functions":   {"function.json", "ORDERS_SCHEDULE", "--force"},
-		"demo":        {"--connection"},
-		"version":     {"version"},
+		"":                  {"rowrelay demo", "rowrelay check", "rowrelay run", "rowrelay functions", "serve", "state", "version", "--settings", "--json", "docs/settings.md", "local.settings.json"},
+		"serve":             {"FUNCTIONS_CUSTOMHANDLER_PORT", "never exits on a fault", "--port"},
+		"run":               {"Ctrl-C", "status__listen", "--once", "schedule"},
+		"check":             {"statement", "index", "first rows", "sends and changes nothing", "--rows"},
+		"state":             {"show", "reset", "pause", "resume", "clone", "export", "import", "accept-fingerprint", "accept-gap", "--output"},
+		"state show":        {"position, lease, parked events"},
+		"state reset":       {"--to beginning", "--to latest", "--to cursor=", "--to file=", "--yes", "--dry-run", "--break-lease", "refused while an instance holds the lease"},
+		"deadletter":        {"list", "show", "replay", "purge"},
+		"deadletter replay": {"--as-recorded", "BREAKS THE ORDER", "--dry-run", "--reason"},
+		"backfill":          {"--from", "--to", "--rate", "--stop", "order of each key holds"},
+		"functions":         {"function.json", "ORDERS_SCHEDULE", "--force"},
+		"demo":              {"--connection"},
+		"version":           {"version"},
 	} {
 		out, errs, err := command(t.Context(), t.TempDir(), settings{}, append(strings.Fields(args), "--help")...)
 		if err != nil || errs != "" {
@@ -88,7 +91,7 @@ func TestMistypedCommands(t *testing.T) {
 		"state show absent":            `there is no poller "absent"`,
 		"state show orders":            "there is no state document yet",
 		"state show":                   "accepts 1 arg(s)",
-		"state reset orders":           `required flag(s) "to"`,
+		"state reset orders":           `say where to: --to beginning`,
 		"state show --output x orders": `no output "x"`,
 		"functions absent":             `no poller "absent"`,
 		"run --settings absent.json":   "absent.json",
@@ -253,7 +256,7 @@ func TestStateReset(t *testing.T) {
 		return ""
 	}
 	reset := func(to string) []string { return []string{"state", "reset", "orders", "--to", to} }
-	if code, said := answering(t, dir, s, "orders\n", reset("beginning")...); code != 1 || !strings.Contains(said, "nothing to reset") {
+	if code, said := answering(t, dir, s, "orders\n", reset("beginning")...); code != 1 || !strings.Contains(said, "there is no state document yet") {
 		t.Errorf("before the first tick: %d %s", code, said)
 	}
 	if said := once(s); said != "" {
@@ -265,11 +268,11 @@ func TestStateReset(t *testing.T) {
 			t.Errorf("%s: %d %s", name, code, said)
 		}
 	}
-	if code, said := answering(t, dir, s, "orders\n", reset("the end")...); code != 1 || !strings.Contains(said, "beginning, accept-fingerprint or accept-gap") {
+	if code, said := answering(t, dir, s, "orders\n", reset("the end")...); code != 1 || !strings.Contains(said, "beginning, latest, cursor=VALUE or file=PATH") {
 		t.Errorf("%d %s", code, said)
 	}
 	for _, to := range []string{"accept-fingerprint", "accept-gap"} { // nothing to accept: nothing asked, nothing changed
-		if code, said := answering(t, dir, s, "", reset(to)...); code != 0 || !strings.Contains(said, "nothing to accept") && !strings.Contains(said, "no gap to accept") {
+		if code, said := answering(t, dir, s, "", "state", to, "orders"); code != 0 || !strings.Contains(said, "nothing to accept") && !strings.Contains(said, "no gap to accept") {
 			t.Errorf("%s: %d %s", to, code, said)
 		}
 	}
@@ -295,7 +298,7 @@ func TestStateReset(t *testing.T) {
 	if said := once(changed); !strings.Contains(said, "fingerprint_mismatch") {
 		t.Errorf("a changed filter: %s", said)
 	}
-	if code, said := answering(t, dir, changed, "orders\n", reset("accept-fingerprint")...); code != 0 {
+	if code, said := answering(t, dir, changed, "orders\n", "state", "accept-fingerprint", "orders"); code != 0 {
 		t.Errorf("%d %s", code, said)
 	}
 	if said := once(changed); said != "" {
@@ -354,7 +357,7 @@ func TestStateResetWhileHeld(t *testing.T) {
 	<-reached
 	for _, args := range [][]string{{"--to", "beginning"}, {"--to", "beginning", "--yes"}} {
 		code, said := answering(t, dir, s, "orders\n", append([]string{"state", "reset", "orders"}, args...)...)
-		if code != 1 || !strings.Contains(said, "the lease is held by shop/") || !strings.Contains(said, "stop that instance first") {
+		if code != 1 || !strings.Contains(said, "the lease is held by shop/") || !strings.Contains(said, "pause the poller first") {
 			t.Errorf("%d %s", code, said)
 		}
 	}

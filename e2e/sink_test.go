@@ -20,6 +20,7 @@ type sink struct {
 	accepted map[string]int            // times, by event id
 	rows     map[string]map[string]any // the row, by event id
 	order    map[string][]string       // event ids in order of arrival, by subject
+	sequence []map[string]any          // every accepted row, in order of arrival
 	requests int
 	// answer, where set by decide, comes before anything is accepted; false means that it has answered itself.
 	answer func(w http.ResponseWriter, events []cloudEvent) bool
@@ -69,6 +70,7 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		keys[e.Subject] = true
 		s.accepted[e.ID]++
 		s.rows[e.ID] = e.Data
+		s.sequence = append(s.sequence, e.Data)
 		s.order[e.Subject] = append(s.order[e.Subject], e.ID)
 	}
 	w.WriteHeader(http.StatusOK)

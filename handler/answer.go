@@ -67,11 +67,11 @@ func next(r *poller.Report) string {
 			"and these rows are delivered again; if it recurs, look at the way to the state store, or raise " + p +
 			"lease_ttl, or lower its batch_size"
 	case poller.FingerprintMismatch:
-		return "the source's definition changed: name the poller anew to start over, or keep its position with `rowrelay " +
-			"state reset " + r.Poller + " --to accept-fingerprint`"
+		return "the source's definition changed: undo the change, or go on at the stored position with `rowrelay state " +
+			"accept-fingerprint " + r.Poller + "`, or start over with `rowrelay state reset " + r.Poller + " --to beginning`"
 	case poller.SourceGap:
 		return "the source is not the one that the checkpoint was taken from (a restore, failover or truncation): compare, then " +
-			"`rowrelay state reset " + r.Poller + " --to accept-gap`, or `--to beginning`"
+			"`rowrelay state accept-gap " + r.Poller + "` to go on at the stored position, or `rowrelay state reset " + r.Poller + " --to beginning`"
 	case poller.ConfigInvalid:
 		return "mend the settings that the error names (`rowrelay check` shows them all); until then every tick fails and " +
 			"nothing moves"
@@ -85,16 +85,18 @@ func next(r *poller.Report) string {
 func nextDelivery(r *poller.Report, p string) string {
 	switch r.Reason {
 	case poller.Refused.String():
-		return "the destination refused an event, and the poller stands still behind it: look at its answer in the error, then " +
-			"mend the receiver, the row, or " + p + "source__where"
+		return "the destination refuses an event (the error says what the poller waits for): look at its answer, then mend the receiver, " +
+			"the row, or " + p + "source__where; after " + p + "max_attempts it becomes a dead letter"
 	case poller.Impossible.String():
-		return "an event cannot be sent at all, and the poller stands still behind it: shrink the row (" + p +
-			"source__columns) or choose another output or format"
+		return "an event cannot be sent at all (the error says what the poller waits for): shrink the row (" + p +
+			"source__columns) or choose another output or format; after " + p + "max_attempts it becomes a dead letter"
+	case "":
+		return "do as the error says; nothing was acknowledged that was not settled, and the next tick tries again"
 	case reasonPanic:
 		return "the process goes on, and the next tick tries again; report the stack as a bug of rowrelay"
 	default:
-		return "nothing was acknowledged that was not accepted, and the next tick tries again; if it lasts, check the destination " +
-			"and its settings, " + p + outputPrefix(r.Output) + "…"
+		return "nothing was acknowledged that was not accepted, no attempt was counted, and the next tick tries again; if it lasts, mend " +
+			"the receiver, or check the way to it and its settings, " + p + outputPrefix(r.Output) + "…"
 	}
 }
 

@@ -195,7 +195,7 @@ func everyOutput(name string, outputs []string, event poller.Event, err error) [
 	now := time.Now()
 	reports := make([]poller.Report, len(outputs))
 	for i, output := range outputs {
-		reports[i] = poller.Report{Poller: name, Output: output, Event: event, Err: err, Started: now, Ended: now, NullCursors: -1}
+		reports[i] = poller.Report{Poller: name, Output: output, Event: event, Err: err, Started: now, Ended: now, Parked: -1, NullCursors: -1}
 	}
 	return reports
 }

@@ -27,7 +27,7 @@ func (r runner) Run(ctx context.Context) []poller.Report { return r(ctx) }
 
 func ends(event poller.Event, err error) runner {
 	return func(context.Context) []poller.Report {
-		return []poller.Report{{Poller: "orders", Output: "output", Event: event, Err: err, NullCursors: -1}}
+		return []poller.Report{{Poller: "orders", Output: "output", Event: event, Err: err, Parked: -1, NullCursors: -1}}
 	}
 }
 
@@ -173,12 +173,16 @@ func TestNextNamesTheMend(t *testing.T) {
 		report poller.Report
 		mend   string
 	}{
-		{poller.Report{Event: poller.FingerprintMismatch}, "`rowrelay state reset orders --to accept-fingerprint`"},
-		{poller.Report{Event: poller.SourceGap}, "`rowrelay state reset orders --to accept-gap`"},
+		{poller.Report{Event: poller.FingerprintMismatch}, "`rowrelay state accept-fingerprint orders`"},
+		{poller.Report{Event: poller.SourceGap}, "`rowrelay state accept-gap orders`"},
 		{poller.Report{Event: poller.HandlerFailed, Reason: "unavailable"}, "pollers__orders__output__"},
 		{poller.Report{Event: poller.HandlerFailed, Reason: "unavailable", Output: "audit"}, "pollers__orders__outputs__audit__"},
 		{poller.Report{Event: poller.HandlerFailed, Reason: "refused"}, "mend the receiver"},
+		{poller.Report{Event: poller.HandlerFailed, Reason: "refused"}, "pollers__orders__max_attempts"},
 		{poller.Report{Event: poller.HandlerFailed, Reason: "impossible"}, "pollers__orders__source__columns"},
+		{poller.Report{Event: poller.HandlerFailed, Reason: "impossible"}, "dead letter"},
+		{poller.Report{Event: poller.HandlerFailed, Reason: "unavailable"}, "no attempt was counted"},
+		{poller.Report{Event: poller.HandlerFailed, Err: errors.New("max_parked")}, "do as the error says"},
 		{poller.Report{Event: poller.FetchFailed}, "pollers__orders__source__connection"},
 		{poller.Report{Event: poller.CommitFailed}, "state__connection"},
 		{poller.Report{Event: poller.LostLease}, "another instance took over, or this one could not renew its lease in time"},

@@ -3,6 +3,8 @@ package handler
 import (
 	"log/slog"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -26,12 +28,34 @@ import (
 //	                                         0 before the first
 //	rowrelay_lease_staleness_seconds         age of another holder's heartbeat beyond its ttl; 0 when there is none
 //	rowrelay_null_cursor_rows                rows that are never delivered because their cursor is NULL, when last counted
+//	rowrelay_paused                          1 while an operator has the poller paused
+//	rowrelay_parked                          parked events, and those that wait behind them
+//	rowrelay_rejected_total                  attempts that were held against events
+//	rowrelay_deadlettered_total{reason}      events given up: refused, impossible
+//	rowrelay_parked_gone_total               parked events whose row was found gone
+//	rowrelay_held_back_seconds               how long rows have been held back, by an open transaction or a full memory
+//	rowrelay_late_rows_total                 rows found behind the position, that committed late
+//	rowrelay_remembered_rows                 rows in the memory of late commits
+//	rowrelay_skipped_rows_total              rows that operators skipped by advancing the checkpoint: data loss. It begins
+//	                                         with the sum over the skips that the state document remembers (the last ten),
+//	                                         when a tick of this process first reads it, and grows with each new one; one
+//	                                         that could not be counted counts as 1. So a restart repeats the value and does
+//	                                         not show as an increase, and a skip that was made while no process ran does.
+//	                                         Each instance shows all skips: take the max over instances, not the sum
+//
+// What only one instance knows (lag, parked, held back, remembered) is 0 on those where another one is at work.
 type Metrics struct {
 	log *slog.Logger
 
-	ticks, batches, events, failures *prometheus.CounterVec
-	fetch, deliver, commit, size     *prometheus.HistogramVec
-	lag, success, staleness, nulls   *prometheus.GaugeVec
+	ticks, batches, events, failures            *prometheus.CounterVec
+	rejected, deadLettered, gone, late, skipped *prometheus.CounterVec
+	fetch, deliver, commit, size                *prometheus.HistogramVec
+	lag, success, staleness, nulls              *prometheus.GaugeVec
+	paused, parked, heldBack, remembered        *prometheus.GaugeVec
+
+	mu sync.Mutex
+	// skips is, for each poller and output, when the last skip was made that is counted.
+	skips map[[2]string]time.Time
 }
 
 // NewMetrics returns the metrics, not registered yet. Faults in measuring are logged to log.
@@ -50,19 +74,29 @@ func NewMetrics(log *slog.Logger) *Metrics {
 	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 	sizes := []float64{1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000}
 	return &Metrics{
-		log:       log,
-		ticks:     counter("ticks_total", "Ticks, by the event they ended as.", "event"),
-		batches:   counter("batches_total", "Settled batches."),
-		events:    counter("events_total", "Acknowledged events."),
-		failures:  counter("failures_total", "Failed ticks, by reason.", "reason"),
-		fetch:     histogram("fetch_duration_seconds", "Time to fetch a batch.", seconds),
-		deliver:   histogram("deliver_duration_seconds", "Time to deliver a batch.", seconds),
-		commit:    histogram("commit_duration_seconds", "Time to commit a batch.", seconds),
-		size:      histogram("batch_size", "Events in a batch.", sizes),
-		lag:       gauge("lag_seconds", "Age of the newest acknowledged event while there is more to come; 0 when drained."),
-		success:   gauge("last_success_timestamp_seconds", "When a tick last succeeded, in Unix time; 0 before the first."),
-		staleness: gauge("lease_staleness_seconds", "Age of another holder's heartbeat beyond its ttl."),
-		nulls:     gauge("null_cursor_rows", "Rows whose cursor is NULL, when last counted: they are never delivered."),
+		log:          log,
+		skips:        map[[2]string]time.Time{},
+		ticks:        counter("ticks_total", "Ticks, by the event they ended as.", "event"),
+		batches:      counter("batches_total", "Settled batches."),
+		events:       counter("events_total", "Acknowledged events."),
+		failures:     counter("failures_total", "Failed ticks, by reason.", "reason"),
+		fetch:        histogram("fetch_duration_seconds", "Time to fetch a batch.", seconds),
+		deliver:      histogram("deliver_duration_seconds", "Time to deliver a batch.", seconds),
+		commit:       histogram("commit_duration_seconds", "Time to commit a batch.", seconds),
+		size:         histogram("batch_size", "Events in a batch.", sizes),
+		lag:          gauge("lag_seconds", "Age of the newest acknowledged event while there is more to come; 0 when drained."),
+		success:      gauge("last_success_timestamp_seconds", "When a tick last succeeded, in Unix time; 0 before the first."),
+		staleness:    gauge("lease_staleness_seconds", "Age of another holder's heartbeat beyond its ttl."),
+		nulls:        gauge("null_cursor_rows", "Rows whose cursor is NULL, when last counted: they are never delivered."),
+		paused:       gauge("paused", "1 while an operator has the poller paused."),
+		parked:       gauge("parked", "Parked events, and those that wait behind them."),
+		heldBack:     gauge("held_back_seconds", "How long rows have been held back by an open transaction or a full memory."),
+		remembered:   gauge("remembered_rows", "Rows in the memory of late commits."),
+		rejected:     counter("rejected_total", "Attempts held against events."),
+		deadLettered: counter("deadlettered_total", "Events given up, by reason.", "reason"),
+		gone:         counter("parked_gone_total", "Parked events whose row was found gone."),
+		late:         counter("late_rows_total", "Rows found behind the position: they committed late."),
+		skipped:      counter("skipped_rows_total", "Rows that operators skipped by advancing the checkpoint, as far as the state document remembers."),
 	}
 }
 
@@ -88,13 +122,16 @@ func (m *Metrics) Prepare(name, output string) {
 	} {
 		m.failures.WithLabelValues(name, output, reason)
 	}
-	for _, c := range []*prometheus.CounterVec{m.batches, m.events} {
+	for _, reason := range []string{poller.Refused.String(), poller.Impossible.String()} {
+		m.deadLettered.WithLabelValues(name, output, reason)
+	}
+	for _, c := range []*prometheus.CounterVec{m.batches, m.events, m.rejected, m.gone, m.late} {
 		c.WithLabelValues(name, output)
 	}
 	for _, c := range []*prometheus.HistogramVec{m.fetch, m.deliver, m.commit, m.size} {
 		c.WithLabelValues(name, output)
 	}
-	for _, c := range []*prometheus.GaugeVec{m.lag, m.success, m.staleness, m.nulls} {
+	for _, c := range []*prometheus.GaugeVec{m.lag, m.success, m.staleness, m.nulls, m.paused, m.parked, m.heldBack, m.remembered} {
 		c.WithLabelValues(name, output)
 	}
 }
@@ -120,19 +157,77 @@ func (m *Metrics) Observe(r *poller.Report) {
 	if r.NullCursors >= 0 {
 		m.nulls.WithLabelValues(p, o).Set(float64(r.NullCursors))
 	}
+	m.policy(r)
+	m.skipsOf(r)
 	switch {
 	case r.Failed():
 		m.failures.WithLabelValues(p, o, reason(r)).Inc()
 		if r.Lag > 0 { // otherwise the tick learned nothing about it
 			m.lag.WithLabelValues(p, o).Set(r.Lag.Seconds())
 		}
+		if r.HeldBack > 0 {
+			m.heldBack.WithLabelValues(p, o).Set(r.HeldBack.Seconds())
+		}
+		if r.Remembered > 0 {
+			m.remembered.WithLabelValues(p, o).Set(float64(r.Remembered))
+		}
 	case r.Event == poller.TickComplete, r.Event == poller.FetchEmpty:
 		m.lag.WithLabelValues(p, o).Set(r.Lag.Seconds())
+		m.heldBack.WithLabelValues(p, o).Set(r.HeldBack.Seconds())
+		m.remembered.WithLabelValues(p, o).Set(float64(r.Remembered))
 		m.success.WithLabelValues(p, o).Set(float64(r.Ended.UnixMilli()) / 1000)
 	default:
-		// Skipped or paused: a lag that this process saw earlier is not its to judge any more, and would alarm for ever.
+		// Skipped or paused: what this process saw earlier is not its to judge any more, and would alarm for ever.
 		m.lag.WithLabelValues(p, o).Set(0)
+		m.heldBack.WithLabelValues(p, o).Set(0)
+		m.remembered.WithLabelValues(p, o).Set(0)
 	}
+}
+
+// policy measures what became of events that the destination did not take.
+func (m *Metrics) policy(r *poller.Report) {
+	p, o := r.Poller, r.Output
+	m.rejected.WithLabelValues(p, o).Add(float64(r.Rejected))
+	m.gone.WithLabelValues(p, o).Add(float64(r.Gone))
+	m.late.WithLabelValues(p, o).Add(float64(r.Late))
+	for i := range r.DeadLettered {
+		m.deadLettered.WithLabelValues(p, o, r.DeadLettered[i].Cause.String()).Inc()
+	}
+	switch r.Event {
+	case poller.Paused:
+		m.paused.WithLabelValues(p, o).Set(1)
+	case poller.CheckpointLoadFailed, poller.ConfigInvalid: // whether it is paused was not seen
+	default:
+		m.paused.WithLabelValues(p, o).Set(0)
+	}
+	switch {
+	case r.Parked >= 0:
+		m.parked.WithLabelValues(p, o).Set(float64(r.Parked))
+	case r.Event == poller.LeaseAcquireSkipped: // the instance at work knows
+		m.parked.WithLabelValues(p, o).Set(0)
+	}
+}
+
+// skipsOf counts the skips that are new to this process. The series begins when a document was read, not at 0: otherwise
+// every restart would show as an increase.
+func (m *Metrics) skipsOf(r *poller.Report) {
+	if len(r.Skips) == 0 && r.Event != poller.TickComplete && r.Event != poller.FetchEmpty {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	who := [2]string{r.Poller, r.Output}
+	rows := int64(0)
+	for _, s := range r.Skips {
+		if s.At.After(m.skips[who]) {
+			m.skips[who] = s.At
+			if s.Rows < 0 { // not known how many
+				rows++
+			}
+			rows += max(s.Rows, 0)
+		}
+	}
+	m.skipped.WithLabelValues(r.Poller, r.Output).Add(float64(rows))
 }
 
 func reason(r *poller.Report) string {
@@ -159,6 +254,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 func (m *Metrics) all() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.ticks, m.batches, m.events, m.failures, m.fetch, m.deliver, m.commit, m.size, m.lag, m.success, m.staleness, m.nulls,
+		m.paused, m.parked, m.heldBack, m.remembered, m.rejected, m.deadLettered, m.gone, m.late, m.skipped,
 	}
 }
 

@@ -3,7 +3,9 @@ package handler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -17,8 +19,36 @@ func logReport(ctx context.Context, log *slog.Logger, r *poller.Report, inv Invo
 	for _, text := range r.Warnings {
 		log.LogAttrs(ctx, slog.LevelWarn, text, append([]slog.Attr{slog.String("event", "warning")}, who...)...)
 	}
+	for i := range r.DeadLettered {
+		log.LogAttrs(ctx, slog.LevelError, "an event was given up", append(deadLetterAttrs(&r.DeadLettered[i]), who...)...)
+	}
 	log.LogAttrs(ctx, levelOf(r), message(r), append(attrs(r, inv), who...)...)
 }
+
+// deadLetterAttrs tell of a dead letter all but its row.
+func deadLetterAttrs(d *poller.DeadLetter) []slog.Attr {
+	list := []slog.Attr{
+		slog.String("event", "dead_lettered"),
+		slog.String("id", d.Event.ID),
+		slog.String("key", string(d.Event.Key)),
+		slog.String("cursor", d.Event.Cursor.String()),
+		slog.String("reason", d.Cause.String()),
+		slog.String("error", d.Reason),
+		slog.Int("attempts", d.Attempts),
+		slog.Time("first_attempt", d.First),
+		slog.Time("last_attempt", d.Last),
+		slog.String("next", fmt.Sprintf("look at it with `rowrelay deadletter show %s %s` (or in dead_letter__queue), mend the receiver or the row, then `rowrelay "+
+			"deadletter replay %s`; a row that is corrected is delivered by itself", d.Poller, d.Event.ID, d.Poller)),
+	}
+	if d.Status != 0 {
+		list = append(list, slog.Int("status", d.Status))
+	}
+	return list
+}
+
+// worthALine is how long rows have to be held back before an idle tick says so: a transaction that is open for a moment
+// is nothing to tell.
+const worthALine = 10 * time.Second
 
 // levelOf ranks a tick's end: failures are errors, work done is worth a line, and an idle tick, which there may be
 // one of every second, only where debugging was asked for.
@@ -26,7 +56,7 @@ func levelOf(r *poller.Report) slog.Level {
 	switch {
 	case r.Failed():
 		return slog.LevelError
-	case r.Event == poller.FetchEmpty, r.Event == poller.LeaseAcquireSkipped:
+	case r.Event == poller.LeaseAcquireSkipped, r.Event == poller.FetchEmpty && r.HeldBack < worthALine:
 		return slog.LevelDebug
 	default:
 		return slog.LevelInfo
@@ -71,6 +101,7 @@ func attrs(r *poller.Report, inv Invocation) []slog.Attr {
 	if r.Lag > 0 {
 		list = append(list, slog.Float64("lag_seconds", r.Lag.Seconds()))
 	}
+	list = append(list, policyAttrs(r)...)
 	if inv.PastDue {
 		list = append(list, slog.Bool("past_due", true))
 	}
@@ -80,6 +111,29 @@ func attrs(r *poller.Report, inv Invocation) []slog.Attr {
 	var panicked *panicError
 	if errors.As(r.Err, &panicked) {
 		list = append(list, slog.String("stack", panicked.stack))
+	}
+	return list
+}
+
+// policyAttrs tell what was refused, parked, given up, held back or late, where anything was.
+func policyAttrs(r *poller.Report) []slog.Attr {
+	var list []slog.Attr
+	for _, c := range []struct {
+		name string
+		n    int
+	}{
+		{"rejected", r.Rejected}, {"parked", r.Parked}, {"dead_lettered", len(r.DeadLettered)}, {"parked_gone", r.Gone},
+		{"late_rows", r.Late}, {"remembered", r.Remembered},
+	} {
+		if c.n > 0 {
+			list = append(list, slog.Int(c.name, c.n))
+		}
+	}
+	if r.HeldBack > 0 {
+		list = append(list, slog.Float64("held_back_seconds", r.HeldBack.Seconds()))
+		if r.HeldBy != "" {
+			list = append(list, slog.String("held_by", r.HeldBy))
+		}
 	}
 	return list
 }

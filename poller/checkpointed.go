@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -17,216 +18,129 @@ import (
 // It looks before it leases: Open reads the document, the first Next fetches, and only when there is work is the lease
 // taken, by compare-and-swap on the very version that was read. If that wins, the rows are still the right ones. An idle
 // tick costs one read and one fetch, and writes nothing.
+//
+// What is rejected is parked (see [ParkedEntry]): the position moves on, and the row is read again by its key when its next
+// attempt is due. Under ordering=source nothing is parked: the poller waits at the event.
 type Checkpointed struct {
+	cfg    CheckpointedConfig
 	source Source
 	keeper *state.Keeper
+
+	// What one process need not read again. Sessions of a feed follow one another.
+	late   *late
+	parked cachedParking
+	pace   pace
 }
 
-// NewCheckpointed returns a feed. It reads nothing yet.
-func NewCheckpointed(source Source, keeper *state.Keeper) *Checkpointed {
-	return &Checkpointed{source: source, keeper: keeper}
+// cachedParking is the parking that was last read or written, by the object's name.
+type cachedParking struct {
+	object  string
+	parking *parking
 }
 
-// Open reads the document, and creates it when there is none: otherwise source__start=latest would move with every tick
-// that finds nothing.
-func (f *Checkpointed) Open(ctx context.Context) (Session, error) {
-	snapshot, err := f.keeper.Load(ctx)
-	if err != nil && !errors.Is(err, state.ErrNotFound) {
-		return nil, &Fault{CheckpointLoadFailed, fmt.Errorf("reading the state document: %w", err)}
-	}
-	fresh := err != nil
-	if !fresh {
-		if held := snapshot.Held(); held != nil {
-			return nil, &Fault{LeaseAcquireSkipped, held} // the database need not be asked
-		}
-	}
-	source, err := f.source.Describe(ctx)
-	if err != nil {
-		return nil, sourceFault("describing the source", err)
-	}
-	s := &checkpointed{feed: f, source: source, warnings: source.Warnings, nulls: -1}
-	if fresh {
-		if snapshot, err = s.create(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if err := s.adopt(snapshot); err != nil {
-		return nil, err
-	}
-	return s, nil
+// CheckpointedConfig says what a Checkpointed feed reads, where it keeps its position, and what it does with rows that come
+// late and events that are rejected.
+type CheckpointedConfig struct {
+	// App, Poller and Output name it, as in Config.
+	App, Poller, Output string
+	Source              Source
+	Keeper              *state.Keeper
+	Ordering            Ordering
+	Policy              Policy
+	DeadLetters         DeadLetters
+	// LateWindow is source__late_window, LateLimit source__late_limit, LateMemory source__late_memory.
+	LateWindow, LateLimit time.Duration
+	LateMemory            int
+	// Wait declines early delivery: source__on_long_transaction=wait.
+	Wait bool
+	// Continue goes on when the incarnation changed: source__on_failover=continue.
+	Continue bool
 }
 
-// checkpointed is one tick's session. Settle may run while Next does: mu guards what both use.
+// NewCheckpointed returns a feed, or an error that names the member at fault. It reads nothing yet.
+func NewCheckpointed(cfg CheckpointedConfig) (*Checkpointed, error) {
+	switch {
+	case cfg.Poller == "", cfg.Source == nil, cfg.Keeper == nil, cfg.DeadLetters == nil:
+		return nil, errors.New("checkpointed feed: Poller, Source, Keeper and DeadLetters are required")
+	case cfg.LateWindow <= 0, cfg.LateLimit <= 0, cfg.LateMemory < 1:
+		return nil, errors.New("checkpointed feed: LateWindow, LateLimit and LateMemory must be positive")
+	}
+	switch cfg.Ordering {
+	case OrderKey, OrderSource, OrderNone:
+	default:
+		return nil, fmt.Errorf("checkpointed feed: Ordering is %q, not key, source or none", cfg.Ordering)
+	}
+	if err := cfg.Policy.check(); err != nil {
+		return nil, fmt.Errorf("checkpointed feed: %w", err)
+	}
+	return &Checkpointed{cfg: cfg, source: cfg.Source, keeper: cfg.Keeper, late: newLate(&cfg)}, nil
+}
+
+// checkpointed is one tick's session. Next and Other belong to one goroutine at a time, Settle and Close to another: mu
+// guards what both use. Whatever Settle makes of the parked events is shown to others only once it is stored.
 type checkpointed struct {
 	feed   *Checkpointed
 	source Description
 
+	// Next's own.
 	snapshot *state.Snapshot // what the next acquisition is based on
-	frontier change.Cursor   // how far rows were fetched
-	fetched  int             // batches
+	frontier change.Cursor   // how far live rows were fetched
+	handed   map[uint64]bool // turns of parked entries whose retry was handed out
+	looked   time.Time       // when the document was last seen
+	waits    bool            // it was said what the poller waits for
+	backfill backfill
+	// life is the incarnation of the database that the position belongs to.
+	life string
+
+	parked atomic.Pointer[parking] // as it is stored
+	landed chan struct{}           // holds one signal: a settlement was stored
 
 	mu       sync.Mutex
 	lease    *state.Lease // nil until there is work, and again after its release
 	ended    bool         // a settlement fell short: no batch may follow
+	wrote    time.Time    // when a commit last landed
+	batches  int          // that were handed out
+	notes    map[string]*note
+	pending  note // what the next batch brings with it
 	warnings []string
 	nulls    int64
 	// incarnation is that of the database that answered last.
 	incarnation string
+
+	// Settle's own, once there is a lease.
+	broken  bool // what is stored is not known any more
+	short   bool // a settlement fell short
+	litter  int  // commits that left an object behind
+	letters []DeadLetter
+	gone    int
 }
 
-// create writes the first document, at the position that source__start says.
-func (s *checkpointed) create(ctx context.Context) (*state.Snapshot, error) {
-	start, incarnation, err := s.feed.source.Start(ctx)
-	if err != nil {
-		return nil, sourceFault("finding the start position", err)
-	}
-	twins, err := s.feed.keeper.Twins(ctx, s.source.Fingerprint)
-	if err != nil { // a hint only: a store that may not be listed must not stop a poller
-		s.warn(fmt.Sprintf("whether this poller has a document under another app name is not known: %v", err))
-	}
-	snapshot, err := s.feed.keeper.Create(ctx, s.source.Fingerprint, incarnation, start)
-	if err != nil {
-		return nil, &Fault{CheckpointLoadFailed, fmt.Errorf("creating the state document: %w", err)}
-	}
-	s.warn(fmt.Sprintf("there was no state document: this poller starts at %s (source__start)", start))
-	for _, twin := range twins {
-		s.warn(fmt.Sprintf("a poller of the same name and source has its checkpoint under another app name, in %s: "+
-			"if this app was renamed or moved, set state__app_name to the old name, or every row is delivered again", twin))
-	}
-	return snapshot, nil
+// note is what a batch that was handed out is about.
+type note struct {
+	// gone are parked rows that were found gone before the batch was fetched.
+	gone []turn
+	// retries says for each event of a Retry batch whose attempt it is.
+	retries []turn
+	// behind says that rows wait behind one of them, to be read when it is settled.
+	behind bool
+	// chunk is the ID of the backfill that a batch belongs to; final says that it is its last. ends is the ID of a backfill
+	// of which nothing was left.
+	chunk string
+	final bool
+	ends  string
 }
 
-// adopt makes a document the one that this session goes on from.
-func (s *checkpointed) adopt(snapshot *state.Snapshot) error {
-	if stored := snapshot.Doc.SourceFingerprint; stored != s.source.Fingerprint {
-		return &Fault{FingerprintMismatch, fmt.Errorf("the state document was written for another source definition "+
-			"(stored %s, settings give %s): server, database, table or query, cursor, key or filter has changed. "+
-			"Undo the change, or run `rowrelay state reset %s --to accept-fingerprint` to go on at the stored position, or "+
-			"`--to beginning` to start over", stored, s.source.Fingerprint, snapshot.Doc.PollerName)}
-	}
-	s.snapshot = snapshot
-	s.frontier = snapshot.Doc.Checkpoint.Cursor
-	return nil
+// turn names an attempt at the head of a parked entry.
+type turn struct {
+	orderKey string
+	number   uint64
 }
 
-// maxAdoptions bounds how often one Next starts again because the document was changed by somebody who does not own it.
-const maxAdoptions = 3
-
-// Next fetches the next batch, and takes the lease when it is the first with work.
-func (s *checkpointed) Next(ctx context.Context, limit Limit) (Grant, error) {
-	for adoptions := 0; ; adoptions++ {
-		batch, err := s.fetch(ctx, limit)
-		if err != nil || len(batch.Events) == 0 {
-			return Grant{Batch: batch}, err
-		}
-		lease, err := s.acquire(ctx)
-		var moved *state.MovedError
-		switch {
-		case err == nil:
-			s.frontier = batch.Events[len(batch.Events)-1].Cursor
-			s.fetched++
-			batch.ID = fmt.Sprintf("batch_%s_%04d", batch.Fetched.UTC().Format("20060102_150405"), s.fetched)
-			return Grant{Batch: batch, Right: lease.Context(), Token: lease.Token(), Source: s.source, Check: lease.Check}, nil
-		case errors.Is(err, errEnded):
-			return Grant{Batch: change.Batch{More: true}}, nil // the settlement that ended it has the fault
-		case errors.As(err, &moved) && adoptions < maxAdoptions:
-			// An operator, or an owner that has finished since, changed the document: the rows may be old.
-			if err := s.adopt(moved.Snapshot); err != nil {
-				return Grant{}, err
-			}
-		case moved != nil:
-			return Grant{}, &Fault{LeaseAcquireFailed, fmt.Errorf("taking the lease: %w, again and again", err)}
-		default:
-			return Grant{}, err
-		}
-	}
-}
-
-// errEnded says that a settlement has ended the session while a fetch was under way.
-var errEnded = errors.New("the session has ended")
-
-func (s *checkpointed) fetch(ctx context.Context, limit Limit) (change.Batch, error) {
-	from, begun := s.frontier, time.Now()
-	page, err := s.feed.source.Fetch(ctx, from, limit)
-	if err != nil {
-		return change.Batch{}, sourceFault("fetching rows", err)
-	}
-	if known := s.snapshot.Doc.Checkpoint.Incarnation; known != "" && page.Incarnation != "" && known != page.Incarnation {
-		return change.Batch{}, &Fault{SourceGap, fmt.Errorf("the database is not the one that the checkpoint was taken "+
-			"from (incarnation %s, now %s): it was restored, failed over or replaced, and rows may have come or gone behind the "+
-			"checkpoint. Run `rowrelay state reset %s --to accept-gap` to go on at the stored position, or `--to beginning` to "+
-			"start over", known, page.Incarnation, s.snapshot.Doc.PollerName)}
-	}
-	s.mu.Lock()
-	s.warnings = append(s.warnings, page.Warnings...)
-	s.incarnation = page.Incarnation
-	if page.NullCursors >= 0 {
-		s.nulls = page.NullCursors
-	}
-	s.mu.Unlock()
-	now := time.Now()
-	return change.Batch{From: from, Events: page.Events, More: page.More, Fetched: now, FetchTime: now.Sub(begun)}, nil
-}
-
-// acquire returns the lease, taking it if this is the first batch with work.
-func (s *checkpointed) acquire(ctx context.Context) (*state.Lease, error) {
-	s.mu.Lock()
-	lease, ended := s.lease, s.ended
-	s.mu.Unlock()
-	if ended {
-		return nil, errEnded
-	}
-	if lease != nil {
-		return lease, nil
-	}
-	// Without the caller's cancellation: an acquisition given up half-way could leave a lease behind that nobody holds.
-	lease, err := s.feed.keeper.Acquire(context.WithoutCancel(ctx), s.snapshot)
-	var held *state.HeldError
-	var moved *state.MovedError
-	switch {
-	case errors.As(err, &held):
-		return nil, &Fault{LeaseAcquireSkipped, held}
-	case errors.As(err, &moved):
-		return nil, err
-	case err != nil:
-		return nil, &Fault{LeaseAcquireFailed, fmt.Errorf("taking the lease: %w", err)}
-	}
-	s.mu.Lock()
-	s.lease = lease
-	s.mu.Unlock()
-	return lease, nil
-}
-
-// Settle commits the longest prefix of accepted events: only now are they acknowledged (seeds/003, §1.3). A crash before
-// it delivers the batch again; a crash after it does not.
-func (s *checkpointed) Settle(ctx context.Context, batch change.Batch, outcomes []Outcome, last bool) (int, error) {
-	s.mu.Lock()
-	lease := s.lease
-	incarnation := s.incarnation
-	n := prefix(outcomes)
-	whole := n == len(batch.Events)
-	s.ended = s.ended || !whole
-	if n > 0 && last {
-		s.lease = nil // released by this very commit
-	}
-	s.mu.Unlock()
-	if n == 0 {
-		return 0, nil
-	}
-	err := lease.Commit(ctx, state.Commit{
-		From: batch.From, To: batch.Events[n-1].Cursor, BatchID: batch.ID, Rows: n, Incarnation: incarnation, Release: last,
-	})
-	if err == nil {
-		return n, nil
-	}
-	s.mu.Lock()
-	s.lease, s.ended = lease, true // the release may not have landed, and an expired lease may still be ours: Close tries
-	s.mu.Unlock()
-	event := CommitFailed
-	if errors.Is(err, state.ErrLost) || errors.Is(err, state.ErrExpired) {
-		event = LostLease
-	}
-	return 0, &Fault{event, err}
+// Parked reports whether an order key is parked. Only ordering=key lets events wait behind a parked one: under source
+// nothing is parked, and under none nothing waits.
+func (s *checkpointed) Parked(orderKey []byte) bool {
+	p := s.parked.Load()
+	return p.count > 0 && s.feed.cfg.Ordering == OrderKey && p.has(orderKey)
 }
 
 // Close releases the lease if it is still held: a failed tick releases too. What it cannot release expires.
@@ -236,17 +150,44 @@ func (s *checkpointed) Close(ctx context.Context, report *Report) error {
 	s.lease, s.ended = nil, true
 	s.mu.Unlock()
 	if lease != nil {
-		err := lease.Release(ctx)
-		if err != nil && !errors.Is(err, state.ErrLost) && !errors.Is(err, state.ErrExpired) {
-			s.warn(fmt.Sprintf("the lease could not be released, the next tick waits until it expires: %v", err))
-		}
+		s.release(ctx, lease)
 	}
+	s.feed.late.report(report)
 	report.Warnings = append(report.Warnings, s.warnings...)
 	report.NullCursors = s.nulls
+	report.DeadLettered = append(report.DeadLettered, s.letters...)
+	report.Gone = s.gone
+	report.Parked = s.parked.Load().count
+	report.Skips = s.snapshot.Doc.Skips
 	if report.BatchID == "" { // nothing was fetched: the position is where it was
 		report.Before, report.After = s.frontier, s.frontier
 	}
 	return nil
+}
+
+// closePatience bounds the last commit of a session that has nothing left to acknowledge.
+const closePatience = 5 * time.Second
+
+// release gives the lease back, with what is still to be stored in the same write.
+func (s *checkpointed) release(ctx context.Context, lease *state.Lease) {
+	if !s.broken {
+		ctx, cancel := context.WithTimeoutCause(ctx, closePatience, errLate)
+		released, err := s.commitRest(ctx, lease)
+		cancel()
+		if released {
+			return
+		}
+		if err != nil {
+			s.warn(fmt.Sprintf("what this tick learned could not be stored at its end, the next one learns it again: %v", err))
+		}
+	}
+	if !s.broken {
+		s.collect(ctx, lease)
+	}
+	err := lease.Release(ctx)
+	if err != nil && !errors.Is(err, state.ErrLost) && !errors.Is(err, state.ErrExpired) {
+		s.warn(fmt.Sprintf("the lease could not be released, the next tick waits until it expires: %v", err))
+	}
 }
 
 func (s *checkpointed) warn(text string) {
@@ -263,6 +204,8 @@ func sourceFault(doing string, err error) error {
 		event = ConfigInvalid
 	case errors.Is(err, ErrNormalize):
 		event = NormalizeFailed
+	case errors.Is(err, ErrGap):
+		event = SourceGap
 	}
 	return &Fault{event, fmt.Errorf("%s: %w", doing, err)}
 }

@@ -16,7 +16,7 @@ type table struct {
 	rows     []string // order keys, in source order
 	position int      // acknowledged rows
 	fetches  int
-	settles  []settlement
+	settles  []settlementMade
 	closed   int
 	cancel   context.CancelCauseFunc
 	fetchErr error
@@ -27,7 +27,7 @@ type table struct {
 	slow     time.Duration // what a commit takes
 }
 
-type settlement struct {
+type settlementMade struct {
 	n    int
 	last bool
 }
@@ -84,7 +84,11 @@ func (s *tableSession) Next(ctx context.Context, limit Limit) (Grant, error) {
 	return Grant{Batch: batch, Right: s.right, Token: 7, Check: func() error { return context.Cause(s.right) }}, nil
 }
 
-func (s *tableSession) Settle(ctx context.Context, batch change.Batch, outcomes []Outcome, last bool) (int, error) {
+func (s *tableSession) Parked([]byte) bool { return false }
+
+func (s *tableSession) Other(context.Context, [][]byte) (Grant, error) { return Grant{}, nil }
+
+func (s *tableSession) Settle(ctx context.Context, settled Settlement) (int, error) {
 	if err := pause(ctx, s.slow); err != nil {
 		return 0, err
 	}
@@ -96,15 +100,18 @@ func (s *tableSession) Settle(ctx context.Context, batch change.Batch, outcomes 
 	if err := context.Cause(s.right); err != nil {
 		return 0, &Fault{LostLease, err}
 	}
-	if !batch.From.Equal(position(s.position)) {
-		return 0, fmt.Errorf("batch from %s, committed %s", batch.From, position(s.position))
+	if from := settled.Batches[0].Batch.From; !from.Equal(position(s.position)) {
+		return 0, fmt.Errorf("batch from %s, committed %s", from, position(s.position))
 	}
-	n := prefix(outcomes)
+	n := 0
+	for _, b := range settled.Batches {
+		n += prefix(b.Outcomes)
+	}
 	s.position += n
 	for len(s.pending) > 0 && s.pending[0] <= s.position {
 		s.pending = s.pending[1:]
 	}
-	s.settles = append(s.settles, settlement{n, last})
+	s.settles = append(s.settles, settlementMade{n, settled.Last})
 	return n, nil
 }
 

@@ -94,25 +94,6 @@ func TestFetchThatTakesTheWholeBudgetFails(t *testing.T) {
 	}
 }
 
-// TestReasonIsThatOfTheFirstFailure: it decides what the operator is told to do.
-func TestReasonIsThatOfTheFirstFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		to := newSink(t, func(ctx context.Context, d change.Delivery) error {
-			if d.Events[0].ID == "0" {
-				return FailAll(len(d.Events), Impossible, 0, errors.New("too large"))
-			}
-			if err := pause(ctx, time.Second); err != nil {
-				return err
-			}
-			return errors.New("unavailable")
-		})
-		report := relayOf(t, &table{rows: keys(9, 9)}, to, nil).Tick(t.Context())
-		if report.Reason != "impossible" || !strings.Contains(report.Err.Error(), "too large") {
-			t.Errorf("reason %s of %v", report.Reason, report.Err)
-		}
-	})
-}
-
 // TestOutputThatNamesWrongEventsVouchesForNothing: none of its events is acknowledged.
 func TestOutputThatNamesWrongEventsVouchesForNothing(t *testing.T) {
 	for _, failed := range [][]FailedEvent{{{Index: 2}, {Index: 99}}, {{Index: 2}, {Index: 1}}, {{Index: -1}}, nil} {

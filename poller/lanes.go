@@ -20,13 +20,13 @@ const (
 )
 
 // lanes decides which events may be sent now. Events enter in fetch order, batch after batch; an event is ready when all
-// earlier events of its order key were accepted. It holds no lanes as such: a chain of waiting events per order key takes
-// constant time per event, whatever the number of keys, and lets the next batch begin while the last requests of the one
-// before are still out.
+// earlier events of its order key are done with: accepted, rejected or absorbed. It holds no lanes as such: a chain of
+// waiting events per order key takes constant time per event, whatever the number of keys, and lets the next batch begin
+// while the last requests of the one before are still out.
 type lanes struct {
 	ordering Ordering
 	seed     maphash.Seed
-	tails    map[uint64]*item // the last unaccepted event of each order key
+	tails    map[uint64]*item // the last event of each order key that is not done with
 	ready    []*item          // sendable, in fetch order of their becoming so
 	head     int              // ready[head:] is the queue
 }
@@ -35,8 +35,11 @@ type lanes struct {
 type item struct {
 	batch *passage
 	index int    // in the batch
-	key   uint64 // hash of the order key: two keys with one hash only wait for each other without need
-	next  *item  // the next event of the same order key
+	key   uint64 // see lanes.hash
+	// refused is when a request that held the event was first answered with a status in RejectStatus: see failure.since.
+	refused uint64
+	failed  bool  // a request that held it failed, and it is not known that another event is to blame
+	next    *item // the next event of the same order key
 }
 
 func (it *item) event() *change.Event { return &it.batch.grant.Batch.Events[it.index] }
@@ -49,12 +52,21 @@ func newLanes(ordering Ordering) *lanes {
 	}
 }
 
+// hash stands for what an event is parked by: its order key, or without any order the row's own key. Two keys with one
+// hash only wait for each other, or are no evidence for each other, without need.
+func (l *lanes) hash(e *change.Event) uint64 {
+	if l.ordering == OrderNone {
+		return maphash.Bytes(l.seed, e.Key)
+	}
+	return maphash.Bytes(l.seed, e.OrderKey)
+}
+
 // add lets the events of a batch enter.
 func (l *lanes) add(p *passage) {
 	items := make([]item, len(p.grant.Batch.Events))
 	for i := range items {
 		it := &items[i]
-		*it = item{batch: p, index: i, key: maphash.Bytes(l.seed, p.grant.Batch.Events[i].OrderKey)}
+		*it = item{batch: p, index: i, key: l.hash(&p.grant.Batch.Events[i])}
 		if l.ordering != OrderKey {
 			l.ready = append(l.ready, it)
 			continue
@@ -68,26 +80,49 @@ func (l *lanes) add(p *passage) {
 	}
 }
 
-// waiting reports whether an event could be sent now.
-func (l *lanes) waiting() bool { return l.head < len(l.ready) }
+// hold lets later events of the same order key wait for one that is sent without having entered. Its key has no event
+// that waits or is under way.
+func (l *lanes) hold(it *item) {
+	if l.ordering == OrderKey {
+		l.tails[it.key] = it
+	}
+}
 
-// take removes the events of the next request from the queue: at most max events of one batch, with at most bytes bytes
+// occupied reports whether an event of the same order key waits or is under way.
+func (l *lanes) occupied(key uint64) bool { return l.tails[key] != nil }
+
+// queue returns the sendable events, oldest first.
+func (l *lanes) queue() []*item { return l.ready[l.head:] }
+
+// take removes the events of the next request from the queue: at most most events of one batch, with at most bytes bytes
 // (the first always fits). No two of them have one order key, unless no order is kept: two events of one key are never
-// ready together.
-func (l *lanes) take(max, bytes int, size func(*change.Event) int) []*item {
-	first := l.ready[l.head]
-	end, total := l.head, 0
-	for end < len(l.ready) && end-l.head < max {
-		it := l.ready[end]
-		total += size(it.event())
-		if it.batch != first.batch || (end > l.head && total > bytes) {
+// ready together. An event that failed before goes alone: it would probably fail the others, and has to fail alone to count.
+// Events for which withheld reports true are done with already, and are left out. The result is empty when nothing is left to
+// send.
+func (l *lanes) take(most, bytes int, size func(*change.Event) int, withheld func(*item) bool) []*item {
+	var taken []*item
+	total := 0
+	for l.head < len(l.ready) && len(taken) < most {
+		it := l.ready[l.head]
+		if len(taken) > 0 && it.batch != taken[0].batch {
 			break
 		}
-		end++
+		if !withheld(it) {
+			e := it.event()
+			if total += size(e); len(taken) > 0 && (total > bytes || e.Attempts > 0) {
+				break
+			}
+			if e.Attempts > 0 {
+				most = 1
+			}
+			if taken == nil {
+				taken = make([]*item, 0, min(most, len(l.ready)-l.head))
+			}
+			taken = append(taken, it)
+		}
+		l.ready[l.head] = nil // a settled batch must not be kept in memory by the queue
+		l.head++
 	}
-	taken := append([]*item(nil), l.ready[l.head:end]...)
-	clear(l.ready[l.head:end]) // a settled batch must not be kept in memory by the queue
-	l.head = end
 	if l.head == len(l.ready) {
 		l.ready, l.head = l.ready[:0], 0
 	} else if l.head > 4096 && l.head > len(l.ready)/2 {
@@ -98,8 +133,28 @@ func (l *lanes) take(max, bytes int, size func(*change.Event) int) []*item {
 	return taken
 }
 
-// accepted lets the follower of an accepted event through.
-func (l *lanes) accepted(it *item) {
+// remove takes event i of the queue out of it.
+func (l *lanes) remove(i int) *item {
+	i += l.head
+	it := l.ready[i]
+	copy(l.ready[i:], l.ready[i+1:])
+	l.ready[len(l.ready)-1] = nil
+	l.ready = l.ready[:len(l.ready)-1]
+	return it
+}
+
+// giveBack puts events that were taken at the front of the queue again, in their order: nothing speaks against them.
+func (l *lanes) giveBack(items []*item) {
+	for _, it := range items {
+		it.failed = false
+	}
+	queue := make([]*item, 0, len(items)+len(l.ready)-l.head)
+	queue = append(append(queue, items...), l.ready[l.head:]...)
+	l.ready, l.head = queue, 0
+}
+
+// done lets the follower of an event that is done with through.
+func (l *lanes) done(it *item) {
 	if l.ordering != OrderKey {
 		return
 	}

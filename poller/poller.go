@@ -25,19 +25,48 @@ type Feed interface {
 }
 
 // Session is one tick's way through a feed. It is used by one goroutine at a time, except that Settle may run while
-// Next does.
+// Next or Other does, and Parked at any time.
 type Session interface {
 	// Next returns the next batch, at most limit, and the right to deliver it: a context that ends, with a cause, when
-	// that right ends. A batch without events means that the source is drained for now. Next may run ahead of Settle by
-	// a few batches. Errors are a *Fault.
+	// that right ends. A batch without events means that there is nothing to do for now, unless it says More. Next may run
+	// ahead of Settle by a few batches. Batches are settled in the order in which Next returned them. Errors are a *Fault.
 	Next(ctx context.Context, limit Limit) (Grant, error)
-	// Settle makes the outcomes durable: outcomes[i] is that of batch.Events[i]. batch may be several that Next
-	// returned one after the other, joined under the last one's ID; then all is accepted. last says that no batch will
-	// follow, so that the right may be given back in the same write. It returns how many events are now acknowledged.
-	// Errors are a *Fault.
-	Settle(ctx context.Context, batch change.Batch, outcomes []Outcome, last bool) (int, error)
+	// Parked reports whether an order key is parked, that is: an event of it was rejected, and its retry or its dead letter is
+	// not settled yet. Asked for every event when it would be sent; it costs next to nothing while nothing is parked.
+	Parked(orderKey []byte) bool
+	// Other returns one event whose order key is none of avoid, to be delivered alone as a probe of the destination, or a
+	// batch without events where the source shows none. It is never settled: it comes again at its place. Errors are a *Fault.
+	Other(ctx context.Context, avoid [][]byte) (Grant, error)
+	// Settle makes outcomes durable and returns how many events, counted from the first, are now acknowledged: those before the
+	// first Deferred one at most. Errors are a *Fault; events may be acknowledged although there is one (max_parked is
+	// reached in the middle, a poller with ordering=source has to wait).
+	Settle(ctx context.Context, s Settlement) (int, error)
 	// Close gives the right back if it is still held, and adds to the report what only the session knows.
 	Close(ctx context.Context, report *Report) error
+}
+
+// Settlement is what one commit shall make durable.
+type Settlement struct {
+	// Batches are one or more that Next returned one after the other. In all but the last no outcome is Deferred.
+	Batches []Settled
+	// Last says that no batch will follow, so that the right may be given back in the same write.
+	Last bool
+}
+
+// Settled is a batch with what became of its events.
+type Settled struct {
+	Batch    change.Batch
+	Outcomes []Outcome // of Batch.Events, by index
+	// Rejections tells of each Rejected event why, by index; nil when there is none.
+	Rejections map[int]Rejection
+}
+
+// Rejection is why an event was rejected: there is evidence against it.
+type Rejection struct {
+	Cause  Cause
+	Status int    // HTTP status of the last answer, 0 where there was none
+	Reason string // for people; never the row
+	At     time.Time
 }
 
 // Limit bounds one fetch: it stops at either, but always brings at least one row where there is one.
@@ -69,9 +98,15 @@ const (
 	Deferred Outcome = iota
 	// Accepted: durably accepted downstream.
 	Accepted
-	// Rejected: the destination, or the format, refused it.
+	// Rejected: an attempt counts against it, because there is evidence: it failed alone, or was named, while the destination
+	// accepted another key; or it cannot be sent at all.
 	Rejected
+	// Absorbed: not sent, because its order key is parked: it waits behind the parked event, or is superseded by it.
+	Absorbed
 )
+
+// Settles reports whether an event with this outcome is done with, as far as the position is concerned.
+func (o Outcome) Settles() bool { return o != Deferred }
 
 // Output delivers events downstream.
 type Output interface {
@@ -119,6 +154,8 @@ type FailedEvent struct {
 	Index  int
 	Cause  Cause
 	Status int // HTTP status, 0 where there was none
+	// Named says that the destination named this very event (batchItemFailures), rather than refusing the request as a whole.
+	Named bool
 }
 
 // Error describes the failure.
@@ -144,10 +181,29 @@ type Source interface {
 	// Start returns the position that a poller without a document begins at, by source__start, and the incarnation of the
 	// database that it was read from.
 	Start(ctx context.Context) (start change.Cursor, incarnation string, err error)
-	// Fetch returns the rows after the position, in one round trip. It retries transient faults itself, bounded. Errors
-	// wrap ErrNormalize where rows came but cannot be turned into events without loss, ErrConfig where the settings or
-	// the stored cursor do not fit the table; any other is a fetch fault.
-	Fetch(ctx context.Context, after change.Cursor, limit Limit) (Page, error)
+	// Fetch returns rows of a range, in one round trip. It retries transient faults itself, bounded. Errors wrap ErrNormalize
+	// where rows came but cannot be turned into events without loss, ErrConfig where the settings or the stored cursor do not
+	// fit the table, ErrGap where the position is ahead of the source's own counter; any other is a fetch fault.
+	Fetch(ctx context.Context, r Range, limit Limit) (Page, error)
+	// Reread returns the newest state of rows by their keys (Event.Key), as events like any other. Rows that are gone, or do
+	// not meet source__where any more, are missing. The result is in the order of keys.
+	Reread(ctx context.Context, keys [][]byte) ([]change.Event, error)
+	// Other returns the first row after a position whose order key is none of avoid; nil where there is none. It is a probe:
+	// at most 100 order keys are given.
+	Other(ctx context.Context, after change.Cursor, avoid [][]byte) (*change.Event, error)
+	// Horizon returns the database's clock, and its oldest open write transaction where the server shows it.
+	Horizon(ctx context.Context) (Horizon, error)
+}
+
+// Range is what a fetch reads.
+type Range struct {
+	// After is the position that rows come after; empty for the beginning.
+	After change.Cursor
+	// UpTo ends the range with the row at this position, itself included; empty for no end. Positions that the source made
+	// for events in other modes than the snapshot window.
+	UpTo change.Cursor
+	// Unsafe also shows rows above the safe point (source__late_commits=exact and settle), and reports no Page.Safe.
+	Unsafe bool
 }
 
 // Description says what a source is.
@@ -156,15 +212,40 @@ type Description struct {
 	Fingerprint string
 	// Engine is sqlserver, postgres, mysql or sqlite; Table is the qualified name, or "query".
 	Engine, Table string
+	// Late is how late commits are handled: what source__late_commits says, or what auto chose.
+	Late LateCommits
+	// Coarse says that the order key is not the row's key: several rows share one.
+	Coarse bool
 	// Warnings are for the operator, each once for each Describe that did not come from memory.
 	Warnings []string
 }
+
+// LateCommits is a way to find rows that became visible after the position had passed them (facts/late-commits.md).
+type LateCommits string
+
+// The values of source__late_commits, but for auto.
+const (
+	// LateExact: the database shows a safe point, and rows above it are not fetched, or are fetched by snapshot windows.
+	LateExact LateCommits = "exact"
+	// LateOverlap: rows are delivered at once and remembered; the last window is read again and again.
+	LateOverlap LateCommits = "overlap"
+	// LateSettle: rows are not fetched before they are older than the window.
+	LateSettle LateCommits = "settle"
+	// LateNone: a row that commits late is lost.
+	LateNone LateCommits = "none"
+)
 
 // Page is what one fetch brought.
 type Page struct {
 	Events []change.Event
 	// More says that the fetch stopped at a limit.
 	More bool
+	// To is the position after the page where that is not the last event's (a window closed, also without events); nil
+	// otherwise.
+	To change.Cursor
+	// Safe is the safe point below which the page stayed: the position after the last row that may be shown. Nil where
+	// the source keeps none, and where no row can be above it.
+	Safe change.Cursor
 	// Incarnation identifies the life of the database that answered (a restore or failover begins a new one); "" where
 	// the engine has none.
 	Incarnation string
@@ -174,8 +255,21 @@ type Page struct {
 	NullCursors int64
 }
 
+// Horizon is what a database shows of its time and its open transactions.
+type Horizon struct {
+	// Now is the database's clock.
+	Now time.Time
+	// Shown says that the server shows open write transactions of all sessions to this user.
+	Shown bool
+	// Oldest is when the oldest open write transaction began; zero where there is none, or where it is not shown.
+	Oldest time.Time
+	// By names its session for people: "pid 4711 (app importer, user batch)"; "" where there is none.
+	By string
+}
+
 // Errors that a Source wraps so that the tick can tell what kind of fault it was.
 var (
 	ErrConfig    = errors.New("configuration")
 	ErrNormalize = errors.New("normalisation")
+	ErrGap       = errors.New("gap in the source")
 )

@@ -24,6 +24,8 @@ type Config struct {
 	// RequestEvents and RequestBytes bound one request; Size is the size of one event in the output's format, in bytes.
 	RequestEvents, RequestBytes int
 	Size                        func(*change.Event) int
+	// RejectStatus are the HTTP statuses after which a request is not repeated but bisected at once.
+	RejectStatus []int
 	// Retries is how often one request is tried in a tick, the first attempt included.
 	Retries int
 	// Timeout bounds one attempt.
@@ -36,8 +38,11 @@ type Config struct {
 	MaxBatches int
 }
 
-// Relay runs the ticks of one output of one poller.
-type Relay struct{ cfg Config }
+// Relay runs the ticks of one output of one poller, one at a time.
+type Relay struct {
+	cfg  Config
+	hint hint // for the next tick
+}
 
 // NewRelay returns a relay, or an error that names the member at fault.
 func NewRelay(cfg Config) (*Relay, error) {
@@ -65,7 +70,7 @@ func (r *Relay) longest() time.Duration { return r.cfg.Budget + r.cfg.Timeout + 
 
 // newReport returns the report of a tick that begins now.
 func (r *Relay) newReport() Report {
-	return Report{Poller: r.cfg.Poller, Output: r.cfg.Output, Started: time.Now(), NullCursors: -1}
+	return Report{Poller: r.cfg.Poller, Output: r.cfg.Output, Started: time.Now(), NullCursors: -1, Parked: -1}
 }
 
 // guard turns a panic of f into an error that carries the stack: a fault of one part must not end the process, whose

@@ -84,8 +84,22 @@ type Report struct {
 	Lag time.Duration
 	// Staleness is the age of another holder's heartbeat beyond its ttl; 0 when there is none.
 	Staleness time.Duration
+	// Rejected counts the attempts held against events in this tick, Parked the parked events and their followers when it
+	// ended (-1: not known), Gone the parked events whose row was found gone.
+	Rejected, Parked, Gone int
+	// DeadLettered are the events given up in this tick.
+	DeadLettered []DeadLetter
+	// HeldBack is how long rows have been held back above the safe point, or because the memory of delivered rows is full;
+	// HeldBy says by what: a session of the database where it shows it. Zero when nothing is.
+	HeldBack time.Duration
+	HeldBy   string
+	// Remembered is the number of rows in the memory of late commits, Late what was found by it in this tick: rows that
+	// became visible behind the position.
+	Remembered, Late int
 	// NullCursors is the last count of rows with a NULL cursor; -1 when it was not counted.
 	NullCursors int64
+	// Skips are the advances by hand that the document remembers, oldest first; nil where it was not read.
+	Skips []state.Skip
 }
 
 // BatchStats are the figures of one settled batch. Batches that shared a commit each have all of its time.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -24,20 +25,50 @@ const (
 	lastPause  = 5 * time.Second
 )
 
-// request carries some events of one batch to the output, with its repetitions.
+// role is what a request is sent for.
+type role uint8
+
+const (
+	ordinary role = iota
+	step          // of the search for the event that a request failed for (bisect.go)
+	probe         // one event, alone, to learn whether the destination accepts anything (probe.go)
+	extra         // a probe with an event that is not settled by it: it comes, or came, at its place
+)
+
+// request carries some events of one batch to the output, with its repetitions. It runs in a goroutine of its own; what
+// it learned is read when it has ended.
 type request struct {
 	tick     *tick
+	role     role
 	items    []*item
 	grant    *Grant
-	outcomes []Outcome // of items
-	pending  []int     // indices into items that are not accepted yet
-	adjacent bool      // the items' indices in the batch ascend without a gap
-	reason   Cause     // why the last attempt failed
+	tries    int           // attempts at most
+	wait     time.Duration // before the first one
+	pending  []int         // indices into items: those that the next attempt carries
+	adjacent bool          // the items' indices in the batch ascend without a gap
+
+	outcomes []Outcome   // of items: Accepted, or nobody vouched for it
+	failures []failure   // of items, by index; nil while nothing failed
+	taken    acceptances // of the last attempt that had any
+	retryAt  time.Time   // when the destination wants to be asked again, if it said so
+	cut      bool        // the tick stopped before the tries of the pending events were used up
+	err      error       // the last failure
+	fault    error       // the right to deliver has ended
 }
 
-func (t *tick) newRequest(items []*item) *request {
+// failure is what the last failed attempt said about one event.
+type failure struct {
+	FailedEvent
+	alone  bool      // the attempt carried nothing else
+	proven bool      // an answer that named the event accepted another key
+	since  uint64    // requests with a higher number were begun after this failure was known
+	at     time.Time // of the answer
+	err    error
+}
+
+func (t *tick) newRequest(as role, items []*item, tries int) *request {
 	q := &request{
-		tick: t, items: items, grant: &items[0].batch.grant, outcomes: make([]Outcome, len(items)),
+		tick: t, role: as, items: items, grant: &items[0].batch.grant, tries: tries, outcomes: make([]Outcome, len(items)),
 		pending: make([]int, len(items)), adjacent: true,
 	}
 	for i := range items {
@@ -47,25 +78,27 @@ func (t *tick) newRequest(items []*item) *request {
 	return q
 }
 
-// run makes attempts until every event is accepted, the attempts are used up, or the tick stops. The outcomes hold
-// whatever it returns; an event that nobody vouched for stays Deferred.
-func (q *request) run(stop context.Context) error {
+// run makes attempts until no event is pending, the tries are used up, or the tick stops.
+func (q *request) run(stop context.Context) {
+	if pause(stop, q.wait) != nil {
+		q.cut = true
+		return
+	}
 	cfg := &q.tick.cfg
 	var pauses *backoff.ExponentialBackOff // made when it is needed
 	for attempt := 1; ; attempt++ {
 		// A process that was frozen wakes up here with contexts that look alive: the clocks decide.
 		if err := q.grant.Check(); err != nil {
-			return &Fault{LostLease, err}
+			q.fault = &Fault{LostLease, err}
+			return
 		}
-		err := q.attempt(cfg, attempt)
-		if err == nil {
-			return nil
+		after, err := q.attempt(cfg, attempt)
+		if err != nil && q.grant.Right.Err() != nil {
+			q.fault = &Fault{LostLease, context.Cause(q.grant.Right)}
+			return
 		}
-		if q.grant.Right.Err() != nil {
-			return &Fault{LostLease, context.Cause(q.grant.Right)}
-		}
-		if q.reason == Impossible || attempt >= cfg.Retries {
-			return fmt.Errorf("delivering %d of %d events failed after attempt %d: %w", len(q.pending), len(q.items), attempt, err)
+		if len(q.pending) == 0 || attempt == q.tries {
+			return
 		}
 		if pauses == nil {
 			pauses = &backoff.ExponentialBackOff{
@@ -73,61 +106,84 @@ func (q *request) run(stop context.Context) error {
 			}
 			pauses.Reset()
 		}
-		wait := pauses.NextBackOff()
-		var failure *DeliveryError
-		if errors.As(err, &failure) {
-			wait = max(wait, failure.RetryAfter)
-		}
-		if pause(stop, wait) != nil {
-			return fmt.Errorf("delivering %d of %d events failed, and the tick ended before attempt %d: %w",
-				len(q.pending), len(q.items), attempt+1, err)
+		if pause(stop, max(pauses.NextBackOff(), after)) != nil {
+			q.cut = true
+			return
 		}
 	}
 }
 
-// attempt makes one attempt for the pending events, and notes what became of them.
-func (q *request) attempt(cfg *Config, attempt int) error {
+// attempt makes one attempt for the pending events, and notes what became of them. It returns what the destination wants
+// to be waited for. Events that a further attempt is of no use for are no longer pending.
+func (q *request) attempt(cfg *Config, attempt int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(q.grant.Right, cfg.Timeout, &timeoutError{cfg.Timeout})
 	defer cancel()
-	err := cfg.To.Deliver(ctx, q.delivery(cfg, attempt))
+	number := q.tick.number.Add(1)
+	err := guard(func() error { return cfg.To.Deliver(ctx, q.delivery(cfg, number, attempt)) })
 	if err == nil {
-		for _, i := range q.pending {
-			q.outcomes[i] = Accepted
-		}
+		q.accept(number, q.pending)
 		q.pending = nil
-		return nil
+		return 0, nil
 	}
-	var failure *DeliveryError
-	if !errors.As(err, &failure) || len(failure.Failed) == 0 {
-		failure = FailAll(len(q.pending), Unavailable, 0, err)
+	q.err = err
+	var said *DeliveryError
+	if !errors.As(err, &said) || len(said.Failed) == 0 {
+		said = FailAll(len(q.pending), Unavailable, 0, err)
 	}
-	if !inOrder(failure.Failed, len(q.pending)) {
+	if !inOrder(said.Failed, len(q.pending)) {
 		// An output that does not know what it failed at vouches for nothing.
-		failure = FailAll(len(q.pending), Unavailable, 0, err)
-		err = fmt.Errorf("the output named events as failed that were not in the request: %w", err)
+		q.err = fmt.Errorf("the output named events as failed that were not in the request: %w", err)
+		said = FailAll(len(q.pending), Unavailable, 0, q.err)
 	}
-	q.reason = Unavailable
-	failed := make([]int, 0, len(failure.Failed))
+	if said.RetryAfter > 0 {
+		q.retryAt = time.Now().Add(said.RetryAfter)
+	}
+	q.note(number, said.Failed)
+	return said.RetryAfter, err
+}
+
+// note takes an answer that failed some of the pending events and accepted the others.
+func (q *request) note(number uint64, failed []FailedEvent) {
+	if q.failures == nil {
+		q.failures = make([]failure, len(q.items))
+	}
+	now, since, alone := time.Now(), q.tick.number.Load(), len(q.pending) == 1
+	accepted := make([]int, 0, len(q.pending)-len(failed))
+	again := make([]int, 0, len(failed))
 	next := 0 // the next pending event that the output has not said to have failed
-	for _, f := range failure.Failed {
-		for ; next < f.Index; next++ {
-			q.outcomes[q.pending[next]] = Accepted
-		}
-		i := q.pending[f.Index]
-		if f.Cause != Unavailable {
-			q.outcomes[i] = Rejected
-		} else {
-			q.outcomes[i] = Deferred
-		}
-		q.reason = max(q.reason, f.Cause)
-		failed = append(failed, i)
+	for _, f := range failed {
+		accepted = append(accepted, q.pending[next:f.Index]...)
 		next = f.Index + 1
+		i := q.pending[f.Index]
+		q.failures[i] = failure{FailedEvent: f, alone: alone, proven: q.failures[i].proven, since: since, at: now, err: q.err}
+		if f.Cause != Impossible && !q.tick.rejects(f.Status) {
+			again = append(again, i)
+		}
 	}
-	for ; next < len(q.pending); next++ {
-		q.outcomes[q.pending[next]] = Accepted
+	accepted = append(accepted, q.pending[next:]...)
+	q.accept(number, accepted)
+	for _, f := range failed {
+		i := q.pending[f.Index]
+		if f.Named && len(accepted) > 0 && q.taken.after(number-1, q.items[i].key) {
+			q.failures[i].proven = true
+		}
 	}
-	q.pending = failed
-	return err
+	q.pending = again
+}
+
+// accept notes that the attempt of this number was accepted for some events.
+func (q *request) accept(number uint64, indices []int) {
+	for n, i := range indices {
+		q.outcomes[i] = Accepted
+		if n < 2 || q.taken[1].number != number { // two keys are enough to be evidence for any third
+			q.taken.add(number, q.items[i].key)
+		}
+	}
+}
+
+// rejects reports whether a request that is answered with a status is not repeated (reject_status).
+func (t *tick) rejects(status int) bool {
+	return status != 0 && slices.Contains(t.cfg.RejectStatus, status)
 }
 
 // inOrder reports whether the failed events are events of a request of n, in ascending order.
@@ -142,8 +198,8 @@ func inOrder(failed []FailedEvent, n int) bool {
 	return true
 }
 
-func (q *request) delivery(cfg *Config, attempt int) change.Delivery {
-	d := change.Delivery{
+func (q *request) delivery(cfg *Config, number uint64, attempt int) change.Delivery {
+	return change.Delivery{
 		App:         cfg.App,
 		Poller:      cfg.Poller,
 		Engine:      q.grant.Source.Engine,
@@ -151,11 +207,10 @@ func (q *request) delivery(cfg *Config, attempt int) change.Delivery {
 		Fingerprint: q.grant.Source.Fingerprint,
 		BatchID:     q.grant.Batch.ID,
 		Token:       q.grant.Token,
-		Number:      q.tick.number.Add(1),
+		Number:      number,
 		Attempt:     attempt,
 		Events:      q.events(),
 	}
-	return d
 }
 
 // events returns the pending events: as they stand in the batch where they follow one another, which they mostly do.

@@ -3,6 +3,7 @@ package poller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -11,8 +12,8 @@ import (
 // errLate is why a commit is not waited for any longer.
 var errLate = errors.New("the tick has to end now: tick_budget, the output's timeout and 10s for the commit are over")
 
-// settle begins the commit of the oldest batch when its outcomes are known, together with those behind it that are
-// accepted too; or, once nothing more begins, of what was accepted of it.
+// settle begins the commit of the oldest batch when all its events are done with, together with those behind it of which
+// that is true as well; or, once nothing more begins, of what comes before the first event that is not.
 func (t *tick) settle() {
 	if t.settling || len(t.line) == 0 {
 		return
@@ -21,10 +22,10 @@ func (t *tick) settle() {
 	if p.open > 0 && (!t.stopped() || t.requests > 0) {
 		return
 	}
-	whole := p.accepted()
+	whole := p.settles()
 	n := 1
 	if whole {
-		for n < len(t.line) && t.line[n].accepted() {
+		for n < len(t.line) && t.line[n].settles() {
 			n++
 		}
 	} else if t.requests > 0 || t.fetching {
@@ -40,13 +41,12 @@ func (t *tick) settle() {
 	settling, begun := t.line[:n:n], time.Now()
 	go func() {
 		var acknowledged int
-		batch, outcomes := join(settling)
 		err := guard(func() (err error) {
 			// The commit is the acknowledgment of work already done: a cancelled invocation must not stop it. It is bounded
 			// by the lease, and by what functionTimeout leaves.
 			ctx, cancel := context.WithDeadlineCause(context.WithoutCancel(t.ctx), t.report.Started.Add(t.longest()), errLate)
 			defer cancel()
-			acknowledged, err = t.session.Settle(ctx, batch, outcomes, last)
+			acknowledged, err = t.session.Settle(ctx, settlement(settling, last))
 			return err
 		})
 		took := time.Since(begun)
@@ -54,47 +54,32 @@ func (t *tick) settle() {
 	}()
 }
 
-// accepted reports whether every event of the batch is accepted.
-func (p *passage) accepted() bool { return p.open == 0 && prefix(p.outcomes) == len(p.outcomes) }
+// settles reports whether every event of the batch is done with.
+func (p *passage) settles() bool { return p.open == 0 }
 
-// join makes one batch of several that follow one another. It goes by the last one's name.
-func join(line []*passage) (change.Batch, []Outcome) {
-	first, last := line[0], line[len(line)-1]
-	if first == last {
-		return first.grant.Batch, first.outcomes
+// settlement is what one commit of batches in line carries.
+func settlement(line []*passage, last bool) Settlement {
+	batches := make([]Settled, len(line))
+	for i, p := range line {
+		batches[i] = Settled{Batch: p.grant.Batch, Outcomes: p.outcomes, Rejections: p.rejections}
 	}
-	batch := last.grant.Batch
-	rows := 0
-	for _, p := range line {
-		rows += len(p.outcomes)
-	}
-	batch.From, batch.Events = first.grant.Batch.From, make([]change.Event, 0, rows)
-	outcomes := make([]Outcome, 0, rows)
-	for _, p := range line {
-		batch.Events = append(batch.Events, p.grant.Batch.Events...)
-		outcomes = append(outcomes, p.outcomes...)
-	}
-	return batch, outcomes
+	return Settlement{Batches: batches, Last: last}
 }
 
 // settled takes the answer to a commit that acknowledges the first n events of the batches in line.
 func (t *tick) settled(line []*passage, n int, took time.Duration, whole bool, err error) {
 	t.settling = false
 	for _, p := range line {
-		rows := min(n, len(p.grant.Batch.Events))
-		if n -= rows; rows == 0 {
+		rows := min(n, len(p.outcomes))
+		n -= rows
+		all := rows == len(p.outcomes)
+		if rows > 0 || all && err == nil {
+			t.acknowledged(p, rows, took, whole)
+		}
+		if !all {
+			err = t.stuck(p, rows, whole, err)
 			break
 		}
-		last := &p.grant.Batch.Events[rows-1]
-		t.report.Rows += rows
-		t.report.After = last.Cursor
-		t.report.Lag = 0
-		if p.grant.Batch.More || !whole {
-			t.report.Lag = max(0, time.Since(last.Time))
-		}
-		t.report.Batches = append(t.report.Batches, BatchStats{
-			Rows: rows, Fetch: p.grant.Batch.FetchTime, Deliver: p.ended.Sub(p.begun), Commit: took,
-		})
 	}
 	if err != nil {
 		t.fail(faultOf(err, CommitFailed))
@@ -108,10 +93,60 @@ func (t *tick) settled(line []*passage, n int, took time.Duration, whole bool, e
 	t.line = t.line[len(line):]
 }
 
-// prefix is the number of leading outcomes that are accepted: what a checkpoint can acknowledge.
+// acknowledged reports the first rows events of a batch as done.
+func (t *tick) acknowledged(p *passage, rows int, took time.Duration, whole bool) {
+	batch := &p.grant.Batch
+	for i := range p.rejections {
+		if i < rows {
+			t.report.Rejected++
+		}
+	}
+	t.unpark(p, rows)
+	if batch.Kind == change.Live {
+		if rows > 0 {
+			last := &batch.Events[rows-1]
+			t.report.After, t.report.Lag = last.Position(), 0
+			if batch.More || !whole {
+				t.report.Lag = max(0, time.Since(last.Time))
+			}
+		}
+		if rows == len(batch.Events) && batch.To != nil {
+			t.report.After = batch.To
+		}
+	}
+	if rows == 0 {
+		return
+	}
+	t.report.Rows += rows
+	stats := BatchStats{Rows: rows, Fetch: batch.FetchTime, Commit: took}
+	if !p.begun.IsZero() { // else nothing of it was sent
+		stats.Deliver = p.ended.Sub(p.begun)
+	}
+	t.report.Batches = append(t.report.Batches, stats)
+}
+
+// stuck completes the report where the settlement stops within a batch: at an event that is deferred, or at a rejected one
+// that cannot be parked, or has to be waited for (ordering=source).
+func (t *tick) stuck(p *passage, rows int, whole bool, err error) error {
+	r, rejected := p.rejections[rows]
+	var fault *Fault
+	switch {
+	case err == nil && whole:
+		return &Fault{CommitFailed, fmt.Errorf("the settlement of batch %s stopped at event %d of %d without saying why", p.grant.Batch.ID,
+			rows+1, len(p.outcomes))}
+	case rejected && t.failure == nil && errors.As(err, &fault) && fault.Event == HandlerFailed:
+		t.report.Reason = r.Cause.String()
+		if t.cfg.Ordering == OrderSource { // the attempt is stored, although nothing is acknowledged
+			t.report.Rejected++
+		}
+	}
+	return err
+}
+
+// prefix is the number of leading outcomes that settle: what a checkpoint can acknowledge.
 func prefix(outcomes []Outcome) int {
 	for i, o := range outcomes {
-		if o != Accepted {
+		if !o.Settles() {
 			return i
 		}
 	}

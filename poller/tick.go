@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
+
+	"github.com/rowrelay/rowrelay/change"
 )
 
 // fetchGrace is how long a fetch may outlast the budget before it is cancelled. What it brings then is not sent any more,
@@ -15,8 +18,12 @@ const fetchGrace = 5 * time.Second
 // settleGrace is how long after the budget and the last request a commit may take (SETTINGS: tick_budget).
 const settleGrace = 10 * time.Second
 
-// errBudget is why a tick begins nothing more when its time is up; it is not a failure.
-var errBudget = errors.New("the tick's budget is used up")
+// Why a tick begins nothing more, without being a failure: its time is up; or, under ordering=source, an event was
+// rejected, and its settlement says what next.
+var (
+	errBudget  = errors.New("the tick's budget is used up")
+	errInOrder = errors.New("an event was rejected, and ordering=source sends nothing behind it")
+)
 
 // Tick runs one tick: it drains the feed, or works until its budget ends, ctx is cancelled, or something fails. Whatever
 // happens it waits for the requests under way (at most one timeout), settles what was accepted, and gives the lease back.
@@ -29,6 +36,13 @@ func (r *Relay) Tick(ctx context.Context) Report {
 		lanes:  newLanes(r.cfg.Ordering),
 		inbox:  make(chan func(), r.cfg.Concurrency+8), // never blocks: see post
 		report: r.newReport(),
+
+		parked: make(map[string]int),
+		groups: r.hint.groups,
+		tried:  r.hint.tried,
+	}
+	if r.hint = (hint{avoid: r.hint.avoid}); t.tried == nil {
+		t.tried = make(map[string]bool)
 	}
 	t.run()
 	t.report.Ended = time.Now()
@@ -47,13 +61,32 @@ type tick struct {
 
 	line     []*passage // fetched and not settled, oldest first: see room
 	requests int        // in flight
-	fetching bool
-	fetches  int   // begun
-	fetchErr error // why there will be no more; what was fetched before is delivered first
+	fetching bool       // or asking for a probe: the session is used by one at a time
+	fetches  int        // begun
+	fetchErr error      // why there will be no more; what was fetched before is delivered first
 	settling bool
 	drained  bool // the last fetch brought less than its limit
 	batches  int
+	seen     bool // a batch with a right to deliver was fetched, and live whether one of them was live
+	live     bool
 	returned bool // the right to deliver was given back with the last commit
+
+	// What failed, until it is known what it means (evidence.go, bisect.go, probe.go).
+	exclusive  bool            // a step or a probe is in flight: nothing else is begun
+	failed     [][]*item       // events of requests that failed, to be searched
+	step, rest []*item         // of the search: what is sent next, and what after that if it is accepted
+	suspects   []suspect       // without evidence
+	probed     int             // probes that failed in a row
+	asked      int             // times that the session was asked for an event since a probe was accepted
+	exhausted  bool            // it has none, or none that may be sent
+	groups     [][]string      // see hint
+	tried      map[string]bool // ids of events that failed alone when a tick ran out of time: see hint
+	avoided    [][]byte        // order keys of events that were probes, or could not be
+	taken      acceptances     // what the destination accepted last
+	parked     map[string]int  // order keys of events that were rejected or absorbed and are not settled: how many
+	lastErr    error           // of a request
+	retryAt    time.Time       // before that, no step and no probe
+	rand       *rand.Rand      // see random
 
 	// number counts the requests made under this lease, repetitions included.
 	number atomic.Uint64
@@ -70,10 +103,13 @@ type tick struct {
 type passage struct {
 	grant    Grant
 	outcomes []Outcome
-	open     int // events without a final outcome in this tick
-	bytes    int // what its events hold
-	begun    time.Time
-	ended    time.Time
+	// rejections tell of each rejected event why, by index; nil when there is none.
+	rejections map[int]Rejection
+	parks      bool // an event was rejected or absorbed, and its order key counted in tick.parked
+	open       int  // events without a final outcome in this tick
+	bytes      int  // what its events hold
+	begun      time.Time
+	ended      time.Time
 }
 
 func (t *tick) run() {
@@ -185,66 +221,38 @@ func (t *tick) fetched(grant Grant, err error) {
 	}
 	batch := &grant.Batch
 	t.drained = !batch.More
-	if len(batch.Events) == 0 {
+	if len(batch.Events) == 0 && batch.To == nil {
 		return
 	}
-	t.batches++
+	if len(batch.Events) > 0 {
+		t.batches++
+	}
 	t.report.BatchID, t.report.Token = batch.ID, grant.Token
 	p := &passage{grant: grant, outcomes: make([]Outcome, len(batch.Events)), open: len(batch.Events)}
 	for i := range batch.Events {
 		p.bytes += batch.Events[i].Size()
 	}
-	if len(t.line) == 0 && t.batches == 1 {
+	if !t.seen {
+		t.seen = true
 		t.report.Before, t.report.After = batch.From, batch.From
 		// All batches of a session share the lease's context: one watch serves them all.
 		context.AfterFunc(grant.Right, func() { t.post(func() { t.rightEnded(context.Cause(grant.Right)) }) })
 	}
+	if batch.Kind == change.Live && !t.live {
+		t.live = true
+		t.report.Before, t.report.After = batch.From, batch.From
+	}
 	t.line = append(t.line, p)
 	t.lanes.add(p)
+	if len(t.groups) > 0 {
+		t.resume(p)
+	}
 }
 
 // rightEnded stops the tick at once: the requests under way are cancelled with the right itself.
 func (t *tick) rightEnded(cause error) {
 	if !t.returned {
 		t.fail(&Fault{LostLease, cause})
-	}
-}
-
-// send begins requests while there is a free place and an event that may go.
-func (t *tick) send() {
-	for !t.stopped() && t.requests < t.cfg.Concurrency && t.lanes.waiting() {
-		items := t.lanes.take(t.cfg.RequestEvents, t.cfg.RequestBytes, t.cfg.Size)
-		p := items[0].batch
-		if p.begun.IsZero() {
-			p.begun = time.Now()
-		}
-		t.requests++
-		q := t.newRequest(items)
-		go func() {
-			err := guard(func() error { return q.run(t.stop) })
-			t.post(func() { t.answered(q, err) })
-		}()
-	}
-}
-
-// answered takes the final outcomes of a request.
-func (t *tick) answered(q *request, err error) {
-	t.requests--
-	for i, it := range q.items {
-		it.batch.outcomes[it.index] = q.outcomes[i]
-		it.batch.open--
-		if q.outcomes[i] == Accepted {
-			t.lanes.accepted(it)
-		}
-	}
-	if p := q.items[0].batch; p.open == 0 {
-		p.ended = time.Now()
-	}
-	if err != nil {
-		if t.failure == nil {
-			t.report.Reason = q.reason.String()
-		}
-		t.fail(faultOf(err, HandlerFailed))
 	}
 }
 
@@ -256,8 +264,21 @@ func (t *tick) end() {
 	if err := session.Close(context.WithoutCancel(t.ctx), &t.report); err != nil && t.failure == nil {
 		t.fail(err)
 	}
+	if open := t.unresolved(); t.failure == nil && open > 0 {
+		t.keep()
+		if t.lastErr != nil { // else it was to go on with the search of an earlier tick, and did not get to it
+			t.report.Reason = Unavailable.String()
+			t.failure = &Fault{HandlerFailed, fmt.Errorf("delivering failed, and the tick ended before it was known which of %d events "+
+				"is to blame, so that no attempt is counted: %w", open, t.lastErr)}
+		}
+	}
 	if t.failure == nil {
 		t.failure = t.fetchErr
+	}
+	if t.failure == nil && len(t.line) > 0 {
+		// Not reached, as far as we know: better a failed tick than one that says it is done.
+		t.failure = &Fault{HandlerFailed, fmt.Errorf("the tick ended with %d batches that are neither delivered nor deferred; "+
+			"please report this", len(t.line))}
 	}
 	if t.failure == nil && t.starved() {
 		t.failure = &Fault{FetchFailed, fmt.Errorf("loading the state and the first fetch took longer than tick_budget (%s), so "+

@@ -99,7 +99,7 @@ func benchSource(b *testing.B, url string, page int) {
 	for n := 0; n < b.N; {
 		var after []byte
 		for {
-			p, err := src.Fetch(b.Context(), after, poller.Limit{Rows: page, Bytes: 8 << 20})
+			p, err := src.Fetch(b.Context(), poller.Range{After: after}, poller.Limit{Rows: page, Bytes: 8 << 20})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -5,12 +5,34 @@ import (
 	"strings"
 )
 
-// statement is one SQL text together with the order of its arguments: args[i] is the index, in the plan's order columns,
-// of the value that the i-th placeholder stands for.
+// statement is one SQL text together with the order of its arguments: args[i] says which value the i-th placeholder stands
+// for. With n order columns, 0 to n-1 are those of the position that rows come after, n to 2n-1 those of the position
+// that they come up to, and ownValues and more are the statement's own.
 type statement struct {
-	text string
-	args []int
+	text   string
+	args   []int
+	values []bound
 }
+
+// ownValues is beyond the number of columns of any table.
+const ownValues = 1 << 16
+
+// bound is a value that a statement holds itself: the driver's argument, to be compared with a column.
+type bound struct {
+	col column
+	arg any
+}
+
+// span is what a statement reads of the rows in order. Both numbers say how many order columns a position gives: all, the
+// cursor's only (every row of that value is behind the one, and within the other), or 0 for no bound.
+type span struct {
+	after, upTo int
+	// also are further conditions, each on its own: a safe point, for instance.
+	also []condition
+}
+
+// condition writes one condition. It adds its values by builder.value.
+type condition func(*builder, *selection)
 
 // selection is what the builders need to know: everything in it is proved, resolved and quoted by the plan.
 type selection struct {
@@ -29,19 +51,23 @@ type selection struct {
 //
 //	first   the first page: no position yet
 //	after   the page after a row: (c, k) > (v, w)
-//	page    either of them, or the page after a cursor value without a key (source__start=<value>): c > v
+//	page    either of them, or the page after a cursor value without a key (source__start=<value>): c > v; and up to a
+//	        position of either form: (c, k) <= (v, w)
+//	below   the last row below a cursor value: c < v
+//	from    any row at a cursor value or above: c >= v
+//	count   how many rows a page without a limit would have
 //	latest  the last row's position, for source__start=latest
 //	nulls   the rows that paging can never show: a cursor (or, in a query, a key) that is NULL
 //	numbers the rows that paging never shows once a position holds text: a number, where every number sorts before text
 
-func (s *selection) first(limit int) statement { return s.page(limit, 0) }
-func (s *selection) after(limit int) statement { return s.page(limit, len(s.order)) }
+func (s *selection) first(limit int) statement { return s.page(limit, span{}) }
+func (s *selection) after(limit int) statement { return s.page(limit, span{after: len(s.order)}) }
 
-// page reads in ascending order after the position that the first n order columns give.
-func (s *selection) page(limit, n int) statement {
+// page reads in ascending order.
+func (s *selection) page(limit int, in span) statement {
 	b := newBuilder(s.dialect)
 	b.selectFrom(s, s.columns, limit)
-	b.conditions(s, n)
+	b.conditions(s, in)
 	b.orderBy(s, "")
 	b.limit(limit)
 	return b.statement()
@@ -50,9 +76,40 @@ func (s *selection) page(limit, n int) statement {
 func (s *selection) latest() statement {
 	b := newBuilder(s.dialect)
 	b.selectFrom(s, s.order, 1)
-	b.conditions(s, 0)
+	b.conditions(s, span{})
 	b.orderBy(s, " DESC")
 	b.limit(1)
+	return b.statement()
+}
+
+// below reads the last row whose cursor is below that of the position that rows come after.
+func (s *selection) below() statement {
+	b := newBuilder(s.dialect)
+	b.selectFrom(s, s.order, 1)
+	b.conditions(s, span{also: []condition{func(b *builder, s *selection) { b.limitTo(s, 0, s.cursors, "<", "<") }}})
+	b.orderBy(s, " DESC")
+	b.limit(1)
+	return b.statement()
+}
+
+// fromCursor reads one row whose cursor is that of a position, or higher.
+func (s *selection) fromCursor() statement {
+	b := newBuilder(s.dialect)
+	b.selectFrom(s, s.order, 1)
+	b.conditions(s, span{also: []condition{func(b *builder, s *selection) { b.limitTo(s, 0, s.cursors, ">", ">=") }}})
+	b.limit(1)
+	return b.statement()
+}
+
+func (s *selection) count(in span) statement {
+	b := newBuilder(s.dialect)
+	if b.syntax.top {
+		b.add("SELECT COUNT_BIG(*)") // COUNT is an int
+	} else {
+		b.add("SELECT COUNT(*)")
+	}
+	b.from(s)
+	b.conditions(s, in)
 	return b.statement()
 }
 
@@ -97,21 +154,25 @@ func (s *selection) column(c column) string { return "r." + s.dialect.quote(c.na
 type builder struct {
 	dialect dialect
 	syntax  syntax
+	before  string // a statement of its own, in the same round trip
 	text    strings.Builder
 	args    []int
-	numbers map[int]int // order column → number of its placeholder, where one can be repeated
+	values  []bound
+	numbers map[int]int // value of a position → number of its placeholder, where one can be repeated
 }
 
 func newBuilder(d dialect) *builder {
 	return &builder{dialect: d, syntax: d.syntax(), numbers: map[int]int{}}
 }
 
-func (b *builder) add(text string)      { b.text.WriteString(text) }
-func (b *builder) statement() statement { return statement{b.text.String(), b.args} }
+func (b *builder) add(text string) { b.text.WriteString(text) }
+func (b *builder) statement() statement {
+	return statement{b.before + b.text.String(), b.args, b.values}
+}
 
 func (b *builder) selectFrom(s *selection, columns []column, limit int) {
 	b.add("SELECT ")
-	if b.syntax.top {
+	if b.syntax.top && limit > 0 {
 		b.add("TOP (" + strconv.Itoa(limit) + ") ")
 	}
 	for i, c := range columns {
@@ -132,9 +193,9 @@ func (b *builder) from(s *selection) {
 	b.add("\nFROM " + s.from + " AS r")
 }
 
-// conditions writes what a row must fulfil: a cursor that is not NULL, the user's condition, and a position after that
-// of the first n order columns.
-func (b *builder) conditions(s *selection, n int) {
+// conditions writes what a row must fulfil: a cursor that is not NULL, the user's condition, its place, and what else the
+// span says.
+func (b *builder) conditions(s *selection, in span) {
 	glue := "\nWHERE "
 	for _, c := range s.order[:s.cursors] {
 		if c.nullable {
@@ -145,15 +206,21 @@ func (b *builder) conditions(s *selection, n int) {
 	if b.userWhere(s, glue) {
 		glue = " AND "
 	}
-	if n == 0 {
-		return
+	if in.after > 0 {
+		b.add(glue)
+		b.limitTo(s, 0, in.after, ">", ">")
+		glue = " AND "
 	}
-	b.add(glue)
-	if b.syntax.rowValues && n > 1 {
-		b.rowValues(s, n)
-		return
+	if in.upTo > 0 {
+		b.add(glue)
+		b.limitTo(s, len(s.order), in.upTo, "<", "<=")
+		glue = " AND "
 	}
-	b.keyset(s, 0, n)
+	for _, write := range in.also {
+		b.add(glue)
+		write(b, s)
+		glue = " AND "
+	}
 }
 
 func (b *builder) userWhere(s *selection, glue string) bool {
@@ -164,50 +231,73 @@ func (b *builder) userWhere(s *selection, glue string) bool {
 	return true
 }
 
-func (b *builder) rowValues(s *selection, n int) {
+// limitTo compares the first n order columns with a position, whose values begin at base: op is > or <, and last is how the
+// last of them is compared, > or < or <=.
+func (b *builder) limitTo(s *selection, base, n int, op, last string) {
+	if b.syntax.rowValues && n > 1 {
+		b.rowValues(s, base, n, last)
+		return
+	}
+	b.keyset(s, base, 0, n, op, last)
+}
+
+func (b *builder) rowValues(s *selection, base, n int, last string) {
 	b.add("(")
 	for i, c := range s.order[:n] {
 		b.add(comma(i) + s.column(c))
 	}
-	b.add(") > (")
+	b.add(") " + last + " (")
 	for i := range n {
 		b.add(comma(i))
-		b.placeholder(s, i)
+		b.placeholder(s, base, i)
 	}
 	b.add(")")
 }
 
 // keyset writes (a, b, c) > (x, y, z) so that the first comparison alone bounds the range in the index:
 // a >= x AND (a > x OR (a = x AND (b > y OR (b = y AND c > z)))).
-func (b *builder) keyset(s *selection, i, n int) {
+func (b *builder) keyset(s *selection, base, i, n int, op, last string) {
 	name := s.column(s.order[i])
 	if i == n-1 {
-		b.add(name + " > ")
-		b.placeholder(s, i)
+		b.add(name + " " + last + " ")
+		b.placeholder(s, base, i)
 		return
 	}
 	if i == 0 {
-		b.add(name + " >= ")
-		b.placeholder(s, i)
+		b.add(name + " " + op + "= ")
+		b.placeholder(s, base, i)
 		b.add(" AND ")
 	}
-	b.add("(" + name + " > ")
-	b.placeholder(s, i)
+	b.add("(" + name + " " + op + " ")
+	b.placeholder(s, base, i)
 	b.add(" OR (" + name + " = ")
-	b.placeholder(s, i)
+	b.placeholder(s, base, i)
 	b.add(" AND ")
-	b.keyset(s, i+1, n)
+	b.keyset(s, base, i+1, n, op, last)
 	b.add("))")
 }
 
-func (b *builder) placeholder(s *selection, i int) {
-	n, known := b.numbers[i]
+// placeholder stands for the value of order column i in the position whose values begin at base.
+func (b *builder) placeholder(s *selection, base, i int) {
+	n, known := b.numbers[base+i]
 	if !known || b.syntax.positional {
-		b.args = append(b.args, i)
+		b.args = append(b.args, base+i)
 		n = len(b.args)
-		b.numbers[i] = n
+		b.numbers[base+i] = n
 	}
 	b.add(fill(s.order[i].value.param, b.syntax.placeholder(n)))
+}
+
+// value stands for a value of the statement's own, to be compared with a column: arg is the driver's.
+func (b *builder) value(col *column, arg any) {
+	b.add(fill(col.value.param, b.own(*col, arg)))
+}
+
+// own returns the placeholder of a value of the statement's own.
+func (b *builder) own(col column, arg any) string {
+	b.args = append(b.args, ownValues+len(b.values))
+	b.values = append(b.values, bound{col, arg})
+	return b.syntax.placeholder(len(b.args))
 }
 
 func (b *builder) orderBy(s *selection, direction string) {

@@ -22,6 +22,11 @@ type Check struct {
 	Index, CreateIndex string
 	// Plan is the engine's own account of how it runs Next; "" where it cannot tell without running it.
 	Plan string
+	// LateAuto says that source__late_commits=auto chose Late, and LateWhy what decided.
+	LateAuto bool
+	LateWhy  string
+	// DDL makes a cursor for source__late_commits=exact, for people to run; "" where there is one already, or none can be made.
+	DDL string
 	// KeyProof says how the key is known to be unique, or why it is not.
 	KeyProof string
 	// Columns are those of an event's row, with their types, in order.
@@ -58,11 +63,12 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	if err != nil {
 		return Check{}, err
 	}
-	first, next := p.sel.first(batch+1), p.sel.after(batch+1)
+	first, next := c.liveStatements(p, batch+1)
 	out := Check{
 		Description: d,
 		First:       p.shown(first), Next: p.shown(next),
 		Index: p.indexName, CreateIndex: p.indexAdvice,
+		LateAuto: p.late.auto, LateWhy: p.late.why, DDL: p.ddl(),
 		KeyProof:    p.keyProof,
 		NullCursors: -1,
 	}
@@ -72,7 +78,7 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	if err := c.run(ctx, func(ctx context.Context, s *session) error { return c.look(ctx, s, p, batch, &out) }); err != nil {
 		return Check{}, fmt.Errorf("check the source: %w", err)
 	}
-	page, err := c.page(ctx, p, after, poller.Limit{Rows: max(n, 1), Bytes: 1 << 20})
+	page, err := c.livePage(ctx, p, poller.Range{After: after}, poller.Limit{Rows: max(n, 1), Bytes: 1 << 20})
 	out.Events, out.ReadError = page.Events, err
 	return out, nil
 }
@@ -86,6 +92,10 @@ func (c *Cursor) look(ctx context.Context, s *session, p *plan, batch int, out *
 		return err
 	}
 	out.NullCursors = n
+	if p.late.exact == exactSnapshots {
+		out.Plan, err = c.explainWindow(ctx, s, p, batch)
+		return err
+	}
 	// The plan of the statement that runs most, for the last row there is: a plan without values would be another.
 	st, args := p.sel.first(batch+1), []any(nil)
 	last, err := c.latest(ctx, s, p)
@@ -98,7 +108,7 @@ func (c *Cursor) look(ctx context.Context, s *session, p *plan, batch int, out *
 			return err
 		}
 		st = p.sel.after(batch + 1)
-		if args, err = p.args(st, pos); err != nil {
+		if args, err = p.args(st, pos, nil); err != nil {
 			return err
 		}
 	}
@@ -112,7 +122,11 @@ func (c *Cursor) look(ctx context.Context, s *session, p *plan, batch int, out *
 func (p *plan) shown(s statement) Statement {
 	out := Statement{Text: s.text}
 	for _, i := range s.args {
-		col := p.sel.order[i]
+		n := len(p.sel.order)
+		col := p.sel.order[i%n]
+		if i >= ownValues {
+			col = s.values[i-ownValues].col
+		}
 		out.Params = append(out.Params, Param{col.name, col.typ})
 	}
 	return out

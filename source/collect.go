@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -25,6 +26,11 @@ type collector struct {
 	more, full bool
 	// bad is why the row after the last event cannot become an event. The events before it are good.
 	bad error
+	// nulled are the columns of the row in scratch that have no form, and null in its place; why is the first one's reason.
+	// size is what the row would have taken.
+	nulled []int
+	why    error
+	size   int
 	// tied is a whole page that could not be ended anywhere, which is then what bad says, and next the position of the row
 	// behind it (ties.go).
 	tied []change.Event
@@ -61,7 +67,8 @@ func (c *collector) add(r row) bool {
 		c.end(r)
 		return false
 	}
-	size := event.Size()
+	// A broken row counts with what was read of it: a page of them is no longer on its way than any other.
+	size := c.size
 	full := len(c.events) > 0 && c.bytes+size > c.limit.Bytes
 	if full || len(c.events) >= c.limit.Rows {
 		c.more, c.full = true, full
@@ -89,8 +96,8 @@ func (c *collector) unread() int {
 	}
 }
 
-// make turns the row into an event. A row that cannot become one is kept as c.bad: it is no fault of the reading, and
-// what was read before it is good.
+// make turns the row into an event. One that cannot be sent is an event with Broken set; one that has no place is kept as
+// c.bad: it is no fault of the reading, and what was read before it is good.
 func (c *collector) make(r row) (event change.Event, ok bool) {
 	if c.bad = c.encode(r); c.bad == nil {
 		event, c.bad = c.event()
@@ -98,9 +105,11 @@ func (c *collector) make(r row) (event change.Event, ok bool) {
 	return event, c.bad == nil
 }
 
-// encode writes the row's JSON object to scratch and notes where each column's value stands.
+// encode writes the row's JSON object to scratch and notes where each column's value stands. A value without a form is
+// null there and makes the row broken, unless the row's place is made of it.
 func (c *collector) encode(r row) error {
 	p := c.plan
+	c.nulled = c.nulled[:0]
 	c.scratch, c.starts, c.ends = append(c.scratch[:0], '{'), c.starts[:0], c.ends[:0]
 	var err error
 	for i := range p.sel.columns {
@@ -112,8 +121,15 @@ func (c *collector) encode(r row) error {
 		}
 		c.starts = append(c.starts, len(c.scratch))
 		if c.scratch, err = r.appendJSON(c.scratch, i); err != nil {
-			return fmt.Errorf("column %q of type %s: %w; correct the row, or leave the column out by source__columns%s",
-				p.sel.columns[i].name, p.sel.columns[i].typ, err, c.where(i))
+			// A type that is not the plan's is the plan's fault, not the row's.
+			if p.sel.columns[i].positional || errors.Is(err, errSchemaChanged) {
+				return fmt.Errorf("%w%s", c.formless(i, err), c.where(i))
+			}
+			if len(c.nulled) == 0 {
+				c.why = err
+			}
+			c.nulled = append(c.nulled, i)
+			c.scratch = append(c.scratch[:c.starts[i]], null...)
 		}
 		c.ends = append(c.ends, len(c.scratch))
 		if i == len(p.names)-1 {
@@ -121,6 +137,12 @@ func (c *collector) encode(r row) error {
 		}
 	}
 	return nil
+}
+
+// formless reports a value of column i that has no form.
+func (c *collector) formless(i int, why error) error {
+	col := &c.plan.sel.columns[i]
+	return fmt.Errorf("column %q of type %s: %w; correct the row, or leave the column out by source__columns", col.name, col.typ, why)
 }
 
 // where names the row that could not be encoded at column failed, as far as it was read.
@@ -158,6 +180,24 @@ func (c *collector) object(dst []byte, names []string, at []int) []byte {
 
 var null = []byte("null")
 
+// brokenContent stands for the content in the id of a row that cannot be sent: once the row is mended, or max_row_bytes is
+// raised, its id is another, also where the cursor alone makes it.
+var brokenContent = []byte("broken")
+
+// lost reports whether one of the columns, all of them beside the position, could not be encoded: what stands in its place
+// is not its value.
+func (c *collector) lost(at []int) bool {
+	if len(c.nulled) == 0 {
+		return false
+	}
+	for _, i := range at {
+		if slices.Contains(c.nulled, i) {
+			return true
+		}
+	}
+	return false
+}
+
 // event makes the event of the row in scratch.
 func (c *collector) event() (change.Event, error) {
 	p := c.plan
@@ -165,7 +205,8 @@ func (c *collector) event() (change.Event, error) {
 	start := len(c.scratch)
 	c.scratch = c.object(c.scratch, p.keyNames, p.key)
 	keyEnd := len(c.scratch)
-	same := slices.Equal(p.key, p.orderKey)
+	// An order key without a form cannot be told: the row is then by itself, and so is every other of that order key.
+	same := slices.Equal(p.key, p.orderKey) || c.lost(p.orderKey)
 	if !same {
 		c.scratch = c.object(c.scratch, p.orderKeyNames, p.orderKey)
 	}
@@ -184,19 +225,29 @@ func (c *collector) event() (change.Event, error) {
 			return change.Event{}, errNullKey(c.scratch[start:keyEnd])
 		}
 	}
-	if size := rowEnd + (keyEnd - start) + (len(c.scratch) - orderEnd); size > c.cfg.MaxRowBytes {
-		return change.Event{}, fmt.Errorf("the row with key %s takes %d bytes, more than max_row_bytes (%d): raise max_row_bytes, or leave large columns out by source__columns",
-			c.scratch[start:keyEnd], size, c.cfg.MaxRowBytes)
+	c.size = rowEnd + (keyEnd - start) + (len(c.scratch) - orderEnd)
+	var broken error
+	switch {
+	case len(c.nulled) > 0:
+		broken = fmt.Errorf("%w (the row with key %s)", c.formless(c.nulled[0], c.why), c.scratch[start:keyEnd])
+	case c.size > c.cfg.MaxRowBytes:
+		broken = fmt.Errorf("the row with key %s takes %d bytes, more than max_row_bytes (%d): raise max_row_bytes, or leave large columns out by source__columns",
+			c.scratch[start:keyEnd], c.size, c.cfg.MaxRowBytes)
 	}
-
-	kept := c.keep(c.scratch[:rowEnd], c.scratch[start:])
-	content, rest := kept[:rowEnd:rowEnd], kept[rowEnd:]
+	var content, rest []byte
+	if broken == nil {
+		kept := c.keep(c.scratch[:rowEnd], c.scratch[start:])
+		content, rest = kept[:rowEnd:rowEnd], kept[rowEnd:]
+	} else {
+		content, rest = null, c.keep(nil, c.scratch[start:])
+	}
 	e := change.Event{
 		Op:     c.op(),
 		Key:    rest[: keyEnd-start : keyEnd-start],
 		Row:    content,
 		Cursor: change.Cursor(rest[orderEnd-start : len(rest) : len(rest)]),
 		Time:   c.fetched,
+		Broken: broken,
 	}
 	e.OrderKey = e.Key
 	if !same {
@@ -207,7 +258,10 @@ func (c *collector) event() (change.Event, error) {
 			e.Time = at
 		}
 	}
-	if p.uniqueCursor {
+	switch {
+	case broken != nil:
+		content = brokenContent
+	case p.uniqueCursor:
 		content = nil
 	}
 	e.ID = change.EventID(c.cfg.Poller, e.Op, e.Key, e.Cursor, content)

@@ -27,6 +27,10 @@ type Config struct {
 	DeleteWhen string
 	// Op is "" or "upsert", or "delete" for a tombstone table: every row is a delete.
 	Op string
+	// LateCommits is "auto" (also when empty), "exact", "overlap", "settle" or "none"; LateWindow is how old rows are before
+	// settle shows them, 0 is 2 min. (The session keeps overlap's window.)
+	LateCommits string
+	LateWindow  time.Duration
 	// NullCursor is "report" (also when empty) or "fail".
 	NullCursor string
 	// Identity replaces the connection's own identity in the fingerprint.
@@ -73,5 +77,6 @@ func (c *Config) complete() error {
 	if c.Timeout < 0 || c.Connections < 0 || c.MaxRowBytes < 0 {
 		faults = append(faults, errors.New("source__timeout, source__connections and max_row_bytes must be positive"))
 	}
+	faults = append(faults, c.checkLate())
 	return errors.Join(faults...)
 }

@@ -26,13 +26,20 @@ type Cursor struct {
 	// slots holds a token for every session in use.
 	slots chan struct{}
 
-	mu      sync.Mutex
-	closed  bool
-	idle    []*session
-	plan    *plan
-	planned time.Time
+	settling settling
+	idling   idling
+
+	mu sync.Mutex
+	// lateSaid says that the operator was told what may be missed.
+	lateSaid bool
+	closed   bool
+	idle     []*session
+	plan     *plan
+	planned  time.Time
 	// What the last looks for rows that paging cannot show found (probe.go).
 	nulls, numbers finding
+	// places are positions that were found sound (gap.go).
+	places places
 	// rows is how many rows the next statement asks for when the last page was full of bytes before it was full of rows:
 	// what is asked for beyond the limit is read from the network and thrown away. 0: as many as the limit allows.
 	rows int
@@ -50,7 +57,7 @@ func New(cfg Config, conn Connection) (*Cursor, error) {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
 	return &Cursor{cfg: cfg, dialect: d, identity: conn.Identity, warnings: conn.Warnings, db: conn.DB(cfg.Connections),
-		slots: make(chan struct{}, cfg.Connections)}, nil
+		slots: make(chan struct{}, cfg.Connections), places: places{}}, nil
 }
 
 // Close closes every connection.
@@ -79,7 +86,7 @@ func (c *Cursor) Describe(ctx context.Context) (poller.Description, error) {
 	if err != nil {
 		return poller.Description{}, err
 	}
-	d := poller.Description{Fingerprint: p.fingerprint, Engine: c.dialect.engine(), Table: p.table.name}
+	d := poller.Description{Fingerprint: p.fingerprint, Engine: c.dialect.engine(), Table: p.table.name, Late: p.late.mode, Coarse: p.coarse}
 	if !known {
 		d.Warnings = p.warnings
 	}
@@ -114,7 +121,13 @@ func (c *Cursor) makePlan(ctx context.Context, s *session) (*plan, error) {
 		return nil, err
 	}
 	t.warnings = slices.Concat(c.warnings, t.warnings, s.life.warnings)
-	return newPlan(c.dialect, &c.cfg, c.identity, t)
+	t.readOnly = s.life.readOnly
+	p, err := newPlan(c.dialect, &c.cfg, c.identity, t)
+	if err != nil {
+		return nil, err
+	}
+	c.warnLate(ctx, s, p)
+	return p, nil
 }
 
 func (c *Cursor) catalog(ctx context.Context, s *session) (table, error) {
@@ -164,9 +177,11 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 	}
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
 		incarnation = s.life.incarnation
-		switch c.cfg.Start {
-		case "", "earliest":
-		case "latest":
+		switch {
+		case p.late.exact == exactSnapshots:
+			start, err = c.startWindow(ctx, s, p)
+		case c.cfg.Start == "" || c.cfg.Start == "earliest":
+		case c.cfg.Start == "latest":
 			start, err = c.latest(ctx, s, p)
 		default:
 			start, err = p.startAt(&c.cfg)
@@ -186,12 +201,15 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 // document that was made for one that cannot would hold its fingerprint: mending the condition would then look like
 // another source.
 func (c *Cursor) prove(ctx context.Context, s *session, p *plan, start change.Cursor) error {
+	if p.late.exact == exactSnapshots {
+		return c.proveWindow(ctx, s, p, start)
+	}
 	pos, err := p.decode(start)
 	if err != nil {
 		return err
 	}
-	st := p.sel.page(1, len(pos))
-	args, err := p.args(st, pos)
+	st := p.sel.page(1, span{after: len(pos)})
+	args, err := p.args(st, pos, nil)
 	if err != nil {
 		return err
 	}

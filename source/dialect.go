@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"github.com/rowrelay/rowrelay/poller"
 )
 
 // dialect is one database engine: what the framework asks of it, and nothing more. Everything that can be said once for
@@ -48,6 +50,18 @@ type dialect interface {
 	// cannot tell without running it.
 	explain(ctx context.Context, conn *sql.Conn, text string, args []any) (string, error)
 
+	// clock writes the server's clock in UTC, moved by so many seconds, as a date and time that a column's value.param takes.
+	// The server must hold it for one value throughout a statement, so that an index can be used with it.
+	clock(seconds int) string
+
+	// horizon returns the database's clock, and the oldest open write transaction of another session where the server shows
+	// them to this user. What the user may not see is no error: Shown is then false.
+	horizon(ctx context.Context, conn *sql.Conn) (poller.Horizon, error)
+
+	// counter returns what the engine itself counts a column of a table up by, an integer or a row version; the zero counter
+	// where there is nothing such.
+	counter(ctx context.Context, conn *sql.Conn, t *table, col *column) (counter, error)
+
 	// classify says what an error of this engine's driver means.
 	classify(err error) fault
 
@@ -88,6 +102,8 @@ type life struct {
 	version string
 	// incarnation identifies the life of the database: a restore or a failover begins a new one. "" where unknown.
 	incarnation string
+	// readOnly says that the server is a readable secondary or a standby: it does not know which transactions are open.
+	readOnly bool
 	// warnings are for the operator.
 	warnings []string
 }
@@ -107,6 +123,10 @@ type table struct {
 	// allowed, warned about, and its NULLs are counted.
 	looseKey bool
 	indexes  []index
+	// foreign says that the table lies in another database of the server than the connection's.
+	foreign bool
+	// readOnly is the life's: the server that answered is a secondary or standby.
+	readOnly bool
 	// warnings are for the operator.
 	warnings []string
 }
@@ -133,7 +153,10 @@ type column struct {
 	nullable bool
 	// positional says that the value is part of a row's position (its cursor and key), and is read back from it.
 	positional bool
-	value      value
+	// serial says that the database gives the value by itself, ascending and never twice; only SQLite tells. moving says that
+	// every update sets the column.
+	serial, moving bool
+	value          value
 }
 
 // value says how the values of a column travel: driver → JSON → cursor → WHERE.
@@ -157,6 +180,8 @@ type value struct {
 	// zoned says that a date and time column means an instant although its text has no zone, so that source__time_zone
 	// does not apply.
 	zoned bool
+	// transaction says that the value is the id of a transaction, as pg_current_xact_id() gives it (xid8).
+	transaction bool
 }
 
 // kind is what a value is under the one rule of docs/values.md.

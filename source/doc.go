@@ -10,12 +10,24 @@
 //
 //	conn, err := source.ParseConnection("postgres://reader@db.example/shop")
 //	src, err := source.New(source.Config{Poller: "orders", Table: "orders", Cursor: []string{"updated_at"}}, conn)
-//	page, err := src.Fetch(ctx, nil, poller.Limit{Rows: 500, Bytes: 8 << 20})
+//	page, err := src.Fetch(ctx, poller.Range{After: nil}, poller.Limit{Rows: 500, Bytes: 8 << 20})
 //	page, err = src.Fetch(ctx, page.Events[len(page.Events)-1].Cursor, …)
 //
 // What a cursor sees is what the table shows: a row that was updated twice between two fetches comes once, a hard delete
 // not at all (source__delete_when and source__op=delete are for soft deletes and tombstones), and a row that becomes
 // visible below a position already passed is missed: a writer takes its cursor value before it commits.
+//
+// # Beside paging
+//
+// Range.UpTo ends a page's range at a position, for sweeps and backfills. [Cursor.Reread] reads rows again by their keys,
+// for retries, and [Cursor.Other] finds a row of another order key, to probe a destination with. [Cursor.Count],
+// [Cursor.Position], [Cursor.Latest] and [Cursor.Gap] are for operators.
+//
+// A row that can never be sent (it is larger than max_row_bytes, or a value of it has no lossless form) is an event with
+// Broken set, so that nothing behind it waits; without a key or cursor of its own it has no place, and the fetch fails.
+//
+// On an idle table a position is held against the engine's own counter, once a minute (gap.go): one that is ahead of it is
+// ErrGap, because what comes next would stand below it and never be seen.
 //
 // # What is proved, and when
 //

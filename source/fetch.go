@@ -7,56 +7,68 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Fetch returns the rows after a position, in one round trip (and, at most once a minute, one more that counts NULL
-// cursors, where the cursor's column can be NULL at all).
+// Fetch returns the rows of a range, in one round trip (and, at most once a minute, one more that counts NULL cursors,
+// where the cursor's column can be NULL at all, and on an idle table one or two that hold the position against the
+// engine's counter).
 //
-// A row that cannot become an event ends the page before it: what came before is returned, and the fetch that begins
-// with the bad row fails with ErrNormalize. So good rows are delivered as far as order allows, and the tick still fails.
-func (c *Cursor) Fetch(ctx context.Context, after change.Cursor, limit poller.Limit) (poller.Page, error) {
+// A row that can never be sent comes as an event with Broken set. One that has no place (its key or cursor is NULL where
+// it must not be, has no form, or sorts behind everything to come) ends the page before it: what came before is
+// returned, and the fetch that begins with the bad row fails with ErrNormalize. So good rows are delivered as far as
+// order allows, and the tick still fails.
+func (c *Cursor) Fetch(ctx context.Context, r poller.Range, limit poller.Limit) (poller.Page, error) {
 	limit.Rows, limit.Bytes = max(limit.Rows, 1), max(limit.Bytes, 1)
-	page, err := c.fetch(ctx, after, limit)
+	var page poller.Page
+	err := c.byPlan(ctx, func(p *plan) (err error) {
+		page, err = c.livePage(ctx, p, r, limit)
+		return err
+	})
 	if err != nil {
 		return poller.Page{}, fmt.Errorf("fetch: %w", err)
 	}
 	return page, nil
 }
 
-func (c *Cursor) fetch(ctx context.Context, after change.Cursor, limit poller.Limit) (poller.Page, error) {
+// byPlan does work by the plan. The catalog may have changed since the plan was made: then, once, it is read again, and
+// the work is done by what it says now.
+func (c *Cursor) byPlan(ctx context.Context, work func(*plan) error) error {
 	for changed := false; ; changed = true {
 		p, _, err := c.current(ctx)
 		if err != nil {
-			return poller.Page{}, err
+			return err
 		}
-		page, err := c.page(ctx, p, after, limit)
-		// The catalog may have changed since the plan was made: once, read it again and try with what it says now.
+		err = work(p)
 		if err != nil && !changed && (errors.Is(err, errSchemaChanged) || c.dialect.classify(err) == faultSchema) {
 			c.forget(p)
 			continue
 		}
-		return page, err
+		return err
 	}
 }
 
-// page reads one page by a plan.
-func (c *Cursor) page(ctx context.Context, p *plan, after change.Cursor, limit poller.Limit) (poller.Page, error) {
-	pos, err := p.decode(after)
+// page reads one page by a plan, under further conditions.
+func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
+	pos, err := p.decode(r.After)
+	if err != nil {
+		return poller.Page{}, err
+	}
+	end, err := p.decode(r.UpTo)
 	if err != nil {
 		return poller.Page{}, err
 	}
 	ask := c.ask(limit.Rows)
 	// One row more than wanted: whether there is more is then known without another round trip, and in a query a second
 	// row with the last row's cursor and key is seen.
-	st := p.sel.page(ask+1, len(pos))
-	args, err := p.args(st, pos)
+	st := p.sel.page(ask+1, span{after: len(pos), upTo: len(end), also: also})
+	args, err := p.args(st, pos, end)
 	if err != nil {
 		return poller.Page{}, err
 	}
 	var col collector
 	var page poller.Page
+	var gap error
 	var verdict error // on the table, not on the connection: it is no reason to give up the session
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
 		col = collector{plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now(), class: p.classes(pos)}
@@ -70,6 +82,9 @@ func (c *Cursor) page(ctx context.Context, p *plan, after change.Cursor, limit p
 			}
 		}
 		verdict = c.probe(ctx, s, p, pos, &page)
+		if gap = nil; len(col.events) == 0 && col.bad == nil && r.UpTo.IsStart() {
+			gap = c.seekGap(ctx, s, p, r.After, pos, &page)
+		}
 		return nil
 	})
 	if err != nil {
@@ -78,11 +93,17 @@ func (c *Cursor) page(ctx context.Context, p *plan, after change.Cursor, limit p
 	if verdict != nil {
 		return poller.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), verdict)
 	}
+	if gap != nil {
+		return poller.Page{}, gap
+	}
 	c.learn(max(len(col.events), len(col.tied)), ask, limit.Rows, col.full)
 	if col.tied != nil && !col.full && ask < limit.Rows {
-		return c.page(ctx, p, after, limit) // now for more rows, up to the limit
+		return c.page(ctx, p, r, limit, also...) // now for more rows, up to the limit
 	}
 	page.Events, page.More = col.events, col.more
+	if n := len(col.events); n > 0 {
+		c.sound(col.events[n-1].Cursor)
+	}
 	if col.bad != nil {
 		if len(col.events) == 0 {
 			return poller.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.bad)
@@ -130,7 +151,7 @@ func (c *Cursor) learn(n, asked, limit int, full bool) {
 	switch {
 	case full && 4*n < asked:
 		c.rows = 1 << bits.Len(uint(2*n-1))
-	case !full && n == asked && c.rows > 0:
+	case !full && n == asked && c.rows > 0 && asked >= c.rows: // fewer, because the limit was lower, teach nothing
 		c.rows = asked * 2
 		if c.rows >= limit {
 			c.rows = 0

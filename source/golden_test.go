@@ -73,7 +73,7 @@ func TestGoldenStatements(t *testing.T) {
 		} {
 			sel.dialect = d
 			for variant, st := range map[string]statement{
-				"first": sel.first(501), "above": sel.page(501, sel.cursors), "after": sel.after(501), "latest": sel.latest(),
+				"first": sel.first(501), "above": sel.page(501, span{after: sel.cursors}), "after": sel.after(501), "latest": sel.latest(),
 				"nulls": sel.nulls(true), "null_keys": sel.nulls(false),
 				"numbers": numbersOf(&sel),
 			} {
@@ -83,18 +83,44 @@ func TestGoldenStatements(t *testing.T) {
 				if strings.Contains(strings.ToUpper(st.text), "OFFSET") {
 					t.Errorf("%s %s %s has an OFFSET", engine, name, variant)
 				}
-				var args []string
-				for _, i := range st.args {
-					args = append(args, sel.order[i].name)
-				}
-				text := st.text + "\n"
-				if len(args) > 0 {
-					text += "-- parameters: " + strings.Join(args, ", ") + "\n"
-				}
-				pin(t, filepath.Join(engine, name+"_"+variant+".sql"), text)
+				pin(t, filepath.Join(engine, name+"_"+variant+".sql"), golden(&sel, st))
 			}
+			// What sweeps, retries, probes and operators read: one file for each selection.
+			all := len(sel.order)
+			var b strings.Builder
+			for _, v := range []struct {
+				name string
+				st   statement
+			}{
+				{"between two rows", sel.page(501, span{after: all, upTo: all})}, {"up to a value, after another", sel.page(501, span{after: sel.cursors, upTo: sel.cursors})},
+				{"count, after a row and up to a value", sel.count(span{after: all, upTo: sel.cursors})}, {"count", sel.count(span{})},
+				{"the last row below a value", sel.below()}, {"any row from a value on", sel.fromCursor()},
+				{"by one key", goldenKeys(&sel, 1)}, {"by two keys", goldenKeys(&sel, 2)}, {"after a row, no order key of four", goldenAvoid(&sel)},
+			} {
+				b.WriteString("-- " + v.name + "\n" + golden(&sel, v.st) + "\n")
+			}
+			pin(t, filepath.Join(engine, name+"_ranges.sql"), b.String())
 		}
 	}
+}
+
+// golden is a statement with its parameters.
+func golden(sel *selection, st statement) string {
+	var args []string
+	for _, i := range st.args {
+		switch n := len(sel.order); {
+		case i >= ownValues:
+			args = append(args, st.values[i-ownValues].col.name)
+		case i >= n:
+			args = append(args, "up to "+sel.order[i-n].name)
+		default:
+			args = append(args, sel.order[i].name)
+		}
+	}
+	if len(args) == 0 {
+		return st.text + "\n"
+	}
+	return st.text + "\n-- parameters: " + strings.Join(args, ", ") + "\n"
 }
 
 // numbersOf is the statement for a stored time, where there are such.
@@ -103,6 +129,39 @@ func numbersOf(sel *selection) statement {
 		return statement{}
 	}
 	return sel.numbers(0)
+}
+
+// goldenKeys is the statement that reads n rows by their keys, which here are the order's columns behind the cursor's, or that
+// of a cursor which is the key.
+func goldenKeys(sel *selection, n int) statement {
+	var columns []*column
+	for i := min(sel.cursors, len(sel.order)-1); i < len(sel.order); i++ {
+		columns = append(columns, &sel.order[i])
+	}
+	keys := make([]rowKey, n)
+	for i := range keys {
+		keys[i].args = make([]any, len(columns))
+	}
+	return sel.byKeys(columns, keys, sel.query != "")
+}
+
+// goldenAvoid is the page after a position whose order key is none of three: the middle one holds NULLs.
+func goldenAvoid(sel *selection) statement {
+	p := plan{dialect: sel.dialect, sel: *sel}
+	for i := range sel.columns {
+		if sel.columns[i].value.kind == kindInteger || sel.columns[i].value.kind == kindText {
+			p.orderKey = append(p.orderKey, i)
+		}
+	}
+	var avoid [][]byte
+	for _, v := range []string{"7", "null", `"9007199254740993"`, "0"} {
+		object := "{"
+		for n, i := range p.orderKey {
+			object += []string{"", ","}[min(n, 1)] + jsonName(sel.columns[i].name) + v
+		}
+		avoid = append(avoid, []byte(object+"}"))
+	}
+	return sel.page(2, span{after: len(sel.order), also: []condition{p.noneOf(avoid[:3])}})
 }
 
 func nullable(c column) column {

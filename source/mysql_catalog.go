@@ -18,7 +18,7 @@ WHERE t.TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND t.TABLE_NAME = ?
 ORDER BY t.TABLE_NAME`
 
 	mysqlColumns = `SELECT c.COLUMN_NAME, LOWER(c.DATA_TYPE), c.COLUMN_TYPE, COALESCE(c.DATETIME_PRECISION, c.NUMERIC_SCALE, 0),
-	COALESCE(c.NUMERIC_PRECISION, 0), c.IS_NULLABLE = 'YES'
+	COALESCE(c.NUMERIC_PRECISION, 0), c.IS_NULLABLE = 'YES', LOWER(c.EXTRA) LIKE '%on update%'
 FROM information_schema.COLUMNS c
 WHERE c.TABLE_SCHEMA = ? AND c.TABLE_NAME = ?
 ORDER BY c.ORDINAL_POSITION`
@@ -79,7 +79,7 @@ func (d mySQL) table(ctx context.Context, conn *sql.Conn, name []string) (table,
 	err = eachRow(ctx, conn, mysqlColumns, []any{schema, rel}, func(scan func(...any) error) error {
 		var c column
 		var typ mySQLType
-		if err := scan(&c.name, &typ.data, &typ.full, &typ.scale, &typ.precision, &c.nullable); err != nil {
+		if err := scan(&c.name, &typ.data, &typ.full, &typ.scale, &typ.precision, &c.nullable, &c.moving); err != nil {
 			return err
 		}
 		typ.json = isJSON[c.name]

@@ -39,7 +39,7 @@ func TestMySQLPlans(t *testing.T) {
 		}
 		at := readAll(t, conn, "SELECT r.c FROM "+tab.from+" AS r ORDER BY r.c LIMIT 1 OFFSET 2500", nil, tab.columns[1])
 		st := p.sel.after(50)
-		args, err := p.args(st, position{[]byte(at[0]), []byte(`"k2500"`)})
+		args, err := p.args(st, position{[]byte(at[0]), []byte(`"k2500"`)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestMySQLStatements(t *testing.T) {
 	for _, s := range []struct {
 		name string
 		statement
-	}{{"first", p.sel.first(500)}, {"above", p.sel.page(500, p.sel.cursors)}, {"after", p.sel.after(500)}, {"latest", p.sel.latest()}, {"nulls", p.sel.nulls(true)}} {
+	}{{"first", p.sel.first(500)}, {"above", p.sel.page(500, span{after: p.sel.cursors})}, {"after", p.sel.after(500)}, {"latest", p.sel.latest()}, {"nulls", p.sel.nulls(true)}} {
 		fmt.Fprintf(&b, "-- query, %s, parameters %v\n%s;\n\n", s.name, s.args, s.text)
 	}
 	for _, s := range []string{mysqlVariables, mysqlTable, mysqlColumns, fill(mysqlIndexes, "s.IS_VISIBLE = 'NO'"), fill(mysqlIndexes, "s.IGNORED = 'YES'"), mariadbJSON,

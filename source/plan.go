@@ -28,8 +28,10 @@ type plan struct {
 	deleteWhen              int      // -1: none
 	op                      change.Op
 	cursorKind              string // integer+pk, …
-	timeOf                  int    // index in cursor of the column that gives Event.Time; -1: none
-	uniqueCursor            bool   // a rowversion: the cursor alone tells two versions of a row apart
+	late                    late
+	coarse                  bool // the order key is not the row's key
+	timeOf                  int  // index in cursor of the column that gives Event.Time; -1: none
+	uniqueCursor            bool // a rowversion: the cursor alone tells two versions of a row apart
 	keyProved               bool
 	keyProof                string // for people
 	indexName               string // the index that serves the order; "" when none does, or unknown
@@ -53,6 +55,8 @@ func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
 	r.checkCursor(cursor)
 	r.checkKey(key)
 	deleteWhen := r.deleteWhen()
+	p.late = r.late(cursor)
+	p.coarse = !sameColumns(key, orderKey)
 	if len(r.faults) > 0 {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, errors.Join(r.faults...))
 	}
@@ -84,6 +88,10 @@ func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
 		p.op = change.Delete
 	}
 	p.describeCursor(t, cursor)
+	if p.late.exact == exactSnapshots {
+		// A version of a row is its transaction and its key: within one transaction only the last is ever seen.
+		p.cursorKind, p.uniqueCursor = transactionKind, true
+	}
 	p.fingerprint = fingerprint(cfg, d.engine(), identity, t, columnNames(pick(t.columns, cursor)), columnNames(pick(t.columns, key)))
 	p.findIndex()
 	r.warn(cursor, key)

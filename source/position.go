@@ -84,11 +84,36 @@ func (p *plan) checkScalars(pos position) error {
 	return nil
 }
 
-// args turns a position into the driver's arguments, in the order of a statement's placeholders.
-func (p *plan) args(s statement, pos position) ([]any, error) {
+// args turns the positions that rows come after and up to into the driver's arguments, in the order of a statement's
+// placeholders.
+func (p *plan) args(s statement, after, upTo position) ([]any, error) {
 	if len(s.args) == 0 {
 		return nil, nil
 	}
+	n := len(p.sel.order)
+	lower, err := p.positionArgs(after)
+	if err != nil {
+		return nil, err
+	}
+	upper, err := p.positionArgs(upTo)
+	if err != nil {
+		return nil, err
+	}
+	args := make([]any, len(s.args))
+	for at, i := range s.args {
+		switch {
+		case i >= ownValues:
+			args[at] = s.values[i-ownValues].arg
+		case i >= n:
+			args[at] = upper[i-n]
+		default:
+			args[at] = lower[i]
+		}
+	}
+	return args, nil
+}
+
+func (p *plan) positionArgs(pos position) ([]any, error) {
 	values := make([]any, len(pos))
 	for i, scalar := range pos {
 		v, err := p.dialect.arg(&p.sel.order[i], scalar)
@@ -98,11 +123,7 @@ func (p *plan) args(s statement, pos position) ([]any, error) {
 		}
 		values[i] = v
 	}
-	args := make([]any, len(s.args))
-	for n, i := range s.args {
-		args[n] = values[i]
-	}
-	return args, nil
+	return values, nil
 }
 
 // appendCursor writes a position in its stored form: values are the cursor columns' JSON, key the key's object (nil for

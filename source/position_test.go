@@ -54,6 +54,6 @@ func FuzzPosition(f *testing.F) {
 		if len(pos) != 2 && len(pos) != 3 {
 			t.Fatalf("%s gives %d values", c, len(pos))
 		}
-		_, _ = p.args(statement{args: []int{0, 1}}, pos)
+		_, _ = p.args(statement{args: []int{0, 1}}, pos, nil)
 	})
 }

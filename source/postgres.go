@@ -58,6 +58,7 @@ func (postgres) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, e
 	}
 	l.version = "PostgreSQL " + version
 	if standby {
+		l.readOnly = true
 		l.warnings = append(l.warnings, "the server is a standby: rows arrive with its replication delay")
 	}
 	var system, timeline string

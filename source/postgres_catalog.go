@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -76,6 +77,11 @@ func (d postgres) table(ctx context.Context, conn *sql.Conn, name []string) (tab
 	t.view = relkind == "v" || relkind == "m" || relkind == "f"
 	if t.columns, err = d.columns(ctx, conn, oid); err != nil {
 		return t, err
+	}
+	if !t.view && slices.ContainsFunc(t.columns, func(c column) bool { return c.value.transaction }) {
+		if err := d.warnTransactions(ctx, conn, oid, t.columns); err != nil {
+			return t, err
+		}
 	}
 	if err := d.indexes(ctx, conn, oid, &t); err != nil {
 		return t, err

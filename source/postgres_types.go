@@ -81,8 +81,10 @@ func postgresNamed(name string) value {
 	switch name {
 	case "bool":
 		return value{kind: kindBool, code: pgBool}
-	case "int2", "int4", "int8", "xid8":
+	case "int2", "int4", "int8":
 		return value{kind: kindInteger, code: pgInteger}
+	case "xid8":
+		return value{kind: kindInteger, code: pgInteger, transaction: true}
 	case "oid", "xid", "cid":
 		v := value{kind: kindInteger, code: pgInteger, noCursor: "whose values begin again after 4294967295; name another column"}
 		if name != "oid" {

@@ -78,7 +78,10 @@ func (c *Cursor) pop() *session {
 	return s
 }
 
-func (c *Cursor) open(ctx context.Context) (*session, error) {
+func (c *Cursor) open(ctx context.Context) (*session, error) { return c.openWith(ctx, &c.cfg) }
+
+// openWith opens a session whose server settings are those of a configuration.
+func (c *Cursor) openWith(ctx context.Context, cfg *Config) (*session, error) {
 	conn, err := c.db.Conn(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errConnect, err)
@@ -90,7 +93,7 @@ func (c *Cursor) open(ctx context.Context) (*session, error) {
 			s.discard()
 		}
 	}()
-	if s.life, err = c.dialect.ready(ctx, conn, &c.cfg); err != nil {
+	if s.life, err = c.dialect.ready(ctx, conn, cfg); err != nil {
 		return nil, fmt.Errorf("%w: prepare the connection: %w", errConnect, err)
 	}
 	prepared = true

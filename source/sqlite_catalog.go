@@ -116,7 +116,7 @@ func (d sqliteDialect) rowid(t *table, keyIndex bool, ddl string) {
 		c := &t.columns[i]
 		if t.looseKey && !keyIndex && len(t.primaryKey) == 1 && c.name == t.primaryKey[0] && strings.EqualFold(c.typ, "INTEGER") {
 			alias, c.nullable = c.name, false
-			if !d.autoincrement(ddl) {
+			if c.serial = d.autoincrement(ddl); !c.serial {
 				c.value.cursorWarning = "is an INTEGER PRIMARY KEY without AUTOINCREMENT: after the newest row is deleted its id is given again, and that row is never seen; add AUTOINCREMENT, or name another column"
 			}
 		}

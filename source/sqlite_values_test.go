@@ -39,7 +39,7 @@ func TestSQLiteValues(t *testing.T) {
 	}
 	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "vals", Cursor: []string{"v"}},
 		"CREATE TABLE vals (id INTEGER PRIMARY KEY, v INT NOT NULL"+columns+")", "INSERT INTO vals VALUES (1, 1"+values+")")
-	page, err := src.Fetch(t.Context(), nil, everything)
+	page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,21 +48,26 @@ func TestSQLiteValues(t *testing.T) {
 	}
 }
 
-// TestSQLiteRefused: a value whose form could be another value's is not sent.
-func TestSQLiteRefused(t *testing.T) {
+// TestSQLiteBroken: a value whose form could be another value's is not sent: its row says so, and the rows behind it come.
+func TestSQLiteBroken(t *testing.T) {
 	for i, c := range []struct{ typ, literal, word string }{
 		{"TEXT", "x'41'", "a BLOB"}, {"INT", "x'41'", "a BLOB"}, {"BLOB", "'text'", "text"}, {"BLOB", "7", "an integer"},
 		{"JSON", "'{'", "not JSON"}, {"TEXT", "CAST(x'ff' AS TEXT)", "UTF-8"}, {"NUMERIC", "9e999", "infinite"},
 	} {
 		src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "vals", Cursor: []string{"v"}},
-			"CREATE TABLE vals (id INTEGER PRIMARY KEY, v INT NOT NULL, odd "+c.typ+")", "INSERT INTO vals VALUES (6, 1, NULL), (7, 1, "+c.literal+")")
-		page, err := src.Fetch(t.Context(), nil, everything)
-		if err != nil || len(page.Events) != 1 {
-			t.Fatalf("%d: the row before: %d rows, %v", i, len(page.Events), err)
+			"CREATE TABLE vals (id INTEGER PRIMARY KEY, v INT NOT NULL, odd "+c.typ+")", "INSERT INTO vals VALUES (6, 1, NULL), (7, 1, "+c.literal+"), (8, 1, NULL)")
+		page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
+		if err != nil || len(page.Events) != 3 || page.Events[0].Broken != nil || page.Events[2].Broken != nil {
+			t.Fatalf("%d: %+v, %v", i, page.Events, err)
 		}
-		_, err = src.Fetch(t.Context(), page.Events[0].Cursor, everything)
-		if !errors.Is(err, poller.ErrNormalize) || !strings.Contains(err.Error(), c.word) || !strings.Contains(err.Error(), `"odd"`) || !strings.Contains(err.Error(), `{"id":7}`) {
-			t.Errorf("%s %s: %v", c.typ, c.literal, err)
+		bad := page.Events[1]
+		if bad.Broken == nil || string(bad.Row) != "null" || string(bad.Key) != `{"id":7}` {
+			t.Fatalf("%s %s: %+v", c.typ, c.literal, bad)
+		}
+		for _, word := range []string{c.word, `"odd"`, `{"id":7}`, "source__columns"} {
+			if !strings.Contains(bad.Broken.Error(), word) {
+				t.Errorf("%s %s: no %q: %v", c.typ, c.literal, word, bad.Broken)
+			}
 		}
 	}
 }
@@ -128,7 +133,7 @@ func TestSQLiteKeys(t *testing.T) {
 func TestSQLiteNullKey(t *testing.T) {
 	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "keys", Cursor: []string{"v"}},
 		"CREATE TABLE keys (id TEXT PRIMARY KEY, v INT NOT NULL)", "INSERT INTO keys VALUES ('a', 1), (NULL, 2)")
-	_, err := src.Fetch(t.Context(), nil, everything)
+	_, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
 	if !errors.Is(err, poller.ErrNormalize) || !strings.Contains(err.Error(), "NULL key") {
 		t.Errorf("%v", err)
 	}
@@ -161,7 +166,7 @@ func TestSQLiteLog(t *testing.T) {
 	url := testenv.SQLite(t)
 	src := openSource(t, url, "sqlite", Config{Table: "keys", Cursor: []string{"v"}}, "PRAGMA journal_mode = wal",
 		"CREATE TABLE keys (id INTEGER PRIMARY KEY, v INT NOT NULL)", "INSERT INTO keys VALUES (1, 1), (2, 2), (3, 3)")
-	if _, err := src.Fetch(t.Context(), nil, poller.Limit{Rows: 1, Bytes: 1}); err != nil {
+	if _, err := src.Fetch(t.Context(), poller.Range{After: nil}, poller.Limit{Rows: 1, Bytes: 1}); err != nil {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", strings.TrimPrefix(url, "sqlite:"))
@@ -176,7 +181,7 @@ func TestSQLiteLog(t *testing.T) {
 	if err := db.QueryRowContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &done); err != nil || busy != 0 || log != 0 {
 		t.Errorf("busy %d, %d pages left (%v)", busy, log, err)
 	}
-	page, err := src.Fetch(t.Context(), nil, everything)
+	page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
 	if err != nil || len(page.Events) != 4 {
 		t.Errorf("%d rows (%v)", len(page.Events), err)
 	}

@@ -75,6 +75,7 @@ func (sqlServer) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, 
 		}
 	}
 	if updateability.String == "READ_ONLY" {
+		l.readOnly = true
 		l.warnings = append(l.warnings, "the database is read-only, a readable secondary for instance: rows arrive with its delay")
 	}
 	if created.Valid {

@@ -110,9 +110,16 @@ func TestSQLServerStatements(t *testing.T) {
 				fmt.Fprintf(&b, "-- %s, parameters %v\n%s\n\n", name, s.args, s.text)
 			}
 			add("first", p.sel.first(500))
-			add("above", p.sel.page(500, p.sel.cursors))
+			add("above", p.sel.page(500, span{after: p.sel.cursors}))
 			add("after", p.sel.after(500))
 			add("latest", p.sel.latest())
+			add("between", p.sel.page(500, span{after: len(p.sel.order), upTo: len(p.sel.order)}))
+			add("up to a value", p.sel.page(500, span{upTo: p.sel.cursors}))
+			add("count", p.sel.count(span{after: len(p.sel.order), upTo: len(p.sel.order)}))
+			add("below", p.sel.below())
+			add("from", p.sel.fromCursor())
+			add("keys", p.sel.byKeys(p.keyColumns(), []rowKey{{args: make([]any, len(p.key))}, {args: make([]any, len(p.key))}}, !p.keyProved))
+			add("avoid", p.sel.page(2, span{after: len(p.sel.order), also: []condition{p.noneOf([][]byte{p.sampleKey("null")})}}))
 			add("nulls of the cursor", p.sel.nulls(true))
 			add("nulls of the key", p.sel.nulls(false))
 			pin(t, "sqlserver/page_"+c.name+".sql", b.String())
@@ -121,6 +128,15 @@ func TestSQLServerStatements(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sampleKey is an order key in which every column has one value.
+func (p *plan) sampleKey(v string) []byte {
+	object := "{"
+	for n := range p.orderKey {
+		object += []string{"", ","}[min(n, 1)] + p.orderKeyNames[n] + v
+	}
+	return []byte(object + "}")
 }
 
 // TestSQLServerCatalogStatements pins what is sent once per connection and once per plan.
@@ -140,6 +156,9 @@ func TestSQLServerCatalogStatements(t *testing.T) {
 		add("indexes "+database, fill(sqlServerIndexes, database), sel)
 	}
 	add("describe", sqlServerDescribe, sel)
+	add("identity", fill(sqlServerIdentity, ""), sel)
+	add("identity elsewhere", fill(sqlServerIdentity, "[sh]]op]."), sel)
+	add("rowversion", sqlServerRowVersion, sel)
 	add("described text", sqlServerWrapped("SELECT 1 AS a -- comment"), sel)
 	pin(t, "sqlserver/catalog.sql", b.String())
 }

@@ -46,13 +46,23 @@ func (p *plan) cursorOf(r row) (change.Cursor, error) {
 // startAt is the position that source__start names: after every row whose cursor is not above the value. A composite
 // cursor is given as a JSON array.
 func (p *plan) startAt(cfg *Config) (change.Cursor, error) {
-	texts := []string{cfg.Start}
+	values, err := p.cursorValues("source__start (which may be earliest, latest or a value)", cfg.Start, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return p.appendCursor(nil, values, nil), nil
+}
+
+// cursorValues reads the values of the cursor's columns as a person types them: one value, or a JSON array for a composite
+// cursor. what names them in the error.
+func (p *plan) cursorValues(what, typed string, cfg *Config) ([][]byte, error) {
+	texts := []string{typed}
 	if p.sel.cursors > 1 {
 		texts = nil
 		var members []json.RawMessage
-		if err := json.Unmarshal([]byte(cfg.Start), &members); err != nil || len(members) != p.sel.cursors {
-			return nil, fmt.Errorf("%w: source__start must be earliest, latest or a JSON array with %d members, one for each column of source__cursor: %s",
-				poller.ErrConfig, p.sel.cursors, strings.Join(columnNames(p.sel.order[:p.sel.cursors]), ", "))
+		if err := json.Unmarshal([]byte(typed), &members); err != nil || len(members) != p.sel.cursors {
+			return nil, fmt.Errorf("%w: %s is %q, and must be a JSON array with %d members, one for each column of source__cursor: %s",
+				poller.ErrConfig, what, typed, p.sel.cursors, strings.Join(columnNames(p.sel.order[:p.sel.cursors]), ", "))
 		}
 		for _, m := range members {
 			text := string(m)
@@ -64,18 +74,13 @@ func (p *plan) startAt(cfg *Config) (change.Cursor, error) {
 	}
 	values := make([][]byte, len(texts))
 	for i, text := range texts {
-		col := &p.sel.order[i]
-		scalar, err := startScalar(col, strings.TrimSpace(text), cfg.TimeZone, p.dialect.syntax().storedTimes)
-		if err == nil {
-			_, err = p.dialect.arg(col, scalar)
-		}
+		v, err := p.typed(what, &p.sel.order[i], text, cfg)
 		if err != nil {
-			return nil, fmt.Errorf("%w: source__start %q is not earliest, not latest, and no value of column %q of type %s: %w",
-				poller.ErrConfig, cfg.Start, col.name, col.typ, err)
+			return nil, err
 		}
-		values[i] = scalar
+		values[i] = v
 	}
-	return p.appendCursor(nil, values, nil), nil
+	return values, nil
 }
 
 // startScalar writes a value that a person typed as the JSON that a row would have.

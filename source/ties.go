@@ -48,8 +48,8 @@ func (c *Cursor) untie(ctx context.Context, s *session, col *collector) error {
 		if err != nil {
 			return err
 		}
-		st := sel.page(untieRows, len(at))
-		args, err := p.args(st, at)
+		st := sel.page(untieRows, span{after: len(at)})
+		args, err := p.args(st, at, nil)
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func TestTimeout(t *testing.T) {
 		if _, err := src.Describe(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		_, err := src.Fetch(t.Context(), nil, everything)
+		_, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
 		if err == nil || !strings.Contains(err.Error(), "source__timeout (3s)") || errors.Is(err, poller.ErrConfig) {
 			t.Errorf("%s: %v", engine, err)
 		}
@@ -48,7 +48,7 @@ func TestCancel(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		timer := time.AfterFunc(100*time.Millisecond, func() { cancel(ended) })
 		defer timer.Stop()
-		if _, err := src.Fetch(ctx, nil, everything); !errors.Is(err, ended) {
+		if _, err := src.Fetch(ctx, poller.Range{After: nil}, everything); !errors.Is(err, ended) {
 			t.Errorf("%s: %v", engine, err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestPlanAge(t *testing.T) {
 	src := openSource(t, url, "sqlite", Config{Table: "orders", Cursor: []string{"v"}},
 		"CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)", "INSERT INTO orders VALUES (1, 1)")
 	row := func() string {
-		page, err := src.Fetch(t.Context(), nil, everything)
+		page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestPlanAge(t *testing.T) {
 func TestStaleSession(t *testing.T) {
 	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "orders", Cursor: []string{"v"}}, "CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)")
 	fetch := func() *session {
-		if _, err := src.Fetch(t.Context(), nil, everything); err != nil {
+		if _, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything); err != nil {
 			t.Fatal(err)
 		}
 		if len(src.idle) != 1 {
@@ -110,7 +110,7 @@ func TestPostgresTypeChange(t *testing.T) {
 	cfg := Config{Table: "orders", Cursor: []string{"v"}}
 	src := openSource(t, url, "pgx", cfg, "CREATE TABLE orders (id int PRIMARY KEY, v int NOT NULL, note varchar(10))", "INSERT INTO orders VALUES (1, 1, '7')")
 	row := func() string {
-		page, err := src.Fetch(t.Context(), nil, everything)
+		page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,6 +53,9 @@ func (k *Keeper) Acquire(ctx context.Context, s *Snapshot) (*Lease, error) {
 // acquired is the document of s with the lease taken.
 func (o *owner) acquired(s *Snapshot) Document {
 	doc := s.Doc
+	if l := &doc.Lease; l.LeaseID != "" {
+		l.PreviousID, l.PreviousSeq = l.LeaseID, l.WriteSeq
+	}
 	doc.Lease.OwnerID = o.k.cfg.Owner
 	doc.Lease.LeaseID = o.id
 	doc.Lease.FencingToken++

@@ -13,7 +13,10 @@ import (
 )
 
 // knownMembers are the added members (beyond seeds/001) that this binary honours when "requires" lists them.
-var knownMembers = []string{"incarnation", "lease_id", "write_seq", "ttl"}
+var knownMembers = []string{
+	"incarnation", "lease_id", "write_seq", "ttl", "previous_lease_id", "previous_write_seq",
+	"late", "parked", "paused", "backfill", "skips",
+}
 
 // Decode reads a document strictly. Errors are a *DocumentError without a key.
 func Decode(data []byte) (Document, error) {
@@ -45,6 +48,11 @@ func Decode(data []byte) (Document, error) {
 	r.need("poller_name", text(&d.PollerName))
 	r.take("source_fingerprint", text(&d.SourceFingerprint))
 	r.need("checkpoint", d.Checkpoint.read)
+	r.take("late", absent(d.Late.read))
+	r.take("parked", absent(func(raw []byte) (err error) { d.restParked, err = d.Parked.read(raw, "parked."); return err }))
+	r.take("paused", absent(func(raw []byte) error { d.Paused = &Paused{}; return d.Paused.read(raw) }))
+	r.take("backfill", absent(func(raw []byte) error { d.Backfill = &Backfill{}; return d.Backfill.read(raw) }))
+	r.take("skips", absent(readSkips(&d.Skips)))
 	r.need("lease", d.Lease.read)
 	d.rest = r.members
 	if r.err != nil {
@@ -54,37 +62,30 @@ func Decode(data []byte) (Document, error) {
 }
 
 func (c *Checkpoint) read(data []byte) error {
-	members, err := splitObject(data)
-	if err != nil {
-		return err
-	}
-	r := &reader{path: "checkpoint.", members: members}
+	return readObject(data, "checkpoint.", c.readMembers)
+}
+
+func (c *Checkpoint) readMembers(r *reader) {
 	// A missing cursor is not the beginning: null is. Whoever lost it must not start over unasked.
 	r.need("cursor", func(raw []byte) error { return c.Cursor.UnmarshalJSON(raw) })
 	r.take("incarnation", text(&c.Incarnation))
 	r.take("last_successful_batch_id", text(&c.LastBatchID))
 	r.take("updated_at", instant(&c.UpdatedAt))
 	r.take("metadata", func(raw []byte) error {
-		members, err := splitObject(raw)
-		if err != nil {
-			return err
-		}
-		m := &reader{path: "checkpoint.metadata.", members: members}
-		var rows uint64
-		m.take("row_count", integer(&rows))
-		c.RowCount, c.restMetadata = int(rows), m.members //nolint:gosec // integer bounds it below 2^63
-		return m.failed()
+		return readObject(raw, "checkpoint.metadata.", func(r *reader) {
+			var rows uint64
+			r.take("row_count", integer(&rows))
+			c.RowCount, c.restMetadata = int(rows), r.members
+		})
 	})
 	c.rest = r.members
-	return r.failed()
 }
 
 func (l *LeaseRecord) read(data []byte) error {
-	members, err := splitObject(data)
-	if err != nil {
-		return err
-	}
-	r := &reader{path: "lease.", members: members}
+	return readObject(data, "lease.", l.readMembers)
+}
+
+func (l *LeaseRecord) readMembers(r *reader) {
 	r.take("owner_id", text(&l.OwnerID))
 	// Without the token the next one could not be larger than all before it.
 	r.need("fencing_token", integer(&l.FencingToken))
@@ -95,20 +96,22 @@ func (l *LeaseRecord) read(data []byte) error {
 		if err := text(&s)(raw); err != nil || s == "" {
 			return err
 		}
-		l.TTL, err = time.ParseDuration(s)
-		if err == nil && l.TTL < 0 {
+		ttl, err := time.ParseDuration(s)
+		if err == nil && ttl < 0 {
 			return errors.New("negative")
 		}
+		l.TTL = ttl
 		return err
 	})
 	r.take("acquired_at", instant(&l.AcquiredAt))
 	r.take("heartbeat_at", instant(&l.HeartbeatAt))
 	r.take("expires_at", instant(&l.ExpiresAt))
+	r.take("previous_lease_id", text(&l.PreviousID))
+	r.take("previous_write_seq", integer(&l.PreviousSeq))
 	l.rest = r.members
 	if r.err == nil && l.OwnerID != "" && l.ExpiresAt.IsZero() {
-		return &DocumentError{Fault: Malformed, Detail: "lease.expires_at is missing while lease.owner_id is set"}
+		r.err = &DocumentError{Fault: Malformed, Detail: "lease.expires_at is missing while lease.owner_id is set"}
 	}
-	return r.failed()
 }
 
 // wellFormed tells empty, truncated and foreign content apart.

@@ -29,6 +29,15 @@
 //	another's lease_id, owned           HeldError                 ErrLost
 //	another version, no owner           MovedError: adopt it      ErrLost
 //
+// What is found under another's lease_id is judged by that lease's previous_lease_id and previous_write_seq, if they are ours.
+//
+// # Side objects, and operators
+//
+// What would make the document large (parked events, the memory of late commits) is in immutable objects: [Keeper.PutObject]
+// writes one, a [Commit] names it, [Keeper.Collect] deletes what no commit names any more. Operators change a document at
+// rest with [Keeper.Edit], and pause, backfill and skips beside a holder with [Keeper.Amend]; the holder sees what they
+// wrote in [Lease.Known] after its next write.
+//
 // # Time
 //
 // Others judge expiry by the store's clock, as its answers show it, and wait for a grace of min(ttl/2, 5 s) beyond

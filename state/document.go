@@ -24,17 +24,89 @@ const timeLayout = "2006-01-02T15:04:05.000000Z"
 // Document is one poller's state, in the form of seeds/001, §4. docs/state.md explains each member. It is a value: a
 // copy may be changed freely, as long as slices are replaced and not written into.
 //
-// Members that this binary does not know are kept as they stand, at the top level and inside checkpoint, its metadata,
-// and lease; unless "requires" lists one of them, and then the document is refused.
+// Members that this binary does not know are kept as they stand, at the top level and inside each object that it knows;
+// unless "requires" lists one of them, and then the document is refused.
 type Document struct {
 	PollerName        string
 	SourceFingerprint string
-	// Requires names the members that a binary must know to handle this document without losing something.
+	// Requires names the members that a binary must know to handle this document without losing something. Encode adds
+	// and removes late, parked and paused by itself.
 	Requires   []string
 	Checkpoint Checkpoint
 	Lease      LeaseRecord
-	rest       []member
+	// Late is how late commits are handled, and what is remembered for it; the zero value is a document from before there
+	// was a choice.
+	Late Late
+	// Parked names the object that holds the parked events; empty when none is parked.
+	Parked ObjectRef
+	// Paused says that an operator paused the poller; nil when it is not.
+	Paused *Paused
+	// Backfill is a range that is sent again beside the live rows; nil when there is none.
+	Backfill *Backfill
+	// Skips are the last advances by hand, oldest first, at most MaxSkips: Encode leaves the oldest out, also where the
+	// document would be too large with them.
+	Skips []Skip
+
+	rest, restParked []member
 }
+
+// ObjectRef names an immutable side object (see Keeper.PutObject) and how many entries it holds.
+type ObjectRef struct {
+	Object string
+	Count  int
+}
+
+// Late is the memory of late commits (facts/late-commits.md). With mode overlap, Checkpoint.Cursor is the window's low edge.
+type Late struct {
+	// Mode is the value of source__late_commits that this document was written under: exact, overlap, settle or none; ""
+	// before the first choice.
+	Mode string
+	// Frontier is how far live rows were delivered (overlap); the low edge moves to Next once what was delivered by
+	// Since, by the database's clock, is older than the window.
+	Frontier, Next change.Cursor
+	Since          time.Time
+	// Memory holds the hashes of what was settled above the checkpoint.
+	Memory ObjectRef
+
+	rest, restMemory []member
+}
+
+// Paused says who paused a poller, and when.
+type Paused struct {
+	At time.Time
+	By string
+
+	rest []member
+}
+
+// Backfill is a replay of a range, beside the live rows.
+type Backfill struct {
+	// ID names it in logs; it is chosen at random.
+	ID string
+	// From and To bound the range as source.Range's After and UpTo do; At is how far it has come.
+	From, To, At change.Cursor
+	// PerSecond throttles it; 0 does not.
+	PerSecond int
+	// Done counts rows, of Total as counted at the start.
+	Done, Total int64
+	StartedAt   time.Time
+	By          string
+
+	rest []member
+}
+
+// Skip is an advance of the checkpoint by hand that passed over rows: data loss that an operator chose.
+type Skip struct {
+	At       time.Time
+	By       string
+	From, To change.Cursor
+	Rows     int64 // -1 when they could not be counted
+
+	rest []member
+}
+
+// MaxSkips is how many skips a document remembers.
+const MaxSkips = 10
 
 // Checkpoint says how far the source has been delivered.
 type Checkpoint struct {
@@ -60,38 +132,61 @@ type LeaseRecord struct {
 	TTL      time.Duration
 	// The times are the store's clock, estimated by the holder.
 	AcquiredAt, HeartbeatAt, ExpiresAt time.Time
+	// PreviousID and PreviousSeq are LeaseID and WriteSeq as this acquisition found them: what the holder before wrote
+	// beyond them never landed, and never will.
+	PreviousID  string
+	PreviousSeq uint64
 
 	rest []member
 }
 
 // Encode writes the document, or returns a *DocumentError when it is larger than MaxDocument.
 func (d *Document) Encode() ([]byte, error) {
+	skips := lastSkips(d.Skips)
+	for {
+		data := d.encode(skips)
+		if len(data) <= MaxDocument {
+			return data, nil
+		}
+		if len(skips) == 0 {
+			return nil, &DocumentError{Fault: TooLarge, Detail: fmt.Sprintf("%d bytes", len(data))}
+		}
+		skips = skips[1:] // history gives way: a commit must not fail for it
+	}
+}
+
+func (d *Document) encode(skips []Skip) []byte {
 	w := &objectWriter{b: make([]byte, 0, 1024)}
 	w.open("")
 	w.raw("version", strconv.AppendInt(nil, documentVersion, 10))
-	if len(d.Requires) > 0 {
-		w.raw("requires", appendNames(nil, d.Requires))
+	if names := d.requires(); len(names) > 0 {
+		w.raw("requires", appendNames(nil, names))
 	}
 	w.string("poller_name", d.PollerName)
 	w.string("source_fingerprint", d.SourceFingerprint)
 	d.Checkpoint.write(w)
+	d.Late.write(w)
+	if d.Parked != (ObjectRef{}) || len(d.restParked) > 0 {
+		d.Parked.write(w, "parked", d.restParked)
+	}
+	if d.Paused != nil {
+		d.Paused.write(w)
+	}
+	if d.Backfill != nil {
+		d.Backfill.write(w)
+	}
+	if len(skips) > 0 {
+		w.raw("skips", appendSkips(nil, skips))
+	}
 	d.Lease.write(w)
 	w.rest(d.rest)
 	w.close()
-	w.b = append(w.b, '\n')
-	if len(w.b) > MaxDocument {
-		return nil, &DocumentError{Fault: TooLarge, Detail: fmt.Sprintf("%d bytes", len(w.b))}
-	}
-	return w.b, nil
+	return append(w.b, '\n')
 }
 
 func (c *Checkpoint) write(w *objectWriter) {
 	w.open("checkpoint")
-	cursor := []byte(c.Cursor)
-	if c.Cursor.IsStart() {
-		cursor = []byte("null")
-	}
-	w.raw("cursor", cursor)
+	w.raw("cursor", cursorJSON(c.Cursor))
 	if c.Incarnation != "" {
 		w.string("incarnation", c.Incarnation)
 	}
@@ -115,6 +210,10 @@ func (r *LeaseRecord) write(w *objectWriter) {
 	w.raw("acquired_at", appendTime(r.AcquiredAt))
 	w.raw("heartbeat_at", appendTime(r.HeartbeatAt))
 	w.raw("expires_at", appendTime(r.ExpiresAt))
+	if r.PreviousID != "" || r.PreviousSeq != 0 {
+		w.string("previous_lease_id", r.PreviousID)
+		w.raw("previous_write_seq", appendInteger(r.PreviousSeq))
+	}
 	w.rest(r.rest)
 	w.close()
 }

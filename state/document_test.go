@@ -64,10 +64,13 @@ func TestDecodeSeed(t *testing.T) {
 			ExpiresAt:   time.Date(2026, 4, 7, 1, 25, 0, 0, time.UTC),
 		},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(state.Document{}, state.Checkpoint{}, state.LeaseRecord{})); diff != "" {
+	if diff := cmp.Diff(want, got, ignoreRest); diff != "" {
 		t.Error(diff)
 	}
 }
+
+var ignoreRest = cmpopts.IgnoreUnexported(state.Document{}, state.Checkpoint{}, state.LeaseRecord{}, state.Late{},
+	state.Paused{}, state.Backfill{}, state.Skip{})
 
 // golden is what this binary writes: docs/state.md shows the same.
 const golden = `{
@@ -139,7 +142,7 @@ func TestBeginningIsNull(t *testing.T) {
 // TestUnknownMembers: what a newer binary or an operator wrote survives, byte for byte.
 func TestUnknownMembers(t *testing.T) {
 	odd := []string{
-		`"paused": { "by" : "ann", "why":"<b>&\u003c\u2028` + "\u2028" + `", "n": 1e400, "big": 12345678901234567890.10 }`,
+		`"pause": { "by" : "ann", "why":"<b>&\u003c\u2028` + "\u2028" + `", "n": 1e400, "big": 12345678901234567890.10 }`,
 		`"\u0070arked<>": [ 1 ,2,  {"a":null} ]`,
 		`"x": "` + strings.Repeat("long", 100) + `"`,
 		`"y": -0.0`,
@@ -187,8 +190,8 @@ func TestDecodeFaults(t *testing.T) {
 		"version 2":           {with(`"version": 1`, `"version": 2`), state.OtherVersion, "version 2"},
 		"version 0":           {with(`"version": 1`, `"version": 0`), state.OtherVersion, "version 0"},
 		"version text":        {with(`"version": 1`, `"version": "new"`), state.Malformed, "version: "},
-		"unknown requires":    {with(`"version": 1`, `"version": 1, "requires": ["incarnation", "parked"]`), state.UnknownRequires, `"parked"`},
-		"odd requires":        {with(`"version": 1`, `"version": 1, "requires": "parked"`), state.Malformed, "requires: "},
+		"unknown requires":    {with(`"version": 1`, `"version": 1, "requires": ["incarnation", "claims"]`), state.UnknownRequires, `"claims"`},
+		"odd requires":        {with(`"version": 1`, `"version": 1, "requires": "claims"`), state.Malformed, "requires: "},
 		"twice":               {with(`"version": 1`, `"version": 1, "poller_name": "x"`), state.Malformed, "twice"},
 		"no checkpoint":       {with(`"checkpoint"`, `"checkpoints"`), state.Malformed, "checkpoint is missing"},
 		"no cursor":           {with(`"cursor"`, `"curser"`), state.Malformed, "checkpoint.cursor is missing"},
@@ -252,6 +255,14 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(golden))
 	f.Add([]byte(`{"version":1,"requires":["ttl"],"poller_name":"p","checkpoint":{"cursor":null},"lease":{"fencing_token":"1"},"x":{"a":[1,{}]}}`))
 	f.Add([]byte(seed[:200]))
+	f.Add([]byte(full))
+	for _, odd := range []string{
+		`"late":{"mode":"exact","memory":{"count":3}}`, `"late":null,"parked":null,"paused":null,"backfill":null,"skips":null`, `"paused":{}`,
+		`"skips":[{"from":null,"to":{"kind":"a"},"rows":"9007199254740993","x":[ ]}]`, `"parked":{"object":"o","count":"7","x" : 1}`,
+		`"backfill":{"id":"b","from":null,"to":null,"at":null,"total":"9223372036854775807"}`, `"requires":["late","parked","paused","ttl"]`,
+	} {
+		f.Add([]byte(strings.Replace(seed, `"version": 1,`, `"version": 1,`+odd+`,`, 1)))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		doc, err := state.Decode(data)
 		if err != nil {
@@ -271,6 +282,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		if !again.Checkpoint.Cursor.Equal(doc.Checkpoint.Cursor) || again.Lease.FencingToken != doc.Lease.FencingToken {
 			t.Fatalf("cursor or token changed:\n%s\n%s", data, first)
+		}
+		if diff := cmp.Diff(doc, again, ignoreRest, cmpopts.IgnoreFields(state.Document{}, "Requires", "Skips"), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("a rewrite changes members:\n%s", diff)
 		}
 		second, err := again.Encode()
 		if err != nil || !bytes.Equal(first, second) {

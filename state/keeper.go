@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -32,10 +33,12 @@ func Key(app, poller, output string) string {
 
 const root = "state/"
 
-// Keeper keeps one document. It holds no state of its own and may be used by several goroutines.
+// Keeper keeps one document and the side objects that it names. It may be used by several goroutines.
 type Keeper struct {
 	cfg    Config
 	margin time.Duration
+	lease  atomic.Pointer[Lease] // the last one that was acquired: see Collect
+	put    puts
 }
 
 // New returns a Keeper, or an error when the ttl leaves no time between a heartbeat and the store's margin.

@@ -6,25 +6,12 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/rowrelay/rowrelay/change"
 )
-
-// Commit moves the checkpoint from the position that a batch was fetched from to the position after its last event that
-// needs no further delivery.
-type Commit struct {
-	From, To change.Cursor
-	BatchID  string
-	Rows     int
-	// Incarnation is the life of the database that the rows came from. It is recorded where the document names none.
-	Incarnation string
-	// Release gives the lease back in the same write: for the last commit of a tick.
-	Release bool
-}
 
 // Lease is the right to deliver and to commit. Its methods may be called by several goroutines.
 type Lease struct {
 	owner *owner // only after done is closed
+	id    string // lease_id
 	token uint64
 	ctx   context.Context //nolint:containedctx // the right is what is handed out
 	stop  context.CancelCauseFunc
@@ -33,6 +20,7 @@ type Lease struct {
 
 	mu    sync.Mutex
 	right right
+	known Document
 	watch *time.Timer // looks whether the right still lasts
 	ended error       // nil while it does
 	queue []*request
@@ -43,13 +31,14 @@ type Lease struct {
 // start begins the life of an acquired lease.
 func (o *owner) start(ctx context.Context) *Lease {
 	background := context.WithoutCancel(ctx)
-	l := &Lease{owner: o, token: o.doc.Lease.FencingToken, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	l := &Lease{owner: o, id: o.id, token: o.doc.Lease.FencingToken, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	l.ctx, l.stop = context.WithCancelCause(background)
 	l.mu.Lock()
-	l.right = rightUntil(o.until)
+	l.right, l.known = rightUntil(o.until), o.doc
 	l.watch = time.AfterFunc(l.nextLook(), l.look)
 	l.mu.Unlock()
 	o.lease = l
+	o.k.lease.Store(l)
 	go o.run(background)
 	return l
 }
@@ -74,6 +63,14 @@ func (l *Lease) look() {
 // waking when the machine was suspended beyond the right. It does not end with the context that the lease was acquired
 // under.
 func (l *Lease) Context() context.Context { return l.ctx }
+
+// Known returns the document as this lease last knew it to be stored: after each write, and after each read-back that found
+// the lease still in it. It costs no round trip, and goes on to answer when the lease has ended.
+func (l *Lease) Known() Document {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.known
+}
 
 // Token is the fencing token of this acquisition.
 func (l *Lease) Token() uint64 { return l.token }
@@ -100,15 +97,9 @@ func (l *Lease) checkLocked() error {
 // (refused), ErrLost, ErrExpired and ErrReleased (no right any more), *UnknownError (ctx ended first), or the store's
 // fault; after any but ErrNotFrom the commit may still land, so that the position is known again only after the next Load.
 func (l *Lease) Commit(ctx context.Context, c Commit) error {
-	// As the document will hold them, so that spelling does not make two positions of one.
-	to, err := change.ParseCursor(c.To)
-	if err == nil && !c.From.IsStart() {
-		c.From, err = change.ParseCursor(c.From)
-	}
-	if err != nil {
+	if err := c.spell(l.Known().Backfill); err != nil {
 		return fmt.Errorf("committing %s: %w", c.BatchID, err)
 	}
-	c.To = to
 	if err := l.ask(ctx, &request{commit: &c, release: c.Release}); err != nil {
 		return fmt.Errorf("committing %s: %w", c.BatchID, err)
 	}
@@ -222,9 +213,10 @@ func (l *Lease) take() []*request {
 }
 
 // renewed tells callers what the owner learned. A right that has ended does not come back.
-func (l *Lease) renewed(until time.Time) {
+func (l *Lease) renewed(until time.Time, known Document) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.known = known
 	if l.ended == nil {
 		l.right = rightUntil(until)
 		l.watch.Reset(l.nextLook())

@@ -57,6 +57,16 @@ func splitObject(data []byte) ([]member, error) {
 	return all, nil
 }
 
+// splitArray returns the elements of one JSON array.
+func splitArray(data []byte) ([]json.RawMessage, error) {
+	if len(data) == 0 || data[0] != '[' {
+		return nil, errors.New("not an array")
+	}
+	var all []json.RawMessage
+	err := json.Unmarshal(data, &all)
+	return all, err
+}
+
 // objectWriter writes nested JSON objects, one member on a line, for people who open the file. Raw values are copied
 // byte for byte: encoding/json would rewrite '<' in a cursor as \u003c.
 type objectWriter struct {

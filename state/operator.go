@@ -23,7 +23,7 @@ func (k *Keeper) Edit(ctx context.Context, s *Snapshot, edit func(*Document)) (*
 	doc := s.Doc
 	edit(&doc)
 	doc.Lease = s.Doc.Lease
-	data, err := doc.Encode()
+	data, err := doc.checked()
 	if err == nil {
 		err = k.overwrite(ctx, data, s.version)
 	}
@@ -31,6 +31,19 @@ func (k *Keeper) Edit(ctx context.Context, s *Snapshot, edit func(*Document)) (*
 		return nil, fmt.Errorf("changing %s: %w", k.cfg.Key, err)
 	}
 	return k.Load(ctx)
+}
+
+// checked encodes a document whose members a caller has set: what could not be read again is not written.
+func (d *Document) checked() ([]byte, error) {
+	data, err := d.Encode()
+	if err != nil {
+		return nil, err
+	}
+	var fault *DocumentError
+	if _, err := Decode(data); errors.As(err, &fault) {
+		return nil, fmt.Errorf("nothing was changed, because no state document can hold this: %s", fault.Detail)
+	}
+	return data, nil
 }
 
 // Reset writes a fresh document over whatever is stored, for an operator whose document cannot be read any more

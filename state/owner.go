@@ -82,6 +82,6 @@ func (o *owner) adopt(s *Snapshot) {
 	}
 	o.doc, o.version, o.clock = s.Doc, s.version, s.clock
 	if o.lease != nil {
-		o.lease.renewed(o.until)
+		o.lease.renewed(o.until, o.doc)
 	}
 }

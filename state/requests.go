@@ -148,19 +148,9 @@ func (o *owner) compose(pending []*request) (Document, []*request) {
 
 // apply returns the document with the request in it.
 func (r *request) apply(doc Document, now time.Time) (Document, error) {
-	if c := r.commit; c != nil {
-		if doc.Lease.OwnerID == "" {
-			return doc, ErrReleased
-		}
-		if !c.From.Equal(doc.Checkpoint.Cursor) {
-			return doc, fmt.Errorf("%w: fetched from %s, stored is %s", ErrNotFrom, c.From, doc.Checkpoint.Cursor)
-		}
-		doc.Checkpoint.Cursor, doc.Checkpoint.LastBatchID = c.To, c.BatchID
-		if doc.Checkpoint.Incarnation == "" {
-			doc.Checkpoint.Incarnation = c.Incarnation
-		}
-		doc.Checkpoint.RowCount, doc.Checkpoint.UpdatedAt = c.Rows, now
-		if _, err := doc.Encode(); err != nil {
+	if r.commit != nil {
+		var err error
+		if doc, err = r.commit.apply(doc, now); err != nil {
 			return doc, err
 		}
 	}
@@ -214,22 +204,13 @@ func (o *owner) answer(done []*request) {
 	}
 }
 
-// lost ends the lease on the proof that s is (nil: the document is gone or unreadable). A commit that is found in it did
-// land, before the lease was taken; and a release that was sent while the right lasted must have landed too, because
-// nobody may take a lease that is neither released nor expired.
+// lost ends the lease on the proof that s is (nil: the document is gone or unreadable), and answers requests by what it
+// shows to have landed before.
 func (o *owner) lost(pending []*request, s *Snapshot, cause error) {
 	valid := o.over() == nil
 	var done, undone []*request
 	for _, r := range pending {
-		var landed bool
-		switch c := r.commit; {
-		case s == nil || r.first == 0:
-		case c != nil:
-			landed = s.Doc.Checkpoint.LastBatchID == c.BatchID && s.Doc.Checkpoint.Cursor.Equal(c.To)
-		default:
-			landed = valid
-		}
-		if landed {
+		if s != nil && r.first != 0 && o.landed(r, &s.Doc, valid) {
 			done = append(done, r)
 		} else {
 			undone = append(undone, r)
@@ -238,6 +219,23 @@ func (o *owner) lost(pending []*request, s *Snapshot, cause error) {
 	o.answer(done)
 	o.end(cause)
 	fail(undone, cause)
+}
+
+// landed reports whether a request that was sent is part of doc, which is not ours any more. The lease in it says so, if it
+// is ours or the one that followed ours. Further on, or behind a binary that does not write down what it found, a commit is
+// looked for by its content; and a release that was sent while the right lasted must have landed, because nobody may take a
+// lease that is neither released nor expired (unless an operator broke it, which is as good).
+func (o *owner) landed(r *request, doc *Document, valid bool) bool {
+	switch l := &doc.Lease; {
+	case l.LeaseID == o.id && r.commit != nil:
+		return r.first <= l.WriteSeq
+	case l.PreviousID == o.id && r.commit != nil:
+		return r.first <= l.PreviousSeq
+	case r.commit != nil:
+		return r.commit.foundIn(doc, &o.doc)
+	default:
+		return valid
+	}
 }
 
 // dropOverdue answers requests that have waited long enough.

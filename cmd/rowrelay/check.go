@@ -8,11 +8,13 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/state"
@@ -20,20 +22,24 @@ import (
 
 func newCheck(c *console) *cobra.Command {
 	var rows int
+	var ddl bool
 	cmd := &cobra.Command{
 		Use:   "check [poller ...]",
 		Short: "Prove the settings, and show what would be sent",
 		Long: `Check validates all settings, reads host.json and function.json, connects to each database and to the state store, and
 shows for each poller: the statement that it will run, the index that serves it, the first rows that it would send, the
-longest delay until a change is seen, the lease's margin, and what is unsafe. It sends and changes nothing.
+longest delay until a change is seen, how late commits are found and what can still be missed, what becomes of an event
+that the destination refuses, the lease's margin, and what is unsafe. It sends and changes nothing.
 
 It fails when anything is at fault; warnings do not make it fail.`,
 		Example: `  rowrelay check
   rowrelay check orders --rows 10
+  rowrelay check orders --ddl > orders.sql
   rowrelay check --json | jq '.pollers[].warnings'`,
-		RunE: func(cmd *cobra.Command, names []string) error { return check(cmd.Context(), c, names, rows) },
+		RunE: func(cmd *cobra.Command, names []string) error { return check(cmd.Context(), c, names, rows, ddl) },
 	}
 	cmd.Flags().IntVar(&rows, "rows", 3, "how many rows to show")
+	cmd.Flags().BoolVar(&ddl, "ddl", false, "print only the statements that let late commits be found exactly; it runs none of them")
 	return cmd
 }
 
@@ -62,6 +68,9 @@ type pollerView struct {
 	CreateIndex string          `json:"create_index,omitempty"`
 	Plan        string          `json:"plan,omitempty"` // the engine's own account
 	NullCursors int64           `json:"null_cursors"`   // -1: not counted
+	Late        *lateCheck      `json:"late_commits,omitempty"`
+	DDL         string          `json:"ddl,omitempty"` // makes late commits exact; "" where they are, or cannot be
+	Policy      policyView      `json:"failure_policy"`
 	Schedule    string          `json:"schedule,omitempty"`
 	WorstDelay  string          `json:"worst_delay,omitempty"`
 	LeaseMargin string          `json:"lease_margin,omitempty"`
@@ -79,10 +88,13 @@ type checkedOutput struct {
 	Document string            `json:"document"`
 	Position string            `json:"position"`
 	Lease    string            `json:"lease"`
-	Events   []json.RawMessage `json:"events"` // as they would be sent, in the output's format; null where they could not be read
+	Paused   string            `json:"paused,omitempty"` // by whom, and since when
+	Parked   int               `json:"parked"`           // parked events
+	Dead     string            `json:"dead_letters"`     // where they go
+	Events   []json.RawMessage `json:"events"`           // as they would be sent, in the output's format; null where they could not be read
 }
 
-func check(ctx context.Context, c *console, names []string, rows int) error {
+func check(ctx context.Context, c *console, names []string, rows int, ddl bool) error {
 	cfg, err := load(c)
 	if err != nil {
 		return err
@@ -105,12 +117,15 @@ func check(ctx context.Context, c *console, names []string, rows int) error {
 		view.Faults = append(view.Faults, "there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md)")
 		failed = true
 	}
-	if c.json {
+	switch {
+	case c.json:
 		encoder := json.NewEncoder(c.out)
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", "  ")
 		err = encoder.Encode(&view)
-	} else {
+	case ddl:
+		err = printDDL(c.out, &view)
+	default:
 		err = printCheck(c.out, &view)
 	}
 	if err == nil && failed {
@@ -125,12 +140,13 @@ func checkPoller(ctx context.Context, c *console, a *app, w *wired, host *hostFi
 		p.Faults = append(p.Faults, lines(w.cfg.CheckBudget(host.timeout()))...)
 	}
 	p.times(a, w, host, c)
+	p.Policy = policyViewOf(w.cfg)
 	if w.runner == nil {
 		return p // what is at fault is said above
 	}
 	var checked bool
 	for _, out := range w.outputs {
-		view := checkedOutput{Output: out.cfg.Name, To: destination(out.cfg), Document: out.key, Lease: "free"}
+		view := checkedOutput{Output: out.cfg.Name, To: destination(out.cfg), Document: out.key, Lease: "free", Dead: deadLettersAt(a, w.cfg, out.cfg.Name)}
 		position, err := p.position(ctx, &view, out, w)
 		p.fault(err)
 		var unread *startError
@@ -142,6 +158,9 @@ func checkPoller(ctx context.Context, c *console, a *app, w *wired, host *hostFi
 		if err == nil {
 			if !checked {
 				p.describe(&found, w.cfg)
+				late, err := lateOf(ctx, w.source, &found, &w.cfg.Source)
+				p.Late = &late
+				p.fault(err)
 			}
 			checked = true
 			view.Events = rendered(a, w, out.cfg, &found)
@@ -180,13 +199,32 @@ func (p *pollerView) position(ctx context.Context, view *checkedOutput, out *wir
 	if held := snapshot.Held(); held != nil {
 		view.Lease = held.Error()
 	}
-	position := snapshot.Doc.Checkpoint.Cursor
-	view.Position = position.String()
-	if source, err := w.source.Describe(ctx); err == nil && source.Fingerprint != snapshot.Doc.SourceFingerprint {
+	position := view.document(&snapshot.Doc)
+	source, err := w.source.Describe(ctx)
+	switch was := snapshot.Doc.Late.Mode; {
+	case err != nil: // said by the source's own check
+	case source.Fingerprint != snapshot.Doc.SourceFingerprint:
 		return position, fmt.Errorf("the state document %s was written for another source definition: undo the change, or run "+
-			"`rowrelay state reset %s --to accept-fingerprint` or `--to beginning`", out.key, w.cfg.Name)
+			"`rowrelay state accept-fingerprint %s`, or start over with `rowrelay state reset %[2]s --to beginning`", out.key, w.cfg.Name)
+	case was != "" && was != string(source.Late):
+		return position, fmt.Errorf("late_commits was %s when the state document %s was written, and is now %s: write "+
+			"source__late_commits=%[1]s, or run `rowrelay state accept-fingerprint %[4]s`", was, out.key, source.Late, w.cfg.Name)
 	}
 	return position, nil
+}
+
+// document shows what a document says of the position, and returns the one that live rows are fetched from next.
+func (v *checkedOutput) document(doc *state.Document) change.Cursor {
+	low, frontier := doc.Checkpoint.Cursor, doc.Late.Frontier
+	v.Position, v.Parked = low.String(), doc.Parked.Count
+	if doc.Paused != nil {
+		v.Paused = fmt.Sprintf("by %s since %s", doc.Paused.By, doc.Paused.At.UTC().Format(time.RFC3339))
+	}
+	if doc.Late.Mode != string(poller.LateOverlap) || frontier.IsStart() {
+		return low
+	}
+	v.Position = fmt.Sprintf("%s (the low edge of late_window: rows are delivered up to %s)", low, frontier)
+	return frontier
 }
 
 func (p *pollerView) describe(found *source.Check, cfg *config.Poller) {
@@ -195,6 +233,7 @@ func (p *pollerView) describe(found *source.Check, cfg *config.Poller) {
 	p.TimeZone, p.Fingerprint, p.Incarnation = cfg.Source.Location.String(), found.Fingerprint, found.Incarnation
 	p.First, p.Next = statementOf(found.First), statementOf(found.Next)
 	p.Index, p.CreateIndex, p.Plan, p.NullCursors = found.Index, found.CreateIndex, found.Plan, found.NullCursors
+	p.DDL = found.DDL
 	if found.NullCursors > 0 {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d rows have a NULL cursor and are not delivered until they have one", found.NullCursors))
 	}

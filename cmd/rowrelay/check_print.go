@@ -18,6 +18,33 @@ func printCheck(w io.Writer, view *checkView) error {
 	return p.err
 }
 
+// printDDL writes what a database's administrator may run, and everything else as comments of SQL.
+func printDDL(w io.Writer, view *checkView) error {
+	p := &printer{w: w}
+	p.comments("", view.Faults)
+	for _, poller := range view.Pollers {
+		p.comments(poller.Poller+": ", poller.Faults)
+		switch {
+		case poller.DDL != "":
+			p.line("-- poller %s, table %s\n%s", poller.Poller, oneLine(poller.Table), strings.TrimRight(poller.DDL, "\n"))
+		case poller.Late != nil:
+			p.comments(poller.Poller+": ", []string{fmt.Sprintf("there is nothing to run: late commits are found by %s, %s", poller.Late.Mode, poller.Late.Why)})
+		}
+	}
+	return p.err
+}
+
+// comments writes texts as comments: no line of them may be taken for a statement.
+func (p *printer) comments(who string, texts []string) {
+	for _, text := range texts {
+		p.line("-- %s%s", who, oneLine(text))
+	}
+}
+
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+}
+
 // printer writes lines until one fails.
 type printer struct {
 	w   io.Writer
@@ -63,12 +90,38 @@ func (p *printer) poller(v *pollerView) {
 		p.field("index", "none serves the order; create one:\n"+v.CreateIndex)
 	}
 	p.field("plan", v.Plan)
+	p.late(v.Late)
+	if v.DDL != "" {
+		p.field("", "to make it exact: rowrelay check "+v.Poller+" --ddl prints what to run")
+	}
+	p.field("refusal", v.Policy.text())
 	p.field("schedule", v.Schedule)
 	p.field("delay", v.WorstDelay)
 	p.field("lease", v.LeaseMargin)
 	for i := range v.Outputs {
 		p.output(&v.Outputs[i])
 	}
+}
+
+// late writes what is said of late commits.
+func (p *printer) late(v *lateCheck) {
+	if v == nil {
+		return
+	}
+	mode := string(v.Mode)
+	if v.Auto {
+		mode += " (chosen by auto)"
+	}
+	if v.Why != "" {
+		mode += ": " + v.Why
+	}
+	p.field("late rows", mode)
+	p.field("", "costs: "+v.Cost)
+	p.field("", "can still be missed: "+v.Missed)
+	if v.Mend != "" {
+		p.field("", "to see them: "+v.Mend)
+	}
+	p.field("", v.Held)
 }
 
 func (p *printer) output(out *checkedOutput) {
@@ -80,6 +133,11 @@ func (p *printer) output(out *checkedOutput) {
 	p.field("  document", out.Document)
 	p.field("  position", out.Position)
 	p.field("  lease", out.Lease)
+	p.field("  paused", out.Paused)
+	if out.Parked > 0 {
+		p.field("  parked", fmt.Sprintf("%d event(s): `rowrelay state show` lists them", out.Parked))
+	}
+	p.field("  dead", out.Dead)
 	if out.Events != nil && len(out.Events) == 0 {
 		p.field("  first", "no rows behind the position")
 	}

@@ -59,6 +59,6 @@ serve also read the Values of local.settings.json in the working directory. docs
 	}
 	root.PersistentFlags().StringVar(&c.settings, "settings", "", "file whose Values are added to the environment (default local.settings.json where there is one)")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for machines")
-	root.AddCommand(newServe(c), newRun(c), newCheck(c), newState(c), newFunctions(c), newDemo(c), newVersion(c))
+	root.AddCommand(newServe(c), newRun(c), newCheck(c), newState(c), newDeadLetter(c), newBackfill(c), newFunctions(c), newDemo(c), newVersion(c))
 	return root
 }

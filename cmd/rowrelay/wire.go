@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/output/stdout"
 	"github.com/rowrelay/rowrelay/output/storagequeue"
 	"github.com/rowrelay/rowrelay/output/webhook"
@@ -161,13 +162,28 @@ func (a *app) wireOutputs(c *console, w *wired) {
 			w.faults.Add("state__kind", err.Error(), "")
 			return
 		}
+		letters, err := a.openDeadLetters(w)
+		if err != nil {
+			w.faults.Add(w.cfg.Setting("dead_letter__connection"), err.Error(), "")
+			return
+		}
+		feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
+			App: a.cfg.State.AppName, Poller: w.cfg.Name, Output: out.Name, Source: src, Keeper: keeper,
+			Ordering: poller.Ordering(w.cfg.Ordering), Policy: policyOf(w.cfg), DeadLetters: letters,
+			LateWindow: w.cfg.Source.LateWindow, LateLimit: w.cfg.Source.LateLimit, LateMemory: w.cfg.Source.LateMemory,
+			Wait: w.cfg.Source.OnLongTransaction == "wait", Continue: w.cfg.Source.OnFailover == "continue",
+		})
+		if err != nil {
+			w.faults.Add(prefix, err.Error(), "")
+			return
+		}
 		relay, err := poller.NewRelay(poller.Config{
 			App: a.cfg.State.AppName, Poller: w.cfg.Name, Output: out.Name,
-			Feed: poller.NewCheckpointed(src, keeper), To: to,
+			Feed: feed, To: to,
 			Ordering: poller.Ordering(w.cfg.Ordering), Concurrency: w.cfg.Concurrency,
 			Fetch:         poller.Limit{Rows: w.cfg.BatchSize, Bytes: w.cfg.BatchBytes},
 			RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size,
-			Retries: out.Retries, Timeout: out.Timeout, Budget: w.cfg.TickBudget,
+			RejectStatus: out.RejectStatus, Retries: out.Retries, Timeout: out.Timeout, Budget: w.cfg.TickBudget,
 			PollInterval: w.cfg.PollInterval, MaxBatches: w.cfg.MaxBatches,
 		})
 		if err != nil {
@@ -195,8 +211,35 @@ func sourceConfig(p *config.Poller) source.Config {
 		Poller: p.Name, Table: s.Table, Query: s.Query, Cursor: s.Cursor, Key: s.Key, OrderKey: s.OrderKey,
 		Columns: s.Columns, Where: s.Where, Start: s.Start, TimeZone: s.Location, DeleteWhen: s.DeleteWhen, Op: s.Op,
 		NullCursor: s.NullCursor, Identity: s.Identity, Timeout: s.Timeout, Connections: s.Connections,
-		MaxRowBytes: p.MaxRowBytes,
+		MaxRowBytes: p.MaxRowBytes, LateCommits: s.LateCommits, LateWindow: s.LateWindow,
 	}
+}
+
+// policyOf is what becomes of events that the destination refuses.
+func policyOf(p *config.Poller) poller.Policy {
+	return poller.Policy{
+		MaxAttempts: p.MaxAttempts, Delays: p.RetryDelays, MaxParked: p.MaxParked, Block: p.AfterDeadLetter == "block",
+	}
+}
+
+// openDeadLetters returns what takes a poller's dead letters. One that is too large for its queue is put into the state store.
+func (a *app) openDeadLetters(w *wired) (poller.DeadLetters, error) {
+	store := deadletter.NewStore(a.store)
+	to := &w.cfg.DeadLetter
+	if to.Kind != "queue" {
+		return store, nil
+	}
+	client, err := queueClient(&to.Connection, to.Queue)
+	if err != nil {
+		return nil, err
+	}
+	queue, err := storagequeue.New(storagequeue.Config{
+		Client: client, Format: change.Row, Concurrency: w.cfg.Concurrency, Create: to.Connection.Development || a.cfg.State.Create,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return deadletter.NewQueue(queue, store), nil
 }
 
 // openOutput returns the output and the size that an event takes in its format.

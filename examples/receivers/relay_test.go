@@ -1,6 +1,7 @@
 package receivers
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"net/http"
@@ -99,8 +100,16 @@ func newRelay(t *testing.T, connection, url string) *poller.Relay {
 			}
 		}
 	})
+	feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
+		App: "test", Poller: "orders", Source: src, Keeper: keeper, Ordering: poller.OrderKey,
+		Policy:     poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}, MaxParked: 1000},
+		LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1_000_000, DeadLetters: noDeadLetter{t},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	relay, err := poller.NewRelay(poller.Config{
-		App: "test", Poller: "orders", Feed: poller.NewCheckpointed(src, keeper), To: out, Ordering: poller.OrderKey, Concurrency: 4,
+		App: "test", Poller: "orders", Feed: feed, To: out, Ordering: poller.OrderKey, Concurrency: 4,
 		Fetch: poller.Limit{Rows: 40, Bytes: 1 << 20}, RequestEvents: 10, RequestBytes: 1 << 20,
 		Size: func(e *change.Event) int { return e.Size() }, Retries: 1, Timeout: time.Minute, Budget: time.Minute,
 	})
@@ -108,4 +117,13 @@ func newRelay(t *testing.T, connection, url string) *poller.Relay {
 		t.Fatal(err)
 	}
 	return relay
+}
+
+// noDeadLetter takes none: a lost answer is an outage, and no outage is held against an event.
+type noDeadLetter struct{ t *testing.T }
+
+// Put fails the test.
+func (n noDeadLetter) Put(_ context.Context, d poller.DeadLetter) error {
+	n.t.Errorf("event %s of key %s was given up: %s", d.Event.ID, d.Event.Key, d.Reason)
+	return nil
 }

@@ -250,7 +250,16 @@ func partial(t *testing.T, f Fixture, n int) {
 	for _, i := range spoilt {
 		cause = f.Spoil(&d, i)
 	}
-	check(t, f.Output.Deliver(t.Context(), d), cause, spoilt...)
+	err := f.Output.Deliver(t.Context(), d)
+	check(t, err, cause, spoilt...)
+	var failure *poller.DeliveryError
+	if errors.As(err, &failure) {
+		for _, failed := range failure.Failed {
+			if failed.Named != (cause != poller.Unavailable) {
+				t.Errorf("event %d, %s: Named is %t", failed.Index, cause, failed.Named)
+			}
+		}
+	}
 }
 
 func tooLarge(t *testing.T, f Fixture) {

@@ -179,7 +179,8 @@ func (o *Output) sum(results []result) error {
 		if r.err == nil {
 			continue
 		}
-		failure.Failed = append(failure.Failed, poller.FailedEvent{Index: i, Cause: r.cause, Status: r.status})
+		// Each event is a message of its own: what refuses it, or makes it impossible, is an answer about this very one.
+		failure.Failed = append(failure.Failed, poller.FailedEvent{Index: i, Cause: r.cause, Status: r.status, Named: r.cause != poller.Unavailable})
 		failure.RetryAfter = max(failure.RetryAfter, r.after)
 		if first == nil || errors.Is(first, errNotTried) {
 			first = r.err

@@ -234,7 +234,7 @@ func TestAnswers(t *testing.T) {
 			}
 			err = open(t, storagequeue.Config{Client: client, Concurrency: 1}).Deliver(t.Context(), outputtest.Delivery(0, 3))
 			var failure *poller.DeliveryError
-			if !errors.As(err, &failure) || len(failure.Failed) != 3 || failure.Failed[0].Cause != c.cause || failure.Failed[0].Status != c.status || failure.RetryAfter != 9*time.Second {
+			if !errors.As(err, &failure) || len(failure.Failed) != 3 || failure.Failed[0].Cause != c.cause || failure.Failed[0].Status != c.status || failure.Failed[0].Named != (c.cause != poller.Unavailable) || failure.RetryAfter != 9*time.Second {
 				t.Fatalf("%#v", err)
 			}
 			if text := err.Error(); !strings.Contains(text, c.says) || !strings.Contains(text, `"orders"`) || strings.Contains(text, "planted") || strings.Contains(text, "\n") {

@@ -103,7 +103,7 @@ func (o *Output) judgeJSON(ctx context.Context, d *change.Delivery, resp *http.R
 	indices = slices.Compact(indices)
 	failed := make([]poller.FailedEvent, len(indices))
 	for i, index := range indices {
-		failed[i] = poller.FailedEvent{Index: index, Cause: poller.Refused, Status: resp.StatusCode}
+		failed[i] = poller.FailedEvent{Index: index, Cause: poller.Refused, Status: resp.StatusCode, Named: true}
 	}
 	return &poller.DeliveryError{Failed: failed, Err: fmt.Errorf("%s answered %d and named %d of %d events in batchItemFailures, first %s",
 		o.origin, resp.StatusCode, len(indices), len(d.Events), d.Events[indices[0]].ID)}

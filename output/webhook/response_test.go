@@ -33,6 +33,9 @@ func deliver(t *testing.T, h http.HandlerFunc) ([]string, *poller.DeliveryError)
 	}
 	for _, f := range failure.Failed {
 		outcomes[f.Index] = fmt.Sprintf("%s %d", f.Cause, f.Status)
+		if f.Named {
+			outcomes[f.Index] = "named " + outcomes[f.Index]
+		}
 	}
 	return outcomes, failure
 }
@@ -68,7 +71,7 @@ func TestMends(t *testing.T) {
 
 func TestAnswerBody(t *testing.T) {
 	ids := outputtest.Delivery(0, 3).Events
-	const refused, nothing = "refused 200", "unavailable 200"
+	const refused, nothing = "named refused 200", "unavailable 200"
 	for _, c := range []struct {
 		name, contentType, body string
 		want                    []string

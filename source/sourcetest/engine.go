@@ -148,7 +148,7 @@ func (f fixture) isFault(err, kind error, words ...string) {
 // page fetches one page.
 func (f fixture) page(src *source.Cursor, after change.Cursor, limit poller.Limit) poller.Page {
 	f.Helper()
-	p, err := src.Fetch(f.ctx(), after, limit)
+	p, err := src.Fetch(f.ctx(), poller.Range{After: after}, limit)
 	if err != nil {
 		f.Fatal(err)
 	}

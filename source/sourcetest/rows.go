@@ -34,7 +34,7 @@ func nulls(f fixture) {
 
 func nullsFail(f fixture) {
 	src := f.open(source.Config{Table: orders(f), Cursor: []string{"v"}, NullCursor: "fail"})
-	_, err := src.Fetch(f.ctx(), nil, poller.Limit{Rows: 10, Bytes: plenty})
+	_, err := src.Fetch(f.ctx(), poller.Range{After: nil}, poller.Limit{Rows: 10, Bytes: plenty})
 	f.isFault(err, poller.ErrNormalize, "2 row(s) with a NULL cursor", "source__null_cursor")
 }
 
@@ -56,9 +56,9 @@ func whereBreakout(f fixture) {
 	}
 	src := f.open(source.Config{Table: name, Cursor: []string{"v"}, Where: "note = ')' OR note = 'a' /* ( */"})
 	f.same("quoted parentheses", keys(f.drain(src, nil, 10)), ids(1))
-	_, err := f.open(source.Config{Table: name, Cursor: []string{"v"}, Where: "nosuch = 1"}).Fetch(f.ctx(), nil, poller.Limit{Rows: 1, Bytes: plenty})
+	_, err := f.open(source.Config{Table: name, Cursor: []string{"v"}, Where: "nosuch = 1"}).Fetch(f.ctx(), poller.Range{}, poller.Limit{Rows: 1, Bytes: plenty})
 	f.isFault(err, poller.ErrConfig, "nosuch", "source__where")
-	_, err = f.open(source.Config{Table: name, Cursor: []string{"v"}, Where: "note = = 1"}).Fetch(f.ctx(), nil, poller.Limit{Rows: 1, Bytes: plenty})
+	_, err = f.open(source.Config{Table: name, Cursor: []string{"v"}, Where: "note = = 1"}).Fetch(f.ctx(), poller.Range{}, poller.Limit{Rows: 1, Bytes: plenty})
 	f.isFault(err, poller.ErrConfig, "source__where")
 }
 
@@ -126,19 +126,6 @@ func batchBytes(f fixture) {
 	}
 }
 
-func maxRow(f fixture) {
-	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, note " + f.e.Text + " NOT NULL")
-	f.exec(fmt.Sprintf("INSERT INTO %s (id, note) VALUES (1, 'small'), (2, 'small'), (3, '%s'), (4, 'small')", name, strings.Repeat("x", 95)))
-	src := f.open(source.Config{Table: name, Cursor: []string{"id"}, MaxRowBytes: 150})
-	p := f.page(src, nil, poller.Limit{Rows: 10, Bytes: plenty})
-	f.same("before the large row", keys(p.Events), ids(1, 2))
-	if !p.More {
-		f.Error("the page stopped before a row, and says that there is none")
-	}
-	_, err := src.Fetch(f.ctx(), p.Events[1].Cursor, poller.Limit{Rows: 10, Bytes: plenty})
-	f.isFault(err, poller.ErrNormalize, `{"id":3}`, "max_row_bytes", "source__columns")
-}
-
 func deletes(f fixture) {
 	src := f.open(source.Config{Table: orders(f), Cursor: []string{"v"}, DeleteWhen: "gone"})
 	var ops []string
@@ -194,7 +181,7 @@ func queryDuplicates(f fixture) {
 		var err error
 		for range 6 {
 			var p poller.Page
-			if p, err = src.Fetch(f.ctx(), after, poller.Limit{Rows: size, Bytes: plenty}); err != nil {
+			if p, err = src.Fetch(f.ctx(), poller.Range{After: after}, poller.Limit{Rows: size, Bytes: plenty}); err != nil {
 				break
 			}
 			got = append(got, p.Events...)

@@ -18,12 +18,15 @@ func Run(t *testing.T, e Engine) {
 	}{
 		{"reference", reference}, {"ties", ties}, {"composite", composite}, {"boundaries", boundaries},
 		{"nulls", nulls}, {"nulls_fail", nullsFail}, {"where", where}, {"where_breakout", whereBreakout},
-		{"odd_names", oddNames}, {"projection", projection}, {"bytes", batchBytes}, {"max_row", maxRow}, {"large_rows", largeRows},
+		{"odd_names", oddNames}, {"projection", projection}, {"bytes", batchBytes}, {"broken", broken}, {"large_rows", largeRows},
 		{"deletes", deletes}, {"tombstones", tombstones}, {"query", query}, {"query_duplicates", queryDuplicates}, {"query_folded", queryFolded},
 		{"query_refused", queryRefused}, {"no_key", noKey}, {"view", view}, {"key_not_unique", keyNotUnique},
 		{"refused", refused}, {"start", start}, {"fingerprint", fingerprint}, {"identity", eventIdentity},
 		{"foreign_cursor", foreignCursor}, {"index", indexes}, {"insert_only", insertOnly}, {"check", check},
 		{"schema_change", schemaChange}, {"concurrent", concurrent},
+		{"up_to", upTo}, {"up_to_boundary", upToBoundary}, {"other", other}, {"reread", reread}, {"reread_many", rereadMany},
+		{"reread_boundary", rereadBoundary}, {"reread_folded", rereadFolded}, {"reread_refused", rereadRefused},
+		{"position", position}, {"patience", patience},
 		{"round_trips", roundTrips}, {"cut", cut}, {"login", login},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(fixture{t, e}) })
@@ -118,7 +121,7 @@ func boundaries(f fixture) {
 				f.exec(fmt.Sprintf("INSERT INTO %s (id, c) VALUES (%d, %s), (%d, %s), (%d, %s)", name, 3*i+2, literal, 3*i+1, literal, 3*i+3, literal))
 				want = append(want, 3*i+1, 3*i+2, 3*i+3)
 			}
-			src := f.open(source.Config{Table: name, Cursor: []string{"c"}})
+			src := f.open(source.Config{Table: name, Cursor: []string{"c"}, LateCommits: "none"})
 			for _, size := range []int{1, 2, 3, 4} {
 				all := f.drain(src, nil, size)
 				f.same(fmt.Sprintf("pages of %d", size), keys(all), ids(want...))
@@ -138,7 +141,7 @@ func boundaries(f fixture) {
 
 // lookUp checks that source__start=latest finds the last row of a boundary table.
 func (f fixture) lookUp(_ *source.Cursor, name string, want []int) {
-	src := f.open(source.Config{Table: name, Cursor: []string{"c"}, Start: "latest"})
+	src := f.open(source.Config{Table: name, Cursor: []string{"c"}, Start: "latest", LateCommits: "none"})
 	at, _, err := src.Start(f.ctx())
 	if err != nil {
 		f.Fatal(err)

@@ -6,11 +6,9 @@
 package blobstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,10 +16,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/rowrelay/rowrelay/state"
@@ -31,9 +27,6 @@ import (
 // be apart.
 const margin = 2 * time.Second
 
-// maxBlob bounds what is read: no document is larger than state.MaxDocument, and a foreign blob must not fill the memory.
-const maxBlob = 1 << 20
-
 // Config says where the documents are.
 type Config struct {
 	// Client is the container's client, best made with [ClientOptions].
@@ -42,12 +35,17 @@ type Config struct {
 	Create bool
 }
 
+// tryTimeout bounds one request, with its body, of up to a MiB to send or a chunk to read.
+const tryTimeout = 10 * time.Second
+
 // ClientOptions are the options for [Config.Client]. One repetition inside the SDK covers a dropped connection; the rest
 // is the caller's, who knows how long a lease lasts.
 func ClientOptions() *container.ClientOptions {
-	return &container.ClientOptions{ClientOptions: azcore.ClientOptions{
-		Retry: policy.RetryOptions{MaxRetries: 1, TryTimeout: 10 * time.Second, RetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second},
-	}}
+	return &container.ClientOptions{ClientOptions: azcore.ClientOptions{Retry: retryOptions(tryTimeout)}}
+}
+
+func retryOptions(timeout time.Duration) policy.RetryOptions {
+	return policy.RetryOptions{MaxRetries: 1, TryTimeout: timeout, RetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second}
 }
 
 // Store is a [state.Store] in a container.
@@ -75,27 +73,6 @@ func New(cfg Config) (*Store, error) {
 // Margin implements [state.Store].
 func (*Store) Margin(time.Duration) time.Duration { return margin }
 
-// Load implements [state.Store].
-func (s *Store) Load(ctx context.Context, key string) (state.Stored, error) {
-	got, err := s.client.NewBlobClient(key).DownloadStream(ctx, nil)
-	if bloberror.HasCode(err, bloberror.ContainerNotFound) && s.create {
-		// A container that is yet to be created holds nothing.
-		return state.Stored{}, state.ErrNotFound
-	}
-	if err != nil {
-		return state.Stored{}, s.explain("reading a state document", err)
-	}
-	data, err := io.ReadAll(io.LimitReader(got.Body, maxBlob+1))
-	if err := errors.Join(err, got.Body.Close()); err != nil {
-		return state.Stored{}, s.explain("reading a state document", err)
-	}
-	if len(data) > maxBlob {
-		return state.Stored{}, &state.PermanentError{Err: fmt.Errorf("the blob %s is larger than any state document", key)}
-	}
-	stamp, err := stampOf(got.ETag, got.Date)
-	return state.Stored{Data: data, Stamp: stamp}, err
-}
-
 // Create implements [state.Store].
 func (s *Store) Create(ctx context.Context, key string, data []byte) (state.Stamp, error) {
 	anything := azcore.ETagAny
@@ -118,18 +95,6 @@ func (s *Store) Replace(ctx context.Context, key string, data []byte, version st
 	tag := azcore.ETag(version)
 	stamp, err := s.upload(ctx, key, data, &blob.ModifiedAccessConditions{IfMatch: &tag})
 	return stamp, s.explain("writing a state document", s.conflictIfGone(err))
-}
-
-func (s *Store) upload(ctx context.Context, key string, data []byte, condition *blob.ModifiedAccessConditions) (state.Stamp, error) {
-	contentType := "application/json"
-	got, err := s.client.NewBlockBlobClient(key).Upload(ctx, streaming.NopCloser(bytes.NewReader(data)), &blockblob.UploadOptions{
-		HTTPHeaders:      &blob.HTTPHeaders{BlobContentType: &contentType},
-		AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: condition},
-	})
-	if err != nil {
-		return state.Stamp{}, err
-	}
-	return stampOf(got.ETag, got.Date)
 }
 
 // List implements [state.Store].

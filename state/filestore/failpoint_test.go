@@ -104,6 +104,22 @@ func TestLoadLeavesNothingBehind(t *testing.T) {
 	}
 }
 
+// TestDeleteLeavesNothingBehind: side objects come and go by the thousand, and so must what helps to write them.
+func TestDeleteLeavesNothingBehind(t *testing.T) {
+	dir := t.TempDir()
+	s := newStore(t, dir)
+	stamp, err := s.Create(t.Context(), key, []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(t.Context(), key, stamp.Version); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(filepath.Join(dir, "state", "shop")); err != nil || len(entries) > 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
 // TestForeignLock: a process that was stopped in the middle of a write keeps its lock. Others wait as long as their
 // context lasts, and say which file it is.
 func TestForeignLock(t *testing.T) {

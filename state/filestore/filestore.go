@@ -105,6 +105,10 @@ func (s *Store) put(ctx context.Context, key string, data []byte, version string
 		return state.Stamp{}, state.ErrConflict
 	}
 	count := counter(file) + 1
+	if version == "" && count == 1 {
+		// A life of its own: Delete removes the counter of the one before.
+		count = uint64(max(time.Now().UnixNano(), 1))
+	}
 	// The counter is written between the two halves of the document's own write. A disk that is full shows before it, and
 	// leaves version and document as they were. A crash after it leaves the old document under a new version, and whoever
 	// wanted to replace it has to look again. The other way round, one version could name two documents.
@@ -117,11 +121,17 @@ func (s *Store) put(ctx context.Context, key string, data []byte, version string
 	return state.Stamp{Version: versionOf(count, data), Now: time.Now()}, nil
 }
 
-// List implements [state.Store].
+// List implements [state.Store]. It walks the part of the directory that can hold such keys.
 func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	var keys []string
-	err := filepath.WalkDir(s.dir, func(file string, entry fs.DirEntry, err error) error {
+	top := s.dir
+	if i := strings.LastIndexByte(prefix, '/'); i >= 0 {
+		top = s.file(prefix[:i])
+	}
+	err := filepath.WalkDir(top, func(file string, entry fs.DirEntry, err error) error {
 		switch {
+		case file == top && errors.Is(err, fs.ErrNotExist):
+			return nil // nothing was ever written there
 		case err != nil:
 			return err
 		case ctx.Err() != nil:
@@ -145,7 +155,8 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	return keys, nil
 }
 
-// Delete implements [state.Store]. The counter stays, so that no version comes twice.
+// Delete implements [state.Store]. Counter and lock go with the document, as side objects come and go by the thousand; a new
+// document of that key begins to count at the present time, so that no version comes twice.
 func (s *Store) Delete(ctx context.Context, key, version string) error {
 	file := s.file(key)
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
@@ -169,6 +180,10 @@ func (s *Store) Delete(ctx context.Context, key, version string) error {
 	if err != nil {
 		return explain(fmt.Errorf("deleting a state document: %w", err))
 	}
+	// Best effort: they harm nobody. Whoever waits for this lock finds that it is not the file's any more (see lock).
+	_ = os.Remove(counterFile(file))
+	_ = os.Remove(lockFile(file))
+	s.locks.Delete(file)
 	return nil
 }
 

@@ -26,11 +26,7 @@ func (s *Store) lock(ctx context.Context, file string) (func(), error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting for the turn of this process at %s: %w", lockFile(file), context.Cause(ctx))
 	}
-	lock := flock.New(lockFile(file), flock.SetPermissions(0o600))
-	locked, err := lock.TryLockContext(ctx, lockPoll)
-	if err == nil && !locked {
-		err = errors.New("not locked")
-	}
+	lock, err := lockCurrent(ctx, lockFile(file))
 	if err != nil {
 		<-turn
 		if ctx.Err() != nil {
@@ -44,6 +40,39 @@ func (s *Store) lock(ctx context.Context, file string) (func(), error) {
 		_ = lock.Close()
 		<-turn
 	}, nil
+}
+
+// lockCurrent locks the lock file that has the name at that moment. One that was opened, and deleted with its document before
+// it could be locked, locks nothing.
+func lockCurrent(ctx context.Context, name string) (*flock.Flock, error) {
+	for {
+		lock := flock.New(name, flock.SetPermissions(0o600))
+		locked, err := lock.TryLockContext(ctx, lockPoll)
+		if err == nil && !locked {
+			err = errors.New("not locked")
+		}
+		if err != nil {
+			return nil, err
+		}
+		held, err := lock.Stat()
+		if err != nil {
+			return nil, errors.Join(err, lock.Close())
+		}
+		current, err := os.Stat(name)
+		if err == nil && os.SameFile(held, current) || true {
+			return lock, nil
+		}
+		if err := errors.Join(ignoreMissing(err), lock.Close()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // replaceFile makes data the content of file, durably. A crash at any step leaves the old document, and perhaps a

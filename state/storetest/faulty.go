@@ -8,6 +8,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,10 +48,11 @@ const (
 	Load    Op = "load"
 	Create  Op = "create"
 	Replace Op = "replace"
+	List    Op = "list"
+	Delete  Op = "delete"
 )
 
-// Faulty is one instance's way to a store: it counts the calls, and fails those that it is told to fail. List, Delete and
-// Margin pass through.
+// Faulty is one instance's way to a store: it counts the calls, and fails those that it is told to fail.
 type Faulty struct {
 	state.Store
 
@@ -137,6 +139,26 @@ func (f *Faulty) Load(ctx context.Context, key string) (state.Stored, error) {
 	return f.Store.Load(ctx, key)
 }
 
+// List implements [state.Store]. It fails like Load.
+func (f *Faulty) List(ctx context.Context, prefix string) ([]string, error) {
+	fault, _, err := f.begin(List)
+	if err != nil {
+		return nil, err
+	}
+	if fault != None {
+		return nil, ErrInjected
+	}
+	return f.Store.List(ctx, prefix)
+}
+
+// Delete implements [state.Store].
+func (f *Faulty) Delete(ctx context.Context, key, version string) error {
+	_, err := f.write(ctx, Delete, func(ctx context.Context) (state.Stamp, error) {
+		return state.Stamp{}, f.Store.Delete(ctx, key, version)
+	})
+	return err
+}
+
 // Create implements [state.Store].
 func (f *Faulty) Create(ctx context.Context, key string, data []byte) (state.Stamp, error) {
 	return f.write(ctx, Create, func(ctx context.Context) (state.Stamp, error) { return f.Store.Create(ctx, key, data) })
@@ -209,7 +231,7 @@ func (f *Faulty) begin(op Op) (Fault, int, error) {
 	return fault, after, nil
 }
 
-// History is a store that remembers every write that landed, in order. It serialises all writes.
+// History is a store that remembers every write of a state document that landed, in order. It serialises all writes.
 type History struct {
 	state.Store
 
@@ -244,7 +266,7 @@ func (h *History) Replace(ctx context.Context, key string, data []byte, version 
 }
 
 func (h *History) keep(key string, data []byte, err error) error {
-	if err != nil {
+	if err != nil || !strings.HasPrefix(key, "state/") {
 		return err
 	}
 	doc, err := state.Decode(data)

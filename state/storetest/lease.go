@@ -44,8 +44,15 @@ func RunLease(t *testing.T, suite Lease) {
 			run(name+"commit", suite.TTL, func(w *world) { w.commitUnder(fault, times) })
 			run(name+"commit and release", suite.TTL, func(w *world) { w.commitReleaseUnder(fault, times) })
 			run(name+"release", suite.TTL, func(w *world) { w.releaseUnder(fault, times) })
+			run(name+"park", suite.TTL, func(w *world) { w.parkUnder(fault, times) })
+			run(name+"collect", suite.TTL, func(w *world) { w.collectUnder(fault, times) })
+			run(name+"amend", suite.TTL, func(w *world) { w.amendUnder(fault, times) })
+			run(name+"break", suite.TTL, func(w *world) { w.breakUnder(fault, times) })
+			run(name+"clone", suite.TTL, func(w *world) { w.cloneUnder(fault, times) })
 		}
 	}
+	run("a holder that lost its lease collects nobody's objects", suite.TTL, (*world).collectLost)
+	run("an operator's backfill is the operator's", suite.TTL, (*world).backfills)
 	run("an acquisition that lands late is ours", suite.TTL, (*world).lateAcquisition)
 	run("a commit that lands late is done once", suite.TTL, (*world).lateCommit)
 	run("an operator's change is kept", suite.TTL, (*world).operatorsChange)

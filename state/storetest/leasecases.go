@@ -138,7 +138,7 @@ func (w *world) operatorsChange() {
 	in := w.instance()
 	l := w.acquire(in, w.create(in))
 	w.edit(func(data []byte) []byte {
-		return bytes.Replace(data, []byte(`{`), []byte(`{"paused" : { "by":"ann", "why":"<b>" },`), 1)
+		return bytes.Replace(data, []byte(`{`), []byte(`{"x-note" : { "by":"ann", "why":"<b>" },`), 1)
 	})
 	w.must(l.Commit(w.Context(), step(0)))
 	w.wantStored(1, true, at(1))

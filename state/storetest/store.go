@@ -25,12 +25,14 @@ func Run(t *testing.T, open func(t *testing.T) state.Store) {
 		{"equal content is a new version", equalContent},
 		{"deleted and created again is a new version", recreated},
 		{"content comes back byte for byte", contents},
+		{"large content comes back byte for byte", largeContents},
 		{"odd keys are keys of their own", oddKeys},
 		{"list", list},
 		{"the clock moves with time", clock},
 		{"an ended context has no effect", endedContext},
 		{"one creation wins", createRace},
 		{"no replacement is lost", replaceRace},
+		{"each life has one owner", livesRace},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}
@@ -113,12 +115,33 @@ func recreated(t *testing.T, s state.Store) {
 
 func contents(t *testing.T, s state.Store) {
 	for i, content := range []string{
-		`{"a":"<&>\u003c"}` + "\r\n", "\x00\xff\xfe binary", string(bytes.Repeat([]byte("x"), state.MaxDocument)), " ",
+		"", `{"a":"<&>\u003c"}` + "\r\n", "\x00\xff\xfe binary", string(bytes.Repeat([]byte("x"), state.MaxDocument)), " ",
 	} {
 		key := fmt.Sprintf("state/app/%d.json", i)
 		create(t, s, key, content)
 		if got := load(t, s, key); string(got.Data) != content {
 			t.Errorf("content %d: got %d bytes back that differ", i, len(got.Data))
+		}
+	}
+}
+
+// largeContents holds what side objects may take, and the sizes at which a store may begin another chunk.
+func largeContents(t *testing.T, s state.Store) {
+	content := make([]byte, state.MaxObject)
+	for i := range content {
+		content[i] = byte(i>>8*31 + i) // no two MiB are alike
+	}
+	for i, size := range []int{8 << 20, 8<<20 + 1, state.MaxObject} {
+		key := fmt.Sprintf("objects/app/orders/memory-%d", i)
+		stamp, err := s.Create(t.Context(), key, content[:size])
+		if err != nil {
+			t.Fatalf("Create of %d bytes: %v", size, err)
+		}
+		if got := load(t, s, key); !bytes.Equal(got.Data, content[:size]) || got.Version != stamp.Version {
+			t.Errorf("%d bytes: got %d back, version %s for %s", size, len(got.Data), got.Version, stamp.Version)
+		}
+		if err := s.Delete(t.Context(), key, stamp.Version); err != nil {
+			t.Errorf("Delete of %d bytes: %v", size, err)
 		}
 	}
 }
@@ -151,14 +174,21 @@ func oddKeys(t *testing.T, s state.Store) {
 }
 
 func list(t *testing.T, s state.Store) {
-	for _, key := range []string{"state/b/two.json", "state/a/one.json", "state/a/three.json", "state/ab/four.json"} {
+	for _, key := range []string{
+		"state/b/two.json", "state/a/one.json", "state/a/three.json", "state/ab/four.json",
+		"objects/a/one/parked-x", "objects/a/one.audit/parked-y", "objects/A/one/parked-z",
+	} {
 		create(t, s, key, "{}")
 	}
 	for prefix, want := range map[string][]string{
-		"state/":      {"state/a/one.json", "state/a/three.json", "state/ab/four.json", "state/b/two.json"},
-		"state/a/":    {"state/a/one.json", "state/a/three.json"},
-		"state/a/t":   {"state/a/three.json"},
-		"state/none/": nil,
+		"state/":         {"state/a/one.json", "state/a/three.json", "state/ab/four.json", "state/b/two.json"},
+		"state/a/":       {"state/a/one.json", "state/a/three.json"},
+		"state/a/t":      {"state/a/three.json"},
+		"state/none/":    nil,
+		"objects/a/one/": {"objects/a/one/parked-x"},
+		"objects/a/one":  {"objects/a/one.audit/parked-y", "objects/a/one/parked-x"},
+		"objects/A/one/": {"objects/A/one/parked-z"},
+		"obj":            {"objects/A/one/parked-z", "objects/a/one.audit/parked-y", "objects/a/one/parked-x"},
 	} {
 		if got, err := s.List(t.Context(), prefix); err != nil || !slices.Equal(got, want) {
 			t.Errorf("List(%q) = %q, %v, want %q", prefix, got, err, want)
@@ -268,6 +298,41 @@ func replaceRace(t *testing.T, s state.Store) {
 	}
 	if len(versions) != racers*each {
 		t.Errorf("%d versions for %d writes", len(versions), racers*each)
+	}
+}
+
+// livesRace lets many create, change and delete one document: who created it is the only one to change and delete it.
+func livesRace(t *testing.T, s state.Store) {
+	key := "objects/app/orders/parked-x"
+	const lives = 30
+	var begun atomic.Int32
+	parallel(func(i int) {
+		for begun.Load() < lives {
+			stamp, err := s.Create(t.Context(), key, fmt.Append(nil, i))
+			if errors.Is(err, state.ErrConflict) {
+				continue
+			}
+			if err == nil {
+				begun.Add(1)
+				stamp, err = s.Replace(t.Context(), key, fmt.Append(nil, i), stamp.Version)
+			}
+			if err == nil {
+				var got state.Stored
+				if got, err = s.Load(t.Context(), key); err == nil && string(got.Data) != fmt.Sprint(i) {
+					t.Errorf("%d created it, it holds %s", i, got.Data)
+				}
+			}
+			if err == nil {
+				err = s.Delete(t.Context(), key, stamp.Version)
+			}
+			if err != nil {
+				t.Errorf("the creator of the document: %v", err)
+				return
+			}
+		}
+	})
+	if keys, err := s.List(t.Context(), ""); err != nil || len(keys) > 0 {
+		t.Errorf("left behind: %q, %v", keys, err)
 	}
 }
 

@@ -13,7 +13,7 @@ FROM sys.database_recovery_status AS r
 WHERE r.database_id = DB_ID()
 
 -- object 
-SELECT s.name, o.name, RTRIM(o.type), COALESCE(n.base_object_name, N'')
+SELECT s.name, o.name, RTRIM(o.type), COALESCE(n.base_object_name, N''), DB_NAME()
 FROM sys.objects AS o
 JOIN sys.schemas AS s ON s.schema_id = o.schema_id
 LEFT JOIN sys.synonyms AS n ON n.object_id = o.object_id
@@ -38,7 +38,7 @@ WHERE i.object_id = OBJECT_ID(@p1) AND i.type IN (1, 2, 7) AND i.is_hypothetical
 ORDER BY i.type, i.index_id, k.key_ordinal
 
 -- object [sh]]op].
-SELECT s.name, o.name, RTRIM(o.type), COALESCE(n.base_object_name, N'')
+SELECT s.name, o.name, RTRIM(o.type), COALESCE(n.base_object_name, N''), DB_NAME()
 FROM [sh]]op].sys.objects AS o
 JOIN [sh]]op].sys.schemas AS s ON s.schema_id = o.schema_id
 LEFT JOIN [sh]]op].sys.synonyms AS n ON n.object_id = o.object_id
@@ -69,6 +69,19 @@ SELECT COALESCE(d.name, N''), COALESCE(d.system_type_name, d.user_type_name, N''
 FROM sys.dm_exec_describe_first_result_set(@p1, NULL, 0) AS d
 WHERE COALESCE(d.is_hidden, 0) = 0
 ORDER BY d.column_ordinal
+
+-- identity
+SELECT CAST(IDENT_CURRENT(@p1) AS nvarchar(40)), CAST(COALESCE(i.is_not_for_replication, 0) AS bit)
+FROM sys.identity_columns AS i
+WHERE i.object_id = OBJECT_ID(@p1) AND i.name = @p2 AND CAST(i.increment_value AS numeric(38)) > 0
+
+-- identity elsewhere
+SELECT CAST(IDENT_CURRENT(@p1) AS nvarchar(40)), CAST(COALESCE(i.is_not_for_replication, 0) AS bit)
+FROM [sh]]op].sys.identity_columns AS i
+WHERE i.object_id = OBJECT_ID(@p1) AND i.name = @p2 AND CAST(i.increment_value AS numeric(38)) > 0
+
+-- rowversion
+SELECT CAST(@@DBTS AS binary(8))
 
 -- described text
 SELECT r.*

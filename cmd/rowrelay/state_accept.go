@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+func newStateAcceptFingerprint(t *target) *cobra.Command {
+	return t.flags(&cobra.Command{
+		Use:   "accept-fingerprint <poller>",
+		Short: "Go on at the stored position although the source definition, or the way of late commits, has changed",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.acceptFingerprint(cmd.Context(), args[0])
+		},
+	})
+}
+
+func newStateAcceptGap(t *target) *cobra.Command {
+	return t.flags(&cobra.Command{
+		Use:   "accept-gap <poller>",
+		Short: "Go on although the database was restored, failed over or replaced",
+		Long: `Accept-gap goes on at the stored position in the database as it is now; the next commit records its incarnation. Where the
+position is ahead of the source's own counter it goes on at the last row that there is: new rows would otherwise be taken
+for old ones.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return t.acceptGap(cmd.Context(), args[0]) },
+	})
+}
+
+func (t *target) acceptFingerprint(ctx context.Context, name string) error {
+	op, err := t.begin(ctx, name)
+	defer op.end()
+	if err != nil {
+		return err
+	}
+	if err := op.free(); err != nil {
+		return err
+	}
+	source, err := op.w.source.Describe(ctx)
+	if err != nil {
+		return fmt.Errorf("describing the source: %w", err)
+	}
+	doc := &op.snap.Doc
+	stored, mode := doc.SourceFingerprint, doc.Late.Mode
+	same := mode == "" || mode == string(source.Late)
+	if stored == source.Fingerprint && same {
+		return op.say("The stored fingerprint is that of the settings: there is nothing to accept.")
+	}
+	what := "The poller will go on at the stored position with the source as it is defined now."
+	if stored != source.Fingerprint {
+		what += fmt.Sprintf("\n  stored    %s\n  settings  %s\nRows that the new definition has behind that position will not be delivered.", stored, source.Fingerprint)
+	}
+	if !same {
+		what += fmt.Sprintf("\nLate commits were handled by %s, and will be by %s. The memory of delivered rows is forgotten: rows of the last window may come again.", mode, source.Late)
+	}
+	err = op.edit(ctx, what, func(doc *state.Document) {
+		doc.SourceFingerprint = source.Fingerprint
+		if !same {
+			doc.Late = state.Late{}
+		}
+	})
+	if err == nil && !op.dryRun {
+		op.audit("fingerprint_accepted", "from", stored, "to", source.Fingerprint, "late_from", mode, "late_to", string(source.Late))
+	}
+	return err
+}
+
+func (t *target) acceptGap(ctx context.Context, name string) error {
+	op, err := t.begin(ctx, name)
+	defer op.end()
+	if err != nil {
+		return err
+	}
+	if err := op.free(); err != nil {
+		return err
+	}
+	from := op.snap.Doc.Checkpoint.Cursor
+	ahead := op.w.source.Gap(ctx, from)
+	if ahead != nil && !errors.Is(ahead, poller.ErrGap) {
+		return ahead
+	}
+	incarnation := op.snap.Doc.Checkpoint.Incarnation
+	if ahead == nil && incarnation == "" {
+		return op.say("The document names no incarnation, and the position is not ahead of the source: there is no gap to accept.")
+	}
+	what := "The poller will go on in the database as it is now. Rows that were written before the restore or failover and have been lost " +
+		"since are not missed; rows that were written again behind the position are not delivered."
+	to := from
+	if ahead != nil {
+		if to, err = op.w.source.Latest(ctx); err != nil {
+			return err
+		}
+		what = fmt.Sprintf("The position is ahead of the source (%v).\nThe poller will go on at %s, the last row that there is now: rows up to it are not delivered, rows after it are.", ahead, to)
+	}
+	err = op.edit(ctx, what, func(doc *state.Document) {
+		doc.Checkpoint.Incarnation = ""
+		if ahead != nil {
+			move(doc, to)
+		}
+	})
+	if err == nil && !op.dryRun {
+		op.audit("gap_accepted", "from", from.String(), "to", to.String(), "incarnation", incarnation)
+	}
+	return err
+}

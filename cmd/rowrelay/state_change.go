@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// operation is one operator's work on one document: what was found, and what is about to be done.
+type operation struct {
+	*target
+	app  *app
+	w    *wired
+	out  *wiredOutput
+	snap *state.Snapshot
+}
+
+// begin opens a poller's document. Errors say what is missing; *state.DocumentError is one that cannot be read.
+func (t *target) begin(ctx context.Context, name string) (*operation, error) {
+	a, w, out, err := t.open(name)
+	if err != nil {
+		return nil, err
+	}
+	op := &operation{target: t, app: a, w: w, out: out}
+	op.snap, err = out.keeper.Load(ctx)
+	if errors.Is(err, state.ErrNotFound) {
+		err = fmt.Errorf("%s: there is no state document yet: the first tick that runs creates it", out.key)
+	}
+	return op, err
+}
+
+// end closes connections; what was to be written is written by now.
+func (op *operation) end() {
+	if op != nil {
+		_ = op.app.Close()
+	}
+}
+
+// free refuses while an instance holds the lease.
+func (op *operation) free() error {
+	if held := op.snap.Held(); held != nil {
+		return fmt.Errorf("%w: pause the poller first (rowrelay state pause %s), which makes it give the lease back; "+
+			"for a holder that has died, wait, or add --break-lease", held, op.name())
+	}
+	return nil
+}
+
+func (op *operation) name() string { return op.snap.Doc.PollerName }
+
+// say writes a line for the person at the console.
+func (op *operation) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(op.console.out, format+"\n", args...)
+	return err
+}
+
+// agreed shows what is about to be done and asks for the poller's name. It is false for a dry run.
+func (op *operation) agreed(what string) (bool, error) {
+	if err := op.say("%s\n  document  %s\n  delivered as far as  %s", what, op.out.key, op.reached()); err != nil {
+		return false, err
+	}
+	if op.dryRun {
+		return false, op.say("dry run: nothing was changed")
+	}
+	if op.yes {
+		return true, nil
+	}
+	return true, confirm(op.console, op.name())
+}
+
+// edit changes the document where nobody holds the lease.
+func (op *operation) edit(ctx context.Context, what string, edit func(*state.Document)) error {
+	ok, err := op.agreed(what)
+	if err != nil || !ok {
+		return err
+	}
+	if _, err := op.out.keeper.Edit(ctx, op.snap, edit); err != nil {
+		return err
+	}
+	return op.say("done")
+}
+
+// audit writes to the log what an operator did: who, what, from where to where.
+func (op *operation) audit(event string, args ...any) {
+	log := newLogger(op.console, op.app.cfg)
+	log.Warn("an operator changed the state", append([]any{"event", event, "poller", op.name(), "output", op.output, "by", operator()}, args...)...)
+}
+
+// operator names the person at the console, as far as the system knows.
+func operator() string {
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return name + "@" + host
+}
+
+// reached is how far rows were delivered: with overlap the checkpoint is the window's low edge, behind it.
+func (op *operation) reached() change.Cursor {
+	doc := &op.snap.Doc
+	if doc.Late.Mode == string(poller.LateOverlap) && !doc.Late.Frontier.IsStart() {
+		return doc.Late.Frontier
+	}
+	return doc.Checkpoint.Cursor
+}
+
+// distance counts the rows between two positions: those that are sent again when the second is the earlier one, and those that
+// are skipped when it is the later one. -1: they could not be counted.
+type distance struct{ again, skipped int64 }
+
+func (op *operation) distance(ctx context.Context, from, to change.Cursor) (d distance, err error) {
+	count := func(after, upTo change.Cursor) (int64, error) {
+		if upTo.IsStart() {
+			return 0, nil // nothing lies before the beginning
+		}
+		return op.w.source.Count(ctx, poller.Range{After: after, UpTo: upTo})
+	}
+	if d.again, err = count(to, from); err != nil {
+		return distance{-1, -1}, err
+	}
+	d.skipped, err = count(from, to)
+	if err != nil {
+		return distance{-1, -1}, err
+	}
+	return d, nil
+}
+
+func (d distance) String() string {
+	switch {
+	case d.again < 0:
+		return "how many rows lie between could not be counted"
+	case d.skipped > 0:
+		return fmt.Sprintf("%d row(s) will be SKIPPED: they are never delivered, which is data loss", d.skipped)
+	default:
+		return fmt.Sprintf("%d row(s) will be delivered again", d.again)
+	}
+}
+
+// skip notes an advance in the document.
+func skip(doc *state.Document, from, to change.Cursor, rows int64) {
+	doc.Skips = append(doc.Skips, state.Skip{At: time.Now(), By: operator(), From: from, To: to, Rows: rows})
+	if n := len(doc.Skips) - state.MaxSkips; n > 0 {
+		doc.Skips = doc.Skips[n:]
+	}
+}
+
+// move puts the checkpoint somewhere else: the memory of late commits belongs to the old position, and is forgotten.
+func move(doc *state.Document, to change.Cursor) {
+	doc.Checkpoint.Cursor = to
+	doc.Late = state.Late{Mode: doc.Late.Mode}
+}
+
+// confirm asks for the poller's name.
+func confirm(c *console, name string) error {
+	if _, err := fmt.Fprintf(c.out, "Type the poller's name to go on (%s): ", name); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(c.in).ReadString('\n')
+	if strings.TrimSpace(line) == name {
+		return nil
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	return errors.New("not confirmed: nothing was changed (--yes goes on without asking)")
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrelay/rowrelay/state"
+)
+
+func newStatePause(t *target) *cobra.Command {
+	return t.flags(&cobra.Command{
+		Use:   "pause <poller>",
+		Short: "Stop a poller at its next batch, until resume",
+		Long: `Pause works at any time, also while an instance holds the lease. That instance stops before its next batch and gives the
+lease back; ticks of a paused poller do nothing and succeed (event=paused).`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return t.pause(cmd.Context(), args[0]) },
+	})
+}
+
+func newStateResume(t *target) *cobra.Command {
+	return t.flags(&cobra.Command{
+		Use:   "resume <poller>",
+		Short: "Let a paused poller go on",
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(cmd *cobra.Command, args []string) error { return t.resume(cmd.Context(), args[0]) },
+	})
+}
+
+func (t *target) pause(ctx context.Context, name string) error {
+	op, err := t.begin(ctx, name)
+	defer op.end()
+	if err != nil {
+		return err
+	}
+	if p := op.snap.Doc.Paused; p != nil {
+		return op.say("%s has been paused since %s by %s", op.name(), p.At.UTC().Format(time.RFC3339), p.By)
+	}
+	ok, err := op.agreed(fmt.Sprintf("%s will stop before its next batch.", op.name()))
+	if err != nil || !ok {
+		return err
+	}
+	after, err := op.out.keeper.Amend(ctx, func(doc *state.Document) error {
+		if doc.Paused == nil {
+			doc.Paused = &state.Paused{At: time.Now(), By: operator()}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	op.audit("paused")
+	if held := after.Held(); held != nil {
+		return op.say("paused; %v, and gives it back after the batch that is under way", held)
+	}
+	return op.say("paused")
+}
+
+func (t *target) resume(ctx context.Context, name string) error {
+	op, err := t.begin(ctx, name)
+	defer op.end()
+	if err != nil {
+		return err
+	}
+	if op.snap.Doc.Paused == nil {
+		return op.say("%s is not paused", op.name())
+	}
+	ok, err := op.agreed(fmt.Sprintf("%s will go on with its next tick.", op.name()))
+	if err != nil || !ok {
+		return err
+	}
+	if _, err := op.out.keeper.Amend(ctx, func(doc *state.Document) error { doc.Paused = nil; return nil }); err != nil {
+		return err
+	}
+	op.audit("resumed")
+	return op.say("resumed")
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// reset is what the flags of `state reset` say.
+type reset struct {
+	to         string            // beginning, latest, cursor=…, file=…
+	key        map[string]string // --key column=value
+	ties       string            // --ties before|after
+	parked     string            // --parked keep|drop
+	breakLease bool
+}
+
+func newStateReset(t *target) *cobra.Command {
+	var r reset
+	cmd := t.flags(&cobra.Command{
+		Use:   "reset <poller> --to beginning|latest|cursor=VALUE|file=PATH",
+		Short: "Put a poller's position somewhere else",
+		Long: `Reset moves the checkpoint by one compare-and-swap. It forgets the memory of late commits, and asks what shall become
+of parked events. It is refused while an instance holds the lease: pause the poller first.
+
+  --to beginning     before the first row: every row is delivered again
+  --to latest        after the last row that there is now: what lies between is skipped
+  --to cursor=VALUE  with --key for every key column: after exactly that row;
+                     with --ties=after: after all rows of that value; with --ties=before: before them
+  --to file=PATH     what "rowrelay state export" wrote
+
+Rows that are skipped are never delivered. That is data loss: it is logged as checkpoint_advanced_manually, counted by
+rowrelay_skipped_rows_total, and listed by "rowrelay state show".
+
+--break-lease takes the lease away from whoever holds it, raises the fencing token, and delivers nothing. The holder may
+go on delivering for a moment, under the lower token. It is for a holder that is known to be dead; alone, without --to, it
+does only that.`,
+		Example: `  rowrelay state reset orders --to beginning --dry-run
+  rowrelay state reset orders --to cursor=2026-04-07T01:23:45Z --ties before
+  rowrelay state reset orders --to cursor=4711 --key id=12 --key line=3`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return t.reset(cmd.Context(), args[0], &r) },
+	})
+	cmd.Flags().StringVar(&r.to, "to", "", "beginning, latest, cursor=VALUE or file=PATH")
+	cmd.Flags().StringToStringVar(&r.key, "key", nil, "a key column's value, for --to cursor=: column=value, once for each")
+	cmd.Flags().StringVar(&r.ties, "ties", "", "before or after all rows of the value of --to cursor=")
+	cmd.Flags().StringVar(&r.parked, "parked", "", "keep or drop the parked events (asked for where there are some)")
+	cmd.Flags().BoolVar(&r.breakLease, "break-lease", false, "take the lease away from a holder that is dead")
+	return cmd
+}
+
+func (t *target) reset(ctx context.Context, name string, r *reset) error {
+	if r.to == "" && !r.breakLease {
+		return errors.New("say where to: --to beginning, latest, cursor=VALUE or file=PATH")
+	}
+	op, err := t.begin(ctx, name)
+	defer op.end()
+	var unreadable *state.DocumentError
+	if errors.As(err, &unreadable) {
+		return op.rewrite(ctx, unreadable, r.to)
+	}
+	if err != nil {
+		return err
+	}
+	if r.breakLease {
+		if err := op.breakLease(ctx); err != nil || r.to == "" {
+			return err
+		}
+	}
+	if err := op.free(); err != nil {
+		return err
+	}
+	to, err := op.position(ctx, r)
+	if err != nil {
+		return err
+	}
+	from := op.reached()
+	d, err := op.distance(ctx, from, to)
+	if err != nil {
+		if err := op.say("how many rows lie between could not be counted: %v", err); err != nil {
+			return err
+		}
+	}
+	drop, err := op.dropParked(r.parked)
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("The poller will go on at %s: %s.", to, d)
+	if n := op.snap.Doc.Parked.Count; drop && n > 0 {
+		what += fmt.Sprintf("\n%d parked event(s) will be forgotten.", n)
+	}
+	ok, err := op.agreed(what)
+	if err != nil || !ok {
+		return err
+	}
+	_, err = op.out.keeper.Edit(ctx, op.snap, func(doc *state.Document) {
+		if d.skipped != 0 {
+			skip(doc, from, to, d.skipped)
+		}
+		move(doc, to)
+		if to.IsStart() {
+			doc.Checkpoint.Incarnation = ""
+		}
+		if drop {
+			doc.Parked = state.ObjectRef{}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if d.skipped != 0 {
+		op.audit("checkpoint_advanced_manually", "from", from.String(), "to", to.String(), "count", d.skipped)
+	} else {
+		op.audit("checkpoint_reset_manually", "from", from.String(), "to", to.String(), "count", d.again)
+	}
+	return op.say("done")
+}
+
+// position finds where --to leads.
+func (op *operation) position(ctx context.Context, r *reset) (change.Cursor, error) {
+	value, isCursor := strings.CutPrefix(r.to, "cursor=")
+	path, isFile := strings.CutPrefix(r.to, "file=")
+	if !isCursor && (len(r.key) > 0 || r.ties != "") {
+		return nil, errors.New("--key and --ties belong to --to cursor=VALUE")
+	}
+	switch {
+	case r.to == "beginning":
+		return nil, nil
+	case r.to == "latest":
+		return op.w.source.Latest(ctx)
+	case isCursor:
+		return op.w.source.Position(ctx, value, r.key, r.ties)
+	case isFile:
+		return op.exported(ctx, path)
+	}
+	return nil, fmt.Errorf("--to %q is not beginning, latest, cursor=VALUE or file=PATH", r.to)
+}
+
+// exported reads the position that `state export` wrote.
+func (op *operation) exported(ctx context.Context, path string) (change.Cursor, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--to file=: %w", err)
+	}
+	var x export
+	if err := json.Unmarshal(data, &x); err != nil || x.Format != exportFormat {
+		return nil, fmt.Errorf("--to file=%s: this is not what `rowrelay state export` writes", path)
+	}
+	source, err := op.w.source.Describe(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("describing the source: %w", err)
+	}
+	if x.Fingerprint != source.Fingerprint {
+		return nil, fmt.Errorf("--to file=%s: it was written for another source definition (its fingerprint is %s, that of the settings %s)",
+			path, x.Fingerprint, source.Fingerprint)
+	}
+	return x.Position, nil
+}
+
+// dropParked decides what becomes of parked events.
+func (op *operation) dropParked(flag string) (bool, error) {
+	n := op.snap.Doc.Parked.Count
+	switch {
+	case flag == "keep" || flag == "" && n == 0:
+		return false, nil
+	case flag == "drop":
+		return true, nil
+	case flag != "":
+		return false, fmt.Errorf("--parked %q is not keep or drop", flag)
+	}
+	return false, fmt.Errorf("%d event(s) are parked: say --parked keep (they are tried again as they are due) or --parked drop "+
+		"(they are forgotten: right where the new position brings their rows again)", n)
+}
+
+// breakLease takes the lease away.
+func (op *operation) breakLease(ctx context.Context) error {
+	held := op.snap.Held()
+	if held == nil {
+		return op.say("nobody holds the lease: there is nothing to break")
+	}
+	ok, err := op.agreed(fmt.Sprintf("The lease will be taken away: %v.\nIf that instance is alive, it may deliver for a moment longer under token %d.",
+		held, held.Token))
+	if err != nil || !ok {
+		return err
+	}
+	token := op.snap.Doc.Lease.FencingToken
+	if op.snap, err = op.out.keeper.BreakLease(ctx, op.snap); err != nil {
+		return err
+	}
+	op.audit("lease_broken_manually", "holder", held.Owner, "token_before", token, "token", op.snap.Doc.Lease.FencingToken)
+	return op.say("the lease is free, the token is %d", op.snap.Doc.Lease.FencingToken)
+}
+
+// rewrite writes a fresh document over one that cannot be read. One that only a newer binary can read is none.
+func (op *operation) rewrite(ctx context.Context, fault *state.DocumentError, to string) error {
+	if to != "beginning" || fault.Fault == state.OtherVersion || fault.Fault == state.UnknownRequires {
+		return fault
+	}
+	source, err := op.w.source.Describe(ctx)
+	if err != nil {
+		return fmt.Errorf("describing the source: %w", err)
+	}
+	if err := op.say("%v\nIt will be written anew: every row of the source will be delivered again, from the beginning.\n"+
+		"Stop every instance of this poller first: whether one holds the lease cannot be read.", fault); err != nil {
+		return err
+	}
+	if op.dryRun {
+		return op.say("dry run: nothing was changed")
+	}
+	if !op.yes {
+		if err := confirm(op.console, op.w.cfg.Name); err != nil {
+			return err
+		}
+	}
+	if _, err := op.out.keeper.Reset(ctx, source.Fingerprint, "", nil); err != nil {
+		return err
+	}
+	return op.say("done")
+}

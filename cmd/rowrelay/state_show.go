@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+func newStateShow(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show <poller>",
+		Short: "Show position, lease, parked events, skips and source of a poller",
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(cmd *cobra.Command, args []string) error { return t.show(cmd.Context(), args[0]) },
+	}
+}
+
+// stateView is what `state show --json` prints. Times are UTC.
+type stateView struct {
+	Document    string               `json:"document"`
+	Poller      string               `json:"poller"`
+	Position    change.Cursor        `json:"position"`
+	BatchID     string               `json:"last_successful_batch_id"`
+	UpdatedAt   time.Time            `json:"updated_at"`
+	Fingerprint string               `json:"source_fingerprint"`
+	Incarnation string               `json:"incarnation"`
+	Token       uint64               `json:"fencing_token,string"`
+	Owner       string               `json:"owner"`
+	HeartbeatAt time.Time            `json:"heartbeat_at"`
+	ExpiresAt   time.Time            `json:"expires_at"`
+	Held        string               `json:"held"` // "" when the lease is free
+	Late        *lateView            `json:"late_commits,omitempty"`
+	Paused      *pausedView          `json:"paused,omitempty"`
+	Backfill    *backfillView        `json:"backfill,omitempty"`
+	Parked      []poller.ParkedEntry `json:"parked"`
+	Skips       []skipView           `json:"skips"`
+}
+
+// lateView tells how late commits are handled. With overlap, the position is the window's low edge.
+type lateView struct {
+	Mode       string        `json:"mode"`
+	Frontier   change.Cursor `json:"frontier,omitempty"`
+	Remembered int           `json:"remembered"`
+}
+
+type pausedView struct {
+	At time.Time `json:"at"`
+	By string    `json:"by"`
+}
+
+type skipView struct {
+	At   time.Time     `json:"at"`
+	By   string        `json:"by"`
+	From change.Cursor `json:"from"`
+	To   change.Cursor `json:"to"`
+	Rows int64         `json:"rows"` // -1 when they could not be counted
+}
+
+func viewOf(out *wiredOutput, s *state.Snapshot) stateView {
+	doc := &s.Doc
+	v := stateView{
+		Document: out.key, Poller: doc.PollerName, Position: doc.Checkpoint.Cursor, BatchID: doc.Checkpoint.LastBatchID,
+		UpdatedAt: doc.Checkpoint.UpdatedAt, Fingerprint: doc.SourceFingerprint, Incarnation: doc.Checkpoint.Incarnation,
+		Token: doc.Lease.FencingToken, Owner: doc.Lease.OwnerID, HeartbeatAt: doc.Lease.HeartbeatAt, ExpiresAt: doc.Lease.ExpiresAt,
+		Parked: []poller.ParkedEntry{}, Skips: []skipView{},
+	}
+	if held := s.Held(); held != nil {
+		v.Held = held.Error()
+	}
+	if doc.Late.Mode != "" {
+		v.Late = &lateView{Mode: doc.Late.Mode, Frontier: doc.Late.Frontier, Remembered: doc.Late.Memory.Count}
+		if v.Late.Frontier.IsStart() && doc.Late.Mode == string(poller.LateOverlap) {
+			v.Late.Frontier = doc.Checkpoint.Cursor // nothing was delivered since the position was set
+		}
+	}
+	if p := doc.Paused; p != nil {
+		v.Paused = &pausedView{At: p.At, By: p.By}
+	}
+	if doc.Backfill != nil {
+		b := backfillOf(doc.Backfill)
+		v.Backfill = &b
+	}
+	for _, s := range doc.Skips {
+		v.Skips = append(v.Skips, skipView{At: s.At, By: s.By, From: s.From, To: s.To, Rows: s.Rows})
+	}
+	return v
+}
+
+// parkedOf reads a document's parked events.
+func parkedOf(ctx context.Context, out *wiredOutput, doc *state.Document) ([]poller.ParkedEntry, error) {
+	if doc.Parked.Object == "" {
+		return []poller.ParkedEntry{}, nil
+	}
+	data, err := out.keeper.Object(ctx, doc.Parked.Object)
+	if err != nil {
+		return nil, fmt.Errorf("reading the parked events: %w", err)
+	}
+	return poller.DecodeParked(data)
+}
+
+func (t *target) show(ctx context.Context, name string) error {
+	a, _, out, err := t.open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = a.Close() }() // nothing was written
+	s, err := out.keeper.Load(ctx)
+	if errors.Is(err, state.ErrNotFound) {
+		return fmt.Errorf("%s: there is no state document yet: the first tick that runs creates it", out.key)
+	}
+	if err != nil {
+		return err
+	}
+	view := viewOf(out, s)
+	if view.Parked, err = parkedOf(ctx, out, &s.Doc); err != nil {
+		return err
+	}
+	if t.json {
+		encoder := json.NewEncoder(t.out)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(view)
+	}
+	return printState(t.out, &view)
+}
+
+func printState(w io.Writer, v *stateView) error {
+	lease := "free"
+	switch {
+	case v.Held != "":
+		lease = v.Held
+	case v.Owner != "":
+		lease = fmt.Sprintf("expired (last held by %s until %s)", v.Owner, v.ExpiresAt.Format(time.RFC3339))
+	}
+	p := &printer{w: w}
+	p.line("poller       %s", v.Poller)
+	p.line("document     %s", v.Document)
+	p.line("position     %s", v.Position)
+	if v.Late != nil {
+		late := v.Late.Mode
+		if v.Late.Mode == string(poller.LateOverlap) {
+			late += fmt.Sprintf(": the position is the window's low edge; delivered as far as %s, %d row(s) remembered", v.Late.Frontier, v.Late.Remembered)
+		}
+		p.line("late commits %s", late)
+	}
+	p.line("last batch   %s", orNone(v.BatchID))
+	p.line("committed    %s", orNever(v.UpdatedAt))
+	p.line("source       %s", v.Fingerprint)
+	p.line("incarnation  %s", orNone(v.Incarnation))
+	p.line("lease        %s", lease)
+	p.line("token        %d", v.Token)
+	if v.Paused != nil {
+		p.line("paused       since %s by %s", v.Paused.At.UTC().Format(time.RFC3339), v.Paused.By)
+	}
+	if v.Backfill != nil {
+		p.line("backfill     %s", v.Backfill)
+	}
+	for _, e := range v.Parked {
+		p.line("parked       %s", parkedLine(&e))
+	}
+	for _, s := range v.Skips {
+		rows := fmt.Sprintf("%d row(s)", s.Rows)
+		if s.Rows < 0 {
+			rows = "rows that could not be counted"
+		}
+		p.line("SKIPPED      %s by %s on %s: from %s to %s", rows, s.By, s.At.UTC().Format(time.RFC3339), s.From, s.To)
+	}
+	return p.err
+}
+
+func parkedLine(e *poller.ParkedEntry) string {
+	text := fmt.Sprintf("%s: %d attempt(s)", e.Key, e.Attempts)
+	switch {
+	case e.Blocked:
+		text += ", dead-lettered and blocked until it is replayed or purged"
+	default:
+		text += ", next " + e.Next.UTC().Format(time.RFC3339)
+	}
+	if n := len(e.Followers); n > 0 {
+		text += fmt.Sprintf(", %d row(s) of %s wait behind it", n, e.OrderKey)
+	}
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	return text
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+func orNever(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}

@@ -1,0 +1,458 @@
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/internal/testenv"
+)
+
+// fault is one kind of chaos: what is done to two instances, their sink, their database or their state store, again and
+// again while rows are written.
+type fault struct {
+	name string
+	// long faults are those whose recovery takes long (leases of 10 s and more): only `make chaos` has the time.
+	long  bool
+	state string // the state store: file, blob or disk (a small file system of its own)
+	own   bool   // engines of its own, because it restarts them
+	once  bool   // a request is tried once: what is given up comes again in a later tick, maybe as a newer version
+	do    func(c *chaos)
+}
+
+func faults() []fault {
+	return []fault{
+		{name: "SIGKILL, state in files", state: "file", do: (*chaos).killOne},
+		{name: "SIGSTOP beyond the lease", state: "file", do: (*chaos).stopOne},
+		{name: "sink answers 503, 400, nothing", state: "file", do: (*chaos).sinkOutage},
+		{name: "sink accepts after the timeout", state: "file", once: true, do: (*chaos).sinkLate},
+		{name: "full disk under the state", state: "disk", do: (*chaos).fullDisk},
+		{name: "SIGKILL, state in Azurite", state: "blob", long: true, do: (*chaos).killOne},
+		{name: "PostgreSQL restarts", state: "file", long: true, own: true, do: func(c *chaos) { c.restart("postgres") }},
+		{name: "Azurite restarts", state: "blob", long: true, own: true, do: func(c *chaos) { c.restart("azurite") }},
+	}
+}
+
+// TestChaos counts, for each fault, what is LOST, DUPLICATED and INVERTED at a receiver, without and with the token rule
+// of docs/duplicates.md. LOST is 0, and INVERTED with the rule is 0.
+//
+// ROWRELAY_CHAOS_FOR=2m (`make chaos`) says how long each fault goes on, and runs the long ones too.
+func TestChaos(t *testing.T) {
+	runFor, long := 8*time.Second, false
+	if text := os.Getenv("ROWRELAY_CHAOS_FOR"); text != "" {
+		var err error
+		if runFor, err = time.ParseDuration(text); err != nil {
+			t.Fatalf("ROWRELAY_CHAOS_FOR: %v", err)
+		}
+		long = true
+	}
+	for _, f := range faults() {
+		if f.long && !long {
+			continue
+		}
+		t.Run(f.name, func(t *testing.T) {
+			if !long {
+				t.Parallel() // with engines of their own, and minutes each, one after the other
+			}
+			runChaos(t, &f, runFor)
+		})
+	}
+}
+
+// chaos is one fault's stage.
+type chaos struct {
+	t         *testing.T
+	ctx       context.Context //nolint:containedctx // the time that the fault goes on
+	settings  settings
+	instances []*instance
+	sink      *chaosSink
+	disk      string // where the small file system is mounted
+	services  string // ROWRELAY_SERVICES_DIR of the engines of its own
+}
+
+func runChaos(t *testing.T, f *fault, runFor time.Duration) {
+	c := &chaos{t: t, sink: newChaosSink(t)}
+	if f.own {
+		c.ownServices()
+	}
+	url := testenv.Postgres(t)
+	db := openDatabase(t, "pgx", url)
+	db.SetMaxOpenConns(4)
+	execute(t, db, `CREATE TABLE chaos (id bigint PRIMARY KEY, version bigint NOT NULL, changed_at timestamptz NOT NULL)`)
+	execute(t, db, `CREATE INDEX chaos_changed ON chaos (changed_at, id)`)
+	c.settings = settings{
+		"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "chaos", "status__listen": "127.0.0.1:0",
+		"CHAOS_DB": url, "pollers__chaos__source__connection": "CHAOS_DB", "pollers__chaos__source__table": "chaos",
+		"pollers__chaos__source__cursor": "changed_at", "pollers__chaos__source__late_window": "10s", "pollers__chaos__source__timeout": "5s",
+		"pollers__chaos__output__kind": "http", "pollers__chaos__output__url": c.sink.URL, "pollers__chaos__output__timeout": "500ms",
+		"pollers__chaos__output__batch": "5", "pollers__chaos__batch_size": "50", "pollers__chaos__poll_interval": "20ms",
+		"pollers__chaos__tick_budget": "5s", "pollers__chaos__schedule": "* * * * * *", "pollers__chaos__lease_ttl": "1s",
+		// A request that times out although the sink takes others looks like a bad event: here that is chance, again and again.
+		"pollers__chaos__max_attempts": "50", "pollers__chaos__retry_delays": "1s",
+	}
+	if f.once {
+		c.settings["pollers__chaos__output__retries"] = "1"
+	}
+	switch f.state {
+	case "blob":
+		c.settings = c.settings.with(settings{
+			"state__kind": "blob", "state__create": "true", "state__container": unique("chaos"), "pollers__chaos__lease_ttl": "10s",
+			"AzureWebJobsStorage": testenv.Azurite(t),
+		})
+	case "disk":
+		c.mountDisk()
+		c.settings["state__path"] = filepath.Join(c.disk, "state")
+	}
+	for range 2 {
+		in := &instance{dir: t.TempDir()}
+		c.instances = append(c.instances, in)
+		c.start(in)
+	}
+
+	var done context.CancelFunc
+	c.ctx, done = context.WithTimeout(t.Context(), runFor)
+	defer done()
+	var writer sync.WaitGroup
+	want := map[string]int64{}
+	writer.Go(func() { c.write(db, want) })
+	rounds := 0
+	for ; c.ctx.Err() == nil; rounds++ {
+		f.do(c)
+		wait(c.ctx, time.Second)
+	}
+	writer.Wait()
+
+	missing := func(withRule bool) (lost int) {
+		newest := c.sink.newest(withRule)
+		for id, version := range want {
+			if newest[id] < version {
+				lost++
+			}
+		}
+		return lost
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	for missing(false) > 0 && ctx.Err() == nil {
+		pause(ctx)
+	}
+	lost, lostByRule := missing(false), missing(true)
+	events, duplicated, inverted := c.sink.count(false)
+	_, _, invertedByRule := c.sink.count(true)
+	t.Logf("CHAOS %-32s rounds %3d, rows %4d, events %5d, LOST %d, DUPLICATED %4d, INVERTED %d, with the token rule: LOST %d, INVERTED %d",
+		f.name, rounds, len(want), events, lost, duplicated, inverted, lostByRule, invertedByRule)
+	if rounds == 0 || events == 0 {
+		t.Error("nothing happened")
+	}
+	if lost != 0 || lostByRule != 0 || invertedByRule != 0 {
+		for _, in := range c.instances {
+			t.Logf("an instance said:\n%s", in.tail())
+		}
+		t.Error("rows were lost, or inverted in spite of the token rule")
+	}
+}
+
+// write inserts rows and updates them, some of them often, until the fault's time is over; then it notes what each is.
+func (c *chaos) write(db *sql.DB, want map[string]int64) {
+	versions := map[int64]int64{}
+	for next := int64(1); c.ctx.Err() == nil; next++ {
+		id := 1 + rand.Int64N(1+next)
+		if rand.IntN(3) == 0 {
+			id = 1 + rand.Int64N(5)
+		}
+		// The database may be on its way up: what is not said to be committed is not expected, unless it is there in the end.
+		_, err := db.ExecContext(c.t.Context(), `INSERT INTO chaos VALUES ($1, $2, clock_timestamp())
+			ON CONFLICT (id) DO UPDATE SET version = EXCLUDED.version, changed_at = clock_timestamp()`, id, next)
+		if err == nil {
+			versions[id] = next
+		}
+		wait(c.ctx, 5*time.Millisecond)
+	}
+	for id, version := range versions {
+		want[fmt.Sprint(id)] = version
+	}
+}
+
+// instance is a `rowrelay run` that is started again when it dies.
+type instance struct {
+	dir string
+	mu  sync.Mutex
+	cmd *exec.Cmd
+	log *os.File
+}
+
+func (c *chaos) start(in *instance) {
+	c.t.Helper()
+	log, err := os.OpenFile(filepath.Join(in.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	in.log = log
+	in.cmd = exec.Command(program, "run")
+	in.cmd.Dir, in.cmd.Env, in.cmd.Stdout, in.cmd.Stderr = in.dir, c.settings.environ(), log, log
+	if err := in.cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { in.kill(c.t) })
+}
+
+// kill ends it; it may have ended.
+func (in *instance) kill(t *testing.T) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.cmd == nil {
+		return
+	}
+	_ = in.cmd.Process.Kill() // it may have ended by itself
+	_ = in.cmd.Wait()         // killed
+	in.cmd = nil
+	if err := in.log.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// tail is the end of what an instance said.
+func (in *instance) tail() string {
+	data, err := os.ReadFile(filepath.Join(in.dir, "log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(data[max(0, len(data)-4000):])
+}
+
+func (c *chaos) killOne() {
+	in := c.instances[rand.IntN(len(c.instances))]
+	in.kill(c.t)
+	wait(c.ctx, rand.N(300*time.Millisecond))
+	c.start(in)
+}
+
+func (c *chaos) stopOne() {
+	in := c.instances[rand.IntN(len(c.instances))]
+	stopProcess(c.t, in.cmd.Process.Pid)
+	wait(c.t.Context(), 2*time.Second) // the lease is 1 s, and the grace after it half a second
+	continueProcess(c.t, in.cmd.Process.Pid)
+}
+
+func (c *chaos) sinkOutage() {
+	c.sink.outage.Store([]int64{http.StatusServiceUnavailable, http.StatusBadRequest, -1}[rand.IntN(3)])
+	wait(c.ctx, 2*time.Second)
+	c.sink.outage.Store(0)
+}
+
+func (c *chaos) sinkLate() {
+	c.sink.late.Store(true)
+	wait(c.ctx, 2*time.Second)
+	c.sink.late.Store(false)
+}
+
+// fullDisk fills the file system that the state lives on, for a while.
+func (c *chaos) fullDisk() {
+	filler := filepath.Join(c.disk, "filler")
+	if err := os.WriteFile(filler, make([]byte, 8<<20), 0o600); err == nil {
+		c.t.Error("the disk did not fill up")
+	}
+	wait(c.ctx, 1500*time.Millisecond)
+	if err := os.Remove(filler); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// mountDisk makes a small file system; only root may.
+func (c *chaos) mountDisk() {
+	c.disk = c.t.TempDir()
+	if err := syscall.Mount("tmpfs", c.disk, "tmpfs", 0, "size=1m"); err != nil {
+		c.t.Skipf("FULL DISK: NOT RUN: a file system of its own cannot be mounted here (%v): run the tests as root", err)
+	}
+	c.t.Cleanup(func() {
+		for _, in := range c.instances {
+			in.kill(c.t)
+		}
+		if err := syscall.Unmount(c.disk, 0); err != nil {
+			c.t.Error(err)
+		}
+	})
+}
+
+// ownServices brings up engines that the fault may restart, and points this test at them.
+func (c *chaos) ownServices() {
+	c.services = filepath.Join(os.TempDir(), fmt.Sprintf("rowrelay-chaos-%d", os.Getuid()))
+	out, err := c.script("env")
+	if err != nil {
+		c.t.Fatalf("starting engines to restart: %v\n%s", err, out)
+	}
+	c.t.Cleanup(func() {
+		if out, err := c.script("stop"); err != nil {
+			c.t.Errorf("stopping the engines: %v\n%s", err, out)
+		}
+	})
+	shell := exec.CommandContext(c.t.Context(), "bash", "-c", `eval "$1"; printf '%s\n%s' "$ROWRELAY_TEST_POSTGRES" "$ROWRELAY_TEST_AZURITE"`, "env", string(out))
+	named, err := shell.Output()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for i, line := range strings.Split(string(named), "\n") {
+		c.t.Setenv([]string{"ROWRELAY_TEST_POSTGRES", "ROWRELAY_TEST_AZURITE"}[i], line)
+	}
+}
+
+func (c *chaos) script(command string) ([]byte, error) {
+	cmd := exec.Command("../scripts/services.sh", command)
+	cmd.Env = append(os.Environ(), "ROWRELAY_SERVICES_DIR="+c.services)
+	return cmd.Output()
+}
+
+// restart kills a server as a crash does, and brings it up again on its data.
+func (c *chaos) restart(service string) {
+	text, err := os.ReadFile(filepath.Join(c.services, service, "pid"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Sscan(string(text), &pid); err != nil {
+		c.t.Fatal(err)
+	}
+	signal(c.t, pid, syscall.SIGKILL)
+	wait(c.ctx, time.Second)
+	if out, err := c.script("start"); err != nil {
+		c.t.Fatalf("starting %s again: %v\n%s", service, err, out)
+	}
+	wait(c.ctx, 5*time.Second)
+}
+
+// chaosSink notes every event that takes effect, in the order in which it does, with what its request said of itself.
+type chaosSink struct {
+	*httptest.Server
+	outage atomic.Int64 // the status to answer; -1: no answer
+	late   atomic.Bool  // some requests take effect after their sender has given them up
+
+	mu       sync.Mutex
+	arrivals []arrival
+	pending  sync.WaitGroup // late effects
+}
+
+type arrival struct {
+	id, key       string
+	version       int64
+	token, number uint64
+}
+
+func newChaosSink(t *testing.T) *chaosSink {
+	s := &chaosSink{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.serve(w, r); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(func() {
+		s.pending.Wait()
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+func (s *chaosSink) serve(w http.ResponseWriter, r *http.Request) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil //nolint:nilerr // the sender was killed in the middle
+	}
+	switch status := s.outage.Load(); {
+	case status > 0:
+		w.WriteHeader(int(status))
+		return nil
+	case status < 0:
+		<-r.Context().Done()
+		return nil
+	}
+	var events []cloudEvent
+	if err := json.Unmarshal(body, &events); err != nil {
+		return fmt.Errorf("not CloudEvents: %w", err)
+	}
+	token, err := strconv.ParseUint(r.Header.Get("Rowrelay-Fencing-Token"), 10, 64)
+	if err != nil {
+		return err
+	}
+	number, err := strconv.ParseUint(r.Header.Get("Rowrelay-Delivery"), 10, 64)
+	if err != nil {
+		return err
+	}
+	effect := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, e := range events {
+			version, _ := e.Data["version"].(float64) // zero counts as lost
+			s.arrivals = append(s.arrivals, arrival{e.ID, fmt.Sprint(e.Data["id"]), int64(version), token, number})
+		}
+	}
+	if s.late.Load() && rand.IntN(4) == 0 {
+		s.pending.Go(func() {
+			wait(context.Background(), 600*time.Millisecond+rand.N(time.Second))
+			effect()
+		})
+		<-r.Context().Done() // the sender gives up
+		return nil
+	}
+	effect()
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// taken are the arrivals that a receiver takes: all, or those that the token rule lets through.
+func (s *chaosSink) taken(withRule bool) []arrival {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !withRule {
+		return append([]arrival(nil), s.arrivals...)
+	}
+	type pair struct{ token, number uint64 }
+	highest := map[string]pair{}
+	var taken []arrival
+	for _, a := range s.arrivals {
+		if h := highest[a.key]; a.token < h.token || a.token == h.token && a.number < h.number {
+			continue
+		}
+		highest[a.key] = pair{a.token, a.number}
+		taken = append(taken, a)
+	}
+	return taken
+}
+
+func (s *chaosSink) newest(withRule bool) map[string]int64 {
+	newest := map[string]int64{}
+	for _, a := range s.taken(withRule) {
+		newest[a.key] = max(newest[a.key], a.version)
+	}
+	return newest
+}
+
+// count returns the number of different events, of arrivals of events seen before, and of events that first arrived after
+// a newer version of their row.
+func (s *chaosSink) count(withRule bool) (distinct, duplicated, inverted int) {
+	seen, newest := map[string]bool{}, map[string]int64{}
+	for _, a := range s.taken(withRule) {
+		if seen[a.id] {
+			duplicated++
+		} else if a.version < newest[a.key] {
+			inverted++
+		}
+		seen[a.id] = true
+		newest[a.key] = max(newest[a.key], a.version)
+	}
+	return len(seen), duplicated, inverted
+}

@@ -1,0 +1,120 @@
+package poller
+
+import "time"
+
+// send begins requests while there is a free place and something that may be sent.
+func (t *tick) send() {
+	for !t.stopped() && !t.exclusive && t.requests < t.cfg.Concurrency && t.next() {
+	}
+}
+
+// next begins the next request, and reports whether it did: the search for events that are to blame goes before all else.
+func (t *tick) next() bool {
+	if len(t.step) == 0 && len(t.suspects) > 0 {
+		return t.beginProbe()
+	}
+	if len(t.step) == 0 && len(t.failed) > 0 {
+		t.descend(t.failed[0])
+		t.failed = t.failed[1:]
+	}
+	if len(t.step) > 0 {
+		t.beginStep()
+		return true
+	}
+	items := t.lanes.take(t.cfg.RequestEvents, t.cfg.RequestBytes, t.cfg.Size, t.withheld)
+	if len(items) == 0 || t.stopped() {
+		return false
+	}
+	t.begin(t.newRequest(ordinary, items, t.cfg.Retries))
+	return true
+}
+
+// begin sends a request.
+func (t *tick) begin(q *request) {
+	if p := q.items[0].batch; p.begun.IsZero() {
+		p.begun = time.Now()
+	}
+	if q.role != ordinary {
+		t.exclusive = true
+		q.wait = time.Until(t.retryAt)
+	}
+	t.requests++
+	go func() {
+		err := guard(func() error { q.run(t.stop); return q.fault })
+		t.post(func() { t.answered(q, err) })
+	}()
+}
+
+// answered takes what became of a request; err is a fault that ends the tick.
+func (t *tick) answered(q *request, err error) {
+	t.requests--
+	if q.role != ordinary {
+		t.exclusive = false
+	}
+	if q.role == extra {
+		t.lanes.done(q.items[0])
+	} else {
+		for i, it := range q.items {
+			if q.outcomes[i] == Accepted {
+				t.finish(it, Accepted)
+			}
+		}
+	}
+	for _, a := range q.taken {
+		t.taken.add(a.number, a.key)
+	}
+	if q.err != nil {
+		t.lastErr = q.err
+	}
+	if q.retryAt.After(t.retryAt) {
+		t.retryAt = q.retryAt
+	}
+	if err != nil {
+		t.fail(faultOf(err, HandlerFailed))
+		return
+	}
+	if q.role == probe || q.role == extra {
+		t.probedBy(q)
+	}
+	if q.role != extra {
+		t.failedOf(q)
+	}
+	if len(t.suspects) > 0 {
+		t.weigh()
+	}
+}
+
+// failedOf takes the events of a request that were not accepted.
+func (t *tick) failedOf(q *request) {
+	var together []*item
+	found := false
+	for i, it := range q.items {
+		switch {
+		case q.outcomes[i] == Accepted:
+		case q.failures != nil && q.failures[i].err != nil && (!q.cut || q.failures[i].proven) && t.judge(it, &q.failures[i]):
+			found = true
+		default:
+			if q.failures != nil && q.failures[i].alone {
+				t.tried[it.event().ID] = true
+			}
+			it.failed = true
+			together = append(together, it)
+		}
+	}
+	switch {
+	case q.role == step:
+		t.stepped(together, found)
+	case len(together) > 0:
+		t.failed = append(t.failed, together)
+	}
+}
+
+// finish notes what became of an event, and lets the next one of its order key through.
+func (t *tick) finish(it *item, outcome Outcome) {
+	p := it.batch
+	p.outcomes[it.index] = outcome
+	if p.open--; p.open == 0 {
+		p.ended = time.Now()
+	}
+	t.lanes.done(it)
+}

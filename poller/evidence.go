@@ -1,0 +1,157 @@
+package poller
+
+import (
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// This file decides what a failure means (issue 3, §2): evidence decides, the status is a hint. An attempt is held against
+// an event only when it failed alone, or was named, and the destination accepted an event of another key after that. A
+// crash forgets what was only suspected: the event is sent again.
+
+// acceptance is a request that the destination accepted, and one of the keys that it held.
+type acceptance struct{ number, key uint64 }
+
+// acceptances are the two latest of different keys, the latest first: enough to say of any key whether another one was
+// accepted since.
+type acceptances [2]acceptance
+
+func (a *acceptances) add(number, key uint64) {
+	switch {
+	case number == 0: // none
+	case key == a[0].key && a[0].number > 0:
+		a[0].number = max(a[0].number, number)
+	case number >= a[0].number:
+		a[0], a[1] = acceptance{number, key}, a[0]
+	case number >= a[1].number:
+		a[1] = acceptance{number, key}
+	}
+}
+
+// after reports whether another key than this one was accepted by a request that was begun after number since.
+func (a *acceptances) after(since, key uint64) bool {
+	return a[0].number > since && a[0].key != key || a[1].number > since && a[1].key != key
+}
+
+// suspect is an event that failed alone, or was named, while there is no evidence yet that it is to blame.
+type suspect struct {
+	item      *item
+	since     uint64 // see failure.since
+	rejection Rejection
+}
+
+// judge decides what the failure of an event means, and reports false where that has to be searched for: the event failed
+// in company.
+func (t *tick) judge(it *item, f *failure) bool {
+	r := Rejection{Cause: max(f.Cause, Refused), Status: f.Status, Reason: f.err.Error(), At: f.at}
+	single, hinted := f.alone || f.Named, t.rejects(f.Status)
+	if hinted && it.refused == 0 {
+		it.refused = f.since
+	}
+	switch {
+	case f.proven, single && f.Cause == Impossible, single && hinted && it.event().Attempts > 0:
+		t.reject(it, r)
+	case single:
+		s := suspect{it, f.since, r}
+		if hinted {
+			s.since = it.refused
+		}
+		t.suspects = append(t.suspects, s)
+	default:
+		return false
+	}
+	return true
+}
+
+// weigh rejects the suspects for which there is evidence now.
+func (t *tick) weigh() {
+	open := t.suspects[:0]
+	for _, s := range t.suspects {
+		if t.taken.after(s.since, s.item.key) {
+			t.reject(s.item, s.rejection)
+		} else {
+			open = append(open, s)
+		}
+	}
+	clear(t.suspects[len(open):])
+	t.suspects = open
+	if len(open) == 0 {
+		t.probed, t.asked, t.exhausted, t.avoided = 0, 0, false, nil
+	}
+}
+
+// suspected reports whether an event of this key is a suspect.
+func (t *tick) suspected(key uint64) bool {
+	for _, s := range t.suspects {
+		if s.item.key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// reject holds an attempt against an event. Later events of its order key are absorbed from now on; the settlement parks
+// it. Under ordering=source nothing behind it may be sent, and the settlement says how long to wait.
+func (t *tick) reject(it *item, r Rejection) {
+	p := it.batch
+	if p.rejections == nil {
+		p.rejections = make(map[int]Rejection)
+	}
+	p.rejections[it.index] = r
+	if t.cfg.Ordering == OrderSource {
+		t.stopWith(errInOrder)
+	}
+	t.park(it, Rejected)
+}
+
+// park finishes an event that goes to, or behind, a parked one. Until that is settled no later event of its order key is
+// sent, even where a retry is accepted meanwhile: after a crash this one would come again, and after the later one.
+func (t *tick) park(it *item, outcome Outcome) {
+	if t.cfg.Ordering == OrderKey {
+		t.parked[string(it.event().OrderKey)]++
+		it.batch.parks = true
+	}
+	t.finish(it, outcome)
+}
+
+// unpark counts out the first rows events of a settled batch: from now on the session says whether their keys are parked.
+func (t *tick) unpark(p *passage, rows int) {
+	if !p.parks {
+		return
+	}
+	for i, outcome := range p.outcomes[:rows] {
+		if outcome != Rejected && outcome != Absorbed {
+			continue
+		}
+		key := string(p.grant.Batch.Events[i].OrderKey)
+		if t.parked[key]--; t.parked[key] <= 0 {
+			delete(t.parked, key)
+		}
+	}
+}
+
+// withheld finishes an event that must not be sent, and reports whether it did: because an earlier one of its order key is
+// parked, or because it can never be sent. Retries are what a parked key waits for.
+func (t *tick) withheld(it *item) bool {
+	e := it.event()
+	if t.cfg.Ordering == OrderKey && it.batch.grant.Batch.Kind != change.Retry &&
+		(t.session.Parked(e.OrderKey) || len(t.parked) > 0 && t.parked[string(e.OrderKey)] > 0) {
+		t.park(it, Absorbed)
+		return true
+	}
+	if e.Broken != nil {
+		t.reject(it, Rejection{Cause: Impossible, Reason: e.Broken.Error(), At: time.Now()})
+		return true
+	}
+	return false
+}
+
+// unresolved is the number of events that may be to blame for failures, without a verdict.
+func (t *tick) unresolved() int {
+	n := len(t.suspects) + len(t.step) + len(t.rest)
+	for _, group := range t.failed {
+		n += len(group)
+	}
+	return n
+}

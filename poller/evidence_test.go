@@ -1,0 +1,612 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+var rejectStatus = []int{400, 413, 422}
+
+// status fails a whole request.
+func status(d change.Delivery, code int) error {
+	cause := Unavailable
+	if code >= 400 && code < 500 {
+		cause = Refused
+	}
+	return FailAll(len(d.Events), cause, code, fmt.Errorf("the receiver answered %d", code))
+}
+
+// named fails the events of a 200 answer.
+func named(indices ...int) error {
+	failed := make([]FailedEvent, len(indices))
+	for i, index := range indices {
+		failed[i] = FailedEvent{Index: index, Cause: Refused, Status: 200, Named: true}
+	}
+	return &DeliveryError{Failed: failed, Err: errors.New("the receiver named some")}
+}
+
+// poisonRows answers a code to each request that holds one of the keys; 0 names them in a 200 answer.
+func poisonRows(code int, keys ...string) func(context.Context, change.Delivery) error {
+	return func(_ context.Context, d change.Delivery) error {
+		var bad []int
+		for i, e := range d.Events {
+			if slices.Contains(keys, strings.Trim(string(e.OrderKey), `"`)) {
+				bad = append(bad, i)
+			}
+		}
+		switch {
+		case len(bad) == 0:
+			return nil
+		case code == 0:
+			return named(bad...)
+		default:
+			return status(d, code)
+		}
+	}
+}
+
+// one makes requests of up to 100 events of batches of up to 100.
+func one(c *Config) {
+	c.Fetch.Rows, c.RequestEvents, c.RejectStatus = 100, 100, rejectStatus
+}
+
+func TestPoisonRowAmongAHundred(t *testing.T) {
+	for _, c := range []struct {
+		code, most int // status, requests of the first tick
+	}{{422, 1 + 7 + 2 + 7}, {500, 3 + 7 + 3 + 7}, {0, 3}} {
+		t.Run(fmt.Sprint(c.code), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				feed := newParkingTable(keys(100, 100))
+				to := newSink(t, poisonRows(c.code, "k37"))
+				relay := relayOf(t, feed, to, one)
+				report := relay.Tick(t.Context())
+				if report.Event != TickComplete || report.Rows != 100 || report.Rejected != 1 || feed.position != 100 || len(to.accepted) != 99 {
+					t.Fatalf("%d arrived: %+v", len(to.accepted), report)
+				}
+				if len(to.calls) > c.most {
+					t.Errorf("%d requests, want at most %d", len(to.calls), c.most)
+				}
+				for id, n := range to.accepted {
+					if n != 1 {
+						t.Errorf("event %s was accepted %d times", id, n)
+					}
+				}
+				if r := feed.reasons["37"]; r.Cause != Refused || r.Status != max(c.code, 200) || !strings.Contains(r.Reason, "the receiver") {
+					t.Errorf("rejection: %+v", r)
+				}
+			})
+		})
+	}
+}
+
+func TestPoisonRows(t *testing.T) {
+	for _, code := range []int{422, 500, 404, 0} {
+		for name, bad := range map[string][]string{
+			"two": {"k3", "k88"}, "neighbours": {"k40", "k41"}, "ends": {"k0", "k99"},
+			"ten": {"k1", "k5", "k6", "k20", "k21", "k22", "k50", "k77", "k98", "k99"},
+		} {
+			for _, size := range []int{1, 10, 100} {
+				t.Run(fmt.Sprintf("%d %s %d", code, name, size), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						feed := newParkingTable(keys(200, 100))
+						to := newSink(t, poisonRows(code, bad...))
+						report := relayOf(t, feed, to, func(c *Config) { one(c); c.RequestEvents = size }).Tick(t.Context())
+						if report.Event != TickComplete || report.Rows != 200 || report.Rejected != len(bad) || len(to.accepted) != 200-2*len(bad) {
+							t.Fatalf("%d arrived, %d requests: %+v", len(to.accepted), len(to.calls), report)
+						}
+						for _, key := range bad {
+							var first int
+							if _, err := fmt.Sscanf(key, "k%d", &first); err != nil {
+								t.Fatal(err)
+							}
+							if got := feed.outcomes[fmt.Sprint(first+100)]; !slices.Equal(got, []Outcome{Absorbed}) {
+								t.Errorf("the event behind %s: %v", key, got)
+							}
+						}
+						assertOrderPerKey(t, feed.rows, to.order)
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestDestinationThatAcceptsNothing: whatever it answers, no attempt is counted, the position stays, and a tick costs a
+// bounded number of requests.
+func TestDestinationThatAcceptsNothing(t *testing.T) {
+	for name, answer := range map[string]func(context.Context, change.Delivery) error{
+		"400":     func(_ context.Context, d change.Delivery) error { return status(d, 400) },
+		"401":     func(_ context.Context, d change.Delivery) error { return status(d, 401) },
+		"404":     func(_ context.Context, d change.Delivery) error { return status(d, 404) },
+		"422":     func(_ context.Context, d change.Delivery) error { return status(d, 422) },
+		"500":     func(_ context.Context, d change.Delivery) error { return status(d, 500) },
+		"refused": func(context.Context, change.Delivery) error { return errors.New("connection refused") },
+		"timeout": func(ctx context.Context, _ change.Delivery) error { <-ctx.Done(); return context.Cause(ctx) },
+		"named": func(_ context.Context, d change.Delivery) error {
+			indices := make([]int, len(d.Events))
+			for i := range indices {
+				indices[i] = i
+			}
+			return named(indices...)
+		},
+		"panic": func(context.Context, change.Delivery) error { panic("boom") },
+	} {
+		for _, ordering := range []Ordering{OrderKey, OrderSource, OrderNone} {
+			for _, size := range []int{1, 100} {
+				t.Run(fmt.Sprintf("%s %s %d", name, ordering, size), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						feed := newParkingTable(keys(300, 300))
+						feed.ordering = ordering
+						calls := make(chan struct{}, 10_000)
+						to := outputFunc(func(ctx context.Context, d change.Delivery) error { calls <- struct{}{}; return answer(ctx, d) })
+						relay := relayOf(t, feed, to, func(c *Config) { one(c); c.RequestEvents, c.Ordering = size, ordering })
+						for range 8 {
+							before := len(calls)
+							report := relay.Tick(t.Context())
+							if report.Event != HandlerFailed || report.Reason != "unavailable" || report.Rejected != 0 || report.Rows != 0 {
+								t.Fatalf("%+v", report)
+							}
+							if n := len(calls) - before; n == 0 || n > 40 {
+								t.Errorf("%d requests in one tick", n)
+							}
+							if name != "timeout" && !strings.Contains(report.Err.Error(), "accepted no event of another key") {
+								t.Errorf("error: %v", report.Err)
+							}
+						}
+						if feed.position != 0 || len(feed.parked) != 0 || len(feed.reasons) != 0 {
+							t.Errorf("position %d, parked %v", feed.position, feed.parked)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+func TestLoneBadRowInAQuietTable(t *testing.T) {
+	for _, code := range []int{422, 500, 0} {
+		synctest.Test(t, func(t *testing.T) {
+			feed := newParkingTable(keys(1, 1))
+			to := newSink(t, poisonRows(code, "k0"))
+			relay := relayOf(t, feed, to, one)
+			for range 10 {
+				report := relay.Tick(t.Context())
+				if report.Event != HandlerFailed || report.Reason != "unavailable" || feed.position != 0 || len(feed.parked) != 0 {
+					t.Fatalf("%+v", report)
+				}
+				if !strings.Contains(report.Err.Error(), "there is no other to try") || !strings.Contains(report.Err.Error(), "1 suspected") {
+					t.Errorf("error: %v", report.Err)
+				}
+			}
+			feed.rows = append(feed.rows, "good")
+			if report := relay.Tick(t.Context()); report.Event != TickComplete || report.Rejected != 1 || feed.position != 2 || to.accepted["1"] == 0 {
+				t.Errorf("with another row: %+v", report)
+			}
+		})
+	}
+}
+
+// TestOtherRowWasAcceptedTooEarly: the other one of two rows is accepted before the bad one has failed, each time.
+func TestOtherRowWasAcceptedTooEarly(t *testing.T) {
+	for _, rows := range [][]string{{"bad", "good"}, {"good", "bad"}} {
+		synctest.Test(t, func(t *testing.T) {
+			feed := newParkingTable(rows)
+			to := newSink(t, func(ctx context.Context, d change.Delivery) error {
+				if string(d.Events[0].OrderKey) == `"good"` {
+					return nil
+				}
+				if err := pause(ctx, time.Second); err != nil {
+					return err
+				}
+				return status(d, 500)
+			})
+			report := relayOf(t, feed, to, func(c *Config) { c.RequestEvents = 1 }).Tick(t.Context())
+			if report.Event != TickComplete || report.Rejected != 1 || feed.position != 2 {
+				t.Errorf("%+v", report)
+			}
+		})
+	}
+}
+
+// TestProbeFromElsewhere: where all that is at hand is of one tenant, the row of another one decides; it comes again at
+// its place, and what is not allowed before others of its key is not sent.
+func TestProbeFromElsewhere(t *testing.T) {
+	rows := slices.Concat(slices.Repeat([]string{"big"}, 2000), []string{"small", "tiny"})
+	synctest.Test(t, func(t *testing.T) {
+		feed := newParkingTable(rows)
+		to := newSink(t, func(_ context.Context, d change.Delivery) error {
+			if d.Events[0].ID == "0" {
+				return status(d, 500)
+			}
+			return nil
+		})
+		report := relayOf(t, feed, to, one).Tick(t.Context())
+		if report.Event != TickComplete || report.Rows != 2002 || report.Rejected != 1 || feed.position != 2002 {
+			t.Fatalf("%+v", report)
+		}
+		if to.accepted["2000"] != 2 || to.accepted["2001"] != 1 || len(to.accepted) != 2 {
+			t.Errorf("accepted: %v", to.accepted)
+		}
+		if len(feed.asked) != 1 || !slices.Equal(feed.asked[0], []string{`"big"`}) {
+			t.Errorf("asked for an event that is none of %q", feed.asked)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		feed := newParkingTable(rows)
+		feed.otherIs = 5 // of the key at hand
+		to := newSink(t, func(_ context.Context, d change.Delivery) error { return status(d, 500) })
+		report := relayOf(t, feed, to, one).Tick(t.Context())
+		if report.Event != HandlerFailed || report.Reason != "unavailable" || len(to.calls) != 3 {
+			t.Errorf("%d requests: %+v", len(to.calls), report)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		feed := newParkingTable(rows)
+		feed.otherErr = &Fault{FetchFailed, errors.New("no route to the database")}
+		to := newSink(t, func(_ context.Context, d change.Delivery) error { return status(d, 500) })
+		report := relayOf(t, feed, to, one).Tick(t.Context())
+		if report.Event != HandlerFailed || report.Reason != "unavailable" || !strings.Contains(report.Err.Error(), "no route") || !strings.Contains(report.Err.Error(), "answered 500") {
+			t.Errorf("%+v", report)
+		}
+	})
+}
+
+// TestRetries: a parked event is sent again when due, and what comes behind it waits until that is settled.
+func TestRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := newParkingTable([]string{"a", "bad", "c", "bad"})
+		healed := false
+		to := newSink(t, func(ctx context.Context, d change.Delivery) error {
+			if healed {
+				return nil
+			}
+			return poisonRows(422, "bad")(ctx, d)
+		})
+		relay := relayOf(t, feed, to, one)
+		if report := relay.Tick(t.Context()); report.Event != TickComplete || report.Rejected != 1 || feed.position != 4 {
+			t.Fatalf("%+v", report)
+		}
+		if got := feed.outcomes["3"]; !slices.Equal(got, []Outcome{Absorbed}) {
+			t.Errorf("the event behind the parked one: %v", got)
+		}
+		before := len(to.calls)
+		time.Sleep(2 * time.Second)
+		// The newest row is another event: its attempts begin anew, and it has its own evidence to wait for.
+		feed.rows = append(feed.rows, "d", "bad")
+		report := relay.Tick(t.Context())
+		if report.Event != TickComplete || report.Rejected != 1 || feed.position != 6 || to.accepted["4"] == 0 {
+			t.Fatalf("position %d, accepted %v: %+v", feed.position, to.accepted, report)
+		}
+		if !report.After.Equal(position(6)) || !report.Before.Equal(position(4)) {
+			t.Errorf("from %s to %s", report.Before, report.After)
+		}
+		if feed.parked[`"bad"`].attempts != 1 || feed.parked[`"bad"`].id != "3" {
+			t.Errorf("parked: %+v", feed.parked[`"bad"`])
+		}
+		if sent := to.calls[before:]; !slices.ContainsFunc(sent, func(d change.Delivery) bool { return d.Events[0].ID == "3" }) {
+			t.Errorf("the retry is not in %v", sent)
+		}
+		time.Sleep(2 * time.Second)
+		healed = true
+		feed.rows = append(feed.rows, "bad", "e")
+		report = relay.Tick(t.Context())
+		if report.Event != TickComplete || report.Rows != 3 || to.accepted["5"] != 1 || to.accepted["6"] != 0 || to.accepted["7"] != 1 {
+			t.Errorf("%+v, accepted %v", report, to.accepted)
+		}
+		// The row behind was fetched after the retry, and waited for its settlement: it is not lost with it.
+		report = relay.Tick(t.Context())
+		if report.Event != TickComplete || len(feed.parked) != 0 || to.last[`"bad"`] != "6" {
+			t.Errorf("%+v, accepted %v", report, to.accepted)
+		}
+		assertOrderPerKey(t, feed.rows, to.order)
+	})
+}
+
+// TestRetryInAQuietTable: with a status in reject_status it counts at once, since the evidence is there already.
+func TestRetryInAQuietTable(t *testing.T) {
+	for _, code := range []int{422, 500} {
+		synctest.Test(t, func(t *testing.T) {
+			feed := newParkingTable([]string{"a", "bad"})
+			to := newSink(t, poisonRows(code, "bad"))
+			relay := relayOf(t, feed, to, one)
+			for range 20 {
+				relay.Tick(t.Context())
+				time.Sleep(5 * time.Second)
+			}
+			switch {
+			case code == 422 && (!slices.Equal(feed.dead, []string{"1"}) || len(feed.parked) != 0):
+				t.Errorf("dead %v, parked %v", feed.dead, feed.parked)
+			case code == 500 && (len(feed.dead) != 0 || feed.parked[`"bad"`].attempts != 1):
+				t.Errorf("dead %v, parked %+v", feed.dead, feed.parked[`"bad"`])
+			}
+		})
+	}
+}
+
+// TestManyRetriesAtOnce: events that failed before go alone, so that many of them need no search.
+func TestManyRetriesAtOnce(t *testing.T) {
+	for _, code := range []int{422, 500, 0} {
+		synctest.Test(t, func(t *testing.T) {
+			feed := newParkingTable(keys(100, 100))
+			to := newSink(t, poisonRows(code, keys(30, 30)...))
+			relay := relayOf(t, feed, to, one)
+			if report := relay.Tick(t.Context()); report.Event != TickComplete || report.Rejected != 30 {
+				t.Fatalf("%+v", report)
+			}
+			time.Sleep(5 * time.Second)
+			feed.rows = append(feed.rows, "x", "y", "z")
+			before := len(to.calls)
+			report := relay.Tick(t.Context())
+			if report.Event != TickComplete || report.Rejected != 30 || feed.position != 103 {
+				t.Fatalf("%d: %+v", code, report)
+			}
+			most := 30 + 5
+			if code != 422 {
+				most = 3*30 + 30
+			}
+			if n := len(to.calls) - before; n > most {
+				t.Errorf("%d: %d requests for 30 retries, want at most %d", code, n, most)
+			}
+		})
+	}
+}
+
+func TestBrokenEventIsRejectedWithoutBeingSent(t *testing.T) {
+	for _, ordering := range []Ordering{OrderKey, OrderNone, OrderSource} {
+		synctest.Test(t, func(t *testing.T) {
+			feed := newParkingTable(keys(5, 5))
+			feed.broken, feed.ordering, feed.maxAttempts = map[int]bool{2: true}, ordering, 1
+			to := newSink(t, nil)
+			relay := relayOf(t, feed, to, func(c *Config) { one(c); c.Ordering = ordering })
+			report := relay.Tick(t.Context())
+			if report.Event != TickComplete || report.Rejected != 1 || feed.reasons["2"].Cause != Impossible {
+				t.Errorf("%s: %+v", ordering, report)
+			}
+			relay.Tick(t.Context())
+			if feed.position != 5 || len(to.accepted) != 4 || to.accepted["2"] != 0 {
+				t.Errorf("%s: position %d, accepted %v", ordering, feed.position, to.accepted)
+			}
+		})
+	}
+}
+
+// TestSourceOrderWaitsAtARejectedEvent: nothing behind it is sent but as evidence, and each attempt is one tick's.
+func TestSourceOrderWaitsAtARejectedEvent(t *testing.T) {
+	for _, code := range []int{422, 500} {
+		synctest.Test(t, func(t *testing.T) {
+			feed := newParkingTable(keys(6, 6))
+			feed.ordering, feed.maxAttempts = OrderSource, 3
+			to := newSink(t, poisonRows(code, "k2"))
+			relay := relayOf(t, feed, to, func(c *Config) { one(c); c.Ordering = OrderSource })
+			for attempt := 1; attempt <= 3; attempt++ {
+				report := relay.Tick(t.Context())
+				if report.Rejected != 1 || attempt < 3 && (report.Event != HandlerFailed || report.Reason != "refused" || feed.position != 2) {
+					t.Errorf("attempt %d: position %d, %+v", attempt, feed.position, report)
+				}
+				time.Sleep(2 * time.Second)
+			}
+			if !slices.Equal(feed.dead, []string{"2"}) || feed.position != 3 {
+				t.Errorf("dead %v, position %d", feed.dead, feed.position)
+			}
+			if report := relay.Tick(t.Context()); report.Event != TickComplete || feed.position != 6 {
+				t.Errorf("after the dead letter: %+v", report)
+			}
+		})
+	}
+}
+
+// TestOutageInTheMiddle: what was accepted before it is settled, nothing is counted, and afterwards all arrives.
+func TestOutageInTheMiddle(t *testing.T) {
+	for _, code := range []int{503, 422, 401} {
+		synctest.Test(t, func(t *testing.T) {
+			feed := newParkingTable(keys(1000, 300))
+			down, n := false, 0
+			to := newSink(t, nil)
+			to.answer = func(_ context.Context, d change.Delivery) error {
+				to.mu.Lock()
+				defer to.mu.Unlock()
+				if n++; n > 20 {
+					down = true
+				}
+				if down {
+					return status(d, code)
+				}
+				return nil
+			}
+			relay := relayOf(t, feed, to, func(c *Config) { one(c); c.RequestEvents = 10 })
+			for range 30 {
+				report := relay.Tick(t.Context())
+				if !report.Failed() || report.Reason != "unavailable" || report.Rejected != 0 || len(feed.parked) != 0 {
+					t.Fatalf("%+v", report)
+				}
+				time.Sleep(time.Minute)
+			}
+			down, n = false, -1_000_000
+			if report := relay.Tick(t.Context()); report.Event != TickComplete || feed.position != 1000 || len(feed.parked) != 0 {
+				t.Errorf("afterwards: %+v", report)
+			}
+			assertOrderPerKey(t, feed.rows, to.order)
+		})
+	}
+}
+
+func TestRetryAfterHoldsForTheSearchToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var at []time.Duration
+		begun := time.Now()
+		to := newSink(t, func(_ context.Context, d change.Delivery) error {
+			at = append(at, time.Since(begun))
+			err := FailAll(len(d.Events), Unavailable, 429, errors.New("429"))
+			err.RetryAfter = 7 * time.Second
+			return err
+		})
+		feed := newParkingTable(keys(100, 100))
+		report := relayOf(t, feed, to, one).Tick(t.Context())
+		for i, when := range at {
+			if when != time.Duration(i)*7*time.Second {
+				t.Errorf("attempts at %v, want one each 7s", at)
+				break
+			}
+		}
+		if report.Event != HandlerFailed || report.Reason != "unavailable" || len(at) != 8 || !strings.Contains(report.Err.Error(), "429") {
+			t.Errorf("%d attempts: %+v", len(at), report)
+		}
+	})
+}
+
+// TestBudgetEndsInTheMiddleOfASearch: nothing is counted, and the next tick goes on.
+func TestBudgetEndsInTheMiddleOfASearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := newParkingTable(keys(100, 100))
+		slow := 9 * time.Second
+		to := newSink(t, nil)
+		to.answer = func(ctx context.Context, d change.Delivery) error {
+			if err := pause(ctx, slow); err != nil {
+				return err
+			}
+			return poisonRows(422, "k0")(ctx, d)
+		}
+		relay := relayOf(t, feed, to, one)
+		report := relay.Tick(t.Context())
+		if report.Event != HandlerFailed || report.Reason != "unavailable" || report.Rejected != 0 || feed.position != 0 || !strings.Contains(report.Err.Error(), "before it was known") {
+			t.Errorf("%+v", report)
+		}
+		slow = time.Second
+		if report := relay.Tick(t.Context()); report.Event != TickComplete || report.Rejected != 1 || feed.position != 100 {
+			t.Errorf("%+v", report)
+		}
+	})
+}
+
+// TestSearchGoesOnInTheNextTick: a receiver that hangs at one row leaves no time in any tick for the whole search.
+func TestSearchGoesOnInTheNextTick(t *testing.T) {
+	for _, size := range []int{1, 100} {
+		for _, ordering := range []Ordering{OrderKey, OrderSource} {
+			synctest.Test(t, func(t *testing.T) {
+				feed := newParkingTable(keys(100, 100))
+				feed.ordering, feed.maxAttempts = ordering, 1
+				to := newSink(t, func(ctx context.Context, d change.Delivery) error {
+					for _, e := range d.Events {
+						if e.ID == "37" {
+							<-ctx.Done()
+							return context.Cause(ctx)
+						}
+					}
+					return nil
+				})
+				relay := relayOf(t, feed, to, func(c *Config) { one(c); c.Ordering, c.RequestEvents = ordering, size })
+				ticks := 0
+				for ; feed.position < 100 && ticks < 10; ticks++ {
+					report := relay.Tick(t.Context())
+					if report.Failed() && report.Reason != "unavailable" {
+						t.Errorf("%+v", report)
+					}
+				}
+				if feed.position != 100 || !slices.Equal(feed.dead, []string{"37"}) || len(to.accepted) != 99 {
+					t.Errorf("size %d, %s: position %d after %d ticks, dead %v", size, ordering, feed.position, ticks, feed.dead)
+				}
+			})
+		}
+	}
+}
+
+func TestRightIsLostInTheMiddleOfASearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := newParkingTable(keys(100, 100))
+		stolen := errors.New("stolen")
+		time.AfterFunc(2500*time.Millisecond, func() { feed.end(stolen) })
+		to := newSink(t, func(ctx context.Context, d change.Delivery) error {
+			if err := pause(ctx, time.Second); err != nil {
+				return err
+			}
+			return poisonRows(422, "k70")(ctx, d)
+		})
+		begun := time.Now()
+		report := relayOf(t, feed, to, one).Tick(t.Context())
+		if report.Event != LostLease || !errors.Is(report.Err, stolen) || feed.position != 0 || time.Since(begun) != 2500*time.Millisecond {
+			t.Errorf("after %v: %+v", time.Since(begun), report)
+		}
+	})
+}
+
+// TestFlakyDestinationRejectsNothing: an event that is accepted when it is repeated alone is not held responsible.
+func TestFlakyDestinationRejectsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := newParkingTable(keys(100, 100))
+		n := 0
+		to := newSink(t, func(_ context.Context, d change.Delivery) error {
+			if n++; n%3 != 0 || len(d.Events) > 1 && n < 20 {
+				return status(d, 500)
+			}
+			return nil
+		})
+		report := relayOf(t, feed, to, one).Tick(t.Context())
+		if report.Event != TickComplete || report.Rejected != 0 || len(to.accepted) != 100 {
+			t.Errorf("%d accepted: %+v", len(to.accepted), report)
+		}
+	})
+}
+
+// TestParkingFull: what came before is acknowledged, and the tick fails.
+func TestParkingFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := newParkingTable(keys(50, 50))
+		feed.maxParked = 1
+		to := newSink(t, poisonRows(422, "k10", "k20"))
+		report := relayOf(t, feed, to, one).Tick(t.Context())
+		if report.Event != HandlerFailed || report.Reason != "refused" || report.Rows != 20 || report.Rejected != 1 || !errors.Is(report.Err, errFull.Err) {
+			t.Errorf("%+v", report)
+		}
+		if !report.After.Equal(position(20)) || feed.position != 20 {
+			t.Errorf("after %s", report.After)
+		}
+	})
+}
+
+// TestClosedWindowIsSettled: a batch with a position and no events is committed like any other.
+func TestClosedWindowIsSettled(t *testing.T) {
+	for _, rows := range []int{0, 20} {
+		synctest.Test(t, func(t *testing.T) {
+			feed := newParkingTable(keys(rows, 20))
+			feed.closing = true
+			report := relayOf(t, feed, newSink(t, nil), nil).Tick(t.Context())
+			want := TickComplete
+			if rows == 0 {
+				want = FetchEmpty
+			}
+			if rows == 0 && (report.Event != want || feed.settles != 1 || !report.After.Equal(position(1000))) {
+				t.Errorf("%d settlements: %+v", feed.settles, report)
+			}
+			if rows > 0 && (report.Event != want || report.Rows != rows) {
+				t.Errorf("%+v", report)
+			}
+		})
+	}
+}
+
+// TestPanicOfOneRow: a row that the output cannot cope with is found like any other.
+func TestPanicOfOneRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := newParkingTable(keys(20, 20))
+		to := outputFunc(func(_ context.Context, d change.Delivery) error {
+			for _, e := range d.Events {
+				if e.ID == "7" {
+					panic("boom")
+				}
+			}
+			return nil
+		})
+		report := relayOf(t, feed, to, one).Tick(t.Context())
+		if report.Event != TickComplete || report.Rejected != 1 || !strings.Contains(feed.reasons["7"].Reason, "boom") {
+			t.Errorf("%+v", report)
+		}
+	})
+}

@@ -1,0 +1,61 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// Policy says what becomes of events that are rejected (settings max_attempts, retry_delays, max_parked,
+// after_dead_letter).
+type Policy struct {
+	// MaxAttempts is how many attempts an event has before it is dead-lettered; the first delivery is attempt 1.
+	MaxAttempts int
+	// Delays are the waits before attempt 2, 3, …; past the end the last repeats.
+	Delays []time.Duration
+	// MaxParked bounds parked entries and their followers together. At the bound the poller stops advancing.
+	MaxParked int
+	// Block keeps the order key of a dead-lettered event parked until an operator acts (after_dead_letter=block).
+	Block bool
+}
+
+// check returns an error that names the member at fault.
+func (p *Policy) check() error {
+	switch {
+	case p.MaxAttempts < 1:
+		return fmt.Errorf("Policy.MaxAttempts is %d: it must be at least 1", p.MaxAttempts)
+	case len(p.Delays) == 0:
+		return errors.New("Policy.Delays is empty: it needs the wait before attempt 2 at least")
+	case slices.ContainsFunc(p.Delays, func(d time.Duration) bool { return d < 0 }):
+		return fmt.Errorf("Policy.Delays is %v: no wait is negative", p.Delays)
+	case p.MaxParked < 1:
+		return fmt.Errorf("Policy.MaxParked is %d: it must be at least 1", p.MaxParked)
+	}
+	return nil
+}
+
+// delay is the wait after n failed attempts, n from 1.
+func (p *Policy) delay(n int) time.Duration { return p.Delays[min(n, len(p.Delays))-1] }
+
+// DeadLetter is an event that is given up, with its history.
+type DeadLetter struct {
+	App, Poller, Output string
+	Engine, Table       string
+	Event               change.Event // Row is null where it could not be encoded
+	Cause               Cause
+	Status              int
+	Reason              string
+	Attempts            int
+	First, Last         time.Time // of the attempts that failed
+}
+
+// DeadLetters keeps what is given up.
+type DeadLetters interface {
+	// Put stores a dead letter durably, named by its event id: the same one again replaces or repeats it. It is called before
+	// the commit that releases the event, so that a crash in between repeats it, and never loses it.
+	Put(ctx context.Context, d DeadLetter) error
+}

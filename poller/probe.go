@@ -1,0 +1,274 @@
+package poller
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// This file tells bad events from a destination that is unavailable. While there are suspects without evidence nothing is
+// begun but one probe at a time: an event of another key, alone. If the destination accepts it, the suspects are to blame;
+// if it accepts none of a few, or there is none, nobody is, and the tick ends as unavailable.
+
+const (
+	// maxProbes is how many probes in a row must fail.
+	maxProbes = 3
+	// maxAvoid is how many order keys a source is asked to leave out (Source.Other).
+	maxAvoid = 100
+)
+
+// beginProbe begins the next probe, and reports whether it did. If it did not, something is under way that may bring one,
+// or the tick has ended. Events that were not tried yet go first, here and then at the source; those that the destination has
+// accepted in this tick go next, and those that are under suspicion themselves last. But the last probe is one that was
+// accepted before, where there is one: bad events must not make each other look innocent.
+func (t *tick) beginProbe() bool {
+	switch {
+	case t.probed == maxProbes:
+		t.unavailable(nil)
+		return false
+	case t.probed == maxProbes-1 && t.repeat():
+		return true
+	case t.cfg.Ordering == OrderSource && t.probeBehind():
+		return true
+	case t.cfg.Ordering != OrderSource && t.probeQueue(func(it *item) bool { return !it.failed && it.event().Attempts == 0 }):
+		return true
+	case t.requests > 0 || t.fetching:
+		return false // what is under way may make room for another event
+	case !t.exhausted:
+		t.ask()
+		return false
+	case t.repeat():
+		return true
+	case t.cfg.Ordering != OrderSource && t.probeQueue(func(*item) bool { return true }), t.probeFailed():
+		return true
+	default:
+		t.unavailable(nil)
+		return false
+	}
+}
+
+// probeQueue sends a fit event of the queue. It is a random one, so that its neighbours do not decide the same way in each
+// tick.
+func (t *tick) probeQueue(fit func(*item) bool) bool {
+	for {
+		i := t.pick(t.lanes.queue(), fit)
+		if i < 0 {
+			return false
+		}
+		if it := t.lanes.remove(i); !t.withheld(it) {
+			t.begin(t.newRequest(probe, []*item{it}, t.cfg.Retries))
+			return true
+		}
+	}
+}
+
+// probeFailed sends an event of a group that waits to be searched.
+func (t *tick) probeFailed() bool {
+	for g, group := range t.failed {
+		i := t.pick(group, func(*item) bool { return true })
+		if i < 0 {
+			continue
+		}
+		it := group[i]
+		t.failed[g] = append(group[:i:i], group[i+1:]...)
+		if len(t.failed[g]) == 0 {
+			t.failed = append(t.failed[:g:g], t.failed[g+1:]...)
+		}
+		t.begin(t.newRequest(probe, []*item{it}, t.cfg.Retries))
+		return true
+	}
+	return false
+}
+
+// pick returns the index of a random fit event of another key than the suspects'; -1 when there is none.
+func (t *tick) pick(items []*item, fit func(*item) bool) int {
+	if len(items) == 0 {
+		return -1
+	}
+	first := t.random().IntN(len(items))
+	for n := range items {
+		if i := (first + n) % len(items); fit(items[i]) && !t.suspected(items[i].key) {
+			return i
+		}
+	}
+	return -1
+}
+
+// probeBehind sends an event of the queue under ordering=source, where what is behind a suspect may not be sent in its
+// place: it is evidence only, and comes again. It is the first one of its order key.
+func (t *tick) probeBehind() bool {
+	firsts := make(map[uint64]*item)
+	for _, it := range t.lanes.queue() {
+		if firsts[it.key] == nil {
+			firsts[it.key] = it
+		}
+	}
+	i := t.pick(t.lanes.queue(), func(it *item) bool {
+		return it == firsts[it.key] && it.event().Broken == nil && !t.wasProbe(it.event().OrderKey)
+	})
+	if i < 0 {
+		return false
+	}
+	it := t.lanes.queue()[i]
+	t.beginExtra(&it.batch.grant, it.index)
+	return true
+}
+
+// random is the tick's own, seeded by its clock: two ticks do not choose alike, and a simulation can repeat one.
+func (t *tick) random() *rand.Rand {
+	if t.rand == nil {
+		t.rand = rand.New(rand.NewPCG(uint64(t.report.Started.UnixNano()), t.number.Load())) //nolint:gosec // nothing secret
+	}
+	return t.rand
+}
+
+// ask asks the session for an event of a key that is not at hand. The session is used by one at a time: like a fetch.
+func (t *tick) ask() {
+	t.fetching = true
+	t.asked++
+	avoid := t.avoid()
+	go func() {
+		var grant Grant
+		err := guard(func() (err error) { grant, err = t.session.Other(t.fetchCtx, avoid); return err })
+		t.post(func() { t.other(grant, err) })
+	}()
+}
+
+// avoid returns the order keys that an event from elsewhere must not have: those of the suspects and of probes that failed
+// first, then those of events that are not done with, then all others at hand.
+func (t *tick) avoid() [][]byte {
+	keys := make([][]byte, 0, maxAvoid)
+	seen := make(map[string]bool)
+	add := func(key []byte) {
+		if !seen[string(key)] && len(keys) < maxAvoid {
+			seen[string(key)] = true
+			keys = append(keys, key)
+		}
+	}
+	for _, s := range t.suspects {
+		add(s.item.event().OrderKey)
+	}
+	for _, key := range slices.Concat(t.avoided, t.hint.avoid) {
+		add(key)
+	}
+	for _, done := range []bool{false, true} {
+		for _, p := range t.line {
+			for i := range p.outcomes {
+				if p.outcomes[i].Settles() == done {
+					add(p.grant.Batch.Events[i].OrderKey)
+				}
+			}
+		}
+	}
+	return keys
+}
+
+// other takes the answer to ask. An event that may not be sent before others of its key is not sent.
+func (t *tick) other(grant Grant, err error) {
+	t.fetching = false
+	events := grant.Batch.Events
+	switch {
+	case t.stopped():
+	case err != nil:
+		t.unavailable(err)
+	case len(events) == 0:
+		t.exhausted = true
+	case t.usable(&events[0]):
+		t.beginExtra(&grant, 0)
+	default: // once more, without it
+		t.avoided = append(t.avoided, events[0].OrderKey)
+		t.exhausted = t.asked >= maxProbes
+	}
+}
+
+// usable reports whether an event from elsewhere may be sent now: nothing of its order key is at hand or parked.
+func (t *tick) usable(e *change.Event) bool {
+	if e.Broken != nil || t.session.Parked(e.OrderKey) {
+		return false
+	}
+	for _, p := range t.line {
+		for i := range p.grant.Batch.Events {
+			if string(p.grant.Batch.Events[i].OrderKey) == string(e.OrderKey) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// repeat sends the last accepted event of some key again, and reports whether there was one: the next tick would send it
+// again as well, since it is not settled. Without it two rows in a quiet table, of which the bad one fails last, would be
+// sent for ever.
+func (t *tick) repeat() bool {
+	seen := make(map[string]bool)
+	for l := len(t.line) - 1; l >= 0; l-- {
+		p := t.line[l]
+		for i := len(p.outcomes) - 1; i >= 0; i-- {
+			e := &p.grant.Batch.Events[i]
+			if seen[string(e.OrderKey)] {
+				continue
+			}
+			seen[string(e.OrderKey)] = true
+			key := t.lanes.hash(e)
+			if p.outcomes[i] == Accepted && !t.lanes.occupied(key) && !t.suspected(key) && !t.wasProbe(e.OrderKey) {
+				t.beginExtra(&p.grant, i)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wasProbe reports whether an event of this order key was a probe that is not settled by it, or could not be one.
+func (t *tick) wasProbe(orderKey []byte) bool {
+	for _, key := range t.avoided {
+		if string(key) == string(orderKey) {
+			return true
+		}
+	}
+	return false
+}
+
+// beginExtra sends one event as evidence only. Events of its order key that are fetched meanwhile wait for it.
+func (t *tick) beginExtra(grant *Grant, index int) {
+	it := &item{batch: &passage{grant: *grant}, index: index}
+	it.key = t.lanes.hash(it.event())
+	t.avoided = append(t.avoided, it.event().OrderKey)
+	t.lanes.hold(it)
+	t.begin(t.newRequest(extra, []*item{it}, t.cfg.Retries))
+}
+
+// unavailable ends the tick: nothing is held against any event. asking is why no further probe was to be had.
+func (t *tick) unavailable(asking error) {
+	if t.failure == nil {
+		t.report.Reason = Unavailable.String()
+	}
+	text := fmt.Sprintf("the destination is unavailable: %d suspected events failed, each on its own, and it accepted no event of "+
+		"another key after that", len(t.suspects))
+	switch {
+	case asking != nil:
+		text += fmt.Sprintf(" (another could not be read: %v)", asking)
+	case t.probed == 0:
+		text += " (there is no other to try)"
+	default:
+		text += fmt.Sprintf(" (%d were tried)", t.probed)
+	}
+	t.fail(&Fault{HandlerFailed, fmt.Errorf("%s, so that no attempt is counted; the last answer: %w", text, t.lastErr)})
+}
+
+// probedBy takes what a probe has shown.
+func (t *tick) probedBy(q *request) {
+	if q.outcomes[0] == Accepted {
+		t.probed, t.asked, t.exhausted, t.hint.avoid = 0, 0, false, nil
+		return
+	}
+	t.probed++
+	if q.role == extra {
+		if len(t.hint.avoid) >= maxAvoid/2 {
+			t.hint.avoid = nil
+		}
+		t.hint.avoid = append(t.hint.avoid, q.items[0].event().OrderKey)
+	}
+}

@@ -1,0 +1,281 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// maxAdoptions bounds how often one Next starts again because the document was changed by somebody who does not own it.
+const maxAdoptions = 3
+
+// Next fetches the next batch, and takes the lease when it is the first with work.
+func (s *checkpointed) Next(ctx context.Context, limit Limit) (Grant, error) {
+	for adoptions := 0; ; adoptions++ {
+		grant, err := s.next(ctx, limit)
+		var moved *state.MovedError
+		switch {
+		case errors.Is(err, errEnded):
+			return Grant{Batch: change.Batch{More: true}}, nil // the settlement that ended it has the fault
+		case !errors.As(err, &moved):
+			return grant, err
+		case adoptions == maxAdoptions:
+			return Grant{}, &Fault{LeaseAcquireFailed, fmt.Errorf("taking the lease: %w, again and again", err)}
+		}
+		// An operator, or an owner that has finished since, changed the document: the rows may be old.
+		if err := s.adopt(ctx, moved.Snapshot); err != nil {
+			return Grant{}, err
+		}
+	}
+}
+
+// errEnded says that a settlement has ended the session while a fetch was under way.
+var errEnded = errors.New("the session has ended")
+
+func (s *checkpointed) next(ctx context.Context, limit Limit) (Grant, error) {
+	if err := s.mayGoOn(ctx); err != nil {
+		return Grant{}, err
+	}
+	batch, about, err := s.look(ctx, limit)
+	if err != nil {
+		return Grant{}, err
+	}
+	if len(batch.Events) == 0 && !about.work() && !s.feed.late.due() {
+		return Grant{Batch: batch}, nil
+	}
+	lease, err := s.acquire(ctx)
+	if err != nil {
+		return Grant{}, err
+	}
+	if len(batch.Events) == 0 {
+		s.mu.Lock()
+		s.pending = s.pending.and(about) // it travels with the next batch, or with the release
+		s.mu.Unlock()
+		return Grant{Batch: batch}, nil
+	}
+	s.handOut(&batch, about)
+	return s.grant(lease, batch), nil
+}
+
+func (s *checkpointed) grant(lease *state.Lease, batch change.Batch) Grant {
+	return Grant{Batch: batch, Right: lease.Context(), Token: lease.Token(), Source: s.source, Check: lease.Check}
+}
+
+// handOut names a batch and keeps what it is about until it is settled.
+func (s *checkpointed) handOut(batch *change.Batch, about note) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.batches++
+	batch.ID = fmt.Sprintf("batch_%s_%04d", batch.Fetched.UTC().Format("20060102_150405"), s.batches)
+	about = s.pending.and(about)
+	s.pending = note{}
+	s.notes[batch.ID] = &about
+}
+
+// work reports whether a note has to be stored although there is no event.
+func (n *note) work() bool { return len(n.gone) > 0 || n.ends != "" }
+
+// and returns n followed by m.
+func (n note) and(m note) note {
+	m.gone = append(n.gone, m.gone...)
+	if m.ends == "" {
+		m.ends = n.ends
+	}
+	return m
+}
+
+// look decides what comes next: retries that are due, then live rows, late ones and chunks of a backfill in turn.
+func (s *checkpointed) look(ctx context.Context, limit Limit) (change.Batch, note, error) {
+	if wait, err := s.waiting(); wait || err != nil {
+		return change.Batch{}, note{}, err
+	}
+	batch, about, err := s.retry(ctx, limit.Rows)
+	if err != nil || len(batch.Events) > 0 || about.work() {
+		return batch, about, err
+	}
+	if p := s.parked.Load(); p.count >= s.feed.cfg.Policy.MaxParked && s.feed.cfg.Ordering != OrderSource {
+		return change.Batch{}, note{}, &Fault{HandlerFailed, &parkingFullError{s.feed.cfg.Policy.MaxParked}}
+	}
+	filling := s.filling()
+	if filling && s.backfill.turn && s.feed.pace.ready(s.backfill.ID) <= 0 {
+		return s.chunk(ctx, limit)
+	}
+	queued := s.queued()
+	batch, err = s.live(ctx, limit)
+	if err != nil || !filling && !queued {
+		return batch, note{}, err
+	}
+	idle := len(batch.Events) == 0 && !batch.More
+	s.backfill.turn = true
+	batch.More = true
+	switch {
+	case !idle:
+	case queued:
+		s.await(ctx)
+	default:
+		if err := pause(ctx, min(s.feed.pace.ready(s.backfill.ID), turnWait)); err != nil {
+			return change.Batch{}, note{}, &Fault{FetchFailed, err}
+		}
+	}
+	return batch, note{}, nil
+}
+
+// live fetches live rows, or late ones where it is their turn.
+func (s *checkpointed) live(ctx context.Context, limit Limit) (change.Batch, error) {
+	step := s.feed.late.next(ctx)
+	if step.Idle {
+		return change.Batch{}, nil
+	}
+	begun := time.Now()
+	page, err := s.read(ctx, "fetching rows", step.Range, limit)
+	if err != nil {
+		return change.Batch{}, err
+	}
+	batch := s.feed.late.fetched(step, page)
+	batch.Fetched = time.Now()
+	batch.FetchTime = batch.Fetched.Sub(begun)
+	if batch.Kind == change.Live {
+		s.frontier = after(&batch)
+	}
+	if waited := s.parked.Load().entries[sourceKey]; waited != nil && s.feed.cfg.Ordering == OrderSource {
+		for i := range batch.Events {
+			if e := &batch.Events[i]; e.ID == waited.ID {
+				e.Attempts = waited.Attempts
+			}
+		}
+	}
+	return batch, nil
+}
+
+// after is the position after a whole batch.
+func after(b *change.Batch) change.Cursor {
+	switch {
+	case b.To != nil:
+		return b.To
+	case len(b.Events) > 0:
+		return b.Events[len(b.Events)-1].Position()
+	default:
+		return b.From
+	}
+}
+
+// read fetches one page, and refuses that of another database.
+func (s *checkpointed) read(ctx context.Context, doing string, r Range, limit Limit) (Page, error) {
+	page, err := s.feed.source.Fetch(ctx, r, limit)
+	if errors.Is(err, ErrGap) {
+		return Page{}, &Fault{SourceGap, fmt.Errorf("%s: %w. %s", doing, err, s.waysOn())}
+	}
+	if err != nil {
+		return Page{}, sourceFault(doing, err)
+	}
+	if err := s.sameLife(page.Incarnation); err != nil {
+		return Page{}, err
+	}
+	s.mu.Lock()
+	s.warnings = append(s.warnings, page.Warnings...)
+	s.incarnation = page.Incarnation
+	if page.NullCursors >= 0 {
+		s.nulls = page.NullCursors
+	}
+	s.mu.Unlock()
+	return page, nil
+}
+
+// acquire returns the lease, taking it if this is the first batch with work.
+func (s *checkpointed) acquire(ctx context.Context) (*state.Lease, error) {
+	s.mu.Lock()
+	lease, ended := s.lease, s.ended
+	s.mu.Unlock()
+	if ended {
+		return nil, errEnded
+	}
+	if lease != nil {
+		return lease, nil
+	}
+	// Without the caller's cancellation: an acquisition given up half-way could leave a lease behind that nobody holds.
+	lease, err := s.feed.keeper.Acquire(context.WithoutCancel(ctx), s.snapshot)
+	var held *state.HeldError
+	var moved *state.MovedError
+	switch {
+	case errors.As(err, &held):
+		return nil, &Fault{LeaseAcquireSkipped, held}
+	case errors.As(err, &moved):
+		return nil, err
+	case err != nil:
+		return nil, &Fault{LeaseAcquireFailed, fmt.Errorf("taking the lease: %w", err)}
+	}
+	s.mu.Lock()
+	s.lease = lease
+	s.mu.Unlock()
+	return lease, nil
+}
+
+// lookEvery is how often the document is looked at for a pause, where no write shows it anyway.
+const lookEvery = time.Second
+
+// mayGoOn reports errEnded after a settlement that fell short, and a Fault when an operator has paused the poller.
+func (s *checkpointed) mayGoOn(ctx context.Context) error {
+	s.mu.Lock()
+	lease, ended, wrote := s.lease, s.ended, s.wrote
+	s.mu.Unlock()
+	if ended {
+		return errEnded
+	}
+	if lease != nil {
+		known := lease.Known()
+		if err := pausedFault(&known); err != nil {
+			return err
+		}
+	}
+	if wrote.After(s.looked) {
+		s.looked = wrote // the write would have met a change
+	}
+	if time.Since(s.looked) < lookEvery {
+		return nil
+	}
+	// A store that falters must not hold up rows: whether the lease still holds is seen elsewhere.
+	ctx, cancel := context.WithTimeout(ctx, lookEvery)
+	defer cancel()
+	snapshot, err := s.feed.keeper.Load(ctx)
+	s.looked = time.Now()
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	return pausedFault(&snapshot.Doc)
+}
+
+// Other returns one event of another order key, as a probe of the destination. An event of a parked key is none: it has to
+// wait for its turn.
+func (s *checkpointed) Other(ctx context.Context, avoid [][]byte) (Grant, error) {
+	p := s.parked.Load()
+	if s.feed.cfg.Ordering == OrderKey {
+		avoid = append([][]byte(nil), avoid...)
+		for _, key := range p.order {
+			avoid = append(avoid, []byte(key))
+		}
+	}
+	event, err := s.feed.source.Other(ctx, s.frontier, avoid[:min(len(avoid), maxAvoid)])
+	switch {
+	case err != nil:
+		return Grant{}, sourceFault("looking for a row of another order key", err)
+	case event == nil, event.Broken != nil, contains(avoid, event.OrderKey):
+		return Grant{}, nil
+	}
+	lease, err := s.acquire(ctx)
+	switch {
+	case errors.Is(err, errEnded):
+		return Grant{}, nil
+	case err != nil:
+		return Grant{}, faultOf(err, LeaseAcquireFailed)
+	}
+	batch := change.Batch{From: s.frontier, Events: []change.Event{*event}, Fetched: time.Now()}
+	s.mu.Lock()
+	s.batches++
+	batch.ID = fmt.Sprintf("probe_%s_%04d", batch.Fetched.UTC().Format("20060102_150405"), s.batches)
+	s.mu.Unlock()
+	return s.grant(lease, batch), nil
+}

@@ -1,0 +1,134 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// Open reads the document, and creates it when there is none: otherwise source__start=latest would move with every tick
+// that finds nothing.
+func (f *Checkpointed) Open(ctx context.Context) (Session, error) {
+	snapshot, err := f.keeper.Load(ctx)
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
+		return nil, &Fault{CheckpointLoadFailed, fmt.Errorf("reading the state document: %w", err)}
+	}
+	fresh := err != nil
+	if !fresh {
+		if err := pausedFault(&snapshot.Doc); err != nil {
+			return nil, err
+		}
+		if held := snapshot.Held(); held != nil {
+			return nil, &Fault{LeaseAcquireSkipped, held} // the database need not be asked
+		}
+	}
+	source, err := f.source.Describe(ctx)
+	if err != nil {
+		return nil, sourceFault("describing the source", err)
+	}
+	s := &checkpointed{feed: f, source: source, warnings: source.Warnings, nulls: -1, landed: make(chan struct{}, 1)}
+	if fresh {
+		if snapshot, err = s.create(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.adopt(ctx, snapshot); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// create writes the first document, at the position that source__start says.
+func (s *checkpointed) create(ctx context.Context) (*state.Snapshot, error) {
+	start, incarnation, err := s.feed.source.Start(ctx)
+	if err != nil {
+		return nil, sourceFault("finding the start position", err)
+	}
+	twins, err := s.feed.keeper.Twins(ctx, s.source.Fingerprint)
+	if err != nil { // a hint only: a store that may not be listed must not stop a poller
+		s.warn(fmt.Sprintf("whether this poller has a document under another app name is not known: %v", err))
+	}
+	snapshot, err := s.feed.keeper.Create(ctx, s.source.Fingerprint, incarnation, start)
+	if err != nil {
+		return nil, &Fault{CheckpointLoadFailed, fmt.Errorf("creating the state document: %w", err)}
+	}
+	s.warn(fmt.Sprintf("there was no state document: this poller starts at %s (source__start)", start))
+	for _, twin := range twins {
+		s.warn(fmt.Sprintf("a poller of the same name and source has its checkpoint under another app name, in %s: "+
+			"if this app was renamed or moved, set state__app_name to the old name, or every row is delivered again", twin))
+	}
+	return snapshot, nil
+}
+
+// adopt makes a document the one that this session goes on from. Nothing that was handed out before is settled any more.
+func (s *checkpointed) adopt(ctx context.Context, snapshot *state.Snapshot) error {
+	doc := &snapshot.Doc
+	if err := pausedFault(doc); err != nil {
+		return err
+	}
+	if stored := doc.SourceFingerprint; stored != s.source.Fingerprint {
+		return &Fault{FingerprintMismatch, fmt.Errorf("the state document was written for another source definition "+
+			"(stored %s, settings give %s): server, database, table or query, cursor, key or filter has changed. "+
+			"Undo the change, or run `rowrelay state reset %s --to accept-fingerprint` to go on at the stored position, or "+
+			"`--to beginning` to start over", stored, s.source.Fingerprint, doc.PollerName)}
+	}
+	mode := s.source.Late
+	if mode == "" {
+		mode = LateNone
+	}
+	if err := s.feed.late.adopt(ctx, doc, mode, s.feed.keeper.Object); err != nil {
+		return err
+	}
+	parked, err := s.feed.loadParked(ctx, doc)
+	if err != nil {
+		return err
+	}
+	s.parked.Store(parked)
+	s.snapshot, s.looked = snapshot, time.Now()
+	s.frontier, s.life = doc.Checkpoint.Cursor, doc.Checkpoint.Incarnation
+	if mode == LateOverlap && !doc.Late.Frontier.IsStart() {
+		s.frontier = doc.Late.Frontier
+	}
+	s.handed, s.backfill = map[uint64]bool{}, backfill{}
+	s.mu.Lock()
+	s.notes, s.pending = map[string]*note{}, note{}
+	s.mu.Unlock()
+	return nil
+}
+
+// loadParked returns the parked events that a document names, from memory where this process read or wrote them last.
+func (f *Checkpointed) loadParked(ctx context.Context, doc *state.Document) (*parking, error) {
+	name := doc.Parked.Object
+	if name == "" {
+		return newParking(nil), nil
+	}
+	if f.parked.object == name {
+		return f.parked.parking, nil
+	}
+	data, err := f.keeper.Object(ctx, name)
+	if err == nil {
+		var entries []ParkedEntry
+		if entries, err = DecodeParked(data); err == nil {
+			f.parked = cachedParking{name, newParking(entries)}
+			return f.parked.parking, nil
+		}
+	}
+	mend := "nothing is delivered, because rejected rows would be forgotten. The next tick tries again"
+	if errors.Is(err, state.ErrNotFound) {
+		mend = fmt.Sprintf("nothing is delivered, because rejected rows would be forgotten. Restore it, or run "+
+			"`rowrelay state reset %s` to a position before them", doc.PollerName)
+	}
+	return nil, &Fault{CheckpointLoadFailed, fmt.Errorf("reading the parked events in %s: %w; %s", name, err, mend)}
+}
+
+// pausedFault says that an operator paused the poller; nil when it goes on.
+func pausedFault(doc *state.Document) error {
+	if doc.Paused == nil {
+		return nil
+	}
+	return &Fault{Paused, fmt.Errorf("paused by %s since %s: `rowrelay state resume %s` lets it go on",
+		doc.Paused.By, doc.Paused.At.UTC().Format(time.RFC3339), doc.PollerName)}
+}

@@ -1,0 +1,160 @@
+package poller
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// sourceKey is the order key of the one entry that ordering=source has: the event that the poller waits at. It is no event's
+// own, because an event's is an object of one column at least.
+const sourceKey = "[]"
+
+// maxRetries bounds the rows that one fetch reads again by their keys: it has no bound of bytes.
+const maxRetries = 100
+
+// waiting reports, under ordering=source, whether the event at the head has to wait for its next attempt.
+func (s *checkpointed) waiting() (bool, error) {
+	if s.feed.cfg.Ordering != OrderSource {
+		return false, nil
+	}
+	e := s.parked.Load().entries[sourceKey]
+	switch {
+	case e == nil:
+		return false, nil
+	case e.Blocked:
+		return true, &Fault{HandlerFailed, fmt.Errorf("the poller is blocked (ordering=source, after_dead_letter=block) at key %s, "+
+			"event %s, which was dead-lettered after %d attempts: `rowrelay deadletter` replays or purges it", e.Key, e.ID, e.Attempts)}
+	case !e.Next.After(time.Now()):
+		return false, nil
+	}
+	if !s.waits {
+		s.waits = true
+		s.warn(fmt.Sprintf("ordering=source: nothing is sent before %s, when attempt %d of %d of key %s, event %s, is due (%s)",
+			e.Next.UTC().Format(time.RFC3339), e.Attempts+1, s.feed.cfg.Policy.MaxAttempts, e.Key, e.ID, e.Reason))
+	}
+	return true, nil
+}
+
+// retry reads the rows again whose next attempt is due, each once in a session unless its entry's head changes, and tells
+// which of them are gone.
+//
+// What is fetched later than this is settled later than this: so an event that is absorbed before the retry is settled was
+// either fetched before it, and what was read here is newer; or it waits for the entry that Settle makes of it.
+func (s *checkpointed) retry(ctx context.Context, limit int) (change.Batch, note, error) {
+	p := s.parked.Load()
+	if p.count == 0 {
+		return change.Batch{}, note{}, nil
+	}
+	due := s.turns(p, min(limit, maxRetries))
+	if len(due) == 0 {
+		return change.Batch{}, note{}, nil
+	}
+	keys := make([][]byte, len(due))
+	for i, e := range due {
+		keys[i] = e.Key
+	}
+	begun := time.Now()
+	rows, err := s.reread(ctx, keys)
+	if err != nil {
+		return change.Batch{}, note{}, err
+	}
+	batch := change.Batch{Kind: change.Retry, From: s.frontier, More: true, Fetched: time.Now()}
+	batch.FetchTime = batch.Fetched.Sub(begun)
+	var about note
+	for _, e := range due {
+		s.handed[e.turn] = true
+		attempt := turn{string(e.OrderKey), e.turn}
+		event := rows[string(e.Key)]
+		if event == nil {
+			about.gone = append(about.gone, attempt)
+			continue
+		}
+		if event.ID == e.ID {
+			event.Attempts = e.Attempts
+		}
+		batch.Events = append(batch.Events, *event)
+		about.retries = append(about.retries, attempt)
+		about.behind = about.behind || len(e.Followers) > 0
+	}
+	return batch, about, nil
+}
+
+// queued reports whether a retry is on its way behind which rows wait: the next of them is due as soon as it is settled.
+func (s *checkpointed) queued() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, about := range s.notes {
+		if about.behind {
+			return true
+		}
+	}
+	return false
+}
+
+// await waits for a settlement, a moment at most.
+func (s *checkpointed) await(ctx context.Context) {
+	timer := time.NewTimer(turnWait)
+	defer timer.Stop()
+	select {
+	case <-s.landed:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// turns returns the entries that are to be tried now, each row once.
+func (s *checkpointed) turns(p *parking, limit int) []*parkedRow {
+	due, _ := p.due(time.Now())
+	rows := map[string]bool{}
+	due = slices.DeleteFunc(due, func(e *parkedRow) bool {
+		if s.handed[e.turn] || rows[string(e.Key)] || s.feed.cfg.Ordering == OrderSource && string(e.OrderKey) == sourceKey {
+			return true
+		}
+		rows[string(e.Key)] = true
+		return false
+	})
+	return due[:min(len(due), limit)]
+}
+
+// reread returns the newest events of rows by key. A key that the database takes for equal to one that is spelled otherwise
+// (a collation without case) comes back in the row's spelling: such a row is read once more, alone, to know whose it is.
+func (s *checkpointed) reread(ctx context.Context, keys [][]byte) (map[string]*change.Event, error) {
+	events, err := s.feed.source.Reread(ctx, keys)
+	if err != nil {
+		return nil, sourceFault("reading parked rows again", err)
+	}
+	found := make(map[string]*change.Event, len(events))
+	strange := false
+	for i := range events {
+		if !contains(keys, events[i].Key) {
+			strange = true
+			continue
+		}
+		found[string(events[i].Key)] = &events[i]
+	}
+	if !strange {
+		return found, nil
+	}
+	for _, key := range keys {
+		if found[string(key)] != nil {
+			continue
+		}
+		one, err := s.feed.source.Reread(ctx, [][]byte{key})
+		if err != nil {
+			return nil, sourceFault("reading a parked row again", err)
+		}
+		if len(one) > 0 {
+			found[string(key)] = &one[0]
+		}
+	}
+	return found, nil
+}
+
+func contains(keys [][]byte, key []byte) bool {
+	return slices.ContainsFunc(keys, func(k []byte) bool { return bytes.Equal(k, key) })
+}

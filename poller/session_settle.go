@@ -1,0 +1,299 @@
+package poller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// Settle commits what became of events: only now are they acknowledged (seeds/003, §1.3). A crash before it delivers them
+// again; a crash after it does not.
+//
+// What has to be there when the commit lands is written before it, in this order: dead letters, named by their events, so
+// that a crash repeats them; then the objects that the commit names. Until it lands nobody sees them.
+func (s *checkpointed) Settle(ctx context.Context, settlement Settlement) (int, error) {
+	s.mu.Lock()
+	lease := s.lease
+	s.mu.Unlock()
+	if lease == nil || s.broken {
+		return 0, nil
+	}
+	l := s.newTally(lease)
+	for i := range settlement.Batches {
+		if !l.take(ctx, &settlement.Batches[i]) {
+			break
+		}
+	}
+	if l.stopped {
+		s.short = true
+		s.mu.Lock()
+		s.ended = true
+		s.mu.Unlock()
+	}
+	if _, err := s.commit(ctx, l, settlement.Last); err != nil {
+		return 0, err
+	}
+	return l.n, l.fault
+}
+
+// tally adds up what one commit makes durable.
+type tally struct {
+	s        *checkpointed
+	lease    *state.Lease
+	draft    *draft
+	n        int           // events
+	id       string        // of the last batch with a settled event
+	to       change.Cursor // the position after the live ones; nil where there is none
+	backfill *state.Backfill
+	ends     string // the backfill that is over
+	gone     int
+	letters  []DeadLetter
+	stopped  bool  // not everything could be settled
+	fault    error // why not, or what else the tick has to tell
+}
+
+func (s *checkpointed) newTally(lease *state.Lease) *tally {
+	return &tally{s: s, lease: lease, draft: s.parked.Load().draft(&s.feed.cfg.Policy)}
+}
+
+// take settles the events of a batch up to the first that cannot be settled, and reports whether there was none.
+func (l *tally) take(ctx context.Context, b *Settled) bool {
+	l.s.mu.Lock()
+	about := l.s.notes[b.Batch.ID]
+	delete(l.s.notes, b.Batch.ID)
+	l.s.mu.Unlock()
+	if about == nil {
+		about = &note{}
+	}
+	l.begin(about)
+	k := 0
+	for k < len(b.Outcomes) && !l.stopped {
+		if !l.settle(ctx, b, k, about) {
+			l.stopped = true
+			break
+		}
+		k++
+	}
+	l.n += k
+	if k > 0 {
+		l.id = b.Batch.ID
+	}
+	whole := k == len(b.Batch.Events)
+	switch to := b.Batch.To; {
+	case b.Batch.Kind == change.Backfill:
+		l.fill(&b.Batch, k, about)
+	case b.Batch.Kind != change.Live:
+	case whole && to != nil:
+		l.to = to
+	case k > 0:
+		l.to = b.Batch.Events[k-1].Position()
+	}
+	if b.Batch.Kind == change.Live || b.Batch.Kind == change.Sweep {
+		l.s.feed.late.settled(&b.Batch, k)
+	}
+	return !l.stopped
+}
+
+// begin takes what was found out before a batch was fetched.
+func (l *tally) begin(about *note) {
+	for _, t := range about.gone {
+		e := l.draft.entries[t.orderKey]
+		if e == nil || e.turn != t.number {
+			continue // it was tried or replaced meanwhile: it is read again when it is due
+		}
+		l.gone++
+		l.s.warn(fmt.Sprintf("the parked row %s is gone from the source, or does not meet source__where any more: its event %s is "+
+			"given up after %d attempts (%s)", e.Key, e.ID, e.Attempts, e.Reason))
+		l.draft.leave(t.orderKey, time.Now())
+	}
+	if about.ends != "" {
+		l.finish(about.ends)
+	}
+}
+
+// settle takes the outcome of one event, and reports whether it is done with.
+func (l *tally) settle(ctx context.Context, b *Settled, i int, about *note) bool {
+	event, outcome := &b.Batch.Events[i], b.Outcomes[i]
+	if outcome == Deferred {
+		return false
+	}
+	why := b.Rejections[i]
+	if why.At.IsZero() {
+		why.At = time.Now()
+	}
+	if b.Batch.Kind == change.Retry && i < len(about.retries) {
+		return l.retried(ctx, about.retries[i], event, outcome, why)
+	}
+	switch ordering := l.s.feed.cfg.Ordering; {
+	case ordering == OrderSource:
+		return l.inSourceOrder(ctx, event, outcome, why)
+	case outcome == Rejected && ordering == OrderNone:
+		return l.rejected(ctx, event.Key, event, why)
+	case outcome == Rejected:
+		return l.rejected(ctx, event.OrderKey, event, why)
+	case outcome == Absorbed && ordering == OrderNone:
+		return l.absorbed(event.Key, event)
+	case outcome == Absorbed:
+		return l.absorbed(event.OrderKey, event)
+	default:
+		return true
+	}
+}
+
+// retried takes the outcome of a retry.
+func (l *tally) retried(ctx context.Context, t turn, event *change.Event, outcome Outcome, why Rejection) bool {
+	e := l.draft.entries[t.orderKey]
+	stale := e == nil || e.turn != t.number
+	switch {
+	case outcome == Rejected:
+		return l.rejected(ctx, []byte(t.orderKey), event, why)
+	case outcome == Accepted && !stale:
+		l.draft.leave(t.orderKey, time.Now())
+	}
+	return true
+}
+
+// rejected counts an attempt against an event, and gives the event up when it was the last.
+func (l *tally) rejected(ctx context.Context, orderKey []byte, event *change.Event, why Rejection) bool {
+	e := l.draft.edit(string(orderKey))
+	if e == nil {
+		if l.draft.full() {
+			return l.full()
+		}
+		e = l.draft.park(orderKey, event)
+	}
+	l.draft.fail(e, event, why)
+	if e.Attempts < l.s.feed.cfg.Policy.MaxAttempts {
+		return true
+	}
+	if err := l.bury(ctx, e, event, why); err != nil {
+		// The next attempt may find the place for dead letters in order again. Others need not wait for that.
+		e.Next = why.At
+		l.fault = err
+		return true
+	}
+	if l.s.feed.cfg.Policy.Block {
+		e.Blocked, e.Next = true, time.Time{}
+		return true
+	}
+	l.draft.leave(string(orderKey), why.At)
+	return true
+}
+
+// absorbed lets an event wait behind the one that its order key is parked for.
+func (l *tally) absorbed(orderKey []byte, event *change.Event) bool {
+	e := l.draft.entries[string(orderKey)]
+	switch {
+	case e != nil && !l.s.source.Coarse:
+		return true // the retry reads the row's newest state, and so this one
+	case e != nil:
+		if !l.draft.follow(string(orderKey), event.Key) {
+			return l.full()
+		}
+		return true
+	case l.draft.full():
+		return l.full()
+	}
+	// The retry that it waited behind is settled, and may have read the row before this event: it must not be lost with it.
+	l.draft.park(orderKey, event).Next = time.Now()
+	return true
+}
+
+// full stops the settlement at max_parked.
+func (l *tally) full() bool {
+	l.fault = &Fault{HandlerFailed, &parkingFullError{l.s.feed.cfg.Policy.MaxParked}}
+	return false
+}
+
+// inSourceOrder takes the outcome of an event under ordering=source: a rejected one stops the settlement before it, until
+// it is accepted or given up.
+func (l *tally) inSourceOrder(ctx context.Context, event *change.Event, outcome Outcome, why Rejection) bool {
+	e := l.draft.edit(sourceKey)
+	if outcome != Rejected {
+		if e != nil {
+			l.draft.leave(sourceKey, why.At)
+		}
+		return true
+	}
+	if e == nil {
+		e = l.draft.park([]byte(sourceKey), event)
+	}
+	l.draft.fail(e, event, why)
+	policy := &l.s.feed.cfg.Policy
+	if e.Attempts < policy.MaxAttempts {
+		l.fault = &Fault{HandlerFailed, fmt.Errorf("ordering=source: attempt %d of %d of key %s, event %s, failed, next in %s: %s",
+			e.Attempts, policy.MaxAttempts, e.Key, e.ID, e.Next.Sub(why.At), e.Reason)}
+		return false
+	}
+	switch err := l.bury(ctx, e, event, why); {
+	case err != nil:
+		e.Next = why.At
+		l.fault = err
+		return false
+	case policy.Block:
+		e.Blocked, e.Next = true, time.Time{}
+		l.fault = &Fault{HandlerFailed, fmt.Errorf("key %s, event %s, was dead-lettered after %d attempts, and the poller is blocked "+
+			"there (ordering=source, after_dead_letter=block): `rowrelay deadletter` replays or purges it", e.Key, e.ID, e.Attempts)}
+		return false
+	}
+	l.draft.leave(sourceKey, why.At)
+	return true
+}
+
+// bury writes the dead letter of an event. Errors are a *Fault.
+func (l *tally) bury(ctx context.Context, e *parkedRow, event *change.Event, why Rejection) error {
+	cfg, source := &l.s.feed.cfg, &l.s.source
+	letter := DeadLetter{
+		App: cfg.App, Poller: cfg.Poller, Output: cfg.Output, Engine: source.Engine, Table: source.Table,
+		Event: *event, Cause: why.Cause, Status: why.Status, Reason: why.Reason, Attempts: e.Attempts, First: e.First, Last: e.Last,
+	}
+	if err := cfg.DeadLetters.Put(ctx, letter); err != nil {
+		return &Fault{HandlerFailed, fmt.Errorf("the dead letter of key %s, event %s, could not be written, it is tried again: %w", e.Key, e.ID, err)}
+	}
+	l.letters = append(l.letters, letter)
+	return nil
+}
+
+// fill takes k settled events of a chunk.
+func (l *tally) fill(b *change.Batch, k int, about *note) {
+	stored := l.filling(about.chunk)
+	if stored == nil || k == 0 {
+		return
+	}
+	next := *stored
+	next.Done += int64(k)
+	next.At = b.Events[k-1].Position()
+	whole := k == len(b.Events)
+	if whole {
+		next.At = after(b)
+	}
+	l.backfill = &next
+	if whole && about.final {
+		l.finish(about.chunk)
+	}
+}
+
+// filling returns the backfill as this commit will find it; nil when it is another's or none by now.
+func (l *tally) filling(id string) *state.Backfill {
+	b := l.backfill
+	if b == nil {
+		b = l.lease.Known().Backfill
+	}
+	if b == nil || b.ID != id || id == "" {
+		return nil
+	}
+	return b
+}
+
+// finish ends a backfill.
+func (l *tally) finish(id string) {
+	b := l.filling(id)
+	if b == nil {
+		return
+	}
+	l.s.warn(fmt.Sprintf("backfill %s is complete: %d rows were sent again", id, b.Done))
+	l.backfill, l.ends = &state.Backfill{}, id
+}

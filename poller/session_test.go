@@ -1,0 +1,445 @@
+package poller
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/state/memstore"
+	"github.com/rowrelay/rowrelay/state/storetest"
+)
+
+// amend changes the document under a live lease, as an operator's commands do.
+func (p *process) amend(change func(*state.Document)) {
+	p.t.Helper()
+	if _, err := p.keeper.Amend(p.t.Context(), func(d *state.Document) error { change(d); return nil }); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func pause1(d *state.Document) { d.Paused = &state.Paused{At: time.Now(), By: "ann@laptop"} }
+
+// TestPausedPollerDoesNothing: its tick ends as paused, which is no failure, without asking the database; resume lets it go on.
+func TestPausedPollerDoesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 1)
+		p := newProcess(t, nil, s, nil)
+		p.tick()
+		p.amend(pause1)
+		s.fill(2, 2)
+		fetches := len(s.fetched)
+		r := p.tick()
+		if r.Event != Paused || r.Failed() || !strings.Contains(r.Err.Error(), "ann@laptop") || !strings.Contains(r.Err.Error(), "state resume orders") || len(s.fetched) != fetches {
+			t.Errorf("%s: %v, %d fetches", r.Event, r.Err, len(s.fetched)-fetches)
+		}
+		p.amend(func(d *state.Document) { d.Paused = nil })
+		if r := p.tick(); r.Event != TickComplete || r.Rows != 1 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// TestPauseTakesEffectAtTheNextBatch: what was handed out is settled, nothing more is, and the lease is given back. It is
+// met with the next write, and without one within a second.
+func TestPauseTakesEffectAtTheNextBatch(t *testing.T) {
+	for name, writes := range map[string]bool{"with a write": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newShop()
+				s.fill(1, 10)
+				p := newProcess(t, nil, s, nil)
+				p.limit = 2
+				session := p.open()
+				one, two := p.judge(session, p.next(session)), p.judge(session, p.next(session))
+				newProcess(t, p.memory, s, nil).amend(pause1)
+				if writes {
+					p.settle(session, one)
+				} else {
+					time.Sleep(time.Second)
+				}
+				_, err := session.Next(t.Context(), Limit{Rows: 2, Bytes: 1 << 20})
+				var fault *Fault
+				if !errors.As(err, &fault) || fault.Event != Paused {
+					t.Fatalf("the next batch: %v", err)
+				}
+				if !writes {
+					p.settle(session, one)
+				}
+				p.settle(session, two)
+				if err := session.Close(t.Context(), &Report{}); err != nil {
+					t.Fatal(err)
+				}
+				if d := p.doc(); index(d.Checkpoint.Cursor) != 4 || d.Lease.OwnerID != "" || d.Paused == nil {
+					t.Errorf("position %s, owner %q, paused %v", d.Checkpoint.Cursor, d.Lease.OwnerID, d.Paused)
+				}
+			})
+		})
+	}
+}
+
+// TestBusyTickLooksForAPauseOnceASecond: the look costs no more than that.
+func TestBusyTickLooksForAPauseOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 1)
+		p := newProcess(t, nil, s, nil)
+		p.tick()
+		session := p.open()
+		p.store.Counts(storetest.Load)
+		for range 100 {
+			p.next(session)
+			time.Sleep(100 * time.Millisecond)
+		}
+		if n := p.store.Counts(storetest.Load); n < 8 || n > 10 {
+			t.Errorf("%d looks in 10 s", n)
+		}
+	})
+}
+
+// TestFailover: with source__on_failover=continue another timeline or server is a warning and is recorded; anything else
+// that changed is a gap.
+func TestFailover(t *testing.T) {
+	for _, c := range []struct {
+		was, is string
+		on      bool
+		gap     bool
+	}{
+		{"postgres/71/1/5/shop", "postgres/71/2/5/shop", true, false},
+		{"postgres/71/1/5/shop", "postgres/71/2/5/shop", false, true},
+		{"postgres/71/1/5/shop", "postgres/72/2/5/shop", true, true},
+		{"postgres/71/1/5/shop", "postgres/71/1/6/shop", true, true},
+		{"mysql/aaa", "mysql/bbb", true, false},
+		{"mariadb/0/1", "mariadb/0/2", true, false},
+		{"mariadb/0/1", "mariadb/1/1", true, true},
+		{"galera/aaa", "galera/bbb", true, true},
+		{"sqlserver/2026-01-01", "sqlserver/2026-01-02", true, true},
+		{"mysql/aaa", "mariadb/0/2", true, true},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newShop()
+				s.life = c.was
+				s.fill(1, 1)
+				p := newProcess(t, nil, s, func(cfg *CheckpointedConfig) { cfg.Continue = c.on })
+				p.tick()
+				s.life = c.is
+				s.fill(2, 2)
+				r := p.tick()
+				if c.gap {
+					if r.Event != SourceGap || !strings.Contains(r.Err.Error(), "accept-gap") || !strings.Contains(r.Err.Error(), "--to beginning") {
+						t.Errorf("%s: %v", r.Event, r.Err)
+					}
+					return
+				}
+				if r.Event != TickComplete || len(r.Warnings) != 1 || p.doc().Checkpoint.Incarnation != c.is {
+					t.Errorf("%s: %v, %q, incarnation %s", r.Event, r.Err, r.Warnings, p.doc().Checkpoint.Incarnation)
+				}
+				s.fill(3, 3)
+				if r = p.tick(); r.Event != TickComplete || len(r.Warnings) != 0 {
+					t.Errorf("the next tick: %s, %q", r.Event, r.Warnings)
+				}
+			})
+		})
+	}
+}
+
+// TestPositionAheadOfTheSource: the source says so, and the tick names the two ways on.
+func TestPositionAheadOfTheSource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		p := newProcess(t, nil, s, nil)
+		s.err = fmt.Errorf("%w: the position 7 is above IDENT_CURRENT 5", ErrGap)
+		if r := p.tick(); r.Event != SourceGap || !strings.Contains(r.Err.Error(), "accept-gap") || !strings.Contains(r.Err.Error(), "IDENT_CURRENT") {
+			t.Errorf("%s: %v", r.Event, r.Err)
+		}
+	})
+}
+
+// TestLateCommitsAreChosenOnce: the mode is stored with the first commit, and another one is refused until it is accepted.
+func TestLateCommitsAreChosenOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.describe.Late = LateSettle
+		s.fill(1, 1)
+		p := newProcess(t, nil, s, nil)
+		p.tick()
+		if got := p.doc().Late.Mode; got != "settle" {
+			t.Errorf("stored: %q", got)
+		}
+		s.describe.Late = LateOverlap
+		r := p.tick()
+		if r.Event != FingerprintMismatch || !strings.Contains(r.Err.Error(), "late_commits was settle, is now overlap") || !strings.Contains(r.Err.Error(), "accept-fingerprint") {
+			t.Errorf("%s: %v", r.Event, r.Err)
+		}
+		p.edit(func(d *state.Document) { d.Late.Mode = "" })
+		s.fill(2, 2)
+		if r := p.tick(); r.Event != TickComplete || p.doc().Late.Mode != "overlap" {
+			t.Errorf("%s: %v, stored %q", r.Event, r.Err, p.doc().Late.Mode)
+		}
+	})
+}
+
+// TestParkingBesideOverlap: in overlap mode a parked row is stored at once, though the memory is not; a crash then costs
+// duplicates of others, and neither the parked row nor one that it absorbed.
+func TestParkingBesideOverlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.describe.Late = LateOverlap
+		s.fill(1, 5)
+		store := memstore.New()
+		one := newProcess(t, store, s, nil)
+		one.verdict = poison(3)
+		session := one.open()
+		one.settle(session, one.judge(session, one.next(session)))
+		if len(one.parked()) != 1 || !one.doc().Checkpoint.Cursor.IsStart() {
+			t.Fatalf("parked %+v, low edge %s", one.parked(), one.doc().Checkpoint.Cursor)
+		}
+		one.store.Crash()
+		s.put(3, "t3", "good")
+		time.Sleep(2 * time.Minute)
+		two := newProcess(t, store, s, nil)
+		two.verdict = poison()
+		for range 20 {
+			two.tick()
+			time.Sleep(30 * time.Second)
+		}
+		if len(two.parked()) != 0 || index(two.doc().Checkpoint.Cursor) != 6 {
+			t.Errorf("parked %+v, low edge %s", two.parked(), two.doc().Checkpoint.Cursor)
+		}
+		rows := slices.Concat(one.got(Accepted), two.got(Accepted))
+		slices.Sort(rows)
+		if rows = slices.Compact(rows); !slices.Equal(rows, []int{1, 2, 3, 4, 5}) {
+			t.Errorf("accepted %v", rows)
+		}
+	})
+}
+
+// TestFailedCommitForgetsWhatItRemembered: in overlap mode a row that was parked by a commit that failed is not taken for
+// delivered by the same process.
+func TestFailedCommitForgetsWhatItRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.describe.Late = LateOverlap
+		s.fill(1, 3)
+		p := newProcess(t, nil, s, nil)
+		p.verdict = poison(2)
+		failures := 0
+		p.store.Plan(func(op storetest.Op) (storetest.Fault, int) {
+			if op == storetest.Create && len(p.sent) > 0 && failures < 4 { // each try to write the object of the parked row
+				failures++
+				return storetest.NotDone, 0
+			}
+			return storetest.None, 0
+		})
+		if r := p.tick(); r.Event != CommitFailed || r.Rows != 0 {
+			t.Fatalf("%s: %v", r.Event, r.Err)
+		}
+		p.store.Plan(nil)
+		p.sent = nil
+		for range 20 {
+			p.tick()
+			time.Sleep(30 * time.Second)
+		}
+		if !slices.Equal(p.got(Accepted)[:2], []int{1, 3}) || len(p.graves.letters) != 1 || index(p.doc().Checkpoint.Cursor) != 3 {
+			t.Errorf("accepted %v, %d dead letters, low edge %s", p.got(Accepted), len(p.graves.letters), p.doc().Checkpoint.Cursor)
+		}
+	})
+}
+
+// backfill asks for one.
+func (p *process) backfill(b state.Backfill) {
+	p.t.Helper()
+	b.StartedAt, b.By = time.Now(), "ann@laptop"
+	p.amend(func(d *state.Document) { d.Backfill = &b })
+}
+
+// TestBackfill: the range is sent again between live rows, with its progress in the document, and ends with a word.
+func TestBackfill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 20)
+		p := newProcess(t, nil, s, nil)
+		p.tick()
+		p.sent = nil
+		p.backfill(state.Backfill{ID: "b1", From: position(5), To: position(12), Total: 7})
+		s.fill(21, 24)
+		p.limit = 3
+		r := p.tick()
+		var kinds []change.Kind
+		for _, sent := range p.sent {
+			if n := len(kinds); n == 0 || kinds[n-1] != sent.kind {
+				kinds = append(kinds, sent.kind)
+			}
+		}
+		if want := []change.Kind{change.Backfill, change.Live, change.Backfill, change.Live, change.Backfill}; !slices.Equal(kinds, want) {
+			t.Errorf("kinds in turn: %v", kinds)
+		}
+		rows := p.got(Accepted)
+		slices.Sort(rows)
+		if !slices.Equal(rows, []int{6, 7, 8, 9, 10, 11, 12, 21, 22, 23, 24}) || r.Rows != 11 {
+			t.Errorf("accepted %v", rows)
+		}
+		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "backfill b1 is complete: 7 rows") {
+			t.Errorf("%q", r.Warnings)
+		}
+		if d := p.doc(); d.Backfill != nil || index(d.Checkpoint.Cursor) != 24 {
+			t.Errorf("%+v, position %s", d.Backfill, d.Checkpoint.Cursor)
+		}
+	})
+}
+
+// TestBackfillIsThrottled: so many rows a second, across ticks, while live rows arrive at once.
+func TestBackfillIsThrottled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 100)
+		p := newProcess(t, nil, s, nil)
+		p.tick()
+		p.sent = nil
+		p.backfill(state.Backfill{ID: "b1", To: position(100), PerSecond: 10, Total: 100})
+		begun := time.Now()
+		arrived := time.Time{}
+		p.verdict = func(e *change.Event, kind change.Kind) Outcome {
+			if kind == change.Live {
+				arrived = time.Now()
+			}
+			return Accepted
+		}
+		time.AfterFunc(3100*time.Millisecond, func() { s.fill(101, 101) })
+		p.tick()
+		if took := time.Since(begun); took < 8*time.Second || took > 11*time.Second {
+			t.Errorf("100 rows at 10 a second took %s", took)
+		}
+		if late := arrived.Sub(begun.Add(3100 * time.Millisecond)); arrived.IsZero() || late > 500*time.Millisecond {
+			t.Errorf("the live row arrived %s after it was written", late)
+		}
+	})
+}
+
+// TestBackfillGoesOnWhereItStopped: after a crash no chunk is left out, and what was settled of it is not sent again.
+func TestBackfillGoesOnWhereItStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 10)
+		store := memstore.New()
+		one := newProcess(t, store, s, nil)
+		one.tick()
+		one.sent = nil
+		one.backfill(state.Backfill{ID: "b1", To: position(10)})
+		one.limit = 4
+		session := one.open()
+		chunk := one.judge(session, one.next(session))
+		for one.next(session).Kind != change.Backfill {
+		}
+		one.settle(session, chunk) // the second chunk is handed out, and not settled
+		one.store.Crash()
+		if b := one.doc().Backfill; b == nil || index(b.At) != 4 || b.Done != 4 {
+			t.Fatalf("%+v", b)
+		}
+		time.Sleep(2 * time.Minute)
+		two := newProcess(t, store, s, nil)
+		two.tick()
+		if got := two.got(Accepted); !slices.Equal(got, []int{5, 6, 7, 8, 9, 10}) || two.doc().Backfill != nil {
+			t.Errorf("%v, %+v", got, two.doc().Backfill)
+		}
+	})
+}
+
+// TestBackfillThatIsCancelled: what is handed out is settled, nothing more comes, and the operator's word stays.
+func TestBackfillThatIsCancelled(t *testing.T) {
+	for name, next := range map[string]*state.Backfill{"cancelled": nil, "another": {ID: "b2", From: position(8), To: position(10)}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newShop()
+				s.fill(1, 10)
+				p := newProcess(t, nil, s, nil)
+				p.tick()
+				p.sent = nil
+				p.backfill(state.Backfill{ID: "b1", To: position(6)})
+				p.limit = 2
+				session := p.open()
+				chunk := p.judge(session, p.next(session))
+				newProcess(t, p.memory, s, nil).amend(func(d *state.Document) { d.Backfill = next })
+				p.settle(session, chunk)
+				if err := session.Close(t.Context(), &Report{}); err != nil {
+					t.Fatal(err)
+				}
+				want := []int{1, 2, 9, 10}
+				if next == nil {
+					want = want[:2]
+				}
+				if p.tick(); !slices.Equal(p.got(Accepted), want) || p.doc().Backfill != nil {
+					t.Errorf("%v, %+v", p.got(Accepted), p.doc().Backfill)
+				}
+			})
+		})
+	}
+}
+
+// TestEmptyBackfillEnds: a range without rows, and one whose chunk falls short, end as they must.
+func TestEmptyBackfillEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 10)
+		p := newProcess(t, nil, s, nil)
+		p.tick()
+		p.backfill(state.Backfill{ID: "b1", From: position(10), To: position(20)})
+		if r := p.tick(); r.Failed() || p.doc().Backfill != nil || p.doc().Lease.OwnerID != "" {
+			t.Errorf("%+v, %+v", r, p.doc().Backfill)
+		}
+		p.backfill(state.Backfill{ID: "b2", To: position(10)})
+		p.verdict = func(e *change.Event, kind change.Kind) Outcome {
+			if kind == change.Backfill && idOf(e) == 8 {
+				return Deferred
+			}
+			return Accepted
+		}
+		if r := p.tick(); r.Event != HandlerFailed {
+			t.Errorf("%+v", r)
+		}
+		if b := p.doc().Backfill; b == nil || index(b.At) != 7 || b.Done != 7 {
+			t.Errorf("%+v", b)
+		}
+	})
+}
+
+// TestBackfilledRowOfAParkedKeyWaits: it is absorbed as any other.
+func TestBackfilledRowOfAParkedKeyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 3)
+		p := newProcess(t, nil, s, nil)
+		p.verdict = poison(2)
+		p.tick()
+		p.sent = nil
+		p.backfill(state.Backfill{ID: "b1", To: position(3)})
+		if p.tick(); !slices.Equal(p.got(Accepted), []int{1, 3}) || len(p.got(Rejected)) != 0 || p.doc().Backfill != nil || len(p.parked()) != 1 {
+			t.Errorf("accepted %v, rejected %v", p.got(Accepted), p.got(Rejected))
+		}
+	})
+}
+
+func TestPolicyIsChecked(t *testing.T) {
+	good := Policy{MaxAttempts: 1, Delays: []time.Duration{0}, MaxParked: 1}
+	if err := good.check(); err != nil {
+		t.Error(err)
+	}
+	for member, spoil := range map[string]func(*Policy){
+		"MaxAttempts": func(p *Policy) { p.MaxAttempts = 0 },
+		"Delays":      func(p *Policy) { p.Delays = nil },
+		"MaxParked":   func(p *Policy) { p.MaxParked = 0 },
+	} {
+		bad := good
+		spoil(&bad)
+		if err := bad.check(); err == nil || !strings.Contains(err.Error(), member) {
+			t.Errorf("%s: %v", member, err)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// bug is a fault that is put into the product, to see that the simulation finds it: a file of bugs/, whose head says what it
+// is and how it is looked for, followed by texts of source files and what replaces them.
+//
+//	What is wrong, and what it leads to.
+//	within: 3000
+//	--- state/owner.go
+//	the text as it stands, which must be there exactly once
+//	+++
+//	the text instead
+type bug struct {
+	name, what string
+	within     int // seeds
+	// pkg and run name another package's test that has to find it, where the simulation's own table does not reach.
+	pkg, run string
+	table    string // "sqlite": TestSQLite looks for it, on real tables
+	files    []string
+	hunks    map[string][]hunk
+}
+
+func readBug(file string) (*bug, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	b := &bug{name: strings.TrimSuffix(filepath.Base(file), ".txt"), within: 2000, hunks: map[string][]hunk{}}
+	head, rest, _ := strings.Cut(string(data), "\n--- ")
+	for line := range strings.Lines(head) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch name {
+		case "within":
+			if b.within, err = strconv.Atoi(value); err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
+		case "package":
+			b.pkg = value
+		case "run":
+			b.run = value
+		case "table":
+			b.table = value
+		default:
+			b.what += strings.TrimSpace(line) + " "
+		}
+	}
+	b.what = strings.TrimSpace(b.what)
+	for part := range strings.SplitSeq(rest, "\n--- ") {
+		name, texts, ok := strings.Cut(part, "\n")
+		old, instead, ok2 := strings.Cut("\n"+texts, "\n+++\n")
+		if !ok || !ok2 {
+			return nil, fmt.Errorf("%s: a part has no +++", file)
+		}
+		if b.hunks[name] == nil {
+			b.files = append(b.files, name)
+		}
+		b.hunks[name] = append(b.hunks[name], hunk{strings.TrimPrefix(old, "\n"), strings.TrimSuffix(instead, "\n")})
+	}
+	return b, nil
+}
+
+// TestSeededBugs puts each bug of bugs/ into the product and runs seeds until one breaks a promise. A bug that is not found
+// within its bound fails the test, and so does one whose text is not there any more.
+func TestSeededBugs(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("bugs", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d bugs, %v", len(files), err)
+	}
+	clean := newBuilder(t)
+	only := os.Getenv("BUG")
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	free := make(chan struct{}, runtime.NumCPU())
+	found := map[string]string{}
+	for _, file := range files {
+		b, err := readBug(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if only != "" && only != b.name {
+			continue
+		}
+		wg.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			text, err := b.find(t.Context(), clean, t.TempDir())
+			mu.Lock()
+			defer mu.Unlock()
+			found[b.name] = text
+			if err != nil {
+				t.Errorf("%s: %v", b.name, err)
+				found[b.name] = "NOT FOUND: " + err.Error()
+			}
+		})
+	}
+	wg.Wait()
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		lines = append(lines, fmt.Sprintf("%-28s %s", name, found[name]))
+	}
+	t.Logf("seeded bugs:\n  %s", strings.Join(lines, "\n  "))
+}
+
+// find builds with the bug and looks for it. It says how it was found.
+func (b *bug) find(ctx context.Context, clean *builder, dir string) (string, error) {
+	with := &builder{root: clean.root, dir: dir, replace: maps.Clone(clean.replace)}
+	for _, file := range b.files {
+		if err := with.patch(filepath.Join(with.root, file), b.hunks[file], ""); err != nil {
+			return "", err
+		}
+	}
+	if b.pkg != "" {
+		return b.elsewhere(ctx, with)
+	}
+	binary, err := with.build(ctx, "./sim")
+	if err != nil {
+		return "", err
+	}
+	if b.table == "sqlite" {
+		return b.onSQLite(ctx, binary)
+	}
+	r, err := worker(ctx, binary, dir, number("SEED", 1), b.within, 1)
+	switch {
+	case err != nil:
+		return "", err
+	case len(r.Violations) == 0:
+		return "", fmt.Errorf("not found in %d seeds: %s", b.within, b.what)
+	}
+	v := r.Violations[0]
+	if os.Getenv("BUG") != "" {
+		fmt.Println(v.String())
+	}
+	text, _, _ := strings.Cut(v.Text, "\n")
+	return fmt.Sprintf("after %4d seeds: %s", r.Tally.Seeds, text), nil
+}
+
+// onSQLite looks for it on real tables.
+func (b *bug) onSQLite(ctx context.Context, binary string) (string, error) {
+	cmd := exec.CommandContext(ctx, binary, "-test.run", "^TestSQLite$")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SIM_COUNT=%d", b.within))
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return "", fmt.Errorf("not found in %d seeds: %s", b.within, b.what)
+	}
+	for line := range bytes.Lines(out) {
+		if _, text, ok := strings.Cut(string(bytes.TrimSpace(line)), "_test.go:"); ok {
+			_, text, _ = strings.Cut(text, ": ")
+			return "on real SQLite: " + text, nil
+		}
+	}
+	return "", fmt.Errorf("TestSQLite failed in another way:\n%s", out)
+}
+
+// elsewhere runs another package's test, which has to fail.
+func (b *bug) elsewhere(ctx context.Context, with *builder) (string, error) {
+	binary, err := with.build(ctx, b.pkg)
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, binary, "-test.run", b.run)
+	cmd.Dir = filepath.Join(with.root, b.pkg)
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return "", fmt.Errorf("%s of %s does not find it: %s", b.run, b.pkg, b.what)
+	}
+	for line := range bytes.Lines(out) {
+		if text := string(bytes.TrimSpace(line)); strings.Contains(text, "_test.go:") {
+			return fmt.Sprintf("by %s %s: %s", b.pkg, b.run, text), nil
+		}
+	}
+	return "", fmt.Errorf("%s of %s failed in another way:\n%s", b.run, b.pkg, out)
+}

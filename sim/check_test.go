@@ -1,0 +1,289 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// begun checks what must hold at the moment at which a call leaves an instance.
+func (w *world) begun(c *call) {
+	q := c.request
+	if q == nil || c.p.dead {
+		return
+	}
+	q.begun = c.at
+	q.shows = make([]show, len(q.d.Events))
+	w.mu.Lock()
+	check := c.p.check
+	for i := range q.d.Events {
+		e := &q.d.Events[i]
+		q.shows[i] = w.shows.latest(e.ID, q.d.Token)
+		if q.shows[i].seq == 0 {
+			w.fail("%s sends %s, which its session has not handed out", c.p.name, w.id(e.ID))
+		}
+	}
+	w.mu.Unlock()
+	r := rank{q.d.Token, q.d.Number}
+	if w.sink.numbers[r] {
+		w.fail("%s uses the delivery number %d of token %d again", c.p.name, q.d.Number, q.d.Token)
+	}
+	w.sink.numbers[r] = true
+	if check != nil && c.at.Equal(time.Now()) {
+		if err := check(); err != nil {
+			w.fail("%s begins a request after its right has ended: %v", c.p.name, err)
+		}
+	}
+	if c.p.paused && w.doc.Paused != nil {
+		w.fail("%s sends in a tick that began while the poller was paused", c.p.name)
+	}
+	for i := range q.d.Events {
+		if e := &q.d.Events[i]; w.human.gap() && c.p.foreign[e.ID] {
+			w.fail("%s sends %s of a restored database", c.p.name, w.id(e.ID))
+		}
+	}
+	if l := &w.doc.Lease; !w.store.shaky && q.d.Token >= w.human.broken {
+		switch {
+		case l.FencingToken > q.d.Token:
+			w.fail("%s begins a request with token %d after token %d was given", c.p.name, q.d.Token, l.FencingToken)
+		case l.FencingToken == q.d.Token && l.OwnerID == "":
+			w.fail("%s begins a request after its lease was given back", c.p.name)
+		}
+	}
+	if w.pro.Ordering == poller.OrderNone {
+		return
+	}
+	seen := map[string]bool{}
+	for i := range q.d.Events {
+		order := string(q.d.Events[i].OrderKey)
+		if seen[order] {
+			w.fail("%s sends two events of %s in one request", c.p.name, order)
+		}
+		seen[order] = true
+	}
+	for _, o := range w.waiting {
+		if o.request == nil || o.p != c.p || o.gaveUp {
+			continue
+		}
+		for i := range o.request.d.Events {
+			if e := &o.request.d.Events[i]; seen[string(e.OrderKey)] {
+				w.fail("%s has two requests for %s in flight", c.p.name, e.OrderKey)
+			}
+		}
+	}
+}
+
+// documentWritten checks a write of the state document that has just landed.
+func (w *world) documentWritten(p *process, _, now *entry) {
+	doc, err := state.Decode(now.data)
+	if err != nil {
+		w.fail("%s wrote a document that cannot be read: %v", p.name, err)
+		return
+	}
+	if len(now.data) > state.MaxDocument {
+		w.fail("the document has %d bytes", len(now.data))
+	}
+	was := w.doc
+	w.doc = doc
+	w.say("doc", "%s", w.tellDocument())
+	if was.PollerName == "" {
+		return
+	}
+	if doc.Lease.FencingToken < was.Lease.FencingToken {
+		w.fail("the fencing token went back from %d to %d", was.Lease.FencingToken, doc.Lease.FencingToken)
+	}
+	acquired := doc.Lease.LeaseID != was.Lease.LeaseID
+	moved := !doc.Checkpoint.Cursor.Equal(was.Checkpoint.Cursor)
+	switch {
+	case p.human:
+		w.human.commanded(&was)
+	case acquired:
+		w.acquired(p, &was)
+		if moved {
+			w.fail("an acquisition by %s moved the checkpoint", p.name)
+		}
+	case was.Lease.OwnerID == "" && moved:
+		w.fail("%s moved the checkpoint without the lease", p.name)
+	case w.holder != p:
+		w.fail("%s wrote the document under the lease of %s", p.name, w.holder.name)
+	}
+	if moved && !p.human {
+		from, err := posOf(was.Checkpoint.Cursor)
+		to, err2 := posOf(doc.Checkpoint.Cursor)
+		if err != nil || err2 != nil || to.compare(from) < 0 {
+			w.fail("%s moved the checkpoint back from %s to %s", p.name, brief(was.Checkpoint.Cursor), brief(doc.Checkpoint.Cursor))
+		}
+	}
+	if doc.Lease.OwnerID == "" && was.Lease.OwnerID != "" && !p.human {
+		for _, c := range w.waiting {
+			if c.request != nil && c.p == p && !c.gaveUp && !p.dead && c.request.d.Token == doc.Lease.FencingToken {
+				w.fail("%s gave the lease back while a request was in flight", p.name)
+			}
+		}
+	}
+	w.readParked()
+	w.checkLoss()
+	w.human.backfilled(&was, &w.doc)
+}
+
+// acquired checks an acquisition by p upon the document was.
+func (w *world) acquired(p *process, was *state.Document) {
+	if w.doc.Lease.FencingToken != was.Lease.FencingToken+1 {
+		w.fail("%s took the lease with token %d after %d", p.name, w.doc.Lease.FencingToken, was.Lease.FencingToken)
+	}
+	if h := w.holder; h != nil && !h.dead && h != p && was.Lease.OwnerID != "" && !w.store.shaky {
+		w.mu.Lock()
+		check, token := h.check, h.token
+		w.mu.Unlock()
+		if check != nil && token == was.Lease.FencingToken && check() == nil {
+			w.fail("%s took the lease while %s still holds it", p.name, h.name)
+		}
+	}
+	w.holder = p
+}
+
+// readParked reads the parked events that the document names.
+func (w *world) readParked() {
+	w.parked = nil
+	ref := w.doc.Parked
+	if ref.Object == "" {
+		return
+	}
+	e := w.store.entries[ref.Object]
+	if e == nil {
+		w.fail("the document names %s, which is not there", w.store.short(ref.Object))
+		return
+	}
+	var list struct {
+		Entries []poller.ParkedEntry `json:"entries"`
+	}
+	if err := json.Unmarshal(e.data, &list); err != nil {
+		w.fail("the parked events cannot be read: %v", err)
+		return
+	}
+	w.parked = list.Entries
+	n := 0
+	var names []string
+	for i := range w.parked {
+		n += 1 + len(w.parked[i].Followers)
+		names = append(names, fmt.Sprintf("%s (%s, %d attempts, %d behind)", w.parked[i].OrderKey, w.id(w.parked[i].ID), w.parked[i].Attempts, len(w.parked[i].Followers)))
+	}
+	w.say("doc", "parked: %s", strings.Join(names, ", "))
+	w.tally.Parked = max(w.tally.Parked, n)
+	if n > w.pro.Policy.MaxParked {
+		w.fail("%d parked events and followers, of %d at most", n, w.pro.Policy.MaxParked)
+	}
+}
+
+// removed checks the deletion of a side object.
+func (w *world) removed(p *process, key string) {
+	if key == w.doc.Parked.Object || key == w.doc.Late.Memory.Object {
+		w.fail("%s deleted %s, which the document names", p.name, w.store.short(key))
+	}
+}
+
+// waits reports whether a row is parked, or waits behind a parked one.
+func (w *world) waits(v *version) bool {
+	key := v.event.Key
+	return slices.ContainsFunc(w.parked, func(e poller.ParkedEntry) bool {
+		return string(e.Key) == string(key) ||
+			slices.ContainsFunc(e.Followers, func(f json.RawMessage) bool { return string(f) == string(key) })
+	})
+}
+
+// arrived reports whether a row's state needs nothing any more.
+func (w *world) arrived(v *version) bool {
+	return !w.sink.ruled.first[v.event.ID].IsZero() || w.letters.ids[v.event.ID] || v.skipped
+}
+
+// checkLoss looks whether the checkpoint has passed a row that is neither delivered nor kept.
+func (w *world) checkLoss() {
+	if w.doc.PollerName == "" || w.doc.Checkpoint.Incarnation != w.table.incarnation {
+		return
+	}
+	at, err := posOf(w.doc.Checkpoint.Cursor)
+	if err != nil {
+		w.fail("the checkpoint is %s: %v", w.doc.Checkpoint.Cursor, err)
+		return
+	}
+	for _, r := range w.table.rows {
+		if v := r.cur; v != nil && v.pos().compare(at) <= 0 && !w.arrived(v) && !w.waits(v) {
+			w.fail("lost: row %d rev %d (%s) is behind the checkpoint %s, and was neither delivered nor kept", r.key, v.rev, w.id(v.event.ID), brief(w.doc.Checkpoint.Cursor))
+		}
+	}
+}
+
+// finished reports whether everything has arrived.
+func (w *world) finished() bool { return len(w.late) == 0 && w.missing() == "" }
+
+// missing says what has not arrived; "" when nothing is missing.
+func (w *world) missing() string {
+	for _, r := range w.table.rows {
+		if v := r.cur; v != nil && !w.arrived(v) {
+			return fmt.Sprintf("row %d rev %d (%s) has not arrived", r.key, v.rev, w.id(v.event.ID))
+		}
+	}
+	for i := range w.parked {
+		if e := &w.parked[i]; !e.Blocked {
+			return fmt.Sprintf("%s is still parked for %s", e.OrderKey, w.id(e.ID))
+		}
+	}
+	switch {
+	case w.human.busy:
+		return "a command has not ended"
+	case w.doc.Paused != nil:
+		return "the poller is still paused"
+	case w.doc.Backfill != nil:
+		return "the backfill has not ended"
+	}
+	return ""
+}
+
+// ticked looks at the report of a tick.
+func (w *world) ticked(p *process, r *poller.Report) {
+	text := ""
+	if r.Err != nil {
+		text = ": " + r.Err.Error()
+	}
+	w.say(p.name, "tick ends: %s, %d rows%s", r.Event, r.Rows, text)
+	if strings.Contains(text, "panic:") {
+		w.fail("%s panicked", p.name)
+	}
+}
+
+func (w *world) tellDocument() string {
+	l, c := &w.doc.Lease, &w.doc.Checkpoint
+	owner := l.OwnerID
+	if owner == "" {
+		owner = "free"
+	}
+	text := fmt.Sprintf("at %s, %s, token %d, write %d", brief(c.Cursor), owner, l.FencingToken, l.WriteSeq)
+	if late := &w.doc.Late; late.Mode != "" {
+		text += fmt.Sprintf(", %s frontier %s next %s", late.Mode, brief(late.Frontier), brief(late.Next))
+	}
+	if w.doc.Paused != nil {
+		text += ", paused"
+	}
+	if b := w.doc.Backfill; b != nil {
+		text += fmt.Sprintf(", backfill to %s at %s", brief(b.To), brief(b.At))
+	}
+	return text
+}
+
+// id is an event id as the trace shows it: its row and revision.
+func (w *world) id(id string) string {
+	if name, ok := w.names[id]; ok {
+		return name
+	}
+	return id
+}
+
+func (w *world) name(e *change.Event, v *version) {
+	w.names[e.ID] = fmt.Sprintf("r%d.%d@%d", v.row.key, v.rev, v.value)
+}

@@ -1,0 +1,286 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// documentKey is that of the poller's state document.
+const documentKey = "state/app/orders.json"
+
+// process is one life of one instance: after a crash its goroutines wait at the gate until the end of the run, and nothing
+// that they ask for has an effect.
+type process struct {
+	w      *world
+	slot   int
+	serial int // of all lives, and of operators
+	name   string
+	relay  *poller.Relay
+	ctx    context.Context //nolint:containedctx // its life
+	kill   context.CancelFunc
+	stop   context.CancelFunc // of the tick that runs
+	busy   bool
+	dead   bool
+	human  bool
+	until  time.Time // the next tick, once faults have stopped
+
+	paused  bool            // its tick began under a pause
+	foreign map[string]bool // events that it has from a restored database only
+
+	frozenUntil time.Time    // under w.mu
+	check       func() error // of the last grant; under w.mu
+	token       uint64       // of the last grant; under w.mu
+}
+
+// newProcess starts an instance. It does nothing until its first tick.
+func (w *world) newProcess(slot int) *process {
+	w.serials++
+	p := &process{w: w, slot: slot, serial: w.serials, name: fmt.Sprintf("%c%d", 'A'+slot, w.serials)}
+	p.foreign = map[string]bool{}
+	w.lives = append(w.lives, p)
+	p.ctx, p.kill = context.WithCancel(context.Background())
+	pro := &w.pro
+	keeper := p.keeper()
+	feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
+		App: "app", Poller: "orders", Source: sourceOf{p}, Keeper: keeper, Ordering: pro.Ordering, Policy: pro.Policy,
+		DeadLetters: lettersOf{p}, LateWindow: pro.Window, LateLimit: pro.LateLimit, LateMemory: pro.LateMemory, Wait: pro.Wait,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p.relay, err = poller.NewRelay(poller.Config{
+		App: "app", Poller: "orders", Feed: feedOf{p, feed}, To: sinkOf{p}, Ordering: pro.Ordering, Concurrency: pro.Parallel,
+		Fetch: poller.Limit{Rows: pro.Rows, Bytes: 1 << 20}, RequestEvents: pro.RequestEvents, RequestBytes: 1 << 20,
+		Size: func(e *change.Event) int { return e.Size() }, RejectStatus: rejectStatus, Retries: pro.Retries,
+		Timeout: pro.Timeout, Budget: pro.Budget, PollInterval: pro.Poll, MaxBatches: pro.MaxBatches,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.say(p.name, "starts")
+	return p
+}
+
+func (p *process) keeper() *state.Keeper {
+	keeper, err := state.New(state.Config{
+		Store: storeOf{p}, Key: documentKey, Poller: "orders", Owner: "app/" + p.name, TTL: p.w.pro.TTL,
+	})
+	if err != nil {
+		p.w.t.Fatal(err)
+	}
+	return keeper
+}
+
+// tick begins a tick.
+func (p *process) tick() {
+	w := p.w
+	w.tally.Ticks++
+	w.say(p.name, "tick begins")
+	p.busy = true
+	p.paused = w.doc.Paused != nil
+	var ctx context.Context
+	ctx, p.stop = context.WithCancel(p.ctx)
+	go func() {
+		report := p.relay.Tick(ctx)
+		p.ask(context.Background(), &call{what: "tick ends", resolve: func(*call) bool {
+			p.busy = false
+			w.ticked(p, &report)
+			return true
+		}})
+	}()
+}
+
+// tickSome begins a tick of an instance that has none, or stops one, or starts an instance anew.
+func (w *world) tickSome() {
+	i := w.rng.IntN(len(w.slots))
+	p := w.slots[i]
+	switch {
+	case p.dead:
+		w.slots[i] = w.newProcess(i)
+	case time.Now().Before(p.frozenUntil):
+	case !p.busy:
+		p.tick()
+	case w.chance(0.03):
+		w.say(p.name, "is asked to stop")
+		p.stop()
+	}
+}
+
+// tickDue begins the ticks that are due, once faults have stopped.
+func (w *world) tickDue() {
+	for _, p := range w.slots {
+		if !p.busy && !time.Now().Before(p.until) {
+			p.until = time.Now().Add(w.span(time.Second, 6*time.Second))
+			p.tick()
+		}
+	}
+}
+
+// crashSome ends an instance's life, wherever it is.
+func (w *world) crashSome() {
+	p := w.slots[w.rng.IntN(len(w.slots))]
+	if !p.dead && p.busy {
+		w.crash(p, nil)
+	}
+}
+
+// crashAt ends an instance's life at a call: before it, after its effect, or while it is on its way.
+func (w *world) crashAt(c *call) { w.crash(c.p, c) }
+
+func (w *world) crash(p *process, at *call) {
+	if p.human {
+		w.release(at)
+		return
+	}
+	w.tally.Crashes++
+	p.dead = true
+	w.say(p.name, "crashes")
+	for _, c := range w.waiting {
+		if c.p != p || c.wire == nil || c.effected || c.gaveUp {
+			continue
+		}
+		switch n := w.rng.IntN(3); {
+		case n == 0 && c == at:
+			w.say("~", "its %s %s has had its effect", c.what, w.store.short(c.arg))
+			c.wire()
+		case n < 2:
+			w.say("~", "its %s %s is still on its way", c.what, w.store.short(c.arg))
+			w.late = append(w.late, lateEffect{p.name + " " + c.what + " " + w.store.short(c.arg), c.wire})
+		}
+	}
+}
+
+// freezeSome stops an instance for a while (SIGSTOP): it gets no answers, and learns late that its contexts have ended.
+func (w *world) freezeSome() {
+	p := w.slots[w.rng.IntN(len(w.slots))]
+	if p.dead || !p.busy || time.Now().Before(p.frozenUntil) {
+		return
+	}
+	w.tally.Freezes++
+	d := w.span(w.pro.TTL/4, 2*w.pro.TTL)
+	w.say(p.name, "freezes for %s", d)
+	w.mu.Lock()
+	p.frozenUntil = time.Now().Add(d)
+	w.mu.Unlock()
+}
+
+func (p *process) thaw() {
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	p.frozenUntil = time.Time{}
+}
+
+// sleepFrozen waits as long as a timer of a frozen process is late: until it goes on, and some more.
+func (p *process) sleepFrozen() {
+	for {
+		p.w.mu.Lock()
+		left := time.Until(p.frozenUntil)
+		p.w.mu.Unlock()
+		if left <= 0 {
+			return
+		}
+		time.Sleep(left + 500*time.Millisecond)
+	}
+}
+
+// feedOf is an instance's feed, with an eye on what its sessions hand out.
+type feedOf struct {
+	p *process
+	poller.Feed
+}
+
+// Open implements poller.Feed.
+func (f feedOf) Open(ctx context.Context) (poller.Session, error) {
+	s, err := f.Feed.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &session{Session: s, p: f.p, id: f.p.w.shows.session()}, nil
+}
+
+// session notes what was shown in which order, and lets a frozen process learn late that its right has ended.
+type session struct {
+	poller.Session
+	p     *process
+	id    int
+	right context.Context //nolint:containedctx // that of the last grant
+	late  context.Context //nolint:containedctx // the same, as a frozen process sees it
+}
+
+// Next implements poller.Session.
+func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
+	g, err := s.Session.Next(ctx, limit)
+	return s.granted(g), err
+}
+
+// Other implements poller.Session.
+func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {
+	g, err := s.Session.Other(ctx, avoid)
+	return s.granted(g), err
+}
+
+func (s *session) granted(g poller.Grant) poller.Grant {
+	if len(g.Batch.Events) == 0 || g.Right == nil {
+		return g
+	}
+	w, p := s.p.w, s.p
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range g.Batch.Events {
+		w.shows.add(g.Batch.Events[i].ID, show{session: s.id, token: g.Token, retry: g.Batch.Kind == change.Retry})
+	}
+	p.check, p.token = g.Check, g.Token
+	if s.right != g.Right {
+		s.right = g.Right
+		right, cancel := context.WithCancelCause(context.WithoutCancel(g.Right))
+		s.late = right
+		context.AfterFunc(g.Right, func() {
+			p.sleepFrozen()
+			cancel(context.Cause(g.Right))
+		})
+	}
+	g.Right = s.late
+	return g
+}
+
+// shows is what sources showed, in the order in which sessions handed it out. It is under world.mu.
+type shows struct {
+	seq, sessions int
+	by            map[string][]show // by event id
+}
+
+// show is one time that an event was handed out.
+type show struct {
+	session, seq int
+	token        uint64
+	retry        bool
+}
+
+func (s *shows) session() int { s.sessions++; return s.sessions }
+
+func (s *shows) add(id string, at show) {
+	s.seq++
+	at.seq = s.seq
+	s.by[id] = append(s.by[id], at)
+}
+
+// latest is the show that a request under a token has an event from.
+func (s *shows) latest(id string, token uint64) show {
+	for _, at := range slices.Backward(s.by[id]) {
+		if at.token == token {
+			return at
+		}
+	}
+	return show{}
+}
+
+// before reports whether the session of y showed the event before y.
+func (s *shows) before(id string, y show) bool {
+	return slices.ContainsFunc(s.by[id], func(at show) bool { return at.session == y.session && at.seq < y.seq })
+}

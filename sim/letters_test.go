@@ -1,0 +1,89 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// letters keeps dead letters, and knows whether each was deserved.
+type letters struct {
+	w   *world
+	ids map[string]bool
+}
+
+type lettersOf struct{ p *process }
+
+var _ poller.DeadLetters = lettersOf{}
+
+var errLetter = errors.New("the simulated dead-letter store is busy")
+
+// Put implements poller.DeadLetters.
+func (o lettersOf) Put(ctx context.Context, d poller.DeadLetter) (err error) {
+	w := o.p.w
+	err = over
+	keep := func() {
+		if !w.letters.ids[d.Event.ID] {
+			w.tally.DeadLettered++
+		}
+		w.letters.ids[d.Event.ID] = true
+	}
+	o.p.ask(ctx, &call{what: "dead letter", arg: w.id(d.Event.ID), wire: keep, resolve: func(c *call) bool {
+		if c.gaveUp {
+			err = ctx.Err()
+			return true
+		}
+		w.letters.judge(&d)
+		switch {
+		case w.fate(w.pro.LetterFail):
+			err = errLetter
+		case w.fate(w.pro.LetterLost):
+			keep()
+			err = errLetter
+		default:
+			keep()
+			err = nil
+		}
+		w.say(o.p.name, "dead letter %s after %d attempts: %s", c.arg, d.Attempts, verdict(err))
+		return true
+	}})
+	return err
+}
+
+// judge checks that there was evidence for each attempt that is held against an event: the sink refused it alone or by
+// name, and took an event of another order key afterwards; for a status in rejectStatus, after its first failure.
+func (l *letters) judge(d *poller.DeadLetter) {
+	w, e := l.w, &d.Event
+	if d.Cause == poller.Impossible {
+		if b := w.sink.bad[e.ID]; b == nil || b.cause != poller.Impossible {
+			w.fail("%s is dead-lettered as impossible, which it was not", w.id(e.ID))
+		}
+		return
+	}
+	attempts, open, hinted, known := 0, 0, false, false
+	for _, a := range w.sink.history {
+		switch {
+		case a.id == e.ID && !a.accepted:
+			hint := slices.Contains(rejectStatus, a.status)
+			switch {
+			case !a.lone:
+			case a.cause == poller.Impossible:
+				attempts++ // it needs no evidence
+			case hint && known:
+				attempts++
+			default:
+				open = 1 // repetitions of a request are one attempt
+			}
+			hinted = hinted || hint
+		case a.accepted && a.order != string(w.laneOf(e)):
+			attempts += open
+			known = known || hinted || open > 0
+			open = 0
+		}
+	}
+	if attempts < w.pro.Policy.MaxAttempts {
+		w.fail("%s is dead-lettered after %d attempts with evidence, of %d", w.id(e.ID), attempts, w.pro.Policy.MaxAttempts)
+	}
+}

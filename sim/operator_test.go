@@ -1,0 +1,259 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// operator is the person at the command line. Every command is a process of its own, whose calls of the store fail like any
+// other's; one that fails is given again, or not.
+type operator struct {
+	w    *world
+	busy bool
+	// tidied is when a command was given last, once faults have stopped.
+	tidied time.Time
+	// backfill is the one that was ordered last, with what it has to bring.
+	backfill string
+	since    time.Time
+	rows     []*version
+	orders   int
+	broken   uint64 // tokens up to this one were broken
+}
+
+// act gives a command, or restores the database from a copy.
+func (o *operator) act() {
+	w := o.w
+	switch {
+	case o.busy || w.doc.PollerName == "":
+	case w.table.copied && w.chance(w.pro.Restore):
+		w.table.restore()
+	case w.chance(w.pro.Restore):
+		w.table.backUp()
+	case o.gap():
+		o.mendGap()
+	case w.doc.Paused != nil:
+		o.resume()
+	default:
+		switch n := w.rng.IntN(10); {
+		case n < 3:
+			o.pause()
+		case n < 5:
+			o.breakLease()
+		case n < 8 && w.doc.Backfill == nil:
+			o.startBackfill()
+		default:
+			o.reset()
+		}
+	}
+}
+
+// tidy takes back what hinders, once faults have stopped. It reports whether it did something.
+func (o *operator) tidy() bool {
+	switch {
+	case o.busy || time.Since(o.tidied) < 2*time.Second:
+		return false
+	case o.gap():
+		o.mendGap()
+	case o.w.doc.Paused != nil:
+		o.resume()
+	default:
+		return false
+	}
+	o.tidied = time.Now()
+	return true
+}
+
+// gap reports whether the database is not the one that the checkpoint is of.
+func (o *operator) gap() bool {
+	known := o.w.doc.Checkpoint.Incarnation
+	return known != "" && known != o.w.table.incarnation
+}
+
+// command runs a command in a process of its own.
+func (o *operator) command(what string, do func(context.Context, *state.Keeper) error) {
+	w := o.w
+	w.serials++
+	w.tally.Operators++
+	p := &process{w: w, serial: w.serials, name: fmt.Sprintf("op%d", w.serials), human: true}
+	p.ctx, p.kill = context.WithCancel(context.Background())
+	w.lives = append(w.lives, p)
+	o.busy = true
+	w.say(p.name, "%s", what)
+	go func() {
+		err := do(p.ctx, p.keeper())
+		p.ask(context.Background(), &call{what: "command ends", resolve: func(*call) bool {
+			o.busy = false
+			w.say(p.name, "%s: %s", what, verdict(err))
+			return true
+		}})
+	}()
+}
+
+func (o *operator) pause() {
+	o.command("pause", func(ctx context.Context, k *state.Keeper) error {
+		_, err := k.Amend(ctx, func(d *state.Document) error {
+			d.Paused = &state.Paused{At: time.Now(), By: "op"}
+			return nil
+		})
+		return err
+	})
+}
+
+func (o *operator) resume() {
+	o.command("resume", func(ctx context.Context, k *state.Keeper) error {
+		_, err := k.Amend(ctx, func(d *state.Document) error {
+			d.Paused = nil
+			return nil
+		})
+		return err
+	})
+}
+
+func (o *operator) breakLease() {
+	o.command("break the lease", func(ctx context.Context, k *state.Keeper) error {
+		s, err := k.Load(ctx)
+		if err == nil {
+			_, err = k.BreakLease(ctx, s)
+		}
+		return err
+	})
+}
+
+// errNothing ends a command that has nothing to do.
+var errNothing = errors.New("nothing to do")
+
+func (o *operator) startBackfill() {
+	w := o.w
+	o.orders++
+	id := fmt.Sprintf("backfill-%d", o.orders)
+	rate := 0
+	if w.chance(0.5) {
+		rate = 1 + w.rng.IntN(5)
+	}
+	// The range is from the beginning up to the checkpoint, or a part of it.
+	to, err := posOf(w.doc.Checkpoint.Cursor)
+	if err != nil || to.value < 0 {
+		return
+	}
+	from := pos{-1, -1}
+	if w.chance(0.5) {
+		from = pos{w.rng.Int64N(to.value + 1), last}
+	}
+	rows := w.table.shown(from, to, true)
+	if len(rows) == 0 {
+		return
+	}
+	var after change.Cursor
+	if from.value >= 0 {
+		after = cursorOf(from)
+	}
+	o.command(fmt.Sprintf("backfill %d rows after %s up to %s", len(rows), brief(after), brief(cursorOf(to))), func(ctx context.Context, k *state.Keeper) error {
+		_, err := k.Amend(ctx, func(d *state.Document) error {
+			if d.Backfill != nil && d.Backfill.ID != id {
+				return errNothing
+			}
+			d.Backfill = &state.Backfill{
+				ID: id, From: after, To: cursorOf(to), At: after, PerSecond: rate, Total: int64(len(rows)), StartedAt: time.Now(), By: "op",
+			}
+			return nil
+		})
+		return err
+	})
+}
+
+// reset moves the position: to the beginning, back, or forward over rows, which are then skipped on purpose.
+func (o *operator) reset() {
+	w := o.w
+	to := pos{-1, -1}
+	if n := len(w.table.rows); n > 0 && w.chance(0.7) {
+		if v := w.table.rows[w.rng.IntN(n)].cur; v != nil {
+			to = v.pos()
+		}
+	}
+	o.moveTo(to, "reset to")
+}
+
+func (o *operator) moveTo(to pos, what string) {
+	w := o.w
+	var cursor change.Cursor
+	if to.value >= 0 {
+		cursor = cursorOf(to)
+	}
+	incarnation := w.table.incarnation
+	o.command(what+" "+brief(cursor), func(ctx context.Context, k *state.Keeper) error {
+		s, err := k.Load(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = k.Edit(ctx, s, func(d *state.Document) {
+			d.Checkpoint.Cursor, d.Checkpoint.Incarnation = cursor, incarnation
+			d.Late = state.Late{Mode: d.Late.Mode}
+		})
+		return err
+	})
+}
+
+// mendGap goes on after a restore: from the beginning, or at the stored position, which accepts whatever the gap holds.
+func (o *operator) mendGap() {
+	if o.w.chance(0.5) {
+		o.moveTo(pos{-1, -1}, "start over at")
+		return
+	}
+	incarnation := o.w.table.incarnation
+	o.command("accept the gap", func(ctx context.Context, k *state.Keeper) error {
+		s, err := k.Load(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = k.Edit(ctx, s, func(d *state.Document) { d.Checkpoint.Incarnation = incarnation })
+		return err
+	})
+}
+
+// commanded looks at a document that an operator's command has written.
+func (o *operator) commanded(was *state.Document) {
+	w := o.w
+	now := &w.doc
+	if now.Lease.FencingToken != was.Lease.FencingToken {
+		o.broken = now.Lease.FencingToken
+		if now.Lease.OwnerID != "" {
+			w.fail("a broken lease still has an owner")
+		}
+	}
+	from, err := posOf(was.Checkpoint.Cursor)
+	to, err2 := posOf(now.Checkpoint.Cursor)
+	if err != nil || err2 != nil {
+		w.fail("the position cannot be read: %v, %v", err, err2)
+		return
+	}
+	if from.compare(to) < 0 || now.Checkpoint.Incarnation != was.Checkpoint.Incarnation {
+		w.table.skipTo(to)
+	}
+	if b := now.Backfill; b != nil && (was.Backfill == nil || was.Backfill.ID != b.ID) {
+		o.backfill, o.since = b.ID, time.Now()
+		low, err := posOf(b.From)
+		high, err2 := posOf(b.To)
+		if err != nil || err2 != nil {
+			w.fail("the backfill's range cannot be read: %v, %v", err, err2)
+			return
+		}
+		o.rows = w.table.shown(low, high, true)
+	}
+}
+
+// backfilled checks that a backfill which has ended has sent again what it was to.
+func (o *operator) backfilled(was, now *state.Document) {
+	if was.Backfill == nil || was.Backfill.ID != o.backfill || now.Backfill != nil {
+		return
+	}
+	for _, v := range o.rows {
+		if v.row.cur == v && !o.w.waits(v) && !o.w.letters.ids[v.event.ID] && o.w.sink.ruled.last[v.event.ID].Before(o.since) {
+			o.w.fail("the backfill has ended, and did not bring row %d rev %d (%s)", v.row.key, v.rev, o.w.id(v.event.ID))
+		}
+	}
+}

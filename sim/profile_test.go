@@ -1,0 +1,121 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// profile says which faults a run has and how often, and how its poller is set: some runs are calm but for one kind of
+// fault, some are wild. Weights are relative to those in world.step; the others are probabilities of one call.
+type profile struct {
+	Steps    int
+	Patience time.Duration // until everything must have arrived, once faults have stopped
+
+	// The poller's settings.
+	Instances                     int
+	TTL, Margin, Budget, Timeout  time.Duration
+	Poll                          time.Duration
+	Rows, RequestEvents, Parallel int
+	Retries, MaxBatches           int
+	Ordering                      poller.Ordering
+	Late                          poller.LateCommits
+	Wait                          bool
+	Window, LateLimit             time.Duration
+	LateMemory                    int
+	Policy                        poller.Policy
+
+	// The table.
+	Groups     int  // order keys that several rows share; 0: each row is its own
+	Clock      bool // the cursor is the time at which a transaction began, instead of a number for each write
+	LateCommit bool // transactions stay open over several steps
+	Shown      bool // the server shows the oldest open transaction
+	Hot        bool // one row is updated again and again
+
+	// Weights of what happens besides calls.
+	Slowness, Leaps, Writes, Ticks, Crashes, Freezes, Outages, ClockFaults, Human float64
+	// Probabilities of what a call meets.
+	CrashAtCall                                        float64
+	StoreFail, StoreLost, StoreLate, StoreSlow         float64
+	SourceFail, SourceSlow                             float64
+	SinkFail, SinkLost, SinkLate, SinkSlow, SinkSilent float64
+	LetterFail, LetterLost                             float64
+	BadRow                                             float64 // that a new row version is one that the sink refuses
+	Restore                                            float64 // that the database is restored, when an operator acts
+}
+
+// draw makes the profile of a seed.
+func draw(r *rand.Rand) profile {
+	pick := func(p, low, high float64) float64 {
+		if r.Float64() >= p {
+			return 0
+		}
+		return low + r.Float64()*(high-low)
+	}
+	p := profile{
+		Steps: 80 + r.IntN(320), Patience: 20 * time.Minute,
+		Instances: 1 + r.IntN(3),
+		TTL:       []time.Duration{15 * time.Second, 30 * time.Second, time.Minute}[r.IntN(3)],
+		Budget:    []time.Duration{10 * time.Second, 20 * time.Second, 50 * time.Second}[r.IntN(3)],
+		Timeout:   []time.Duration{3 * time.Second, 10 * time.Second}[r.IntN(2)],
+		Rows:      1 + r.IntN(5), RequestEvents: 1 + r.IntN(4), Parallel: 1 + r.IntN(4), Retries: 1 + r.IntN(3),
+		Ordering: poller.OrderKey,
+		Late:     poller.LateNone,
+		Window:   20 * time.Second, LateLimit: 10 * time.Second, LateMemory: 1000,
+		Policy: poller.Policy{
+			MaxAttempts: 2 + r.IntN(3), MaxParked: 4 + r.IntN(20),
+			Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute},
+		},
+		Slowness: 0.2 + 2*r.Float64(), Leaps: pick(0.5, 0.02, 0.3), Writes: 1 + 2*r.Float64(), Ticks: 1,
+		Crashes: pick(0.4, 0.02, 0.2), Freezes: pick(0.4, 0.02, 0.15), Outages: pick(0.4, 0.05, 0.2),
+		CrashAtCall: pick(0.5, 0.005, 0.05),
+		StoreFail:   pick(0.5, 0.02, 0.25), StoreLost: pick(0.5, 0.02, 0.2), StoreLate: pick(0.4, 0.02, 0.15), StoreSlow: pick(0.5, 0.02, 0.2),
+		SourceFail: pick(0.3, 0.02, 0.1), SourceSlow: pick(0.4, 0.02, 0.2),
+		SinkFail: pick(0.5, 0.02, 0.2), SinkLost: pick(0.5, 0.02, 0.2), SinkLate: pick(0.5, 0.02, 0.2), SinkSlow: pick(0.5, 0.05, 0.3),
+		SinkSilent: pick(0.3, 0.01, 0.1),
+	}
+	if r.IntN(4) == 0 {
+		p.Margin = p.TTL / 10
+	}
+	if r.IntN(3) == 0 {
+		p.Poll = 700 * time.Millisecond
+	}
+	if r.IntN(4) == 0 {
+		p.MaxBatches = 1 + r.IntN(3)
+	}
+	if r.IntN(3) == 0 {
+		p.Groups = 1 + r.IntN(3)
+	}
+	p.Clock = r.IntN(4) == 0
+	switch r.IntN(5) {
+	case 0, 1:
+		p.Late, p.LateCommit, p.Clock = poller.LateOverlap, true, r.IntN(2) == 0
+	case 2, 3:
+		p.Late, p.LateCommit, p.Clock = poller.LateExact, true, false
+		p.Wait = r.IntN(4) == 0
+	}
+	p.Shown = r.IntN(2) == 0
+	if r.IntN(4) == 0 {
+		p.LateMemory = 4 + r.IntN(20)
+	}
+	p.Human, p.Restore = pick(0.4, 0.05, 0.3), pick(0.3, 0.1, 0.5)
+	p.BadRow = pick(0.5, 0.01, 0.15)
+	p.LetterFail, p.LetterLost = pick(0.4, 0.1, 0.4), pick(0.4, 0.1, 0.4)
+	switch r.IntN(12) {
+	case 0:
+		p.Ordering = poller.OrderNone
+	case 1:
+		p.Ordering = poller.OrderSource
+	}
+	if os.Getenv("PLAIN") != "" {
+		p.Late, p.LateCommit, p.Ordering = poller.LateNone, false, poller.OrderKey
+		p.Human, p.Restore, p.BadRow = 0, 0, 0
+		p.SinkFail, p.SinkSilent, p.SinkLost, p.SinkLate, p.SinkSlow = 0, 0, 0, 0, 0
+		p.Outages = 0
+	}
+	p.Hot = r.IntN(4) == 0
+	p.ClockFaults = pick(0.15, 0.02, 0.1)
+	return p
+}

@@ -1,0 +1,38 @@
+package sim
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSimulation runs SEEDS seeds from SEED on (make sim), each of which must keep every promise, and replay. SEED alone
+// runs one seed. VIOLATIONS is how many broken ones a process looks for before it stops.
+func TestSimulation(t *testing.T) {
+	first, count := number("SEED", 1), number("SEEDS", 2000)
+	if number("SEED", 0) > 0 && number("SEEDS", 0) == 0 {
+		count = 1
+	}
+	b := newBuilder(t)
+	binary, err := b.build(t.Context(), "./sim")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	r, err := workers(t.Context(), binary, b.dir, first, count, runtime.NumCPU(), number("VIOLATIONS", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range r.Violations {
+		if i < 1 {
+			t.Error(v.String())
+		} else {
+			t.Errorf("seed %d: %s", v.Seed, v.Text)
+		}
+	}
+	took := time.Since(begun)
+	summary := fmt.Sprintf("simulation: %s\nin %s, %.0f seeds per second", r.Tally.String(), took.Round(time.Second/10), float64(r.Tally.Seeds)/took.Seconds())
+	t.Log(strings.ReplaceAll(summary, "; ", "\n  "))
+}

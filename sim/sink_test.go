@@ -1,0 +1,406 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// sink is the receiver. It keeps two accounts of what it accepted: without and with the rule that a request with a lower
+// (token, number) than the highest one seen for an order key is refused (DESIGN.md §1).
+type sink struct {
+	w       *world
+	plain   account
+	ruled   account
+	highest map[string]rank // of each order key
+	outage  outage
+	bad     map[string]*badness // event ids that it refuses
+	history []attempt
+	numbers map[rank]bool
+}
+
+// rank orders requests: the token first, then the number under it.
+type rank struct{ token, number uint64 }
+
+func (r rank) below(o rank) bool {
+	return r.token < o.token || r.token == o.token && r.number < o.number
+}
+
+// account is what a receiver accepted.
+type account struct {
+	first map[string]time.Time // by event id
+	last  map[string]time.Time
+	keys  map[string][]acceptance // by order key, in the order of acceptance
+}
+
+// acceptance is the first time that an event was accepted.
+type acceptance struct {
+	id, key string
+	show    show
+}
+
+// outage is weather that hits every request.
+type outage struct {
+	on     bool
+	status int // 0: nobody answers the telephone
+	named  bool
+	silent bool
+}
+
+// badness is why the sink refuses one event.
+type badness struct {
+	status int
+	until  int  // how many refusals it lasts; 0 for ever
+	named  bool // named in the answer, the others of the request are accepted
+	cause  poller.Cause
+	seen   int
+}
+
+// attempt is one failure or acceptance of an event that the sink answered for, in order.
+type attempt struct {
+	id, order string
+	accepted  bool
+	lone      bool // it failed alone, or was named
+	status    int
+	cause     poller.Cause
+}
+
+func newSink(w *world) *sink {
+	return &sink{
+		w: w, plain: newAccount(), ruled: newAccount(), highest: map[string]rank{}, bad: map[string]*badness{}, numbers: map[rank]bool{},
+	}
+}
+
+func newAccount() account {
+	return account{first: map[string]time.Time{}, last: map[string]time.Time{}, keys: map[string][]acceptance{}}
+}
+
+// statuses of an outage; 0 is a connection that is refused.
+var statuses = []int{0, 500, 502, 503, 429, 400, 401, 404, 413, 422}
+
+// rejectStatus is the setting output__reject_status.
+var rejectStatus = []int{400, 413, 422}
+
+// weather begins or ends an outage.
+func (s *sink) weather() {
+	w := s.w
+	if s.outage.on {
+		s.outage = outage{}
+		w.say("sink", "the outage ends")
+		return
+	}
+	w.tally.Outages++
+	s.outage = outage{on: true, status: statuses[w.rng.IntN(len(statuses))], named: w.chance(0.2), silent: w.chance(0.1)}
+	w.say("sink", "an outage begins: status %d, named %v, silent %v", s.outage.status, s.outage.named, s.outage.silent)
+}
+
+// clear ends what hinders, but for events that are refused for ever.
+func (s *sink) clear() {
+	s.outage = outage{}
+	for _, b := range s.bad { // the order does not matter
+		if b.until > 0 {
+			b.until = b.seen
+		}
+	}
+}
+
+// maybeBad makes a new row version one that the sink refuses.
+func (s *sink) maybeBad(v *version) {
+	w := s.w
+	if !w.fate(w.pro.BadRow) {
+		return
+	}
+	b := &badness{status: statuses[1+w.rng.IntN(len(statuses)-1)], named: w.chance(0.4)}
+	b.cause = causeOf(b.status)
+	switch {
+	case b.named:
+		b.cause, b.status = poller.Refused, 200
+	case w.chance(0.15):
+		b.cause, b.status = poller.Impossible, 0
+	}
+	if w.chance(0.5) {
+		b.until = 1 + w.rng.IntN(6)
+	}
+	s.bad[v.event.ID] = b
+	w.say("sink", "will refuse %s: status %d, named %v, %d times", w.id(v.event.ID), b.status, b.named, b.until)
+}
+
+func causeOf(status int) poller.Cause {
+	if status >= 400 && status < 500 && status != 408 && status != 429 {
+		return poller.Refused
+	}
+	return poller.Unavailable
+}
+
+// refuses reports whether an event is refused at this moment.
+func (s *sink) refuses(id string) *badness {
+	if b := s.bad[id]; b != nil && (b.until == 0 || b.seen < b.until) {
+		return b
+	}
+	return nil
+}
+
+// sinkOf is one instance's way to the sink.
+type sinkOf struct{ p *process }
+
+var _ poller.Output = sinkOf{}
+
+var (
+	errSink = errors.New("the simulated sink")
+	errGone = errors.New("the connection to the simulated sink broke")
+)
+
+// request is one delivery on its way.
+type request struct {
+	d       change.Delivery
+	life    *process
+	shows   []show
+	begun   time.Time
+	partial []bool // events that the sink does not take
+}
+
+// Deliver implements poller.Output.
+func (o sinkOf) Deliver(ctx context.Context, d change.Delivery) (err error) {
+	w := o.p.w
+	d.Events = slices.Clone(d.Events)
+	q := &request{d: d, life: o.p}
+	err = over
+	all := func() { w.sink.accept(q, nil) }
+	o.p.ask(ctx, &call{what: "deliver", arg: names(w, d.Events), wire: all, request: q, resolve: func(c *call) bool {
+		if c.gaveUp {
+			if !c.effected && w.fate(w.pro.SinkLate) {
+				w.tally.SinkLate++
+				w.late = append(w.late, lateEffect{o.p.name + " deliver " + c.arg, all})
+				w.say(o.p.name, "deliver %s: given up, still on its way", c.arg)
+			} else {
+				w.say(o.p.name, "deliver %s: given up", c.arg)
+			}
+			err = context.Cause(ctx)
+			w.sink.unheard(q)
+			return true
+		}
+		if c.effected {
+			w.say(o.p.name, "deliver %s: its slow answer arrives: %s", c.arg, verdict(err))
+			return true
+		}
+		err = w.sink.answer(q, c)
+		if c.notBefore.After(time.Now()) {
+			return false
+		}
+		w.say(o.p.name, "deliver %s (token %d, attempt %d): %s", c.arg, d.Token, d.Attempt, verdict(err))
+		return true
+	}})
+	return err
+}
+
+// answer is what the sink does with a request, and says of it.
+func (s *sink) answer(q *request, c *call) error {
+	w, p := s.w, &s.w.pro
+	if s.outage.on {
+		return s.down(q, c)
+	}
+	if c.notBefore.IsZero() {
+		switch {
+		case w.fate(p.SinkSilent):
+			w.tally.SinkFaults++
+			c.hold(time.Hour)
+			w.say(c.p.name, "deliver %s: no answer comes", c.arg)
+			return nil
+		case w.fate(p.SinkFail):
+			w.tally.SinkFaults++
+			return s.failAll(q, 503, poller.Unavailable)
+		case w.fate(p.SinkLate):
+			w.tally.SinkLate++
+			w.late = append(w.late, lateEffect{c.p.name + " deliver " + c.arg, func() { s.accept(q, nil) }})
+			s.unheard(q)
+			return fmt.Errorf("%w (it is still on its way)", errGone)
+		case w.fate(p.SinkSlow):
+			w.tally.SinkFaults++
+			if w.chance(0.5) {
+				c.hold(w.span(100*time.Millisecond, 2*p.Timeout))
+				w.say(c.p.name, "deliver %s: waits", c.arg)
+				return nil
+			}
+			err := s.judge(q)
+			c.effected = true
+			c.hold(w.span(100*time.Millisecond, 2*p.Timeout))
+			w.say(c.p.name, "deliver %s: taken, the answer is slow", c.arg)
+			return err
+		}
+	}
+	err := s.judge(q)
+	if w.fate(p.SinkLost) {
+		w.tally.SinkLost++
+		s.unheard(q)
+		return fmt.Errorf("%w after the sink had judged: %s", errGone, verdict(err))
+	}
+	return err
+}
+
+// down is the answer in an outage.
+func (s *sink) down(q *request, c *call) error {
+	o := s.outage
+	switch {
+	case o.silent:
+		c.hold(time.Hour)
+		s.w.say(c.p.name, "deliver %s: no answer comes", c.arg)
+		return nil
+	case o.named:
+		f := &poller.DeliveryError{Err: fmt.Errorf("%w names all of them", errSink)}
+		for i := range q.d.Events {
+			f.Failed = append(f.Failed, poller.FailedEvent{Index: i, Cause: poller.Refused, Status: 200, Named: true})
+			s.note(q, i, attempt{lone: true, status: 200, cause: poller.Refused})
+		}
+		return f
+	default:
+		return s.failAll(q, o.status, causeOf(o.status))
+	}
+}
+
+func (s *sink) failAll(q *request, status int, cause poller.Cause) error {
+	for i := range q.d.Events {
+		s.note(q, i, attempt{lone: len(q.d.Events) == 1, status: status, cause: cause})
+	}
+	f := poller.FailAll(len(q.d.Events), cause, status, fmt.Errorf("%w answers %d", errSink, status))
+	if status == 429 {
+		f.RetryAfter = s.w.span(100*time.Millisecond, 3*time.Second)
+	}
+	return f
+}
+
+// unheard notes a request whose answer did not come: for the product it failed.
+func (s *sink) unheard(q *request) {
+	for i := range q.d.Events {
+		s.note(q, i, attempt{lone: len(q.d.Events) == 1})
+	}
+}
+
+func (s *sink) note(q *request, i int, a attempt) {
+	e := &q.d.Events[i]
+	a.id, a.order = e.ID, string(s.w.laneOf(e))
+	s.history = append(s.history, a)
+}
+
+// judge accepts a request, or refuses it for the bad events in it: the whole of it, or by name.
+func (s *sink) judge(q *request) error {
+	var named []poller.FailedEvent
+	skip := make([]bool, len(q.d.Events))
+	for i := range q.d.Events {
+		b := s.refuses(q.d.Events[i].ID)
+		if b == nil {
+			continue
+		}
+		b.seen++
+		if !b.named {
+			return s.failAll(q, b.status, b.cause)
+		}
+		named = append(named, poller.FailedEvent{Index: i, Cause: poller.Refused, Status: 200, Named: true})
+		skip[i] = true
+	}
+	s.accept(q, skip)
+	if named == nil {
+		return nil
+	}
+	for _, f := range named {
+		s.note(q, f.Index, attempt{lone: true, status: 200, cause: poller.Refused})
+	}
+	// What was accepted in the same answer counts as evidence, so it is noted after the failures as well.
+	for i := range q.d.Events {
+		if !skip[i] {
+			s.note(q, i, attempt{accepted: true})
+		}
+	}
+	return &poller.DeliveryError{Failed: named, Err: fmt.Errorf("%w names %d", errSink, len(named))}
+}
+
+// accept is the effect of a request: at once, late, or unheard.
+func (s *sink) accept(q *request, skip []bool) {
+	w := s.w
+	for i := range q.d.Events {
+		e := &q.d.Events[i]
+		if skip != nil && skip[i] || skip == nil && s.refuses(e.ID) != nil {
+			continue
+		}
+		s.note(q, i, attempt{accepted: true})
+		w.tally.Delivered++
+		if !s.plain.first[e.ID].IsZero() {
+			w.tally.Duplicates++
+		}
+		if by := s.plain.add(w, e, q.shows[i]); by != "" {
+			w.tally.Inverted++
+			w.say("sink", "inverted without the rule: %s after %s", w.id(e.ID), w.id(by))
+		}
+		order := string(e.OrderKey)
+		r := rank{q.d.Token, q.d.Number}
+		if r.below(s.highest[order]) && w.pro.Ordering != poller.OrderNone { // then there is no order to keep
+			w.tally.Refused++
+			w.say("sink", "refuses %s by the rule: token %d is below", w.id(e.ID), q.d.Token)
+			continue
+		}
+		s.highest[order] = r
+		if by := s.ruled.add(w, e, q.shows[i]); by != "" {
+			w.fail("inverted: %s of %s was first accepted after %s, which was shown after it", w.id(e.ID), order, w.id(by))
+		}
+	}
+}
+
+// add notes an acceptance. It returns the id of an event of the same order key that was accepted although it was shown
+// later, or "" when the order is kept.
+func (a *account) add(w *world, e *change.Event, from show) string {
+	a.last[e.ID] = time.Now()
+	if !a.first[e.ID].IsZero() {
+		return ""
+	}
+	a.first[e.ID] = time.Now()
+	order := string(e.OrderKey)
+	by := ""
+	if w.pro.Ordering != poller.OrderNone {
+		for _, y := range a.keys[order] {
+			if y.show.retry && y.key != string(e.Key) {
+				continue // a parked row is sent as it is now, at the place in its queue that it had when it was parked
+			}
+			if y.show.seq > from.seq || w.shows.before(e.ID, y.show) {
+				by = y.id
+			}
+		}
+	}
+	a.keys[order] = append(a.keys[order], acceptance{e.ID, string(e.Key), from})
+	return by
+}
+
+func names(w *world, events []change.Event) string {
+	var b strings.Builder
+	for i := range events {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w.id(events[i].ID))
+	}
+	return b.String()
+}
+
+// laneOf is the key whose events wait for each other, and are parked together.
+func (w *world) laneOf(e *change.Event) []byte {
+	if w.pro.Ordering == poller.OrderNone {
+		return e.Key
+	}
+	return e.OrderKey
+}
+
+// list is a page as the trace shows it.
+func (w *world) list(events []change.Event, more bool) string {
+	if len(events) == 0 {
+		return "nothing"
+	}
+	text := names(w, events)
+	if more {
+		text += " and more"
+	}
+	return text
+}

@@ -1,0 +1,214 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// sourceOf is one instance's way to the table.
+type sourceOf struct{ p *process }
+
+var _ poller.Source = sourceOf{}
+
+var errSource = errors.New("the simulated database broke the connection")
+
+// fingerprint is that of the simulated table.
+const fingerprint = "sha256:5eed"
+
+// read carries out a call of the source: it fails, is slow before or after it reads, or answers.
+func (o sourceOf) read(ctx context.Context, what, arg string, do func() (string, error)) (err error) {
+	w := o.p.w
+	err = over
+	o.p.ask(ctx, &call{what: what, arg: arg, resolve: func(c *call) bool {
+		if c.gaveUp {
+			err = ctx.Err()
+			w.say(o.p.name, "%s %s: given up", what, arg)
+			return true
+		}
+		if c.effected {
+			w.say(o.p.name, "%s: its slow answer arrives", what)
+			return true
+		}
+		slow := false
+		if c.notBefore.IsZero() {
+			if w.fate(w.pro.SourceFail) {
+				err = errSource
+				w.tally.SourceFaults++
+				w.say(o.p.name, "%s %s: fails", what, arg)
+				return true
+			}
+			if slow = w.fate(w.pro.SourceSlow); slow {
+				w.tally.SourceFaults++
+				if w.chance(0.5) {
+					w.say(o.p.name, "%s %s: waits", what, arg)
+					return c.hold(w.slowness())
+				}
+			}
+		}
+		var text string
+		text, err = do()
+		c.effected = true
+		if err != nil {
+			text = err.Error()
+		}
+		w.say(o.p.name, "%s %s: %s", what, arg, text)
+		if slow {
+			return c.hold(w.slowness())
+		}
+		return true
+	}})
+	return err
+}
+
+// Describe implements poller.Source. It answers from memory, as a source does after the first time.
+func (o sourceOf) Describe(context.Context) (poller.Description, error) {
+	p := &o.p.w.pro
+	return poller.Description{
+		Fingerprint: fingerprint, Engine: "sim", Table: "orders", Late: p.Late, Coarse: p.Groups > 0,
+	}, nil
+}
+
+// Start implements poller.Source: from the beginning.
+func (o sourceOf) Start(ctx context.Context) (start change.Cursor, incarnation string, err error) {
+	err = o.read(ctx, "start", "", func() (string, error) {
+		incarnation = o.p.w.table.incarnation
+		return incarnation, nil
+	})
+	return nil, incarnation, err
+}
+
+// Fetch implements poller.Source.
+func (o sourceOf) Fetch(ctx context.Context, r poller.Range, limit poller.Limit) (page poller.Page, err error) {
+	w, t := o.p.w, o.p.w.table
+	arg := "after " + brief(r.After)
+	if !r.UpTo.IsStart() {
+		arg += " up to " + brief(r.UpTo)
+	}
+	if r.Unsafe {
+		arg += " unsafe"
+	}
+	err = o.read(ctx, "fetch", arg, func() (string, error) {
+		after, err := posOf(r.After)
+		if err != nil {
+			return "", err
+		}
+		upTo, err := posOf(r.UpTo)
+		if err != nil {
+			return "", err
+		}
+		page = poller.Page{Incarnation: t.incarnation, NullCursors: -1}
+		end := !r.UpTo.IsStart()
+		if w.pro.Late == poller.LateExact && !r.Unsafe {
+			if safe, open := t.safe(); open {
+				page.Safe = cursorOf(safe)
+				if !end || safe.compare(upTo) < 0 {
+					upTo, end = safe, true
+				}
+			}
+		}
+		rows := t.shown(after, upTo, end)
+		if page.More = len(rows) > limit.Rows; page.More {
+			rows = rows[:limit.Rows]
+		}
+		page.Events = events(rows)
+		if known := w.doc.Checkpoint.Incarnation; known != "" && known != t.incarnation {
+			for _, v := range rows {
+				o.p.foreign[v.event.ID] = true
+			}
+		} else {
+			for _, v := range rows {
+				delete(o.p.foreign, v.event.ID)
+			}
+		}
+		return w.list(page.Events, page.More), nil
+	})
+	if err != nil {
+		return poller.Page{}, err
+	}
+	return page, nil
+}
+
+// Reread implements poller.Source.
+func (o sourceOf) Reread(ctx context.Context, keys [][]byte) (found []change.Event, err error) {
+	w, t := o.p.w, o.p.w.table
+	err = o.read(ctx, "reread", fmt.Sprintf("%s", keys), func() (string, error) {
+		found = found[:0]
+		for _, r := range t.rows {
+			if r.cur != nil && slices.ContainsFunc(keys, func(k []byte) bool { return string(k) == string(r.cur.event.Key) }) {
+				found = append(found, r.cur.event)
+			}
+		}
+		return w.list(found, false), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// Other implements poller.Source.
+func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte) (found *change.Event, err error) {
+	w, t := o.p.w, o.p.w.table
+	err = o.read(ctx, "other", "after "+brief(after)+fmt.Sprintf(" but %s", avoid), func() (string, error) {
+		from, err := posOf(after)
+		if err != nil {
+			return "", err
+		}
+		found = nil
+		upTo, open := t.safe()
+		for _, v := range t.shown(from, upTo, open && w.pro.Late == poller.LateExact) {
+			if !slices.ContainsFunc(avoid, func(k []byte) bool { return string(k) == string(v.event.OrderKey) }) {
+				e := v.event
+				found = &e
+				return w.id(e.ID), nil
+			}
+		}
+		return "none", nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// Horizon implements poller.Source.
+func (o sourceOf) Horizon(ctx context.Context) (h poller.Horizon, err error) {
+	w, t := o.p.w, o.p.w.table
+	err = o.read(ctx, "horizon", "", func() (string, error) {
+		h = poller.Horizon{Now: time.Now().Add(t.clockShift), Shown: w.pro.Shown}
+		for _, x := range t.open {
+			if began := x.began.Add(t.clockShift); h.Shown && (h.Oldest.IsZero() || began.Before(h.Oldest)) {
+				h.Oldest, h.By = began, fmt.Sprintf("tx%d", x.id)
+			}
+		}
+		return h.By, nil
+	})
+	return h, err
+}
+
+func events(rows []*version) []change.Event {
+	all := make([]change.Event, len(rows))
+	for i, v := range rows {
+		all[i] = v.event
+	}
+	return all
+}
+
+func brief(c change.Cursor) string {
+	p, err := posOf(c)
+	switch {
+	case err != nil:
+		return "?"
+	case p.value < 0:
+		return "start"
+	case p.key == last:
+		return fmt.Sprintf("%d.max", p.value)
+	}
+	return fmt.Sprintf("%d.%d", p.value, p.key)
+}

@@ -1,0 +1,349 @@
+package sim
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// table is the one database table, with the transactions that write it. A row's cursor value is drawn when it is written,
+// and the row is shown when its transaction commits.
+type table struct {
+	w           *world
+	rows        []*row // by key, from 0
+	open        []*tx
+	sequence    int64
+	incarnation string
+	lives       int
+	txs         int
+	passed      pos           // up to here an operator skipped what was not delivered
+	clockShift  time.Duration // of the database's clock
+
+	lastTraffic time.Time
+
+	copied bool // there is a copy to restore: what each row was
+	copy   []*version
+	copySq int64
+}
+
+// row is one row and its history.
+type row struct {
+	key    int
+	group  int
+	cur    *version // what a reader sees; nil before its insert is committed, and after its delete
+	writer *tx      // the open transaction that holds its lock
+	revs   int
+}
+
+// version is one state of a row.
+type version struct {
+	row   *row
+	value int64 // the cursor's
+	rev   int
+	event change.Event
+	// passed by an operator: skipped on purpose.
+	skipped bool
+}
+
+// tx is an open transaction.
+type tx struct {
+	id     int
+	began  time.Time
+	value  int64 // with a clock as the cursor
+	writes []*version
+}
+
+// pos is a position in the table's order.
+type pos struct {
+	value int64
+	key   int
+}
+
+func (p pos) compare(q pos) int {
+	return cmp.Or(cmp.Compare(p.value, q.value), cmp.Compare(p.key, q.key))
+}
+
+func (v *version) pos() pos { return pos{v.value, v.row.key} }
+
+// last is a key above all.
+const last = 1 << 30
+
+func cursorOf(p pos) change.Cursor {
+	return change.Cursor(fmt.Sprintf(`{"kind":"sim","value":%d,"tiebreaker":{"id":%d}}`, p.value, p.key))
+}
+
+func posOf(c change.Cursor) (pos, error) {
+	if c.IsStart() {
+		return pos{-1, -1}, nil
+	}
+	var p struct {
+		Value int64
+		Tie   struct{ ID int } `json:"tiebreaker"`
+	}
+	if err := json.Unmarshal(c, &p); err != nil {
+		return pos{}, fmt.Errorf("%w: %w", poller.ErrConfig, err)
+	}
+	return pos{p.Value, p.Tie.ID}, nil
+}
+
+func newTable(w *world) *table {
+	return &table{w: w, incarnation: "life-1", lives: 1, sequence: 1, passed: pos{-1, -1}, clockShift: w.span(-time.Hour, time.Hour)}
+}
+
+// act is one step of the writers.
+func (t *table) act() {
+	w := t.w
+	if n := len(t.open); n > 0 && (n >= 3 || w.chance(0.6)) {
+		x := t.open[w.rng.IntN(n)]
+		if len(x.writes) == 0 || len(x.writes) < 3 && w.chance(0.3) {
+			t.write(x)
+			return
+		}
+		t.close(x, w.chance(0.8))
+		return
+	}
+	t.txs++
+	x := &tx{id: t.txs, began: time.Now(), value: t.clock()}
+	if !w.pro.LateCommit { // then the order of the cursor is that of the commits
+		x.value = max(x.value, t.sequence+1)
+		t.sequence = x.value
+	}
+	t.open = append(t.open, x)
+	if w.pro.LateCommit {
+		w.say("db", "tx%d begins", x.id)
+		return
+	}
+	for range 1 + w.rng.IntN(2) {
+		t.write(x)
+	}
+	t.close(x, true)
+}
+
+// longest is how long a transaction may stay open where the server does not show it: the promise of overlap mode ends at
+// the window.
+func (t *table) longest() time.Duration { return t.w.pro.Window * 8 / 10 }
+
+// expire ends transactions that have been open for as long as they may.
+func (t *table) expire() {
+	for i := 0; i < len(t.open); i++ {
+		if x := t.open[i]; !t.w.pro.Shown && time.Since(x.began) >= t.longest() {
+			t.close(x, t.w.chance(0.8))
+			i--
+		}
+	}
+}
+
+// atMost shortens a wait so that no transaction is open for longer than it may.
+func (t *table) atMost(d time.Duration) time.Duration {
+	for _, x := range t.open {
+		if left := t.longest() - time.Since(x.began); !t.w.pro.Shown && left < d {
+			d = max(left, time.Millisecond)
+		}
+	}
+	return d
+}
+
+// backUp copies the table.
+func (t *table) backUp() {
+	t.copied, t.copySq = true, t.sequence
+	t.copy = t.copy[:0]
+	for _, r := range t.rows {
+		t.copy = append(t.copy, r.cur)
+	}
+	t.w.say("db", "is copied")
+}
+
+// restore brings the copy back: another life of the database.
+func (t *table) restore() {
+	w := t.w
+	w.tally.Restores++
+	for len(t.open) > 0 {
+		t.close(t.open[0], false)
+	}
+	for i, r := range t.rows {
+		r.cur = nil
+		if i < len(t.copy) {
+			r.cur = t.copy[i]
+		}
+	}
+	t.lives++
+	t.incarnation = fmt.Sprintf("life-%d", t.lives)
+	if !w.pro.Clock {
+		t.sequence = t.copySq
+	}
+	t.copied = false
+	w.say("db", "is restored: %s", t.incarnation)
+}
+
+// skipTo notes that an operator moved the position, and what is behind it and was not delivered stays so.
+func (t *table) skipTo(to pos) {
+	if t.passed.compare(to) < 0 {
+		t.passed = to
+	}
+	for _, r := range t.rows {
+		t.skip(r.cur)
+	}
+}
+
+// skip marks a version that an operator chose to pass over.
+func (t *table) skip(v *version) {
+	if v != nil && v.pos().compare(t.passed) <= 0 && !t.w.arrived(v) {
+		v.skipped = true
+	}
+}
+
+// clock is the database's time as a cursor value.
+func (t *table) clock() int64 { return time.Since(t.w.began).Milliseconds() + 1 }
+
+// write inserts, updates or deletes a row in an open transaction.
+func (t *table) write(x *tx) {
+	w := t.w
+	var r *row
+	if len(t.rows) > 0 && w.chance(0.5) {
+		r = t.rows[w.rng.IntN(len(t.rows))]
+		if w.pro.Hot {
+			r = t.rows[0]
+		}
+		if r.writer != nil && r.writer != x || r.cur == nil && r.writer != x {
+			return // it waits for the other's lock, or is gone
+		}
+	} else {
+		r = &row{key: len(t.rows), group: -1}
+		if w.pro.Groups > 0 {
+			r.group = w.rng.IntN(w.pro.Groups)
+		}
+		t.rows = append(t.rows, r)
+		w.tally.Rows++
+	}
+	t.draw(x, r)
+}
+
+// draw writes a row's next version in an open transaction.
+func (t *table) draw(x *tx, r *row) {
+	w := t.w
+	v := &version{row: r, value: t.sequence, rev: r.revs}
+	if w.pro.Clock {
+		v.value = x.value
+	} else {
+		t.sequence++
+	}
+	r.revs++
+	if v.rev > 0 {
+		w.tally.Updates++
+	}
+	r.writer = x
+	v.event = t.eventOf(v)
+	w.name(&v.event, v)
+	x.writes = append(slices.DeleteFunc(x.writes, func(o *version) bool { return o.row == r }), v)
+	w.say("db", "tx%d writes row %d rev %d with cursor %d (%s)", x.id, r.key, v.rev, v.value, w.id(v.event.ID))
+	w.sink.maybeBad(v)
+}
+
+// trafficEvery is how often a good row is inserted once faults have stopped: without an event of another key that is
+// accepted there is no evidence against a bad one, and nothing happens to it (issue 3, §2).
+const trafficEvery = 15 * time.Second
+
+// traffic inserts a row with an order key of its own now and then.
+func (t *table) traffic() {
+	if time.Since(t.lastTraffic) < trafficEvery {
+		return
+	}
+	t.lastTraffic = time.Now()
+	t.txs++
+	x := &tx{id: t.txs, began: time.Now(), value: max(t.clock(), t.sequence+1)}
+	r := &row{key: len(t.rows), group: -1}
+	if t.w.pro.Groups > 0 {
+		r.group = t.w.pro.Groups + r.key
+	}
+	t.rows = append(t.rows, r)
+	t.draw(x, r)
+	t.close(x, true)
+}
+
+// close commits or rolls back.
+func (t *table) close(x *tx, commit bool) {
+	w := t.w
+	t.open = slices.DeleteFunc(t.open, func(o *tx) bool { return o == x })
+	for _, v := range x.writes {
+		v.row.writer = nil
+		if commit {
+			v.row.cur = v
+			t.skip(v)
+		}
+	}
+	switch {
+	case len(x.writes) == 0:
+	case commit:
+		for _, v := range x.writes {
+			for _, r := range t.rows {
+				if r.cur != nil && w.pro.LateCommit && r.cur.value > v.value {
+					w.tally.LateCommits++
+					break
+				}
+			}
+		}
+		w.say("db", "tx%d commits", x.id)
+		w.checkLoss()
+	default:
+		w.tally.Rollbacks++
+		w.say("db", "tx%d rolls back", x.id)
+	}
+}
+
+// settleOpen ends every open transaction.
+func (t *table) settleOpen() {
+	for len(t.open) > 0 {
+		t.close(t.open[0], t.w.chance(0.8))
+	}
+}
+
+// eventOf is the event that a source makes of a row's version. The id hashes the content where the cursor is not unique.
+func (t *table) eventOf(v *version) change.Event {
+	key := fmt.Appendf(nil, `{"id":%d}`, v.row.key)
+	order := key
+	if v.row.group >= 0 {
+		order = fmt.Appendf(nil, `{"group":%d}`, v.row.group)
+	}
+	content := fmt.Appendf(nil, `{"id":%d,"rev":%d}`, v.row.key, v.rev)
+	cursor := cursorOf(v.pos())
+	hashed := content
+	if !t.w.pro.Clock && t.w.pro.Restore == 0 { // a restored database draws numbers again
+		hashed = nil
+	}
+	return change.Event{
+		ID: change.EventID("orders", change.Upsert, key, cursor, hashed), Key: key, OrderKey: order, Row: content, Cursor: cursor, Time: t.w.began,
+	}
+}
+
+// shown are the rows that a reader sees after a position, in order.
+func (t *table) shown(after, upTo pos, end bool) []*version {
+	var all []*version
+	for _, r := range t.rows {
+		if r.cur != nil && r.cur.pos().compare(after) > 0 && (!end || r.cur.pos().compare(upTo) <= 0) {
+			all = append(all, r.cur)
+		}
+	}
+	slices.SortFunc(all, func(a, b *version) int { return a.pos().compare(b.pos()) })
+	return all
+}
+
+// safe is the position below which nothing can appear any more; open says whether something may be above it.
+func (t *table) safe() (p pos, open bool) {
+	lowest := int64(-1)
+	for _, x := range t.open {
+		for _, v := range x.writes {
+			if lowest < 0 || v.value < lowest {
+				lowest = v.value
+			}
+		}
+	}
+	if lowest < 0 {
+		return pos{}, false
+	}
+	return pos{lowest - 1, last}, true
+}

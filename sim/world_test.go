@@ -1,0 +1,317 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// world is everything that surrounds the instances of one run, and its scheduler. Its members belong to the scheduler's
+// goroutine, but for those under mu.
+type world struct {
+	t     *testing.T
+	seed  uint64
+	rng   *rand.Rand
+	pro   profile
+	began time.Time
+	calm  bool // faults have stopped
+
+	mu       sync.Mutex
+	arrivals []*call
+	over     bool
+	shows    shows
+	bell     chan struct{}
+
+	waiting, ready []*call
+	late           []lateEffect
+	slots, lives   []*process
+	serials        int
+
+	store   *store
+	table   *table
+	sink    *sink
+	letters *letters
+	human   *operator
+
+	doc    state.Document       // as it is stored
+	parked []poller.ParkedEntry // that it names
+	holder *process             // who took the lease last
+	names  map[string]string    // of events
+
+	trace     []string
+	violation string
+	tally     tally
+}
+
+// lateEffect is what an answer did not tell of: a write that lands after it was given up, a request that takes effect late.
+type lateEffect struct {
+	what string
+	do   func()
+}
+
+// tally counts what happened in runs.
+type tally struct {
+	Seeds, Steps, Ticks                         int
+	Crashes, Freezes, ClockFaults               int
+	StoreFaults, StoreLate, SourceFaults        int
+	SinkFaults, SinkLost, SinkLate, Outages     int
+	LateCommits, Rollbacks, Restores, Operators int
+	Rows, Updates, Delivered, Duplicates        int
+	Parked, DeadLettered, Refused               int
+	Inverted                                    int // without the receiver's rule
+}
+
+func (t *tally) add(o tally) {
+	t.Seeds += o.Seeds
+	t.Steps += o.Steps
+	t.Ticks += o.Ticks
+	t.Crashes += o.Crashes
+	t.Freezes += o.Freezes
+	t.ClockFaults += o.ClockFaults
+	t.StoreFaults += o.StoreFaults
+	t.StoreLate += o.StoreLate
+	t.SourceFaults += o.SourceFaults
+	t.SinkFaults += o.SinkFaults
+	t.SinkLost += o.SinkLost
+	t.SinkLate += o.SinkLate
+	t.Outages += o.Outages
+	t.LateCommits += o.LateCommits
+	t.Rollbacks += o.Rollbacks
+	t.Restores += o.Restores
+	t.Operators += o.Operators
+	t.Rows += o.Rows
+	t.Updates += o.Updates
+	t.Delivered += o.Delivered
+	t.Duplicates += o.Duplicates
+	t.Parked += o.Parked
+	t.DeadLettered += o.DeadLettered
+	t.Refused += o.Refused
+	t.Inverted += o.Inverted
+}
+
+// chance is true with probability p.
+func (w *world) chance(p float64) bool { return p > 0 && w.rng.Float64() < p }
+
+// span draws a time between low and high, odd to the nanosecond so that no two timers of different instances meet.
+func (w *world) span(low, high time.Duration) time.Duration {
+	return low + time.Duration(w.rng.Int64N(int64(high-low)+1))
+}
+
+// say adds a line to the trace.
+func (w *world) say(who, format string, args ...any) {
+	w.trace = append(w.trace, fmt.Sprintf("%12.6f  %-4s %s", time.Since(w.began).Seconds(), who, fmt.Sprintf(format, args...)))
+}
+
+// fail notes the first promise that was broken.
+func (w *world) fail(format string, args ...any) {
+	if w.violation == "" {
+		w.violation = fmt.Sprintf(format, args...)
+		w.say("!!", "%s", w.violation)
+	}
+}
+
+// fate answers whether a fault of probability p happens: never once faults have stopped.
+func (w *world) fate(p float64) bool { return !w.calm && w.chance(p) }
+
+// pass lets time pass: d, or until a call comes to the gate.
+func (w *world) pass(d time.Duration, wake bool) {
+	d = w.table.atMost(d)
+	if !wake {
+		time.Sleep(d)
+		return
+	}
+	select {
+	case <-w.bell:
+	default:
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.bell:
+	}
+}
+
+// maxCalmSteps bounds the steps until everything must have arrived, once faults have stopped.
+const maxCalmSteps = 20_000
+
+// run runs one seed. It returns what was counted; a broken promise is in w.violation.
+func (w *world) run() {
+	w.began = time.Now()
+	w.setUp()
+	for w.tally.Steps < w.pro.Steps && w.violation == "" {
+		w.step()
+	}
+	if w.violation == "" {
+		w.stopFaults()
+		limit, steps := time.Now().Add(w.pro.Patience), 0
+		for w.violation == "" && !w.finished() {
+			if steps++; time.Now().After(limit) || steps > maxCalmSteps {
+				w.fail("no progress: %s and %d steps after faults stopped, %s", time.Since(limit.Add(-w.pro.Patience)).Round(time.Second), steps, w.missing())
+				break
+			}
+			w.step()
+		}
+	}
+	w.end()
+}
+
+// setUp makes everything that a run needs.
+func (w *world) setUp() {
+	w.bell = make(chan struct{}, 1)
+	w.shows.by = map[string][]show{}
+	w.names = map[string]string{}
+	w.tally.Seeds = 1
+	w.store, w.table, w.sink = newStore(w), newTable(w), newSink(w)
+	w.letters, w.human = &letters{w: w, ids: map[string]bool{}}, &operator{w: w}
+	for i := range w.pro.Instances {
+		w.slots = append(w.slots, w.newProcess(i))
+	}
+}
+
+// step is one decision of the scheduler.
+func (w *world) step() {
+	synctest.Wait()
+	w.admit()
+	w.table.expire()
+	w.tally.Steps++
+	ready := w.eligible()
+	if w.calm {
+		w.calmStep(ready)
+		return
+	}
+	type choice struct {
+		weight float64
+		do     func()
+	}
+	var choices [16]choice
+	n := 0
+	add := func(weight float64, do func()) {
+		if weight > 0 {
+			choices[n] = choice{weight, do}
+			n++
+		}
+	}
+	p := &w.pro
+	if len(ready) > 0 {
+		add(10, func() { w.releaseOne(ready) })
+		add(2*p.Slowness, func() { w.pass(w.latency(), false) })
+	} else {
+		add(6, func() { w.pass(w.latency(), true) })
+	}
+	add(p.Leaps, func() { w.pass(w.span(time.Second, 2*p.TTL), w.chance(0.5)) })
+	add(p.Writes, w.table.act)
+	add(p.Ticks, w.tickSome)
+	if len(w.late) > 0 {
+		add(1, w.applyLate)
+	}
+	add(p.Crashes, w.crashSome)
+	add(p.Freezes, w.freezeSome)
+	add(p.Outages, w.sink.weather)
+	add(p.ClockFaults, w.store.shiftClock)
+	add(p.Human, w.human.act)
+	total := 0.0
+	for _, c := range choices[:n] {
+		total += c.weight
+	}
+	at := w.rng.Float64() * total
+	for i, c := range choices[:n] {
+		if at -= c.weight; at < 0 || i == n-1 {
+			c.do()
+			return
+		}
+	}
+}
+
+// latency is how long nothing happens, mostly milliseconds.
+func (w *world) latency() time.Duration {
+	switch n := w.rng.IntN(10); {
+	case n < 6:
+		return w.span(time.Millisecond, 30*time.Millisecond)
+	case n < 9:
+		return w.span(30*time.Millisecond, time.Second)
+	default:
+		return w.span(time.Second, 12*time.Second)
+	}
+}
+
+func (w *world) releaseOne(ready []*call) {
+	c := ready[w.rng.IntN(len(ready))]
+	if w.fate(w.pro.CrashAtCall) {
+		w.crashAt(c)
+		return
+	}
+	w.release(c)
+}
+
+// applyLate lets one thing happen of which nobody hears.
+func (w *world) applyLate() {
+	i := w.rng.IntN(len(w.late))
+	e := w.late[i]
+	w.late = append(w.late[:i], w.late[i+1:]...)
+	w.say("~", "late: %s", e.what)
+	e.do()
+}
+
+// calmStep is a decision once faults have stopped: calls are answered at once, idle instances tick.
+func (w *world) calmStep(ready []*call) {
+	if w.chance(0.1) { // also in the middle of ticks: see trafficEvery
+		w.table.traffic()
+	}
+	if len(ready) > 0 {
+		w.release(ready[w.rng.IntN(len(ready))])
+		return
+	}
+	if len(w.late) > 0 {
+		w.applyLate()
+		return
+	}
+	if w.human.tidy() {
+		return
+	}
+	w.tickDue()
+	w.pass(w.span(200*time.Millisecond, 3*time.Second), true)
+}
+
+// stopFaults ends everything that hinders: from here on there must be progress.
+func (w *world) stopFaults() {
+	w.say("--", "faults stop")
+	w.calm = true
+	w.table.settleOpen()
+	w.sink.clear()
+	w.store.frozen = time.Time{}
+	for _, p := range w.slots {
+		p.thaw()
+	}
+	for _, c := range w.waiting {
+		c.notBefore = time.Time{}
+	}
+	for i, p := range w.slots {
+		if p.dead {
+			w.slots[i] = w.newProcess(i)
+		}
+	}
+}
+
+// end lets every goroutine of the run go.
+func (w *world) end() {
+	w.mu.Lock()
+	w.over = true
+	waiting := append(w.waiting, w.arrivals...)
+	w.mu.Unlock()
+	for _, p := range w.lives {
+		p.thaw()
+		p.kill()
+	}
+	for _, c := range waiting {
+		close(c.done)
+	}
+	// Time stands still once this goroutine is gone: what waits for a deadline gets it now.
+	time.Sleep(time.Hour)
+}

@@ -1,0 +1,38 @@
+package source
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Horizon returns the database's clock, and its oldest open write transaction where the server shows those of every
+// session to this user (the dialects' files horizon_….go say what it takes). It costs one round trip, or two where the
+// server refuses the user the sight of others' transactions.
+func (c *Cursor) Horizon(ctx context.Context) (h poller.Horizon, err error) {
+	err = c.run(ctx, func(ctx context.Context, s *session) error {
+		h, err = c.dialect.horizon(ctx, s.conn)
+		return err
+	})
+	if err != nil {
+		return poller.Horizon{}, fmt.Errorf("read the database's clock and transactions: %w", err)
+	}
+	return h, nil
+}
+
+// sessionOf names a session of the database for people: "pid 4711 (app importer, user batch, host 10.0.0.5)". It never
+// holds the text of a statement, which may hold values. Empty parts are left out.
+func sessionOf(id string, named ...[2]string) string {
+	text, glue := id, " ("
+	for _, part := range named {
+		if part[1] != "" {
+			text += glue + part[0] + " " + part[1]
+			glue = ", "
+		}
+	}
+	if glue == ", " {
+		text += ")"
+	}
+	return text
+}

@@ -1,0 +1,64 @@
+package source
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// postgresHorizon tells the clock, whether a session of this database hides its transaction from this user (a role that
+// is no member of pg_read_all_stats sees those of its own roles only), and the oldest transaction that writes or may yet:
+//
+//   - one that has a transaction id, since it has written;
+//   - one that waits inside of a transaction ("idle in transaction"): now() is the transaction's begin, so what it writes
+//     next may carry a cursor that is as old;
+//   - one that holds a writer's lock on a table: its INSERT … SELECT may be reading still.
+//
+// A transaction that only reads, for as long as one statement takes, is not counted: a backup would hold the edge back
+// for hours. What it writes afterwards with now() is as old as it is; docs/late-commits.md says so.
+//
+// Prepared transactions have no session. When one began is not shown, only when it was prepared: a day before is taken,
+// so that it holds the edge for certain.
+const postgresHorizon = `WITH hidden AS (
+	SELECT count(*) AS n FROM pg_catalog.pg_stat_activity a
+	WHERE a.datid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()) AND a.usesysid IS NOT NULL
+	AND NOT pg_catalog.pg_has_role('pg_read_all_stats', 'USAGE') AND NOT pg_catalog.pg_has_role(a.usesysid, 'USAGE')
+), writers AS (
+	SELECT a.xact_start AS since, 'pid ' || a.pid AS who, coalesce(a.application_name, '') AS app, coalesce(a.usename, '') AS usr,
+		coalesce(host(a.client_addr), '') AS host
+	FROM pg_catalog.pg_stat_activity a
+	WHERE a.datid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
+	AND a.pid <> pg_backend_pid() AND a.xact_start IS NOT NULL
+	AND (a.backend_xid IS NOT NULL OR a.state = 'idle in transaction' OR EXISTS (SELECT 1 FROM pg_catalog.pg_locks l
+		WHERE l.pid = a.pid AND l.locktype = 'relation' AND l.granted AND l.mode IN ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')))
+	UNION ALL
+	SELECT p.prepared - interval '1 day', 'the prepared transaction ' || p.gid, '', p.owner::text, ''
+	FROM pg_catalog.pg_prepared_xacts p WHERE p.database = current_database()
+)
+SELECT clock_timestamp(), hidden.n, w.since, coalesce(w.who, ''), coalesce(w.app, ''), coalesce(w.usr, ''), coalesce(w.host, '')
+FROM hidden LEFT JOIN LATERAL (SELECT * FROM writers ORDER BY since LIMIT 1) w ON true`
+
+// clock is the statement's: clock_timestamp() moves while it runs, and no index is used with it. The session's zone is UTC.
+func (postgres) clock(seconds int) string {
+	return fmt.Sprintf("(statement_timestamp() + interval '%d seconds')", seconds)
+}
+
+func (postgres) horizon(ctx context.Context, conn *sql.Conn) (poller.Horizon, error) {
+	var now time.Time
+	var hidden int
+	var since sql.NullTime
+	var who, app, user, host string
+	if err := conn.QueryRowContext(ctx, postgresHorizon).Scan(&now, &hidden, &since, &who, &app, &user, &host); err != nil {
+		return poller.Horizon{}, fmt.Errorf("read pg_stat_activity: %w", err)
+	}
+	h := poller.Horizon{Now: now.UTC(), Shown: hidden == 0}
+	if since.Valid {
+		// Where some are hidden, one that is not may still be told of: it is true, if not the whole truth.
+		h.Oldest = since.Time.UTC()
+		h.By = sessionOf(who, [2]string{"app", app}, [2]string{"user", user}, [2]string{"host", host})
+	}
+	return h, nil
+}

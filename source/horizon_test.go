@@ -1,0 +1,228 @@
+package source
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// writer opens a pool beside the source.
+func writer(t *testing.T, driver, dsn string, ddl ...string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, strings.TrimPrefix(dsn, "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close the writer: %v", err)
+		}
+	})
+	execAll(t, db, ddl...)
+	return db
+}
+
+func execAll(t *testing.T, db interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// begin opens a transaction that is rolled back when the test ends, if not before.
+func begin(t *testing.T, db *sql.DB, statements ...string) *sql.Tx {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() })
+	execAll(t, tx, statements...)
+	return tx
+}
+
+func horizon(t *testing.T, src *Cursor) poller.Horizon {
+	t.Helper()
+	h, err := src.Horizon(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(h.Now).Abs(); d > time.Hour || h.Now.Location() != time.UTC {
+		t.Fatalf("the database's clock is %v, %v away", h.Now, d)
+	}
+	return h
+}
+
+// showsWriter checks that an open transaction of another session is told of, and no longer when it has ended. It is the
+// same on every server.
+func showsWriter(t *testing.T, src *Cursor, db *sql.DB, insert string, words ...string) {
+	t.Helper()
+	if h := horizonWith(t, src, false); h.By != "" {
+		t.Fatalf("nothing is open: %+v", h)
+	}
+	before := horizon(t, src).Now.Add(-time.Second) // where begin times are whole seconds
+	tx := begin(t, db, insert)
+	h := horizonWith(t, src, true)
+	if !h.Shown || h.Oldest.Before(before) || h.Oldest.After(h.Now) {
+		t.Errorf("a writer since %v: %+v", before, h)
+	}
+	for _, w := range words {
+		if !strings.Contains(h.By, w) {
+			t.Errorf("%q is not said: %q", w, h.By)
+		}
+	}
+	if strings.Contains(h.By, "INSERT") {
+		t.Errorf("the statement is shown: %q", h.By)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	horizonWith(t, src, false)
+}
+
+// horizonWith looks until a writer is told of, or none. InnoDB shows transactions as they were when somebody looked last,
+// unless that is 100 ms ago.
+func horizonWith(t *testing.T, src *Cursor, open bool) poller.Horizon {
+	t.Helper()
+	again := time.NewTicker(200 * time.Millisecond)
+	defer again.Stop()
+	for range 50 {
+		h := horizon(t, src)
+		if h.Shown && h.Oldest.IsZero() != open {
+			return h
+		}
+		<-again.C
+	}
+	t.Fatalf("an open writer should be shown: %v", open)
+	return poller.Horizon{}
+}
+
+func TestPostgresHorizon(t *testing.T) {
+	admin := testenv.Postgres(t)
+	db := writer(t, "pgx", admin+"&application_name=importer", "CREATE TABLE o (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())", "INSERT INTO o VALUES (0)")
+	src := newSource(t, admin, Config{Table: "o", Cursor: []string{"at"}})
+	showsWriter(t, src, db, "INSERT INTO o VALUES (1)", "pid ", "app importer", "user ")
+
+	// Nothing written yet, but now() is already taken: what it writes will be as old as its begin.
+	tx := begin(t, db)
+	var began time.Time
+	if err := tx.QueryRowContext(t.Context(), "SELECT now()").Scan(&began); err != nil {
+		t.Fatal(err)
+	}
+	if h := horizon(t, src); !h.Oldest.Equal(began) {
+		t.Errorf("a transaction that waits since %v: %+v", began, h)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+
+	// A role that may see its own sessions only does not know.
+	role := "rr_plain_" + strings.ToLower(rand.Text())
+	execAll(t, db, "CREATE ROLE "+role+" LOGIN PASSWORD 'x'", "GRANT SELECT ON o TO "+role)
+	t.Cleanup(func() {
+		for _, s := range []string{"DROP OWNED BY " + role, "DROP ROLE " + role} {
+			if _, err := db.ExecContext(context.WithoutCancel(t.Context()), s); err != nil {
+				t.Errorf("drop the role: %v", err)
+			}
+		}
+	})
+	u, err := url.Parse(admin)
+	if err != nil {
+		t.Fatal("the URL does not parse")
+	}
+	u.User = url.UserPassword(role, "x")
+	plain := newSource(t, u.String(), Config{Table: "o", Cursor: []string{"at"}})
+	begin(t, db, "INSERT INTO o VALUES (2)")
+	if h := horizon(t, plain); h.Shown || !h.Oldest.IsZero() {
+		t.Errorf("a plain role: %+v", h)
+	}
+	execAll(t, db, "GRANT pg_read_all_stats TO "+role)
+	if h := horizon(t, plain); !h.Shown || h.Oldest.IsZero() {
+		t.Errorf("a role with pg_read_all_stats: %+v", h)
+	}
+}
+
+func TestMySQLHorizon(t *testing.T) {
+	admin := testenv.MySQL(t)
+	db := writer(t, "mysql", testenv.MySQLDSN(t, admin), "CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))", "INSERT INTO o (id) VALUES (0)")
+	src := newSource(t, admin, Config{Table: "o", Cursor: []string{"at"}})
+	showsWriter(t, src, db, "INSERT INTO o (id) VALUES (1)", "connection ", "user ", "host ")
+	// The session goes on in UTC.
+	page, err := src.Fetch(t.Context(), poller.Range{}, everything)
+	if err != nil || len(page.Events) != 2 || time.Since(page.Events[1].Time).Abs() > time.Hour {
+		t.Errorf("%d rows, %v", len(page.Events), err)
+	}
+
+	// Read-only ones hold nothing back.
+	tx, err := db.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	execAll(t, tx, "SELECT * FROM o")
+	writing := begin(t, db, "INSERT INTO o (id) VALUES (3)")
+	horizonWith(t, src, true)
+	if err := writing.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	horizonWith(t, src, false) // although the reader is open still
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+
+	user := "rr_plain_" + strings.ToLower(rand.Text()[:16])
+	execAll(t, db, "CREATE USER "+user+" IDENTIFIED BY 'x'", "GRANT SELECT ON o TO "+user)
+	t.Cleanup(func() {
+		if _, err := db.ExecContext(context.WithoutCancel(t.Context()), "DROP USER "+user); err != nil {
+			t.Errorf("drop the user: %v", err)
+		}
+	})
+	u, err := url.Parse(admin)
+	if err != nil {
+		t.Fatal("the URL does not parse")
+	}
+	u.User = url.UserPassword(user, "x")
+	plain := newSource(t, u.String(), Config{Table: "o", Cursor: []string{"at"}})
+	begin(t, db, "INSERT INTO o (id) VALUES (2)")
+	if h := horizon(t, plain); h.Shown || !h.Oldest.IsZero() {
+		t.Errorf("without PROCESS: %+v", h)
+	}
+}
+
+func TestSQLiteHorizon(t *testing.T) {
+	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
+	if h := horizon(t, src); h.Shown || !h.Oldest.IsZero() {
+		t.Errorf("%+v", h)
+	}
+}
+
+func TestSQLServerHorizon(t *testing.T) {
+	admin := testenv.SQLServer(t)
+	db := writer(t, "sqlserver", admin, "CREATE TABLE o (id int NOT NULL PRIMARY KEY, at datetime2 NOT NULL DEFAULT SYSUTCDATETIME())", "INSERT INTO o (id) VALUES (0)")
+	src := newSource(t, admin, Config{Table: "o", Cursor: []string{"at"}})
+	if !horizon(t, src).Shown {
+		t.Skip("this server does not show transactions (Babelfish has no sys.dm_tran_active_transactions)")
+	}
+	showsWriter(t, src, db, "INSERT INTO o (id) VALUES (1)", "session ", "user ")
+}
+
+// TestSessionOf: parts that are not known are left out.
+func TestSessionOf(t *testing.T) {
+	for want, parts := range map[string][][2]string{
+		"pid 1": {{"app", ""}}, "pid 1 (user b)": {{"app", ""}, {"user", "b"}}, "pid 1 (app a, user b)": {{"app", "a"}, {"user", "b"}},
+	} {
+		if got := sessionOf("pid 1", parts...); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

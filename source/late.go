@@ -1,0 +1,156 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// defaultLateWindow is source__late_window where it is not said.
+const defaultLateWindow = 2 * time.Minute
+
+// late is how a plan keeps rows from being passed over that become visible behind the position (facts/late-commits.md):
+// what source__late_commits says, or what auto chose.
+type late struct {
+	mode poller.LateCommits
+	// auto says that the mode was chosen, not said; why says what decided.
+	auto bool
+	why  string
+	// exact is how an exact source stays below its safe point; exactNone in the other modes.
+	exact exactWay
+}
+
+// exactWay is how an exact source stays below its safe point.
+type exactWay uint8
+
+const (
+	exactNone      exactWay = iota
+	exactWatermark          // SQL Server: rowversions below MIN_ACTIVE_ROWVERSION()
+	exactSnapshots          // PostgreSQL: windows between two snapshots, over a column of transaction ids
+	exactOneWriter          // SQLite: ids and commits are of one order
+)
+
+// lateAuto is the value of source__late_commits that lets the plan choose.
+const lateAuto = "auto"
+
+// checkLate completes and checks what the settings say of late commits.
+func (c *Config) checkLate() error {
+	if c.LateCommits == "" {
+		c.LateCommits = lateAuto
+	}
+	if c.LateWindow == 0 {
+		c.LateWindow = defaultLateWindow
+	}
+	if !slices.Contains([]string{lateAuto, string(poller.LateExact), string(poller.LateOverlap), string(poller.LateSettle), string(poller.LateNone)}, c.LateCommits) {
+		return fmt.Errorf("source__late_commits is %q: it is auto, exact, overlap, settle or none", c.LateCommits)
+	}
+	if c.LateWindow < time.Second {
+		return fmt.Errorf("source__late_window is %v: it is at least 1s", c.LateWindow)
+	}
+	return nil
+}
+
+// late decides the mode on the table and the server at hand, and refuses what is unsafe there.
+func (r *resolver) late(cursor []int) late {
+	way, why := r.exact(cursor)
+	l := late{mode: poller.LateCommits(r.cfg.LateCommits), why: "source__late_commits says so"}
+	switch l.mode {
+	case lateAuto, "":
+		l.auto = true
+		l.mode, l.why = poller.LateOverlap, "exact is not possible: "+why
+		if way != exactNone && (r.cfg.Query != "" || r.plan.table.view) {
+			l.why = "exact cannot be chosen by itself for a query or view, which may read what the safe point does not cover: " +
+				"set source__late_commits=exact if it reads only tables of this database"
+		} else if way != exactNone {
+			l.mode, l.exact, l.why = poller.LateExact, way, why
+		}
+	case poller.LateExact:
+		if l.exact = way; way == exactNone {
+			r.fault("source__late_commits=exact: %s; use overlap, which is safe on every table", why)
+		}
+	case poller.LateSettle:
+		r.checkSettle(cursor)
+	}
+	return l
+}
+
+// exact tells how the table can be read exactly, and why; or exactNone, and why it cannot.
+func (r *resolver) exact(cursor []int) (exactWay, string) {
+	if len(cursor) != 1 {
+		return exactNone, "the cursor is not a single column"
+	}
+	t, c := &r.plan.table, &r.all()[cursor[0]]
+	switch engine := r.plan.dialect.engine(); {
+	case c.value.kind == kindRowVersion && t.foreign:
+		return exactNone, fmt.Sprintf("%s lies in another database than the connection's, and each has its own counter of rowversions: name that database in the connection string", t.name)
+	case c.value.kind == kindRowVersion && t.readOnly:
+		return exactNone, "the server at hand is a readable secondary, where MIN_ACTIVE_ROWVERSION() does not count the primary's open transactions: connect to the primary (without ApplicationIntent=ReadOnly)"
+	case c.value.kind == kindRowVersion:
+		return exactWatermark, fmt.Sprintf("%q is a rowversion: rows below MIN_ACTIVE_ROWVERSION() are committed", c.name)
+	case c.value.transaction && t.readOnly:
+		return exactNone, "the server at hand is a standby, whose snapshots leave out open transactions: connect to the primary (target_session_attrs=read-write)"
+	case c.value.transaction:
+		return exactSnapshots, fmt.Sprintf("%q is an xid8: what a snapshot sees that the one before did not has been committed in between", c.name)
+	case c.serial && engine == engineSQLite && len(t.primaryKey) == 1 && t.primaryKey[0] == c.name:
+		return exactOneWriter, fmt.Sprintf("%q is an AUTOINCREMENT key, and SQLite has one writer at a time: ids are of the order of commits", c.name)
+	}
+	return exactNone, map[string]string{
+		engineSQLServer: "the cursor is no rowversion column (ALTER TABLE … ADD rv rowversion)",
+		enginePostgres:  "the cursor is no xid8 column (`rowrelay check --ddl` prints the column and its trigger)",
+		engineMySQL:     "MySQL and MariaDB show no safe point",
+		engineSQLite:    "the cursor is not an INTEGER PRIMARY KEY AUTOINCREMENT",
+	}[r.plan.dialect.engine()]
+}
+
+// checkSettle refuses what does not settle: a cursor that updates move, where a row that is written again and again may
+// never be older than the window.
+func (r *resolver) checkSettle(cursor []int) {
+	for _, i := range cursor {
+		c := &r.all()[i]
+		if why := movedBy(c); why != "" {
+			r.fault("source__late_commits=settle: column %q %s, and a row that is written more often than source__late_window would never be delivered; "+
+				"use overlap, which is safe on every table", c.name, why)
+		}
+		if r.plan.storedTimes && c.value.kind.isTime() {
+			r.fault("source__late_commits=settle: column %q of type %s holds times as text or numbers of any form, whose age SQLite cannot tell; use overlap, or a cursor that is an AUTOINCREMENT key", c.name, c.typ)
+		}
+	}
+}
+
+// movingWords are parts of names of columns that every update sets, movingNames whole names.
+var (
+	movingWords = []string{"updat", "modif", "chang", "edit", "touch", "mtime", "last"}
+	movingNames = []string{"version", "revision", "rev", "row_version", "rowversion", "lock_version", "etag"}
+)
+
+// movedBy says why updates move a column; "" where nothing says that they do. For a column of an ordinary type only its
+// name tells.
+func movedBy(c *column) string {
+	switch {
+	case c.value.kind == kindRowVersion:
+		return "is a rowversion, which every write moves"
+	case c.value.transaction:
+		return "is an xid8, which holds the last writer"
+	case c.moving:
+		return "is ON UPDATE CURRENT_TIMESTAMP, which every update moves"
+	}
+	name := strings.ToLower(c.name)
+	for _, word := range movingWords {
+		if strings.Contains(name, word) {
+			return fmt.Sprintf("has %q in its name, so updates are taken to move it (as with any of %s; or the names %s)", word,
+				strings.Join(movingWords, ", "), strings.Join(movingNames, ", "))
+		}
+	}
+	if slices.Contains(movingNames, name) {
+		return fmt.Sprintf("has a name by which updates are taken to move it (%s; or a name with any of %s)", strings.Join(movingNames, ", "), strings.Join(movingWords, ", "))
+	}
+	return ""
+}
+
+// sameColumns reports whether two lists name the same columns, in any order.
+func sameColumns(a, b []int) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(i int) bool { return !slices.Contains(b, i) })
+}

@@ -1,0 +1,71 @@
+package source
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// livePage reads one page as source__late_commits says: below the safe point where the source keeps one, unless the range
+// asks for what is above it too.
+func (c *Cursor) livePage(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
+	switch {
+	case p.late.exact == exactSnapshots:
+		return c.windowPage(ctx, p, r, limit, also...)
+	case r.Unsafe:
+	case p.late.exact == exactWatermark:
+		return c.watermarkPage(ctx, p, r, limit, also...)
+	case p.late.mode == poller.LateSettle:
+		return c.settledPage(ctx, p, r, limit, also...)
+	}
+	return c.page(ctx, p, r, limit, also...)
+}
+
+// liveStatements are the statements of the first page and of every other, for people.
+func (c *Cursor) liveStatements(p *plan, limit int) (first, next statement) {
+	var also []condition
+	switch {
+	case p.late.exact == exactSnapshots:
+		key := pick(p.sel.columns, p.key)
+		return p.sel.scanPage(limit, key, "", nil, nil), p.sel.windowPage(limit, "1:1:", "", nil, nil)
+	case p.late.exact == exactWatermark:
+		also = append(also, new(watermark).below)
+	case p.late.mode == poller.LateSettle && p.settlesByClock():
+		also = append(also, c.settled(p))
+	}
+	return p.sel.page(limit, span{also: also}), p.sel.page(limit, span{after: len(p.sel.order), also: also})
+}
+
+// sight is what shows a user the open transactions of others, by engine; "" where nothing does.
+var sight = map[string]string{
+	engineSQLServer: "GRANT VIEW SERVER STATE to the login (on Azure SQL Database VIEW DATABASE STATE to the user)",
+	enginePostgres:  "GRANT pg_read_all_stats to the role",
+	engineMySQL:     "GRANT PROCESS ON *.* to the user",
+}
+
+// warnLate says what the mode may miss on the server at hand, once in the source's life.
+func (c *Cursor) warnLate(ctx context.Context, s *session, p *plan) {
+	c.mu.Lock()
+	said := c.lateSaid
+	c.lateSaid = true
+	c.mu.Unlock()
+	if said {
+		return
+	}
+	switch p.late.mode {
+	case poller.LateNone:
+		p.warnings = append(p.warnings, "source__late_commits=none: a row that commits after one with a larger cursor was read is lost, and nothing says so; use auto")
+	case poller.LateOverlap:
+		h, err := c.dialect.horizon(ctx, s.conn)
+		switch grant := sight[c.dialect.engine()]; {
+		case err != nil:
+			p.warnings = append(p.warnings, "the server's open transactions could not be asked for: "+err.Error())
+		case !h.Shown && grant != "":
+			p.warnings = append(p.warnings, fmt.Sprintf("source__late_commits=overlap: a row that commits more than source__late_window (%v) after it took its cursor is missed, because "+
+				"the server does not show this user the transactions of others: %s, or keep transactions shorter", c.cfg.LateWindow, grant))
+		case !h.Shown:
+			p.warnings = append(p.warnings, fmt.Sprintf("source__late_commits=overlap: a row that commits more than source__late_window (%v) after it took its cursor is missed: keep transactions shorter", c.cfg.LateWindow))
+		}
+	}
+}

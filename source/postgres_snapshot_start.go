@@ -1,0 +1,127 @@
+package source
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// present reads the present snapshot of a primary.
+func (c *Cursor) present(ctx context.Context, s *session) (snapshot, error) {
+	var heard [3]string
+	err := s.conn.QueryRowContext(ctx, "SELECT pg_current_snapshot()::text, pg_is_in_recovery()::text").Scan(&heard[0], &heard[2])
+	if err != nil {
+		return snapshot{}, fmt.Errorf("read the present snapshot: %w", err)
+	}
+	heard[1] = heard[0]
+	now, _, err := hold(heard)
+	return now.atMost(maxOpen), err
+}
+
+// windowGap is Gap for a source that reads by snapshots.
+func (c *Cursor) windowGap(ctx context.Context, p *plan, at change.Cursor) error {
+	w, err := p.decodeWindow(at)
+	if err != nil {
+		return err
+	}
+	var now snapshot
+	err = c.run(ctx, func(ctx context.Context, s *session) (err error) {
+		now, err = c.present(ctx, s)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.gap(w, now)
+}
+
+// presentWindow is the position behind everything that is committed now.
+func (c *Cursor) presentWindow(ctx context.Context, s *session) (change.Cursor, error) {
+	now, err := c.present(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return behind(now), nil
+}
+
+// startWindow is Start for a source that reads by snapshots: earliest is a scan of what is there now, latest everything
+// from now on, and a value the transactions above it, with those that are open now.
+func (c *Cursor) startWindow(ctx context.Context, s *session, p *plan) (change.Cursor, error) {
+	now, err := c.present(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	switch c.cfg.Start {
+	case "", "earliest":
+		return scanFrom(now), nil
+	case "latest":
+		return behind(now), nil
+	}
+	at, err := p.startAt(&c.cfg)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := p.snapshotOfRow(at)
+	if err != nil {
+		return nil, fmt.Errorf("%w: source__start %q: %w", poller.ErrConfig, c.cfg.Start, err)
+	}
+	if wanted.xmax > now.xmax {
+		return nil, fmt.Errorf("%w: source__start %q: the server has come to transaction %d only", poller.ErrConfig, c.cfg.Start, now.xmax)
+	}
+	return behind(now.below(wanted.xmax)), nil
+}
+
+// proveWindow reads one row of a window by the poller's own statement, and throws it away.
+func (c *Cursor) proveWindow(ctx context.Context, s *session, p *plan, start change.Cursor) error {
+	w, err := p.decodeWindow(start)
+	if err != nil {
+		return err
+	}
+	st, args, err := p.snapshotStatement(1, w, "", nil)
+	if err != nil {
+		return err
+	}
+	n := len(p.sel.columns)
+	err = c.dialect.read(ctx, s.conn, st.text, args, append(p.sel.columns[:n:n], snapshotColumns...), func(row) (bool, error) { return false, nil })
+	if err != nil {
+		return fmt.Errorf("read the first row: %w", err)
+	}
+	return nil
+}
+
+// windowCount counts the rows of a range for operators: those that the range's end saw and its begin did not. Within a scan
+// or a window the whole of it is counted.
+func (c *Cursor) windowCount(ctx context.Context, p *plan, r poller.Range) (n int64, err error) {
+	w, end, err := p.decodeWindows(r)
+	if err != nil {
+		return 0, err
+	}
+	seen := ""
+	if w.begun && !w.scanning {
+		seen = w.seen.String()
+	}
+	st := p.sel.windowCount(seen, end)
+	args, err := p.args(st, nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	err = c.patiently(ctx, func(ctx context.Context, s *session) error {
+		return s.conn.QueryRowContext(ctx, st.text, args...).Scan(&n)
+	})
+	return n, err
+}
+
+// explainWindow is the plan of the statement that runs most: a window that was opened just now.
+func (c *Cursor) explainWindow(ctx context.Context, s *session, p *plan, batch int) (string, error) {
+	now, err := c.present(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	st, args, err := p.snapshotStatement(batch+1, window{begun: true, seen: now}, "", nil)
+	if err != nil {
+		return "", err
+	}
+	return c.dialect.explain(ctx, s.conn, st.text, args)
+}

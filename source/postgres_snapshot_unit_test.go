@@ -1,0 +1,160 @@
+package source
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// snapshotPlan is a plan over a table with a column of transactions and a key of two columns.
+func snapshotPlan(t testing.TB, cfg Config) *plan {
+	t.Helper()
+	d := postgres{}
+	cfg.Table, cfg.Cursor = "orders", []string{"xid"}
+	if err := cfg.complete(); err != nil {
+		t.Fatal(err)
+	}
+	typed := func(name, typ string) column {
+		return column{name: name, typ: typ, value: postgresType{name: typ, class: "b", schema: "pg_catalog"}.value()}
+	}
+	p, err := newPlan(d, &cfg, "h/d", table{name: "shop.orders", from: `"shop"."orders"`, primaryKey: []string{"tenant", "id"},
+		columns: []column{typed("tenant", "text"), typed("id", "int8"), typed("amount", "money"), typed("xid", "xid8")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.late.exact != exactSnapshots || p.cursorKind != transactionKind || !p.uniqueCursor {
+		t.Fatalf("%+v %s", p.late, p.cursorKind)
+	}
+	return p
+}
+
+// TestGoldenSnapshots pins the statements of scans and windows.
+func TestGoldenSnapshots(t *testing.T) {
+	p := snapshotPlan(t, Config{Where: "amount > 0::money OR amount IS NULL"})
+	pinned := map[string]string{}
+	for name, at := range map[string]string{
+		"scan_begin": ``, "scan_next": `{"kind":"snapshot+pk","scan":"5:9:7","after":{"tenant":"a","id":1}}`,
+		"window_begin": `{"kind":"snapshot+pk","s1":"5:9:7"}`,
+		"window_next":  `{"kind":"snapshot+pk","s1":"5:9:7","s2":"5:19:7,12","after":{"value":7,"tiebreaker":{"tenant":"a","id":1}}}`,
+	} {
+		w, err := p.decodeWindow(change.Cursor(at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := ""
+		if w.open {
+			end = w.upTo.String()
+		}
+		st, args, err := p.snapshotStatement(501, w, end, nil)
+		if err != nil || len(args) != len(st.args) {
+			t.Fatal(err)
+		}
+		text := st.text + "\n"
+		for i, param := range p.shown(st).Params {
+			text += "-- parameter: " + param.Name + " " + param.Type + " = " + args[i].(string) + "\n"
+		}
+		pinned[name] = text
+	}
+	count := p.sel.windowCount("5:9:7", "5:19:7")
+	pinned["count"] = count.text + "\n"
+	for name, text := range pinned {
+		pin(t, filepath.Join("postgres", "snapshot_"+name+".sql"), text)
+	}
+}
+
+func TestSnapshotText(t *testing.T) {
+	for _, text := range []string{"5:5:", "5:9:7", "5:9:5,7,8", "18446744073709551614:18446744073709551615:18446744073709551614"} {
+		s, err := parseSnapshot(text)
+		if err != nil || s.String() != text {
+			t.Errorf("%s: %s %v", text, s, err)
+		}
+	}
+	s, err := parseSnapshot("5:20:5,7,9,12,15")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, got := range map[string]snapshot{
+		"5:20:5,7,9,12,15": s.atMost(5), "5:12:5,7,9": s.atMost(3), "5:5:": s.atMost(0),
+		"5:10:5,7,9": s.below(10), "5:9:5,7": s.below(9), "3:3:": s.below(3),
+	} {
+		if got.String() != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if _, err := parseSnapshot(got.String()); err != nil {
+			t.Errorf("%s: %v", got, err)
+		}
+	}
+}
+
+// TestStandby: what a standby says is not taken.
+func TestStandby(t *testing.T) {
+	if _, _, err := hold([3]string{"5:9:7", "5:9:7", "true"}); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "primary") {
+		t.Error(err)
+	}
+	if _, _, err := hold([3]string{"5:9:7", "5:9:7", "false"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestIdling: the position of an idle table moves once a minute, and only where there was another transaction; or at once
+// where the window has got wide. Each output has a position of its own.
+func TestIdling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var i idling
+		seen, now := snapshot{xmin: 5, xmax: 9}, snapshot{xmin: 9, xmax: 20}
+		at, other := behind(seen), change.Cursor(`{"kind":"other"}`)
+		if i.due(at, seen, seen) || i.due(at, seen, now) || i.due(other, seen, now) {
+			t.Error("it moves at once")
+		}
+		time.Sleep(idleEvery - time.Nanosecond)
+		if i.due(at, seen, now) || i.due(at, seen, seen) {
+			t.Error("it moves before a minute")
+		}
+		time.Sleep(time.Nanosecond)
+		if i.due(at, seen, seen) || !i.due(at, seen, now) || !i.due(other, seen, now) {
+			t.Error("it does not move after a minute")
+		}
+		if i.due(at, seen, now) {
+			t.Error("it moves again at once")
+		}
+		if !i.due(at, seen, snapshot{xmin: 9, xmax: 9 + idleXIDs}) {
+			t.Error("a wide window stays open")
+		}
+	})
+}
+
+// FuzzWindow: whatever a stored position holds, it is refused, or gives a statement whose arguments are in place.
+func FuzzWindow(f *testing.F) {
+	for _, at := range []string{
+		``, `{"kind":"snapshot+pk","scan":"5:9:7","after":{"tenant":"a","id":1}}`, `{"kind":"snapshot+pk","s1":"5:9:7"}`,
+		`{"kind":"snapshot+pk","s1":"5:9:7","s2":"5:19:7,12","after":{"value":7,"tiebreaker":{"tenant":"a","id":1}}}`,
+		`{"kind":"xid8+pk","value":"18446744073709551615"}`, `{"kind":"integer+pk","value":7,"tiebreaker":{}}`,
+	} {
+		f.Add([]byte(at))
+	}
+	p := snapshotPlan(f, Config{})
+	f.Fuzz(func(t *testing.T, at []byte) {
+		w, err := p.decodeWindow(at)
+		if err != nil {
+			if !errors.Is(err, poller.ErrConfig) {
+				t.Errorf("not ErrConfig: %v", err)
+			}
+			return
+		}
+		st, args, err := p.snapshotStatement(2, w, "", nil)
+		if err == nil && len(args) != len(st.args) {
+			t.Errorf("%d arguments, %d placeholders", len(args), len(st.args))
+		}
+		if w.begun {
+			if _, err := parseSnapshot(w.seen.String()); err != nil {
+				t.Errorf("%s: %v", w.seen, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,135 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// A statement reads at most so many keys, and has at most so many parameters: SQL Server takes 2100, an old SQLite 999.
+const (
+	rereadKeys   = 128
+	rereadParams = 900
+)
+
+// Reread returns the newest state of rows by their keys (Event.Key), in the order of keys and each once; rows that are
+// gone, or do not meet source__where any more, are missing. A row that can never be sent has Broken set.
+//
+// Keys come from a stored object: one that does not fit the settings is ErrConfig. A row that has no place in the order
+// any more is ErrNormalize, as it is for Fetch.
+//
+// Where the database holds a row's key equal to the one asked for although it is written differently (a collation that
+// ignores case, blanks at the end), the row is that key's: it was renamed in place, or written again.
+func (c *Cursor) Reread(ctx context.Context, keys [][]byte) ([]change.Event, error) {
+	var events []change.Event
+	err := c.byPlan(ctx, func(p *plan) (err error) {
+		events, err = c.reread(ctx, p, keys)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read rows again: %w", err)
+	}
+	return events, nil
+}
+
+func (c *Cursor) reread(ctx context.Context, p *plan, stored [][]byte) ([]change.Event, error) {
+	var keys []rowKey
+	place := map[string]int{} // a key's JSON → its index in keys
+	for _, s := range stored {
+		k, err := p.decodeKey(s)
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := place[string(k.json)]; !twice {
+			place[string(k.json)] = len(keys)
+			keys = append(keys, k)
+		}
+	}
+	found := make([]*change.Event, len(keys))
+	for begin := 0; begin < len(keys); begin += p.chunk() {
+		end := min(begin+p.chunk(), len(keys))
+		rows, err := c.readKeys(ctx, p, keys[begin:end])
+		if err != nil {
+			return nil, err
+		}
+		strange := false
+		for i := range rows {
+			if n, known := place[string(rows[i].Key)]; known {
+				found[n] = &rows[i] // of several the last, which is the newest
+			} else {
+				strange = true
+			}
+		}
+		if !strange {
+			continue
+		}
+		// The database holds some keys equal that are written differently. Which, it says when it is asked for one alone.
+		for n := begin; n < end; n++ {
+			if found[n] != nil {
+				continue
+			}
+			if rows, err = c.readKeys(ctx, p, keys[n:n+1]); err != nil {
+				return nil, err
+			}
+			if len(rows) > 0 {
+				found[n] = &rows[len(rows)-1]
+			}
+		}
+	}
+	var events []change.Event
+	for _, e := range found {
+		if e != nil {
+			events = append(events, *e)
+		}
+	}
+	return events, nil
+}
+
+// chunk is how many keys one statement reads: a power of two.
+func (p *plan) chunk() int {
+	return 1 << (bits.Len(uint(min(rereadKeys, max(1, rereadParams/len(p.key))))) - 1)
+}
+
+// readKeys reads the rows of one chunk. The statement asks for a power of two of keys, the last one again where there are
+// fewer: so there are few different statements, which servers keep plans of.
+func (c *Cursor) readKeys(ctx context.Context, p *plan, keys []rowKey) ([]change.Event, error) {
+	asked := keys[:len(keys):len(keys)]
+	for len(asked)&(len(asked)-1) != 0 {
+		asked = append(asked, keys[len(keys)-1])
+	}
+	st := p.sel.byKeys(p.keyColumns(), asked, !p.keyProved)
+	args, err := p.args(st, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	var col collector
+	var events []change.Event
+	err = c.run(ctx, func(ctx context.Context, s *session) error {
+		col, events = collector{plan: p, cfg: &c.cfg, fetched: time.Now()}, events[:0]
+		err := c.dialect.read(ctx, s.conn, st.text, args, p.sel.columns, func(r row) (bool, error) {
+			event, ok := col.make(r)
+			if ok {
+				events = append(events, event)
+			}
+			return ok, nil
+		})
+		if sqlState(err, "22") {
+			return fmt.Errorf("%w: a stored key is no value of the key's columns, or source__where cannot be computed: %w", poller.ErrConfig, err)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case col.bad != nil && errors.Is(col.bad, errSchemaChanged):
+		return nil, col.bad
+	case col.bad != nil:
+		return nil, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.bad)
+	}
+	return events, nil
+}

@@ -1,0 +1,160 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// settling holds rows back until they are older than source__late_window. A single cursor that is a time is compared with
+// the database's clock in the statement. Any other has no age: then marks say how old it is.
+type settling struct {
+	mu sync.Mutex
+	// marks are what the highest cursor was, and when, oldest first: every row up to a mark that is older than the window has
+	// settled. They live in memory: after a start nothing is shown for a window.
+	marks []mark
+	// looked is when rows were last looked for that are held back.
+	looked time.Time
+}
+
+// mark is the highest position at a moment of this process' monotonic clock; the beginning, where there was no row.
+type mark struct {
+	at  time.Time
+	top change.Cursor
+}
+
+// How many marks a window has, and how often the source looks whether rows are held back.
+const (
+	marksPerWindow = 16
+	lookEvery      = time.Second
+)
+
+// settledPage reads a page of rows that are older than the window. Page.Safe is where the page ended, where rows are held
+// back behind it.
+func (c *Cursor) settledPage(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
+	var page poller.Page
+	var err error
+	if p.settlesByClock() {
+		page, err = c.page(ctx, p, r, limit, append(also[:len(also):len(also)], c.settled(p))...)
+	} else {
+		page, err = c.markedPage(ctx, p, r, limit, also...)
+	}
+	if err != nil || page.More || !c.settling.lookDue() {
+		return page, err
+	}
+	if n := len(page.Events); n > 0 {
+		r.After = page.Events[n-1].Position()
+	}
+	above, err := c.page(ctx, p, r, poller.Limit{Rows: 1, Bytes: 1}, also...)
+	if err != nil {
+		return poller.Page{}, fmt.Errorf("look for rows that have not settled: %w", err)
+	}
+	if len(above.Events) > 0 {
+		page.Safe = r.After
+	}
+	return page, nil
+}
+
+func (s *settling) lookDue() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.looked.IsZero() && time.Since(s.looked) < lookEvery {
+		return false
+	}
+	s.looked = time.Now()
+	return true
+}
+
+// settlesByClock reports whether the cursor is one time that can be compared with the database's clock.
+func (p *plan) settlesByClock() bool {
+	return p.sel.cursors == 1 && p.sel.order[0].value.kind.isTime() && !p.storedTimes
+}
+
+// settled is the condition that the cursor is older than the window, by the database's clock and in the column's own type. A
+// value that is kept to the second, or to the day, stands for all of it: so it must be less than the edge, not equal.
+func (c *Cursor) settled(p *plan) condition {
+	return func(b *builder, s *selection) {
+		col := &s.order[0]
+		edge := p.dialect.clock(c.edge(p))
+		b.add(s.column(*col) + " < " + fill(col.value.param, edge))
+	}
+}
+
+// edge is how far the edge lies from the database's clock in UTC, in seconds: the window back, and for a column without a
+// zone the offset of source__time_zone at the edge.
+func (c *Cursor) edge(p *plan) int {
+	window := int((c.cfg.LateWindow + time.Second - 1) / time.Second)
+	switch kind := p.sel.order[0].value.kind; {
+	case kind == kindInstant, kind == kindOffsetTime:
+		return -window
+	}
+	_, offset := time.Now().Add(-c.cfg.LateWindow).In(p.zone(&c.cfg)).Zone()
+	return offset - window
+}
+
+// markedPage reads a page up to the newest mark that is older than the window. A range that has an end of its own is read
+// up to it: whoever names the end has seen it.
+func (c *Cursor) markedPage(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
+	if r.UpTo != nil {
+		return c.page(ctx, p, r, limit, also...)
+	}
+	upTo, due := c.settling.edge(c.cfg.LateWindow)
+	if due {
+		if err := c.setMark(ctx, p); err != nil {
+			return poller.Page{}, err
+		}
+	}
+	if upTo.IsStart() {
+		// Nothing has settled yet: no row is below the beginning.
+		return c.page(ctx, p, r, limit, append(also[:len(also):len(also)], func(b *builder, _ *selection) { b.add("1 = 0") })...)
+	}
+	r.UpTo = upTo
+	return c.page(ctx, p, r, limit, also...)
+}
+
+// edge returns the newest mark that is older than the window, and whether it is time for another mark. Of those that are
+// old enough only the newest is kept.
+func (s *settling) edge(window time.Duration) (upTo change.Cursor, due bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.marks) > 1 && time.Since(s.marks[1].at) >= window {
+		s.marks = s.marks[1:]
+	}
+	n := len(s.marks)
+	if n > 0 && time.Since(s.marks[0].at) >= window {
+		upTo = s.marks[0].top
+	}
+	return upTo, n == 0 || time.Since(s.marks[n-1].at) >= window/marksPerWindow
+}
+
+// setMark notes the highest cursor value there is. The moment is that after the answer: the mark is no older than it says.
+func (c *Cursor) setMark(ctx context.Context, p *plan) error {
+	var top change.Cursor
+	err := c.run(ctx, func(ctx context.Context, s *session) (err error) {
+		top, err = c.latest(ctx, s, p)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if top, err = p.withoutKey(top); err != nil {
+		return err
+	}
+	c.settling.mu.Lock()
+	defer c.settling.mu.Unlock()
+	c.settling.marks = append(c.settling.marks, mark{time.Now(), top})
+	return nil
+}
+
+// withoutKey is the position after every row that has the position's cursor value.
+func (p *plan) withoutKey(c change.Cursor) (change.Cursor, error) {
+	pos, err := p.decode(c)
+	if err != nil || pos == nil {
+		return nil, err
+	}
+	return p.appendCursor(nil, pos[:p.sel.cursors], nil), nil
+}

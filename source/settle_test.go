@@ -1,0 +1,164 @@
+package source
+
+import (
+	"database/sql"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// fetchAll reads a range to its end, each position taken as stored, and returns what a session would deliver, in order.
+// The last page says what is held back.
+func fetchAll(t *testing.T, src *Cursor, r poller.Range, rows int) (all []change.Event, last poller.Page) {
+	t.Helper()
+	for range 1000 {
+		page, err := src.Fetch(t.Context(), r, poller.Limit{Rows: rows, Bytes: 8 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, page.Events...)
+		if n := len(page.Events); n > 0 {
+			r.After = page.Events[n-1].Position()
+		}
+		if !page.More {
+			return all, page
+		}
+	}
+	t.Fatal("the source does not end")
+	return nil, poller.Page{}
+}
+
+func rowKeys(events []change.Event) string {
+	var out string
+	for i := range events {
+		out += string(events[i].Key)
+	}
+	return out
+}
+
+func idKeys(ids ...int) string {
+	var out string
+	for _, id := range ids {
+		out += fmt.Sprintf(`{"id":%d}`, id)
+	}
+	return out
+}
+
+// settles runs what is the same on every engine: rows of the last hour are held back, by the age of a time and by marks.
+func settles(t *testing.T, src, serial *Cursor, db *sql.DB, old, young string) {
+	t.Helper()
+	execAll(t, db, "INSERT INTO o (id, c) VALUES (1, "+old+")", "INSERT INTO o (id, c) VALUES (2, "+young+")")
+	page, err := src.Fetch(t.Context(), poller.Range{}, everything)
+	if err != nil || rowKeys(page.Events) != idKeys(1) || page.More {
+		t.Fatalf("%s %v", rowKeys(page.Events), err)
+	}
+	if !page.Safe.Equal(page.Events[0].Cursor) {
+		t.Errorf("a row is held back, and the safe point is %s", page.Safe)
+	}
+	above, err := src.Fetch(t.Context(), poller.Range{After: page.Safe, Unsafe: true}, everything)
+	if err != nil || rowKeys(above.Events) != idKeys(2) || above.Safe != nil {
+		t.Errorf("above the safe point: %s, safe %s (%v)", rowKeys(above.Events), above.Safe, err)
+	}
+
+	// By marks: nothing has an age yet.
+	if got, _ := fetchAll(t, serial, poller.Range{}, 10); len(got) != 0 {
+		t.Errorf("before any mark is old: %s", rowKeys(got))
+	}
+	ageMarks(serial)
+	execAll(t, db, "INSERT INTO o (id, c) VALUES (4, "+young+")")
+	if got, last := fetchAll(t, serial, poller.Range{}, 1); rowKeys(got) != idKeys(1, 2) || !last.Safe.Equal(got[1].Cursor) {
+		t.Errorf("after a window: %s, safe %s", rowKeys(got), last.Safe)
+	}
+	// What commits late, below the highest, is there before the mark above it is old.
+	execAll(t, db, "INSERT INTO o (id, c) VALUES (3, "+young+")")
+	ageMarks(serial)
+	got, last := fetchAll(t, serial, poller.Range{After: change.Cursor(`{"kind":"integer+pk","value":2,"tiebreaker":{"id":2}}`)}, 10)
+	if rowKeys(got) != idKeys(3, 4) || last.Safe != nil {
+		t.Errorf("after another window: %s, safe %s", rowKeys(got), last.Safe)
+	}
+}
+
+// ageMarks makes as if an hour had passed.
+func ageMarks(c *Cursor) {
+	c.settling.mu.Lock()
+	defer c.settling.mu.Unlock()
+	for i := range c.settling.marks {
+		c.settling.marks[i].at = c.settling.marks[i].at.Add(-time.Hour)
+	}
+	c.settling.looked = time.Time{}
+}
+
+func settleSources(t *testing.T, url string) (byTime, byMarks *Cursor) {
+	t.Helper()
+	cfg := Config{Table: "o", LateCommits: "settle", LateWindow: time.Hour}
+	cfg.Cursor = []string{"c"}
+	byTime = newSource(t, url, cfg)
+	cfg.Cursor = []string{"id"}
+	return byTime, newSource(t, url, cfg)
+}
+
+func TestPostgresSettle(t *testing.T) {
+	url := testenv.Postgres(t)
+	for name, typ := range map[string][3]string{
+		"timestamptz": {"timestamptz", "now() - interval '61 minutes'", "now()"},
+		"timestamp":   {"timestamp", "now() at time zone 'UTC' - interval '61 minutes'", "now() at time zone 'UTC'"},
+		"date":        {"date", "(now() at time zone 'UTC')::date - 2", "(now() at time zone 'UTC')::date"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := writer(t, "pgx", url, "DROP TABLE IF EXISTS o", "CREATE TABLE o (id int PRIMARY KEY, c "+typ[0]+" NOT NULL)")
+			byTime, byMarks := settleSources(t, url)
+			settles(t, byTime, byMarks, db, typ[1], typ[2])
+		})
+	}
+}
+
+func TestMySQLSettle(t *testing.T) {
+	url := testenv.MySQL(t)
+	for name, typ := range map[string][3]string{
+		"timestamp": {"timestamp(6)", "now(6) - interval 61 minute", "now(6)"},
+		"datetime":  {"datetime(6)", "utc_timestamp(6) - interval 61 minute", "utc_timestamp(6)"},
+		"seconds":   {"datetime", "utc_timestamp() - interval 61 minute", "utc_timestamp()"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := writer(t, "mysql", testenv.MySQLDSN(t, url), "DROP TABLE IF EXISTS o", "CREATE TABLE o (id int PRIMARY KEY, c "+typ[0]+" NOT NULL)")
+			byTime, byMarks := settleSources(t, url)
+			settles(t, byTime, byMarks, db, typ[1], typ[2])
+		})
+	}
+}
+
+func TestSQLServerSettle(t *testing.T) {
+	url := testenv.SQLServer(t)
+	for name, typ := range map[string][3]string{
+		"datetime2":      {"datetime2", "DATEADD(minute, -61, SYSUTCDATETIME())", "SYSUTCDATETIME()"},
+		"datetimeoffset": {"datetimeoffset", "DATEADD(minute, -61, SYSUTCDATETIME())", "SYSUTCDATETIME()"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := writer(t, "sqlserver", url, "DROP TABLE IF EXISTS o", "CREATE TABLE o (id int NOT NULL PRIMARY KEY, c "+typ[0]+" NOT NULL)")
+			byTime, byMarks := settleSources(t, url)
+			settles(t, byTime, byMarks, db, typ[1], typ[2])
+		})
+	}
+}
+
+// TestSQLiteExact: ids and commits are of one order, so that nothing is held back and nothing remembered.
+func TestSQLiteExact(t *testing.T) {
+	url := testenv.SQLite(t)
+	src := openSource(t, url, "sqlite", Config{Table: "o", Cursor: []string{"id"}},
+		"CREATE TABLE o (id INTEGER PRIMARY KEY AUTOINCREMENT, v text)", "INSERT INTO o (v) VALUES ('a'), ('b')")
+	d, err := src.Describe(t.Context())
+	if err != nil || d.Late != poller.LateExact || d.Coarse {
+		t.Fatalf("%+v %v", d, err)
+	}
+	if got, last := fetchAll(t, src, poller.Range{}, 1); rowKeys(got) != idKeys(1, 2) || last.Safe != nil {
+		t.Errorf("%s, safe %s", rowKeys(got), last.Safe)
+	}
+	plain := openSource(t, url, "sqlite", Config{Table: "p", Cursor: []string{"id"}}, "CREATE TABLE p (id INTEGER PRIMARY KEY, v text)")
+	if d, err := plain.Describe(t.Context()); err != nil || d.Late != poller.LateOverlap {
+		t.Errorf("%+v %v", d, err)
+	}
+}

@@ -1,0 +1,14 @@
+-- after the beginning
+SELECT r."id", r."note", r."c"
+FROM "orders" AS r
+WHERE r."c" < (statement_timestamp() + interval '-90 seconds')::timestamptz
+ORDER BY r."c", r."id"
+LIMIT 501
+-- after a row
+SELECT r."id", r."note", r."c"
+FROM "orders" AS r
+WHERE (r."c", r."id") > ($1::timestamptz, $2::int2) AND r."c" < (statement_timestamp() + interval '-90 seconds')::timestamptz
+ORDER BY r."c", r."id"
+LIMIT 501
+-- parameter: c timestamptz
+-- parameter: id int2

@@ -1,0 +1,66 @@
+-- between two rows
+SELECT r."Select ""x"" [y] `z` 'é'"
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" IS NOT NULL AND (r."Select ""x"" [y] `z` 'é'", r."id") > (?1, ?2) AND (r."Select ""x"" [y] `z` 'é'", r."id") <= (?3, ?4)
+ORDER BY r."Select ""x"" [y] `z` 'é'", r."id"
+LIMIT 501
+-- parameters: Select "x" [y] `z` 'é', id, up to Select "x" [y] `z` 'é', up to id
+
+-- up to a value, after another
+SELECT r."Select ""x"" [y] `z` 'é'"
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" IS NOT NULL AND r."Select ""x"" [y] `z` 'é'" > ?1 AND r."Select ""x"" [y] `z` 'é'" <= ?2
+ORDER BY r."Select ""x"" [y] `z` 'é'", r."id"
+LIMIT 501
+-- parameters: Select "x" [y] `z` 'é', up to Select "x" [y] `z` 'é'
+
+-- count, after a row and up to a value
+SELECT COUNT(*)
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" IS NOT NULL AND (r."Select ""x"" [y] `z` 'é'", r."id") > (?1, ?2) AND r."Select ""x"" [y] `z` 'é'" <= ?3
+-- parameters: Select "x" [y] `z` 'é', id, up to Select "x" [y] `z` 'é'
+
+-- count
+SELECT COUNT(*)
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" IS NOT NULL
+
+-- the last row below a value
+SELECT r."Select ""x"" [y] `z` 'é'", r."id"
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" IS NOT NULL AND r."Select ""x"" [y] `z` 'é'" < ?1
+ORDER BY r."Select ""x"" [y] `z` 'é'" DESC, r."id" DESC
+LIMIT 1
+-- parameters: Select "x" [y] `z` 'é'
+
+-- any row from a value on
+SELECT r."Select ""x"" [y] `z` 'é'", r."id"
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" IS NOT NULL AND r."Select ""x"" [y] `z` 'é'" >= ?1
+LIMIT 1
+-- parameters: Select "x" [y] `z` 'é'
+
+-- by one key
+SELECT r."Select ""x"" [y] `z` 'é'"
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" IS NOT NULL AND r."id" IN (?1)
+-- parameters: id
+
+-- by two keys
+SELECT r."Select ""x"" [y] `z` 'é'"
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" IS NOT NULL AND r."id" IN (?1, ?2)
+-- parameters: id, id
+
+-- after a row, no order key of four
+SELECT r."Select ""x"" [y] `z` 'é'"
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" IS NOT NULL AND (r."Select ""x"" [y] `z` 'é'", r."id") > (?1, ?2) AND (1 = 1
+	AND (r."Select ""x"" [y] `z` 'é'" <> ?3 OR r."Select ""x"" [y] `z` 'é'" IS NULL)
+	AND (r."Select ""x"" [y] `z` 'é'" IS NOT NULL)
+	AND (r."Select ""x"" [y] `z` 'é'" <> ?4 OR r."Select ""x"" [y] `z` 'é'" IS NULL)
+	AND (r."Select ""x"" [y] `z` 'é'" <> ?5 OR r."Select ""x"" [y] `z` 'é'" IS NULL))
+ORDER BY r."Select ""x"" [y] `z` 'é'", r."id"
+LIMIT 2
+-- parameters: Select "x" [y] `z` 'é', id, Select "x" [y] `z` 'é', Select "x" [y] `z` 'é', Select "x" [y] `z` 'é'
+

@@ -1,0 +1,65 @@
+-- between two rows
+SELECT r."id", r."version"
+FROM "shop"."orders" AS r
+WHERE (r."version", r."id") > (?1, ?2) AND (r."version", r."id") <= (?3, ?4)
+ORDER BY r."version", r."id"
+LIMIT 501
+-- parameters: version, id, up to version, up to id
+
+-- up to a value, after another
+SELECT r."id", r."version"
+FROM "shop"."orders" AS r
+WHERE r."version" > ?1 AND r."version" <= ?2
+ORDER BY r."version", r."id"
+LIMIT 501
+-- parameters: version, up to version
+
+-- count, after a row and up to a value
+SELECT COUNT(*)
+FROM "shop"."orders" AS r
+WHERE (r."version", r."id") > (?1, ?2) AND r."version" <= ?3
+-- parameters: version, id, up to version
+
+-- count
+SELECT COUNT(*)
+FROM "shop"."orders" AS r
+
+-- the last row below a value
+SELECT r."version", r."id"
+FROM "shop"."orders" AS r
+WHERE r."version" < ?1
+ORDER BY r."version" DESC, r."id" DESC
+LIMIT 1
+-- parameters: version
+
+-- any row from a value on
+SELECT r."version", r."id"
+FROM "shop"."orders" AS r
+WHERE r."version" >= ?1
+LIMIT 1
+-- parameters: version
+
+-- by one key
+SELECT r."id", r."version"
+FROM "shop"."orders" AS r
+WHERE r."id" IN (?1)
+-- parameters: id
+
+-- by two keys
+SELECT r."id", r."version"
+FROM "shop"."orders" AS r
+WHERE r."id" IN (?1, ?2)
+-- parameters: id, id
+
+-- after a row, no order key of four
+SELECT r."id", r."version"
+FROM "shop"."orders" AS r
+WHERE (r."version", r."id") > (?1, ?2) AND (1 = 1
+	AND (r."id" <> ?3 OR r."version" <> ?4)
+	AND (r."id" IS NOT NULL OR r."version" IS NOT NULL)
+	AND (r."id" <> ?5 OR r."version" <> ?6)
+	AND (r."id" <> ?7 OR r."version" <> ?8))
+ORDER BY r."version", r."id"
+LIMIT 2
+-- parameters: version, id, id, version, id, version, id, version
+

@@ -1,0 +1,80 @@
+-- between two rows
+SELECT TOP (501) r.[id], r.[version]
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r.[version] >= CAST(@p1 AS tinyint) AND (r.[version] > CAST(@p1 AS tinyint) OR (r.[version] = CAST(@p1 AS tinyint) AND r.[id] > CAST(@p2 AS tinyint))) AND r.[version] <= CAST(@p3 AS tinyint) AND (r.[version] < CAST(@p3 AS tinyint) OR (r.[version] = CAST(@p3 AS tinyint) AND r.[id] <= CAST(@p4 AS tinyint)))
+ORDER BY r.[version], r.[id]
+-- parameters: version, id, up to version, up to id
+
+-- up to a value, after another
+SELECT TOP (501) r.[id], r.[version]
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r.[version] > CAST(@p1 AS tinyint) AND r.[version] <= CAST(@p2 AS tinyint)
+ORDER BY r.[version], r.[id]
+-- parameters: version, up to version
+
+-- count, after a row and up to a value
+SELECT COUNT_BIG(*)
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r.[version] >= CAST(@p1 AS tinyint) AND (r.[version] > CAST(@p1 AS tinyint) OR (r.[version] = CAST(@p1 AS tinyint) AND r.[id] > CAST(@p2 AS tinyint))) AND r.[version] <= CAST(@p3 AS tinyint)
+-- parameters: version, id, up to version
+
+-- count
+SELECT COUNT_BIG(*)
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+
+-- the last row below a value
+SELECT TOP (1) r.[version], r.[id]
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r.[version] < CAST(@p1 AS tinyint)
+ORDER BY r.[version] DESC, r.[id] DESC
+-- parameters: version
+
+-- any row from a value on
+SELECT TOP (1) r.[version], r.[id]
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r.[version] >= CAST(@p1 AS tinyint)
+-- parameters: version
+
+-- by one key
+SELECT r.[id], r.[version]
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r.[id] IN (CAST(@p1 AS tinyint))
+ORDER BY r.[version], r.[id]
+-- parameters: id
+
+-- by two keys
+SELECT r.[id], r.[version]
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r.[id] IN (CAST(@p1 AS tinyint), CAST(@p2 AS tinyint))
+ORDER BY r.[version], r.[id]
+-- parameters: id, id
+
+-- after a row, no order key of four
+SELECT TOP (2) r.[id], r.[version]
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r.[version] >= CAST(@p1 AS tinyint) AND (r.[version] > CAST(@p1 AS tinyint) OR (r.[version] = CAST(@p1 AS tinyint) AND r.[id] > CAST(@p2 AS tinyint))) AND (1 = 1
+	AND (r.[id] <> CAST(@p3 AS tinyint) OR r.[version] <> CAST(@p4 AS tinyint))
+	AND (r.[id] IS NOT NULL OR r.[version] IS NOT NULL)
+	AND (r.[id] <> CAST(@p5 AS tinyint) OR r.[version] <> CAST(@p6 AS tinyint))
+	AND (r.[id] <> CAST(@p7 AS tinyint) OR r.[version] <> CAST(@p8 AS tinyint)))
+ORDER BY r.[version], r.[id]
+-- parameters: version, id, id, version, id, version, id, version
+

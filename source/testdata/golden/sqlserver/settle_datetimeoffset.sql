@@ -1,0 +1,12 @@
+-- after the beginning
+SELECT TOP (501) r.[id], r.[note], r.[c]
+FROM [orders] AS r
+WHERE r.[c] < CAST(DATEADD(second, -90, SYSUTCDATETIME()) AS datetimeoffset(7))
+ORDER BY r.[c], r.[id]
+-- after a row
+SELECT TOP (501) r.[id], r.[note], r.[c]
+FROM [orders] AS r
+WHERE r.[c] >= CAST(@p1 AS datetimeoffset(7)) AND (r.[c] > CAST(@p1 AS datetimeoffset(7)) OR (r.[c] = CAST(@p1 AS datetimeoffset(7)) AND r.[id] > CAST(@p2 AS tinyint))) AND r.[c] < CAST(DATEADD(second, -90, SYSUTCDATETIME()) AS datetimeoffset(7))
+ORDER BY r.[c], r.[id]
+-- parameter: c datetimeoffset(7)
+-- parameter: id tinyint
