@@ -3,10 +3,10 @@
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test late chaos static check build compile format vet lint settings vuln bench services stop
+.PHONY: help demo test sim sim-bugs late chaos static check build compile format vet lint settings vuln bench services stop
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 demo: ## rows of a real table arriving at a real endpoint; needs nothing but Go
 	@go run ./cmd/rowrelay demo
@@ -19,6 +19,12 @@ late: ## late commits for a minute on each engine and in each mode: LOST, DUPLIC
 
 chaos: ## kills, freezes, outages, restarts, a full disk: LOST, DUPLICATED, INVERTED (make test has a short form)
 	@ROWRELAY_CHAOS_FOR=$(or $(FOR),1m) scripts/services.sh run -- go test ./e2e -run '^TestChaos$$' -v -timeout 60m | grep -E 'CHAOS|^(---|ok|FAIL|panic)|NOT RUN'
+
+sim: ## seeds of the simulation: SEEDS=20000, or SEED=n for one (docs/simulation.md)
+	@$(if $(SEED),SEED=$(SEED)) SEEDS=$(or $(SEEDS),$(if $(SEED),1,20000)) go test -count=1 -timeout 24h -run '^TestSimulation$$' -v ./sim
+
+sim-bugs: ## does the simulation find the seeded bugs? BUG=name for one, with its trace
+	@go test -count=1 -timeout 2h -run '^TestSeededBugs$$' -v ./sim
 
 check: static test ## everything that CI runs
 

@@ -184,7 +184,7 @@ func TestListSurvives(t *testing.T) {
 		var unreadable []deadletter.Entry
 		steps, last := 0, 0
 		err := s.List(t.Context(), deadletter.Filter{App: "shop", Poller: "orders", Status: 422}, func(e deadletter.Entry) error {
-			if e.Err != nil {
+			if e.Record == nil {
 				unreadable = append(unreadable, e)
 				return nil
 			}

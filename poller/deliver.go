@@ -40,7 +40,7 @@ func (t *tick) begin(q *request) {
 	}
 	t.requests++
 	go func() {
-		err := guard(func() error { q.run(t.stop); return q.fault })
+		err := guard(func() error { return q.run(t.stop) })
 		t.post(func() { t.answered(q, err) })
 	}()
 }

@@ -1,6 +1,7 @@
 package poller
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -9,6 +10,41 @@ import (
 // This file decides what a failure means (issue 3, §2): evidence decides, the status is a hint. An attempt is held against
 // an event only when it failed alone, or was named, and the destination accepted an event of another key after that. A
 // crash forgets what was only suspected: the event is sent again.
+
+// doubts are what a tick knows about failures, until it is known what they mean.
+type doubts struct {
+	lastErr   error       // of a request
+	retryAt   time.Time   // no step and no probe before that: Retry-After
+	exclusive bool        // a step or a probe is in flight: nothing else is begun
+	taken     acceptances // what the destination accepted last
+	suspects  []suspect   // without evidence
+	// parked counts, by order key, the events that were rejected or absorbed and are not settled.
+	parked map[string]int
+
+	// The search (bisect.go).
+	failed [][]*item // events of requests that failed in company, to be searched
+	step   []*item   // what is sent next
+	rest   []*item   // where the search goes on if that is accepted
+
+	// The probes (probe.go).
+	probed    int      // that failed in a row
+	asked     int      // how often the session was asked for one since one was accepted
+	exhausted bool     // it has none, or none that may be sent
+	avoided   [][]byte // order keys of events that were probes without being settled, or could not be
+	rand      *rand.Rand
+
+	// Of the tick before (resume.go).
+	groups [][]string
+	tried  map[string]bool
+}
+
+func newDoubts(h hint) doubts {
+	d := doubts{parked: make(map[string]int), groups: h.groups, tried: h.tried}
+	if d.tried == nil {
+		d.tried = make(map[string]bool)
+	}
+	return d
+}
 
 // acceptance is a request that the destination accepted, and one of the keys that it held.
 type acceptance struct{ number, key uint64 }

@@ -16,6 +16,7 @@ import (
 type lateDriver struct {
 	t       *testing.T
 	table   *lateTable
+	source  Source // of the fetches: table, unless a test puts another before it
 	rng     *rand.Rand
 	cfg     CheckpointedConfig
 	mode    LateCommits
@@ -41,7 +42,7 @@ type lateDriver struct {
 
 func newLateDriver(t *testing.T, table *lateTable, rng *rand.Rand, mode LateCommits) *lateDriver {
 	d := &lateDriver{
-		t: t, table: table, rng: rng, mode: mode, objects: map[string][]byte{}, limit: Limit{Rows: 7, Bytes: 1 << 20},
+		t: t, table: table, source: table, rng: rng, mode: mode, objects: map[string][]byte{}, limit: Limit{Rows: 7, Bytes: 1 << 20},
 		cfg:  CheckpointedConfig{Poller: "orders", Source: table, LateWindow: 24 * time.Second, LateLimit: 4 * time.Second, LateMemory: 100_000},
 		last: map[int]string{}, delivered: map[string]int{}, versions: map[int]int{},
 	}
@@ -85,7 +86,7 @@ func (d *lateDriver) next() bool {
 	if step.Idle {
 		return false
 	}
-	page, err := d.table.Fetch(context.Background(), step.Range, d.limit)
+	page, err := d.source.Fetch(context.Background(), step.Range, d.limit)
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -3,10 +3,12 @@ package poller
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 )
@@ -157,4 +159,21 @@ func BenchmarkHashSet(b *testing.B) {
 		set.see(h|1, 1)
 	}
 	b.ReportMetric(9*float64(len(set.places))/float64(set.len()), "B/hash")
+}
+
+// BenchmarkOverlapPage is what the overlap mode adds to a page of 500 new rows.
+func BenchmarkOverlapPage(b *testing.B) {
+	l := newLate(&CheckpointedConfig{LateWindow: time.Minute, LateMemory: 1 << 62})
+	l.mode = LateOverlap
+	events := make([]change.Event, 500)
+	n := 0
+	for b.Loop() {
+		for i := range events {
+			n++
+			events[i].ID = fmt.Sprintf("%016x", uint64(n)*0x9e3779b97f4a7c15)
+		}
+		l.sweep.on = true // none is due
+		batch := l.fetched(lateStep{}, Page{Events: events})
+		l.settled(&batch, len(batch.Events))
+	}
 }

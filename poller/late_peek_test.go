@@ -15,9 +15,11 @@ func TestExactDeliversAboveTheSafePointEarly(t *testing.T) {
 		name string
 		wait bool
 		want int // of ten rows, while the transaction is open
+		ends bool
 	}{
-		{"deliver_late", false, 10},
-		{"wait", true, 0},
+		{"deliver_late", false, 10, true},
+		{"deliver_late, and nothing more comes", false, 10, false},
+		{"wait", true, 0, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -56,13 +58,11 @@ func TestExactDeliversAboveTheSafePointEarly(t *testing.T) {
 					t.Errorf("%d remembered, held back for %s", d.report.Remembered, d.report.HeldBack)
 				}
 				d.crash() // what was delivered early is stored with the release
-				table.end(long, true)
-				d.quiet(d.cfg.LateWindow)
+				table.end(long, test.ends)
+				d.ticks(40)
 				d.drain()
-				time.Sleep(2 * time.Second)
-				d.drain()
-				if lost := d.lost(); len(lost) > 0 || d.repeats > 0 || len(d.delivered) != 11 {
-					t.Errorf("lost %v, %d duplicates, %d delivered of 11", lost, d.repeats, len(d.delivered))
+				if lost := d.lost(); len(lost) > 0 || d.repeats > 0 || len(d.delivered) != len(table.rows) {
+					t.Errorf("lost %v, %d duplicates, %d delivered", lost, d.repeats, len(d.delivered))
 				}
 				if d.report.Remembered != 0 || d.report.HeldBack != 0 {
 					t.Errorf("%d remembered, held back for %s, when nothing is above the safe point", d.report.Remembered, d.report.HeldBack)

@@ -87,6 +87,45 @@ func TestOpenTransactionKeepsTheLowEdge(t *testing.T) {
 	}
 }
 
+// endsAfterRead ends a transaction just after the first page of a sweep that is read at or after due.
+type endsAfterRead struct {
+	*lateTable
+	tx  *lateTx
+	due time.Time
+}
+
+func (s *endsAfterRead) Fetch(ctx context.Context, r Range, limit Limit) (Page, error) {
+	page, err := s.lateTable.Fetch(ctx, r, limit)
+	if s.tx != nil && !r.UpTo.IsStart() && !time.Now().Before(s.due) {
+		s.end(s.tx, true)
+		s.tx = nil
+	}
+	return page, err
+}
+
+// TestTransactionEndsBehindTheRead: the look at the open transactions comes before the read. Were it the other way round, a transaction
+// that ends between the two would be neither read nor seen open.
+func TestTransactionEndsBehindTheRead(t *testing.T) {
+	inLate(t, LateOverlap, 0, func(t *testing.T, d *lateDriver) {
+		d.table.shown = true
+		long := d.table.begin(time.Hour)
+		d.table.insert(long)
+		short := d.table.begin(time.Hour)
+		d.table.insert(short)
+		d.table.end(short, true)
+		source := &endsAfterRead{d.table, long, time.Now().Add(d.cfg.LateWindow + 2*time.Second)}
+		d.source, d.cfg.Source = source, source
+		d.start()
+		d.ticks(60)
+		if lost := d.lost(); source.tx != nil || len(lost) > 0 {
+			t.Errorf("lost %v", lost)
+		}
+		if d.doc.Checkpoint.Cursor.IsStart() {
+			t.Error("the checkpoint does not move after the transaction's end")
+		}
+	})
+}
+
 // TestFullMemoryHoldsBack: at late_memory new rows wait for the low edge, visibly, and nothing is forgotten.
 func TestFullMemoryHoldsBack(t *testing.T) {
 	inLate(t, LateOverlap, 100, func(t *testing.T, d *lateDriver) {

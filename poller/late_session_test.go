@@ -114,7 +114,7 @@ func TestOverlapThroughTheTick(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lost, found, repeats := 0, 0, 0
-			for seed := range uint64(6) {
+			for seed := range uint64(4) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newLateWorld(t, seed, test.mode, test.faults, test.poll)
 					w.live(40 * time.Second)

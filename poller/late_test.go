@@ -79,7 +79,7 @@ func (run lateRun) drive(t *testing.T, seed uint64) *lateDriver {
 	return d
 }
 
-const lateSeeds = 40
+const lateSeeds = 20
 
 // TestOverlapLosesNothing is the promise: every inserted row, and the last committed state of every row, whatever
 // crashes.

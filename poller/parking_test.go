@@ -1,9 +1,7 @@
 package poller
 
 import (
-	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/state"
-	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/state/storetest"
 )
 
@@ -77,7 +74,7 @@ func TestCorrectedRowIsDelivered(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		p.tick()
-		if e := p.parked(); len(e) != 1 || e[0].Attempts != 1 || e[0].Next.Sub(time.Now()) != time.Second {
+		if e := p.parked(); len(e) != 1 || e[0].Attempts != 1 || time.Until(e[0].Next) != time.Second {
 			t.Errorf("another version begins anew: %+v", e)
 		}
 		s.put(2, "t2", "good")
@@ -289,78 +286,6 @@ func TestMaxParked(t *testing.T) {
 	})
 }
 
-// TestSourceOrderWaits: under ordering=source the poller waits at the bad event, and goes on behind it.
-func TestSourceOrderWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newShop()
-		s.fill(1, 5)
-		p := newProcess(t, nil, s, func(c *CheckpointedConfig) { c.Ordering = OrderSource })
-		p.verdict = poison(3)
-		begun := time.Now()
-		r := p.tick()
-		if r.Event != HandlerFailed || !strings.Contains(r.Err.Error(), "attempt 1 of 5") || !strings.Contains(r.Err.Error(), "next in 1s") || r.Rows != 2 {
-			t.Errorf("%s: %v, %d rows", r.Event, r.Err, r.Rows)
-		}
-		if r = p.tick(); r.Failed() || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "attempt 2 of 5") || len(p.sent) != 3 {
-			t.Errorf("before its time: %+v", r)
-		}
-		for range 160 {
-			time.Sleep(time.Second)
-			p.tick()
-		}
-		var tries []int
-		for _, sent := range p.sent {
-			if sent.row == 3 {
-				tries = append(tries, int(sent.at.Sub(begun).Seconds()))
-			}
-		}
-		if !slices.Equal(tries, []int{0, 1, 6, 36, 156}) || !slices.Equal(p.got(Accepted), []int{1, 2, 4, 5}) || len(p.graves.letters) != 1 {
-			t.Errorf("tried after %v s, accepted %v", tries, p.got(Accepted))
-		}
-		if len(p.parked()) != 0 || len(p.objects()) != 0 {
-			t.Errorf("left over: %+v", p.parked())
-		}
-	})
-}
-
-// TestSourceOrderKnowsItsAttempts: the event comes again as a live row, with the attempts that were counted.
-func TestSourceOrderKnowsItsAttempts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newShop()
-		s.fill(1, 2)
-		p := newProcess(t, nil, s, func(c *CheckpointedConfig) { c.Ordering = OrderSource })
-		p.verdict = poison(1)
-		p.tick()
-		time.Sleep(time.Second)
-		b := p.next(p.open())
-		if b.Kind != change.Live || b.Events[0].Attempts != 1 || b.Events[1].Attempts != 0 {
-			t.Errorf("%+v", b)
-		}
-	})
-}
-
-// TestWithoutOrderNothingWaits: later events of a parked row are sent.
-func TestWithoutOrderNothingWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newShop()
-		s.describe.Coarse = true
-		s.put(1, "a", "new")
-		s.put(2, "a", "new")
-		p := newProcess(t, nil, s, func(c *CheckpointedConfig) { c.Ordering = OrderNone })
-		p.verdict = poison(1)
-		p.tick()
-		s.put(1, "a", "good")
-		p.tick()
-		if !slices.Equal(p.got(Accepted), []int{2, 1}) || len(p.parked()) != 1 || string(p.parked()[0].OrderKey) != `{"id":1}` {
-			t.Errorf("accepted %v, parked %+v", p.got(Accepted), p.parked())
-		}
-		time.Sleep(time.Second)
-		if p.tick(); len(p.parked()) != 0 {
-			t.Errorf("%+v", p.parked())
-		}
-	})
-}
-
 // TestDeadLetterThatCannotBeWritten: the tick fails and says so, the event stays parked and is tried again with the next
 // tick; others flow meanwhile.
 func TestDeadLetterThatCannotBeWritten(t *testing.T) {
@@ -405,32 +330,6 @@ func TestBlockedAfterItsDeadLetter(t *testing.T) {
 	})
 }
 
-// TestDueTimesOutliveTheProcess: another instance takes them up from the document.
-func TestDueTimesOutliveTheProcess(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newShop()
-		s.fill(1, 1)
-		store := memstore.New()
-		one := newProcess(t, store, s, nil)
-		one.verdict = poison(1)
-		one.tick()
-		time.Sleep(time.Second)
-		one.tick() // the next attempt is due in 5 s
-		two := newProcess(t, store, s, nil)
-		time.Sleep(4 * time.Second)
-		if two.tick(); len(two.sent) != 0 {
-			t.Errorf("before its time: %+v", two.sent)
-		}
-		time.Sleep(time.Second)
-		if two.tick(); !slices.Equal(two.got(Accepted), []int{1}) || len(two.parked()) != 0 {
-			t.Errorf("%+v", two.sent)
-		}
-		if r := one.tick(); r.Failed() || r.Parked != 0 {
-			t.Errorf("the first instance: %+v", r)
-		}
-	})
-}
-
 // TestOutageOfHalfAnHour: a destination that answers nothing costs no attempt, however long it lasts.
 func TestOutageOfHalfAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -451,127 +350,6 @@ func TestOutageOfHalfAnHour(t *testing.T) {
 		r := p.tick()
 		if r.Event != TickComplete || r.Rows != 1800 || len(p.got(Accepted)) != 1800 || !slices.IsSorted(p.got(Accepted)) || len(p.graves.letters) != 0 {
 			t.Errorf("%s: %d rows", r.Event, r.Rows)
-		}
-	})
-}
-
-// TestCrashesAroundTheCommit kills an instance at each write of a tick that parks a row, and of one that dead-letters it: the
-// next instance loses nothing, writes the dead letter under the same id, and leaves no object behind.
-func TestCrashesAroundTheCommit(t *testing.T) {
-	faults := []storetest.Fault{storetest.NotDone, storetest.DoneButFailed, storetest.DoneLater}
-	for _, fault := range faults {
-		for at := 1; at <= 8; at++ {
-			t.Run(fmt.Sprintf("%s at write %d", fault, at), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := newShop()
-					s.fill(1, 5)
-					store := memstore.New()
-					one := newProcess(t, store, s, func(c *CheckpointedConfig) { c.Policy.MaxAttempts = 2 })
-					one.verdict = poison(3)
-					newProcess(t, store, newShop(), nil).tick() // the document exists
-					writes := 0
-					one.store.Plan(func(op storetest.Op) (storetest.Fault, int) {
-						if op == storetest.Load {
-							return storetest.None, 0
-						}
-						if writes++; writes != at {
-							return storetest.None, 0
-						}
-						go one.store.Crash() // with this very write
-						return fault, 1
-					})
-					for range 3 {
-						one.tick()
-						synctest.Wait()
-						time.Sleep(time.Second)
-					}
-					one.store.Land()
-					two := newProcess(t, store, s, func(c *CheckpointedConfig) { c.Policy.MaxAttempts = 2 })
-					two.verdict = poison(3)
-					for range 100 {
-						time.Sleep(time.Second)
-						two.tick()
-					}
-					letters := slices.Concat(one.graves.letters, two.graves.letters)
-					if len(letters) == 0 {
-						t.Fatal("no dead letter")
-					}
-					for _, d := range letters {
-						if d.Event.ID != letters[0].Event.ID || idOf(&d.Event) != 3 {
-							t.Errorf("dead letter of %s", d.Event.Key)
-						}
-					}
-					accepted := slices.Concat(one.got(Accepted), two.got(Accepted))
-					slices.Sort(accepted)
-					if !slices.Equal(slices.Compact(accepted), []int{1, 2, 4, 5}) {
-						t.Errorf("accepted %v", accepted)
-					}
-					// An object that the dead instance wrote and never named goes with the next one that is parked.
-					s.put(3, "t3", "bad again")
-					for range 10 {
-						time.Sleep(time.Second)
-						two.tick()
-					}
-					if len(two.parked()) != 0 || len(two.objects()) != 0 {
-						t.Errorf("left over: %+v, objects %q", two.parked(), two.objects())
-					}
-				})
-			})
-		}
-	}
-}
-
-// TestCrashBetweenDeadLetterAndCommit: the letter is written again under the same id, and reported by whoever commits it.
-func TestCrashBetweenDeadLetterAndCommit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newShop()
-		s.fill(1, 2)
-		store := memstore.New()
-		policy := func(c *CheckpointedConfig) { c.Policy.MaxAttempts = 1 }
-		one := newProcess(t, store, s, policy)
-		one.verdict = poison(1)
-		one.graves.put = func(DeadLetter) error { one.store.Crash(); return nil }
-		if r := one.tick(); !r.Failed() || len(one.graves.letters) != 1 || !one.doc().Checkpoint.Cursor.IsStart() {
-			t.Errorf("%+v, position %s", r, one.doc().Checkpoint.Cursor)
-		}
-		time.Sleep(2 * time.Minute)
-		two := newProcess(t, store, s, policy)
-		two.verdict = poison(1)
-		if r := two.tick(); r.Failed() || len(r.DeadLettered) != 1 || two.graves.letters[0].Event.ID != one.graves.letters[0].Event.ID {
-			t.Errorf("%+v", r)
-		}
-	})
-}
-
-// TestStaleOwnerParksNothing: an instance whose lease another has taken meanwhile cannot settle.
-func TestStaleOwnerParksNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newShop()
-		s.fill(1, 4)
-		store := memstore.New()
-		one := newProcess(t, store, s, nil)
-		one.verdict = poison(1, 2)
-		session := one.open()
-		settled := one.judge(session, one.next(session))
-		one.store.Cut(true)
-		time.Sleep(70 * time.Second)
-		two := newProcess(t, store, s, nil)
-		two.verdict = poison(2)
-		if r := two.tick(); r.Failed() || r.Parked != 1 {
-			t.Fatalf("%+v", r)
-		}
-		one.store.Cut(false)
-		n, err := session.Settle(t.Context(), Settlement{Batches: []Settled{settled}})
-		if r := (Report{}); n != 0 || err == nil {
-			t.Errorf("settled %d: %v", n, err)
-		} else if r.fail(err, CommitFailed); r.Event != LostLease {
-			t.Errorf("%s: %v", r.Event, err)
-		}
-		if err := session.Close(t.Context(), &Report{}); err != nil {
-			t.Error(err)
-		}
-		if e := two.parked(); len(e) != 1 || string(e[0].Key) != `{"id":2}` {
-			t.Errorf("%+v", e)
 		}
 	})
 }
@@ -602,60 +380,6 @@ func TestProbeIsOfAKeyThatNothingWaitsFor(t *testing.T) {
 		}
 		if p.tick(); !slices.Contains(p.got(Accepted), 3) {
 			t.Errorf("accepted %v", p.got(Accepted))
-		}
-	})
-}
-
-func TestParkedObject(t *testing.T) {
-	now := time.Date(2026, 4, 7, 1, 23, 46, 123456789, time.UTC)
-	entries := []ParkedEntry{
-		{OrderKey: []byte(`{"tenant":"<a> & \u2028"}`), Key: []byte(`{"id":1}`), Cursor: position(7), ID: "x", Attempts: 2, First: now,
-			Last: now.Add(time.Second), Next: now.Add(time.Minute), Cause: "refused", Status: 422, Reason: "no \"such\" <thing>",
-			Followers: []json.RawMessage{[]byte(`{"id":2}`), []byte(`{"id":3}`)}},
-		{OrderKey: []byte(`{"tenant":"b"}`), Key: []byte(`{"id":9}`), Next: now},
-		{OrderKey: []byte(`[]`), Key: []byte(`{"id":10}`), Cursor: position(1), ID: "y", Attempts: 5, Blocked: true},
-	}
-	data, err := EncodeParked(entries)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := DecodeParked(data)
-	if err != nil || !reflect.DeepEqual(got, entries) {
-		t.Errorf("%v: %+v, want %+v", err, got, entries)
-	}
-	for name, bad := range map[string]string{
-		"empty":             ``,
-		"another version":   `{"version":2,"entries":[]}`,
-		"no version":        `{"entries":[]}`,
-		"unknown member":    `{"version":1,"entries":[],"more":1}`,
-		"trailing":          `{"version":1,"entries":[]}{}`,
-		"no key":            `{"version":1,"entries":[{"order_key":1,"cursor":null,"id":"","attempts":0}]}`,
-		"attempts, no id":   `{"version":1,"entries":[{"order_key":1,"key":1,"cursor":null,"id":"","attempts":1}]}`,
-		"below zero":        `{"version":1,"entries":[{"order_key":1,"key":1,"cursor":null,"id":"","attempts":-1}]}`,
-		"twice":             `{"version":1,"entries":[{"order_key":1,"key":1,"cursor":null,"id":"","attempts":0},{"order_key":1,"key":2,"cursor":null,"id":"","attempts":0}]}`,
-		"null follower":     `{"version":1,"entries":[{"order_key":1,"key":1,"cursor":null,"id":"","attempts":0,"followers":[null]}]}`,
-		"cursor of no kind": `{"version":1,"entries":[{"order_key":1,"key":1,"cursor":{},"id":"","attempts":0}]}`,
-	} {
-		if _, err := DecodeParked([]byte(bad)); err == nil {
-			t.Errorf("%s: no error", name)
-		}
-	}
-}
-
-func FuzzDecodeParked(f *testing.F) {
-	f.Add([]byte(`{"version":1,"entries":[{"order_key":{"t":1},"key":{"id":1},"cursor":{"kind":"a"},"id":"x","attempts":1,"first":"2026-01-01T00:00:00Z","followers":[{"id":2}]}]}`))
-	f.Add([]byte(`{"version":1,"entries":[]}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		entries, err := DecodeParked(data)
-		if err != nil {
-			return
-		}
-		again, err := EncodeParked(entries)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := DecodeParked(again); err != nil || !reflect.DeepEqual(newParking(got).list(), newParking(entries).list()) {
-			t.Errorf("%v: %s", err, again)
 		}
 	})
 }

@@ -116,7 +116,7 @@ func randomFailures(t *testing.T, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	n := 1 + rnd.IntN(120)
 	feed := newParkingTable(keys(n, 1+rnd.IntN(40)))
-	feed.others, feed.maxAttempts, feed.broken = rnd.IntN(2) == 0, 6, map[int]bool{}
+	feed.others, feed.maxAttempts, feed.broken = rnd.IntN(2) == 0, 15, map[int]bool{}
 	if rnd.IntN(4) == 0 {
 		feed.maxParked = 1 + rnd.IntN(3)
 	}

@@ -39,21 +39,20 @@ const (
 // it learned is read when it has ended.
 type request struct {
 	tick     *tick
-	role     role
 	items    []*item
 	grant    *Grant
+	role     role
+	adjacent bool          // the items' indices in the batch ascend without a gap
+	cut      bool          // the tick stopped before the tries of the pending events were used up
 	tries    int           // attempts at most
 	wait     time.Duration // before the first one
 	pending  []int         // indices into items: those that the next attempt carries
-	adjacent bool          // the items' indices in the batch ascend without a gap
 
 	outcomes []Outcome   // of items: Accepted, or nobody vouched for it
 	failures []failure   // of items, by index; nil while nothing failed
 	taken    acceptances // of the last attempt that had any
 	retryAt  time.Time   // when the destination wants to be asked again, if it said so
-	cut      bool        // the tick stopped before the tries of the pending events were used up
 	err      error       // the last failure
-	fault    error       // the right to deliver has ended
 }
 
 // failure is what the last failed attempt said about one event.
@@ -78,27 +77,25 @@ func (t *tick) newRequest(as role, items []*item, tries int) *request {
 	return q
 }
 
-// run makes attempts until no event is pending, the tries are used up, or the tick stops.
-func (q *request) run(stop context.Context) {
-	if pause(stop, q.wait) != nil {
-		q.cut = true
-		return
+// run makes attempts until no event is pending, the tries are used up, or the tick stops. Its error is the end of the right
+// to deliver.
+func (q *request) run(stop context.Context) error {
+	if q.cut = pause(stop, q.wait) != nil; q.cut {
+		return nil
 	}
 	cfg := &q.tick.cfg
 	var pauses *backoff.ExponentialBackOff // made when it is needed
 	for attempt := 1; ; attempt++ {
 		// A process that was frozen wakes up here with contexts that look alive: the clocks decide.
 		if err := q.grant.Check(); err != nil {
-			q.fault = &Fault{LostLease, err}
-			return
+			return &Fault{LostLease, err}
 		}
 		after, err := q.attempt(cfg, attempt)
 		if err != nil && q.grant.Right.Err() != nil {
-			q.fault = &Fault{LostLease, context.Cause(q.grant.Right)}
-			return
+			return &Fault{LostLease, context.Cause(q.grant.Right)}
 		}
 		if len(q.pending) == 0 || attempt == q.tries {
-			return
+			return nil
 		}
 		if pauses == nil {
 			pauses = &backoff.ExponentialBackOff{
@@ -106,9 +103,8 @@ func (q *request) run(stop context.Context) {
 			}
 			pauses.Reset()
 		}
-		if pause(stop, max(pauses.NextBackOff(), after)) != nil {
-			q.cut = true
-			return
+		if q.cut = pause(stop, max(pauses.NextBackOff(), after)) != nil; q.cut {
+			return nil
 		}
 	}
 }

@@ -56,16 +56,20 @@ func (s *checkpointed) chunk(ctx context.Context, limit Limit) (change.Batch, no
 	if err != nil {
 		return change.Batch{}, note{}, err
 	}
-	batch := change.Batch{Kind: change.Backfill, From: b.At, To: page.To, Events: page.Events, More: true, Fetched: time.Now()}
+	batch := change.Batch{Kind: change.Backfill, From: s.frontier, To: page.To, Events: page.Events, More: true, Fetched: time.Now()}
 	batch.FetchTime = batch.Fetched.Sub(begun)
-	b.At, b.drained = after(&batch), !page.More
+	b.drained = !page.More
 	s.feed.pace.spend(b.ID, len(page.Events), b.PerSecond)
 	if len(page.Events) == 0 {
 		if b.drained {
 			return batch, note{ends: b.ID}, nil
 		}
+		if page.To != nil {
+			b.At = page.To
+		}
 		return batch, note{}, nil
 	}
+	b.At = after(&batch)
 	return batch, note{chunk: b.ID, final: b.drained}, nil
 }
 

@@ -44,6 +44,11 @@ func (s *checkpointed) next(ctx context.Context, limit Limit) (Grant, error) {
 	if err != nil {
 		return Grant{}, err
 	}
+	if len(batch.Events) == 0 {
+		// A window that closed without events is no work: the next one begins where it ended, in memory, and it is stored with
+		// what comes after it, or with the release.
+		batch.To = nil
+	}
 	if len(batch.Events) == 0 && !about.work() && !s.feed.late.due() {
 		return Grant{Batch: batch}, nil
 	}
@@ -86,103 +91,6 @@ func (n note) and(m note) note {
 		m.ends = n.ends
 	}
 	return m
-}
-
-// look decides what comes next: retries that are due, then live rows, late ones and chunks of a backfill in turn.
-func (s *checkpointed) look(ctx context.Context, limit Limit) (change.Batch, note, error) {
-	if wait, err := s.waiting(); wait || err != nil {
-		return change.Batch{}, note{}, err
-	}
-	batch, about, err := s.retry(ctx, limit.Rows)
-	if err != nil || len(batch.Events) > 0 || about.work() {
-		return batch, about, err
-	}
-	if p := s.parked.Load(); p.count >= s.feed.cfg.Policy.MaxParked && s.feed.cfg.Ordering != OrderSource {
-		return change.Batch{}, note{}, &Fault{HandlerFailed, &parkingFullError{s.feed.cfg.Policy.MaxParked}}
-	}
-	filling := s.filling()
-	if filling && s.backfill.turn && s.feed.pace.ready(s.backfill.ID) <= 0 {
-		return s.chunk(ctx, limit)
-	}
-	queued := s.queued()
-	batch, err = s.live(ctx, limit)
-	if err != nil || !filling && !queued {
-		return batch, note{}, err
-	}
-	idle := len(batch.Events) == 0 && !batch.More
-	s.backfill.turn = true
-	batch.More = true
-	switch {
-	case !idle:
-	case queued:
-		s.await(ctx)
-	default:
-		if err := pause(ctx, min(s.feed.pace.ready(s.backfill.ID), turnWait)); err != nil {
-			return change.Batch{}, note{}, &Fault{FetchFailed, err}
-		}
-	}
-	return batch, note{}, nil
-}
-
-// live fetches live rows, or late ones where it is their turn.
-func (s *checkpointed) live(ctx context.Context, limit Limit) (change.Batch, error) {
-	step := s.feed.late.next(ctx)
-	if step.Idle {
-		return change.Batch{}, nil
-	}
-	begun := time.Now()
-	page, err := s.read(ctx, "fetching rows", step.Range, limit)
-	if err != nil {
-		return change.Batch{}, err
-	}
-	batch := s.feed.late.fetched(step, page)
-	batch.Fetched = time.Now()
-	batch.FetchTime = batch.Fetched.Sub(begun)
-	if batch.Kind == change.Live {
-		s.frontier = after(&batch)
-	}
-	if waited := s.parked.Load().entries[sourceKey]; waited != nil && s.feed.cfg.Ordering == OrderSource {
-		for i := range batch.Events {
-			if e := &batch.Events[i]; e.ID == waited.ID {
-				e.Attempts = waited.Attempts
-			}
-		}
-	}
-	return batch, nil
-}
-
-// after is the position after a whole batch.
-func after(b *change.Batch) change.Cursor {
-	switch {
-	case b.To != nil:
-		return b.To
-	case len(b.Events) > 0:
-		return b.Events[len(b.Events)-1].Position()
-	default:
-		return b.From
-	}
-}
-
-// read fetches one page, and refuses that of another database.
-func (s *checkpointed) read(ctx context.Context, doing string, r Range, limit Limit) (Page, error) {
-	page, err := s.feed.source.Fetch(ctx, r, limit)
-	if errors.Is(err, ErrGap) {
-		return Page{}, &Fault{SourceGap, fmt.Errorf("%s: %w. %s", doing, err, s.waysOn())}
-	}
-	if err != nil {
-		return Page{}, sourceFault(doing, err)
-	}
-	if err := s.sameLife(page.Incarnation); err != nil {
-		return Page{}, err
-	}
-	s.mu.Lock()
-	s.warnings = append(s.warnings, page.Warnings...)
-	s.incarnation = page.Incarnation
-	if page.NullCursors >= 0 {
-		s.nulls = page.NullCursors
-	}
-	s.mu.Unlock()
-	return page, nil
 }
 
 // acquire returns the lease, taking it if this is the first batch with work.
@@ -266,10 +174,7 @@ func (s *checkpointed) Other(ctx context.Context, avoid [][]byte) (Grant, error)
 		return Grant{}, nil
 	}
 	lease, err := s.acquire(ctx)
-	switch {
-	case errors.Is(err, errEnded):
-		return Grant{}, nil
-	case err != nil:
+	if err != nil {
 		return Grant{}, faultOf(err, LeaseAcquireFailed)
 	}
 	batch := change.Batch{From: s.frontier, Events: []change.Event{*event}, Fetched: time.Now()}

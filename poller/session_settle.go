@@ -44,9 +44,8 @@ type tally struct {
 	s        *checkpointed
 	lease    *state.Lease
 	draft    *draft
-	n        int           // events
-	id       string        // of the last batch with a settled event
-	to       change.Cursor // the position after the live ones; nil where there is none
+	n        int    // events
+	id       string // of the last batch with a settled event
 	backfill *state.Backfill
 	ends     string // the backfill that is over
 	gone     int
@@ -81,17 +80,10 @@ func (l *tally) take(ctx context.Context, b *Settled) bool {
 	if k > 0 {
 		l.id = b.Batch.ID
 	}
-	whole := k == len(b.Batch.Events)
-	switch to := b.Batch.To; {
-	case b.Batch.Kind == change.Backfill:
+	switch b.Batch.Kind {
+	case change.Backfill:
 		l.fill(&b.Batch, k, about)
-	case b.Batch.Kind != change.Live:
-	case whole && to != nil:
-		l.to = to
-	case k > 0:
-		l.to = b.Batch.Events[k-1].Position()
-	}
-	if b.Batch.Kind == change.Live || b.Batch.Kind == change.Sweep {
+	case change.Live, change.Sweep:
 		l.s.feed.late.settled(&b.Batch, k)
 	}
 	return !l.stopped
@@ -117,8 +109,11 @@ func (l *tally) begin(about *note) {
 // settle takes the outcome of one event, and reports whether it is done with.
 func (l *tally) settle(ctx context.Context, b *Settled, i int, about *note) bool {
 	event, outcome := &b.Batch.Events[i], b.Outcomes[i]
-	if outcome == Deferred {
+	switch {
+	case outcome == Deferred:
 		return false
+	case outcome == Accepted && b.Batch.Kind != change.Retry && l.s.feed.cfg.Ordering != OrderSource:
+		return true // almost all of them
 	}
 	why := b.Rejections[i]
 	if why.At.IsZero() {

@@ -87,7 +87,7 @@ func (t *tick) settled(line []*passage, n int, took time.Duration, whole bool, e
 	}
 	if !whole {
 		// Prefetched batches are dropped: the next tick fetches them again behind what could not be acknowledged.
-		t.line = nil
+		t.line, t.drained = nil, false
 		return
 	}
 	t.line = t.line[len(line):]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -37,13 +36,9 @@ func (r *Relay) Tick(ctx context.Context) Report {
 		inbox:  make(chan func(), r.cfg.Concurrency+8), // never blocks: see post
 		report: r.newReport(),
 
-		parked: make(map[string]int),
-		groups: r.hint.groups,
-		tried:  r.hint.tried,
+		doubts: newDoubts(r.hint),
 	}
-	if r.hint = (hint{avoid: r.hint.avoid}); t.tried == nil {
-		t.tried = make(map[string]bool)
-	}
+	r.hint = hint{avoid: r.hint.avoid}
 	t.run()
 	t.report.Ended = time.Now()
 	return t.report
@@ -71,22 +66,7 @@ type tick struct {
 	live     bool
 	returned bool // the right to deliver was given back with the last commit
 
-	// What failed, until it is known what it means (evidence.go, bisect.go, probe.go).
-	exclusive  bool            // a step or a probe is in flight: nothing else is begun
-	failed     [][]*item       // events of requests that failed, to be searched
-	step, rest []*item         // of the search: what is sent next, and what after that if it is accepted
-	suspects   []suspect       // without evidence
-	probed     int             // probes that failed in a row
-	asked      int             // times that the session was asked for an event since a probe was accepted
-	exhausted  bool            // it has none, or none that may be sent
-	groups     [][]string      // see hint
-	tried      map[string]bool // ids of events that failed alone when a tick ran out of time: see hint
-	avoided    [][]byte        // order keys of events that were probes, or could not be
-	taken      acceptances     // what the destination accepted last
-	parked     map[string]int  // order keys of events that were rejected or absorbed and are not settled: how many
-	lastErr    error           // of a request
-	retryAt    time.Time       // before that, no step and no probe
-	rand       *rand.Rand      // see random
+	doubts
 
 	// number counts the requests made under this lease, repetitions included.
 	number atomic.Uint64

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,6 +92,14 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 	}
 	was := w.doc
 	w.doc = doc
+	if doc.Paused == nil {
+		for _, o := range w.slots {
+			o.paused = false
+		}
+	}
+	if doc.Lease.OwnerID == "" && was.Lease.OwnerID != "" {
+		w.freeSince = time.Now()
+	}
 	w.say("doc", "%s", w.tellDocument())
 	if was.PollerName == "" {
 		return
@@ -118,6 +127,11 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 		to, err2 := posOf(doc.Checkpoint.Cursor)
 		if err != nil || err2 != nil || to.compare(from) < 0 {
 			w.fail("%s moved the checkpoint back from %s to %s", p.name, brief(was.Checkpoint.Cursor), brief(doc.Checkpoint.Cursor))
+		}
+	}
+	if doc.Paused == nil {
+		for _, o := range w.slots {
+			o.paused = false
 		}
 	}
 	if doc.Lease.OwnerID == "" && was.Lease.OwnerID != "" && !p.human {
@@ -252,6 +266,14 @@ func (w *world) ticked(p *process, r *poller.Report) {
 		text = ": " + r.Err.Error()
 	}
 	w.say(p.name, "tick ends: %s, %d rows%s", r.Event, r.Rows, text)
+	l := &w.doc.Lease
+	if w.holder == p && l.OwnerID != "" && l.FencingToken > p.at && !p.excused && !w.store.shaky {
+		w.fail("%s left its lease behind", p.name)
+	}
+	var held *state.HeldError
+	if errors.As(r.Err, &held) && l.OwnerID == "" && w.freeSince.Before(p.began) {
+		w.fail("%s waited for a lease that was free", p.name)
+	}
 	if strings.Contains(text, "panic:") {
 		w.fail("%s panicked", p.name)
 	}

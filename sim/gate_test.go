@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"time"
 )
@@ -29,12 +30,16 @@ type call struct {
 	// effected: what the call asks for was done, and only its answer is missing.
 	effected bool
 	done     chan struct{}
+	// stack tells two calls apart that are alike: a process may read one document in two goroutines.
+	stack [32]uintptr
+	depth int
 }
 
 // ask waits at the gate until the scheduler has carried out a call.
 func (p *process) ask(ctx context.Context, c *call) {
 	w := p.w
 	c.p, c.at, c.until, c.done = p, time.Now(), ctx, make(chan struct{})
+	c.depth = runtime.Callers(2, c.stack[:])
 	w.mu.Lock()
 	if w.over {
 		w.mu.Unlock()
@@ -71,7 +76,8 @@ func (w *world) admit() {
 	w.arrivals = nil
 	w.mu.Unlock()
 	slices.SortStableFunc(fresh, func(a, b *call) int {
-		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.p.serial, b.p.serial), cmp.Compare(a.what, b.what), cmp.Compare(a.arg, b.arg))
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.p.serial, b.p.serial), cmp.Compare(a.what, b.what), cmp.Compare(a.arg, b.arg),
+			slices.Compare(a.stack[:a.depth], b.stack[:b.depth]))
 	})
 	for _, c := range fresh {
 		w.begun(c)

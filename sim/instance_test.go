@@ -30,6 +30,9 @@ type process struct {
 	human  bool
 	until  time.Time // the next tick, once faults have stopped
 
+	began   time.Time       // its tick
+	at      uint64          // the fencing token at that time
+	excused bool            // the store failed it in this tick, other than by hiding what it had done
 	paused  bool            // its tick began under a pause
 	foreign map[string]bool // events that it has from a restored database only
 
@@ -82,7 +85,7 @@ func (p *process) tick() {
 	w := p.w
 	w.tally.Ticks++
 	w.say(p.name, "tick begins")
-	p.busy = true
+	p.busy, p.began, p.at, p.excused = true, time.Now(), w.doc.Lease.FencingToken, false
 	p.paused = w.doc.Paused != nil
 	var ctx context.Context
 	ctx, p.stop = context.WithCancel(p.ctx)
@@ -163,6 +166,7 @@ func (w *world) freezeSome() {
 		return
 	}
 	w.tally.Freezes++
+	p.excused = true
 	d := w.span(w.pro.TTL/4, 2*w.pro.TTL)
 	w.say(p.name, "freezes for %s", d)
 	w.mu.Lock()

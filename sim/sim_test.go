@@ -62,13 +62,11 @@ const hungSeed = 20 * time.Second
 // slowSeed is how long a seed may take without a remark.
 const slowSeed = 2 * time.Second
 
-// replayEvery is how often a seed is run twice, to see that it gives the same trace.
-const replayEvery = 40
-
 // TestSeeds runs seeds in this process. The runner (TestSimulation) starts it in builds of its own; by itself it runs a few,
 // so that the race detector sees them.
 func TestSeeds(t *testing.T) {
 	first, n, most := number("SIM_FIRST", 1), number("SIM_COUNT", 40), number("SIM_VIOLATIONS", 1)
+	again := number("SIM_AGAIN", 40) // every so many seeds one is run twice, to see that it gives the same trace
 	var progress *os.File
 	if name := os.Getenv("SIM_RESULT"); name != "" {
 		var err error
@@ -94,7 +92,7 @@ func TestSeeds(t *testing.T) {
 		}
 		r.Tally.add(w.tally)
 		text := w.violation
-		if text == "" && seeded && i%replayEvery == 0 {
+		if text == "" && seeded && i%again == 0 {
 			text = differ(w.trace, simulate(t, seed).trace)
 		}
 		if text != "" {

@@ -46,9 +46,7 @@ func pages(ctx context.Context, file string, seed uint64) (err error) {
 	if composite {
 		key = "id INTEGER NOT NULL, at INTEGER NOT NULL, kind INTEGER NOT NULL, PRIMARY KEY (id, kind)"
 	}
-	if _, err := conn.ExecContext(ctx, "CREATE TABLE orders ("+key+")"); err != nil {
-		return err
-	}
+	statements := "PRAGMA synchronous=OFF; BEGIN; CREATE TABLE orders (" + key + ");"
 	where, keep := "", func(sqliteRow) bool { return true }
 	if r.IntN(2) == 0 {
 		where, keep = "kind = 1 OR kind = 2", func(o sqliteRow) bool { return o.kind == 1 || o.kind == 2 }
@@ -56,14 +54,17 @@ func pages(ctx context.Context, file string, seed uint64) (err error) {
 	var rows []sqliteRow
 	for id := range 1 + r.IntN(20) {
 		o := sqliteRow{id, r.IntN(5), r.IntN(4)}
-		if _, err := conn.ExecContext(ctx, "INSERT INTO orders (id, at, kind) VALUES (?, ?, ?)", o.id, o.at, o.kind); err != nil {
-			return err
-		}
+		statements += fmt.Sprintf("INSERT INTO orders (id, at, kind) VALUES (%d, %d, %d);", o.id, o.at, o.kind)
 		if keep(o) {
 			rows = append(rows, o)
 		}
 	}
-	slices.SortFunc(rows, func(a, b sqliteRow) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id), cmp.Compare(a.kind, b.kind)) })
+	if _, err := conn.ExecContext(ctx, statements+"COMMIT"); err != nil {
+		return err
+	}
+	slices.SortFunc(rows, func(a, b sqliteRow) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id), cmp.Compare(a.kind, b.kind))
+	})
 	parsed, err := source.ParseConnection("sqlite:" + file)
 	if err != nil {
 		return err

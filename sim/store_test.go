@@ -125,7 +125,7 @@ const (
 	slowToo          // so does its effect
 )
 
-func (w *world) storeFault(write bool) fault {
+func (w *world) storeFault(by *process, write bool) fault {
 	p := &w.pro
 	f := none
 	switch {
@@ -144,6 +144,7 @@ func (w *world) storeFault(write bool) fault {
 			f = slowToo
 		}
 	}
+	by.excused = by.excused || f != none && f != lost && f != conflicted
 	switch f {
 	case none:
 	case later:
@@ -168,12 +169,13 @@ func (o storeOf) Load(ctx context.Context, key string) (stored state.Stored, err
 	err = over
 	o.p.ask(ctx, &call{what: "load", arg: key, resolve: func(c *call) bool {
 		if c.gaveUp && !c.effected {
+			o.p.excused = true
 			err = ctx.Err()
 			w.say(o.p.name, "load %s: given up", s.short(key))
 			return true
 		}
 		if !c.effected {
-			f := w.storeFault(false)
+			f := w.storeFault(o.p, false)
 			if f == failed {
 				err = errStore
 				w.say(o.p.name, "load %s: fails", s.short(key))
@@ -195,6 +197,7 @@ func (o storeOf) Load(ctx context.Context, key string) (stored state.Stored, err
 			}
 		}
 		if c.gaveUp {
+			o.p.excused = true
 			stored, err = state.Stored{}, ctx.Err()
 		}
 		w.say(o.p.name, "load %s: %s", s.short(key), verdict(err))
@@ -220,6 +223,7 @@ func (o storeOf) write(ctx context.Context, what, key string, data []byte, versi
 	unheard := unheardWrite(o.p, s, key, data, version)
 	o.p.ask(ctx, &call{what: what, arg: key, wire: unheard, resolve: func(c *call) bool {
 		if c.gaveUp && !c.effected {
+			o.p.excused = true
 			err = ctx.Err()
 			if !c.notBefore.IsZero() && w.chance(0.7) { // it was on its way, and the store may still do it
 				w.tally.StoreLate++
@@ -233,7 +237,7 @@ func (o storeOf) write(ctx context.Context, what, key string, data []byte, versi
 		if !c.effected {
 			f := none
 			if c.notBefore.IsZero() {
-				f = w.storeFault(true)
+				f = w.storeFault(o.p, true)
 			}
 			switch f {
 			case failed:
@@ -266,6 +270,7 @@ func (o storeOf) write(ctx context.Context, what, key string, data []byte, versi
 			}
 		}
 		if c.gaveUp {
+			o.p.excused = true
 			stamp, err = state.Stamp{}, ctx.Err()
 		}
 		w.say(o.p.name, "%s %s: %s", what, s.short(key), verdict(err))
@@ -292,7 +297,7 @@ func (o storeOf) List(ctx context.Context, prefix string) (keys []string, err er
 			err = ctx.Err()
 			return true
 		}
-		if w.storeFault(false) == failed {
+		if w.storeFault(o.p, false) == failed {
 			err = errStore
 			w.say(o.p.name, "list %s: fails", prefix)
 			return true
@@ -328,7 +333,7 @@ func (o storeOf) Delete(ctx context.Context, key, version string) (err error) {
 			err = ctx.Err()
 			return true
 		}
-		switch w.storeFault(true) {
+		switch w.storeFault(o.p, true) {
 		case failed:
 			err = errStore
 		case lost, conflicted:

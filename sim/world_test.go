@@ -42,7 +42,9 @@ type world struct {
 	doc    state.Document       // as it is stored
 	parked []poller.ParkedEntry // that it names
 	holder *process             // who took the lease last
-	names  map[string]string    // of events
+	// freeSince is when the lease was given back last.
+	freeSince time.Time
+	names     map[string]string // of events
 
 	trace     []string
 	violation string

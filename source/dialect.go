@@ -102,7 +102,7 @@ type life struct {
 	version string
 	// incarnation identifies the life of the database: a restore or a failover begins a new one. "" where unknown.
 	incarnation string
-	// readOnly says that the server is a readable secondary or a standby: it does not know which transactions are open.
+	// readOnly says that the server is a readable secondary, a standby or a replica: it does not know which transactions are open.
 	readOnly bool
 	// warnings are for the operator.
 	warnings []string

@@ -2,6 +2,7 @@ package source
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -242,4 +243,36 @@ func gapDB(t *testing.T, driver, dsn string) *sql.DB {
 		}
 	})
 	return db
+}
+
+// TestPostgresSnapshotPlaces: a position by snapshots that a person types stands before or after a whole transaction.
+func TestPostgresSnapshotPlaces(t *testing.T) {
+	url, db := snapshotTable(t)
+	src := snapshotSource(t, url, func(*Config) {})
+	mustExec(t, db, "INSERT INTO o (id, v) VALUES (6, 1)", "INSERT INTO o (id, v) VALUES (7, 2)")
+	last, err := src.Reread(t.Context(), [][]byte{[]byte(`{"id":7}`)})
+	if err != nil || len(last) != 1 {
+		t.Fatalf("%d rows, %v", len(last), err)
+	}
+	second := last[0].Cursor
+	var s storedCursor
+	if err := json.Unmarshal(second, &s); err != nil {
+		t.Fatal(err)
+	}
+	for ties, want := range map[string]int{TiesBefore: 1, TiesAfter: 0} {
+		at, err := src.Position(t.Context(), string(s.Value), nil, ties)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := src.Fetch(t.Context(), poller.Range{After: at}, everything)
+		if err != nil || len(page.Events) != want {
+			t.Errorf("%s: %d rows, %v", ties, len(page.Events), err)
+		}
+	}
+	if _, err := src.Position(t.Context(), string(s.Value), map[string]string{"id": "1"}, ""); !errors.Is(err, poller.ErrConfig) {
+		t.Error(err)
+	}
+	if _, err := src.Position(t.Context(), "999999999", nil, TiesAfter); !errors.Is(err, poller.ErrConfig) {
+		t.Error(err)
+	}
 }

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -12,13 +13,22 @@ import (
 // server refuses the user the sight of others' transactions.
 func (c *Cursor) Horizon(ctx context.Context) (h poller.Horizon, err error) {
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
-		h, err = c.dialect.horizon(ctx, s.conn)
+		h, err = c.horizon(ctx, s)
 		return err
 	})
 	if err != nil {
 		return poller.Horizon{}, fmt.Errorf("read the database's clock and transactions: %w", err)
 	}
 	return h, nil
+}
+
+// horizon asks on a connection. On a secondary or replica the transactions that matter are open elsewhere, on the primary.
+func (c *Cursor) horizon(ctx context.Context, s *session) (poller.Horizon, error) {
+	h, err := c.dialect.horizon(ctx, s.conn)
+	if s.life.readOnly {
+		h.Shown, h.Oldest, h.By = false, time.Time{}, ""
+	}
+	return h, err
 }
 
 // sessionOf names a session of the database for people: "pid 4711 (app importer, user batch, host 10.0.0.5)". It never

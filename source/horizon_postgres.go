@@ -10,7 +10,8 @@ import (
 )
 
 // postgresHorizon tells the clock, whether a session of this database hides its transaction from this user (a role that
-// is no member of pg_read_all_stats sees those of its own roles only), and the oldest transaction that writes or may yet:
+// is no member of pg_read_all_stats sees those of its own roles only; a standby shows nobody those of its primary), and the
+// oldest transaction that writes or may yet:
 //
 //   - one that has a transaction id, since it has written;
 //   - one that waits inside of a transaction ("idle in transaction"): now() is the transaction's begin, so what it writes
@@ -38,7 +39,7 @@ const postgresHorizon = `WITH hidden AS (
 	SELECT p.prepared - interval '1 day', 'the prepared transaction ' || p.gid, '', p.owner::text, ''
 	FROM pg_catalog.pg_prepared_xacts p WHERE p.database = current_database()
 )
-SELECT clock_timestamp(), hidden.n, w.since, coalesce(w.who, ''), coalesce(w.app, ''), coalesce(w.usr, ''), coalesce(w.host, '')
+SELECT clock_timestamp(), hidden.n + pg_is_in_recovery()::int, w.since, coalesce(w.who, ''), coalesce(w.app, ''), coalesce(w.usr, ''), coalesce(w.host, '')
 FROM hidden LEFT JOIN LATERAL (SELECT * FROM writers ORDER BY since LIMIT 1) w ON true`
 
 // clock is the statement's: clock_timestamp() moves while it runs, and no index is used with it. The session's zone is UTC.

@@ -57,15 +57,19 @@ func (c *Cursor) warnLate(ctx context.Context, s *session, p *plan) {
 	case poller.LateNone:
 		p.warnings = append(p.warnings, "source__late_commits=none: a row that commits after one with a larger cursor was read is lost, and nothing says so; use auto")
 	case poller.LateOverlap:
-		h, err := c.dialect.horizon(ctx, s.conn)
+		h, err := c.horizon(ctx, s)
+		why := "keep transactions shorter"
 		switch grant := sight[c.dialect.engine()]; {
 		case err != nil:
-			p.warnings = append(p.warnings, "the server's open transactions could not be asked for: "+err.Error())
-		case !h.Shown && grant != "":
-			p.warnings = append(p.warnings, fmt.Sprintf("source__late_commits=overlap: a row that commits more than source__late_window (%v) after it took its cursor is missed, because "+
-				"the server does not show this user the transactions of others: %s, or keep transactions shorter", c.cfg.LateWindow, grant))
-		case !h.Shown:
-			p.warnings = append(p.warnings, fmt.Sprintf("source__late_commits=overlap: a row that commits more than source__late_window (%v) after it took its cursor is missed: keep transactions shorter", c.cfg.LateWindow))
+			why = "the server's open transactions could not be asked for: " + err.Error()
+		case h.Shown:
+			return
+		case s.life.readOnly:
+			why = "the server at hand does not know the transactions that are open on its primary: connect to the primary, or " + why
+		case grant != "":
+			why = "the server does not show this user the transactions of others: " + grant + ", or " + why
 		}
+		p.warnings = append(p.warnings, fmt.Sprintf("source__late_commits=overlap: a row that commits more than source__late_window (%v) after it took its "+
+			"cursor can be missed: %s", c.cfg.LateWindow, why))
 	}
 }

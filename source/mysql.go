@@ -71,6 +71,7 @@ func (mySQL) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, erro
 	}
 	if mode := v["read_only"]; mode != "" && mode != "OFF" && mode != "0" {
 		l.readOnly = true
+		l.readOnly = true
 		l.warnings = append(l.warnings, "the server is read-only, a replica for instance: rows arrive with its delay")
 	}
 	return l, nil

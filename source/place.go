@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -64,6 +65,9 @@ func (c *Cursor) position(ctx context.Context, p *plan, cursor string, key map[s
 	if err != nil {
 		return nil, err
 	}
+	if p.late.exact == exactSnapshots {
+		return c.windowPosition(ctx, p, values, key, ties)
+	}
 	keyColumns := columnNames(pick(p.sel.columns, p.key))
 	switch {
 	case ties != "" && ties != TiesBefore && ties != TiesAfter:
@@ -83,6 +87,35 @@ func (c *Cursor) position(ctx context.Context, p *plan, cursor string, key map[s
 		return nil, err
 	}
 	return p.appendCursor(nil, values, object), nil
+}
+
+// windowPosition is the position for a source that reads by snapshots: before or after everything of a transaction. A row
+// has no place of its own among the rows of snapshots.
+func (c *Cursor) windowPosition(ctx context.Context, p *plan, values [][]byte, key map[string]string, ties string) (change.Cursor, error) {
+	xid, err := cursorNumber(values[0])
+	if err != nil || len(key) > 0 || ties != TiesBefore && ties != TiesAfter {
+		return nil, fmt.Errorf("%w: source__late_commits=exact reads %q by snapshots, where a position is %s or %s all of a transaction: name one of them, and no key",
+			poller.ErrConfig, p.sel.order[0].name, TiesBefore, TiesAfter)
+	}
+	if ties == TiesBefore {
+		xid.Sub(xid, big.NewInt(1))
+	}
+	wanted, err := p.snapshotOfRow(p.appendCursor(nil, [][]byte{change.AppendIntegerText(nil, xid.String())}, nil))
+	if err != nil {
+		return nil, fmt.Errorf("%w: the cursor: %w", poller.ErrConfig, err)
+	}
+	var now snapshot
+	err = c.run(ctx, func(ctx context.Context, s *session) (err error) {
+		now, err = c.present(ctx, s)
+		return err
+	})
+	if err == nil && wanted.xmax > now.xmax {
+		err = fmt.Errorf("%w: the server has come to transaction %d only", poller.ErrConfig, now.xmax)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return behind(now.below(wanted.xmax)), nil
 }
 
 // keyOf writes the key's object from what a person typed; the cursor's values are given.

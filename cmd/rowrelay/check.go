@@ -201,8 +201,10 @@ func (p *pollerView) position(ctx context.Context, view *checkedOutput, out *wir
 	}
 	position := view.document(&snapshot.Doc)
 	source, err := w.source.Describe(ctx)
+	if err != nil {
+		return position, nil //nolint:nilerr // the source's own check says it
+	}
 	switch was := snapshot.Doc.Late.Mode; {
-	case err != nil: // said by the source's own check
 	case source.Fingerprint != snapshot.Doc.SourceFingerprint:
 		return position, fmt.Errorf("the state document %s was written for another source definition: undo the change, or run "+
 			"`rowrelay state accept-fingerprint %s`, or start over with `rowrelay state reset %[2]s --to beginning`", out.key, w.cfg.Name)

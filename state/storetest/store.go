@@ -307,7 +307,7 @@ func livesRace(t *testing.T, s state.Store) {
 	const lives = 30
 	var begun atomic.Int32
 	parallel(func(i int) {
-		for begun.Load() < lives {
+		for begun.Load() < lives && !t.Failed() {
 			stamp, err := s.Create(t.Context(), key, fmt.Append(nil, i))
 			if errors.Is(err, state.ErrConflict) {
 				continue

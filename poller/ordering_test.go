@@ -1,0 +1,83 @@
+package poller
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// TestSourceOrderWaits: under ordering=source the poller waits at the bad event, and goes on behind it.
+func TestSourceOrderWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 5)
+		p := newProcess(t, nil, s, func(c *CheckpointedConfig) { c.Ordering = OrderSource })
+		p.verdict = poison(3)
+		begun := time.Now()
+		r := p.tick()
+		if r.Event != HandlerFailed || !strings.Contains(r.Err.Error(), "attempt 1 of 5") || !strings.Contains(r.Err.Error(), "next in 1s") || r.Rows != 2 {
+			t.Errorf("%s: %v, %d rows", r.Event, r.Err, r.Rows)
+		}
+		if r = p.tick(); r.Failed() || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "attempt 2 of 5") || len(p.sent) != 3 {
+			t.Errorf("before its time: %+v", r)
+		}
+		for range 160 {
+			time.Sleep(time.Second)
+			p.tick()
+		}
+		var tries []int
+		for _, sent := range p.sent {
+			if sent.row == 3 {
+				tries = append(tries, int(sent.at.Sub(begun).Seconds()))
+			}
+		}
+		if !slices.Equal(tries, []int{0, 1, 6, 36, 156}) || !slices.Equal(p.got(Accepted), []int{1, 2, 4, 5}) || len(p.graves.letters) != 1 {
+			t.Errorf("tried after %v s, accepted %v", tries, p.got(Accepted))
+		}
+		if len(p.parked()) != 0 || len(p.objects()) != 0 {
+			t.Errorf("left over: %+v", p.parked())
+		}
+	})
+}
+
+// TestSourceOrderKnowsItsAttempts: the event comes again as a live row, with the attempts that were counted.
+func TestSourceOrderKnowsItsAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 2)
+		p := newProcess(t, nil, s, func(c *CheckpointedConfig) { c.Ordering = OrderSource })
+		p.verdict = poison(1)
+		p.tick()
+		time.Sleep(time.Second)
+		b := p.next(p.open())
+		if b.Kind != change.Live || b.Events[0].Attempts != 1 || b.Events[1].Attempts != 0 {
+			t.Errorf("%+v", b)
+		}
+	})
+}
+
+// TestWithoutOrderNothingWaits: later events of a parked row are sent.
+func TestWithoutOrderNothingWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.describe.Coarse = true
+		s.put(1, "a", "new")
+		s.put(2, "a", "new")
+		p := newProcess(t, nil, s, func(c *CheckpointedConfig) { c.Ordering = OrderNone })
+		p.verdict = poison(1)
+		p.tick()
+		s.put(1, "a", "good")
+		p.tick()
+		if !slices.Equal(p.got(Accepted), []int{2, 1}) || len(p.parked()) != 1 || string(p.parked()[0].OrderKey) != `{"id":1}` {
+			t.Errorf("accepted %v, parked %+v", p.got(Accepted), p.parked())
+		}
+		time.Sleep(time.Second)
+		if p.tick(); len(p.parked()) != 0 {
+			t.Errorf("%+v", p.parked())
+		}
+	})
+}
