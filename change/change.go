@@ -221,6 +221,9 @@ type Delivery struct {
 	Token, Number uint64
 	// Attempt counts the tries of this very request, from 1.
 	Attempt int
+	// Backfill names the backfill with a position of its own that sends the events, outside the order promise; "" for
+	// every other delivery.
+	Backfill string
 	// Events holds at least one event, in order, and at most one for each OrderKey (unless ordering=none).
 	Events []Event
 }

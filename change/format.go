@@ -97,7 +97,7 @@ func (f Format) Bound(d *Delivery, e *Event) int {
 			len(e.Key) + len(e.Row)
 	default:
 		return brackets + cloudEventFixed + 3*len(d.App) + 3*len(d.Poller) + quotedBound(e.ID) + quotedBound(e.Key) +
-			quotedBound(d.Poller) + quotedBound(d.BatchID) + quotedBound(e.Cursor) + len(e.Row)
+			quotedBound(d.Poller) + quotedBound(d.BatchID) + quotedBound(e.Cursor) + len(e.Row) + len(`,"rowrelaybackfill":`) + quotedBound(d.Backfill)
 	}
 }
 

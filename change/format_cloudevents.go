@@ -44,6 +44,10 @@ func appendCloudEvent(dst []byte, d *Delivery, e *Event) []byte {
 	dst = strconv.AppendUint(dst, d.Number, 10)
 	dst = append(dst, `","rowrelayattempt":`...)
 	dst = strconv.AppendInt(dst, int64(d.Attempt), 10)
+	if d.Backfill != "" {
+		dst = append(dst, `,"rowrelaybackfill":`...)
+		dst = AppendString(dst, d.Backfill)
+	}
 	dst = append(dst, `,"rowrelaykeyhash":"`...)
 	dst = appendKeyHash(dst, e)
 	dst = append(dst, `","rowrelaycursor":`...)

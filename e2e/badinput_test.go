@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/url"
 	"strings"
@@ -20,6 +21,8 @@ type badInput struct {
 	// event is what the tick ends as; says are parts of the line that names the setting and the mend.
 	event string
 	says  []string
+	// reason, where set, is that of the line.
+	reason string
 	// stored: it is about a document that exists, or comes after its creation.
 	stored bool
 	// fresh: it is about a poller without a document. (In the middle, a changed filter is another source.)
@@ -57,6 +60,9 @@ func (b *badInput) try(t *testing.T, stored bool) {
 		line := readLine(t, mustFail(t, host, s.poller))
 		if line.Event != b.event {
 			t.Errorf("event %s, want %s", line.Event, b.event)
+		}
+		if b.reason != "" && line.Reason != b.reason {
+			t.Errorf("reason %q, want %q", line.Reason, b.reason)
 		}
 		for _, want := range b.says {
 			if !strings.Contains(line.Error+" "+line.Next, want) {
@@ -118,7 +124,9 @@ func TestBadInputSettings(t *testing.T) {
 		{name: "bad number", bad: settings{"batch_size": "many"}, says: []string{"pollers__orders__batch_size", "whole number"}},
 		{name: "bad word", bad: settings{"ordering": "random"}, says: []string{"pollers__orders__ordering", "key, source or none"}},
 		{name: "two spellings", bad: settings{"batch_size": "1", ".POLLERS__ORDERS__BATCH_SIZE": "2"}, says: []string{"another spelling", "Remove one of the two"}},
-		{name: "later capability", bad: settings{"source__late_commits": "overlap"}, says: []string{"source__late_commits", "nothing lost", "not available in this version"}},
+		{name: "later capability", bad: settings{"poll_interval_max": "5s"}, says: []string{"poll_interval_max", "outbox", "not available in this version"}},
+		{name: "unknown late commits", bad: settings{"source__late_commits": "perhaps"}, says: []string{"source__late_commits", "auto", "exact", "overlap", "settle", "none"}},
+		{name: "block without keys", bad: settings{"after_dead_letter": "block", "ordering": "source"}, says: []string{"after_dead_letter", "ordering=key"}},
 		{name: "later mode", bad: settings{"source__mode": "outbox"}, says: []string{"source__mode", "not available in this version", "cursor"}},
 		{name: "later output", bad: settings{"output__kind": "kafka"}, says: []string{"output__kind", "not available in this version"}},
 		{name: "two faults at once", bad: settings{"batch_size": "0", "concurrency": "0"}, says: []string{"2 faults", "batch_size", "concurrency"}},
@@ -161,7 +169,7 @@ func TestBadInputSource(t *testing.T) {
 		{name: "postgres absent column in where", stall: postgresStall, fresh: true, bad: settings{"source__where": "absent = 1"}, says: []string{"source__where", "absent"}},
 		{name: "postgres view without a key", stall: postgresStall, spoil: view, says: []string{"source__key is required", "is a view"}},
 		{name: "postgres text cursor", stall: postgresStall, bad: settings{"source__cursor": "status"}, says: []string{"source__cursor", "text is not a cursor"}},
-		{name: "postgres uuid cursor", stall: postgresStall, spoil: uuidColumn, says: []string{"source__cursor", "uuid is not a cursor"}},
+		{name: "postgres uuid cursor", stall: uuidStall, bad: settings{"source__cursor": "uid"}, says: []string{"source__cursor", "uuid is not a cursor"}},
 		{name: "postgres wrong password", stall: postgresStall, spoil: wrongPassword, says: []string{"refused the login", "source__connection"}},
 		{name: "postgres no privilege", stall: postgresStall, spoil: noPrivilege, says: []string{"GRANT SELECT"}},
 
@@ -194,9 +202,16 @@ func view(t *testing.T, s *stall, _ *sink) (settings, func()) {
 	return settings{"source__table": "latest"}, nil
 }
 
-func uuidColumn(t *testing.T, s *stall, _ *sink) (settings, func()) {
+// uuidStall has a column of type uuid from the beginning: one that is added later changes every row, and with overlap a row
+// of the open window that has changed is another event.
+func uuidStall(t *testing.T, url string) *stall {
+	s := postgresStall(t, url)
 	execute(t, s.db, `ALTER TABLE lines ADD COLUMN uid uuid NOT NULL DEFAULT gen_random_uuid()`)
-	return settings{"source__cursor": "uid"}, nil
+	s.add = func(from, to int) {
+		execute(t, s.db, fmt.Sprintf(`INSERT INTO lines (order_id, line_no, changed_at, version, status)
+			SELECT i, 0, timestamptz '2026-01-01 00:00:00+00' + i * interval '1 ms', i, 'new' FROM generate_series(%d, %d) i`, from, to-1))
+	}
+	return s
 }
 
 // arrayColumn adds a column whose type has no lossless form.

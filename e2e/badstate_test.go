@@ -38,10 +38,20 @@ func replace(what, with string) func(string) string {
 	return func(text string) string { return strings.Replace(text, what, with, 1) }
 }
 
+// require adds a member that a binary must know to those that the document names.
+func require(member string) func(string) string {
+	return func(text string) string {
+		if strings.Contains(text, `"requires": [`) {
+			return strings.Replace(text, `"requires": [`, `"requires": ["`+member+`",`, 1)
+		}
+		return strings.Replace(text, `"version": 1,`, `"version": 1, "requires": ["`+member+`"],`, 1)
+	}
+}
+
 func TestBadInputState(t *testing.T) {
 	cases := []badInput{
 		{name: "another version", spoil: tampered(replace(`"version": 1`, `"version": 2`)), says: []string{"version 2", "this binary knows 1", "use a newer rowrelay"}},
-		{name: "an unknown requirement", spoil: tampered(replace(`"version": 1,`, `"version": 1, "requires": ["parked"],`)), says: []string{`"parked"`, "use a newer rowrelay"}},
+		{name: "an unknown requirement", spoil: tampered(require("clairvoyance")), says: []string{`"clairvoyance"`, "use a newer rowrelay"}},
 		{name: "truncated", spoil: tampered(func(s string) string { return s[:len(s)/2] }), says: []string{"is truncated", "restore it", "state reset <poller> --to beginning"}},
 		{name: "empty", spoil: tampered(func(string) string { return "" }), says: []string{"is empty", "restore it", "state reset <poller> --to beginning"}},
 		{name: "not JSON", spoil: tampered(func(string) string { return "<html>" }), says: []string{"is not JSON", "restore it", "state reset <poller> --to beginning"}},
@@ -58,7 +68,7 @@ func TestBadInputState(t *testing.T) {
 	}
 	cases = append(cases, []badInput{
 		{name: "another source", stall: sqliteStall, stored: true, bad: settings{"source__where": "version > 0"}, event: "fingerprint_mismatch",
-			says: []string{"Undo the change", "state reset orders --to accept-fingerprint", "--to beginning"}},
+			says: []string{"Undo the change", "rowrelay state accept-fingerprint orders", "--to beginning"}},
 		{name: "a directory in its place", stall: sqliteStall, spoil: directoryInPlace, event: "checkpoint_load_failed", says: []string{"state__path", "give a directory of its own"}},
 		{name: "state path is a file", stall: sqliteStall, spoil: pathIsFile, event: "config_invalid", says: []string{"state__path", "give a directory of its own"}},
 		{name: "access denied", stall: postgresStall, spoil: storageAnswers(http.StatusForbidden), event: "checkpoint_load_failed",

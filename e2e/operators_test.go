@@ -48,14 +48,14 @@ func TestResetShowsCountsAndNotesSkips(t *testing.T) {
 		t.Errorf("after a reset behind 4: %v", again)
 	}
 	wants(t, reset("--to", "cursor=4", "--ties", "before"), "7 row(s) will be delivered again")
-	wants(t, reset("--to", "cursor=9", "--key", "id=9"), "5 row(s) will be SKIPPED", "data loss", "checkpoint_advanced_manually")
+	wants(t, reset("--to", "cursor=9", "--key", "id=9"), "6 row(s) will be SKIPPED", "data loss", "checkpoint_advanced_manually")
 	execute(t, db, `INSERT INTO orders (version, status) VALUES (11, 'new'), (12, 'new')`)
 	wants(t, reset("--to", "latest"), "3 row(s) will be SKIPPED")
 	out, _, err := command(t.Context(), dir, s, "state", "show", "orders")
 	if err != nil {
 		t.Error(err)
 	}
-	wants(t, out, "SKIPPED      5 row(s)", "SKIPPED      3 row(s)")
+	wants(t, out, "SKIPPED      6 row(s)", "SKIPPED      3 row(s)")
 	once(t, dir, s)
 	if n := to.column("version")["11"]; n != 0 {
 		t.Errorf("a skipped row came %d times", n)
@@ -230,6 +230,28 @@ func TestBackfillBesideLiveRows(t *testing.T) {
 	if err != nil || json.Unmarshal([]byte(out), &view) != nil || view["backfill"] != nil {
 		t.Errorf("%v: %s", err, out)
 	}
+}
+
+// TestNamedBackfill: a range is sent from the command's own process, marked, with a position of its own; the live poller's
+// is not touched, and a second start under the name has nothing left to send.
+func TestNamedBackfill(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, _ := sqliteShop(t, to.URL, 50)
+	dir := t.TempDir()
+	once(t, dir, s)
+	before := showState(t, dir, s)
+	marked := 0
+	to.decide(func(http.ResponseWriter, []cloudEvent) bool { marked++; return true })
+	run := []string{"backfill", "orders", "--name", "history", "--from", "cursor=10", "--to", "cursor=40"}
+	wants(t, operate(t, dir, s, run...), "30 row(s)", "OUTSIDE the order promise", "done: 30 row(s)")
+	if n, repeated := to.count(); n != 50 || repeated != 30 || marked == 0 {
+		t.Errorf("%d events, %d of them again", n, repeated)
+	}
+	if after := showState(t, dir, s); after.Position != before.Position {
+		t.Errorf("the live position went from %v to %v", before.Position, after.Position)
+	}
+	wants(t, operate(t, dir, s, run...), "done: 0 row(s)")
 }
 
 // TestParkedAreShownAndAskedFor: `state show` lists what is parked, and a reset asks what shall become of it.

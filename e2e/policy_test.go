@@ -27,6 +27,21 @@ func refuse(status int, versions ...int) func(http.ResponseWriter, []cloudEvent)
 	}
 }
 
+// nameAll returns an answer that names every event in batchItemFailures.
+func nameAll(t *testing.T) func(http.ResponseWriter, []cloudEvent) bool {
+	return func(w http.ResponseWriter, events []cloudEvent) bool {
+		var failed []string
+		for _, e := range events {
+			failed = append(failed, fmt.Sprintf(`{"itemIdentifier":%q}`, e.ID))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if _, err := fmt.Fprintf(w, `{"batchItemFailures":[%s]}`, strings.Join(failed, ",")); err != nil {
+			t.Error(err)
+		}
+		return false
+	}
+}
+
 // quick makes retries come soon enough for a test.
 func quick(s settings) settings {
 	return s.with(settings{"pollers__orders__retry_delays": "20ms,50ms", "pollers__orders__max_attempts": "3"})
@@ -121,17 +136,7 @@ func TestNothingIsDeadLetteredInAnOutage(t *testing.T) {
 			return false
 		}
 	}
-	answers["every item named"] = func(w http.ResponseWriter, events []cloudEvent) bool {
-		var failed []string
-		for _, e := range events {
-			failed = append(failed, fmt.Sprintf(`{"itemIdentifier":%q}`, e.ID))
-		}
-		w.Header().Set("Content-Type", "application/json")
-		if _, err := fmt.Fprintf(w, `{"batchItemFailures":[%s]}`, strings.Join(failed, ",")); err != nil {
-			t.Error(err)
-		}
-		return false
-	}
+	answers["every item named"] = nameAll(t)
 	for name, answer := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

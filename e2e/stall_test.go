@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -34,6 +35,8 @@ type stall struct {
 	add func(from, to int)
 	// documents are the state documents by key, empty while there is none.
 	documents func() map[string]string
+	// stored is everything in the store, by key: documents, side objects, dead letters.
+	stored func() map[string]string
 	// tamper replaces the poller's document.
 	tamper func(content string)
 	// gate stands before the database server; nil where there is none.
@@ -113,7 +116,7 @@ func postgresStall(t *testing.T, url string) *stall {
 	if err != nil {
 		t.Fatal("the storage connection string cannot be read")
 	}
-	st.documents = func() map[string]string {
+	st.stored = func() map[string]string {
 		found := map[string]string{}
 		for pages := client.NewListBlobsFlatPager(nil); pages.More(); {
 			page, err := pages.NextPage(t.Context())
@@ -129,6 +132,7 @@ func postgresStall(t *testing.T, url string) *stall {
 		}
 		return found
 	}
+	st.documents = func() map[string]string { return below(st.stored(), "state/") }
 	st.tamper = func(content string) {
 		body := streamOf(content)
 		if _, err := client.NewBlockBlobClient("state/shop/lines.json").Upload(t.Context(), body, &blockblob.UploadOptions{}); err != nil {
@@ -160,7 +164,8 @@ func (nopCloser) Close() error { return nil }
 
 // files makes documents and tamper those of a file store.
 func (s *stall) files(t *testing.T, dir string) {
-	s.documents = func() map[string]string { return filesBelow(t, dir) }
+	s.stored = func() map[string]string { return filesBelow(t, dir) }
+	s.documents = func() map[string]string { return below(s.stored(), filepath.Join(dir, "state")+"/") }
 	s.tamper = func(content string) {
 		if err := os.WriteFile(filepath.Join(dir, "state", "shop", s.poller+".json"), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -168,7 +173,13 @@ func (s *stall) files(t *testing.T, dir string) {
 	}
 }
 
-// filesBelow are the documents of a file store: all files but its own helpers. A temporary file that was left behind
+// below are those whose keys begin with prefix.
+func below(stored map[string]string, prefix string) map[string]string {
+	maps.DeleteFunc(stored, func(key, _ string) bool { return !strings.HasPrefix(key, prefix) })
+	return stored
+}
+
+// filesBelow are the files of a file store, but its own helpers. A temporary file that was left behind
 // fails the test.
 func filesBelow(t *testing.T, dir string) map[string]string {
 	t.Helper()
@@ -182,7 +193,7 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 		case strings.HasSuffix(path, ".tmp"):
 			t.Errorf("a temporary file was left behind: %s", path)
 			return nil
-		case !strings.HasSuffix(path, ".json"):
+		case strings.HasPrefix(entry.Name(), "~"): // its locks and counters
 			return nil
 		}
 		data, err := os.ReadFile(path)

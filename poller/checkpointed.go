@@ -101,6 +101,7 @@ type checkpointed struct {
 	wrote    time.Time    // when a commit last landed
 	batches  int          // that were handed out
 	notes    map[string]*note
+	behind   int  // batches of these with rows behind them, until what comes of them is shown
 	pending  note // what the next batch brings with it
 	warnings []string
 	nulls    int64

@@ -27,6 +27,7 @@ type lateDriver struct {
 	late   *late
 	line   []change.Batch
 	flying map[string]bool
+	leased bool // a session takes the lease with its first events
 	limit  Limit
 
 	last      map[int]string // text delivered last, by key
@@ -66,7 +67,7 @@ func (d *lateDriver) crash() {
 // open begins a session.
 func (d *lateDriver) open() {
 	d.t.Helper()
-	d.line, d.flying = nil, map[string]bool{}
+	d.line, d.flying, d.leased = nil, map[string]bool{}, false
 	err := d.late.adopt(context.Background(), &d.doc, d.mode, func(_ context.Context, name string) ([]byte, error) {
 		data, ok := d.objects[name]
 		if !ok {
@@ -98,7 +99,7 @@ func (d *lateDriver) next() bool {
 		d.flying[e.ID] = true
 	}
 	if len(batch.Events) > 0 {
-		d.line = append(d.line, batch)
+		d.line, d.leased = append(d.line, batch), true
 	}
 	return batch.More
 }
@@ -189,7 +190,12 @@ func (d *lateDriver) drain() {
 			d.t.Fatal("a tick does not end")
 		}
 	}
-	d.settle(0, true, "") // what Close does
+	if d.leased || d.late.due() {
+		d.settle(0, true, "") // what Close does under a lease
+		return
+	}
+	d.close()
+	d.open()
 }
 
 // quiet runs ticks each second until the window has closed, for a while at most.

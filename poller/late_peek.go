@@ -157,7 +157,7 @@ func (l *late) peekHeld() (time.Duration, string) {
 	}
 	by := l.by
 	if by == "" {
-		by = fmt.Sprintf("a transaction that the server does not show (of %d rows)", len(l.seen))
+		by = fmt.Sprintf("an open transaction that the server does not name (%d rows are above the safe point)", len(l.seen))
 	}
 	return time.Since(l.oldest), by
 }

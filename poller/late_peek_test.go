@@ -144,3 +144,38 @@ func TestExactLosesNothing(t *testing.T) {
 		t.Error("nothing was delivered early: the test shows nothing")
 	}
 }
+
+// TestPeekIsOvertaken: a look that takes long is given up when live rows come in between, because it would hand them out again.
+func TestPeekIsOvertaken(t *testing.T) {
+	inLate(t, LateExact, 0, func(t *testing.T, d *lateDriver) {
+		d.table.safe = true
+		d.limit.Rows = 20
+		long := d.table.begin(time.Hour)
+		for range 30 {
+			tx := d.table.begin(time.Hour)
+			d.table.insert(tx)
+			d.table.end(tx, true)
+		}
+		d.ticks(4)
+		time.Sleep(time.Second)
+		for !d.late.on {
+			d.next()
+		}
+		if len(d.line) != 1 {
+			t.Fatal("the first page of the look was to be delivered early")
+		}
+		d.table.end(long, false)
+		d.limit.Rows = 50 // the live rows come in one page, before the second of the look
+		for range 20 {
+			time.Sleep(2 * peekAlone)
+			d.next()
+		}
+		for len(d.line) > 0 {
+			d.settle(20, false, "")
+		}
+		d.ticks(5)
+		if len(d.delivered) != 30 || d.repeats > 0 {
+			t.Errorf("%d rows delivered of 30, %d duplicates", len(d.delivered), d.repeats)
+		}
+	})
+}

@@ -77,7 +77,7 @@ func (l *late) session() {
 	clear(l.inFlight)
 	l.sweep.on, l.sweep.proves, l.proved, l.tail = false, false, false, nil
 	l.handed, l.done, l.found = 0, 0, 0
-	l.drained, l.rest, l.sweeps = false, false, false
+	l.drained, l.rest, l.sweeps, l.blind = false, false, false, false
 	l.peek.session()
 }
 
@@ -205,5 +205,5 @@ func (l *late) due() bool {
 	if l.mode == LateOverlap {
 		return !l.low.Equal(l.edge)
 	}
-	return !l.ahead.IsZero() && time.Since(l.ahead) >= l.window
+	return !l.ahead.IsZero() && !l.front.Equal(l.edge) && time.Since(l.ahead) >= l.window
 }

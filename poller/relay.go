@@ -14,13 +14,14 @@ import (
 
 // Config is one output of one poller: where its events come from, where they go, and how.
 type Config struct {
-	// App, Poller and Output name it; Output is "" for the default output.
-	App, Poller, Output string
-	Feed                Feed
-	To                  Output
-	Ordering            Ordering
-	Concurrency         int // requests in flight
-	Fetch               Limit
+	// App, Poller and Output name it; Output is "" for the default output. Backfill is the name of a backfill with a
+	// position of its own, "" for every other relay.
+	App, Poller, Output, Backfill string
+	Feed                          Feed
+	To                            Output
+	Ordering                      Ordering
+	Concurrency                   int // requests in flight
+	Fetch                         Limit
 	// RequestEvents and RequestBytes bound one request; Size is the size of one event in the output's format, in bytes.
 	RequestEvents, RequestBytes int
 	Size                        func(*change.Event) int

@@ -205,6 +205,7 @@ func (q *request) delivery(cfg *Config, number uint64, attempt int) change.Deliv
 		Token:       q.grant.Token,
 		Number:      number,
 		Attempt:     attempt,
+		Backfill:    cfg.Backfill,
 		Events:      q.events(),
 	}
 }

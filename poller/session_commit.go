@@ -31,6 +31,9 @@ func (s *checkpointed) commit(ctx context.Context, l *tally, last bool) (bool, e
 	}
 	s.parked.Store(l.draft.done())
 	s.gone += l.gone
+	s.mu.Lock()
+	s.behind -= l.behind
+	s.mu.Unlock()
 	select {
 	case s.landed <- struct{}{}:
 	default:

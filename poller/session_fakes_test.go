@@ -16,6 +16,7 @@ import (
 type shop struct {
 	mu       sync.Mutex
 	rows     map[int]*shopRow
+	ordered  []*shopRow // by cursor; nil when it has to be made anew
 	writes   int
 	describe Description
 	life     string
@@ -41,6 +42,7 @@ func (s *shop) put(id int, tenant, text string) {
 	defer s.mu.Unlock()
 	s.writes++
 	s.rows[id] = &shopRow{id, tenant, text, s.writes}
+	s.ordered = nil
 }
 
 // fill inserts rows, each of a tenant of its own.
@@ -54,6 +56,7 @@ func (s *shop) remove(id int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.rows, id)
+	s.ordered = nil
 }
 
 func rowKey(id int) []byte { return fmt.Appendf(nil, `{"id":%d}`, id) }
@@ -70,12 +73,13 @@ func (s *shop) event(r *shopRow) change.Event {
 
 // sorted returns the rows in the order of the cursor.
 func (s *shop) sorted() []*shopRow {
-	var rows []*shopRow
-	for _, r := range s.rows {
-		rows = append(rows, r)
+	if s.ordered == nil {
+		for _, r := range s.rows {
+			s.ordered = append(s.ordered, r)
+		}
+		slices.SortFunc(s.ordered, func(a, b *shopRow) int { return cmp.Compare(a.cursor, b.cursor) })
 	}
-	slices.SortFunc(rows, func(a, b *shopRow) int { return cmp.Compare(a.cursor, b.cursor) })
-	return rows
+	return s.ordered
 }
 
 func index(c change.Cursor) int {

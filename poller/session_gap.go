@@ -24,8 +24,9 @@ func (s *checkpointed) sameLife(incarnation string) error {
 
 // waysOn names what an operator can do about a gap.
 func (s *checkpointed) waysOn() string {
-	return fmt.Sprintf("Run `rowrelay state reset %s --to accept-gap` to go on at the stored position, or `--to beginning` to "+
-		"start over", s.snapshot.Doc.PollerName)
+	name := s.snapshot.Doc.PollerName
+	return fmt.Sprintf("Run `rowrelay state accept-gap %s` to go on at the stored position, or `rowrelay state reset %s --to "+
+		"beginning` to start over", name, name)
 }
 
 // isFailover reports whether two incarnations differ in no more than what a failover to a replica changes: PostgreSQL's

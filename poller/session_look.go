@@ -14,6 +14,7 @@ func (s *checkpointed) look(ctx context.Context, limit Limit) (change.Batch, not
 	if wait, err := s.waiting(); wait || err != nil {
 		return change.Batch{}, note{}, err
 	}
+	queued := s.queued() // before the entries are looked at: what is settled after this is waited for below
 	batch, about, err := s.retry(ctx, limit.Rows)
 	if err != nil || len(batch.Events) > 0 || about.work() {
 		return batch, about, err
@@ -25,7 +26,6 @@ func (s *checkpointed) look(ctx context.Context, limit Limit) (change.Batch, not
 	if filling && s.backfill.turn && s.feed.pace.ready(s.backfill.ID) <= 0 {
 		return s.chunk(ctx, limit)
 	}
-	queued := s.queued()
 	batch, err = s.live(ctx, limit)
 	if err != nil || !filling && !queued {
 		return batch, note{}, err

@@ -79,6 +79,9 @@ func (s *checkpointed) handOut(batch *change.Batch, about note) {
 	about = s.pending.and(about)
 	s.pending = note{}
 	s.notes[batch.ID] = &about
+	if about.behind {
+		s.behind++
+	}
 }
 
 // work reports whether a note has to be stored although there is no event.
@@ -167,11 +170,11 @@ func (s *checkpointed) Other(ctx context.Context, avoid [][]byte) (Grant, error)
 		}
 	}
 	event, err := s.feed.source.Other(ctx, s.frontier, avoid[:min(len(avoid), maxAvoid)])
-	switch {
-	case err != nil:
+	if err != nil {
 		return Grant{}, sourceFault("looking for a row of another order key", err)
-	case event == nil, event.Broken != nil, contains(avoid, event.OrderKey):
-		return Grant{}, nil
+	}
+	if event == nil || event.Broken != nil || contains(avoid, event.OrderKey) {
+		return Grant{}, nil //nolint:nilerr // Broken is about the event, which is no probe
 	}
 	lease, err := s.acquire(ctx)
 	if err != nil {

@@ -72,8 +72,8 @@ func (s *checkpointed) adopt(ctx context.Context, snapshot *state.Snapshot) erro
 	if stored := doc.SourceFingerprint; stored != s.source.Fingerprint {
 		return &Fault{FingerprintMismatch, fmt.Errorf("the state document was written for another source definition "+
 			"(stored %s, settings give %s): server, database, table or query, cursor, key or filter has changed. "+
-			"Undo the change, or run `rowrelay state reset %s --to accept-fingerprint` to go on at the stored position, or "+
-			"`--to beginning` to start over", stored, s.source.Fingerprint, doc.PollerName)}
+			"Undo the change, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or `rowrelay state "+
+			"reset %s --to beginning` to start over", stored, s.source.Fingerprint, doc.PollerName, doc.PollerName)}
 	}
 	mode := s.source.Late
 	if mode == "" {
@@ -94,7 +94,7 @@ func (s *checkpointed) adopt(ctx context.Context, snapshot *state.Snapshot) erro
 	}
 	s.handed, s.backfill = map[uint64]bool{}, backfill{}
 	s.mu.Lock()
-	s.notes, s.pending = map[string]*note{}, note{}
+	s.notes, s.pending, s.behind = map[string]*note{}, note{}, 0
 	s.mu.Unlock()
 	return nil
 }

@@ -88,12 +88,7 @@ func (s *checkpointed) retry(ctx context.Context, limit int) (change.Batch, note
 func (s *checkpointed) queued() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, about := range s.notes {
-		if about.behind {
-			return true
-		}
-	}
-	return false
+	return s.behind > 0
 }
 
 // await waits for a settlement, a moment at most.

@@ -49,6 +49,7 @@ type tally struct {
 	backfill *state.Backfill
 	ends     string // the backfill that is over
 	gone     int
+	behind   int // batches with rows behind them
 	letters  []DeadLetter
 	stopped  bool  // not everything could be settled
 	fault    error // why not, or what else the tick has to tell
@@ -68,6 +69,9 @@ func (l *tally) take(ctx context.Context, b *Settled) bool {
 		about = &note{}
 	}
 	l.begin(about)
+	if about.behind {
+		l.behind++
+	}
 	k := 0
 	for k < len(b.Outcomes) && !l.stopped {
 		if !l.settle(ctx, b, k, about) {

@@ -30,7 +30,6 @@ type bug struct {
 	within     int // seeds
 	// pkg and run name another package's test that has to find it, where the simulation's own table does not reach.
 	pkg, run string
-	table    string // "sqlite": TestSQLite looks for it, on real tables
 	files    []string
 	hunks    map[string][]hunk
 }
@@ -53,8 +52,6 @@ func readBug(file string) (*bug, error) {
 			b.pkg = value
 		case "run":
 			b.run = value
-		case "table":
-			b.table = value
 		default:
 			b.what += strings.TrimSpace(line) + " "
 		}
@@ -62,14 +59,14 @@ func readBug(file string) (*bug, error) {
 	b.what = strings.TrimSpace(b.what)
 	for part := range strings.SplitSeq(rest, "\n--- ") {
 		name, texts, ok := strings.Cut(part, "\n")
-		old, instead, ok2 := strings.Cut("\n"+texts, "\n+++\n")
+		old, instead, ok2 := strings.Cut("\n"+texts+"\n", "\n+++\n")
 		if !ok || !ok2 {
 			return nil, fmt.Errorf("%s: a part has no +++", file)
 		}
 		if b.hunks[name] == nil {
 			b.files = append(b.files, name)
 		}
-		b.hunks[name] = append(b.hunks[name], hunk{strings.TrimPrefix(old, "\n"), strings.TrimSuffix(instead, "\n")})
+		b.hunks[name] = append(b.hunks[name], hunk{strings.TrimPrefix(old, "\n"), strings.TrimRight(instead, "\n")})
 	}
 	return b, nil
 }
@@ -131,9 +128,6 @@ func (b *bug) find(ctx context.Context, clean *builder, dir string) (string, err
 	if err != nil {
 		return "", err
 	}
-	if b.table == "sqlite" {
-		return b.onSQLite(ctx, binary)
-	}
 	r, err := worker(ctx, binary, dir, number("SEED", 1), b.within, 1)
 	switch {
 	case err != nil:
@@ -147,23 +141,6 @@ func (b *bug) find(ctx context.Context, clean *builder, dir string) (string, err
 	}
 	text, _, _ := strings.Cut(v.Text, "\n")
 	return fmt.Sprintf("after %4d seeds: %s", r.Tally.Seeds, text), nil
-}
-
-// onSQLite looks for it on real tables.
-func (b *bug) onSQLite(ctx context.Context, binary string) (string, error) {
-	cmd := exec.CommandContext(ctx, binary, "-test.run", "^TestSQLite$")
-	cmd.Env = append(os.Environ(), fmt.Sprintf("SIM_COUNT=%d", b.within))
-	out, err := cmd.CombinedOutput()
-	if err == nil {
-		return "", fmt.Errorf("not found in %d seeds: %s", b.within, b.what)
-	}
-	for line := range bytes.Lines(out) {
-		if _, text, ok := strings.Cut(string(bytes.TrimSpace(line)), "_test.go:"); ok {
-			_, text, _ = strings.Cut(text, ": ")
-			return "on real SQLite: " + text, nil
-		}
-	}
-	return "", fmt.Errorf("TestSQLite failed in another way:\n%s", out)
 }
 
 // elsewhere runs another package's test, which has to fail.

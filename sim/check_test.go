@@ -239,7 +239,7 @@ func (w *world) finished() bool { return len(w.late) == 0 && w.missing() == "" }
 // missing says what has not arrived; "" when nothing is missing.
 func (w *world) missing() string {
 	for _, r := range w.table.rows {
-		if v := r.cur; v != nil && !w.arrived(v) {
+		if v := r.cur; v != nil && !w.arrived(v) && !w.blocked(v) {
 			return fmt.Sprintf("row %d rev %d (%s) has not arrived", r.key, v.rev, w.id(v.event.ID))
 		}
 	}
@@ -259,6 +259,13 @@ func (w *world) missing() string {
 	return ""
 }
 
+// blocked reports whether a row waits behind a dead letter, for an operator to act (after_dead_letter=block).
+func (w *world) blocked(v *version) bool {
+	return slices.ContainsFunc(w.parked, func(e poller.ParkedEntry) bool {
+		return e.Blocked && string(e.OrderKey) == string(w.laneOf(&v.event))
+	}) && w.waits(v)
+}
+
 // ticked looks at the report of a tick.
 func (w *world) ticked(p *process, r *poller.Report) {
 	text := ""
@@ -267,6 +274,9 @@ func (w *world) ticked(p *process, r *poller.Report) {
 	}
 	w.say(p.name, "tick ends: %s, %d rows%s", r.Event, r.Rows, text)
 	l := &w.doc.Lease
+	for _, c := range w.waiting {
+		p.excused = p.excused || c.p == p // the store has not answered yet
+	}
 	if w.holder == p && l.OwnerID != "" && l.FencingToken > p.at && !p.excused && !w.store.shaky {
 		w.fail("%s left its lease behind", p.name)
 	}

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"math/rand/v2"
-	"os"
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
@@ -109,11 +108,8 @@ func draw(r *rand.Rand) profile {
 	case 1:
 		p.Ordering = poller.OrderSource
 	}
-	if os.Getenv("PLAIN") != "" {
-		p.Late, p.LateCommit, p.Ordering = poller.LateNone, false, poller.OrderKey
-		p.Human, p.Restore, p.BadRow = 0, 0, 0
-		p.SinkFail, p.SinkSilent, p.SinkLost, p.SinkLate, p.SinkSlow = 0, 0, 0, 0, 0
-		p.Outages = 0
+	if p.Ordering != poller.OrderSource && r.IntN(10) == 0 {
+		p.Policy.Block, p.Policy.MaxParked = true, 1000
 	}
 	p.Hot = r.IntN(4) == 0
 	p.ClockFaults = pick(0.15, 0.02, 0.1)

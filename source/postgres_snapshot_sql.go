@@ -45,7 +45,9 @@ func (s *selection) windowPage(limit int, seen, upTo string, args []any, also []
 	name := s.column(*xid)
 	visible := "pg_visible_in_snapshot(" + name + ", (SELECT s2 FROM rowrelay_s))"
 	branches := []condition{
-		func(b *builder, _ *selection) { b.add(name + " = ANY ((SELECT late FROM rowrelay_s)::xid8[]) AND " + visible) },
+		func(b *builder, _ *selection) {
+			b.add(name + " = ANY ((SELECT late FROM rowrelay_s)::xid8[]) AND " + visible)
+		},
 		func(b *builder, _ *selection) {
 			b.add(name + " >= (SELECT pg_snapshot_xmax(s1) FROM rowrelay_s) AND " + name + " < (SELECT pg_snapshot_xmax(s2) FROM rowrelay_s)")
 			if args != nil {

@@ -88,8 +88,7 @@ func (c *Cursor) settled(p *plan) condition {
 // zone the offset of source__time_zone at the edge.
 func (c *Cursor) edge(p *plan) int {
 	window := int((c.cfg.LateWindow + time.Second - 1) / time.Second)
-	switch kind := p.sel.order[0].value.kind; {
-	case kind == kindInstant, kind == kindOffsetTime:
+	if kind := p.sel.order[0].value.kind; kind == kindInstant || kind == kindOffsetTime {
 		return -window
 	}
 	_, offset := time.Now().Add(-c.cfg.LateWindow).In(p.zone(&c.cfg)).Zone()

@@ -19,6 +19,7 @@ import (
 // backfill is what the flags of `rowrelay backfill` say.
 type backfill struct {
 	from, to string
+	name     string
 	rate     int
 	stop     bool
 	status   bool
@@ -37,7 +38,11 @@ followed by an older state of itself. The position of the live rows is not touch
 so that it survives restarts; one backfill at a time.
 
 The poller has to be running (under the host, or rowrelay run). This command asks for the backfill and shows how far it is;
-Ctrl-C leaves it running.`,
+Ctrl-C leaves it running.
+
+With --name the range is sent from this process instead, with a state document of its own; its requests carry the name
+(Rowrelay-Backfill, rowrelaybackfill). That is OUTSIDE the order promise: the live poller may send a newer state of a row
+first. Started again under its name it goes on where it was.`,
 		Example: `  rowrelay backfill orders --from beginning --to latest --rate 500
   rowrelay backfill orders --from cursor=2026-04-07T00:00:00Z --to cursor=2026-04-08T00:00:00Z
   rowrelay backfill orders --status
@@ -49,6 +54,7 @@ Ctrl-C leaves it running.`,
 	cmd.Flags().StringVar(&b.from, "from", "", "where the range begins: beginning or cursor=VALUE (rows after it)")
 	cmd.Flags().StringVar(&b.to, "to", "latest", "where it ends: latest (the last row that there is now) or cursor=VALUE (rows of that value included)")
 	cmd.Flags().IntVar(&b.rate, "rate", 0, "the most rows per second; 0 does not throttle")
+	cmd.Flags().StringVar(&b.name, "name", "", "send it from here, under a name and a position of its own, outside the order promise")
 	cmd.Flags().BoolVar(&b.status, "status", false, "show the backfill that is running")
 	cmd.Flags().BoolVar(&b.stop, "stop", false, "stop it; what was sent is sent")
 	cmd.Flags().BoolVar(&b.detach, "detach", false, "do not wait for its end")
@@ -104,7 +110,7 @@ func (t *target) backfill(ctx context.Context, name string, b *backfill) error {
 		return op.stopBackfill(ctx, running)
 	case b.from == "":
 		return errors.New("say where the range begins: --from beginning or --from cursor=VALUE")
-	case running != nil:
+	case running != nil && b.name == "":
 		return fmt.Errorf("a backfill is running (%s): stop it first (--stop)", backfillOf(running))
 	case b.rate < 0:
 		return errors.New("--rate must not be negative")
@@ -144,6 +150,9 @@ func (op *operation) startBackfill(ctx context.Context, b *backfill) error {
 	}
 	if total == 0 {
 		return op.say("the range holds no rows: there is nothing to send")
+	}
+	if b.name != "" {
+		return op.namedBackfill(ctx, b, from, to, total)
 	}
 	ok, err := op.agreed(fmt.Sprintf("%d row(s) after %s and up to %s will be sent again, beside the live ones.", total, from, to))
 	if err != nil || !ok {

@@ -30,7 +30,8 @@ func newDeadLetter(c *console) *cobra.Command {
 		Short: "List, show, replay or purge the events that were given up",
 		Long: `A dead letter is an event that its destination refused max_attempts times although it accepted others. It holds the row as it
 was then, why it was refused, how often and when. Dead letters lie beside the state document (dead_letter__kind=state), or in
-a queue, which has commands of its own.`,
+a queue (dead_letter__kind=queue), which has readers of its own: of those, only the ones that were too large for the queue
+lie here too.`,
 		Args: cobra.NoArgs,
 	}
 	l := &letters{target: &target{console: c}}
@@ -106,7 +107,8 @@ func (l *letters) filter(w *wired, app string) (deadletter.Filter, error) {
 }
 
 // chosen reads the records that ids and flags choose, with progress. Records that cannot be read are told and passed over.
-func (l *letters) chosen(ctx context.Context, a *app, w *wired, ids []string) ([]deadletter.Entry, error) {
+// blocked are those of keys that wait for an operator: they count where the store has no record of theirs.
+func (l *letters) chosen(ctx context.Context, a *app, w *wired, ids []string, blocked []deadletter.Entry) ([]deadletter.Entry, error) {
 	store := deadletter.NewStore(a.store)
 	f, err := l.filter(w, a.cfg.State.AppName)
 	if err != nil {
@@ -115,13 +117,18 @@ func (l *letters) chosen(ctx context.Context, a *app, w *wired, ids []string) ([
 	var entries []deadletter.Entry
 	for _, id := range ids {
 		e, err := store.Get(ctx, deadletter.Name(f.App, f.Poller, l.output, id))
+		if at := indexID(blocked, id); errors.Is(err, state.ErrNotFound) && at >= 0 {
+			e, err = blocked[at], nil
+		}
 		if errors.Is(err, state.ErrNotFound) {
-			return nil, fmt.Errorf("poller %s has no dead letter %s: rowrelay deadletter list %s shows them", f.Poller, id, f.Poller)
+			return nil, fmt.Errorf("poller %s has no dead letter %s%s: rowrelay deadletter list %[1]s shows those that there are", f.Poller, id, elsewhere(w))
 		}
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, e)
+		if indexID(entries, id) < 0 { // named twice
+			entries = append(entries, e)
+		}
 	}
 	if len(ids) > 0 {
 		return entries, nil
@@ -140,8 +147,37 @@ func (l *letters) chosen(ctx context.Context, a *app, w *wired, ids []string) ([
 	}, func(done, total int) {
 		bar.show(int64(done), int64(total), fmt.Sprintf("%d of %d dead letters read", done, total))
 	})
+	for _, e := range blocked {
+		if indexID(entries, e.Record.ID) < 0 && f.Fits(e.Record) {
+			entries = append(entries, e)
+		}
+	}
 	slices.SortStableFunc(entries, func(x, y deadletter.Entry) int { return x.Record.WrittenAt.Compare(y.Record.WrittenAt) })
 	return entries, err
+}
+
+// indexID is where the record with this id stands; -1 for nowhere.
+func indexID(entries []deadletter.Entry, id string) int {
+	return slices.IndexFunc(entries, func(e deadletter.Entry) bool { return e.Record.ID == id })
+}
+
+// elsewhere says where dead letters go that do not lie in the store; "" where all do.
+func elsewhere(w *wired) string {
+	if w.cfg.DeadLetter.Kind != "queue" {
+		return ""
+	}
+	return fmt.Sprintf(" in the store (they go to the queue %s, dead_letter__kind=queue)", w.cfg.DeadLetter.Queue)
+}
+
+// tellElsewhere says that dead letters lie in a queue, which is read by other means.
+func (l *letters) tellElsewhere(w *wired) error {
+	to := &w.cfg.DeadLetter
+	if to.Kind != "queue" {
+		return nil
+	}
+	_, err := fmt.Fprintf(l.console.err, "the dead letters of %s go to the queue %s (dead_letter__kind=queue, %s): read them there. "+
+		"What lies beside the state document are those that were too large for it, and those of before\n", w.cfg.Name, to.Queue, to.ConnectionSetting)
+	return err
 }
 
 func (l *letters) list(ctx context.Context, name string) error {
@@ -150,7 +186,10 @@ func (l *letters) list(ctx context.Context, name string) error {
 		return err
 	}
 	defer func() { _ = a.Close() }() // nothing was written
-	entries, err := l.chosen(ctx, a, w, nil)
+	if err := l.tellElsewhere(w); err != nil {
+		return err
+	}
+	entries, err := l.chosen(ctx, a, w, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -177,7 +216,7 @@ func (l *letters) show(ctx context.Context, name, id string) error {
 		return err
 	}
 	defer func() { _ = a.Close() }() // nothing was written
-	entries, err := l.chosen(ctx, a, w, []string{id})
+	entries, err := l.chosen(ctx, a, w, []string{id}, nil)
 	if err != nil {
 		return err
 	}

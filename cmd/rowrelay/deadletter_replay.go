@@ -20,12 +20,16 @@ func (l *letters) prepare(ctx context.Context, name string, ids []string) (*oper
 	if err != nil {
 		return op, nil, err
 	}
-	entries, err := l.chosen(ctx, op.app, op.w, ids)
+	parked, err := parkedOf(ctx, op.out, &op.snap.Doc)
+	if err != nil {
+		return op, nil, err
+	}
+	entries, err := l.chosen(ctx, op.app, op.w, ids, op.blocked(parked))
 	if err != nil {
 		return op, nil, err
 	}
 	if len(entries) == 0 {
-		return op, nil, op.say("there are no such dead letters")
+		return op, nil, op.say("there are no such dead letters%s", elsewhere(op.w))
 	}
 	for i := range entries {
 		if err := op.say("  %s  %s", entries[i].Record.ID, entries[i].Record.Key); err != nil {
@@ -33,6 +37,29 @@ func (l *letters) prepare(ctx context.Context, name string, ids []string) (*oper
 		}
 	}
 	return op, entries, op.free()
+}
+
+// blocked are stand-ins for the records of keys that wait for an operator (after_dead_letter=block), without a name and a
+// row: the record itself may lie in a queue, or be gone, and the key must be let go all the same.
+func (op *operation) blocked(parked []poller.ParkedEntry) []deadletter.Entry {
+	var entries []deadletter.Entry
+	for i := range parked {
+		e := &parked[i]
+		if !e.Blocked {
+			continue
+		}
+		cause := poller.Refused
+		for _, c := range []poller.Cause{poller.Unavailable, poller.Impossible} {
+			if c.String() == e.Cause {
+				cause = c
+			}
+		}
+		entries = append(entries, deadletter.Entry{Record: &deadletter.Record{
+			ID: e.ID, App: op.app.cfg.State.AppName, Poller: op.w.cfg.Name, Output: op.output, Key: e.Key, OrderKey: e.OrderKey, Cursor: e.Cursor,
+			Cause: cause, Status: e.Status, Reason: e.Reason, Attempts: e.Attempts, FirstAttempt: e.First, LastAttempt: e.Last, WrittenAt: e.Last,
+		}})
+	}
+	return entries
 }
 
 func (l *letters) replay(ctx context.Context, name string, ids []string) error {
@@ -65,10 +92,6 @@ func (op *operation) park(ctx context.Context, letters []deadletter.Entry) error
 	if err != nil {
 		return err
 	}
-	count := 0
-	for i := range entries {
-		count += 1 + len(entries[i].Followers)
-	}
 	for i := range letters {
 		r := letters[i].Record
 		orderKey := r.OrderKey
@@ -78,34 +101,46 @@ func (op *operation) park(ctx context.Context, letters []deadletter.Entry) error
 		at := slices.IndexFunc(entries, func(e poller.ParkedEntry) bool { return bytes.Equal(e.OrderKey, orderKey) })
 		switch {
 		case at < 0:
-			entries, count = append(entries, poller.ParkedEntry{OrderKey: orderKey, Key: r.Key}), count+1
+			entries = append(entries, poller.ParkedEntry{OrderKey: orderKey, Key: r.Key})
 		case bytes.Equal(entries[at].Key, r.Key):
 			// The same row, blocked or waiting: it starts anew.
 			entries[at] = poller.ParkedEntry{OrderKey: orderKey, Key: r.Key, Followers: entries[at].Followers}
 		case !slices.ContainsFunc(entries[at].Followers, func(k json.RawMessage) bool { return bytes.Equal(k, r.Key) }):
-			entries[at].Followers, count = append(entries[at].Followers, r.Key), count+1
+			entries[at].Followers = append(entries[at].Followers, r.Key)
 		}
 	}
-	if count > op.w.cfg.MaxParked {
-		return fmt.Errorf("these would be %d parked rows, and max_parked is %d: replay fewer at a time, or raise max_parked", count, op.w.cfg.MaxParked)
+	if n := rows(entries); n > op.w.cfg.MaxParked {
+		return fmt.Errorf("these would be %d parked rows, and max_parked is %d: replay fewer at a time, or raise max_parked", n, op.w.cfg.MaxParked)
 	}
-	return op.writeParked(ctx, entries, count)
+	ref, err := op.putParked(ctx, entries)
+	if err != nil {
+		return err
+	}
+	_, err = op.out.keeper.Edit(ctx, op.snap, func(doc *state.Document) { doc.Parked = ref })
+	return err
 }
 
-// writeParked makes entries the document's parked events.
-func (op *operation) writeParked(ctx context.Context, entries []poller.ParkedEntry, count int) error {
-	ref := state.ObjectRef{Count: count}
-	if len(entries) > 0 {
-		data, err := poller.EncodeParked(entries)
-		if err != nil {
-			return err
-		}
-		if ref.Object, err = op.out.keeper.PutObject(ctx, "parked", data); err != nil {
-			return err
-		}
+// putParked stores entries for a document to name.
+func (op *operation) putParked(ctx context.Context, entries []poller.ParkedEntry) (state.ObjectRef, error) {
+	if len(entries) == 0 {
+		return state.ObjectRef{}, nil
 	}
-	_, err := op.out.keeper.Edit(ctx, op.snap, func(doc *state.Document) { doc.Parked = ref })
-	return err
+	data, err := poller.EncodeParked(entries)
+	if err != nil {
+		return state.ObjectRef{}, err
+	}
+	ref := state.ObjectRef{Count: rows(entries)}
+	ref.Object, err = op.out.keeper.PutObject(ctx, "parked", data)
+	return ref, err
+}
+
+// rows counts parked rows: entries, and what waits behind them.
+func rows(entries []poller.ParkedEntry) int {
+	n := len(entries)
+	for i := range entries {
+		n += len(entries[i].Followers)
+	}
+	return n
 }
 
 // remove deletes records whose rows are taken care of.
@@ -115,8 +150,10 @@ func (op *operation) remove(ctx context.Context, letters []deadletter.Entry, eve
 	defer bar.end()
 	for i := range letters {
 		r := letters[i].Record
-		if err := store.Delete(ctx, letters[i]); err != nil && !errors.Is(err, state.ErrNotFound) {
-			return err
+		if letters[i].Name != "" { // the store has it
+			if err := store.Delete(ctx, letters[i]); err != nil && !errors.Is(err, state.ErrNotFound) {
+				return err
+			}
 		}
 		op.audit(event, "id", r.ID, "key", string(r.Key), "cursor", string(r.Cursor))
 		bar.show(int64(i+1), int64(len(letters)), fmt.Sprintf("%d of %d", i+1, len(letters)))
@@ -128,7 +165,7 @@ func (op *operation) remove(ctx context.Context, letters []deadletter.Entry, eve
 func (op *operation) sendRecorded(ctx context.Context, letters []deadletter.Entry) error {
 	for i := range letters {
 		if letters[i].Record.Row == nil {
-			return fmt.Errorf("the row of %s could not be written when it was given up, so that there is nothing recorded to send: replay it without --as-recorded", letters[i].Record.ID)
+			return fmt.Errorf("the store has no recorded row of %s (it could not be written when it was given up, or lies in a queue): replay it without --as-recorded", letters[i].Record.ID)
 		}
 	}
 	to, _, err := op.app.openOutput(op.console, op.w.cfg, op.out.cfg)
@@ -164,10 +201,19 @@ func (op *operation) sendRecorded(ctx context.Context, letters []deadletter.Entr
 		}
 		sent++
 	}
-	if releaseErr := lease.Release(context.WithoutCancel(ctx)); releaseErr != nil {
-		err = errors.Join(err, releaseErr)
+	kept := context.WithoutCancel(ctx) // what was sent is sent
+	let, letErr := op.let(kept, letters[:sent])
+	if letErr == nil && let != nil {
+		at := lease.Known().Checkpoint.Cursor
+		letErr = lease.Commit(kept, state.Commit{From: at, To: at, Parked: let, Release: true})
+	} else {
+		letErr = errors.Join(letErr, lease.Release(kept))
 	}
-	return errors.Join(op.remove(context.WithoutCancel(ctx), letters[:sent], "deadletter_sent_as_recorded"), err)
+	if letErr != nil {
+		// The records stay: purging them lets their keys go.
+		return errors.Join(err, fmt.Errorf("%d recorded row(s) were sent; letting their keys go: %w", sent, letErr))
+	}
+	return errors.Join(op.remove(kept, letters[:sent], "deadletter_sent_as_recorded"), err)
 }
 
 func (l *letters) purge(ctx context.Context, name string, ids []string) error {
@@ -186,27 +232,49 @@ func (l *letters) purge(ctx context.Context, name string, ids []string) error {
 	return op.remove(ctx, entries, "deadletter_purged")
 }
 
-// unblock lets what waits behind purged events go on: a blocked entry ends, or its first follower becomes its head.
+// unblock lets what waits behind purged events go on.
 func (op *operation) unblock(ctx context.Context, purge []deadletter.Entry) error {
-	entries, err := parkedOf(ctx, op.out, &op.snap.Doc)
-	if err != nil {
+	ref, err := op.let(ctx, purge)
+	if err != nil || ref == nil {
 		return err
 	}
-	changed, count := false, 0
-	kept := entries[:0]
+	_, err = op.out.keeper.Edit(ctx, op.snap, func(doc *state.Document) { doc.Parked = *ref })
+	return err
+}
+
+// let writes the parked events without those that are blocked by the records, and returns nil where there are none. Where
+// rows wait behind one, the first of them becomes the head. Where the row itself was changed since it was given up, its
+// newest state goes on: events of a parked key settle without being sent, so that nobody else would deliver it. A change
+// that is fetched after this look makes the caller's compare-and-swap fail.
+func (op *operation) let(ctx context.Context, records []deadletter.Entry) (*state.ObjectRef, error) {
+	entries, err := parkedOf(ctx, op.out, &op.snap.Doc)
+	if err != nil {
+		return nil, err
+	}
+	var left []poller.ParkedEntry
+	changed := false
 	for _, e := range entries {
-		purged := e.Blocked && slices.ContainsFunc(purge, func(p deadletter.Entry) bool { return bytes.Equal(p.Record.Key, e.Key) })
-		changed = changed || purged
-		if purged && len(e.Followers) == 0 {
+		isRecord := func(r deadletter.Entry) bool { return bytes.Equal(r.Record.Key, e.Key) }
+		switch {
+		case !e.Blocked || !slices.ContainsFunc(records, isRecord):
+			left = append(left, e)
 			continue
+		case len(e.Followers) > 0:
+			left = append(left, poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]})
+		default:
+			newest, err := op.w.source.Reread(ctx, [][]byte{e.Key})
+			if err != nil {
+				return nil, fmt.Errorf("reading the row %s again: %w", e.Key, err)
+			}
+			if len(newest) > 0 && newest[0].ID != e.ID {
+				left = append(left, poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Key})
+			}
 		}
-		if purged {
-			e = poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}
-		}
-		kept, count = append(kept, e), count+1+len(e.Followers)
+		changed = true
 	}
 	if !changed {
-		return nil
+		return nil, nil
 	}
-	return op.writeParked(ctx, kept, count)
+	ref, err := op.putParked(ctx, left)
+	return &ref, err
 }

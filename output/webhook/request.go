@@ -26,6 +26,7 @@ const (
 	headerFencingToken     = "Rowrelay-Fencing-Token"
 	headerDelivery         = "Rowrelay-Delivery"
 	headerAttempt          = "Rowrelay-Attempt"
+	headerBackfill         = "Rowrelay-Backfill"
 	headerEventID          = "Rowrelay-Event-Id"
 	headerOp               = "Rowrelay-Op"
 	headerKeyHash          = "Rowrelay-Key-Hash"
@@ -46,7 +47,7 @@ const (
 // request builds the POST of d with body.
 func (o *Output) request(ctx context.Context, d *change.Delivery, body *payload) *http.Request {
 	// One map of the right size and one array for all values: a request of one event has more header than body.
-	const most = 13
+	const most = 14
 	h := make(http.Header, len(o.static)+most)
 	maps.Copy(h, o.static)
 	values := make([]string, 0, most)
@@ -61,6 +62,9 @@ func (o *Output) request(ctx context.Context, d *change.Delivery, body *payload)
 	set(headerFencingToken, strconv.FormatUint(d.Token, 10))
 	set(headerDelivery, strconv.FormatUint(d.Number, 10))
 	set(headerAttempt, strconv.Itoa(d.Attempt))
+	if d.Backfill != "" {
+		set(headerBackfill, d.Backfill)
+	}
 	if len(d.Events) == 1 {
 		e := &d.Events[0]
 		set(headerEventID, e.ID)

@@ -7,6 +7,7 @@
 //
 //	Idempotency-Key          one event: its id; several: SHA-256 over their ids. A retry repeats it.
 //	Rowrelay-Poller, Rowrelay-Batch-Id, Rowrelay-Fencing-Token, Rowrelay-Delivery, Rowrelay-Attempt
+//	Rowrelay-Backfill                                                       when a backfill with a position of its own sends it
 //	Rowrelay-Event-Id, Rowrelay-Op, Rowrelay-Key-Hash, Rowrelay-Cursor      when the request holds one event
 //	Webhook-Id, Webhook-Timestamp, Webhook-Signature                       when output__secret is set
 //
