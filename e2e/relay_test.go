@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
 
+	"github.com/rowrelay/rowrelay/e2e/fakehost"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
@@ -170,39 +171,125 @@ func (q *queueReader) count() int {
 // TestIdleAndOneBatchTicksAreCounted: an idle tick is one read of the document and one round trip to the database, and
 // writes nothing; a tick with one batch adds two writes, the acquisition and the commit that carries the release.
 func TestIdleAndOneBatchTicksAreCounted(t *testing.T) {
-	to := newSink(t)
-	s, db := postgresShop(t, 10)
-	storage, through := countStorage(t, s["AzureWebJobsStorage"])
-	database, url := countPostgres(t, s["SHOP_DB"])
-	s = s.with(settings{
-		"AzureWebJobsStorage": through, "SHOP_DB": url,
-		"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL,
-	})
-	host := startHost(t, functionApp(t, s), s)
-	must(t, host, "lines") // connects, reads the catalog, creates the document, reads the first page
-	must(t, host, "lines") // prepares the statement of all later pages
-	for _, c := range []struct {
-		what                 string
-		add                  int
-		reads, writes, trips int64
+	// With overlap, ticks also sweep and remember: see TestOverlapIsCounted.
+	c := newCounted(t, settings{"pollers__lines__source__late_commits": "none"})
+	must(t, c.host, "lines") // connects, reads the catalog, creates the document, reads the first page
+	must(t, c.host, "lines") // prepares the statement of all later pages
+	for _, want := range []struct {
+		what string
+		add  int
+		costs
 	}{
-		{"idle", 0, 1, 0, 1},
-		{"one batch", 5, 1, 2, 1},
-		{"idle after a release", 0, 1, 0, 1},
+		{"idle", 0, costs{1, 0, 1}},
+		{"one batch", 5, costs{1, 2, 1}},
+		{"idle after a release", 0, costs{1, 0, 1}},
 	} {
-		n, _ := to.count()
-		insertLines(t, db, n, n+c.add)
-		storage.reset()
-		database.trips.Store(0)
-		must(t, host, "lines")
-		reads, writes := storage.reset()
-		if trips := database.trips.Load(); reads != c.reads || writes != c.writes || trips != c.trips {
-			t.Errorf("%s: %d reads, %d writes, %d round trips to PostgreSQL; want %d, %d, %d", c.what, reads, writes, trips, c.reads, c.writes, c.trips)
-		}
-		if now, _ := to.count(); now != n+c.add {
-			t.Errorf("%s: %d events, want %d", c.what, now, n+c.add)
+		if got := c.tick(want.add); got != want.costs {
+			t.Errorf("%s: %+v; want %+v", want.what, got, want.costs)
 		}
 	}
+}
+
+// TestOverlapIsCounted: with overlap, a batch costs one more write, of the memory of what was delivered; and an idle tick whose
+// window is closed costs what it costs without: one read, no write, one round trip.
+func TestOverlapIsCounted(t *testing.T) {
+	t.Parallel() // most of it waits for the window
+	c := newCounted(t, settings{"pollers__lines__source__late_window": "1s"})
+	must(t, c.host, "lines")
+	if mode := c.state(); mode.Late.Mode != "overlap" {
+		t.Fatalf("auto is %q here: this test would count something else", mode.Late.Mode)
+	}
+	closed := func(what string) {
+		t.Helper()
+		until(t, what+": the window to close", func() bool {
+			must(t, c.host, "lines")
+			v := c.state()
+			return string(v.Position) == string(v.Late.Frontier)
+		})
+		for range 3 {
+			if got := c.tick(0); got != (costs{1, 0, 1}) {
+				t.Errorf("%s: an idle tick with a closed window: %+v", what, got)
+			}
+		}
+	}
+	closed("at first")
+	// The acquisition, the memory, the commit that names it and carries the release; an old memory's removal may come with it.
+	if got := c.tick(5); got.writes < 3 || got.writes > 4 || got.trips > 3 {
+		t.Errorf("one batch: %+v", got)
+	}
+	closed("after a batch")
+	if n, repeated := c.to.count(); n != 15 || repeated != 0 {
+		t.Errorf("%d events, %d repeated", n, repeated)
+	}
+}
+
+// costs are what one tick asks of others.
+type costs struct {
+	reads, writes, trips int64 // of the state store; round trips to PostgreSQL
+}
+
+// counted is a shop of 10 rows whose ticks are counted.
+type counted struct {
+	t        *testing.T
+	to       *sink
+	db       *sql.DB
+	host     *fakehost.Host
+	storage  *storageCounter
+	database *postgresCounter
+	settings settings // that are not counted
+	root     string
+}
+
+func newCounted(t *testing.T, more settings) *counted {
+	t.Helper()
+	c := &counted{t: t, to: newSink(t)}
+	var s settings
+	s, c.db = postgresShop(t, 10)
+	c.settings = s.with(settings{"pollers__lines__output__kind": "http", "pollers__lines__output__url": c.to.URL}).with(more)
+	var storage, url string
+	c.storage, storage = countStorage(t, s["AzureWebJobsStorage"])
+	c.database, url = countPostgres(t, s["SHOP_DB"])
+	s = c.settings.with(settings{"AzureWebJobsStorage": storage, "SHOP_DB": url})
+	c.root = functionApp(t, s)
+	c.host = startHost(t, c.root, s)
+	return c
+}
+
+// tick counts one tick, that has rows to deliver.
+func (c *counted) tick(rows int) costs {
+	c.t.Helper()
+	n, _ := c.to.count()
+	insertLines(c.t, c.db, n, n+rows)
+	c.storage.reset()
+	c.database.trips.Store(0)
+	must(c.t, c.host, "lines")
+	reads, writes := c.storage.reset()
+	if now, _ := c.to.count(); now != n+rows {
+		c.t.Errorf("%d events, want %d", now, n+rows)
+	}
+	return costs{reads, writes, c.database.trips.Load()}
+}
+
+// position is as much of `state show --json` as tells whether a window is open.
+type position struct {
+	Position json.RawMessage
+	Late     struct {
+		Mode     string
+		Frontier json.RawMessage
+	} `json:"late_commits"`
+}
+
+func (c *counted) state() position {
+	c.t.Helper()
+	out, errs, err := command(c.t.Context(), c.root, c.settings, "state", "show", "lines", "--json")
+	if err != nil {
+		c.t.Fatalf("%v\n%s", err, errs)
+	}
+	var v position
+	if err := json.Unmarshal([]byte(out), &v); err != nil {
+		c.t.Fatalf("%v: %s", err, out)
+	}
+	return v
 }
 
 // TestStartLatest: old rows are not delivered, idle ticks do not move the start, and what comes then is delivered.

@@ -25,7 +25,7 @@ func (w *world) begun(c *call) {
 	check := c.p.check
 	for i := range q.d.Events {
 		e := &q.d.Events[i]
-		q.shows[i] = w.shows.latest(e.ID, q.d.Token)
+		q.shows[i] = w.shows.latest(e.ID, q.d.Token, q.d.BatchID)
 		if q.shows[i].seq == 0 {
 			w.fail("%s sends %s, which its session has not handed out", c.p.name, w.id(e.ID))
 		}

@@ -237,7 +237,7 @@ func (s *session) granted(g poller.Grant) poller.Grant {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range g.Batch.Events {
-		w.shows.add(g.Batch.Events[i].ID, show{session: s.id, token: g.Token, retry: g.Batch.Kind == change.Retry})
+		w.shows.add(g.Batch.Events[i].ID, show{session: s.id, token: g.Token, batch: g.Batch.ID, retry: g.Batch.Kind == change.Retry})
 	}
 	p.check, p.token = g.Check, g.Token
 	if s.right != g.Right {
@@ -263,6 +263,7 @@ type shows struct {
 type show struct {
 	session, seq int
 	token        uint64
+	batch        string
 	retry        bool
 }
 
@@ -274,14 +275,18 @@ func (s *shows) add(id string, at show) {
 	s.by[id] = append(s.by[id], at)
 }
 
-// latest is the show that a request under a token has an event from.
-func (s *shows) latest(id string, token uint64) show {
+// latest is the show that a request has an event from: that of its batch, or of a probe from elsewhere, which has none.
+func (s *shows) latest(id string, token uint64, batch string) show {
+	var found show
 	for _, at := range slices.Backward(s.by[id]) {
-		if at.token == token {
+		if at.token == token && at.batch == batch {
 			return at
 		}
+		if at.token == token && found.seq == 0 {
+			found = at
+		}
 	}
-	return show{}
+	return found
 }
 
 // before reports whether the session of y showed the event before y.

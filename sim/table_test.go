@@ -244,25 +244,27 @@ func (t *table) draw(x *tx, r *row) {
 	w.sink.maybeBad(v)
 }
 
-// trafficEvery is how often a good row is inserted once faults have stopped: without an event of another key that is
+// trafficEvery is how often good rows are inserted once faults have stopped: without an event of another key that is
 // accepted there is no evidence against a bad one, and nothing happens to it (issue 3, §2).
 const trafficEvery = 15 * time.Second
 
-// traffic inserts a row with an order key of its own now and then.
+// traffic inserts rows with order keys of their own now and then.
 func (t *table) traffic() {
 	if time.Since(t.lastTraffic) < trafficEvery {
 		return
 	}
 	t.lastTraffic = time.Now()
-	t.txs++
-	x := &tx{id: t.txs, began: time.Now(), value: max(t.clock(), t.sequence+1)}
-	r := &row{key: len(t.rows), group: -1}
-	if t.w.pro.Groups > 0 {
-		r.group = t.w.pro.Groups + r.key
+	for range 1 + t.w.rng.IntN(12) { // sometimes more than a page, so that there is one to probe with
+		t.txs++
+		x := &tx{id: t.txs, began: time.Now(), value: max(t.clock(), t.sequence+1)}
+		r := &row{key: len(t.rows), group: -1}
+		if t.w.pro.Groups > 0 {
+			r.group = t.w.pro.Groups + r.key
+		}
+		t.rows = append(t.rows, r)
+		t.draw(x, r)
+		t.close(x, true)
 	}
-	t.rows = append(t.rows, r)
-	t.draw(x, r)
-	t.close(x, true)
 }
 
 // close commits or rolls back.

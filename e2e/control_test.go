@@ -1,0 +1,149 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAcceptGap: a table that was emptied, its counter with it, gives values again that were passed: the position is ahead of
+// the source. The tick stops and names the two ways on; accepted, the poller goes on behind the last row that there is.
+func TestAcceptGap(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"accept-gap", "reset"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			to := newSink(t)
+			s, db := sqliteShop(t, to.URL, 5)
+			s["pollers__orders__source__cursor"] = "id" // AUTOINCREMENT
+			dir := t.TempDir()
+			once(t, dir, s)
+			execute(t, db, `DELETE FROM orders`)
+			execute(t, db, `DELETE FROM sqlite_sequence WHERE name = 'orders'`)
+			execute(t, db, `INSERT INTO orders (version, status) VALUES (6, 'new'), (7, 'new')`) // with the ids 1 and 2
+			out, errs, err := command(t.Context(), dir, s, "run", "--once")
+			if exitCode(t, err) != 1 {
+				t.Errorf("a position ahead of the source was passed over: %s%s", out, errs)
+			}
+			wants(t, out+errs, "source_gap", "rowrelay state accept-gap orders", "rowrelay state reset orders --to beginning")
+			want := map[string]int{"6": 0, "7": 0, "8": 1}
+			if way == "accept-gap" {
+				wants(t, operate(t, dir, s, "state", "accept-gap", "orders", "--dry-run"), "The position is ahead of the source", "dry run: nothing was changed")
+				wants(t, operate(t, dir, s, "state", "accept-gap", "orders"), "The position is ahead of the source", "the last row that there is now", "gap_accepted")
+			} else {
+				operate(t, dir, s, "state", "reset", "orders", "--to", "beginning")
+				want = map[string]int{"6": 1, "7": 1, "8": 1}
+			}
+			execute(t, db, `INSERT INTO orders (version, status) VALUES (8, 'new')`)
+			once(t, dir, s)
+			came := to.column("version")
+			for version, times := range want {
+				if came[version] != times {
+					t.Errorf("version %s came %d times, want %d", version, came[version], times)
+				}
+			}
+			if way == "accept-gap" {
+				wants(t, operate(t, dir, s, "state", "accept-gap", "orders", "--dry-run"), "") // it succeeds
+			}
+		})
+	}
+}
+
+// TestImportRefuses: a position is not taken from under a function that is at work, nor over a document that there is, nor from
+// what is no position.
+func TestImportRefuses(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, _ := sqliteShop(t, to.URL, 7)
+	dir := t.TempDir()
+	document := func(owner string, expires time.Time, cursor string) string {
+		path := filepath.Join(t.TempDir(), "foreign.json")
+		text := fmt.Sprintf(`{"version":1,"poller_name":"orders","source_fingerprint":"sha256:00","checkpoint":{"cursor":%s,
+			"last_successful_batch_id":"b1","updated_at":"2026-04-07T01:23:46.020000Z","metadata":{"row_count":1}},
+			"lease":{"owner_id":%q,"fencing_token":3,"acquired_at":null,"heartbeat_at":null,"expires_at":%q}}`, cursor, owner, expires.UTC().Format(time.RFC3339))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const cursor = `{"kind":"integer+pk","value":4,"tiebreaker":{"id":4}}`
+	for path, want := range map[string]string{
+		document("worker-1", time.Now().Add(time.Hour), cursor):                              "worker-1 holds its lease until",
+		document("", time.Time{}, `{"kind":"integer","value":4}`):                            "no key",
+		document("", time.Time{}, `{"kind":"integer+pk","value":4,"tiebreaker":{"line":4}}`): "does not fit the settings",
+		document("", time.Time{}, `null`):                                                    "no state document of azure-functions-db with a position",
+		filepath.Join(dir, "absent.json"):                                                    "absent.json",
+	} {
+		out, errs, err := command(t.Context(), dir, s, "state", "import", "orders", path, "--yes")
+		if exitCode(t, err) != 1 {
+			t.Errorf("imported: %s", out)
+		}
+		wants(t, errs, want)
+	}
+	if found := filesBelow(t, s["state__path"]); len(found) != 0 {
+		t.Errorf("refused imports left %v", found)
+	}
+	// An owner whose lease has expired is no hindrance.
+	good := document("worker-1", time.Now().Add(-time.Hour), cursor)
+	wants(t, operate(t, dir, s, "state", "import", "orders", good, "--dry-run"), "3 row(s) lie after it", "dry run: nothing was changed")
+	wants(t, operate(t, dir, s, "state", "import", "orders", good), "done", "checkpoint_imported")
+	_, errs, err := command(t.Context(), dir, s, "state", "import", "orders", good, "--yes")
+	if exitCode(t, err) != 1 {
+		t.Error("imported over a document")
+	}
+	wants(t, errs, "has a state document already")
+}
+
+// TestBackfillStatusAndStop: one at a time, seen and stopped while it runs; the live rows do not wait for it.
+func TestBackfillStatusAndStop(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, db := sqliteShop(t, to.URL, 300)
+	s = s.with(settings{
+		"pollers__orders__poll_interval": "10ms", "pollers__orders__schedule": "* * * * * *", "status__listen": "127.0.0.1:0",
+		"pollers__orders__batch_size": "5",
+	})
+	dir := t.TempDir()
+	relay := startRun(t, dir, s)
+	until(t, "the first rows", func() bool { n, _ := to.count(); return n == 300 })
+	backfill := func(code int, args ...string) string {
+		t.Helper()
+		out, errs, err := command(t.Context(), dir, s, append([]string{"backfill", "orders"}, args...)...)
+		if exitCode(t, err) != code {
+			t.Errorf("backfill %v: %v\n%s%s", args, err, out, errs)
+		}
+		return out + errs
+	}
+	wants(t, backfill(0, "--status"), "no backfill of orders is running")
+	wants(t, backfill(0, "--stop", "--yes"), "no backfill of orders is running")
+	wants(t, backfill(1), "--from beginning or --from cursor=VALUE")
+	wants(t, backfill(1, "--from", "the start"), "is not beginning")
+	wants(t, backfill(1, "--from", "beginning", "--rate", "-1"), "must not be negative")
+	wants(t, backfill(0, "--from", "cursor=300"), "holds no rows")
+	wants(t, backfill(0, "--from", "beginning", "--dry-run"), "300 row(s) after", "dry run: nothing was changed")
+	wants(t, backfill(0, "--from", "cursor=100", "--to", "cursor=300", "--rate", "5", "--detach", "--yes"), "200 row(s) after", "backfill_begun", "is asked for")
+	wants(t, backfill(0, "--status"), "of about 200 row(s)")
+	wants(t, backfill(1, "--from", "beginning", "--yes"), "a backfill is running")
+	until(t, "rows to come again", func() bool { _, repeated := to.count(); return repeated > 0 })
+	execute(t, db, `INSERT INTO orders (version, status) VALUES (301, 'new')`)
+	until(t, "the live row", func() bool { return to.column("version")["301"] == 1 })
+	wants(t, backfill(0, "--status", "--json"), `"per_second":5`, `"total":200`)
+	wants(t, backfill(0, "--stop", "--yes"), "stopped", "backfill_stopped")
+	wants(t, backfill(0, "--status"), "no backfill of orders is running")
+	execute(t, db, `INSERT INTO orders (version, status) VALUES (302, 'new')`)
+	until(t, "the next live row", func() bool { return to.column("version")["302"] == 1 })
+	if code := relay.interrupt(t); code != 0 {
+		t.Errorf("code %d: %s", code, relay.text())
+	}
+	came := to.column("version")
+	if _, repeated := to.count(); repeated == 0 || repeated == 200 || came["100"] != 1 {
+		t.Errorf("%d rows came again, version 100 %d times", repeated, came["100"])
+	}
+	to.assertOrder("version")
+	if strings.Contains(relay.text(), `"level":"ERROR"`) {
+		t.Errorf("it said %s", relay.text())
+	}
+}
