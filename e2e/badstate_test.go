@@ -180,19 +180,20 @@ func TestBadInputSignature(t *testing.T) {
 // size of files stands for the full disk, so that the test works for every user; where it may mount one, a real full disk
 // is tried too.
 func TestBadInputFullDisk(t *testing.T) {
+	t.Parallel() // most of it waits for repetitions
 	for _, stored := range []bool{false, true} {
 		t.Run(fmt.Sprintf("file size limit/stored=%t", stored), func(t *testing.T) {
+			t.Parallel()
 			fullDisk(t, stored, filepath.Join(t.TempDir(), "state"), limitFiles)
 		})
-	}
-	disk, ok := smallDisk(t)
-	if !ok {
-		t.Log("no real full file system was tried: this user may not mount one")
-		return
-	}
-	for _, stored := range []bool{false, true} {
 		t.Run(fmt.Sprintf("full file system/stored=%t", stored), func(t *testing.T) {
-			fullDisk(t, stored, filepath.Join(disk, fmt.Sprint(stored)), fill)
+			t.Parallel()
+			disk, ok := smallDisk(t)
+			if !ok {
+				t.Log("no real full file system was tried: this user may not mount one")
+				return
+			}
+			fullDisk(t, stored, filepath.Join(disk, "state"), fill)
 		})
 	}
 }

@@ -147,9 +147,12 @@ func TestPauseAndResume(t *testing.T) {
 	until(t, "the first rows", func() bool { n, _ := to.count(); return n == 3 })
 	wants(t, operate(t, dir, s, "state", "pause", "orders"), "paused")
 	until(t, "the lease to be given back", func() bool { return showState(t, dir, s).Held == "" })
+	if v := showState(t, dir, s); v.Late.Mode != "overlap" || v.Paused == nil || v.reached() != 3 {
+		t.Errorf("with the window open, a pause keeps what was delivered in mind: %+v", v)
+	}
 	execute(t, db, `INSERT INTO orders (version, status) VALUES (4, 'new')`)
 	for range 3 {
-		wants(t, once(t, dir, s), "") // it succeeds
+		wants(t, once(t, dir, s), `"event":"paused"`) // and it succeeds
 	}
 	if n, _ := to.count(); n != 3 {
 		t.Errorf("%d events: a paused poller delivered", n)
@@ -161,6 +164,9 @@ func TestPauseAndResume(t *testing.T) {
 		t.Errorf("code %d: %s", code, relay.text())
 	}
 	wants(t, operate(t, dir, s, "state", "resume", "orders"), "is not paused")
+	if _, repeated := to.count(); repeated != 0 {
+		t.Errorf("%d rows came again", repeated)
+	}
 }
 
 // TestBreakLease: the last resort against a holder that is dead: the token goes up, nothing is delivered.
@@ -242,11 +248,18 @@ func TestNamedBackfill(t *testing.T) {
 	once(t, dir, s)
 	before := showState(t, dir, s)
 	marked := 0
-	to.decide(func(http.ResponseWriter, []cloudEvent) bool { marked++; return true })
+	to.decide(func(_ http.ResponseWriter, events []cloudEvent) bool {
+		for _, e := range events {
+			if e.Backfill == "history" {
+				marked++
+			}
+		}
+		return true
+	})
 	run := []string{"backfill", "orders", "--name", "history", "--from", "cursor=10", "--to", "cursor=40"}
 	wants(t, operate(t, dir, s, run...), "30 row(s)", "OUTSIDE the order promise", "done: 30 row(s)")
-	if n, repeated := to.count(); n != 50 || repeated != 30 || marked == 0 {
-		t.Errorf("%d events, %d of them again", n, repeated)
+	if n, repeated := to.count(); n != 50 || repeated != 30 || marked != 30 {
+		t.Errorf("%d events, %d of them again, %d marked", n, repeated, marked)
 	}
 	if after := showState(t, dir, s); after.Position != before.Position {
 		t.Errorf("the live position went from %v to %v", before.Position, after.Position)

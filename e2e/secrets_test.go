@@ -177,6 +177,7 @@ func arguments(t *testing.T, pid int) string {
 // TestSecretsStayWhereTheyBelong: with a secret in every place that holds one, things work, then fail in the ways that
 // leak most, and nobody sees any of them; receivers see what is meant for them, where it is meant to be.
 func TestSecretsStayWhereTheyBelong(t *testing.T) {
+	t.Parallel()
 	to := newReceiver(t)
 	s := postgresStall(t, to.URL)
 	s.add(1, 40)

@@ -32,6 +32,8 @@ type cloudEvent struct {
 	Source  string         `json:"source"`
 	Subject string         `json:"subject"`
 	Data    map[string]any `json:"data"`
+	// Backfill is the name of the backfill that sent it from a position of its own.
+	Backfill string `json:"rowrelaybackfill"`
 }
 
 func newSink(t *testing.T) *sink {

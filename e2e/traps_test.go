@@ -236,11 +236,16 @@ func TestTrap10ExecutableName(t *testing.T) {
 // until asks f again and again until it is true, for two minutes at most.
 func until(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	untilWithin(t, 2*time.Minute, what, f)
+}
+
+func untilWithin(t *testing.T, most time.Duration, what string, f func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), most)
 	defer cancel()
 	for !f() {
 		if pause(ctx); ctx.Err() != nil {
-			t.Fatalf("waited two minutes for %s", what)
+			t.Fatalf("waited %s for %s", most, what)
 		}
 	}
 }

@@ -78,7 +78,11 @@ func TestSeededBugs(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d bugs, %v", len(files), err)
 	}
-	clean := newBuilder(t)
+	base := newBuilder(t)
+	clean, err := base.build(t.Context(), "./sim")
+	if err != nil {
+		t.Fatal(err)
+	}
 	only := os.Getenv("BUG")
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -95,7 +99,7 @@ func TestSeededBugs(t *testing.T) {
 		wg.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			text, err := b.find(t.Context(), clean, t.TempDir())
+			text, err := b.find(t.Context(), base, clean, t.TempDir())
 			mu.Lock()
 			defer mu.Unlock()
 			found[b.name] = text
@@ -113,9 +117,9 @@ func TestSeededBugs(t *testing.T) {
 	t.Logf("seeded bugs:\n  %s", strings.Join(lines, "\n  "))
 }
 
-// find builds with the bug and looks for it. It says how it was found.
-func (b *bug) find(ctx context.Context, clean *builder, dir string) (string, error) {
-	with := &builder{root: clean.root, dir: dir, replace: maps.Clone(clean.replace)}
+// find builds with the bug and looks for it; clean is the binary without it. It says how it was found.
+func (b *bug) find(ctx context.Context, base *builder, clean, dir string) (string, error) {
+	with := &builder{root: base.root, dir: dir, replace: maps.Clone(base.replace)}
 	for _, file := range b.files {
 		if err := with.patch(filepath.Join(with.root, file), b.hunks[file], ""); err != nil {
 			return "", err
@@ -136,6 +140,9 @@ func (b *bug) find(ctx context.Context, clean *builder, dir string) (string, err
 		return "", fmt.Errorf("not found in %d seeds: %s", b.within, b.what)
 	}
 	v := r.Violations[0]
+	if same, err := worker(ctx, clean, dir, int(v.Seed), 1, 1); err != nil || len(same.Violations) > 0 {
+		return "", fmt.Errorf("seed %d is broken without the bug too: %v, %v", v.Seed, err, same.Violations)
+	}
 	if os.Getenv("BUG") != "" {
 		fmt.Println(v.String())
 	}

@@ -123,10 +123,11 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 		w.fail("%s wrote the document under the lease of %s", p.name, w.holder.name)
 	}
 	if moved && !p.human {
-		from, err := posOf(was.Checkpoint.Cursor)
-		to, err2 := posOf(doc.Checkpoint.Cursor)
-		if err != nil || err2 != nil || to.compare(from) < 0 {
-			w.fail("%s moved the checkpoint back from %s to %s", p.name, brief(was.Checkpoint.Cursor), brief(doc.Checkpoint.Cursor))
+		from, err := placeOf(was.Checkpoint.Cursor)
+		to, err2 := placeOf(doc.Checkpoint.Cursor)
+		order, err3 := to.compare(from)
+		if err := errors.Join(err, err2, err3); err != nil || order < 0 {
+			w.fail("%s moved the checkpoint from %s to %s: %v", p.name, from, to, err)
 		}
 	}
 	if doc.Paused == nil {
@@ -221,13 +222,13 @@ func (w *world) checkLoss() {
 	if w.doc.PollerName == "" || w.doc.Checkpoint.Incarnation != w.table.incarnation {
 		return
 	}
-	at, err := posOf(w.doc.Checkpoint.Cursor)
+	at, err := placeOf(w.doc.Checkpoint.Cursor)
 	if err != nil {
 		w.fail("the checkpoint is %s: %v", w.doc.Checkpoint.Cursor, err)
 		return
 	}
 	for _, r := range w.table.rows {
-		if v := r.cur; v != nil && v.pos().compare(at) <= 0 && !w.arrived(v) && !w.waits(v) {
+		if v := r.cur; v != nil && at.passed(v) && !w.arrived(v) && !w.waits(v) {
 			w.fail("lost: row %d rev %d (%s) is behind the checkpoint %s, and was neither delivered nor kept", r.key, v.rev, w.id(v.event.ID), brief(w.doc.Checkpoint.Cursor))
 		}
 	}
@@ -275,7 +276,7 @@ func (w *world) ticked(p *process, r *poller.Report) {
 	w.say(p.name, "tick ends: %s, %d rows%s", r.Event, r.Rows, text)
 	l := &w.doc.Lease
 	for _, c := range w.waiting {
-		p.excused = p.excused || c.p == p // the store has not answered yet
+		p.excused = p.excused || c.p == p && c.what != ending // the store has not answered yet
 	}
 	if w.holder == p && l.OwnerID != "" && l.FencingToken > p.at && !p.excused && !w.store.shaky {
 		w.fail("%s left its lease behind", p.name)

@@ -14,6 +14,9 @@ import (
 // documentKey is that of the poller's state document.
 const documentKey = "state/app/orders.json"
 
+// ending is the call by which a tick reports.
+const ending = "tick ends"
+
 // process is one life of one instance: after a crash its goroutines wait at the gate until the end of the run, and nothing
 // that they ask for has an effect.
 type process struct {
@@ -91,7 +94,7 @@ func (p *process) tick() {
 	ctx, p.stop = context.WithCancel(p.ctx)
 	go func() {
 		report := p.relay.Tick(ctx)
-		p.ask(context.Background(), &call{what: "tick ends", resolve: func(*call) bool {
+		p.ask(context.Background(), &call{what: ending, resolve: func(*call) bool {
 			p.busy = false
 			w.ticked(p, &report)
 			return true

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -136,29 +135,30 @@ func (o *operator) startBackfill() {
 		rate = 1 + w.rng.IntN(5)
 	}
 	// The range is from the beginning up to the checkpoint, or a part of it.
-	to, err := posOf(w.doc.Checkpoint.Cursor)
-	if err != nil || to.value < 0 {
+	to, err := placeOf(w.doc.Checkpoint.Cursor)
+	if err != nil || !to.begun {
 		return
 	}
-	from := pos{-1, -1}
-	if w.chance(0.5) {
-		from = pos{w.rng.Int64N(to.value + 1), last}
+	var from place
+	switch {
+	case w.chance(0.5):
+	case w.pro.Windows:
+		from = place{begun: true, window: true, seen: w.rng.IntN(to.seen + 1)}
+	default:
+		from = place{begun: true, at: pos{w.rng.Int64N(to.at.value + 1), last}}
 	}
-	rows := w.table.shown(from, to, true)
+	rows := w.table.between(from, to)
 	if len(rows) == 0 {
 		return
 	}
-	var after change.Cursor
-	if from.value >= 0 {
-		after = cursorOf(from)
-	}
-	o.command(fmt.Sprintf("backfill %d rows after %s up to %s", len(rows), brief(after), brief(cursorOf(to))), func(ctx context.Context, k *state.Keeper) error {
+	after := from.cursor()
+	o.command(fmt.Sprintf("backfill %d rows after %s up to %s", len(rows), from, to), func(ctx context.Context, k *state.Keeper) error {
 		_, err := k.Amend(ctx, func(d *state.Document) error {
 			if d.Backfill != nil && d.Backfill.ID != id {
 				return errNothing
 			}
 			d.Backfill = &state.Backfill{
-				ID: id, From: after, To: cursorOf(to), At: after, PerSecond: rate, Total: int64(len(rows)), StartedAt: time.Now(), By: "op",
+				ID: id, From: after, To: to.cursor(), At: after, PerSecond: rate, Total: int64(len(rows)), StartedAt: time.Now(), By: "op",
 			}
 			return nil
 		})
@@ -169,21 +169,21 @@ func (o *operator) startBackfill() {
 // reset moves the position: to the beginning, back, or forward over rows, which are then skipped on purpose.
 func (o *operator) reset() {
 	w := o.w
-	to := pos{-1, -1}
+	var to place
 	if n := len(w.table.rows); n > 0 && w.chance(0.7) {
 		if v := w.table.rows[w.rng.IntN(n)].cur; v != nil {
-			to = v.pos()
+			to = place{begun: true, at: v.pos()}
+		}
+		if w.pro.Windows {
+			to = place{begun: true, window: true, seen: w.rng.IntN(w.table.commits + 1)}
 		}
 	}
 	o.moveTo(to, "reset to")
 }
 
-func (o *operator) moveTo(to pos, what string) {
+func (o *operator) moveTo(to place, what string) {
 	w := o.w
-	var cursor change.Cursor
-	if to.value >= 0 {
-		cursor = cursorOf(to)
-	}
+	cursor := to.cursor()
 	incarnation := w.table.incarnation
 	o.command(what+" "+brief(cursor), func(ctx context.Context, k *state.Keeper) error {
 		s, err := k.Load(ctx)
@@ -201,7 +201,7 @@ func (o *operator) moveTo(to pos, what string) {
 // mendGap goes on after a restore: from the beginning, or at the stored position, which accepts whatever the gap holds.
 func (o *operator) mendGap() {
 	if o.w.chance(0.5) {
-		o.moveTo(pos{-1, -1}, "start over at")
+		o.moveTo(place{}, "start over at")
 		return
 	}
 	incarnation := o.w.table.incarnation
@@ -225,24 +225,24 @@ func (o *operator) commanded(was *state.Document) {
 			w.fail("a broken lease still has an owner")
 		}
 	}
-	from, err := posOf(was.Checkpoint.Cursor)
-	to, err2 := posOf(now.Checkpoint.Cursor)
+	from, err := placeOf(was.Checkpoint.Cursor)
+	to, err2 := placeOf(now.Checkpoint.Cursor)
 	if err != nil || err2 != nil {
 		w.fail("the position cannot be read: %v, %v", err, err2)
 		return
 	}
-	if from.compare(to) < 0 || now.Checkpoint.Incarnation != was.Checkpoint.Incarnation {
+	if order, err := from.compare(to); err != nil || order < 0 || now.Checkpoint.Incarnation != was.Checkpoint.Incarnation {
 		w.table.skipTo(to)
 	}
 	if b := now.Backfill; b != nil && (was.Backfill == nil || was.Backfill.ID != b.ID) {
 		o.backfill, o.since = b.ID, time.Now()
-		low, err := posOf(b.From)
-		high, err2 := posOf(b.To)
+		low, err := placeOf(b.From)
+		high, err2 := placeOf(b.To)
 		if err != nil || err2 != nil {
 			w.fail("the backfill's range cannot be read: %v, %v", err, err2)
 			return
 		}
-		o.rows = w.table.shown(low, high, true)
+		o.rows = w.table.between(low, high)
 	}
 }
 

@@ -30,6 +30,7 @@ type profile struct {
 	Groups     int  // order keys that several rows share; 0: each row is its own
 	Clock      bool // the cursor is the time at which a transaction began, instead of a number for each write
 	LateCommit bool // transactions stay open over several steps
+	Windows    bool // it is read by snapshots: positions are windows between two of them
 	Shown      bool // the server shows the oldest open transaction
 	Hot        bool // one row is updated again and again
 
@@ -94,6 +95,7 @@ func draw(r *rand.Rand) profile {
 	case 2, 3:
 		p.Late, p.LateCommit, p.Clock = poller.LateExact, true, false
 		p.Wait = r.IntN(4) == 0
+		p.Windows = r.IntN(2) == 0
 	}
 	p.Shown = r.IntN(2) == 0
 	if r.IntN(4) == 0 {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 )
 
 // TestSimulation runs SEEDS seeds from SEED on (make sim), each of which must keep every promise, and replay. SEED alone
-// runs one seed. VIOLATIONS is how many broken ones a process looks for before it stops.
+// runs one seed (FULL=1 prints its trace in any case). VIOLATIONS is how many broken ones a process looks for before it stops.
 func TestSimulation(t *testing.T) {
 	first, count := number("SEED", 1), number("SEEDS", 2000)
 	if number("SEED", 0) > 0 && number("SEEDS", 0) == 0 {
@@ -31,6 +32,9 @@ func TestSimulation(t *testing.T) {
 		} else {
 			t.Errorf("seed %d: %s", v.Seed, v.Text)
 		}
+	}
+	if len(r.Violations) == 0 && os.Getenv("FULL") != "" {
+		fmt.Println(strings.Join(r.Trace, "\n"))
 	}
 	took := time.Since(begun)
 	summary := fmt.Sprintf("simulation: %s\nin %s, %.0f seeds per second", r.Tally.String(), took.Round(time.Second/10), float64(r.Tally.Seeds)/took.Seconds())

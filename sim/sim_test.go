@@ -38,6 +38,7 @@ var seeded = false
 type result struct {
 	Tally      tally
 	Violations []violation
+	Trace      []string // of the only seed
 }
 
 type violation struct {
@@ -91,6 +92,9 @@ func TestSeeds(t *testing.T) {
 			t.Logf("seed %d took %s: %d steps", seed, took.Round(time.Millisecond), w.tally.Steps)
 		}
 		r.Tally.add(w.tally)
+		if n == 1 {
+			r.Trace = w.trace
+		}
 		text := w.violation
 		if text == "" && seeded && i%again == 0 {
 			text = differ(w.trace, simulate(t, seed).trace)

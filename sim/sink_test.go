@@ -365,7 +365,7 @@ func (a *account) add(w *world, e *change.Event, from show) string {
 			if y.show.retry && y.key != string(e.Key) {
 				continue // a parked row is sent as it is now, at the place in its queue that it had when it was parked
 			}
-			if y.show.seq > from.seq || w.shows.before(e.ID, y.show) {
+			if y.show.seq > from.seq && !w.shows.before(y.id, from) || w.shows.before(e.ID, y.show) {
 				by = y.id
 			}
 		}

@@ -94,44 +94,54 @@ func (o sourceOf) Fetch(ctx context.Context, r poller.Range, limit poller.Limit)
 		arg += " unsafe"
 	}
 	err = o.read(ctx, "fetch", arg, func() (string, error) {
-		after, err := posOf(r.After)
+		after, err := placeOf(r.After)
 		if err != nil {
 			return "", err
 		}
-		upTo, err := posOf(r.UpTo)
+		upTo, err := placeOf(r.UpTo)
 		if err != nil {
 			return "", err
+		}
+		if w.pro.Windows {
+			page = t.windowPage(after, upTo, limit)
+			o.foreign(page.Events)
+			return w.list(page.Events, page.More), nil
 		}
 		page = poller.Page{Incarnation: t.incarnation, NullCursors: -1}
-		end := !r.UpTo.IsStart()
+		end, high := upTo.begun, upTo.at
 		if w.pro.Late == poller.LateExact && !r.Unsafe {
 			if safe, open := t.safe(); open {
 				page.Safe = cursorOf(safe)
-				if !end || safe.compare(upTo) < 0 {
-					upTo, end = safe, true
+				if !end || safe.compare(high) < 0 {
+					high, end = safe, true
 				}
 			}
 		}
-		rows := t.shown(after, upTo, end)
+		rows := t.shown(after.at, high, end)
 		if page.More = len(rows) > limit.Rows; page.More {
 			rows = rows[:limit.Rows]
 		}
 		page.Events = events(rows)
-		if known := w.doc.Checkpoint.Incarnation; known != "" && known != t.incarnation {
-			for _, v := range rows {
-				o.p.foreign[v.event.ID] = true
-			}
-		} else {
-			for _, v := range rows {
-				delete(o.p.foreign, v.event.ID)
-			}
-		}
+		o.foreign(page.Events)
 		return w.list(page.Events, page.More), nil
 	})
 	if err != nil {
 		return poller.Page{}, err
 	}
 	return page, nil
+}
+
+// foreign notes which events a process has from a restored database only.
+func (o sourceOf) foreign(events []change.Event) {
+	w := o.p.w
+	known := w.doc.Checkpoint.Incarnation
+	for i := range events {
+		if known != "" && known != w.table.incarnation {
+			o.p.foreign[events[i].ID] = true
+		} else {
+			delete(o.p.foreign, events[i].ID)
+		}
+	}
 }
 
 // Reread implements poller.Source.
@@ -159,13 +169,17 @@ func (o sourceOf) Reread(ctx context.Context, keys [][]byte) (found []change.Eve
 func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte) (found *change.Event, err error) {
 	w, t := o.p.w, o.p.w.table
 	err = o.read(ctx, "other", "after "+brief(after)+fmt.Sprintf(" but %s", avoid), func() (string, error) {
-		from, err := posOf(after)
+		from, err := placeOf(after)
 		if err != nil {
 			return "", err
 		}
 		found = nil
 		upTo, open := t.safe()
-		for _, v := range t.shown(from, upTo, open && w.pro.Late == poller.LateExact) {
+		rows := t.shown(from.at, upTo, open && w.pro.Late == poller.LateExact)
+		if w.pro.Windows {
+			rows = t.between(from, place{begun: true, window: true, seen: t.commits})
+		}
+		for _, v := range rows {
 			if !slices.ContainsFunc(avoid, func(k []byte) bool { return string(k) == string(v.event.OrderKey) }) {
 				e := v.event
 				found = &e
@@ -202,17 +216,4 @@ func events(rows []*version) []change.Event {
 		all[i] = v.event
 	}
 	return all
-}
-
-func brief(c change.Cursor) string {
-	p, err := posOf(c)
-	switch {
-	case err != nil:
-		return "?"
-	case p.value < 0:
-		return "start"
-	case p.key == last:
-		return fmt.Sprintf("%d.max", p.value)
-	}
-	return fmt.Sprintf("%d.%d", p.value, p.key)
 }

@@ -282,6 +282,7 @@ func (o storeOf) write(ctx context.Context, what, key string, data []byte, versi
 // unheardWrite is a write whose answer nobody hears.
 func unheardWrite(p *process, s *store, key string, data []byte, version string) func() {
 	return func() {
+		p.excused = true
 		if _, err := s.put(p, key, data, version); err != nil {
 			s.w.say("~", "it comes too late: %v", err)
 		}

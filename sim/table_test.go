@@ -2,13 +2,11 @@ package sim
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // table is the one database table, with the transactions that write it. A row's cursor value is drawn when it is written,
@@ -21,7 +19,8 @@ type table struct {
 	incarnation string
 	lives       int
 	txs         int
-	passed      pos           // up to here an operator skipped what was not delivered
+	commits     int           // how many transactions were committed: a snapshot is that number
+	passed      []place       // up to these an operator skipped what was not delivered
 	clockShift  time.Duration // of the database's clock
 
 	lastTraffic time.Time
@@ -42,10 +41,11 @@ type row struct {
 
 // version is one state of a row.
 type version struct {
-	row   *row
-	value int64 // the cursor's
-	rev   int
-	event change.Event
+	row    *row
+	value  int64 // the cursor's
+	rev    int
+	commit int // the number of the transaction among those committed
+	event  change.Event
 	// passed by an operator: skipped on purpose.
 	skipped bool
 }
@@ -56,6 +56,7 @@ type tx struct {
 	began  time.Time
 	value  int64 // with a clock as the cursor
 	writes []*version
+	until  time.Time // it stays open at least so long: where the server shows it, beyond the window
 }
 
 // pos is a position in the table's order.
@@ -77,22 +78,8 @@ func cursorOf(p pos) change.Cursor {
 	return change.Cursor(fmt.Sprintf(`{"kind":"sim","value":%d,"tiebreaker":{"id":%d}}`, p.value, p.key))
 }
 
-func posOf(c change.Cursor) (pos, error) {
-	if c.IsStart() {
-		return pos{-1, -1}, nil
-	}
-	var p struct {
-		Value int64
-		Tie   struct{ ID int } `json:"tiebreaker"`
-	}
-	if err := json.Unmarshal(c, &p); err != nil {
-		return pos{}, fmt.Errorf("%w: %w", poller.ErrConfig, err)
-	}
-	return pos{p.Value, p.Tie.ID}, nil
-}
-
 func newTable(w *world) *table {
-	return &table{w: w, incarnation: "life-1", lives: 1, sequence: 1, passed: pos{-1, -1}, clockShift: w.span(-time.Hour, time.Hour)}
+	return &table{w: w, incarnation: "life-1", lives: 1, sequence: 1, clockShift: w.span(-time.Hour, time.Hour)}
 }
 
 // act is one step of the writers.
@@ -102,6 +89,9 @@ func (t *table) act() {
 		x := t.open[w.rng.IntN(n)]
 		if len(x.writes) == 0 || len(x.writes) < 3 && w.chance(0.3) {
 			t.write(x)
+			return
+		}
+		if time.Now().Before(x.until) {
 			return
 		}
 		t.close(x, w.chance(0.8))
@@ -114,6 +104,9 @@ func (t *table) act() {
 		t.sequence = x.value
 	}
 	t.open = append(t.open, x)
+	if w.pro.Shown && w.chance(0.2) {
+		x.until = time.Now().Add(w.span(w.pro.Window/2, 3*w.pro.Window))
+	}
 	if w.pro.LateCommit {
 		w.say("db", "tx%d begins", x.id)
 		return
@@ -181,10 +174,8 @@ func (t *table) restore() {
 }
 
 // skipTo notes that an operator moved the position, and what is behind it and was not delivered stays so.
-func (t *table) skipTo(to pos) {
-	if t.passed.compare(to) < 0 {
-		t.passed = to
-	}
+func (t *table) skipTo(to place) {
+	t.passed = append(t.passed, to)
 	for _, r := range t.rows {
 		t.skip(r.cur)
 	}
@@ -192,7 +183,7 @@ func (t *table) skipTo(to pos) {
 
 // skip marks a version that an operator chose to pass over.
 func (t *table) skip(v *version) {
-	if v != nil && v.pos().compare(t.passed) <= 0 && !t.w.arrived(v) {
+	if v != nil && !t.w.arrived(v) && slices.ContainsFunc(t.passed, func(p place) bool { return p.passed(v) }) {
 		v.skipped = true
 	}
 }
@@ -246,15 +237,15 @@ func (t *table) draw(x *tx, r *row) {
 
 // trafficEvery is how often good rows are inserted once faults have stopped: without an event of another key that is
 // accepted there is no evidence against a bad one, and nothing happens to it (issue 3, §2).
-const trafficEvery = 15 * time.Second
+const trafficEvery = 20 * time.Second
 
 // traffic inserts rows with order keys of their own now and then.
 func (t *table) traffic() {
-	if time.Since(t.lastTraffic) < trafficEvery {
+	if time.Since(t.lastTraffic) < trafficEvery || len(t.w.parked) == 0 && t.w.doc.Backfill == nil && !t.badMissing() {
 		return
 	}
 	t.lastTraffic = time.Now()
-	for range 1 + t.w.rng.IntN(12) { // sometimes more than a page, so that there is one to probe with
+	for range 1 + t.w.rng.IntN(4) { // sometimes more than a page, so that there is one to probe with
 		t.txs++
 		x := &tx{id: t.txs, began: time.Now(), value: max(t.clock(), t.sequence+1)}
 		r := &row{key: len(t.rows), group: -1}
@@ -267,13 +258,22 @@ func (t *table) traffic() {
 	}
 }
 
+// badMissing reports whether a row that the sink refuses has not arrived.
+func (t *table) badMissing() bool {
+	return slices.ContainsFunc(t.rows, func(r *row) bool { return r.cur != nil && t.w.sink.bad[r.cur.event.ID] != nil && !t.w.arrived(r.cur) })
+}
+
 // close commits or rolls back.
 func (t *table) close(x *tx, commit bool) {
 	w := t.w
 	t.open = slices.DeleteFunc(t.open, func(o *tx) bool { return o == x })
+	if commit {
+		t.commits++
+	}
 	for _, v := range x.writes {
 		v.row.writer = nil
 		if commit {
+			v.commit = t.commits
 			v.row.cur = v
 			t.skip(v)
 		}

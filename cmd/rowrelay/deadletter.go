@@ -138,7 +138,7 @@ func (l *letters) chosen(ctx context.Context, a *app, w *wired, ids []string, bl
 	err = store.List(ctx, f, func(e deadletter.Entry) error {
 		switch {
 		case e.Err != nil:
-			_, err := fmt.Fprintf(l.console.err, "passed over: %v\n", e.Err)
+			_, err := fmt.Fprintf(l.err, "passed over: %v\n", e.Err)
 			return err
 		case e.Record.Output == l.output: // no output in the filter means all of them there
 			entries = append(entries, e)
@@ -175,7 +175,7 @@ func (l *letters) tellElsewhere(w *wired) error {
 	if to.Kind != "queue" {
 		return nil
 	}
-	_, err := fmt.Fprintf(l.console.err, "the dead letters of %s go to the queue %s (dead_letter__kind=queue, %s): read them there. "+
+	_, err := fmt.Fprintf(l.err, "the dead letters of %s go to the queue %s (dead_letter__kind=queue, %s): read them there. "+
 		"What lies beside the state document are those that were too large for it, and those of before\n", w.cfg.Name, to.Queue, to.ConnectionSetting)
 	return err
 }

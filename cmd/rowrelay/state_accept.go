@@ -81,7 +81,7 @@ func (t *target) acceptGap(ctx context.Context, name string) error {
 	if err := op.free(); err != nil {
 		return err
 	}
-	from := op.snap.Doc.Checkpoint.Cursor
+	from := op.reached() // where the next live rows are looked for: with overlap the position itself lies behind it
 	ahead := op.w.source.Gap(ctx, from)
 	if ahead != nil && !errors.Is(ahead, poller.ErrGap) {
 		return ahead

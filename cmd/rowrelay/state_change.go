@@ -129,6 +129,9 @@ func (op *operation) distance(ctx context.Context, from, to change.Cursor) (d di
 		return op.w.source.Count(ctx, poller.Range{After: after, UpTo: upTo})
 	}
 	if d.again, err = count(to, from); err != nil {
+		if to.IsStart() {
+			return distance{-1, 0}, err // nothing can be skipped by going there
+		}
 		return distance{-1, -1}, err
 	}
 	d.skipped, err = count(from, to)
