@@ -140,8 +140,12 @@ func (b *bug) find(ctx context.Context, base *builder, clean, dir string) (strin
 		return "", fmt.Errorf("not found in %d seeds: %s", b.within, b.what)
 	}
 	v := r.Violations[0]
-	if same, err := worker(ctx, clean, dir, int(v.Seed), 1, 1); err != nil || len(same.Violations) > 0 {
-		return "", fmt.Errorf("seed %d is broken without the bug too: %v, %v", v.Seed, err, same.Violations)
+	same, err := worker(ctx, clean, dir, int(v.Seed), 1, 1)
+	switch {
+	case err != nil:
+		return "", err
+	case len(same.Violations) > 0:
+		return "", fmt.Errorf("seed %d is broken without the bug too: %s", v.Seed, same.Violations[0].Text)
 	}
 	if os.Getenv("BUG") != "" {
 		fmt.Println(v.String())

@@ -245,7 +245,7 @@ func (w *world) missing() string {
 		}
 	}
 	for i := range w.parked {
-		if e := &w.parked[i]; !e.Blocked {
+		if e := &w.parked[i]; !e.Blocked && (string(e.OrderKey) != waitsInOrder || w.isCurrent(e.ID)) {
 			return fmt.Sprintf("%s is still parked for %s", e.OrderKey, w.id(e.ID))
 		}
 	}
@@ -258,6 +258,15 @@ func (w *world) missing() string {
 		return "the backfill has not ended"
 	}
 	return ""
+}
+
+// waitsInOrder is the order key of the entry of ordering=source, which says how often one event was tried. It may outlive
+// the event, where that is gone or superseded.
+const waitsInOrder = "[]"
+
+// isCurrent reports whether an event is that of a row as it is now.
+func (w *world) isCurrent(id string) bool {
+	return slices.ContainsFunc(w.table.rows, func(r *row) bool { return r.cur != nil && r.cur.event.ID == id })
 }
 
 // blocked reports whether a row waits behind a dead letter, for an operator to act (after_dead_letter=block).

@@ -105,6 +105,9 @@ func (w *world) release(c *call) {
 	if !c.resolve(c) {
 		return
 	}
+	if c.what != ending && time.Since(c.at) > time.Second {
+		c.p.excused = true // what it asks for next may be too late
+	}
 	w.waiting = slices.DeleteFunc(w.waiting, func(o *call) bool { return o == c })
 	close(c.done)
 }

@@ -141,8 +141,7 @@ func (w *world) crashAt(c *call) { w.crash(c.p, c) }
 
 func (w *world) crash(p *process, at *call) {
 	if p.human {
-		w.release(at)
-		return
+		w.human.busy = false
 	}
 	w.tally.Crashes++
 	p.dead = true

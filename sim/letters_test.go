@@ -70,7 +70,8 @@ func (l *letters) judge(d *poller.DeadLetter) {
 			switch {
 			case !a.lone:
 			case a.cause == poller.Impossible:
-				attempts++ // it needs no evidence
+				attempts++ // it needs no evidence, and is some for what follows
+				known = true
 			case hint && known:
 				attempts++
 			default:

@@ -20,6 +20,7 @@ type operator struct {
 	backfill string
 	since    time.Time
 	rows     []*version
+	life     string // of the database
 	orders   int
 	broken   uint64 // tokens up to this one were broken
 }
@@ -235,7 +236,7 @@ func (o *operator) commanded(was *state.Document) {
 		w.table.skipTo(to)
 	}
 	if b := now.Backfill; b != nil && (was.Backfill == nil || was.Backfill.ID != b.ID) {
-		o.backfill, o.since = b.ID, time.Now()
+		o.backfill, o.since, o.life = b.ID, time.Now(), w.table.incarnation
 		low, err := placeOf(b.From)
 		high, err2 := placeOf(b.To)
 		if err != nil || err2 != nil {
@@ -248,7 +249,7 @@ func (o *operator) commanded(was *state.Document) {
 
 // backfilled checks that a backfill which has ended has sent again what it was to.
 func (o *operator) backfilled(was, now *state.Document) {
-	if was.Backfill == nil || was.Backfill.ID != o.backfill || now.Backfill != nil {
+	if was.Backfill == nil || was.Backfill.ID != o.backfill || now.Backfill != nil || o.life != o.w.table.incarnation {
 		return
 	}
 	for _, v := range o.rows {

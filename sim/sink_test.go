@@ -32,19 +32,6 @@ func (r rank) below(o rank) bool {
 	return r.token < o.token || r.token == o.token && r.number < o.number
 }
 
-// account is what a receiver accepted.
-type account struct {
-	first map[string]time.Time // by event id
-	last  map[string]time.Time
-	keys  map[string][]acceptance // by order key, in the order of acceptance
-}
-
-// acceptance is the first time that an event was accepted.
-type acceptance struct {
-	id, key string
-	show    show
-}
-
 // outage is weather that hits every request.
 type outage struct {
 	on     bool
@@ -75,10 +62,6 @@ func newSink(w *world) *sink {
 	return &sink{
 		w: w, plain: newAccount(), ruled: newAccount(), highest: map[string]rank{}, bad: map[string]*badness{}, numbers: map[rank]bool{},
 	}
-}
-
-func newAccount() account {
-	return account{first: map[string]time.Time{}, last: map[string]time.Time{}, keys: map[string][]acceptance{}}
 }
 
 // statuses of an outage; 0 is a connection that is refused.
@@ -158,11 +141,10 @@ var (
 
 // request is one delivery on its way.
 type request struct {
-	d       change.Delivery
-	life    *process
-	shows   []show
-	begun   time.Time
-	partial []bool // events that the sink does not take
+	d     change.Delivery
+	life  *process
+	shows []show
+	begun time.Time
 }
 
 // Deliver implements poller.Output.
@@ -348,30 +330,6 @@ func (s *sink) accept(q *request, skip []bool) {
 			w.fail("inverted: %s of %s was first accepted after %s, which was shown after it", w.id(e.ID), order, w.id(by))
 		}
 	}
-}
-
-// add notes an acceptance. It returns the id of an event of the same order key that was accepted although it was shown
-// later, or "" when the order is kept.
-func (a *account) add(w *world, e *change.Event, from show) string {
-	a.last[e.ID] = time.Now()
-	if !a.first[e.ID].IsZero() {
-		return ""
-	}
-	a.first[e.ID] = time.Now()
-	order := string(e.OrderKey)
-	by := ""
-	if w.pro.Ordering != poller.OrderNone {
-		for _, y := range a.keys[order] {
-			if y.show.retry && y.key != string(e.Key) {
-				continue // a parked row is sent as it is now, at the place in its queue that it had when it was parked
-			}
-			if y.show.seq > from.seq && !w.shows.before(y.id, from) || w.shows.before(e.ID, y.show) {
-				by = y.id
-			}
-		}
-	}
-	a.keys[order] = append(a.keys[order], acceptance{e.ID, string(e.Key), from})
-	return by
 }
 
 func names(w *world, events []change.Event) string {

@@ -1,0 +1,52 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// account is what a receiver accepted.
+type account struct {
+	first map[string]time.Time // by event id
+	last  map[string]time.Time
+	keys  map[string][]acceptance // by order key, in the order of acceptance
+}
+
+// acceptance is the first time that an event was accepted.
+type acceptance struct {
+	id, key string
+	show    show
+}
+
+func newAccount() account {
+	return account{first: map[string]time.Time{}, last: map[string]time.Time{}, keys: map[string][]acceptance{}}
+}
+
+// add notes an acceptance. It returns the id of an event of the same order key that was accepted although it was shown
+// later, or "" when the order is kept.
+func (a *account) add(w *world, e *change.Event, from show) string {
+	a.last[e.ID] = time.Now()
+	if !a.first[e.ID].IsZero() {
+		return ""
+	}
+	a.first[e.ID] = time.Now()
+	order := string(e.OrderKey)
+	by := ""
+	if w.pro.Ordering != poller.OrderNone {
+		for _, y := range a.keys[order] {
+			if y.show.retry && y.key != string(e.Key) {
+				continue // a parked row is sent as it is now, at the place in its queue that it had when it was parked
+			}
+			if y.show.token < from.token && (w.store.shaky || y.show.token < w.human.broken) {
+				continue // a holder whose lease was broken reads on until its next write, beside its successor
+			}
+			if y.show.seq > from.seq && !w.shows.before(y.id, from) || w.shows.before(e.ID, y.show) {
+				by = y.id
+			}
+		}
+	}
+	a.keys[order] = append(a.keys[order], acceptance{e.ID, string(e.Key), from})
+	return by
+}
