@@ -24,7 +24,7 @@ sim: ## seeds of the simulation: SEEDS=20000, or SEED=n for one (docs/simulation
 	@$(if $(SEED),SEED=$(SEED)) SEEDS=$(or $(SEEDS),$(if $(SEED),1,20000)) go test -count=1 -timeout 24h -run '^TestSimulation$$' -v ./sim
 
 sim-bugs: ## does the simulation find the seeded bugs? BUG=name for one, with its trace
-	@go test -count=1 -timeout 2h -run '^TestSeededBugs$$' -v ./sim
+	@BUG=$(or $(BUG),all) go test -count=1 -timeout 2h -run '^TestSeededBugs$$' -v ./sim
 
 check: static test ## everything that CI runs
 

@@ -148,7 +148,7 @@ func happen(t *testing.T, s step, w way) string {
 				works = fmt.Sprintf("after %s, when the retry is due", took)
 			}
 		}
-		if stage.settled() && r.Event == poller.FetchEmpty {
+		if stage.settled() && r.Event == poller.FetchEmpty && r.Parked <= 0 {
 			break
 		}
 		time.Sleep(time.Second)

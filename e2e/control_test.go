@@ -36,7 +36,13 @@ func TestAcceptGap(t *testing.T) {
 			want := map[string]int{"6": 0, "7": 0, "8": 1}
 			if way == "accept-gap" {
 				wants(t, operate(t, dir, s, "state", "accept-gap", "orders", "--dry-run"), "The position is ahead of the source", "dry run: nothing was changed")
-				wants(t, operate(t, dir, s, "state", "accept-gap", "orders"), "The position is ahead of the source", "the last row that there is now", "gap_accepted")
+				wants(t, operate(t, dir, s, "state", "accept-gap", "orders"), "The position is ahead of the source", "the last row that there is now", "gap_accepted",
+					"at most 2 row(s) up to it are SKIPPED", "checkpoint_advanced_manually")
+				out, _, err := command(t.Context(), dir, s, "state", "show", "orders")
+				if err != nil {
+					t.Error(err)
+				}
+				wants(t, out, "SKIPPED      2 row(s)")
 			} else {
 				operate(t, dir, s, "state", "reset", "orders", "--to", "beginning")
 				want = map[string]int{"6": 1, "7": 1, "8": 1}

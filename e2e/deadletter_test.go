@@ -66,12 +66,12 @@ func TestDeadLetterCommands(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"list orders":                                       "3 dead letter(s)",
-		"list orders --reason 400":                          "1 dead letter(s)",
+		"list orders --reason Bad":                          "1 dead letter(s)",
 		`list orders --key {"id":4}`:                        "1 dead letter(s)",
 		"list orders --cause refused --since 1h":            "3 dead letter(s)",
 		"list orders --cause impossible":                    "0 dead letter(s)",
 		"list orders --until 1h":                            "0 dead letter(s)",
-		"purge orders --dry-run --reason 413":               "dry run: nothing was changed",
+		"purge orders --dry-run --reason Large":             "dry run: nothing was changed",
 		"replay orders --dry-run":                           "3 row(s) will be read again",
 		"replay orders --dry-run --as-recorded --key 3":     "BREAKS THE ORDER",
 		"purge orders --yes --reason no-such-reason":        "there are no such dead letters",
@@ -80,14 +80,17 @@ func TestDeadLetterCommands(t *testing.T) {
 		wants(t, say(strings.Fields(args)...), want)
 	}
 	for args, want := range map[string]string{
-		"list orders --cause sad":         "unavailable, refused or impossible",
-		"show orders nobody":              "has no dead letter nobody",
-		"purge orders nobody --yes":       "has no dead letter nobody",
-		"list nobody":                     `there is no poller "nobody"`,
-		"purge orders --key 2":            "nothing was changed", // not confirmed: the end of input
-		"replay orders --as-recorded":     "nothing was changed",
-		"purge orders --output audit":     `no output "audit"`,
-		"replay orders --yes --cause sad": "unavailable, refused or impossible",
+		"list orders --cause sad":                     "unavailable, refused or impossible",
+		"show orders nobody":                          "has no dead letter nobody",
+		"purge orders nobody --yes":                   "has no dead letter nobody",
+		"list nobody":                                 `there is no poller "nobody"`,
+		"purge orders --key 2":                        "nothing was changed", // not confirmed: the end of input
+		"replay orders --as-recorded":                 "nothing was changed",
+		"purge orders --output audit":                 `no output "audit"`,
+		"replay orders --yes --cause sad":             "unavailable, refused or impossible",
+		"purge orders --yes --key 9 " + id["400"]:     "not both",
+		"replay orders --yes --since 1h " + id["400"]: "not both",
+		"purge orders --parked --yes nobody":          "has no parked event nobody",
 	} {
 		code, said := answering(t, dir, s, "", append([]string{"deadletter"}, strings.Fields(args)...)...)
 		if code != 1 || !strings.Contains(said, want) {
@@ -97,7 +100,7 @@ func TestDeadLetterCommands(t *testing.T) {
 	if left := deadLetters(t, s); len(left) != 3 {
 		t.Fatalf("dry runs and refusals left %v", left)
 	}
-	wants(t, say("purge", "orders", "--yes", "--reason", "413"), "done: 1", "deadletter_purged")
+	wants(t, say("purge", "orders", "--yes", "--reason", "Large"), "done: 1", "deadletter_purged")
 	wants(t, say("purge", "orders", id["400"], id["400"], "--yes"), "done: 1")
 
 	// The row has changed meanwhile: what is recorded goes out under its own id, after the newer state.
@@ -310,6 +313,44 @@ func TestReplayUnderOtherOrderings(t *testing.T) {
 			}
 			if left := deadLetters(t, s); len(left) != 0 {
 				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
+
+// TestReplayKeepsWhatIsGone: where the row does not come any more, the record is the only copy: a replay keeps it, and fails.
+func TestReplayKeepsWhatIsGone(t *testing.T) {
+	t.Parallel()
+	for _, block := range []string{"release", "block"} {
+		t.Run(block, func(t *testing.T) {
+			t.Parallel()
+			to := newSink(t)
+			to.decide(refuse(422, 2, 3))
+			s, db := sqliteShop(t, to.URL, 6)
+			s = quick(s).with(settings{"pollers__orders__source__where": "status <> 'done'", "pollers__orders__after_dead_letter": block})
+			dir := t.TempDir()
+			giveUp(t, dir, s, func(v int) { execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, v) }, 2)
+			execute(t, db, `UPDATE orders SET status = 'done' WHERE id = 2`)
+			to.decide(nil)
+			out, errs, err := command(t.Context(), dir, s, "deadletter", "replay", "orders", "--yes")
+			if exitCode(t, err) != 1 {
+				t.Errorf("%s%s", out, errs)
+			}
+			wants(t, out+errs, "done: 1", "1 of 2 dead letter(s) are kept", "--as-recorded", "rowrelay deadletter purge")
+			once(t, dir, s)
+			if came := to.column("version"); came["2"] != 0 || came["3"] != 1 {
+				t.Errorf("after the replay: %v", came)
+			}
+			left := deadLetters(t, s)
+			if len(left) != 1 {
+				t.Fatalf("left: %v", left)
+			}
+			if row, _ := left[0]["row"].(map[string]any); fmt.Sprint(row["version"]) != "2" {
+				t.Errorf("left: %v", left)
+			}
+			wants(t, operate(t, dir, s, "deadletter", "replay", "orders", "--as-recorded"), "done: 1")
+			if came := to.column("version"); came["2"] != 1 || len(deadLetters(t, s)) != 0 {
+				t.Errorf("as recorded: %v", came)
 			}
 		})
 	}

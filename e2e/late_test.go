@@ -53,7 +53,7 @@ func lateCases() []lateCase {
 		`CREATE TABLE late (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, version int NOT NULL DEFAULT 1, tx xid8 NOT NULL DEFAULT pg_current_xact_id())`,
 		`CREATE INDEX late_tx ON late (tx, id)`,
 		`CREATE FUNCTION late_touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.tx := pg_current_xact_id(); RETURN NEW; END'`,
-		`CREATE TRIGGER late_touch BEFORE UPDATE ON late FOR EACH ROW EXECUTE FUNCTION late_touch()`,
+		`CREATE TRIGGER late_touch BEFORE INSERT OR UPDATE ON late FOR EACH ROW EXECUTE FUNCTION late_touch()`,
 	}
 	snapshot.insert, snapshot.update = `INSERT INTO late DEFAULT VALUES`, `UPDATE late SET version = version + 1 WHERE id = $1`
 	maria := lateCase{

@@ -96,6 +96,7 @@ type checkpointed struct {
 	landed chan struct{}           // holds one signal: a settlement was stored
 
 	mu       sync.Mutex
+	owed     error        // what a parked event met with: the tick fails with it at its end, so that others need not wait
 	lease    *state.Lease // nil until there is work, and again after its release
 	ended    bool         // a settlement fell short: no batch may follow
 	wrote    time.Time    // when a commit last landed
@@ -118,8 +119,9 @@ type checkpointed struct {
 
 // note is what a batch that was handed out is about.
 type note struct {
-	// gone are parked rows that were found gone before the batch was fetched.
-	gone []turn
+	// gone are parked rows that were found gone before the batch was fetched, moved those that have another order key by now.
+	gone  []gone
+	moved []moved
 	// retries says for each event of a Retry batch whose attempt it is.
 	retries []turn
 	// behind says that rows wait behind one of them, to be read when it is settled.
@@ -129,6 +131,18 @@ type note struct {
 	chunk string
 	final bool
 	ends  string
+}
+
+// gone is the head of a parked entry whose row is gone, and those of its followers that were found gone with it.
+type gone struct {
+	turn
+	followers [][]byte
+}
+
+// moved is the head of a parked entry whose row has its place in another order key now.
+type moved struct {
+	turn
+	event *change.Event
 }
 
 // turn names an attempt at the head of a parked entry.
@@ -144,7 +158,8 @@ func (s *checkpointed) Parked(orderKey []byte) bool {
 	return p.count > 0 && s.feed.cfg.Ordering == OrderKey && p.has(orderKey)
 }
 
-// Close releases the lease if it is still held: a failed tick releases too. What it cannot release expires.
+// Close releases the lease if it is still held: a failed tick releases too. What it cannot release expires. Its error is a
+// *Fault that did not have to stop the tick: a dead letter that could not be written, parked rows that could not be read.
 func (s *checkpointed) Close(ctx context.Context, report *Report) error {
 	s.mu.Lock()
 	lease := s.lease
@@ -163,7 +178,7 @@ func (s *checkpointed) Close(ctx context.Context, report *Report) error {
 	if report.BatchID == "" { // nothing was fetched: the position is where it was
 		report.Before, report.After = s.frontier, s.frontier
 	}
-	return nil
+	return s.owed
 }
 
 // closePatience bounds the last commit of a session that has nothing left to acknowledge.
@@ -173,7 +188,8 @@ const closePatience = 5 * time.Second
 func (s *checkpointed) release(ctx context.Context, lease *state.Lease) {
 	if !s.broken {
 		ctx, cancel := context.WithTimeoutCause(ctx, closePatience, errLate)
-		released, err := s.commitRest(ctx, lease)
+		released := false
+		err := guard(func() (err error) { released, err = s.commitRest(ctx, lease); return err })
 		cancel()
 		if released {
 			return
@@ -183,11 +199,20 @@ func (s *checkpointed) release(ctx context.Context, lease *state.Lease) {
 		}
 	}
 	if !s.broken {
-		s.collect(ctx, lease)
+		_ = guard(func() error { s.collect(ctx, lease); return nil }) // a panic must not keep the lease from being released
 	}
 	err := lease.Release(ctx)
 	if err != nil && !errors.Is(err, state.ErrLost) && !errors.Is(err, state.ErrExpired) {
 		s.warn(fmt.Sprintf("the lease could not be released, the next tick waits until it expires: %v", err))
+	}
+}
+
+// owe keeps a fault for the end of the tick.
+func (s *checkpointed) owe(fault error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.owed == nil {
+		s.owed = fault
 	}
 }
 

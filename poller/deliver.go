@@ -10,10 +10,13 @@ func (t *tick) send() {
 
 // next begins the next request, and reports whether it did: the search for events that are to blame goes before all else.
 func (t *tick) next() bool {
-	if len(t.step) == 0 && len(t.suspects) > 0 {
-		return t.beginProbe()
-	}
-	if len(t.step) == 0 && len(t.failed) > 0 {
+	switch {
+	case len(t.step) > 0:
+	case len(t.suspects) > 0:
+		if !t.moreRetries() {
+			return t.beginProbe()
+		}
+	case len(t.failed) > 0:
 		t.descend(t.failed[0])
 		t.failed = t.failed[1:]
 	}

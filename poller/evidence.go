@@ -75,6 +75,10 @@ type suspect struct {
 	item      *item
 	since     uint64 // see failure.since
 	rejection Rejection
+	// convicted says that there was evidence against this very event before this tick, and that the status is of the same
+	// kind. That is no reason not to ask, the destination may refuse everything by now; but it is enough where there is nobody
+	// to ask (condemn).
+	convicted bool
 }
 
 // judge decides what the failure of an event means, and reports false where that has to be searched for: the event failed
@@ -86,10 +90,10 @@ func (t *tick) judge(it *item, f *failure) bool {
 		it.refused = f.since
 	}
 	switch {
-	case f.proven, single && f.Cause == Impossible, single && hinted && it.event().Attempts > 0:
+	case f.proven, single && f.Cause == Impossible:
 		t.reject(it, r)
 	case single:
-		s := suspect{it, f.since, r}
+		s := suspect{it, f.since, r, hinted && it.event().Attempts > 0}
 		if hinted {
 			s.since = it.refused
 		}
@@ -113,9 +117,12 @@ func (t *tick) weigh() {
 	clear(t.suspects[len(open):])
 	t.suspects = open
 	if len(open) == 0 {
-		t.probed, t.asked, t.exhausted, t.avoided = 0, 0, false, nil
+		t.cleared()
 	}
 }
+
+// cleared begins anew: there is no suspect any more.
+func (t *tick) cleared() { t.probed, t.asked, t.exhausted, t.avoided = 0, 0, false, nil }
 
 // suspected reports whether an event of this key is a suspect.
 func (t *tick) suspected(key uint64) bool {

@@ -237,9 +237,7 @@ func (l *late) advance() {
 // worthless: the window begins again.
 func (l *late) look(ctx context.Context) (Horizon, bool) {
 	reading := databaseClock{begun: time.Now()}
-	l.mu.Unlock()
-	h, err := l.source.Horizon(ctx)
-	l.mu.Lock()
+	h, err := l.horizon(ctx)
 	reading.ended, reading.now = time.Now(), h.Now
 	l.looked = reading.ended
 	switch {
@@ -262,6 +260,13 @@ func (l *late) look(ctx context.Context) (Horizon, bool) {
 		l.unmark()
 	}
 	return h, true
+}
+
+// horizon asks the source with mu given up, and takes it again whatever happens: a panic too.
+func (l *late) horizon(ctx context.Context) (Horizon, error) {
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	return l.source.Horizon(ctx)
 }
 
 // needsLook reports whether the clock should be read: it is needed for a mark, and was not asked just now.

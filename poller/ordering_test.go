@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/state"
 )
 
 // TestSourceOrderWaits: under ordering=source the poller waits at the bad event, and goes on behind it.
@@ -78,6 +79,67 @@ func TestWithoutOrderNothingWaits(t *testing.T) {
 		time.Sleep(time.Second)
 		if p.tick(); len(p.parked()) != 0 {
 			t.Errorf("%+v", p.parked())
+		}
+	})
+}
+
+// TestSourceOrderGivesUpALateRow: its attempts are counted although new rows are accepted between them.
+func TestSourceOrderGivesUpALateRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.describe.Late = LateOverlap
+		shop.fill(1, 3)
+		shop.writes = 10
+		shop.fill(4, 6)
+		p := newProcess(t, nil, shop, func(c *CheckpointedConfig) { c.Ordering = OrderSource; c.LateWindow = time.Hour })
+		p.verdict = poison(77)
+		p.tick()
+		shop.rows[77] = &shopRow{77, "t", "bad", 5} // it drew 5, and commits now
+		for i := range 200 {
+			shop.fill(100+i, 100+i) // a row comes before each tick
+			p.tick()
+			time.Sleep(30 * time.Second)
+		}
+		tries := 0
+		for _, s := range p.sent {
+			if s.row == 77 {
+				tries++
+			}
+		}
+		if len(p.graves.letters) == 0 {
+			t.Errorf("the bad late row was tried %d times and never given up; parked %+v", tries, p.parked())
+		}
+	})
+}
+
+// TestSourceOrderCountsAttemptsBesideABackfill: rows of the backfill that are accepted say nothing about the live one.
+func TestSourceOrderCountsAttemptsBesideABackfill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.fill(1, 400)
+		p := newProcess(t, nil, shop, func(c *CheckpointedConfig) { c.Ordering = OrderSource })
+		p.verdict = poison(500)
+		p.tick()
+		shop.put(500, "t", "bad")
+		_, err := p.keeper.Amend(t.Context(), func(d *state.Document) error {
+			d.Backfill = &state.Backfill{ID: "b1", To: position(400), PerSecond: 5, StartedAt: time.Now(), By: "ann"}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 30 {
+			p.tick()
+			time.Sleep(3 * time.Minute)
+		}
+		tries := 0
+		for _, s := range p.sent {
+			if s.row == 500 {
+				tries++
+			}
+		}
+		if tries > 5 || len(p.graves.letters) == 0 {
+			t.Errorf("row 500 was tried %d times, %d letters", tries, len(p.graves.letters))
 		}
 	})
 }

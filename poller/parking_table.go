@@ -50,13 +50,17 @@ func (p *parking) list() []ParkedEntry {
 // has reports whether an order key is parked.
 func (p *parking) has(orderKey []byte) bool { return p.entries[string(orderKey)] != nil }
 
+// wrongClock is how far in the future an attempt must have been made to show that the clock of whoever made it was wrong: its
+// due time is wrong too, and is not waited for.
+const wrongClock = time.Minute
+
 // due returns the entries whose next attempt is due, the longest waiting first, and when the next one will be (zero: never).
 func (p *parking) due(now time.Time) (due []*parkedRow, next time.Time) {
 	for _, key := range p.order {
 		e := p.entries[key]
 		switch {
 		case e.Blocked:
-		case !e.Next.After(now):
+		case !e.Next.After(now), e.Attempts == 0, e.Last.After(now.Add(wrongClock)):
 			due = append(due, e)
 		case next.IsZero() || e.Next.Before(next):
 			next = e.Next
@@ -148,7 +152,7 @@ func (d *draft) park(orderKey []byte, event *change.Event) *parkedRow {
 func (d *draft) fail(e *parkedRow, event *change.Event, why Rejection) {
 	if e.ID != event.ID {
 		e.ID, e.Cursor, e.Attempts, e.First = event.ID, bytes.Clone(event.Cursor), 0, time.Time{}
-		e.Key = bytes.Clone(event.Key)
+		e.Key, e.Blocked = bytes.Clone(event.Key), false
 	}
 	e.Attempts++
 	if e.First.IsZero() {
@@ -166,24 +170,60 @@ func (d *draft) fail(e *parkedRow, event *change.Event, why Rejection) {
 // no room.
 func (d *draft) follow(orderKey string, rowKey []byte) bool {
 	e := d.entries[orderKey]
-	if bytes.Equal(e.Key, rowKey) {
+	if bytes.Equal(e.Key, rowKey) && !e.Blocked { // a blocked one is given up: what it became since is not
 		return true
 	}
-	at := slices.IndexFunc(e.Followers, func(f json.RawMessage) bool { return bytes.Equal(f, rowKey) })
-	switch {
-	case at < 0 && d.full():
+	at := e.follower(rowKey)
+	if at < 0 && d.full() {
 		return false
+	}
+	d.append(orderKey, rowKey, at)
+	return true
+}
+
+// follower returns the place of a row behind the head; -1 when it does not wait there.
+func (e *parkedRow) follower(rowKey []byte) int {
+	return slices.IndexFunc(e.Followers, func(f json.RawMessage) bool { return bytes.Equal(f, rowKey) })
+}
+
+// append makes a row, which waits at a place (-1: nowhere), the last one to wait.
+func (d *draft) append(orderKey string, rowKey []byte, at int) {
+	e := d.entries[orderKey]
+	switch {
 	case at < 0:
 		d.count++
 	case at == len(e.Followers)-1:
-		return true
+		return
 	}
 	e = d.edit(orderKey)
 	if at >= 0 {
 		e.Followers = slices.Delete(e.Followers, at, at+1)
 	}
 	e.Followers = append(e.Followers, bytes.Clone(rowKey))
-	return true
+}
+
+// enter parks a row that has left the entry of another order key, which made room for it: behind what is parked under its
+// new one, or as a head that is due at once.
+func (d *draft) enter(event *change.Event, now time.Time) {
+	orderKey := string(event.OrderKey)
+	if e := d.entries[orderKey]; e != nil {
+		d.append(orderKey, event.Key, e.follower(event.Key))
+		return
+	}
+	d.park(event.OrderKey, event).Next = now
+}
+
+// drop removes rows from those that wait behind a head, and returns how many they were.
+func (d *draft) drop(orderKey string, rowKeys [][]byte) int {
+	if len(rowKeys) == 0 {
+		return 0
+	}
+	e := d.edit(orderKey)
+	before := len(e.Followers)
+	e.Followers = slices.DeleteFunc(e.Followers, func(f json.RawMessage) bool { return contains(rowKeys, f) })
+	dropped := before - len(e.Followers)
+	d.count -= dropped
+	return dropped
 }
 
 // leave ends the attempts at the head of an entry: the first follower takes its place, and is due at once; without one the

@@ -9,12 +9,14 @@ import (
 )
 
 // This file tells bad events from a destination that is unavailable. While there are suspects without evidence nothing is
-// begun but one probe at a time: an event of another key, alone. If the destination accepts it, the suspects are to blame;
+// begun (but further retries, where all of them are such) except one probe at a time: an event of another key, alone. If the destination accepts it, the suspects are to blame;
 // if it accepts none of a few, or there is none, nobody is, and the tick ends as unavailable.
 
 const (
 	// maxProbes is how many probes in a row must fail.
 	maxProbes = 3
+	// maxConvicted is how many retries are tried before a probe: a destination that refuses everything gets no more.
+	maxConvicted = 32
 	// maxAvoid is how many order keys a source is asked to leave out (Source.Other).
 	maxAvoid = 100
 )
@@ -43,10 +45,45 @@ func (t *tick) beginProbe() bool {
 		return true
 	case t.cfg.Ordering != OrderSource && t.probeQueue(func(*item) bool { return true }), t.probeFailed():
 		return true
+	case t.probed == 0 && t.condemn():
+		return true
 	default:
 		t.unavailable(nil)
 		return false
 	}
+}
+
+// moreRetries reports whether the next event is a retry as well, while all suspects are retries that need one answer only: a
+// probe after some of them decides on all of them, and costs a request, often one for an event that was accepted already.
+func (t *tick) moreRetries() bool {
+	queue := t.lanes.queue()
+	if t.cfg.Ordering == OrderSource || len(queue) == 0 || queue[0].event().Attempts == 0 || len(t.suspects) >= maxConvicted ||
+		t.suspected(queue[0].key) {
+		return false
+	}
+	for _, s := range t.suspects {
+		if !s.convicted {
+			return false
+		}
+	}
+	return true
+}
+
+// condemn rejects the suspects when there was evidence against each of them before this tick and there is no other event to
+// try: so a bad row of a quiet table comes to its end when it is due. It reports whether it did.
+func (t *tick) condemn() bool {
+	for _, s := range t.suspects {
+		if !s.convicted {
+			return false
+		}
+	}
+	for _, s := range t.suspects {
+		t.reject(s.item, s.rejection)
+	}
+	clear(t.suspects)
+	t.suspects = t.suspects[:0]
+	t.cleared()
+	return true
 }
 
 // probeQueue sends a fit event of the queue. It is a random one, so that its neighbours do not decide the same way in each
@@ -174,7 +211,8 @@ func (t *tick) other(grant Grant, err error) {
 	case err != nil:
 		t.unavailable(err)
 	case len(events) == 0:
-		t.exhausted = true
+		// Those that failed in earlier ticks are asked for once more: this is another day.
+		t.exhausted, t.hint.avoid = len(t.hint.avoid) == 0, nil
 	case t.usable(&events[0]):
 		t.beginExtra(&grant, 0)
 	default: // once more, without it
@@ -263,6 +301,9 @@ func (t *tick) probedBy(q *request) {
 	if q.outcomes[0] == Accepted {
 		t.probed, t.asked, t.exhausted, t.hint.avoid = 0, 0, false, nil
 		return
+	}
+	if q.role == probe && q.failures != nil && q.items[0].event().Attempts > 0 && t.rejects(q.failures[0].Status) {
+		return // it would have failed anyway, and says nothing about the destination
 	}
 	t.probed++
 	if q.role == extra {

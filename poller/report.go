@@ -87,7 +87,7 @@ type Report struct {
 	// Rejected counts the attempts held against events in this tick, Parked the parked events and their followers when it
 	// ended (-1: not known), Gone the parked events whose row was found gone.
 	Rejected, Parked, Gone int
-	// DeadLettered are the events given up in this tick.
+	// DeadLettered are the events given up in this tick, without their rows.
 	DeadLettered []DeadLetter
 	// HeldBack is how long rows have been held back above the safe point, or because the memory of delivered rows is full;
 	// HeldBy says by what: a session of the database where it shows it. Zero when nothing is.

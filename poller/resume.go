@@ -19,7 +19,7 @@ type hint struct {
 
 // keep stores the hint for the next tick.
 func (t *tick) keep() {
-	h := hint{tried: t.tried, avoid: t.hint.avoid}
+	h := hint{tried: make(map[string]bool), avoid: t.hint.avoid}
 	add := func(group []*item) {
 		if len(group) == 0 {
 			return
@@ -27,13 +27,16 @@ func (t *tick) keep() {
 		ids := make([]string, len(group))
 		for i, it := range group {
 			ids[i] = it.event().ID
+			if t.tried[ids[i]] { // of the others nothing needs to be known any more
+				h.tried[ids[i]] = true
+			}
 		}
 		h.groups = append(h.groups, ids)
 	}
 	add(slices.Concat(t.step, t.rest))
 	for _, s := range t.suspects {
 		add([]*item{s.item})
-		t.tried[s.item.event().ID] = true
+		h.tried[s.item.event().ID] = true
 	}
 	for _, group := range t.failed {
 		add(group)

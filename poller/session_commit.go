@@ -16,19 +16,24 @@ import (
 // Nothing of the tally is shown to others before it is stored: an order key that was free again before that could have a
 // later event delivered, and then, after a crash, an earlier one.
 func (s *checkpointed) commit(ctx context.Context, l *tally, last bool) (bool, error) {
+	s.broken = true
+	defer func() {
+		if s.broken { // an error, or a panic
+			s.mu.Lock()
+			// The release may not have landed, and an expired lease may still be ours: Close tries.
+			s.lease, s.ended = l.lease, true
+			s.mu.Unlock()
+		}
+	}()
 	wrote, err := s.write(ctx, l, last)
 	if err != nil {
-		s.broken = true
-		s.mu.Lock()
-		// The release may not have landed, and an expired lease may still be ours: Close tries.
-		s.lease, s.ended = l.lease, true
-		s.mu.Unlock()
 		event := CommitFailed
 		if errors.Is(err, state.ErrLost) || errors.Is(err, state.ErrExpired) {
 			event = LostLease
 		}
 		return false, &Fault{event, err}
 	}
+	s.broken = false
 	s.parked.Store(l.draft.done())
 	s.gone += l.gone
 	s.mu.Lock()

@@ -150,7 +150,7 @@ func (p *process) tick() Report {
 		if err != nil || len(grant.Batch.Events) == 0 && !grant.Batch.More {
 			break
 		}
-		if len(grant.Batch.Events) == 0 {
+		if len(grant.Batch.Events) == 0 && grant.Batch.To == nil {
 			continue
 		}
 		settled := p.judge(s, grant.Batch)
@@ -161,8 +161,8 @@ func (p *process) tick() Report {
 			err = &Fault{HandlerFailed, errors.New("unavailable")}
 		}
 	}
-	if closeErr := s.Close(p.t.Context(), &r); closeErr != nil {
-		p.t.Error(closeErr)
+	if closeErr := s.Close(p.t.Context(), &r); closeErr != nil && err == nil {
+		err = closeErr
 	}
 	if err != nil {
 		r.fail(err, HandlerFailed)

@@ -16,6 +16,10 @@ func (s *checkpointed) look(ctx context.Context, limit Limit) (change.Batch, not
 	}
 	queued := s.queued() // before the entries are looked at: what is settled after this is waited for below
 	batch, about, err := s.retry(ctx, limit.Rows)
+	if err != nil && ctx.Err() == nil {
+		s.owe(err) // others need not wait for rows that cannot be read; the next tick tries again
+		batch, about, err = change.Batch{}, note{}, nil
+	}
 	if err != nil || len(batch.Events) > 0 || about.work() {
 		return batch, about, err
 	}

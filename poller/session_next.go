@@ -20,7 +20,8 @@ func (s *checkpointed) Next(ctx context.Context, limit Limit) (Grant, error) {
 		var moved *state.MovedError
 		switch {
 		case errors.Is(err, errEnded):
-			return Grant{Batch: change.Batch{More: true}}, nil // the settlement that ended it has the fault
+			// The settlement that ended it has the fault. With More the tick would ask again and again until that is stored.
+			return Grant{}, nil
 		case !errors.As(err, &moved):
 			return grant, err
 		case adoptions == maxAdoptions:
@@ -56,6 +57,11 @@ func (s *checkpointed) next(ctx context.Context, limit Limit) (Grant, error) {
 	if err != nil {
 		return Grant{}, err
 	}
+	if about.leaves() && len(batch.Events) == 0 && !s.frontier.IsStart() {
+		batch.To = s.frontier // so that it is settled: what waits behind these rows need not wait for other events
+		s.handOut(&batch, about)
+		return s.grant(lease, batch), nil
+	}
 	if len(batch.Events) == 0 {
 		s.mu.Lock()
 		s.pending = s.pending.and(about) // it travels with the next batch, or with the release
@@ -85,11 +91,15 @@ func (s *checkpointed) handOut(batch *change.Batch, about note) {
 }
 
 // work reports whether a note has to be stored although there is no event.
-func (n *note) work() bool { return len(n.gone) > 0 || n.ends != "" }
+func (n *note) work() bool { return n.leaves() || n.ends != "" }
+
+// leaves reports whether heads of parked entries go without an attempt.
+func (n *note) leaves() bool { return len(n.gone)+len(n.moved) > 0 }
 
 // and returns n followed by m.
 func (n note) and(m note) note {
 	m.gone = append(n.gone, m.gone...)
+	m.moved = append(n.moved, m.moved...)
 	if m.ends == "" {
 		m.ends = n.ends
 	}

@@ -92,7 +92,7 @@ func (l *lives) tick(p *process) {
 			grant, err := s.Next(l.Context(), Limit{Rows: p.limit, Bytes: 1 << 20})
 			if err != nil {
 				steps = 60 // what was handed out is settled below, or not
-			} else if len(grant.Batch.Events) > 0 {
+			} else if len(grant.Batch.Events) > 0 || grant.Batch.To != nil {
 				fetched = append(fetched, grant.Batch)
 			}
 		case 2:

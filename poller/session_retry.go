@@ -57,6 +57,7 @@ func (s *checkpointed) retry(ctx context.Context, limit int) (change.Batch, note
 	keys := make([][]byte, len(due))
 	for i, e := range due {
 		keys[i] = e.Key
+		s.handed[e.turn] = true // also when they cannot be read: once in a session
 	}
 	begun := time.Now()
 	rows, err := s.reread(ctx, keys)
@@ -67,12 +68,20 @@ func (s *checkpointed) retry(ctx context.Context, limit int) (change.Batch, note
 	batch.FetchTime = batch.Fetched.Sub(begun)
 	var about note
 	for _, e := range due {
-		s.handed[e.turn] = true
 		attempt := turn{string(e.OrderKey), e.turn}
 		event := rows[string(e.Key)]
 		if event == nil {
-			about.gone = append(about.gone, attempt)
+			about.gone = append(about.gone, gone{turn: attempt})
+			about.behind = about.behind || len(e.Followers) > 0
 			continue
+		}
+		if s.feed.cfg.Ordering == OrderKey && !bytes.Equal(event.OrderKey, e.OrderKey) {
+			about.moved = append(about.moved, moved{attempt, event})
+			about.behind = true // itself, in its new place
+			continue
+		}
+		if s.feed.cfg.Ordering == OrderSource && string(e.OrderKey) == sourceKey {
+			continue // it comes at its place; it was only to be known whether it is gone
 		}
 		if event.ID == e.ID {
 			event.Attempts = e.Attempts
@@ -81,7 +90,35 @@ func (s *checkpointed) retry(ctx context.Context, limit int) (change.Batch, note
 		about.retries = append(about.retries, attempt)
 		about.behind = about.behind || len(e.Followers) > 0
 	}
-	return batch, about, nil
+	return batch, about, s.followers(ctx, p, about.gone)
+}
+
+// followers finds out which of the rows behind heads that are gone are gone as well, maxRetries at once: the rows of a tenant
+// that was deleted need not be found out about one by one.
+func (s *checkpointed) followers(ctx context.Context, p *parking, heads []gone) error {
+	var keys [][]byte
+	for i := range heads {
+		for _, key := range p.entries[heads[i].orderKey].Followers {
+			if len(keys) < maxRetries && !contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	rows, err := s.reread(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for i := range heads {
+		for _, key := range p.entries[heads[i].orderKey].Followers {
+			if rows[string(key)] == nil && contains(keys, key) {
+				heads[i].followers = append(heads[i].followers, key)
+			}
+		}
+	}
+	return nil
 }
 
 // queued reports whether a retry is on its way behind which rows wait: the next of them is due as soon as it is settled.
@@ -107,7 +144,7 @@ func (s *checkpointed) turns(p *parking, limit int) []*parkedRow {
 	due, _ := p.due(time.Now())
 	rows := map[string]bool{}
 	due = slices.DeleteFunc(due, func(e *parkedRow) bool {
-		if s.handed[e.turn] || rows[string(e.Key)] || s.feed.cfg.Ordering == OrderSource && string(e.OrderKey) == sourceKey {
+		if s.handed[e.turn] || rows[string(e.Key)] {
 			return true
 		}
 		rows[string(e.Key)] = true

@@ -1,6 +1,7 @@
 package poller
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -21,6 +22,7 @@ func (s *checkpointed) Settle(ctx context.Context, settlement Settlement) (int, 
 	if lease == nil || s.broken {
 		return 0, nil
 	}
+	s.broken = true // until commit knows better: a panic on the way must not let Close commit what a part of this left behind
 	l := s.newTally(lease)
 	for i := range settlement.Batches {
 		if !l.take(ctx, &settlement.Batches[i]) {
@@ -95,15 +97,30 @@ func (l *tally) take(ctx context.Context, b *Settled) bool {
 
 // begin takes what was found out before a batch was fetched.
 func (l *tally) begin(about *note) {
-	for _, t := range about.gone {
-		e := l.draft.entries[t.orderKey]
-		if e == nil || e.turn != t.number {
+	for _, g := range about.gone {
+		e := l.draft.entries[g.orderKey]
+		if e == nil || e.turn != g.number {
 			continue // it was tried or replaced meanwhile: it is read again when it is due
 		}
-		l.gone++
-		l.s.warn(fmt.Sprintf("the parked row %s is gone from the source, or does not meet source__where any more: its event %s is "+
-			"given up after %d attempts (%s)", e.Key, e.ID, e.Attempts, e.Reason))
-		l.draft.leave(t.orderKey, time.Now())
+		const text = "the parked row %s is gone from the source, or does not meet source__where any more: "
+		if e.ID == "" {
+			l.s.warn(fmt.Sprintf(text+"it had waited behind another one", e.Key))
+		} else {
+			l.s.warn(fmt.Sprintf(text+"its event %s is given up after %d attempts (%s)", e.Key, e.ID, e.Attempts, e.Reason))
+		}
+		// A follower that came back later comes with a batch that is settled later.
+		followers := l.draft.drop(g.orderKey, g.followers)
+		if followers > 0 {
+			l.s.warn(fmt.Sprintf("%d rows that waited behind the parked row %s are gone as well", followers, e.Key))
+		}
+		l.gone += 1 + followers
+		l.draft.leave(g.orderKey, time.Now())
+	}
+	for _, m := range about.moved {
+		if e := l.draft.entries[m.orderKey]; e != nil && e.turn == m.number {
+			l.draft.leave(m.orderKey, time.Now())
+			l.draft.enter(m.event, time.Now())
+		}
 	}
 	if about.ends != "" {
 		l.finish(about.ends)
@@ -169,9 +186,8 @@ func (l *tally) rejected(ctx context.Context, orderKey []byte, event *change.Eve
 		return true
 	}
 	if err := l.bury(ctx, e, event, why); err != nil {
-		// The next attempt may find the place for dead letters in order again. Others need not wait for that.
-		e.Next = why.At
-		l.fault = err
+		// The next attempt, after the last delay, may find the place for dead letters in order again. Others need not wait.
+		l.s.owe(err)
 		return true
 	}
 	if l.s.feed.cfg.Policy.Block {
@@ -210,16 +226,18 @@ func (l *tally) full() bool {
 // inSourceOrder takes the outcome of an event under ordering=source: a rejected one stops the settlement before it, until
 // it is accepted or given up.
 func (l *tally) inSourceOrder(ctx context.Context, event *change.Event, outcome Outcome, why Rejection) bool {
-	e := l.draft.edit(sourceKey)
+	e := l.draft.entries[sourceKey]
 	if outcome != Rejected {
-		if e != nil {
+		// Others come before the waited event (late rows, a backfill, duplicates after a crash): they say nothing about it.
+		if e != nil && (e.ID == event.ID || bytes.Equal(e.Key, event.Key)) {
 			l.draft.leave(sourceKey, why.At)
 		}
 		return true
 	}
 	if e == nil {
-		e = l.draft.park([]byte(sourceKey), event)
+		l.draft.park([]byte(sourceKey), event)
 	}
+	e = l.draft.edit(sourceKey)
 	l.draft.fail(e, event, why)
 	policy := &l.s.feed.cfg.Policy
 	if e.Attempts < policy.MaxAttempts {
@@ -252,6 +270,7 @@ func (l *tally) bury(ctx context.Context, e *parkedRow, event *change.Event, why
 	if err := cfg.DeadLetters.Put(ctx, letter); err != nil {
 		return &Fault{HandlerFailed, fmt.Errorf("the dead letter of key %s, event %s, could not be written, it is tried again: %w", e.Key, e.ID, err)}
 	}
+	letter.Event.Row = nil // thousands may be given up in one tick: the report needs no rows
 	l.letters = append(l.letters, letter)
 	return nil
 }

@@ -61,7 +61,8 @@ type tick struct {
 	fetchErr error      // why there will be no more; what was fetched before is delivered first
 	settling bool
 	drained  bool // the last fetch brought less than its limit
-	batches  int
+	batches  int  // live ones: retries that are always due must not use up max_batches
+	worked   bool // a batch with events was fetched
 	seen     bool // a batch with a right to deliver was fetched, and live whether one of them was live
 	live     bool
 	returned bool // the right to deliver was given back with the last commit
@@ -204,7 +205,8 @@ func (t *tick) fetched(grant Grant, err error) {
 	if len(batch.Events) == 0 && batch.To == nil {
 		return
 	}
-	if len(batch.Events) > 0 {
+	t.worked = t.worked || len(batch.Events) > 0
+	if len(batch.Events) > 0 && batch.Kind == change.Live {
 		t.batches++
 	}
 	t.report.BatchID, t.report.Token = batch.ID, grant.Token
@@ -268,7 +270,7 @@ func (t *tick) end() {
 	switch {
 	case t.failure != nil:
 		t.report.fail(t.failure, HandlerFailed)
-	case t.report.Rows == 0 && t.batches == 0:
+	case t.report.Rows == 0 && !t.worked:
 		t.report.Event = FetchEmpty
 	default:
 		t.report.Event = TickComplete

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -137,6 +138,9 @@ func worker(ctx context.Context, binary, dir string, first, count, violations in
 	}
 	if ctx.Err() != nil {
 		return r, ctx.Err()
+	}
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && !exit.Exited() {
+		return r, fmt.Errorf("a worker was ended: %w", err)
 	}
 	at, seedErr := os.ReadFile(name + ".seed")
 	at = bytes.TrimLeft(at, "0")

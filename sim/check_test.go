@@ -245,7 +245,7 @@ func (w *world) missing() string {
 		}
 	}
 	for i := range w.parked {
-		if e := &w.parked[i]; !e.Blocked && (string(e.OrderKey) != waitsInOrder || w.isCurrent(e.ID)) {
+		if e := &w.parked[i]; !e.Blocked && string(e.OrderKey) != waitsInOrder {
 			return fmt.Sprintf("%s is still parked for %s", e.OrderKey, w.id(e.ID))
 		}
 	}
@@ -261,13 +261,8 @@ func (w *world) missing() string {
 }
 
 // waitsInOrder is the order key of the entry of ordering=source, which says how often one event was tried. It may outlive
-// the event, where that is gone or superseded.
+// the event, where that is gone, superseded, or passed over by an operator.
 const waitsInOrder = "[]"
-
-// isCurrent reports whether an event is that of a row as it is now.
-func (w *world) isCurrent(id string) bool {
-	return slices.ContainsFunc(w.table.rows, func(r *row) bool { return r.cur != nil && r.cur.event.ID == id })
-}
 
 // blocked reports whether a row waits behind a dead letter, for an operator to act (after_dead_letter=block).
 func (w *world) blocked(v *version) bool {
@@ -320,6 +315,8 @@ func (w *world) tellDocument() string {
 
 // id is an event id as the trace shows it: its row and revision.
 func (w *world) id(id string) string {
+	w.naming.Lock()
+	defer w.naming.Unlock()
 	if name, ok := w.names[id]; ok {
 		return name
 	}
@@ -327,5 +324,7 @@ func (w *world) id(id string) string {
 }
 
 func (w *world) name(e *change.Event, v *version) {
+	w.naming.Lock()
+	defer w.naming.Unlock()
 	w.names[e.ID] = fmt.Sprintf("r%d.%d@%d", v.row.key, v.rev, v.value)
 }

@@ -20,6 +20,7 @@ type call struct {
 	until     context.Context //nolint:containedctx // the caller's patience: a call keeps it while it waits
 	// gaveUp: the caller's context ended while it waited; it is still held, so that the scheduler decides when it goes on.
 	gaveUp    bool
+	left      bool // the same, as the caller notes it; under w.mu
 	notBefore time.Time
 	// resolve carries out the call, by the scheduler's goroutine. It returns false to be asked again, after notBefore.
 	resolve func(c *call) bool
@@ -54,7 +55,7 @@ func (p *process) ask(ctx context.Context, c *call) {
 	case <-ctx.Done():
 	}
 	w.mu.Lock()
-	c.gaveUp = true
+	c.left = true
 	w.mu.Unlock()
 	w.ring()
 	<-c.done
@@ -74,6 +75,12 @@ func (w *world) admit() {
 	w.mu.Lock()
 	fresh := w.arrivals
 	w.arrivals = nil
+	for _, c := range w.waiting {
+		c.gaveUp = c.left
+	}
+	for _, c := range fresh {
+		c.gaveUp = c.left
+	}
 	w.mu.Unlock()
 	slices.SortStableFunc(fresh, func(a, b *call) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.p.serial, b.p.serial), cmp.Compare(a.what, b.what), cmp.Compare(a.arg, b.arg),

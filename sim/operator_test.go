@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -179,6 +180,9 @@ func (o *operator) reset() {
 			to = place{begun: true, window: true, seen: w.rng.IntN(w.table.commits + 1)}
 		}
 	}
+	if safe, open := w.table.safe(); open && w.pro.Late == poller.LateExact && to.at.compare(safe) > 0 {
+		to = place{} // a backfill up to there would end before rows that are not shown yet
+	}
 	o.moveTo(to, "reset to")
 }
 
@@ -234,6 +238,9 @@ func (o *operator) commanded(was *state.Document) {
 	}
 	if order, err := from.compare(to); err != nil || order < 0 || now.Checkpoint.Incarnation != was.Checkpoint.Incarnation {
 		w.table.skipTo(to)
+	}
+	if front, err := placeOf(now.Late.Frontier); err == nil && front.begun && now.Checkpoint.Incarnation != was.Checkpoint.Incarnation {
+		w.table.skipTo(front) // an accepted gap gives up what is written again behind the rows that were delivered
 	}
 	if b := now.Backfill; b != nil && (was.Backfill == nil || was.Backfill.ID != b.ID) {
 		o.backfill, o.since, o.life = b.ID, time.Now(), w.table.incarnation

@@ -93,10 +93,27 @@ func (s *sink) clear() {
 	}
 }
 
+// mostBad is how many rows are bad at a time. Evidence takes an event that is accepted, and a tick tries three: more bad rows
+// side by side are an outage to it.
+const mostBad = 3
+
+// badNow counts the rows that the sink refuses and that have not arrived.
+func (s *sink) badNow() int {
+	n := 0
+	for _, r := range s.w.table.rows {
+		for _, v := range []*version{r.cur, r.written} {
+			if v != nil && s.refuses(v.event.ID) != nil && !s.w.letters.ids[v.event.ID] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // maybeBad makes a new row version one that the sink refuses.
 func (s *sink) maybeBad(v *version) {
 	w := s.w
-	if !w.fate(w.pro.BadRow) {
+	if !w.fate(w.pro.BadRow) || s.badNow() >= mostBad {
 		return
 	}
 	b := &badness{status: statuses[1+w.rng.IntN(len(statuses)-1)], named: w.chance(0.4)}

@@ -24,6 +24,7 @@ type table struct {
 	clockShift  time.Duration // of the database's clock
 
 	lastTraffic time.Time
+	inserted    int // by traffic
 
 	copied bool // there is a copy to restore: what each row was
 	copy   []*version
@@ -32,11 +33,12 @@ type table struct {
 
 // row is one row and its history.
 type row struct {
-	key    int
-	group  int
-	cur    *version // what a reader sees; nil before its insert is committed, and after its delete
-	writer *tx      // the open transaction that holds its lock
-	revs   int
+	key     int
+	group   int
+	cur     *version // what a reader sees; nil before its insert is committed, and after its delete
+	written *version // the last one written, committed or not
+	writer  *tx      // the open transaction that holds its lock
+	revs    int
 }
 
 // version is one state of a row.
@@ -227,7 +229,7 @@ func (t *table) draw(x *tx, r *row) {
 	if v.rev > 0 {
 		w.tally.Updates++
 	}
-	r.writer = x
+	r.writer, r.written = x, v
 	v.event = t.eventOf(v)
 	w.name(&v.event, v)
 	x.writes = append(slices.DeleteFunc(x.writes, func(o *version) bool { return o.row == r }), v)
@@ -239,9 +241,12 @@ func (t *table) draw(x *tx, r *row) {
 // accepted there is no evidence against a bad one, and nothing happens to it (issue 3, §2).
 const trafficEvery = 20 * time.Second
 
+// mostTraffic bounds these rows: a memory of late commits that is small lets no more than so many through in a window.
+const mostTraffic = 60
+
 // traffic inserts rows with order keys of their own now and then.
 func (t *table) traffic() {
-	if time.Since(t.lastTraffic) < trafficEvery || len(t.w.parked) == 0 && t.w.doc.Backfill == nil && !t.badMissing() {
+	if time.Since(t.lastTraffic) < trafficEvery || t.inserted >= mostTraffic || t.w.missing() == "" {
 		return
 	}
 	t.lastTraffic = time.Now()
@@ -253,14 +258,10 @@ func (t *table) traffic() {
 			r.group = t.w.pro.Groups + r.key
 		}
 		t.rows = append(t.rows, r)
+		t.inserted++
 		t.draw(x, r)
 		t.close(x, true)
 	}
-}
-
-// badMissing reports whether a row that the sink refuses has not arrived.
-func (t *table) badMissing() bool {
-	return slices.ContainsFunc(t.rows, func(r *row) bool { return r.cur != nil && t.w.sink.bad[r.cur.event.ID] != nil && !t.w.arrived(r.cur) })
 }
 
 // close commits or rolls back.

@@ -44,7 +44,8 @@ type world struct {
 	holder *process             // who took the lease last
 	// freeSince is when the lease was given back last.
 	freeSince time.Time
-	names     map[string]string // of events
+	naming    sync.Mutex
+	names     map[string]string // of events, under naming
 
 	trace     []string
 	violation string

@@ -35,6 +35,8 @@ type collector struct {
 	// behind it (ties.go).
 	tied []change.Event
 	next position
+	// scan is the window of a page whose rows come by key alone (postgres_snapshot_fetch.go); nil where they come by cursor and key.
+	scan *window
 	// class is how each cursor column's stored time was written last: '"' for text, '0' for a number, 0 not known yet.
 	class []byte
 
@@ -60,9 +62,9 @@ func (c *collector) add(r row) bool {
 		c.end(r)
 		return false
 	}
-	if n := len(c.events); n > 0 && c.events[n-1].Cursor.Equal(event.Cursor) {
+	if n := len(c.events); n > 0 && c.sameRow(&c.events[n-1], &event) {
 		// Both rows are held back: had the first been delivered, the next fetch would pass over the second.
-		c.bad = fmt.Errorf("two rows have the same cursor and key %s: source__key does not identify a row; name columns that do", event.Cursor)
+		c.bad = fmt.Errorf("two rows have the same %s: source__key does not identify a row; name columns that do", c.place(&event))
 		c.events = c.events[:n-1]
 		c.end(r)
 		return false
@@ -81,6 +83,22 @@ func (c *collector) add(r row) bool {
 	c.bytes += size
 	c.events = append(c.events, event)
 	return true
+}
+
+// sameRow reports whether two rows stand at one place in the order of the page.
+func (c *collector) sameRow(a, b *change.Event) bool {
+	if c.scan != nil {
+		return bytes.Equal(a.Key, b.Key)
+	}
+	return a.Cursor.Equal(b.Cursor)
+}
+
+// place says for people where a row stands in the order of the page.
+func (c *collector) place(e *change.Event) string {
+	if c.scan != nil {
+		return "key " + string(e.Key)
+	}
+	return "cursor and key " + string(e.Cursor)
 }
 
 // unread estimates the bytes of the rows that the statement still has when the page ended before them.

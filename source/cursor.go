@@ -37,7 +37,7 @@ type Cursor struct {
 	plan     *plan
 	planned  time.Time
 	// What the last looks for rows that paging cannot show found (probe.go).
-	nulls, numbers finding
+	nulls, numbers, ahead finding
 	// places are positions that were found sound (gap.go).
 	places places
 	// rows is how many rows the next statement asks for when the last page was full of bytes before it was full of rows:

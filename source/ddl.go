@@ -24,8 +24,11 @@ func (p *plan) ddl() string {
 	}
 	switch d := p.dialect; d.engine() {
 	case enginePostgres:
+		if p.table.noTransactions {
+			return "-- PostgreSQL before version 13 has no type xid8: exact takes an upgrade. Until then source__late_commits=overlap is safe.\n"
+		}
 		return "-- The column holds the transaction that wrote a row last. Then set source__cursor=" + transactionColumn + ".\n" +
-			strings.Join(postgresDDL(p.table.name, p.table.from, transactionColumn, key), ";\n") + ";\n"
+			strings.Join(postgresDDL(&p.table, transactionColumn, key), ";\n") + ";\n"
 	case engineSQLServer:
 		quoted := []string{d.quote(rowVersionColumn)}
 		for _, name := range key {

@@ -59,7 +59,7 @@ func TestDDL(t *testing.T) {
 		engine, cursor string
 		words          []string // none: no DDL
 	}{
-		{enginePostgres, "id", []string{"xid8 NOT NULL DEFAULT pg_current_xact_id()", "BEFORE UPDATE", `("rowrelay_xid", "id")`, "source__cursor=rowrelay_xid"}},
+		{enginePostgres, "id", []string{"xid8 NOT NULL DEFAULT pg_current_xact_id()", "BEFORE INSERT OR UPDATE", `("rowrelay_xid", "id")`, "source__cursor=rowrelay_xid"}},
 		{enginePostgres, "xid", nil},
 		{engineSQLServer, "id", []string{"ADD [rowrelay_rv] rowversion", "([rowrelay_rv], [id])", "source__cursor=rowrelay_rv"}},
 		{engineSQLServer, "rv", nil},

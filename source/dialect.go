@@ -125,6 +125,10 @@ type table struct {
 	indexes  []index
 	// foreign says that the table lies in another database of the server than the connection's.
 	foreign bool
+	// partitioned says that it is PostgreSQL's parent of partitions.
+	partitioned bool
+	// noTransactions says that the server has no type for transactions' ids (PostgreSQL before 13).
+	noTransactions bool
 	// readOnly is the life's: the server that answered is a secondary or standby.
 	readOnly bool
 	// warnings are for the operator.

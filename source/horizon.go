@@ -28,7 +28,20 @@ func (c *Cursor) horizon(ctx context.Context, s *session) (poller.Horizon, error
 	if s.life.readOnly {
 		h.Shown, h.Oldest, h.By = false, time.Time{}, ""
 	}
-	return h, err
+	return plausible(h), err
+}
+
+// plausible takes a transaction that began after now for what it is: within a second one that began while the server was
+// asked, and else the work of a clock that was put back (daylight saving where the server's is local), by which nobody
+// can tell how old the oldest is.
+func plausible(h poller.Horizon) poller.Horizon {
+	switch {
+	case h.Oldest.After(h.Now.Add(time.Second)):
+		h.Shown, h.Oldest, h.By = false, time.Time{}, ""
+	case h.Oldest.After(h.Now):
+		h.Oldest = h.Now
+	}
+	return h
 }
 
 // sessionOf names a session of the database for people: "pid 4711 (app importer, user batch, host 10.0.0.5)". It never

@@ -68,7 +68,7 @@ func (mySQL) horizon(ctx context.Context, conn *sql.Conn) (poller.Horizon, error
 	return h, nil
 }
 
-// mysqlAge is the time between two wall clocks of one zone; never negative.
+// mysqlAge is the time between two wall clocks of one zone. It is negative where that zone put its clock back in between.
 func mysqlAge(now, since string) (time.Duration, error) {
 	const layout = "2006-01-02 15:04:05.999999"
 	to, err := time.Parse(layout, now)
@@ -79,5 +79,5 @@ func mysqlAge(now, since string) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	return max(to.Sub(from), 0), nil
+	return to.Sub(from), nil
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // postgresHorizon tells the clock, whether a session of this database hides its transaction from this user (a role that
-// is no member of pg_read_all_stats sees those of its own roles only; a standby shows nobody those of its primary), and the
+// is no member of pg_read_all_stats sees those of its own roles only; a standby shows nobody those of its primary; track_activities=off, which a session may
+// set, hides when its transaction began from everybody), and the
 // oldest transaction that writes or may yet:
 //
 //   - one that has a transaction id, since it has written;
@@ -26,7 +27,8 @@ import (
 const postgresHorizon = `WITH hidden AS (
 	SELECT count(*) AS n FROM pg_catalog.pg_stat_activity a
 	WHERE a.datid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()) AND a.usesysid IS NOT NULL
-	AND NOT pg_catalog.pg_has_role('pg_read_all_stats', 'USAGE') AND NOT pg_catalog.pg_has_role(a.usesysid, 'USAGE')
+	AND a.pid <> pg_backend_pid() AND (a.state = 'disabled' OR a.backend_xid IS NOT NULL AND a.xact_start IS NULL
+		OR NOT pg_catalog.pg_has_role('pg_read_all_stats', 'USAGE') AND NOT pg_catalog.pg_has_role(a.usesysid, 'USAGE'))
 ), writers AS (
 	SELECT a.xact_start AS since, 'pid ' || a.pid AS who, coalesce(a.application_name, '') AS app, coalesce(a.usename, '') AS usr,
 		coalesce(host(a.client_addr), '') AS host

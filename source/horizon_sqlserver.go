@@ -49,7 +49,7 @@ func (sqlServer) horizon(ctx context.Context, conn *sql.Conn) (poller.Horizon, e
 		}
 		return h, fmt.Errorf("read sys.dm_tran_active_transactions: %w", err)
 	}
-	h.Shown, h.Oldest = true, h.Now.Add(-max(time.Duration(age)*time.Millisecond, 0))
+	h.Shown, h.Oldest = true, h.Now.Add(-time.Duration(age)*time.Millisecond)
 	h.By = "a transaction without a session"
 	if session != 0 {
 		h.By = sessionOf(fmt.Sprintf("session %d", session), [2]string{"app", program}, [2]string{"user", login}, [2]string{"host", host})

@@ -127,6 +127,20 @@ func TestPostgresHorizon(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	// A session that does not tell of its activity hides when it began.
+	silent := writer(t, "pgx", admin+"&options=-c%20track_activities%3Doff")
+	tx = begin(t, silent, "INSERT INTO o VALUES (7)")
+	if h := horizon(t, src); h.Shown {
+		t.Errorf("a writer with track_activities=off: %+v", h)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := silent.Close(); err != nil {
+		t.Fatal(err)
+	}
+	horizonWith(t, src, false)
+
 	// A role that may see its own sessions only does not know.
 	role := "rr_plain_" + strings.ToLower(rand.Text())
 	execAll(t, db, "CREATE ROLE "+role+" LOGIN PASSWORD 'x'", "GRANT SELECT ON o TO "+role)

@@ -2,9 +2,11 @@ package source
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -71,11 +73,19 @@ func (r *resolver) late(cursor []int) late {
 		if l.exact = way; way == exactNone {
 			r.fault("source__late_commits=exact: %s; use overlap, which is safe on every table", why)
 		}
-	case poller.LateSettle:
+	}
+	if l.mode == poller.LateExact && way != exactNone && (r.cfg.Query != "" || r.plan.table.view || readsMore.MatchString(r.cfg.Where)) {
+		r.plan.warnings = append(r.plan.warnings, "exact covers the table that the cursor is a column of: where a query, a view or source__where reads another table too, "+
+			"a row that appears because of what was written there carries an old cursor, and is not delivered; update the cursor's row in the transaction that writes the other table")
+	}
+	if l.mode == poller.LateSettle {
 		r.checkSettle(cursor)
 	}
 	return l
 }
+
+// readsMore finds a condition that may read another table.
+var readsMore = regexp.MustCompile(`(?i)\bselect\b`)
 
 // exact tells how the table can be read exactly, and why; or exactNone, and why it cannot.
 func (r *resolver) exact(cursor []int) (exactWay, string) {
@@ -120,7 +130,8 @@ func (r *resolver) checkSettle(cursor []int) {
 	}
 }
 
-// movingWords are parts of names of columns that every update sets, movingNames whole names.
+// movingWords begin a word of the name of a column that every update sets (updated_at, LastChange, date_modified, lastmod);
+// movingNames are whole names.
 var (
 	movingWords = []string{"updat", "modif", "chang", "edit", "touch", "mtime", "last"}
 	movingNames = []string{"version", "revision", "rev", "row_version", "rowversion", "lock_version", "etag"}
@@ -137,17 +148,54 @@ func movedBy(c *column) string {
 	case c.moving:
 		return "is ON UPDATE CURRENT_TIMESTAMP, which every update moves"
 	}
-	name := strings.ToLower(c.name)
-	for _, word := range movingWords {
-		if strings.Contains(name, word) {
-			return fmt.Sprintf("has %q in its name, so updates are taken to move it (as with any of %s; or the names %s)", word,
-				strings.Join(movingWords, ", "), strings.Join(movingNames, ", "))
+	for _, part := range wordsOf(c.name) {
+		for _, word := range movingWords {
+			if strings.HasPrefix(part, word) {
+				return fmt.Sprintf("has a word in its name that begins with %q, so updates are taken to move it (as with any of %s; or the names %s)", word,
+					strings.Join(movingWords, ", "), strings.Join(movingNames, ", "))
+			}
 		}
 	}
-	if slices.Contains(movingNames, name) {
-		return fmt.Sprintf("has a name by which updates are taken to move it (%s; or a name with any of %s)", strings.Join(movingNames, ", "), strings.Join(movingWords, ", "))
+	if slices.Contains(movingNames, strings.ToLower(c.name)) {
+		return fmt.Sprintf("has a name by which updates are taken to move it (%s; or a name with a word that begins with any of %s)",
+			strings.Join(movingNames, ", "), strings.Join(movingWords, ", "))
 	}
 	return ""
+}
+
+// glued stand in front of a moving word without anything between them, where a name is written in small letters only.
+var glued = []string{"date", "time", "dt", "ts", "is"}
+
+// wordsOf are the words of a column's name in small letters: updated_at, updatedAt and UPDATED AT have two each.
+func wordsOf(name string) (words []string) {
+	var word []rune
+	end := func() {
+		if len(word) > 0 {
+			words = append(words, strings.ToLower(string(word)))
+		}
+		word = nil
+	}
+	letters := []rune(name)
+	for i, r := range letters {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			end()
+			continue
+		}
+		// A capital begins a word behind a small letter (updatedAt), and before one (RowIDUpdated).
+		if unicode.IsUpper(r) && i > 0 && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1])) {
+			end()
+		}
+		word = append(word, r)
+	}
+	end()
+	for _, w := range words {
+		for _, front := range glued {
+			if rest, found := strings.CutPrefix(w, front); found {
+				words = append(words, rest)
+			}
+		}
+	}
+	return words
 }
 
 // sameColumns reports whether two lists name the same columns, in any order.

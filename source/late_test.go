@@ -61,7 +61,7 @@ func TestLateChoice(t *testing.T) {
 		{engine: engineSQLServer, said: "settle", cursor: "rv", words: []string{"rowversion", "use overlap"}},
 		{engine: enginePostgres, said: "settle", cursor: "xid", words: []string{"xid8", "use overlap"}},
 		{engine: engineMySQL, said: "settle", cursor: "stamp", words: []string{"ON UPDATE CURRENT_TIMESTAMP", "use overlap"}},
-		{engine: engineMySQL, said: "settle", cursor: "updated_at", words: []string{`"updat" in its name`, "modif", "revision", "use overlap"}},
+		{engine: engineMySQL, said: "settle", cursor: "updated_at", words: []string{`begins with "updat"`, "modif", "revision", "use overlap"}},
 		{engine: engineMySQL, said: "settle", cursor: "version", words: []string{"has a name", "use overlap"}},
 		{engine: engineSQLite, said: "settle", cursor: "created_at", words: []string{"SQLite cannot tell", "use overlap"}},
 	} {

@@ -26,7 +26,7 @@ func (c *Cursor) Latest(ctx context.Context) (last change.Cursor, err error) {
 	err = c.byPlan(ctx, func(p *plan) error {
 		return c.run(ctx, func(ctx context.Context, s *session) error {
 			if p.late.exact == exactSnapshots {
-				last, err = c.presentWindow(ctx, s)
+				last, err = c.presentWindow(ctx, s, p)
 				return err
 			}
 			last, err = c.latest(ctx, s, p)
@@ -104,9 +104,9 @@ func (c *Cursor) windowPosition(ctx context.Context, p *plan, values [][]byte, k
 	if err != nil {
 		return nil, fmt.Errorf("%w: the cursor: %w", poller.ErrConfig, err)
 	}
-	var now snapshot
+	var now, lasting snapshot
 	err = c.run(ctx, func(ctx context.Context, s *session) (err error) {
-		now, err = c.present(ctx, s)
+		now, lasting, err = c.present(ctx, s, p)
 		return err
 	})
 	if err == nil && wanted.xmax > now.xmax {
@@ -115,7 +115,7 @@ func (c *Cursor) windowPosition(ctx context.Context, p *plan, values [][]byte, k
 	if err != nil {
 		return nil, err
 	}
-	return behind(now.below(wanted.xmax)), nil
+	return behind(lasting.below(wanted.xmax)), nil
 }
 
 // keyOf writes the key's object from what a person typed; the cursor's values are given.

@@ -14,7 +14,7 @@ import (
 
 // postgresTable finds a table by name on the search path, or in the schema given; an unquoted name in another case is
 // found too, unless it is ambiguous.
-const postgresTable = `SELECT c.oid::text, n.nspname, c.relname, c.relkind::text
+const postgresTable = `SELECT c.oid::text, n.nspname, c.relname, c.relkind::text, pg_catalog.to_regtype('xid8') IS NULL
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
 AND (CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname = $1 OR lower(n.nspname) = lower($1) END)
@@ -65,7 +65,7 @@ func (d postgres) table(ctx context.Context, conn *sql.Conn, name []string) (tab
 		}
 	}
 	var oid, relkind string
-	err := conn.QueryRowContext(ctx, postgresTable, schema, rel).Scan(&oid, &schema, &rel, &relkind)
+	err := conn.QueryRowContext(ctx, postgresTable, schema, rel).Scan(&oid, &schema, &rel, &relkind, &t.noTransactions)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, errNoTable
 	}
@@ -74,6 +74,7 @@ func (d postgres) table(ctx context.Context, conn *sql.Conn, name []string) (tab
 	}
 	t.name = schema + "." + rel
 	t.from = d.quote(schema) + "." + d.quote(rel)
+	t.partitioned = relkind == "p"
 	t.view = relkind == "v" || relkind == "m" || relkind == "f"
 	if t.columns, err = d.columns(ctx, conn, oid); err != nil {
 		return t, err

@@ -15,9 +15,10 @@ type snapshot struct {
 	xip        []uint64 // ascending, within xmin and xmax
 }
 
-// maxOpen bounds the open transactions of a snapshot that is stored: two of them, with up to 20 digits each, fit into a
-// document beside everything else.
-const maxOpen = 1000
+// maxOpen bounds the open transactions of a snapshot that is stored. A document of 64 KiB may hold eight of them: two of the
+// position, and of a backfill those of its place and of both its ends; with up to 20 digits for each transaction they
+// are 50 KB.
+const maxOpen = 300
 
 func parseSnapshot(text string) (snapshot, error) {
 	fault := fmt.Errorf("%.80q is no snapshot, as in 746:750:747,749", text)

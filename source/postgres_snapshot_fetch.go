@@ -2,8 +2,8 @@ package source
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -17,6 +17,13 @@ import (
 // A crash between two pages repeats the rest of the window: its snapshots are in the position, so that the same rows come
 // with the same ids, but for those that were written again since; these come with a later window.
 //
+// A position must outlive a crash of the server, too. A transaction that was rolled back has an id that no disk knows for
+// a moment (up to three times wal_writer_delay): after a crash another transaction gets it, and its rows would be behind a
+// position that counts it. The id of a committed row is on disk, and so are all below it. So a window ends at the last
+// row that was read of it, a scan's snapshot at the last row there is (present), and an idle position moves only to
+// where the server was a minute ago (idling). This takes the server's word for commits: synchronous_commit=off, and a
+// failover to a standby that is not synchronous, lose rows and give their ids again (docs/late-commits.md).
+//
 // A range with an end ends with the snapshot of that position (a window's own end, where one is open there): it may bring
 // rows that are behind the position's row. From the beginning it is a scan of what that snapshot saw.
 func (c *Cursor) windowPage(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
@@ -24,14 +31,13 @@ func (c *Cursor) windowPage(ctx context.Context, p *plan, r poller.Range, limit 
 	if err != nil {
 		return poller.Page{}, err
 	}
-	if end != "" && !w.begun {
-		w.scanning = true
-		w.seen, _ = parseSnapshot(end) // it was read from a position
+	if w, err = c.beginWindow(ctx, p, w, end); err != nil {
+		return poller.Page{}, err
 	}
 	if end != "" && w.begun && !w.scanning && !w.open && w.seen.String() == end {
 		return poller.Page{NullCursors: -1}, nil
 	}
-	page, after, err := c.snapshotPage(ctx, p, w, end, limit, also)
+	page, after, err := c.snapshotPage(ctx, p, w, end, end == "", limit, also)
 	if err != nil || page.More {
 		return page, err
 	}
@@ -41,10 +47,55 @@ func (c *Cursor) windowPage(ctx context.Context, p *plan, r poller.Range, limit 
 		page.More = true
 	case !whole:
 		return c.nextWindow(ctx, p, poller.Range{After: page.To, UpTo: r.UpTo}, limit, also)
-	case len(page.Events) == 0 && (end != "" || !c.idling.due(r.After, w.seen, after)):
+	case len(page.Events) == 0 && end != "":
 		page.To = nil
+	case len(page.Events) == 0:
+		page.To = c.idling.due(r.After, w.seen, after)
+	}
+	if page.To == nil && w.ofRow {
+		page.To = behind(w.seen) // what was open at this moment is news later, and must not be asked for again
 	}
 	return page, nil
+}
+
+// beginWindow completes a position that holds no snapshot: the beginning, of which a scan begins (of what the range's end
+// saw, where it has one), and that of a row, of which the transactions below it are behind but for those that are open.
+func (c *Cursor) beginWindow(ctx context.Context, p *plan, w window, end string) (window, error) {
+	switch {
+	case w.begun && !w.ofRow:
+		return w, nil
+	case !w.begun && end != "":
+		w.scanning = true
+		w.seen, _ = parseSnapshot(end) // it was read from a position
+		return w, nil
+	}
+	var now, lasting snapshot
+	err := c.run(ctx, func(ctx context.Context, s *session) (err error) {
+		now, lasting, err = c.present(ctx, s, p)
+		return err
+	})
+	switch {
+	case err != nil:
+		return w, err
+	case !w.begun:
+		w.begun, w.scanning, w.seen = true, true, lasting
+	case w.seen.xmax <= now.xmax: // else it is a gap
+		w.seen = now.below(w.seen.xmax).atMost(maxOpen)
+	}
+	return w, nil
+}
+
+// lasting is what of a window's end a crash of the server cannot take back: up to the transaction of the last row.
+func (w *window) lasting(end snapshot, last *change.Event) (snapshot, error) {
+	var s storedCursor
+	if err := json.Unmarshal(last.Cursor, &s); err != nil {
+		return end, fmt.Errorf("read a row's transaction: %w", err)
+	}
+	xid, err := transactionOf(s.Value)
+	if err != nil {
+		return end, fmt.Errorf("read a row's transaction: %w", err)
+	}
+	return end.below(max(w.seen.xmax, xid+1)), nil
 }
 
 // nextWindow reads on where a scan or a window turned out to have no more rows: only what the next one shows is news. Its
@@ -73,46 +124,10 @@ func (p *plan) decodeWindows(r poller.Range) (w window, end string, err error) {
 	}
 }
 
-// idling bounds how often the position of an idle table moves: each move is a write. It need not move at all for the
-// index's sake, whose range holds this table's rows only. But rows that source__where leaves out, and the dead versions of
-// rows, are looked at again until the window is closed.
-type idling struct {
-	mu    sync.Mutex
-	since map[string]time.Time // position → when it was first found without rows
-}
-
-const (
-	idleEvery = time.Minute
-	idleXIDs  = 100_000
-	// idlePositions is how many positions are remembered: as many as a poller has outputs, with room to spare.
-	idlePositions = 16
-)
-
-// due reports whether an empty window is worth a write: it has been empty for a minute, or has got wide.
-func (i *idling) due(at change.Cursor, seen, now snapshot) bool {
-	if now.equal(seen) {
-		return false
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	since, known := i.since[string(at)]
-	switch {
-	case known && time.Since(since) >= idleEvery, now.xmax-seen.xmax >= idleXIDs:
-		delete(i.since, string(at))
-		return true
-	case known:
-		return false
-	}
-	if i.since == nil || len(i.since) >= idlePositions {
-		i.since = map[string]time.Time{}
-	}
-	i.since[string(at)] = time.Now()
-	return false
-}
-
 // snapshotPage reads a page by one statement, and returns the snapshot behind the scan or window that it belongs to. end is
-// the snapshot that a new window ends with; "" is the present.
-func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string, limit poller.Limit, also []condition) (page poller.Page, after snapshot, err error) {
+// the snapshot that a new window ends with; "" is the present. fresh says that it is the server's of this moment, and no
+// position's, which lasts.
+func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string, fresh bool, limit poller.Limit, also []condition) (page poller.Page, after snapshot, err error) {
 	if w.open {
 		end = w.upTo.String()
 	}
@@ -122,10 +137,13 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string
 		return page, after, err
 	}
 	var col collector
-	var heard [3]string // s2, now, standby
-	var verdict error
+	var heard [3]string        // s2, now, standby
+	var verdict, foreign error // on the table, not on the connection
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
 		col = collector{plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now()}
+		if w.scanning {
+			col.scan = &w
+		}
 		page = poller.Page{Incarnation: s.life.incarnation, NullCursors: -1}
 		if err := c.readSnapshot(ctx, s, st.text, args, &col, &heard); err != nil {
 			return fmt.Errorf("read a page: %w", err)
@@ -136,6 +154,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string
 			}
 		}
 		verdict = c.probe(ctx, s, p, nil, &page)
+		foreign = c.seek(ctx, s, p, &c.ahead, &page, func(ctx context.Context) (verdict, err error) { return c.findAhead(ctx, s, p) })
 		return nil
 	})
 	if err != nil {
@@ -150,18 +169,26 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string
 	}
 	if small := after.atMost(maxOpen); end == "" && len(small.xip) < len(after.xip) {
 		// More transactions are open than a position can name: once more, up to the first that it cannot.
-		return c.snapshotPage(ctx, p, w, small.String(), limit, also)
+		return c.snapshotPage(ctx, p, w, small.String(), fresh, limit, also)
+	}
+	if foreign != nil {
+		return page, after, foreign
 	}
 	if verdict != nil {
 		return page, after, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), verdict)
 	}
 	c.learn(max(len(col.events), len(col.tied)), ask, limit.Rows, col.full)
 	if col.tied != nil && !col.full && ask < limit.Rows {
-		return c.snapshotPage(ctx, p, w, end, limit, also)
+		return c.snapshotPage(ctx, p, w, end, fresh, limit, also)
 	}
 	page.Events, page.More = col.events, col.more || col.bad != nil
 	if col.bad != nil && len(col.events) == 0 {
 		return poller.Page{}, after, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.bad)
+	}
+	if n := len(page.Events); n > 0 && fresh && !w.scanning && !w.open {
+		if after, err = w.lasting(after, &page.Events[n-1]); err != nil {
+			return poller.Page{}, after, fmt.Errorf("%s: %w", c.name(), err)
+		}
 	}
 	at := w.with(after).places()
 	for i := range page.Events {
@@ -172,10 +199,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string
 
 // with is the window as it is once its snapshot is taken.
 func (w window) with(upTo snapshot) *window {
-	switch {
-	case !w.begun:
-		w.scanning, w.seen = true, upTo
-	case !w.scanning:
+	if !w.scanning {
 		w.open, w.upTo = true, upTo
 	}
 	return &w
@@ -211,20 +235,29 @@ func (c *Cursor) gap(w window, now snapshot) error {
 		poller.ErrGap, c.name(), ahead, now.xmax, c.cfg.Poller, c.cfg.Poller)
 }
 
-// snapshotStatement is the statement of a page with its arguments.
-func (p *plan) snapshotStatement(limit int, w window, end string, also []condition) (st statement, args []any, err error) {
+// windowArgs are the driver's arguments of a position's place; nil for none.
+func (p *plan) windowArgs(w *window) (place []any, err error) {
 	columns := p.sel.order
-	if w.scanning || !w.begun {
+	if w.scanning {
 		columns = pick(p.sel.columns, p.key)
 	}
-	var place []any
 	for i, scalar := range w.after {
 		v, err := p.dialect.arg(&columns[i], scalar)
 		if err != nil {
-			return st, nil, fmt.Errorf("%w: the stored cursor has %s for %q of type %s: %w; start again with: rowrelay state reset",
+			return nil, fmt.Errorf("%w: the stored cursor has %s for %q of type %s: %w; start again with: rowrelay state reset",
 				poller.ErrConfig, scalar, columns[i].name, columns[i].typ, err)
 		}
 		place = append(place, v)
+	}
+	return place, nil
+}
+
+// snapshotStatement is the statement of a page with its arguments.
+func (p *plan) snapshotStatement(limit int, w window, end string, also []condition) (st statement, args []any, err error) {
+	columns := pick(p.sel.columns, p.key)
+	place, err := p.windowArgs(&w)
+	if err != nil {
+		return st, nil, err
 	}
 	switch {
 	case !w.begun:

@@ -27,6 +27,9 @@ const (
 type window struct {
 	// begun says that it is not the beginning, scanning that it is the scan phase.
 	begun, scanning bool
+	// ofRow says that seen is not a snapshot that was taken, but all transactions below a row's: of those, what is open when
+	// the position is first used has to be left out (beginWindow).
+	ofRow bool
 	// seen is the scan's snapshot, or the one that the window begins with.
 	seen snapshot
 	// upTo is the snapshot that the window ends with, where one is open.
@@ -76,6 +79,7 @@ func (p *plan) decodeWindowParts(c change.Cursor) (w window, err error) {
 		return w, fmt.Errorf("read it: %w", err)
 	}
 	if tag.Kind != snapshotKind {
+		w.ofRow = true
 		w.seen, err = p.snapshotOfRow(c)
 		return w, err
 	}
@@ -138,18 +142,27 @@ func (p *plan) snapshotOfRow(c change.Cursor) (snapshot, error) {
 	if s.Kind != transactionKind && s.Kind != kindInteger.cursorKind() {
 		return snapshot{}, fmt.Errorf("its kind is %q, not %q", s.Kind, snapshotKind)
 	}
-	text, err := scalarText(s.Value)
+	xid, err := transactionOf(s.Value)
 	if err != nil {
 		return snapshot{}, fmt.Errorf("read its value: %w", err)
-	}
-	xid, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		return snapshot{}, errors.New("its value is no transaction's id")
 	}
 	if s.Tiebreaker == nil {
 		xid++ // behind all rows of the value
 	}
 	return everythingBelow(xid)
+}
+
+// transactionOf reads a transaction's id as a row has it.
+func transactionOf(value json.RawMessage) (uint64, error) {
+	text, err := scalarText(value)
+	if err != nil {
+		return 0, err
+	}
+	xid, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, errors.New("it is no transaction's id")
+	}
+	return xid, nil
 }
 
 // behind is the position at which everything that a snapshot saw is behind.

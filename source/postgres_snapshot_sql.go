@@ -1,9 +1,12 @@
 package source
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/change"
 )
 
 // The statements of a source that reads by snapshots. Each is one statement, so that it sees by one snapshot, and that is
@@ -88,20 +91,98 @@ func (s *selection) scanPage(limit int, key []column, seen string, args []any, a
 	return b.statement()
 }
 
-// windowCount counts the rows of a window, or with an empty seen all that upTo saw.
-func (s *selection) windowCount(seen, upTo string) statement {
+// windowCount counts the rows that are behind one position and not behind another; the zero window is the beginning as the
+// one, and the present as the other. The arguments are those of the positions' places.
+func (s *selection) windowCount(from, upTo window, fromArgs, upToArgs []any, key []column) statement {
 	b := newBuilder(s.dialect)
 	b.add("SELECT count(*)")
 	b.from(s)
-	b.conditions(s, span{also: []condition{func(b *builder, s *selection) {
-		b.add("pg_visible_in_snapshot(" + s.column(s.order[0]) + ", ")
-		b.addSnapshot("s2", upTo)
-		b.add(")")
-		if seen != "" {
-			b.add(" AND NOT pg_visible_in_snapshot(" + s.column(s.order[0]) + ", " + b.own(textParam("s1"), seen) + "::text::pg_snapshot)")
-		}
-	}}})
+	also := []condition{func(b *builder, s *selection) { b.behindWindow(s, &upTo, upToArgs, key, "end") }}
+	if from.begun {
+		also = append(also, func(b *builder, s *selection) {
+			b.add("NOT (")
+			b.behindWindow(s, &from, fromArgs, key, "begin")
+			b.add(")")
+		})
+	}
+	b.conditions(s, span{also: also})
 	return b.statement()
+}
+
+// behindWindow writes that a row, as it is now, is behind a position.
+func (b *builder) behindWindow(s *selection, w *window, args []any, key []column, name string) {
+	saw := func(name, text string) {
+		b.add("pg_visible_in_snapshot(" + s.column(s.order[0]) + ", ")
+		b.addSnapshot(name, text)
+		b.add(")")
+	}
+	order := s.order
+	switch {
+	case !w.begun:
+		saw(name, "")
+		return
+	case w.scanning && args == nil:
+		b.add("false")
+		return
+	case w.scanning:
+		saw(name, w.seen.String())
+		b.add(" AND NOT ")
+		order = key
+	case w.open:
+		b.add("(")
+		saw(name+"1", w.seen.String())
+		b.add(" OR ")
+		saw(name+"2", w.upTo.String())
+		b.add(" AND NOT ")
+	default:
+		saw(name, w.seen.String())
+		return
+	}
+	b.behindRow(s, order, args)
+	if w.open {
+		b.add(")")
+	}
+}
+
+// present reads the present snapshot, whether the server is a standby, and the highest transaction of a row: NULL in an
+// empty table. Rows that source__where leaves out count as well: then it is the index's end.
+func (s *selection) present() statement {
+	b := newBuilder(s.dialect)
+	b.add("SELECT pg_current_snapshot()::text, pg_is_in_recovery()::text, (\n\tSELECT " + s.column(s.order[0]) + "::text")
+	b.from(s)
+	b.add("\nWHERE " + s.column(s.order[0]) + " IS NOT NULL ORDER BY " + s.column(s.order[0]) + " DESC LIMIT 1)")
+	return b.statement()
+}
+
+// scanAfter reads the order columns of the rows of a scan that come after one by key.
+func (p *plan) scanAfter(s *selection, last *change.Event, scan *window, limit int) (statement, error) {
+	key := pick(p.sel.columns, p.key)
+	members := map[string]json.RawMessage{}
+	if err := json.Unmarshal(last.Key, &members); err != nil {
+		return statement{}, fmt.Errorf("read a key: %w", err)
+	}
+	args := make([]any, len(key))
+	for i := range key {
+		v, err := p.dialect.arg(&key[i], members[key[i].name])
+		if err != nil {
+			return statement{}, fmt.Errorf("read a key: %w", err)
+		}
+		args[i] = v
+	}
+	b := newBuilder(s.dialect)
+	b.selectFrom(s, s.columns, limit)
+	b.conditions(s, span{also: []condition{func(b *builder, s *selection) {
+		b.behindRow(s, key, args)
+		b.add(" AND pg_visible_in_snapshot(" + s.column(s.order[0]) + ", ")
+		b.addSnapshot("scan", scan.seen.String())
+		b.add(")")
+	}}})
+	b.add("\nORDER BY ")
+	for i := range key {
+		b.add(comma(i) + s.column(key[i]))
+	}
+	b.limit(limit)
+	return b.statement(), nil
 }
 
 // addSnapshot writes a snapshot that is given, or the present one.

@@ -2,23 +2,49 @@ package source
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"strconv"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// present reads the present snapshot of a primary.
-func (c *Cursor) present(ctx context.Context, s *session) (snapshot, error) {
+// now reads the present snapshot of a primary.
+func (c *Cursor) now(ctx context.Context, s *session) (snapshot, error) {
 	var heard [3]string
-	err := s.conn.QueryRowContext(ctx, "SELECT pg_current_snapshot()::text, pg_is_in_recovery()::text").Scan(&heard[0], &heard[2])
-	if err != nil {
+	if err := s.conn.QueryRowContext(ctx, "SELECT pg_current_snapshot()::text, pg_is_in_recovery()::text").Scan(&heard[0], &heard[2]); err != nil {
 		return snapshot{}, fmt.Errorf("read the present snapshot: %w", err)
 	}
 	heard[1] = heard[0]
 	now, _, err := hold(heard)
-	return now.atMost(maxOpen), err
+	return now, err
 }
+
+// present is now, and what of it lasts, whatever happens to the server: up to the last transaction that has a row in the
+// table, whose id is on disk. In an empty table nothing is behind: every row is still to come.
+func (c *Cursor) present(ctx context.Context, s *session, p *plan) (now, lasting snapshot, err error) {
+	var heard [3]string
+	var last sql.NullString
+	if err := s.conn.QueryRowContext(ctx, p.sel.present().text).Scan(&heard[0], &heard[2], &last); err != nil {
+		return now, lasting, fmt.Errorf("read the present snapshot: %w", err)
+	}
+	heard[1] = heard[0]
+	if now, _, err = hold(heard); err != nil {
+		return now, lasting, err
+	}
+	xid := uint64(firstTransaction)
+	if last.Valid {
+		if xid, err = strconv.ParseUint(last.String, 10, 64); err != nil {
+			return now, lasting, fmt.Errorf("read the last row's transaction: %w", err)
+		}
+		xid++
+	}
+	return now, now.below(xid).atMost(maxOpen), nil
+}
+
+// firstTransaction is the first id that a transaction of a user may have (FirstNormalTransactionId).
+const firstTransaction = 3
 
 // windowGap is Gap for a source that reads by snapshots.
 func (c *Cursor) windowGap(ctx context.Context, p *plan, at change.Cursor) error {
@@ -28,7 +54,7 @@ func (c *Cursor) windowGap(ctx context.Context, p *plan, at change.Cursor) error
 	}
 	var now snapshot
 	err = c.run(ctx, func(ctx context.Context, s *session) (err error) {
-		now, err = c.present(ctx, s)
+		now, err = c.now(ctx, s)
 		return err
 	})
 	if err != nil {
@@ -38,26 +64,26 @@ func (c *Cursor) windowGap(ctx context.Context, p *plan, at change.Cursor) error
 }
 
 // presentWindow is the position behind everything that is committed now.
-func (c *Cursor) presentWindow(ctx context.Context, s *session) (change.Cursor, error) {
-	now, err := c.present(ctx, s)
+func (c *Cursor) presentWindow(ctx context.Context, s *session, p *plan) (change.Cursor, error) {
+	_, lasting, err := c.present(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
-	return behind(now), nil
+	return behind(lasting), nil
 }
 
 // startWindow is Start for a source that reads by snapshots: earliest is a scan of what is there now, latest everything
 // from now on, and a value the transactions above it, with those that are open now.
 func (c *Cursor) startWindow(ctx context.Context, s *session, p *plan) (change.Cursor, error) {
-	now, err := c.present(ctx, s)
+	now, lasting, err := c.present(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
 	switch c.cfg.Start {
 	case "", "earliest":
-		return scanFrom(now), nil
+		return scanFrom(lasting), nil
 	case "latest":
-		return behind(now), nil
+		return behind(lasting), nil
 	}
 	at, err := p.startAt(&c.cfg)
 	if err != nil {
@@ -70,7 +96,7 @@ func (c *Cursor) startWindow(ctx context.Context, s *session, p *plan) (change.C
 	if wanted.xmax > now.xmax {
 		return nil, fmt.Errorf("%w: source__start %q: the server has come to transaction %d only", poller.ErrConfig, c.cfg.Start, now.xmax)
 	}
-	return behind(now.below(wanted.xmax)), nil
+	return behind(lasting.below(wanted.xmax)), nil
 }
 
 // proveWindow reads one row of a window by the poller's own statement, and throws it away.
@@ -91,18 +117,20 @@ func (c *Cursor) proveWindow(ctx context.Context, s *session, p *plan, start cha
 	return nil
 }
 
-// windowCount counts the rows of a range for operators: those that the range's end saw and its begin did not. Within a scan
-// or a window the whole of it is counted.
+// windowCount counts the rows of a range for operators: those that are behind the range's end, and not behind its begin. A
+// row that was written again since then is where its new transaction is.
 func (c *Cursor) windowCount(ctx context.Context, p *plan, r poller.Range) (n int64, err error) {
-	w, end, err := p.decodeWindows(r)
-	if err != nil {
-		return 0, err
+	var ends [2]window
+	var places [2][]any
+	for i, at := range []change.Cursor{r.After, r.UpTo} {
+		if ends[i], err = p.decodeWindow(at); err != nil {
+			return 0, err
+		}
+		if places[i], err = p.windowArgs(&ends[i]); err != nil {
+			return 0, err
+		}
 	}
-	seen := ""
-	if w.begun && !w.scanning {
-		seen = w.seen.String()
-	}
-	st := p.sel.windowCount(seen, end)
+	st := p.sel.windowCount(ends[0], ends[1], places[0], places[1], pick(p.sel.columns, p.key))
 	args, err := p.args(st, nil, nil)
 	if err != nil {
 		return 0, err
@@ -115,7 +143,7 @@ func (c *Cursor) windowCount(ctx context.Context, p *plan, r poller.Range) (n in
 
 // explainWindow is the plan of the statement that runs most: a window that was opened just now.
 func (c *Cursor) explainWindow(ctx context.Context, s *session, p *plan, batch int) (string, error) {
-	now, err := c.present(ctx, s)
+	now, err := c.now(ctx, s)
 	if err != nil {
 		return "", err
 	}

@@ -19,7 +19,7 @@ func snapshotTable(t *testing.T) (url string, db *sql.DB) {
 	url = testenv.Postgres(t)
 	db = writer(t, "pgx", url, `CREATE TABLE o (id bigint PRIMARY KEY, tenant int NOT NULL DEFAULT 0, v int NOT NULL DEFAULT 0)`,
 		`INSERT INTO o SELECT i FROM generate_series(1, 5) i`)
-	execAll(t, db, postgresDDL("o", `"o"`, "xid", []string{"id"})...)
+	execAll(t, db, postgresDDL(&table{name: "o", from: `"o"`}, "xid", []string{"id"})...)
 	return url, db
 }
 
@@ -180,7 +180,7 @@ func TestPostgresSnapshots(t *testing.T) {
 	for _, c := range []struct {
 		r    poller.Range
 		want int64
-	}{{poller.Range{}, 22}, {poller.Range{After: latest.stored[0].at}, 1}, {poller.Range{After: r.stored[0].at, UpTo: r.stored[0].at}, 3}} {
+	}{{poller.Range{}, 22}, {poller.Range{After: latest.stored[0].at}, 1}, {poller.Range{After: r.stored[0].at, UpTo: r.stored[0].at}, 0}} {
 		if n, err := src.Count(t.Context(), c.r); err != nil || n != c.want {
 			t.Errorf("%+v: %d rows, want %d (%v)", c.r, n, c.want, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -16,7 +17,7 @@ func (c *collector) end(r row) {
 		return
 	}
 	all, next := c.events, c.position(r)
-	for n := len(c.events); n > 0 && c.plan.mayTie(c.events[n-1].Cursor, next); n-- {
+	for n := len(c.events); n > 0 && c.plan.mayTie(c.events[n-1].Cursor, next, c.byKey()); n-- {
 		c.events = c.events[:n-1]
 	}
 	if len(c.events) > 0 || c.bad != nil {
@@ -27,8 +28,24 @@ func (c *collector) end(r row) {
 		larger = "batch_bytes"
 	}
 	c.tied, c.next = all, next
-	c.bad = fmt.Errorf("the rows of a whole page, around the key %s, have one cursor, their keys differ in text only, and the database seems to hold some of them equal: "+
+	one := "have one cursor, "
+	if c.scan != nil {
+		one = "" // their order is that of the key alone
+	}
+	c.bad = fmt.Errorf("the rows of a whole page, around the key %s, "+one+"their keys differ in text only, and the database seems to hold some of them equal: "+
 		"raise %s, or name a source__key that is no text", all[len(all)-1].Key, larger)
+}
+
+// byKey says which of the plan's order columns order the page; nil for all.
+func (c *collector) byKey() []bool {
+	if c.scan == nil {
+		return nil
+	}
+	of := make([]bool, len(c.plan.order))
+	for n, i := range c.plan.order {
+		of[n] = slices.Contains(c.plan.key, i)
+	}
+	return of
 }
 
 // How many of a tied page's ends untie tries, and how many rows it reads at each.
@@ -49,6 +66,11 @@ func (c *Cursor) untie(ctx context.Context, s *session, col *collector) error {
 			return err
 		}
 		st := sel.page(untieRows, span{after: len(at)})
+		if col.scan != nil {
+			if st, err = p.scanAfter(&sel, &col.tied[n-1], col.scan, untieRows); err != nil {
+				return err
+			}
+		}
 		args, err := p.args(st, at, nil)
 		if err != nil {
 			return err
@@ -91,13 +113,17 @@ func (c *collector) position(r row) position {
 	return pos
 }
 
-// mayTie reports whether the database may hold a stored cursor equal to a position.
-func (p *plan) mayTie(stored []byte, next position) bool {
+// mayTie reports whether the database may hold a stored cursor equal to a position, in the order columns of which those
+// that count are named; nil is all.
+func (p *plan) mayTie(stored []byte, next position, counts []bool) bool {
 	pos, err := p.decode(stored)
 	if err != nil {
 		return true // not of this plan: nothing shows that they differ
 	}
 	for n, v := range next {
+		if counts != nil && !counts[n] {
+			continue
+		}
 		k := p.sel.order[n].value.kind
 		if v == nil || sameValue(k, pos[n], v) || p.folds(k, pos[n]) && p.folds(k, v) {
 			continue

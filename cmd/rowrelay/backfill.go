@@ -42,7 +42,8 @@ Ctrl-C leaves it running.
 
 With --name the range is sent from this process instead, with a state document of its own; its requests carry the name
 (Rowrelay-Backfill, rowrelaybackfill). That is OUTSIDE the order promise: the live poller may send a newer state of a row
-first. Started again under its name it goes on where it was.`,
+first. Started again under its name, without --from and --to or with the same, it goes on where it was. What it gives up are
+dead letters of its own: rowrelay deadletter list orders --output backfill-NAME.`,
 		Example: `  rowrelay backfill orders --from beginning --to latest --rate 500
   rowrelay backfill orders --from cursor=2026-04-07T00:00:00Z --to cursor=2026-04-08T00:00:00Z
   rowrelay backfill orders --status
@@ -52,7 +53,7 @@ first. Started again under its name it goes on where it was.`,
 	})
 	cmd.Flags().StringVar(&t.output, "output", "", "name of a further output (outputs__<name>); default is the poller's own")
 	cmd.Flags().StringVar(&b.from, "from", "", "where the range begins: beginning or cursor=VALUE (rows after it)")
-	cmd.Flags().StringVar(&b.to, "to", "latest", "where it ends: latest (the last row that there is now) or cursor=VALUE (rows of that value included)")
+	cmd.Flags().StringVar(&b.to, "to", "", "where it ends: latest (the last row that there is now) or cursor=VALUE (rows of that value included); default is latest")
 	cmd.Flags().IntVar(&b.rate, "rate", 0, "the most rows per second; 0 does not throttle")
 	cmd.Flags().StringVar(&b.name, "name", "", "send it from here, under a name and a position of its own, outside the order promise")
 	cmd.Flags().BoolVar(&b.status, "status", false, "show the backfill that is running")
@@ -100,7 +101,7 @@ func (t *target) backfill(ctx context.Context, name string, b *backfill) error {
 	running := op.snap.Doc.Backfill
 	switch {
 	case b.status && running == nil, b.stop && running == nil:
-		return op.say("no backfill of %s is running", op.name())
+		return op.idle("no backfill of %s is running", op.name())
 	case b.status:
 		if t.json {
 			return json.NewEncoder(t.out).Encode(backfillOf(running))
@@ -108,23 +109,49 @@ func (t *target) backfill(ctx context.Context, name string, b *backfill) error {
 		return op.say("%s", backfillOf(running))
 	case b.stop:
 		return op.stopBackfill(ctx, running)
-	case b.from == "":
+	case b.from == "" && b.name == "":
 		return errors.New("say where the range begins: --from beginning or --from cursor=VALUE")
 	case running != nil && b.name == "":
 		return fmt.Errorf("a backfill is running (%s): stop it first (--stop)", backfillOf(running))
 	case b.rate < 0:
 		return errors.New("--rate must not be negative")
 	}
+	if b.name != "" {
+		return op.namedBackfill(ctx, b)
+	}
 	return op.startBackfill(ctx, b)
+}
+
+// errNoRows is why there is nothing to send.
+var errNoRows = errors.New("the range holds no rows: there is nothing to send")
+
+// edges find both ends of the range and count its rows. errNoRows where there are none.
+func (op *operation) edges(ctx context.Context, b *backfill) (from, to change.Cursor, total int64, err error) {
+	if from, err = op.edge(ctx, "--from", b.from); err != nil {
+		return nil, nil, 0, err
+	}
+	if to, err = op.edge(ctx, "--to", b.to); err != nil {
+		return nil, nil, 0, err
+	}
+	if to.IsStart() {
+		return nil, nil, 0, errNoRows
+	}
+	total, err = op.w.source.Count(ctx, poller.Range{After: from, UpTo: to})
+	if err == nil && total == 0 {
+		err = errNoRows
+	}
+	return from, to, total, err
 }
 
 // edge finds one end of the range.
 func (op *operation) edge(ctx context.Context, flag, text string) (change.Cursor, error) {
 	value, isCursor := strings.CutPrefix(text, "cursor=")
 	switch {
+	case text == "" && flag == "--from":
+		return nil, errors.New("say where the range begins: --from beginning or --from cursor=VALUE")
 	case text == "beginning" && flag == "--from":
 		return nil, nil
-	case text == "latest" && flag == "--to":
+	case (text == "latest" || text == "") && flag == "--to":
 		return op.w.source.Latest(ctx)
 	case isCursor:
 		return op.w.source.Position(ctx, value, nil, "after")
@@ -133,26 +160,12 @@ func (op *operation) edge(ctx context.Context, flag, text string) (change.Cursor
 }
 
 func (op *operation) startBackfill(ctx context.Context, b *backfill) error {
-	from, err := op.edge(ctx, "--from", b.from)
+	from, to, total, err := op.edges(ctx, b)
+	if errors.Is(err, errNoRows) {
+		return op.idle("%v", err)
+	}
 	if err != nil {
 		return err
-	}
-	to, err := op.edge(ctx, "--to", b.to)
-	if err != nil {
-		return err
-	}
-	if to.IsStart() {
-		return op.say("the source has no rows: there is nothing to send")
-	}
-	total, err := op.w.source.Count(ctx, poller.Range{After: from, UpTo: to})
-	if err != nil {
-		return err
-	}
-	if total == 0 {
-		return op.say("the range holds no rows: there is nothing to send")
-	}
-	if b.name != "" {
-		return op.namedBackfill(ctx, b, from, to, total)
 	}
 	ok, err := op.agreed(fmt.Sprintf("%d row(s) after %s and up to %s will be sent again, beside the live ones.", total, from, to))
 	if err != nil || !ok {
@@ -171,7 +184,7 @@ func (op *operation) startBackfill(ctx context.Context, b *backfill) error {
 	}
 	op.audit("backfill_begun", "backfill", id, "from", from.String(), "to", to.String(), "count", total)
 	if b.detach {
-		return op.say("backfill %s is asked for; rowrelay backfill %s --status shows how far it is", id, op.name())
+		return op.done("backfill %s is asked for; rowrelay backfill %s --status shows how far it is", id, op.name())
 	}
 	return op.watchBackfill(ctx, id)
 }
@@ -191,7 +204,7 @@ func (op *operation) stopBackfill(ctx context.Context, running *state.Backfill) 
 		return err
 	}
 	op.audit("backfill_stopped", "backfill", running.ID, "done", running.Done, "of", running.Total)
-	return op.say("stopped")
+	return op.done("stopped")
 }
 
 // watchEvery is how often the document is read while a backfill is watched.
@@ -206,7 +219,7 @@ func (op *operation) watchBackfill(ctx context.Context, id string) error {
 		select {
 		case <-ctx.Done():
 			bar.end()
-			return op.say("the backfill goes on; rowrelay backfill %s --status shows how far it is, --stop stops it", op.name())
+			return op.done("the backfill goes on; rowrelay backfill %s --status shows how far it is, --stop stops it", op.name())
 		case <-ticker.C:
 		}
 		s, err := op.out.keeper.Load(ctx)
@@ -218,7 +231,7 @@ func (op *operation) watchBackfill(ctx context.Context, id string) error {
 			return err
 		case s.Doc.Backfill == nil || s.Doc.Backfill.ID != id:
 			bar.end()
-			return op.say("backfill %s has ended", id)
+			return op.done("backfill %s has ended", id)
 		}
 		bar.show(s.Doc.Backfill.Done, s.Doc.Backfill.Total, backfillOf(s.Doc.Backfill).String())
 	}

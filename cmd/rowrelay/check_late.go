@@ -39,7 +39,7 @@ func lateOf(ctx context.Context, src *source.Cursor, found *source.Check, s *con
 func (v *lateCheck) judge(engine string, shown bool, s *config.Source) {
 	switch v.Mode {
 	case poller.LateExact:
-		v.Cost, v.Missed = v.exact(engine, s), "nothing"
+		v.Cost, v.Missed = v.exact(engine, s), "nothing, but for "+unseen[engine]+" (docs/late-commits.md)"
 	case poller.LateOverlap:
 		sweep := min(max(s.LateWindow/24, time.Second), 5*time.Second)
 		v.Cost = fmt.Sprintf("no delay; the rows of the last %s and more are read again every %s while there are new ones, and up to %d are remembered, "+
@@ -72,6 +72,14 @@ func (v *lateCheck) exact(engine string, s *config.Source) string {
 		return text + "however long these stay open (on_long_transaction=wait)"
 	}
 	return text + fmt.Sprintf("one that waits for longer than late_limit (%s) is delivered and remembered", s.LateLimit)
+}
+
+// unseen are the writes that an exact cursor does not show, by engine.
+var unseen = map[string]string{
+	"sqlserver": "rows that ALTER TABLE … SWITCH brings in",
+	"postgres": "what is written without the trigger (session_replication_role=replica, logical replication, ATTACH PARTITION), " +
+		"and what follows a crash that loses commits (synchronous_commit=off, failover to an asynchronous standby)",
+	"sqlite": "updates, ids that are chosen below the highest, and what follows a power loss with synchronous=NORMAL",
 }
 
 // sightOf is what shows the transactions of others, by engine.

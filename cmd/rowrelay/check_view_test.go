@@ -82,10 +82,10 @@ func TestLateCheck(t *testing.T) {
 		missed   string
 		mend     string
 	}{
-		{mode: poller.LateExact, engine: "sqlite", cost: []string{"nothing"}, missed: "nothing"},
-		{mode: poller.LateExact, engine: "postgres", cost: []string{"two snapshots"}, missed: "nothing"},
-		{mode: poller.LateExact, engine: "sqlserver", cost: []string{"late_limit (1m0s)"}, missed: "nothing"},
-		{mode: poller.LateExact, engine: "sqlserver", settings: []string{"source__on_long_transaction=wait"}, cost: []string{"on_long_transaction=wait"}, missed: "nothing"},
+		{mode: poller.LateExact, engine: "sqlite", cost: []string{"nothing"}, missed: "but for updates, ids"},
+		{mode: poller.LateExact, engine: "postgres", cost: []string{"two snapshots"}, missed: "without the trigger"},
+		{mode: poller.LateExact, engine: "sqlserver", cost: []string{"late_limit (1m0s)"}, missed: "SWITCH"},
+		{mode: poller.LateExact, engine: "sqlserver", settings: []string{"source__on_long_transaction=wait"}, cost: []string{"on_long_transaction=wait"}, missed: "SWITCH"},
 		{mode: poller.LateOverlap, engine: "mysql", shown: true, cost: []string{"no delay", "every 5s", "up to 1000000", "about 4166 rows per second"},
 			missed: "when its transaction begins to write"},
 		{mode: poller.LateOverlap, engine: "mysql", settings: []string{"source__late_window=10s", "source__late_memory=2000"},

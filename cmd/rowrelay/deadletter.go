@@ -22,6 +22,7 @@ type letters struct {
 	key          string
 	since, until time.Duration
 	asRecorded   bool
+	parked       bool // --parked: not records, but what waits for its next attempt
 }
 
 func newDeadLetter(c *console) *cobra.Command {
@@ -34,8 +35,9 @@ a queue (dead_letter__kind=queue), which has readers of its own: of those, only 
 lie here too.`,
 		Args: cobra.NoArgs,
 	}
-	l := &letters{target: &target{console: c}}
-	cmd.PersistentFlags().StringVar(&l.output, "output", "", "name of a further output (outputs__<name>); default is the poller's own")
+	l := &letters{target: &target{console: c, history: true}}
+	cmd.PersistentFlags().StringVar(&l.output, "output", "", "name of a further output (outputs__<name>), or backfill-NAME for those of rowrelay backfill --name NAME; "+
+		"default is the poller's own")
 	list := l.filters(&cobra.Command{
 		Use:   "list <poller>",
 		Short: "List dead letters, the oldest first",
@@ -53,7 +55,8 @@ lie here too.`,
 		Short: "Hand dead letters back to the poller",
 		Long: `Replay hands the rows of dead letters back to the poller: its next tick reads each row again by its key and delivers its
 newest state, in order with everything else of that key. What fails again is parked and given up again. A record is removed
-when its row has been handed over; nothing is lost in between.
+when its row has been handed over; nothing is lost in between. Where the row is gone from the source, or does not meet
+source__where any more, the record is kept: it is the only copy. Then the command fails.
 
 --as-recorded sends the recorded rows at once, from here, under their recorded ids. That BREAKS THE ORDER: a receiver may have
 newer states of these rows already.
@@ -67,10 +70,14 @@ Both need the lease for a moment: pause a poller whose ticks never end.`,
 		Use:   "purge <poller> [event id ...]",
 		Short: "Delete dead letters for good",
 		Long: `Purge deletes records. Their rows stay in the source, and are delivered again when they are changed there. Where
-after_dead_letter=block keeps their keys parked, purge lets what waits behind them go on.`,
+after_dead_letter=block keeps their keys parked, purge lets what waits behind them go on.
+
+--parked is about parked events that wait for their next attempt instead: it takes them out, as where source__key has changed
+and they cannot be read by their keys any more. Rows that have changed meanwhile stay parked, and are tried at once.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return l.purge(cmd.Context(), args[0], args[1:]) },
 	}))
+	purge.Flags().BoolVar(&l.parked, "parked", false, "take out parked events that wait for their next attempt, instead of deleting records")
 	cmd.AddCommand(list, show, replay, purge)
 	return cmd
 }
@@ -83,6 +90,14 @@ func (l *letters) filters(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().DurationVar(&l.since, "since", 0, "only those given up within this time: 24h")
 	cmd.Flags().DurationVar(&l.until, "until", 0, "only those given up longer ago than this")
 	return cmd
+}
+
+// check refuses ids together with filters: which of the two would be meant is not known.
+func (l *letters) check(ids []string) error {
+	if len(ids) > 0 && (l.cause != "" || l.reason != "" || l.key != "" || l.since > 0 || l.until > 0) {
+		return errors.New("give event ids, or filters (--cause, --reason, --key, --since, --until), not both")
+	}
+	return nil
 }
 
 // filter is what the flags choose. It leaves other outputs' records to be passed over: see chosen.
@@ -110,6 +125,9 @@ func (l *letters) filter(w *wired, app string) (deadletter.Filter, error) {
 // blocked are those of keys that wait for an operator: they count where the store has no record of theirs.
 func (l *letters) chosen(ctx context.Context, a *app, w *wired, ids []string, blocked []deadletter.Entry) ([]deadletter.Entry, error) {
 	store := deadletter.NewStore(a.store)
+	if err := l.check(ids); err != nil {
+		return nil, err
+	}
 	f, err := l.filter(w, a.cfg.State.AppName)
 	if err != nil {
 		return nil, err
@@ -181,7 +199,7 @@ func (l *letters) tellElsewhere(w *wired) error {
 }
 
 func (l *letters) list(ctx context.Context, name string) error {
-	a, w, _, err := l.open(name)
+	a, w, _, err := l.open(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -211,7 +229,7 @@ func (l *letters) list(ctx context.Context, name string) error {
 }
 
 func (l *letters) show(ctx context.Context, name, id string) error {
-	a, w, _, err := l.open(name)
+	a, w, _, err := l.open(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -14,13 +16,14 @@ import (
 
 // This file is what replay and purge do with the parked events of the document.
 
-// blocked are stand-ins for the records of keys that wait for an operator (after_dead_letter=block), without a name and a
-// row: the record itself may lie in a queue, or be gone, and the key must be let go all the same.
-func (op *operation) blocked(parked []poller.ParkedEntry) []deadletter.Entry {
+// standIns are records of parked events, without a name and a row: with blocked of those that wait for an operator
+// (after_dead_letter=block), whose record may lie in a queue, or be gone, and which must be let go all the same; else of
+// those that wait for their next attempt, which have no record.
+func (op *operation) standIns(parked []poller.ParkedEntry, blocked bool) []deadletter.Entry {
 	var entries []deadletter.Entry
 	for i := range parked {
 		e := &parked[i]
-		if !e.Blocked {
+		if e.Blocked != blocked {
 			continue
 		}
 		cause := poller.Refused
@@ -104,10 +107,11 @@ func (op *operation) unblock(ctx context.Context, purge []deadletter.Entry) erro
 	return err
 }
 
-// let writes the parked events without those that are blocked by the records, and returns nil where there are none. Where
-// rows wait behind one, the first of them becomes the head. Where the row itself was changed since it was given up, its
-// newest state goes on: events of a parked key settle without being sent, so that nobody else would deliver it. A change
-// that is fetched after this look makes the caller's compare-and-swap fail.
+// let writes the parked events without those that the records block, or are stand-ins for, and returns nil where there are
+// none. Where rows wait behind one, the first of them becomes the head. Where the row itself was changed since, its newest
+// state goes on: events of a parked key settle without being sent, so that nobody else would deliver it. A change that is
+// fetched after this look makes the caller's compare-and-swap fail. Keys that do not fit the settings any more (another
+// source__key) are taken out with all that waits behind them: they can never be read.
 func (op *operation) let(ctx context.Context, records []deadletter.Entry) (*state.ObjectRef, error) {
 	entries, err := parkedOf(ctx, op.out, &op.snap.Doc)
 	if err != nil {
@@ -115,28 +119,79 @@ func (op *operation) let(ctx context.Context, records []deadletter.Entry) (*stat
 	}
 	var left []poller.ParkedEntry
 	changed := false
-	for _, e := range entries {
-		isRecord := func(r deadletter.Entry) bool { return bytes.Equal(r.Record.Key, e.Key) }
-		switch {
-		case !e.Blocked || !slices.ContainsFunc(records, isRecord):
-			left = append(left, e)
+	for i := range entries {
+		e := &entries[i]
+		if !slices.ContainsFunc(records, func(r deadletter.Entry) bool {
+			return bytes.Equal(r.Record.Key, e.Key) && (e.Blocked || r.Name == "" && r.Record.ID == e.ID)
+		}) {
+			left = append(left, *e)
 			continue
-		case len(e.Followers) > 0:
-			left = append(left, poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]})
-		default:
-			newest, err := op.w.source.Reread(ctx, [][]byte{e.Key})
-			if err != nil {
-				return nil, fmt.Errorf("reading the row %s again: %w", e.Key, err)
-			}
-			if len(newest) > 0 && newest[0].ID != e.ID {
-				left = append(left, poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Key})
-			}
 		}
 		changed = true
+		next, err := op.successor(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		if next != nil {
+			left = append(left, *next)
+		}
 	}
 	if !changed {
 		return nil, nil
 	}
 	ref, err := op.putParked(ctx, left)
 	return &ref, err
+}
+
+// successor is what waits in the place of an entry that is let go; nil for nothing.
+func (op *operation) successor(ctx context.Context, e *poller.ParkedEntry) (*poller.ParkedEntry, error) {
+	next := poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Key}
+	if len(e.Followers) > 0 {
+		next.Key, next.Followers = e.Followers[0], e.Followers[1:]
+	}
+	newest, err := op.w.source.Reread(ctx, [][]byte{next.Key})
+	switch {
+	case errors.Is(err, poller.ErrConfig):
+		return nil, op.say("the key %s does not fit the settings any more: it is taken out, with %d row(s) behind it", e.Key, len(e.Followers))
+	case err != nil:
+		return nil, fmt.Errorf("reading the row %s again: %w", next.Key, err)
+	case len(e.Followers) > 0, len(newest) > 0 && e.ID != "" && newest[0].ID != e.ID:
+		return &next, nil
+	}
+	return nil, nil
+}
+
+// presentChunk is how many rows present reads at once: they are held in memory, content and all.
+const presentChunk = 100
+
+// present divides records into those whose rows the source shows, and those whose rows are gone, do not meet source__where
+// any more, or have keys that do not fit the settings.
+func (op *operation) present(ctx context.Context, letters []deadletter.Entry) (found, gone []deadletter.Entry, err error) {
+	for chunk := range slices.Chunk(letters, presentChunk) {
+		keys := make([][]byte, len(chunk))
+		for i := range chunk {
+			keys[i] = chunk[i].Record.Key
+		}
+		rows, err := op.w.source.Reread(ctx, keys)
+		if err != nil && !errors.Is(err, poller.ErrConfig) { // else one key may be at fault: each is read alone
+			return nil, nil, err
+		}
+		for i := range chunk {
+			shown := slices.ContainsFunc(rows, func(e change.Event) bool { return bytes.Equal(e.Key, keys[i]) })
+			if !shown {
+				// A key that the database holds for equal comes back as the row spells it.
+				alone, err := op.w.source.Reread(ctx, keys[i:i+1])
+				if err != nil && !errors.Is(err, poller.ErrConfig) {
+					return nil, nil, err
+				}
+				shown = len(alone) > 0
+			}
+			if shown {
+				found = append(found, chunk[i])
+			} else {
+				gone = append(gone, chunk[i])
+			}
+		}
+	}
+	return found, gone, nil
 }

@@ -44,7 +44,8 @@ directory writes too, and its relay stands by: kill the first, and the second ta
 
 The cursor is the column version, a bigint that the writer takes within its transaction as one more than the highest
 committed one. It is UNIQUE, so versions become visible in their order and no late commit is lost. A cursor that is
-taken before the commit by a sequence or a clock does not have this property (docs/differences.md).
+taken before the commit by a sequence or a clock does not have this property: source__late_commits then finds what commits
+late (docs/late-commits.md). Here it is switched off, so that the position on the screen moves with every commit.
 
 ` + disclosure,
 		Example: `  rowrelay demo
@@ -170,6 +171,8 @@ func demoSettings(o demoOptions, shop *demoShop, url string) []string {
 		"pollers__orders__source__connection=DEMO_SHOP",
 		"pollers__orders__source__table=" + shop.Table(),
 		"pollers__orders__source__cursor=version",
+		// Versions become visible in their order: see the command's help. So the position moves with every commit, for the screen.
+		"pollers__orders__source__late_commits=none",
 		"pollers__orders__output__kind=http",
 		"pollers__orders__output__url=" + url,
 		// A tick goes on polling, so that rows arrive within a tenth of a second of their commit.

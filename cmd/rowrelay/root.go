@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"io"
 	"strings"
 
@@ -14,6 +15,8 @@ type console struct {
 	out, err io.Writer
 	settings string // --settings
 	json     bool   // --json
+	// lines are what is typed, from the first question on: a reader of its own for each would swallow the answers to the next.
+	lines *bufio.Reader
 }
 
 // env returns an environment variable, "" when it is not set.

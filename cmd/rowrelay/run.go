@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/poller"
 )
 
 func newRun(c *console) *cobra.Command {
@@ -59,6 +62,9 @@ func runAlone(ctx context.Context, c *console, names []string, once bool) error 
 	defer context.AfterFunc(ctx, func() { end(errStopped) })()
 	h := handler.New(lifetime, handler.Config{Pollers: handlerOf(a), Log: log})
 	if once {
+		if err := refuseMarks(ctx, chosen); err != nil {
+			return err
+		}
 		return runOnce(ctx, h, chosen)
 	}
 	stop, err := serveStatus(ctx, cfg, h, log)
@@ -87,6 +93,33 @@ func refuse(cfg *config.App, chosen []*wired) error {
 	}
 	if len(chosen) == 0 {
 		return errors.New("there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md), or try rowrelay demo")
+	}
+	return nil
+}
+
+// refuseMarks refuses source__late_commits=settle on a cursor that is no time: how old such rows are is known by what this
+// process has seen a window ago, and a single tick has seen nothing. A source that does not answer is left to the tick.
+func refuseMarks(ctx context.Context, chosen []*wired) error {
+	for _, w := range chosen {
+		d, err := w.source.Describe(ctx)
+		if err != nil || d.Late != poller.LateSettle {
+			continue
+		}
+		last, err := w.source.Latest(ctx)
+		if err != nil || last.IsStart() {
+			continue
+		}
+		var cursor struct {
+			Kind string `json:"kind"`
+		}
+		if err := json.Unmarshal(last, &cursor); err != nil {
+			return fmt.Errorf("reading the latest position of %s: %w", w.cfg.Name, err)
+		}
+		kind := cursor.Kind
+		if len(w.cfg.Source.Cursor) > 1 || !strings.HasPrefix(kind, "timestamp+") && !strings.HasPrefix(kind, "date+") {
+			return fmt.Errorf("run --once of %s would never send anything: with %s=settle on a cursor that is no time (%s), a row is sent by "+
+				"the process that has seen it for %s: use overlap, or run without --once", w.cfg.Name, w.cfg.Setting("source__late_commits"), kind, w.cfg.Source.LateWindow)
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -33,6 +34,8 @@ type target struct {
 	output string // --output
 	yes    bool   // --yes
 	dryRun bool   // --dry-run
+	// history says that output may also be backfill-NAME, the document of a named backfill.
+	history bool
 }
 
 // flags adds what every command has that changes something.
@@ -43,13 +46,13 @@ func (t *target) flags(cmd *cobra.Command) *cobra.Command {
 }
 
 // open finds the parts of one output of one poller. Other pollers' faults do not matter here.
-func (t *target) open(name string) (*app, *wired, *wiredOutput, error) {
+func (t *target) open(ctx context.Context, name string) (*app, *wired, *wiredOutput, error) {
 	cfg, err := load(t.console)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	a := wire(t.console, cfg)
-	w, out, err := t.find(a, name)
+	w, out, err := t.find(ctx, a, name)
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, a.Close())
 	}
@@ -57,13 +60,17 @@ func (t *target) open(name string) (*app, *wired, *wiredOutput, error) {
 }
 
 // find returns the target's output of a poller.
-func (t *target) find(a *app, name string) (*wired, *wiredOutput, error) {
+func (t *target) find(ctx context.Context, a *app, name string) (*wired, *wiredOutput, error) {
 	w, err := a.poller(strings.ToLower(name))
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := refuse(a.cfg, []*wired{w}); err != nil {
 		return nil, nil, err
+	}
+	if name, ok := strings.CutPrefix(t.output, backfillPrefix); ok && t.history {
+		out, err := a.backfillOf(ctx, w, name, instance(t.console))
+		return w, out, err
 	}
 	for _, out := range w.outputs {
 		if out.cfg.Name == t.output {

@@ -7,19 +7,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
 func newStateAcceptFingerprint(t *target) *cobra.Command {
-	return t.flags(&cobra.Command{
+	var parked string
+	cmd := t.flags(&cobra.Command{
 		Use:   "accept-fingerprint <poller>",
 		Short: "Go on at the stored position although the source definition, or the way of late commits, has changed",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.acceptFingerprint(cmd.Context(), args[0])
+			return t.acceptFingerprint(cmd.Context(), args[0], parked)
 		},
 	})
+	cmd.Flags().StringVar(&parked, "parked", "", "keep or drop the parked events (asked for where there are some); drop where source__key has changed")
+	return cmd
 }
 
 func newStateAcceptGap(t *target) *cobra.Command {
@@ -34,7 +38,7 @@ for old ones.`,
 	})
 }
 
-func (t *target) acceptFingerprint(ctx context.Context, name string) error {
+func (t *target) acceptFingerprint(ctx context.Context, name, parked string) error {
 	op, err := t.begin(ctx, name)
 	defer op.end()
 	if err != nil {
@@ -51,16 +55,33 @@ func (t *target) acceptFingerprint(ctx context.Context, name string) error {
 	stored, mode := doc.SourceFingerprint, doc.Late.Mode
 	same := mode == "" || mode == string(source.Late)
 	if stored == source.Fingerprint && same {
-		return op.say("The stored fingerprint is that of the settings: there is nothing to accept.")
+		return op.idle("The stored fingerprint is that of the settings: there is nothing to accept.")
 	}
 	what := "The poller will go on at the stored position with the source as it is defined now."
 	if stored != source.Fingerprint {
 		what += fmt.Sprintf("\n  stored    %s\n  settings  %s\nRows that the new definition has behind that position will not be delivered.", stored, source.Fingerprint)
 	}
+	if stored != source.Fingerprint {
+		// Another cursor or key makes of the position one that cannot be read: the next tick would say so.
+		_, err := op.w.source.Fetch(ctx, poller.Range{After: op.reached()}, poller.Limit{Rows: 1, Bytes: 1})
+		if errors.Is(err, poller.ErrConfig) {
+			what += fmt.Sprintf("\nThe stored position does not fit the settings (%v): put it elsewhere afterwards, with rowrelay state reset.", err)
+		}
+	}
 	if !same {
 		what += fmt.Sprintf("\nLate commits were handled by %s, and will be by %s. The memory of delivered rows is forgotten: rows of the last window may come again.", mode, source.Late)
 	}
+	drop, err := op.dropParked(parked)
+	if err != nil {
+		return err
+	}
+	if n := doc.Parked.Count; drop && n > 0 {
+		what += fmt.Sprintf("\n%d parked event(s) will be forgotten: their rows come when they are changed, or with rowrelay backfill.", n)
+	}
 	err = op.edit(ctx, what, func(doc *state.Document) {
+		if drop {
+			doc.Parked = state.ObjectRef{}
+		}
 		doc.SourceFingerprint = source.Fingerprint
 		if !same {
 			doc.Late = state.Late{}
@@ -88,25 +109,52 @@ func (t *target) acceptGap(ctx context.Context, name string) error {
 	}
 	incarnation := op.snap.Doc.Checkpoint.Incarnation
 	if ahead == nil && incarnation == "" {
-		return op.say("The document names no incarnation, and the position is not ahead of the source: there is no gap to accept.")
+		return op.idle("The document names no incarnation, and the position is not ahead of the source: there is no gap to accept.")
 	}
 	what := "The poller will go on in the database as it is now. Rows that were written before the restore or failover and have been lost " +
 		"since are not missed; rows that were written again behind the position are not delivered."
-	to := from
+	to, skipped := from, int64(0)
 	if ahead != nil {
 		if to, err = op.w.source.Latest(ctx); err != nil {
 			return err
 		}
-		what = fmt.Sprintf("The position is ahead of the source (%v).\nThe poller will go on at %s, the last row that there is now: rows up to it are not delivered, rows after it are.", ahead, to)
+		// Which of the rows up to there were delivered before the counter went back, nobody knows.
+		if skipped, err = op.before(ctx, to); err != nil {
+			return err
+		}
+		rows := fmt.Sprintf("at most %d row(s) up to it are SKIPPED", skipped)
+		if skipped < 0 {
+			rows = "rows up to it are SKIPPED"
+		}
+		what = fmt.Sprintf("The position is ahead of the source (%v).\nThe poller will go on at %s, the last row that there is now: "+
+			"%s: they are never delivered, which is data loss where they were not before; rows after it are delivered.", ahead, to, rows)
 	}
 	err = op.edit(ctx, what, func(doc *state.Document) {
 		doc.Checkpoint.Incarnation = ""
 		if ahead != nil {
 			move(doc, to)
 		}
+		if skipped != 0 {
+			skip(doc, from, to, skipped)
+		}
 	})
 	if err == nil && !op.dryRun {
 		op.audit("gap_accepted", "from", from.String(), "to", to.String(), "incarnation", incarnation)
+		if skipped != 0 {
+			op.audit("checkpoint_advanced_manually", "from", from.String(), "to", to.String(), "count", skipped)
+		}
 	}
 	return err
+}
+
+// before counts the rows up to a position; -1 where they could not be counted, which is said.
+func (op *operation) before(ctx context.Context, to change.Cursor) (int64, error) {
+	if to.IsStart() {
+		return 0, nil
+	}
+	n, err := op.w.source.Count(ctx, poller.Range{UpTo: to})
+	if err != nil {
+		return -1, op.say("how many rows lie up to there could not be counted: %v", err)
+	}
+	return n, nil
 }

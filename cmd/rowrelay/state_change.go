@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +28,7 @@ type operation struct {
 
 // begin opens a poller's document. Errors say what is missing; *state.DocumentError is one that cannot be read.
 func (t *target) begin(ctx context.Context, name string) (*operation, error) {
-	a, w, out, err := t.open(name)
+	a, w, out, err := t.open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -57,10 +58,33 @@ func (op *operation) free() error {
 
 func (op *operation) name() string { return op.snap.Doc.PollerName }
 
-// say writes a line for the person at the console.
-func (op *operation) say(format string, args ...any) error {
-	_, err := fmt.Fprintf(op.console.out, format+"\n", args...)
+// say writes a line for the person at the console. With --json standard output is the result's: see done.
+func (t *target) say(format string, args ...any) error {
+	to := t.out
+	if t.json {
+		to = t.err
+	}
+	_, err := fmt.Fprintf(to, format+"\n", args...)
 	return err
+}
+
+// outcome is what a command that changes something prints with --json: one line.
+type outcome struct {
+	Done   bool   `json:"done"` // false: nothing was changed, and nothing failed
+	Result string `json:"result"`
+}
+
+// done says how a command ended that has done what it was for, as its last line.
+func (t *target) done(format string, args ...any) error { return t.outcome(true, format, args...) }
+
+// idle says why a command has changed nothing, as its last line.
+func (t *target) idle(format string, args ...any) error { return t.outcome(false, format, args...) }
+
+func (t *target) outcome(done bool, format string, args ...any) error {
+	if !t.json {
+		return t.say(format, args...)
+	}
+	return json.NewEncoder(t.out).Encode(outcome{done, fmt.Sprintf(format, args...)})
 }
 
 // agreed shows what is about to be done and asks for the poller's name. It is false for a dry run.
@@ -69,7 +93,7 @@ func (op *operation) agreed(what string) (bool, error) {
 		return false, err
 	}
 	if op.dryRun {
-		return false, op.say("dry run: nothing was changed")
+		return false, op.idle("dry run: nothing was changed")
 	}
 	if op.yes {
 		return true, nil
@@ -86,7 +110,7 @@ func (op *operation) edit(ctx context.Context, what string, edit func(*state.Doc
 	if _, err := op.out.keeper.Edit(ctx, op.snap, edit); err != nil {
 		return err
 	}
-	return op.say("done")
+	return op.done("done")
 }
 
 // audit writes to the log what an operator did: who, what, from where to where.
@@ -168,10 +192,17 @@ func move(doc *state.Document, to change.Cursor) {
 
 // confirm asks for the poller's name.
 func confirm(c *console, name string) error {
-	if _, err := fmt.Fprintf(c.out, "Type the poller's name to go on (%s): ", name); err != nil {
+	to := c.out
+	if c.json {
+		to = c.err
+	}
+	if _, err := fmt.Fprintf(to, "Type the poller's name to go on (%s): ", name); err != nil {
 		return err
 	}
-	line, err := bufio.NewReader(c.in).ReadString('\n')
+	if c.lines == nil {
+		c.lines = bufio.NewReader(c.in)
+	}
+	line, err := c.lines.ReadString('\n')
 	if strings.TrimSpace(line) == name {
 		return nil
 	}

@@ -60,8 +60,8 @@ func newStateClone(t *target) *cobra.Command {
 		Use:   "clone <poller> <new poller>",
 		Short: "Give a new poller of the same source the position of another",
 		Long: `Clone creates the state document of a poller that has none yet, at the position of another. Both have to be in the settings,
-with the same source definition. Parked events and the memory of late commits stay with the old one: what committed late
-within the last window is delivered to the new one from the window's low edge on.`,
+with the same source definition. Parked events, a pause, a backfill and the memory of late commits stay with the old one: what
+committed late within the last window is delivered to the new one from the window's low edge on.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error { return t.clone(cmd.Context(), args[0], args[1]) },
 	})
@@ -73,7 +73,7 @@ func (t *target) clone(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	w, out, err := t.find(op.app, to)
+	w, out, err := t.find(ctx, op.app, to)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,11 @@ func (t *target) clone(ctx context.Context, from, to string) error {
 		}
 		return fmt.Errorf("%s has a state document already (%s): nothing is written over it", to, out.key)
 	}
-	ok, err := op.agreed(fmt.Sprintf("%s will begin at the position of %s, in %s.", to, from, out.key))
+	what := fmt.Sprintf("%s will begin at the position of %s, in %s.", to, from, out.key)
+	if n := op.snap.Doc.Parked.Count; n > 0 {
+		what += fmt.Sprintf("\n%d parked event(s) stay with %s: %s does not get them until their rows change.", n, from, to)
+	}
+	ok, err := op.agreed(what)
 	if err != nil || !ok {
 		return err
 	}
@@ -99,7 +103,7 @@ func (t *target) clone(ctx context.Context, from, to string) error {
 		return err
 	}
 	op.audit("checkpoint_cloned", "to", to)
-	return op.say("done")
+	return op.done("done")
 }
 
 func newStateImport(t *target) *cobra.Command {
@@ -133,7 +137,7 @@ type foreign struct {
 }
 
 func (t *target) imports(ctx context.Context, name, path string) error {
-	a, w, out, err := t.open(name)
+	a, w, out, err := t.open(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -175,13 +179,12 @@ func (t *target) imports(ctx context.Context, name, path string) error {
 		}
 		return fmt.Errorf("%s has a state document already (%s): nothing is written over it; `rowrelay state reset` moves it", w.cfg.Name, out.key)
 	}
-	if _, err := fmt.Fprintf(t.out, "%s (batch %s) will go on at %s: %d row(s) lie after it.\n  document  %s\n",
+	if err := t.say("%s (batch %s) will go on at %s: %d row(s) lie after it.\n  document  %s",
 		w.cfg.Name, orNone(doc.Checkpoint.BatchID), cursor, left, out.key); err != nil {
 		return err
 	}
 	if t.dryRun {
-		_, err := fmt.Fprintln(t.out, "dry run: nothing was changed")
-		return err
+		return t.idle("dry run: nothing was changed")
 	}
 	if !t.yes {
 		if err := confirm(t.console, w.cfg.Name); err != nil {
@@ -194,7 +197,7 @@ func (t *target) imports(ctx context.Context, name, path string) error {
 	}
 	op := &operation{target: t, app: a, w: w, out: out, snap: snap}
 	op.audit("checkpoint_imported", "to", cursor.String(), "file", path)
-	return op.say("done")
+	return op.done("done")
 }
 
 // cursor writes the position in Rowrelay's form: the same members, without those that are empty.

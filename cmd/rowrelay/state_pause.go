@@ -37,7 +37,7 @@ func (t *target) pause(ctx context.Context, name string) error {
 		return err
 	}
 	if p := op.snap.Doc.Paused; p != nil {
-		return op.say("%s has been paused since %s by %s", op.name(), p.At.UTC().Format(time.RFC3339), p.By)
+		return op.idle("%s has been paused since %s by %s", op.name(), p.At.UTC().Format(time.RFC3339), p.By)
 	}
 	ok, err := op.agreed(fmt.Sprintf("%s will stop before its next batch.", op.name()))
 	if err != nil || !ok {
@@ -54,9 +54,9 @@ func (t *target) pause(ctx context.Context, name string) error {
 	}
 	op.audit("paused")
 	if held := after.Held(); held != nil {
-		return op.say("paused; %v, and gives it back after the batch that is under way", held)
+		return op.done("paused; %v, and gives it back after the batch that is under way", held)
 	}
-	return op.say("paused")
+	return op.done("paused")
 }
 
 func (t *target) resume(ctx context.Context, name string) error {
@@ -66,7 +66,7 @@ func (t *target) resume(ctx context.Context, name string) error {
 		return err
 	}
 	if op.snap.Doc.Paused == nil {
-		return op.say("%s is not paused", op.name())
+		return op.idle("%s is not paused", op.name())
 	}
 	ok, err := op.agreed(fmt.Sprintf("%s will go on with its next tick.", op.name()))
 	if err != nil || !ok {
@@ -76,5 +76,5 @@ func (t *target) resume(ctx context.Context, name string) error {
 		return err
 	}
 	op.audit("resumed")
-	return op.say("resumed")
+	return op.done("resumed")
 }

@@ -70,58 +70,46 @@ func (t *target) reset(ctx context.Context, name string, r *reset) error {
 	if err != nil {
 		return err
 	}
-	if r.breakLease {
-		if err := op.breakLease(ctx); err != nil || r.to == "" {
+	// Everything is found out before anything is changed, the lease included.
+	held := op.snap.Held()
+	if held != nil && !r.breakLease {
+		return op.free()
+	}
+	var what []string
+	if held != nil {
+		what = append(what, fmt.Sprintf("The lease will be taken away: %v.\nIf that instance is alive, it may deliver for a moment longer under token %d.",
+			held, held.Token))
+	}
+	if r.to == "" {
+		if held == nil {
+			return op.idle("nobody holds the lease: there is nothing to break")
+		}
+		ok, err := op.agreed(what[0])
+		if err != nil || !ok {
 			return err
 		}
-	}
-	if err := op.free(); err != nil {
-		return err
-	}
-	to, err := op.position(ctx, r)
-	if err != nil {
-		return err
-	}
-	from := op.reached()
-	d, err := op.distance(ctx, from, to)
-	if err != nil {
-		if err := op.say("how many rows lie between could not be counted: %v", err); err != nil {
+		if err := op.breakLease(ctx, held); err != nil {
 			return err
 		}
+		return op.done("the lease is free, the token is %d", op.snap.Doc.Lease.FencingToken)
 	}
-	drop, err := op.dropParked(r.parked)
+	m, err := op.plan(ctx, r)
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("The poller will go on at %s: %s.", to, d)
-	if n := op.snap.Doc.Parked.Count; drop && n > 0 {
-		what += fmt.Sprintf("\n%d parked event(s) will be forgotten.", n)
-	}
-	ok, err := op.agreed(what)
+	ok, err := op.agreed(strings.Join(append(what, m.String()), "\n"))
 	if err != nil || !ok {
 		return err
 	}
-	_, err = op.out.keeper.Edit(ctx, op.snap, func(doc *state.Document) {
-		if d.skipped != 0 {
-			skip(doc, from, to, d.skipped)
+	if held != nil {
+		if err := op.breakLease(ctx, held); err != nil {
+			return err
 		}
-		move(doc, to)
-		if to.IsStart() {
-			doc.Checkpoint.Incarnation = ""
+		if err := op.say("the lease is free, the token is %d", op.snap.Doc.Lease.FencingToken); err != nil {
+			return err
 		}
-		if drop {
-			doc.Parked = state.ObjectRef{}
-		}
-	})
-	if err != nil {
-		return err
 	}
-	if d.skipped != 0 {
-		op.audit("checkpoint_advanced_manually", "from", from.String(), "to", to.String(), "count", d.skipped)
-	} else {
-		op.audit("checkpoint_reset_manually", "from", from.String(), "to", to.String(), "count", d.again)
-	}
-	return op.say("done")
+	return op.carryOut(ctx, m)
 }
 
 // position finds where --to leads.
@@ -162,6 +150,16 @@ func (op *operation) exported(ctx context.Context, path string) (change.Cursor, 
 		return nil, fmt.Errorf("--to file=%s: it was written for another source definition (its fingerprint is %s, that of the settings %s)",
 			path, x.Fingerprint, source.Fingerprint)
 	}
+	_, incarnation, err := op.w.source.Start(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("asking the database which one it is: %w", err)
+	}
+	if x.Incarnation != "" && incarnation != "" && x.Incarnation != incarnation {
+		return nil, fmt.Errorf("--to file=%s: it was written in another database, or before this one was restored or failed over "+
+			"(incarnation %s, now %s): what lies behind that position here is not what was delivered. Use --to beginning, or --to "+
+			"cursor=VALUE where you know what was; to go on at the stored position: rowrelay state accept-gap %s",
+			path, x.Incarnation, incarnation, op.name())
+	}
 	return x.Position, nil
 }
 
@@ -177,26 +175,17 @@ func (op *operation) dropParked(flag string) (bool, error) {
 		return false, fmt.Errorf("--parked %q is not keep or drop", flag)
 	}
 	return false, fmt.Errorf("%d event(s) are parked: say --parked keep (they are tried again as they are due) or --parked drop "+
-		"(they are forgotten: right where the new position brings their rows again)", n)
+		"(they are forgotten: right where the new position brings their rows again, or where source__key has changed)", n)
 }
 
 // breakLease takes the lease away.
-func (op *operation) breakLease(ctx context.Context) error {
-	held := op.snap.Held()
-	if held == nil {
-		return op.say("nobody holds the lease: there is nothing to break")
-	}
-	ok, err := op.agreed(fmt.Sprintf("The lease will be taken away: %v.\nIf that instance is alive, it may deliver for a moment longer under token %d.",
-		held, held.Token))
-	if err != nil || !ok {
-		return err
-	}
+func (op *operation) breakLease(ctx context.Context, held *state.HeldError) (err error) {
 	token := op.snap.Doc.Lease.FencingToken
 	if op.snap, err = op.out.keeper.BreakLease(ctx, op.snap); err != nil {
 		return err
 	}
 	op.audit("lease_broken_manually", "holder", held.Owner, "token_before", token, "token", op.snap.Doc.Lease.FencingToken)
-	return op.say("the lease is free, the token is %d", op.snap.Doc.Lease.FencingToken)
+	return nil
 }
 
 // rewrite writes a fresh document over one that cannot be read. One that only a newer binary can read is none.
@@ -213,7 +202,7 @@ func (op *operation) rewrite(ctx context.Context, fault *state.DocumentError, to
 		return err
 	}
 	if op.dryRun {
-		return op.say("dry run: nothing was changed")
+		return op.idle("dry run: nothing was changed")
 	}
 	if !op.yes {
 		if err := confirm(op.console, op.w.cfg.Name); err != nil {
@@ -223,5 +212,5 @@ func (op *operation) rewrite(ctx context.Context, fault *state.DocumentError, to
 	if _, err := op.out.keeper.Reset(ctx, source.Fingerprint, "", nil); err != nil {
 		return err
 	}
-	return op.say("done")
+	return op.done("done")
 }

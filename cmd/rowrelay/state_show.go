@@ -108,7 +108,7 @@ func parkedOf(ctx context.Context, out *wiredOutput, doc *state.Document) ([]pol
 }
 
 func (t *target) show(ctx context.Context, name string) error {
-	a, _, out, err := t.open(name)
+	a, _, out, err := t.open(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// movement is a change of the position that was worked out, and not made yet.
+type movement struct {
+	from, to change.Cursor
+	distance
+	// late is how many rows of the window, which are not remembered as delivered, are not looked for any more, at most: those
+	// that the move skips among them. -1: they could not be counted.
+	late   int64
+	window bool // the window of late commits, or a part of it, is behind the new position
+	parked int  // parked events that are forgotten
+}
+
+// String says what it will do.
+func (m *movement) String() string {
+	text := fmt.Sprintf("The poller will go on at %s: %s.", m.to, m.distance)
+	if m.window {
+		text += "\nRows that commit late behind that position are not looked for any more: the memory of late commits is forgotten."
+		switch {
+		case m.late < 0:
+			text += " How many such rows there are already could not be counted."
+		case m.late > m.skipped:
+			text += fmt.Sprintf(" At most %d row(s) up to there that are not remembered as delivered are SKIPPED, which is data loss.", m.late)
+		}
+	}
+	if m.parked > 0 {
+		text += fmt.Sprintf("\n%d parked event(s) will be forgotten.", m.parked)
+	}
+	return text
+}
+
+// lost is how many rows the movement skips, at most; -1 where they could not be counted.
+func (m *movement) lost() int64 {
+	if m.skipped < 0 || m.late < 0 {
+		return -1
+	}
+	return max(m.skipped, m.late)
+}
+
+// plan works out what a reset will do. It changes nothing.
+func (op *operation) plan(ctx context.Context, r *reset) (*movement, error) {
+	to, err := op.position(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	m := &movement{from: op.reached(), to: to}
+	if m.distance, err = op.distance(ctx, m.from, to); err != nil {
+		if err := op.say("how many rows lie between could not be counted: %v", err); err != nil {
+			return nil, err
+		}
+	}
+	if m.window, m.late, err = op.leftBehind(ctx, m.to, m.distance); err != nil {
+		if err := op.say("the rows of the window could not be counted: %v", err); err != nil {
+			return nil, err
+		}
+	}
+	drop, err := op.dropParked(r.parked)
+	if drop {
+		m.parked = op.snap.Doc.Parked.Count
+	}
+	return m, err
+}
+
+// leftBehind counts the rows of the window of late commits that are not remembered as delivered and lie behind a new position,
+// as an upper bound: with overlap they, and those to come, would have been found by the next sweeps.
+func (op *operation) leftBehind(ctx context.Context, to change.Cursor, d distance) (window bool, rows int64, err error) {
+	doc := &op.snap.Doc
+	if doc.Late.Mode != string(poller.LateOverlap) || to.IsStart() {
+		return false, 0, nil
+	}
+	low := doc.Checkpoint.Cursor
+	behind, err := op.w.source.Count(ctx, poller.Range{After: low, UpTo: to})
+	switch {
+	case err != nil:
+		return true, -1, err
+	case behind == 0: // it lies before the window, or at its low edge, or no row of the window is left
+		return d.again == 0 && !bytes.Equal(low, to), 0, nil
+	case d.again <= 0:
+		return true, max(0, behind-int64(doc.Late.Memory.Count)), nil
+	}
+	// Where the position goes back into the window, what is remembered of the rows after it counts for those.
+	all, err := op.w.source.Count(ctx, poller.Range{After: low, UpTo: op.reached()})
+	if err != nil {
+		return true, -1, err
+	}
+	return true, min(behind, max(0, all-int64(doc.Late.Memory.Count))), nil
+}
+
+// carryOut makes the movement.
+func (op *operation) carryOut(ctx context.Context, m *movement) error {
+	lost := m.lost()
+	_, err := op.out.keeper.Edit(ctx, op.snap, func(doc *state.Document) {
+		if lost != 0 {
+			skip(doc, m.from, m.to, lost)
+		}
+		move(doc, m.to)
+		if m.to.IsStart() {
+			doc.Checkpoint.Incarnation = ""
+		}
+		if m.parked > 0 {
+			doc.Parked = state.ObjectRef{}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if lost != 0 {
+		op.audit("checkpoint_advanced_manually", "from", m.from.String(), "to", m.to.String(), "count", lost)
+	} else {
+		op.audit("checkpoint_reset_manually", "from", m.from.String(), "to", m.to.String(), "count", m.again)
+	}
+	return op.done("done")
+}

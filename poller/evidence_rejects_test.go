@@ -1,0 +1,73 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// TestOutageThatRefusesEverythingCountsNothing: what was parked before it is not given up while the destination answers 422 to
+// everything, and is when it answers that to the bad row only.
+func TestOutageThatRefusesEverythingCountsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.put(1, "t1", "bad")
+		shop.fill(2, 5)
+		p := newProcess(t, nil, shop, nil)
+		out := false
+		sink := outputFunc(func(_ context.Context, d change.Delivery) error {
+			for i := range d.Events {
+				if out || textOf(&d.Events[i]) == "bad" {
+					return FailAll(len(d.Events), Refused, 422, errors.New("422"))
+				}
+			}
+			return nil
+		})
+		relay := relayOf(t, p.feed, sink, func(c *Config) { c.RejectStatus = []int{422} })
+		relay.Tick(t.Context())
+		out = true
+		for range 30 {
+			time.Sleep(time.Minute)
+			shop.put(1000+shop.writes, "x", "new")
+			relay.Tick(t.Context())
+		}
+		if n := len(p.graves.letters); n > 0 || p.parked()[0].Attempts != 1 {
+			t.Errorf("%d events were dead-lettered while the destination refused everything: %+v", n, p.parked())
+		}
+		out = false
+		for range 10 {
+			shop.put(1000+shop.writes, "x", "new")
+			relay.Tick(t.Context())
+			time.Sleep(5 * time.Minute)
+		}
+		if n := len(p.graves.letters); n != 1 {
+			t.Errorf("%d dead letters after the outage: %+v", n, p.parked())
+		}
+	})
+}
+
+// TestPoisonRowsAloneComeToTheirEnd: in a table where nothing else happens there is nobody to ask, and bad rows say nothing about
+// each other.
+func TestPoisonRowsAloneComeToTheirEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		for id := 1; id <= 6; id++ {
+			shop.put(id, fmt.Sprint("t", id), "bad")
+		}
+		shop.put(7, "t7", "new")
+		p := newProcess(t, nil, shop, nil)
+		relay := relayOf(t, p.feed, &anySink{got: map[int]int{}}, func(c *Config) { c.RejectStatus = []int{422} })
+		for range 10 {
+			relay.Tick(t.Context())
+			time.Sleep(5 * time.Minute)
+		}
+		if n := len(p.graves.letters); n != 6 || len(p.parked()) != 0 {
+			t.Errorf("%d dead letters, parked %+v", n, p.parked())
+		}
+	})
+}

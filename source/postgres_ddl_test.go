@@ -1,0 +1,121 @@
+package source
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// TestPostgresDDLPartitioned: the statements run on a parent of partitions, where an index cannot be made concurrently, and
+// the poller then reads it.
+func TestPostgresDDLPartitioned(t *testing.T) {
+	url := testenv.Postgres(t)
+	db := writer(t, "pgx", url, "CREATE TABLE o (id int, d date, PRIMARY KEY (id, d)) PARTITION BY RANGE (d)",
+		"CREATE TABLE o1 PARTITION OF o FOR VALUES FROM ('2026-01-01') TO ('2027-01-01')", "INSERT INTO o VALUES (1, '2026-02-02')")
+	src := newSource(t, url, Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id", "d"}, LateCommits: "overlap"})
+	p, _, err := src.current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	execAll(t, db, postgresDDL(&p.table, "xid", []string{"id", "d"})...)
+	src = newSource(t, url, Config{Poller: "p", Table: "o", Cursor: []string{"xid"}})
+	d, err := src.Describe(t.Context())
+	if err != nil || d.Late != poller.LateExact || len(d.Warnings) != 0 {
+		t.Fatalf("%+v %v", d, err)
+	}
+	r := (&reader{t: t, src: src}).start()
+	execAll(t, db, "INSERT INTO o VALUES (2, '2026-03-03')")
+	if got := r.drain(10); strings.Count(got, `"id"`) != 2 {
+		t.Errorf("read %s", got)
+	}
+}
+
+// TestPostgresForeignTransactions: a row cannot be inserted with a transaction of its own choice; and where one was brought
+// in all the same, ahead of the server, the poller stops and says what mends it.
+func TestPostgresForeignTransactions(t *testing.T) {
+	url, db := snapshotTable(t)
+	src := snapshotSource(t, url, nil)
+	r := (&reader{t: t, src: src}).start()
+	r.drain(10)
+	execAll(t, db, "CREATE TABLE archive AS SELECT * FROM o", "DELETE FROM o WHERE id = 2", "INSERT INTO o SELECT * FROM archive WHERE id = 2")
+	r.want("brought back from an archive", 10, 2)
+
+	execAll(t, db, "ALTER TABLE o DISABLE TRIGGER USER", "INSERT INTO o (id, xid) VALUES (6, '99999999999')", "ALTER TABLE o ENABLE TRIGGER USER")
+	other := snapshotSource(t, url, nil) // one that looks at once
+	_, err := other.Fetch(t.Context(), poller.Range{After: r.at}, everything)
+	if !errors.Is(err, poller.ErrGap) || !strings.Contains(err.Error(), "99999999999") {
+		t.Fatalf("a row that is ahead of the server: %v", err)
+	}
+	if c, err := other.Check(t.Context(), r.at, 1, 10); err != nil || !errors.Is(c.ReadError, poller.ErrGap) {
+		t.Errorf("check: %v %v", c.ReadError, err)
+	}
+	_, mend, found := strings.Cut(err.Error(), ": UPDATE ")
+	if !found {
+		t.Fatalf("no mend is named: %v", err)
+	}
+	execAll(t, db, "UPDATE "+mend)
+	r.src = other
+	r.want("mended", 10, 6)
+}
+
+// TestPostgresTriggerWarnings: what sets the column on some writes only is said.
+func TestPostgresTriggerWarnings(t *testing.T) {
+	url, db := snapshotTable(t)
+	const name = `rowrelay_o_xid`
+	for trigger, want := range map[string]string{
+		"BEFORE INSERT OR UPDATE ON o FOR EACH ROW":                           "",
+		"BEFORE UPDATE ON o FOR EACH ROW":                                     "BEFORE INSERT",
+		"BEFORE INSERT ON o FOR EACH ROW":                                     "updates are not seen",
+		"BEFORE INSERT OR UPDATE OF v ON o FOR EACH ROW":                      "updates are not seen",
+		"BEFORE INSERT OR UPDATE ON o FOR EACH ROW WHEN (NEW.v > 0)":          "updates are not seen",
+		"AFTER INSERT OR UPDATE ON o FOR EACH ROW":                            "updates are not seen",
+		"BEFORE INSERT OR UPDATE ON o FOR EACH STATEMENT":                     "updates are not seen",
+		"BEFORE UPDATE ON o FOR EACH ROW WHEN (OLD.v IS DISTINCT FROM NEW.v)": "updates are not seen",
+	} {
+		execAll(t, db, "DROP TRIGGER "+name+" ON o", "CREATE TRIGGER "+name+" "+trigger+" EXECUTE FUNCTION "+name+"()")
+		d, err := snapshotSource(t, url, nil).Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := strings.Join(d.Warnings, "\n")
+		if !strings.Contains(said, want) || (want == "") != (said == "") {
+			t.Errorf("%s: %q, want %q", trigger, said, want)
+		}
+	}
+}
+
+// TestPlainName: the names of two tables stay two, and short ones stay as they are.
+func TestPlainName(t *testing.T) {
+	long := "shop." + strings.Repeat("x", 60)
+	names := map[string]string{}
+	for _, name := range []string{"o", "shop.orders", "shop.order lines", "shop.order_lines", "shop.order.lines", long + "1", long + "2"} {
+		plain := plainName(name)
+		if before, taken := names[plain]; taken {
+			t.Errorf("%s and %s are both %s", before, name, plain)
+		}
+		if len(plain) > 40 || strings.ContainsAny(plain, `. "'`) {
+			t.Errorf("%s: %s", name, plain)
+		}
+		names[plain] = name
+	}
+	if names["shop_orders"] != "shop.orders" {
+		t.Errorf("%v", names)
+	}
+}
+
+// TestDDLBeforeTransactions: PostgreSQL 12 has no xid8, which is said instead of statements that fail.
+func TestDDLBeforeTransactions(t *testing.T) {
+	d := postgres{}
+	tab := lateTable(d)
+	tab.noTransactions = true
+	p, err := newPlan(d, &Config{Table: "orders", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: "auto"}, "h/d", tab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := p.ddl(); !strings.HasPrefix(text, "-- ") || strings.Contains(text, "CREATE") || !strings.Contains(text, "version 13") {
+		t.Errorf("%s", text)
+	}
+}
