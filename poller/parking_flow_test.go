@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,10 +13,15 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// anySink fails rows whose text is bad with 422.
-type anySink struct{ got map[int]int }
+// anySink answers 422 to requests with a row whose text is bad, and counts what it accepts.
+type anySink struct {
+	mu  sync.Mutex
+	got map[int]int
+}
 
 func (s *anySink) Deliver(_ context.Context, d change.Delivery) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i := range d.Events {
 		if textOf(&d.Events[i]) == "bad" {
 			return FailAll(len(d.Events), Refused, 422, errors.New("422"))
@@ -191,7 +197,7 @@ func TestMovedRowWaitsInItsNewOrderKey(t *testing.T) {
 		shop.put(1, "a", "bad")
 		shop.put(2, "b", "bad")
 		p := newProcess(t, nil, shop, func(c *CheckpointedConfig) { c.Policy.Delays = []time.Duration{time.Second, time.Minute} })
-		sink := &orderSink{t: t, bad: map[int]bool{1: true, 2: true}}
+		sink := &orderSink{bad: map[int]bool{1: true, 2: true}}
 		relay := relayOf(t, p.feed, sink, func(c *Config) { c.RejectStatus = []int{422} })
 		shop.put(3, "c", "new") // evidence
 		relay.Tick(t.Context()) // a and b are parked at rows 1 and 2
@@ -213,13 +219,16 @@ func TestMovedRowWaitsInItsNewOrderKey(t *testing.T) {
 	})
 }
 
+// orderSink answers 422 to requests with a bad row, and keeps the order of what it accepts, as row:tenant.
 type orderSink struct {
-	t     *testing.T
+	mu    sync.Mutex
 	bad   map[int]bool
 	order []string
 }
 
 func (s *orderSink) Deliver(_ context.Context, d change.Delivery) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i := range d.Events {
 		if s.bad[idOf(&d.Events[i])] {
 			return FailAll(len(d.Events), Refused, 422, errors.New("422"))

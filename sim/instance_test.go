@@ -37,6 +37,7 @@ type process struct {
 	at      uint64          // the fencing token at that time
 	excused bool            // the store failed it in this tick, other than by hiding what it had done
 	paused  bool            // its tick began under a pause
+	native  map[string]bool // events that it has in this tick from the database that the checkpoint is of
 	foreign map[string]bool // events that it has from a restored database only
 
 	frozenUntil time.Time    // under w.mu
@@ -48,7 +49,7 @@ type process struct {
 func (w *world) newProcess(slot int) *process {
 	w.serials++
 	p := &process{w: w, slot: slot, serial: w.serials, name: fmt.Sprintf("%c%d", 'A'+slot, w.serials)}
-	p.foreign = map[string]bool{}
+	p.foreign, p.native = map[string]bool{}, map[string]bool{}
 	w.lives = append(w.lives, p)
 	p.ctx, p.kill = context.WithCancel(context.Background())
 	pro := &w.pro
@@ -90,6 +91,7 @@ func (p *process) tick() {
 	w.say(p.name, "tick begins")
 	p.busy, p.began, p.at, p.excused = true, time.Now(), w.doc.Lease.FencingToken, false
 	p.paused = w.doc.Paused != nil
+	clear(p.native)
 	var ctx context.Context
 	ctx, p.stop = context.WithCancel(p.ctx)
 	go func() {

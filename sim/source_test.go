@@ -136,10 +136,12 @@ func (o sourceOf) foreign(events []change.Event) {
 	w := o.p.w
 	known := w.doc.Checkpoint.Incarnation
 	for i := range events {
-		if known != "" && known != w.table.incarnation {
-			o.p.foreign[events[i].ID] = true
-		} else {
-			delete(o.p.foreign, events[i].ID)
+		switch id := events[i].ID; {
+		case known == "" || known == w.table.incarnation:
+			o.p.native[id] = true
+			delete(o.p.foreign, id)
+		case !o.p.native[id]:
+			o.p.foreign[id] = true
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (p *plan) decodeKey(stored []byte) (rowKey, error) {
 }
 
 func (p *plan) keyFault(stored []byte, err error) error {
-	return fmt.Errorf("%w: the stored key %.200s does not fit the settings (key %v): %w; correct source__key, or take the entry out with: rowrelay deadletter purge --parked",
+	return fmt.Errorf("%w: the stored key %.200s does not fit the settings (key %v): %w; correct source__key, or take the entry out with: rowrelay deadletter purge <poller> --parked",
 		poller.ErrConfig, stored, columnNames(pick(p.sel.columns, p.key)), err)
 }
 

@@ -131,7 +131,8 @@ func (t *target) acceptGap(ctx context.Context, name string) error {
 	}
 	err = op.edit(ctx, what, func(doc *state.Document) {
 		doc.Checkpoint.Incarnation = ""
-		if ahead != nil {
+		// The memory of delivered rows is the old life's: a cursor that is drawn again would be taken for a row that came.
+		if move(doc, doc.Checkpoint.Cursor); ahead != nil {
 			move(doc, to)
 		}
 		if skipped != 0 {

@@ -40,7 +40,8 @@ of parked events. It is refused while an instance holds the lease: pause the pol
 Rows that are skipped are never delivered. That is data loss: it is logged as checkpoint_advanced_manually, counted by
 rowrelay_skipped_rows_total, and listed by "rowrelay state show".
 
---break-lease takes the lease away from whoever holds it, raises the fencing token, and delivers nothing. The holder may
+--break-lease takes the lease away from whoever holds it, raises the fencing token, and delivers nothing. Pause the poller
+first: a holder that is alive would otherwise go on delivering beside the next one for a moment. The holder may
 go on delivering for a moment, under the lower token. It is for a holder that is known to be dead; alone, without --to, it
 does only that.`,
 		Example: `  rowrelay state reset orders --to beginning --dry-run
