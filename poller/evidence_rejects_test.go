@@ -71,3 +71,52 @@ func TestPoisonRowsAloneComeToTheirEnd(t *testing.T) {
 		}
 	})
 }
+
+// TestManyBadRowsAtHand: where all that was fetched is bad, the source is asked for a witness before the tick gives up.
+func TestManyBadRowsAtHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		for id := 1; id <= 10; id++ {
+			shop.put(id, fmt.Sprint("t", id), "bad")
+		}
+		shop.fill(11, 20)
+		p := newProcess(t, nil, shop, nil)
+		sink := &anySink{got: map[int]int{}}
+		relay := relayOf(t, p.feed, sink, func(c *Config) {
+			c.RejectStatus, c.Fetch.Rows, c.RequestEvents = []int{422}, 5, 5
+		})
+		if r := relay.Tick(t.Context()); r.Failed() || len(p.parked()) != 10 {
+			t.Errorf("%s, %v: %d of 10 bad rows are parked", r.Event, r.Err, len(p.parked()))
+		}
+	})
+}
+
+// TestWitnessOfTheWindow: a bad row that a sweep found has all live rows behind it. One of the window's is the witness.
+func TestWitnessOfTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.describe.Late = LateOverlap
+		shop.fill(1, 5)
+		p := newProcess(t, nil, shop, nil)
+		bad := false
+		sink := outputFunc(func(_ context.Context, d change.Delivery) error {
+			for i := range d.Events {
+				if bad && textOf(&d.Events[i]) == "bad" {
+					return FailAll(len(d.Events), Refused, 422, errors.New("422"))
+				}
+			}
+			return nil
+		})
+		relay := relayOf(t, p.feed, sink, func(c *Config) { c.RejectStatus = []int{422} })
+		relay.Tick(t.Context())
+		bad = true
+		shop.put(6, "t6", "bad") // nothing comes behind it
+		for range 4 {
+			time.Sleep(2 * time.Second)
+			relay.Tick(t.Context())
+		}
+		if n := len(p.parked()); n != 1 {
+			t.Errorf("%d bad rows are parked: the rows of the window could have shown that the destination works", n)
+		}
+	})
+}

@@ -32,8 +32,10 @@ func (t *tick) beginProbe() bool {
 		return false
 	case t.probed == maxProbes-1 && t.repeat():
 		return true
-	case t.probed == maxProbes-1 && !t.exhausted && t.requests == 0 && !t.fetching:
-		t.ask() // all that is at hand may be bad: the last word is the source's
+	case t.probed == maxProbes-1 && !t.exhausted:
+		if t.requests == 0 && !t.fetching {
+			t.ask() // all that is at hand may be bad: the last word is the source's
+		}
 		return false
 	case t.cfg.Ordering == OrderSource && t.probeBehind():
 		return true
