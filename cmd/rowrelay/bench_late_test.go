@@ -20,7 +20,7 @@ func BenchmarkLateCommits(b *testing.B) {
 		benchPostgres(b, url, rows)
 		benchTable(b, "pgx", url, `ALTER TABLE orders ADD COLUMN tx xid8 NOT NULL DEFAULT pg_current_xact_id()`,
 			`CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.tx := pg_current_xact_id(); RETURN NEW; END'`,
-			`CREATE TRIGGER touch BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION touch()`,
+			`CREATE TRIGGER touch BEFORE INSERT OR UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION touch()`,
 			`CREATE INDEX orders_tx ON orders (tx, id)`, `VACUUM ANALYZE orders`)
 		benchModes(b, url, rows, map[string]string{"overlap": "updated_at", "exact": "tx"})
 	})
