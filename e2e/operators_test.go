@@ -285,7 +285,7 @@ func TestParkedAreShownAndAskedFor(t *testing.T) {
 		t.Error("a reset went over parked events without a word")
 	}
 	wants(t, errs, "1 event(s) are parked", "--parked keep", "--parked drop")
-	wants(t, operate(t, dir, s, "state", "reset", "orders", "--to", "beginning", "--parked", "drop"), "1 parked event(s) will be forgotten", "3 row(s) will be delivered again")
+	wants(t, operate(t, dir, s, "state", "reset", "orders", "--to", "beginning", "--parked", "drop"), "1 parked event(s) will be forgotten", "3 row(s) will be delivered again", "parked_dropped_manually")
 	to.decide(nil)
 	once(t, dir, s)
 	if n, _ := to.count(); n != 3 {

@@ -240,6 +240,7 @@ func TestParkedUnderAnotherKey(t *testing.T) {
 			if err != nil || strings.Contains(out, "parked") {
 				t.Errorf("still parked: %v\n%s", err, out)
 			}
+			wants(t, out, "SKIPPED      1 row(s)") // the version that was refused came nowhere
 		})
 	}
 }

@@ -179,12 +179,12 @@ func (s *checkpointed) Other(ctx context.Context, avoid [][]byte) (Grant, error)
 			avoid = append(avoid, []byte(key))
 		}
 	}
-	avoid = avoid[:min(len(avoid), maxAvoid)]
-	event, err := s.feed.source.Other(ctx, s.frontier, avoid)
+	asked := avoid[:min(len(avoid), maxAvoid)] // the source takes no more; what it shows is held against all of them below
+	event, err := s.feed.source.Other(ctx, s.frontier, asked)
 	if err == nil && event == nil && s.feed.late.mode == LateOverlap {
 		// A bad row that a sweep found has the live rows behind it already: one of the window's is as good a witness, and comes
 		// once more.
-		event, err = s.feed.source.Other(ctx, s.snapshot.Doc.Checkpoint.Cursor, avoid)
+		event, err = s.feed.source.Other(ctx, s.snapshot.Doc.Checkpoint.Cursor, asked)
 	}
 	if err != nil {
 		return Grant{}, sourceFault("looking for a row of another order key", err)

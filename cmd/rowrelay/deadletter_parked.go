@@ -97,14 +97,38 @@ func rows(entries []poller.ParkedEntry) int {
 	return n
 }
 
-// unblock lets what waits behind purged events go on.
-func (op *operation) unblock(ctx context.Context, purge []deadletter.Entry) error {
+// unblock lets what waits behind purged events go on. Where the events have no record (parked), the document notes them as
+// skipped: nothing else tells of them.
+func (op *operation) unblock(ctx context.Context, purge []deadletter.Entry, parked bool) error {
 	ref, err := op.let(ctx, purge)
 	if err != nil || ref == nil {
 		return err
 	}
-	_, err = op.out.keeper.Edit(ctx, op.snap, func(doc *state.Document) { doc.Parked = *ref })
+	_, err = op.out.keeper.Edit(ctx, op.snap, func(doc *state.Document) {
+		if lost := doc.Parked.Count - ref.Count; parked && lost > 0 {
+			forget(doc, int64(lost))
+		}
+		doc.Parked = *ref
+	})
 	return err
+}
+
+// toDrop are the parked events that an edit is about to drop, for the log. One that cannot be read may be dropped all the
+// same: that is the way out then.
+func (op *operation) toDrop(ctx context.Context) ([]poller.ParkedEntry, error) {
+	entries, err := parkedOf(ctx, op.out, &op.snap.Doc)
+	if err != nil {
+		return nil, op.say("which events these are cannot be told: %v", err)
+	}
+	return entries, nil
+}
+
+// auditDropped writes to the log which parked rows an operator dropped.
+func (op *operation) auditDropped(entries []poller.ParkedEntry) {
+	for i := range entries {
+		e := &entries[i]
+		op.audit("parked_dropped_manually", "id", e.ID, "key", string(e.Key), "order_key", string(e.OrderKey), "cursor", string(e.Cursor), "followers", len(e.Followers))
+	}
 }
 
 // let writes the parked events without those that the records block, or are stand-ins for, and returns nil where there are

@@ -206,7 +206,7 @@ func (l *letters) purge(ctx context.Context, name string, ids []string) error {
 	if err != nil || !ok {
 		return err
 	}
-	if err := op.unblock(ctx, entries); err != nil {
+	if err := op.unblock(ctx, entries, l.parked); err != nil {
 		return err
 	}
 	event := "deadletter_purged"

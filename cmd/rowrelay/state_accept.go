@@ -78,8 +78,15 @@ func (t *target) acceptFingerprint(ctx context.Context, name, parked string) err
 	if n := doc.Parked.Count; drop && n > 0 {
 		what += fmt.Sprintf("\n%d parked event(s) will be forgotten: their rows come when they are changed, or with rowrelay backfill.", n)
 	}
+	var dropped []poller.ParkedEntry
+	if drop {
+		if dropped, err = op.toDrop(ctx); err != nil {
+			return err
+		}
+	}
 	err = op.edit(ctx, what, func(doc *state.Document) {
-		if drop {
+		if drop && doc.Parked.Count > 0 {
+			forget(doc, int64(doc.Parked.Count))
 			doc.Parked = state.ObjectRef{}
 		}
 		doc.SourceFingerprint = source.Fingerprint
@@ -88,6 +95,7 @@ func (t *target) acceptFingerprint(ctx context.Context, name, parked string) err
 		}
 	})
 	if err == nil && !op.dryRun {
+		op.auditDropped(dropped)
 		op.audit("fingerprint_accepted", "from", stored, "to", source.Fingerprint, "late_from", mode, "late_to", string(source.Late))
 	}
 	return err

@@ -184,6 +184,11 @@ func skip(doc *state.Document, from, to change.Cursor, rows int64) {
 	}
 }
 
+// forget notes rows that were parked and are dropped: nobody sends them any more, wherever the position is.
+func forget(doc *state.Document, rows int64) {
+	skip(doc, doc.Checkpoint.Cursor, doc.Checkpoint.Cursor, rows)
+}
+
 // move puts the checkpoint somewhere else: the memory of late commits belongs to the old position, and is forgotten.
 func move(doc *state.Document, to change.Cursor) {
 	doc.Checkpoint.Cursor = to

@@ -99,7 +99,14 @@ func (op *operation) leftBehind(ctx context.Context, to change.Cursor, d distanc
 // carryOut makes the movement.
 func (op *operation) carryOut(ctx context.Context, m *movement) error {
 	lost := m.lost()
-	_, err := op.out.keeper.Edit(ctx, op.snap, func(doc *state.Document) {
+	var dropped []poller.ParkedEntry
+	var err error
+	if m.parked > 0 {
+		if dropped, err = op.toDrop(ctx); err != nil {
+			return err
+		}
+	}
+	_, err = op.out.keeper.Edit(ctx, op.snap, func(doc *state.Document) {
 		if lost != 0 {
 			skip(doc, m.from, m.to, lost)
 		}
@@ -108,12 +115,16 @@ func (op *operation) carryOut(ctx context.Context, m *movement) error {
 			doc.Checkpoint.Incarnation = ""
 		}
 		if m.parked > 0 {
+			if !m.to.IsStart() { // from the beginning they come again
+				forget(doc, int64(m.parked))
+			}
 			doc.Parked = state.ObjectRef{}
 		}
 	})
 	if err != nil {
 		return err
 	}
+	op.auditDropped(dropped)
 	if lost != 0 {
 		op.audit("checkpoint_advanced_manually", "from", m.from.String(), "to", m.to.String(), "count", lost)
 	} else {
