@@ -30,6 +30,7 @@ type Checkpointed struct {
 	late   *late
 	parked cachedParking
 	pace   pace
+	probed change.Cursor // of the last probe from the source, since something was acknowledged; under the session's lock
 }
 
 // cachedParking is the parking that was last read or written, by the object's name.

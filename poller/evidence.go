@@ -28,6 +28,7 @@ type doubts struct {
 
 	// The probes (probe.go).
 	probed    int      // that failed in a row
+	ahead     bool     // one of them was a row ahead of its place
 	asked     int      // how often the session was asked for one since one was accepted
 	exhausted bool     // it has none, or none that may be sent
 	avoided   [][]byte // order keys of events that were probes without being settled, or could not be

@@ -120,3 +120,28 @@ func TestWitnessOfTheWindow(t *testing.T) {
 		}
 	})
 }
+
+// TestLongRunOfBadRows: more bad rows in a row than a tick can probe, or a source be asked to leave out, are no outage for ever.
+func TestLongRunOfBadRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const bad = 3 * maxAvoid
+		shop := newShop()
+		for id := 1; id <= bad; id++ {
+			shop.put(id, fmt.Sprint("t", id), "bad")
+		}
+		shop.fill(bad+1, bad+3)
+		p := newProcess(t, nil, shop, nil)
+		sink := &anySink{got: map[int]int{}}
+		relay := relayOf(t, p.feed, sink, func(c *Config) { c.RejectStatus = []int{422} })
+		for ticks := 0; len(sink.got) == 0; ticks++ {
+			if ticks == 2*bad {
+				t.Fatal("the good rows behind the bad ones never came")
+			}
+			relay.Tick(t.Context())
+			time.Sleep(time.Second)
+		}
+		if len(p.parked()) == 0 && len(p.graves.letters) == 0 {
+			t.Error("nothing is parked although there was a witness")
+		}
+	})
+}

@@ -49,7 +49,7 @@ import (
 // ID. A version that a complete sweep did not meet is not there any more, and is forgotten: so a hot row takes one place
 // and not one for each version, and a row that becomes again what it was is delivered again. To forget too much costs a
 // duplicate. Two chances remain to remember too much: a row that changes and is back, with its content and cursor,
-// between two sweeps (1 to 5 s), and a collision (1 in 2·10¹³ for each new row, beside a million).
+// between two sweeps (1 to 5 s while a tick lasts, a whole interval of the timer otherwise), and a collision (1 in 2·10¹³ for each new row, beside a million).
 //
 // When the memory is full, live rows are held back until the low edge moves: a backlog is drained at about LateMemory
 // rows for each window (a million in two minutes and a half). Neither a server that shows no older transaction nor rows

@@ -305,6 +305,9 @@ func (t *tick) unavailable(asking error) {
 func (t *tick) probedBy(q *request) {
 	if q.outcomes[0] == Accepted {
 		t.probed, t.asked, t.exhausted, t.hint.avoid = 0, 0, false, nil
+		if t.ahead {
+			t.stopWith(errAhead)
+		}
 		return
 	}
 	if q.role == probe && q.failures != nil && q.items[0].event().Attempts > 0 && t.rejects(q.failures[0].Status) {
@@ -312,6 +315,7 @@ func (t *tick) probedBy(q *request) {
 	}
 	t.probed++
 	if q.role == extra {
+		t.ahead = true
 		if len(t.hint.avoid) >= maxAvoid/2 {
 			t.hint.avoid = nil
 		}

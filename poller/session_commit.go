@@ -37,6 +37,9 @@ func (s *checkpointed) commit(ctx context.Context, l *tally, last bool) (bool, e
 	s.parked.Store(l.draft.done())
 	s.gone += l.gone
 	s.mu.Lock()
+	if l.n > 0 {
+		s.feed.probed = nil
+	}
 	s.behind -= l.behind
 	s.mu.Unlock()
 	select {

@@ -180,12 +180,7 @@ func (s *checkpointed) Other(ctx context.Context, avoid [][]byte) (Grant, error)
 		}
 	}
 	asked := avoid[:min(len(avoid), maxAvoid)] // the source takes no more; what it shows is held against all of them below
-	event, err := s.feed.source.Other(ctx, s.frontier, asked)
-	if err == nil && event == nil && s.feed.late.mode == LateOverlap {
-		// A bad row that a sweep found has the live rows behind it already: one of the window's is as good a witness, and comes
-		// once more.
-		event, err = s.feed.source.Other(ctx, s.snapshot.Doc.Checkpoint.Cursor, asked)
-	}
+	event, err := s.witness(ctx, asked)
 	if err != nil {
 		return Grant{}, sourceFault("looking for a row of another order key", err)
 	}
@@ -198,8 +193,31 @@ func (s *checkpointed) Other(ctx context.Context, avoid [][]byte) (Grant, error)
 	}
 	batch := change.Batch{From: s.frontier, Events: []change.Event{*event}, Fetched: time.Now()}
 	s.mu.Lock()
+	s.feed.probed = event.Position()
 	s.batches++
 	batch.ID = fmt.Sprintf("probe_%s_%04d", batch.Fetched.UTC().Format("20060102_150405"), s.batches)
 	s.mu.Unlock()
 	return s.grant(lease, batch), nil
+}
+
+// witness finds an event for a probe: behind the last one, as long as nothing could be acknowledged since, so that a long run of
+// bad rows does not look like an outage for ever; else behind the position.
+func (s *checkpointed) witness(ctx context.Context, avoid [][]byte) (*change.Event, error) {
+	s.mu.Lock()
+	from := []change.Cursor{s.feed.probed, s.frontier}
+	s.mu.Unlock()
+	if from[0] == nil {
+		from = from[1:]
+	}
+	if s.feed.late.mode == LateOverlap {
+		// A bad row that a sweep found has the live rows behind it already: one of the window's is as good a witness, and comes
+		// once more.
+		from = append(from, s.snapshot.Doc.Checkpoint.Cursor)
+	}
+	for _, after := range from {
+		if event, err := s.feed.source.Other(ctx, after, avoid); err != nil || event != nil {
+			return event, err
+		}
+	}
+	return nil, nil //nolint:nilnil // there is no other row
 }

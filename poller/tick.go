@@ -22,6 +22,9 @@ const settleGrace = 10 * time.Second
 var (
 	errBudget  = errors.New("the tick's budget is used up")
 	errInOrder = errors.New("an event was rejected, and ordering=source sends nothing behind it")
+	// errAhead ends a tick in which a row was probed ahead of its place, in vain: one of its order key that commits late would
+	// now come before it, although it was shown after it. The next tick reads both anew.
+	errAhead = errors.New("a row ahead of its place was refused as a probe")
 )
 
 // Tick runs one tick: it drains the feed, or works until its budget ends, ctx is cancelled, or something fails. Whatever

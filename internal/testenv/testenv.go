@@ -103,7 +103,7 @@ func SQLServer(tb testing.TB) string {
 	tb.Helper()
 	server := os.Getenv("ROWRELAY_TEST_SQLSERVER")
 	if server == "" {
-		record(tb, "SQL Server:", "NOT RUN (ROWRELAY_TEST_SQLSERVER is not set)")
+		NotRun(tb, "SQL Server", "ROWRELAY_TEST_SQLSERVER is not set")
 		tb.Skip("SQL Server: not run. Set ROWRELAY_TEST_SQLSERVER to sqlserver://sa:PASSWORD@HOST:1433 of a server for tests " +
 			"(deploy/compose.yaml brings one up where there is Docker)")
 	}
@@ -198,6 +198,12 @@ func drop(tb testing.TB, driver, dsn, statement string) {
 	db := open(tb, driver, dsn)
 	defer closeDB(tb, db)
 	exec(tb, db, statement)
+}
+
+// NotRun notes what a test could not do on this machine, and why, among the last lines of `make test`: nothing skips quietly.
+func NotRun(tb testing.TB, what, why string) {
+	tb.Helper()
+	record(tb, what+":", "NOT RUN ("+why+")")
 }
 
 // recorded keeps one line per engine and process out of the file's way.
