@@ -157,7 +157,8 @@ give() { [[ $EUID -ne 0 ]] || chown -R nobody "$@"; }
 # across exec, where the pid alone may be given to another program. Empty for a dead one or a zombie.
 started() {
     local stat
-    { stat=$(<"/proc/$1/stat"); } 2>/dev/null || return 1
+    # Not $(<file): where the file is missing, bash may end the whole background shell.
+    IFS= read -r stat 2>/dev/null <"/proc/$1/stat" || return 1
     read -ra stat <<<"${stat##*) }" # after "pid (name) ": state is field 0, the start field 19
     [[ ${stat[0]} != Z ]] && echo "${stat[19]}"
 }
@@ -283,7 +284,7 @@ bring_up() {
             3) say "$s: once more with empty data"; rm -rf "$DIR/$s/data" "$DIR/$s"/port* ;;
         esac
         if "init_$s" && "launch_$s" && await "$s"; then return 0; fi
-        say "$s did not start. $DIR/$s/log ends:"; tail -n 20 "$DIR/$s/log" >&2
+        say "$s did not start. $DIR/$s/log ends:"; tail -n 20 "$DIR/$s/log" >&2 || true
     done
     return 1
 }
