@@ -183,22 +183,33 @@ func (o *owner) reconcile(ctx context.Context, pending []*request) []*request {
 			open = append(open, r)
 		}
 	}
-	o.answer(done)
+	o.released(done)
 	if s.Doc.Lease.OwnerID == "" && o.over() == nil {
 		o.lost(open, s, lostTo(s))
-		return nil
+		open = nil
 	}
+	confirm(done)
 	return open
 }
 
 // answer tells callers that their requests are stored.
 func (o *owner) answer(done []*request) {
+	o.released(done)
+	confirm(done)
+}
+
+// released ends the lease where one of the requests that are stored is its release.
+func (o *owner) released(done []*request) {
 	for _, r := range done {
 		if r.release {
 			o.freed = true
 			o.end(ErrReleased)
 		}
 	}
+}
+
+// confirm answers requests that are stored.
+func confirm(done []*request) {
 	for _, r := range done {
 		r.answer <- nil
 	}
@@ -216,8 +227,9 @@ func (o *owner) lost(pending []*request, s *Snapshot, cause error) {
 			undone = append(undone, r)
 		}
 	}
-	o.answer(done)
-	o.end(cause)
+	o.released(done)
+	o.end(cause) // before anybody is answered: who asks then must not find a right that is gone
+	confirm(done)
 	fail(undone, cause)
 }
 
