@@ -64,6 +64,11 @@ type Event struct {
 	// Broken is why the row can never be sent (larger than max_row_bytes, or a value without a lossless form); Row is then
 	// null. Such an event is rejected without being sent. Nil for every other.
 	Broken error
+	// Waits says that an earlier event of its order key failed, in the source's own records: the event is absorbed without
+	// being sent, whatever has become of the earlier one since the fetch. Only outboxes say so.
+	Waits bool
+	// Outbox is what an event of an outbox is; nil for a row of any other table.
+	Outbox *Outbox
 }
 
 // Position is the position just after this event: what a commit of it stores.
@@ -75,7 +80,13 @@ func (e *Event) Position() Cursor {
 }
 
 // Size is the memory that the event's content takes, in bytes: what batch_bytes and max_row_bytes count.
-func (e *Event) Size() int { return len(e.Key) + len(e.Row) + len(e.Cursor) }
+func (e *Event) Size() int {
+	n := len(e.Key) + len(e.Row) + len(e.Cursor)
+	if e.Outbox != nil {
+		n += len(e.Outbox.Payload)
+	}
+	return n
+}
 
 // KeyHash returns the first 32 hex digits of SHA-256 over the key's JSON: the pk_hash of the seed's
 // `{poller_name}:{pk_hash}:{cursor}` (seeds/000, §9.3).

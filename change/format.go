@@ -25,9 +25,12 @@ const (
 	SQLTrigger
 	// Row is the row's JSON and nothing else.
 	Row
+	// Payload is the payload of an outbox event, byte for byte, and nothing else. The batch form is a JSON array: a payload
+	// that is no JSON stands in it as a string.
+	Payload
 )
 
-var formatNames = [...]string{CloudEvents: "cloudevents", RowChange: "rowchange", SQLTrigger: "sqltrigger", Row: "row"}
+var formatNames = [...]string{CloudEvents: "cloudevents", RowChange: "rowchange", SQLTrigger: "sqltrigger", Row: "row", Payload: "payload"}
 
 // ParseFormat returns the format called name, as output__format spells it. The error lists the choices.
 func ParseFormat(name string) (Format, error) {

@@ -180,7 +180,7 @@ func (t *tick) unpark(p *passage, rows int) {
 func (t *tick) withheld(it *item) bool {
 	e := it.event()
 	if t.cfg.Ordering == OrderKey && it.batch.grant.Batch.Kind != change.Retry &&
-		(t.session.Parked(e.OrderKey) || len(t.parked) > 0 && t.parked[string(e.OrderKey)] > 0) {
+		(e.Waits || t.session.Parked(e.OrderKey) || len(t.parked) > 0 && t.parked[string(e.OrderKey)] > 0) {
 		t.park(it, Absorbed)
 		return true
 	}

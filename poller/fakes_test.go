@@ -106,6 +106,9 @@ func (s *tableSession) Settle(ctx context.Context, settled Settlement) (int, err
 	n := 0
 	for _, b := range settled.Batches {
 		n += prefix(b.Outcomes)
+		if prefix(b.Outcomes) < len(b.Outcomes) {
+			break
+		}
 	}
 	s.position += n
 	for len(s.pending) > 0 && s.pending[0] <= s.position {

@@ -47,7 +47,9 @@ type Session interface {
 
 // Settlement is what one commit shall make durable.
 type Settlement struct {
-	// Batches are one or more that Next returned one after the other. In all but the last no outcome is Deferred.
+	// Batches are one or more that Next returned one after the other. Where an outcome is Deferred, all that Next returned and
+	// Settle has not settled are here, and no further settlement comes: a feed whose position is a prefix looks at no batch behind
+	// the first with such an outcome.
 	Batches []Settled
 	// Last says that no batch will follow, so that the right may be given back in the same write.
 	Last bool

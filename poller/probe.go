@@ -148,7 +148,7 @@ func (t *tick) probeBehind() bool {
 		}
 	}
 	i := t.pick(t.lanes.queue(), func(it *item) bool {
-		return it == firsts[it.key] && it.event().Broken == nil && !t.wasProbe(it.event().OrderKey)
+		return it == firsts[it.key] && it.event().Broken == nil && !it.event().Waits && !t.wasProbe(it.event().OrderKey)
 	})
 	if i < 0 {
 		return false
@@ -228,7 +228,7 @@ func (t *tick) other(grant Grant, err error) {
 
 // usable reports whether an event from elsewhere may be sent now: nothing of its order key is at hand or parked.
 func (t *tick) usable(e *change.Event) bool {
-	if e.Broken != nil || t.session.Parked(e.OrderKey) {
+	if e.Broken != nil || e.Waits || t.session.Parked(e.OrderKey) {
 		return false
 	}
 	for _, p := range t.line {

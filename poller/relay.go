@@ -35,6 +35,8 @@ type Config struct {
 	Budget time.Duration
 	// PollInterval is the wait between fetches of a drained source; 0 ends the tick when the source is drained.
 	PollInterval time.Duration
+	// PollIntervalMax is how far PollInterval grows, doubling, while the source stays empty; below PollInterval it does not grow.
+	PollIntervalMax time.Duration
 	// MaxBatches ends the tick after so many batches; 0 leaves it to the budget.
 	MaxBatches int
 }

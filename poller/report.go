@@ -98,8 +98,20 @@ type Report struct {
 	Remembered, Late int
 	// NullCursors is the last count of rows with a NULL cursor; -1 when it was not counted.
 	NullCursors int64
+	// Outbox is what an outbox holds; nil where it was not counted, or is none.
+	Outbox *OutboxFigures
 	// Skips are the advances by hand that the document remembers, oldest first; nil where it was not read.
 	Skips []state.Skip
+}
+
+// OutboxFigures count the events of an outbox by what becomes of them.
+type OutboxFigures struct {
+	// Pending are to be published, Failed have a next attempt, Waiting stand behind a failed or dead one, Dead are given up.
+	Pending, Failed, Waiting, Dead int64
+	// Bound says that counting stopped there: the figure is at least that. 0: all are exact.
+	Bound int64
+	// OldestPending is the age of the oldest pending event; 0 where there is none.
+	OldestPending time.Duration
 }
 
 // BatchStats are the figures of one settled batch. Batches that shared a commit each have all of its time.

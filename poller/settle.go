@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -39,6 +40,10 @@ func (t *tick) settle() {
 	}
 	t.settling = true
 	settling, begun := t.line[:n:n], time.Now()
+	offered := settling
+	if !whole { // the session ends with this: what was accepted behind the gap may be of use to it
+		offered = slices.Clone(t.line)
+	}
 	go func() {
 		var acknowledged int
 		err := guard(func() (err error) {
@@ -46,7 +51,7 @@ func (t *tick) settle() {
 			// by the lease, and by what functionTimeout leaves.
 			ctx, cancel := context.WithDeadlineCause(context.WithoutCancel(t.ctx), t.report.Started.Add(t.longest()), errLate)
 			defer cancel()
-			acknowledged, err = t.session.Settle(ctx, settlement(settling, last))
+			acknowledged, err = t.session.Settle(ctx, settlement(offered, last))
 			return err
 		})
 		took := time.Since(begun)

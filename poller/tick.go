@@ -64,6 +64,7 @@ type tick struct {
 	fetchErr error      // why there will be no more; what was fetched before is delivered first
 	settling bool
 	drained  bool // the last fetch brought less than its limit
+	idle     int  // fetches in a row that brought nothing
 	batches  int  // live ones: retries that are always due must not use up max_batches
 	worked   bool // a batch with events was fetched
 	seen     bool // a batch with a right to deliver was fetched, and live whether one of them was live
@@ -181,7 +182,7 @@ func (t *tick) fetch() {
 		if len(t.line) > 0 {
 			return // a drained source is asked again by poll_interval, and not before its last batch is settled
 		}
-		wait = t.cfg.PollInterval
+		wait = t.interval()
 	}
 	t.fetching = true
 	t.fetches++
@@ -195,6 +196,18 @@ func (t *tick) fetch() {
 	}()
 }
 
+// interval is the wait before a drained source is asked again: it doubles with every empty answer, up to PollIntervalMax.
+func (t *tick) interval() time.Duration {
+	wait := t.cfg.PollInterval
+	for range t.idle {
+		if wait >= t.cfg.PollIntervalMax {
+			break
+		}
+		wait = min(2*wait, t.cfg.PollIntervalMax)
+	}
+	return wait
+}
+
 func (t *tick) fetched(grant Grant, err error) {
 	t.fetching = false
 	if err != nil {
@@ -205,6 +218,11 @@ func (t *tick) fetched(grant Grant, err error) {
 	}
 	batch := &grant.Batch
 	t.drained = !batch.More
+	if len(batch.Events) > 0 {
+		t.idle = 0
+	} else if t.drained {
+		t.idle++
+	}
 	if len(batch.Events) == 0 && batch.To == nil {
 		return
 	}

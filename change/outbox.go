@@ -1,0 +1,69 @@
+package change
+
+import (
+	"strconv"
+	"time"
+)
+
+// Outbox is what an event of an outbox is (seeds/004, "Outbox Table Schema"). Its Event has the idempotency key as ID (see
+// there), {"aggregate_type":…,"aggregate_id":…} as OrderKey, {"seq":…} as Key, and a Cursor of kind "outbox" with the same
+// seq; Row is a JSON object of the members below, for formats that send rows.
+type Outbox struct {
+	AggregateType, AggregateID, EventType string
+	// IdempotencyKey is the row's own, as it stands.
+	IdempotencyKey string
+	// Payload is the row's, byte for byte; JSON says that it is valid JSON.
+	Payload []byte
+	JSON    bool
+	// CreatedAt is the row's, in UTC; zero where the table has none.
+	CreatedAt time.Time
+	// TraceParent and TraceState are the row's W3C trace context; "" where it has none.
+	TraceParent, TraceState string
+}
+
+// Attribute is one name and value that travels beside a message's body: a header of AMQP or Kafka, an application property
+// of Service Bus or Event Hubs.
+type Attribute struct{ Name, Value string }
+
+// Attributes appends what a broker's message says beside its body, in a fixed order, to dst: what a receiver recognises a
+// repetition by, what it can fence by, and what an outbox event is. Events of tables have no event_type and so on; a
+// receiver of the format `payload` finds everything but the payload here.
+func (d *Delivery) Attributes(dst []Attribute, e *Event) []Attribute {
+	add := func(name, value string) {
+		if value != "" {
+			dst = append(dst, Attribute{name, value})
+		}
+	}
+	if o := e.Outbox; o != nil {
+		add("idempotency_key", o.IdempotencyKey)
+		add("event_type", o.EventType)
+		add("aggregate_type", o.AggregateType)
+		add("aggregate_id", o.AggregateID)
+		if !o.CreatedAt.IsZero() {
+			add("created_at", o.CreatedAt.UTC().Format(time.RFC3339Nano))
+		}
+		add("traceparent", o.TraceParent)
+		add("tracestate", o.TraceState)
+	} else {
+		add("idempotency_key", e.ID)
+		add("event_type", "rowrelay.row."+e.Op.String())
+	}
+	add("rowrelay_poller", d.Poller)
+	add("rowrelay_batch", d.BatchID)
+	add("rowrelay_token", strconv.FormatUint(d.Token, 10))
+	add("rowrelay_delivery", strconv.FormatUint(d.Number, 10))
+	add("rowrelay_attempt", strconv.Itoa(d.Attempt))
+	add("rowrelay_backfill", d.Backfill)
+	add("rowrelay_key_hash", e.KeyHash())
+	add("rowrelay_cursor", string(e.Cursor))
+	return dst
+}
+
+// MessageKey is what a broker keeps the order of an event's aggregate by (Kafka's key, Service Bus' SessionId, Event Hubs'
+// PartitionKey): the aggregate's id, or for a row of a table the JSON of its order key.
+func (e *Event) MessageKey() string {
+	if e.Outbox != nil {
+		return e.Outbox.AggregateID
+	}
+	return string(e.OrderKey)
+}
