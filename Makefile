@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test sim sim-bugs late chaos static check build compile format vet lint settings vuln bench services stop
+.PHONY: help demo test sim sim-bugs late chaos outbox bench-outbox static check build compile format vet lint settings vuln bench services stop
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -54,6 +54,12 @@ vuln: ## known vulnerabilities in what the binary calls, where the database can 
 
 bench: ## every benchmark, on real engines; BENCH=regexp, BENCHFLAGS=… choose
 	@scripts/services.sh run -- go test -run '^$$' -bench '$(or $(BENCH),.)' -benchmem -timeout 60m $(BENCHFLAGS) ./...
+
+bench-outbox: build ## the outbox publisher beside two Go libraries, and its latency (bench/); EVENTS=20000 ROUNDS=3
+	@scripts/services.sh run -- bash -c 'cd bench && go run . -rowrelay ../rowrelay -events $(or $(EVENTS),20000) -rounds $(or $(ROUNDS),3)'
+
+outbox: ## every event in order to RabbitMQ while instances are killed and the broker restarts: LOST, INVERTED, DUPLICATED
+	@ROWRELAY_OUTBOX_EVENTS=$(or $(EVENTS),100000) scripts/services.sh run -- go test ./e2e -run '^TestOutbox$$' -v -timeout 120m | grep -E 'OUTBOX|^(---|ok|FAIL|panic)|NOT RUN'
 
 services: ## start PostgreSQL, MariaDB and Azurite and leave them running
 	@scripts/services.sh start && scripts/services.sh status

@@ -1,0 +1,183 @@
+// Command bench measures Rowrelay's outbox beside two Go libraries that do the same job, in one run, on the same PostgreSQL and
+// the same sinks: github.com/oagudo/outbox and github.com/ThreeDotsLabs/watermill-sql. It is a module of its own, so that the
+// product does not depend on them. `make bench-outbox` builds the binary, starts the engines and runs it.
+//
+// Each contender has a table as its own documentation lays it out, filled with the same events of the same aggregates, and
+// publishes them in the order of each aggregate: an event is done when RabbitMQ has confirmed it, or the HTTP server has
+// answered 200. The libraries have settings that favour them: large pages, no pauses. What counts is the time between the first
+// and the last arrival; the contenders take turns, so that a slow minute of the machine hits all of them.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
+)
+
+type options struct {
+	rowrelay        string
+	events, rounds  int
+	latency, growth time.Duration
+	rate            int
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.rowrelay, "rowrelay", "../rowrelay", "the binary")
+	flag.IntVar(&o.events, "events", 20000, "events in the table at the start of each run")
+	flag.IntVar(&o.rounds, "rounds", 3, "how often the contenders take turns")
+	flag.DurationVar(&o.latency, "latency", 20*time.Second, "how long the latency is measured; 0: not")
+	flag.DurationVar(&o.growth, "growth", 0, "how long the growth of the table is watched; 0: not")
+	flag.IntVar(&o.rate, "rate", 2000, "events per second while latency or growth are measured")
+	flag.Parse()
+	binary = o.rowrelay
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	for _, name := range []string{"ROWRELAY_TEST_POSTGRES", "ROWRELAY_TEST_RABBITMQ"} {
+		if os.Getenv(name) == "" {
+			return fmt.Errorf("%s is not set: run it as `make bench-outbox`", name)
+		}
+	}
+	contenders := []contender{
+		{"rowrelay", fillRowrelay, func(ctx context.Context, d *database, to *sink) error { return relay(ctx, d, to, 100) }},
+		{"oagudo/outbox", fillOagudo, relayOagudo},
+		{"watermill-sql", fillWatermill, relayWatermill},
+	}
+	for _, kind := range []string{"rabbitmq", "http, 1 per request", "http, 100 per request"} {
+		rates := make(map[string][]float64)
+		for range o.rounds {
+			for _, c := range contenders {
+				if kind == "http, 100 per request" && c.name != "rowrelay" {
+					continue // the libraries hand over one message at a time
+				}
+				if kind == "http, 1 per request" && c.name == "rowrelay" {
+					c.relay = func(ctx context.Context, d *database, to *sink) error { return relay(ctx, d, to, 1) }
+				}
+				rate, err := measure(ctx, c, kind, o.events)
+				if err != nil {
+					return fmt.Errorf("%s to %s: %w", c.name, kind, err)
+				}
+				rates[c.name] = append(rates[c.name], rate)
+			}
+		}
+		print(kind, rates)
+	}
+	if o.latency > 0 {
+		if err := latency(ctx, o); err != nil {
+			return err
+		}
+	}
+	if o.growth > 0 {
+		return growth(ctx, o)
+	}
+	return nil
+}
+
+// print shows the median of each, and how it stands to the best library.
+func print(kind string, rates map[string][]float64) {
+	median := func(name string) float64 {
+		all := slices.Sorted(slices.Values(rates[name]))
+		if len(all) == 0 {
+			return 0
+		}
+		return all[len(all)/2]
+	}
+	best := max(median("oagudo/outbox"), median("watermill-sql"))
+	fmt.Printf("\nPostgreSQL → %s\n", kind)
+	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
+	for _, name := range []string{"rowrelay", "oagudo/outbox", "watermill-sql"} {
+		if m := median(name); m > 0 && best > 0 {
+			fmt.Fprintf(w, "  %s\t%.0f events/s\t%.2f of the better library\t(runs: %.0f)\n", name, m, m/best, rates[name])
+		} else if m > 0 {
+			fmt.Fprintf(w, "  %s\t%.0f events/s\t\t(runs: %.0f)\n", name, m, rates[name])
+		}
+	}
+	_ = w.Flush()
+}
+
+// contender publishes what fill has put into a table, until ctx ends.
+type contender struct {
+	name  string
+	fill  func(ctx context.Context, d *database, events int) error
+	relay func(ctx context.Context, d *database, to *sink) error
+}
+
+// measure returns the events per second between the first and the last arrival.
+func measure(ctx context.Context, c contender, kind string, events int) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	d, err := newDatabase(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer d.drop()
+	if err := c.fill(ctx, d, events); err != nil {
+		return 0, fmt.Errorf("fill the table: %w", err)
+	}
+	if _, err := d.ExecContext(ctx, "VACUUM ANALYZE"); err != nil {
+		return 0, err
+	}
+	to, err := newSink(kind)
+	if err != nil {
+		return 0, err
+	}
+	defer to.close()
+	relaying, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- c.relay(relaying, d, to) }()
+	took, err := to.await(ctx, events, ended)
+	stop()
+	if ending := <-ended; err == nil && ending != nil && !errors.Is(ending, context.Canceled) {
+		err = ending
+	}
+	return float64(events) / took.Seconds(), err
+}
+
+// database is a fresh one.
+type database struct {
+	*sql.DB
+	url   string
+	admin *sql.DB
+	name  string
+}
+
+func newDatabase(ctx context.Context) (*database, error) {
+	server := os.Getenv("ROWRELAY_TEST_POSTGRES")
+	admin, err := sql.Open("pgx", server)
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("rr_bench_%d", time.Now().UnixNano())
+	if _, err := admin.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
+		return nil, err
+	}
+	url := strings.Replace(server, "/postgres?", "/"+name+"?", 1)
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		return nil, err
+	}
+	return &database{DB: db, url: url, admin: admin, name: name}, nil
+}
+
+func (d *database) drop() {
+	_ = d.Close()
+	_, _ = d.admin.Exec("DROP DATABASE IF EXISTS " + d.name + " WITH (FORCE)")
+	_ = d.admin.Close()
+}

@@ -1,0 +1,60 @@
+using System;
+using System.Data;
+using System.Data.Common;
+using System.Globalization;
+
+/// <summary>
+/// Place an order and say so, in one transaction (ADO.NET). OutboxWriter needs nothing but a DbTransaction: give it Npgsql's; with
+/// Microsoft.Data.SqlClient or MySqlConnector, take the locking statement of sqlserver.sql or mysql.sql.
+/// </summary>
+public static class OutboxWriter
+{
+    /// <summary>Writes an event into the outbox, in the transaction.</summary>
+    public static void Write(DbTransaction transaction, string aggregateType, string aggregateId, string eventType, string payload,
+        string idempotencyKey)
+    {
+        // Until the commit: who draws the next seq of this aggregate has to wait for us.
+        Execute(transaction, "SELECT pg_advisory_xact_lock(hashtextextended(CAST(? AS text) || chr(31) || CAST(? AS text), 0))",
+            aggregateType, aggregateId);
+        Execute(transaction,
+            "INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (?, ?, ?, ?, ?)",
+            aggregateType, aggregateId, eventType, payload, idempotencyKey);
+    }
+
+    // The placeholders are ODBC's; Npgsql writes $1, $2, ….
+    internal static void Execute(DbTransaction transaction, string statement, params object[] values)
+    {
+        using (DbCommand command = transaction.Connection.CreateCommand())
+        {
+            command.Transaction = transaction;
+            command.CommandText = statement;
+            foreach (object value in values)
+            {
+                DbParameter parameter = command.CreateParameter();
+                parameter.Value = value;
+                command.Parameters.Add(parameter);
+            }
+            command.ExecuteNonQuery();
+        }
+    }
+}
+
+public static class PlaceOrder
+{
+    public static void Main(string[] args)
+    {
+        using (DbConnection connection = new System.Data.Odbc.OdbcConnection(args[0]))
+        {
+            connection.Open();
+            long id = long.Parse(args[1], CultureInfo.InvariantCulture);
+            string customer = args[2], total = args[3];
+            using (DbTransaction transaction = connection.BeginTransaction())
+            {
+                OutboxWriter.Execute(transaction, "INSERT INTO orders (id, customer, total) VALUES (?, ?, CAST(? AS numeric))", id, customer, total);
+                string payload = "{\"order_id\": " + id + ", \"customer\": \"" + customer + "\", \"total\": " + total + "}";
+                OutboxWriter.Write(transaction, "Order", id.ToString(CultureInfo.InvariantCulture), "OrderPlaced", payload, "order-placed-" + id);
+                transaction.Commit();
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package outbox
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+)
+
+// The statements that lock an aggregate (type, id) until the transaction ends. They are the same for writers in every
+// language: docs/outbox-writing.md.
+const (
+	lockPostgres = `SELECT pg_advisory_xact_lock(hashtextextended($1 || chr(31) || $2, 0))`
+	// MySQL has no lock that ends with the transaction but that of a row: one of 1024, by a hash of the aggregate. Two aggregates
+	// with one row wait for each other without need.
+	lockMySQL  = `SELECT slot FROM rowrelay_locks WHERE slot IN (%s) ORDER BY slot FOR UPDATE`
+	slotMySQL  = `CRC32(CONCAT(?, CHAR(31), ?)) & 1023`
+	lockServer = `DECLARE @resource nvarchar(64) = CONVERT(nvarchar(64), HASHBYTES('SHA2_256', CONCAT(CAST(@p1 AS nvarchar(255)), NCHAR(31), CAST(@p2 AS nvarchar(255)))), 2), @got int;
+EXEC @got = sp_getapplock @Resource = @resource, @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 30000;
+SELECT @got;`
+)
+
+// lock locks the aggregates of the events, each once, in one order for all writers. SQLite needs no lock: it has one writer at a
+// time, and a seq is drawn by the one who writes.
+func (w *Writer) lock(ctx context.Context, tx Tx, events []Event) error {
+	aggregates := make([][2]string, len(events))
+	for i := range events {
+		aggregates[i] = [2]string{events[i].AggregateType, events[i].AggregateID}
+	}
+	slices.SortFunc(aggregates, func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	aggregates = slices.Compact(aggregates)
+	switch {
+	case len(aggregates) == 0 || w.engine == SQLite:
+		return nil
+	case w.engine == MySQL:
+		slots := strings.TrimSuffix(strings.Repeat(slotMySQL+", ", len(aggregates)), ", ")
+		args := make([]any, 0, 2*len(aggregates))
+		for _, a := range aggregates {
+			args = append(args, a[0], a[1])
+		}
+		_, err := query(ctx, tx, strings.Replace(lockMySQL, "%s", slots, 1), args...)
+		return err
+	}
+	statement := lockPostgres
+	if w.engine == SQLServer {
+		statement = lockServer
+	}
+	for _, a := range aggregates {
+		got, err := query(ctx, tx, statement, a[0], a[1])
+		if err != nil {
+			return err
+		}
+		if w.engine == SQLServer && got < 0 {
+			return errNotLocked
+		}
+	}
+	return nil
+}
+
+// query runs a statement to its end and returns the number in the last row, where there is one.
+func query(ctx context.Context, tx Tx, statement string, args ...any) (n int, err error) {
+	rows, err := tx.QueryContext(ctx, statement, args...)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if closing := rows.Close(); err == nil {
+			err = closing
+		}
+	}()
+	for rows.Next() {
+		var value any
+		if err := rows.Scan(&value); err != nil {
+			return 0, err
+		}
+		if number, ok := value.(int64); ok {
+			n = int(number)
+		}
+	}
+	return n, rows.Err()
+}

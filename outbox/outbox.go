@@ -1,0 +1,177 @@
+// Package outbox writes events into a transactional outbox, in the transaction of the change that they tell of (seeds/004,
+// "Context and Problem"): either both are there, or neither is. Rowrelay publishes them (`rowrelay outbox --help`).
+//
+//	w, err := outbox.NewWriter(outbox.Postgres, "outbox")
+//	…
+//	tx, err := db.BeginTx(ctx, nil)
+//	… // the change itself
+//	err = w.Write(ctx, tx, outbox.Event{
+//		AggregateType: "Order", AggregateID: "42", Type: "OrderPlaced",
+//		IdempotencyKey: "order-placed-42", Payload: payload,
+//	})
+//	… // tx.Commit()
+//
+// # Order
+//
+// Events of one aggregate are published in the order of their seq. That is the order of the transactions only if two of
+// them never hold seqs of one aggregate at the same time: the one that drew the smaller seq might commit last. So Write
+// locks the aggregate, until the transaction ends, before it inserts. Everybody who writes events of the same aggregates
+// has to do the same, as the statements in docs/outbox-writing.md do for other languages.
+//
+// A transaction that writes events of several aggregates in one call locks them in a fixed order. One that calls Write several
+// times can meet another that does so in the opposite order; the database then ends one of them as a deadlock, and it is to
+// be repeated, like every transaction.
+//
+// The package depends on the standard library only, and on no part of Rowrelay.
+package outbox
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Engine is the database that the outbox lies in.
+type Engine string
+
+// The engines.
+const (
+	Postgres  Engine = "postgres"
+	MySQL     Engine = "mysql" // and MariaDB
+	SQLite    Engine = "sqlite"
+	SQLServer Engine = "sqlserver"
+)
+
+// Event is one event to be published.
+type Event struct {
+	// AggregateType and AggregateID name what the event is about, "Order" and "42", and decide what it is kept in order with.
+	// At most 255 characters each.
+	AggregateType, AggregateID string
+	// Type names what happened: "OrderPlaced". At most 255 characters.
+	Type string
+	// IdempotencyKey is what receivers recognise a repetition by, unique among all events of the outbox: "order-placed-42". Empty
+	// means a random one: enough against repetitions of the publisher, not against those of the application.
+	IdempotencyKey string
+	// Payload is published as it stands; valid UTF-8, as a rule JSON.
+	Payload []byte
+	// TraceParent and TraceState are the W3C trace context that the event belongs to; "" for none.
+	TraceParent, TraceState string
+}
+
+// check returns an error that names the member at fault.
+func (e *Event) check() error {
+	for _, member := range []struct{ name, value string }{
+		{"AggregateType", e.AggregateType}, {"AggregateID", e.AggregateID}, {"Type", e.Type},
+	} {
+		if member.value == "" {
+			return fmt.Errorf("outbox: Event.%s is empty", member.name)
+		}
+		if len([]rune(member.value)) > longest {
+			return fmt.Errorf("outbox: Event.%s has more than %d characters", member.name, longest)
+		}
+	}
+	if len([]rune(e.IdempotencyKey)) > longest {
+		return fmt.Errorf("outbox: Event.IdempotencyKey has more than %d characters", longest)
+	}
+	return nil
+}
+
+// longest is what the columns of `rowrelay outbox init` hold, in characters.
+const longest = 255
+
+// Tx is the transaction that events are written in: *sql.Tx, or a *sql.Conn on which one was begun. Outside of a transaction
+// neither the promise of the outbox nor that of the order holds.
+type Tx interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Writer writes into one outbox. It is safe for concurrent use.
+type Writer struct {
+	engine Engine
+	insert string
+}
+
+// tableName is a table's name, with its schema, in plain letters.
+var tableName = regexp.MustCompile(`^[\pL_][\pL\pN_$]*(\.[\pL_][\pL\pN_$]*)?$`)
+
+// NewWriter returns the writer of a table that `rowrelay outbox init` has made: "outbox", or "shop.outbox" with its schema.
+func NewWriter(engine Engine, table string) (*Writer, error) {
+	if !tableName.MatchString(table) {
+		return nil, fmt.Errorf("outbox: %q is no name of a table: letters, digits and _, with a schema where needed", table)
+	}
+	if !slices.Contains([]Engine{Postgres, MySQL, SQLite, SQLServer}, engine) {
+		return nil, fmt.Errorf("outbox: engine %q is not postgres, mysql, sqlite or sqlserver", engine)
+	}
+	columns := []string{"aggregate_type", "aggregate_id", "event_type", "payload", "idempotency_key", "traceparent", "tracestate"}
+	places := make([]string, len(columns))
+	for i := range columns {
+		places[i] = engine.place(i + 1)
+	}
+	return &Writer{engine: engine, insert: "INSERT INTO " + engine.quote(table) + " (" + strings.Join(columns, ", ") + ") VALUES (" +
+		strings.Join(places, ", ") + ")"}, nil
+}
+
+// place is how the engine writes parameter n.
+func (e Engine) place(n int) string {
+	switch e {
+	case Postgres:
+		return fmt.Sprintf("$%d", n)
+	case SQLServer:
+		return fmt.Sprintf("@p%d", n)
+	default:
+		return "?"
+	}
+}
+
+// quote writes a checked name as the engine quotes names.
+func (e Engine) quote(name string) string {
+	parts := strings.Split(name, ".")
+	for i, part := range parts {
+		switch e {
+		case MySQL:
+			parts[i] = "`" + part + "`"
+		case SQLServer:
+			parts[i] = "[" + part + "]"
+		default:
+			parts[i] = `"` + part + `"`
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+// Write locks the events' aggregates and inserts the events, in their order. An error leaves the transaction to be rolled
+// back.
+func (w *Writer) Write(ctx context.Context, tx Tx, events ...Event) error {
+	for i := range events {
+		if err := events[i].check(); err != nil {
+			return err
+		}
+	}
+	if err := w.lock(ctx, tx, events); err != nil {
+		return fmt.Errorf("outbox: lock the aggregate: %w", err)
+	}
+	// One statement each: the seqs of one statement with several rows need not be in their order on every engine.
+	for i := range events {
+		e := &events[i]
+		key := e.IdempotencyKey
+		if key == "" {
+			key = rand.Text()
+		}
+		if _, err := tx.ExecContext(ctx, w.insert, e.AggregateType, e.AggregateID, e.Type, string(e.Payload), key,
+			orNull(e.TraceParent), orNull(e.TraceState)); err != nil {
+			return fmt.Errorf("outbox: insert the event %s of %s %s: %w", e.Type, e.AggregateType, e.AggregateID, err)
+		}
+	}
+	return nil
+}
+
+func orNull(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
+
+// errNotLocked: another transaction holds the aggregate for too long.
+var errNotLocked = errors.New("another transaction has held it for 30 s")

@@ -1,0 +1,231 @@
+package outbox_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/outbox"
+	"github.com/rowrelay/rowrelay/publisher"
+)
+
+// engine is a real database with an empty outbox.
+type engine struct {
+	name   string
+	engine outbox.Engine
+	open   func(t *testing.T) *sql.DB
+}
+
+func engines() []engine {
+	opened := func(t *testing.T, driver, dsn string) *sql.DB {
+		db, err := sql.Open(driver, dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return db
+	}
+	return []engine{
+		{"PostgreSQL", outbox.Postgres, func(t *testing.T) *sql.DB { return opened(t, "pgx", testenv.Postgres(t)) }},
+		{"MariaDB", outbox.MySQL, func(t *testing.T) *sql.DB { return opened(t, "mysql", testenv.MySQLDSN(t, testenv.MySQL(t))) }},
+		{"SQLite", outbox.SQLite, func(t *testing.T) *sql.DB {
+			return opened(t, "sqlite", strings.TrimPrefix(testenv.SQLite(t), "sqlite:")+"?_pragma=busy_timeout(20000)&_txlock=immediate")
+		}},
+		{"SQL Server", outbox.SQLServer, func(t *testing.T) *sql.DB { return opened(t, "sqlserver", testenv.SQLServer(t)) }},
+	}
+}
+
+func prepared(t *testing.T, e engine) (*sql.DB, *outbox.Writer) {
+	t.Helper()
+	db := e.open(t)
+	statements, err := publisher.DDL(string(e.engine), "outbox", "rowrelay_claims")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range statements {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%v\n%s", err, statement)
+		}
+	}
+	w, err := outbox.NewWriter(e.engine, "outbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, w
+}
+
+// What is written is what is stored, and nothing of it without the commit.
+func TestWrite(t *testing.T) {
+	for _, e := range engines() {
+		t.Run(e.name, func(t *testing.T) {
+			db, w := prepared(t, e)
+			write := func(commit bool, events ...outbox.Event) {
+				tx, err := db.BeginTx(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer tx.Rollback() //nolint:errcheck // after a commit it is done
+				if err := w.Write(t.Context(), tx, events...); err != nil {
+					t.Fatal(err)
+				}
+				if !commit {
+					return
+				}
+				if err := tx.Commit(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(true,
+				outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Placed", IdempotencyKey: "k1", Payload: []byte(`{"é":"ü\u0000"}`), TraceParent: "00-1-2-01"},
+				outbox.Event{AggregateType: "Customer", AggregateID: "7", Type: "Moved", Payload: []byte("no JSON")},
+				outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Paid", IdempotencyKey: "k3", Payload: []byte(`{}`)})
+			write(false, outbox.Event{AggregateType: "Order", AggregateID: "43", Type: "Placed", Payload: []byte(`{}`)})
+
+			rows, err := db.QueryContext(t.Context(), `SELECT aggregate_type, aggregate_id, event_type, payload, idempotency_key, state, traceparent FROM outbox ORDER BY id`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rows.Close() //nolint:errcheck // read to the end
+			var got []string
+			for rows.Next() {
+				var kind, id, event, payload, key, state string
+				var trace sql.NullString
+				if err := rows.Scan(&kind, &id, &event, &payload, &key, &state, &trace); err != nil {
+					t.Fatal(err)
+				}
+				if event == "Moved" {
+					if len(key) < 20 {
+						t.Errorf("an event without an idempotency key has got %q", key)
+					}
+					key = "random"
+				}
+				got = append(got, strings.Join([]string{kind, id, event, payload, key, state, trace.String}, " "))
+			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
+			want := "Order 42 Placed {\"é\":\"ü\\u0000\"} k1 PENDING 00-1-2-01\nCustomer 7 Moved no JSON random PENDING \nOrder 42 Paid {} k3 PENDING "
+			if strings.Join(got, "\n") != want {
+				t.Errorf("stored:\n%s\nwant:\n%s", strings.Join(got, "\n"), want)
+			}
+		})
+	}
+}
+
+// The seqs of an aggregate become visible in their order, however long transactions stay open: a reader never finds one below
+// another that it has seen.
+func TestOrderOfAnAggregate(t *testing.T) {
+	for _, e := range engines() {
+		t.Run(e.name, func(t *testing.T) {
+			db, w := prepared(t, e)
+			const writers, each, aggregates = 8, 25, 3
+			var writing sync.WaitGroup
+			for n := range writers {
+				writing.Go(func() {
+					random := rand.New(rand.NewPCG(uint64(n), 7)) //nolint:gosec // a test's
+					for i := range each {
+						if err := writeSlowly(t.Context(), db, w, random, aggregates, fmt.Sprintf("%d-%d", n, i)); err != nil {
+							t.Errorf("writer %d: %v", n, err)
+							return
+						}
+					}
+				})
+			}
+			done := make(chan struct{})
+			go func() { writing.Wait(); close(done) }()
+			newest := make(map[string]int64)
+			seen := make(map[int64]bool)
+			for last := false; !last; {
+				select {
+				case <-done:
+					last = true
+				default:
+				}
+				rows, err := db.QueryContext(t.Context(), `SELECT id, aggregate_id FROM outbox ORDER BY id`)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for rows.Next() {
+					var seq int64
+					var id string
+					if err := rows.Scan(&seq, &id); err != nil {
+						t.Fatal(err)
+					}
+					if !seen[seq] && seq < newest[id] {
+						t.Errorf("aggregate %s: %d became visible after %d", id, seq, newest[id])
+					}
+					seen[seq] = true
+					newest[id] = max(newest[id], seq)
+				}
+				if err := rows.Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(seen) == 0 || len(seen) > writers*each*2 {
+				t.Errorf("%d events became visible", len(seen))
+			}
+		})
+	}
+}
+
+// writeSlowly writes events of one or two aggregates, and stays open for a while before it commits or rolls back. A transaction
+// that the database ends (two that wait for each other) is not repeated: it wrote nothing.
+func writeSlowly(ctx context.Context, db *sql.DB, w *outbox.Writer, random *rand.Rand, aggregates int, key string) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit it is done
+	events := make([]outbox.Event, 1+random.IntN(2))
+	for i := range events {
+		events[i] = outbox.Event{AggregateType: "Order", AggregateID: fmt.Sprint(random.IntN(aggregates)), Type: "Changed",
+			IdempotencyKey: fmt.Sprintf("%s-%d", key, i), Payload: []byte(`{}`)}
+	}
+	if err := w.Write(ctx, tx, events...); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Duration(random.IntN(8)) * time.Millisecond):
+	}
+	if random.IntN(5) == 0 {
+		return nil
+	}
+	return tx.Commit()
+}
+
+func TestRefused(t *testing.T) {
+	for name, make := range map[string]func() error{
+		"an engine that is none": func() error { _, err := outbox.NewWriter("oracle", "outbox"); return err },
+		"a table with a quote":   func() error { _, err := outbox.NewWriter(outbox.Postgres, `out"box`); return err },
+		"no table":               func() error { _, err := outbox.NewWriter(outbox.Postgres, ""); return err },
+		"no aggregate": func() error {
+			w, err := outbox.NewWriter(outbox.Postgres, "shop.outbox")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.Write(t.Context(), nil, outbox.Event{AggregateType: "Order", Type: "Placed"})
+		},
+		"an id that is too long": func() error {
+			w, err := outbox.NewWriter(outbox.Postgres, "outbox")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.Write(t.Context(), nil, outbox.Event{AggregateType: "Order", AggregateID: strings.Repeat("é", 256), Type: "Placed"})
+		},
+	} {
+		if err := make(); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Brings what the example programs of examples/outbox need into a directory, and prints it: a virtual environment with psycopg
+# (venv/), node-postgres with TypeScript (node_modules/), PostgreSQL's JDBC driver (postgresql.jar), and the machine's JDK and
+# Mono. What is missing is installed once, from PyPI, npm and Debian.
+set -euo pipefail
+
+readonly DIR=${ROWRELAY_SERVICES_DIR:-/tmp/rowrelay-services-$UID}/examples
+readonly VERSION=1 # of what is installed below
+
+say() { printf 'examples: %s\n' "$*" >&2; }
+
+mkdir -p "$DIR"
+exec 9>"$DIR/lock"
+flock -w 900 9
+
+apt=()
+command -v mcs >/dev/null && command -v mono >/dev/null && [[ -e /usr/lib/mono/4.5/System.Data.dll ]] || apt+=(mono-mcs mono-runtime libmono-system-data4.0-cil libmono-system-transactions4.0-cil)
+[[ -e /usr/lib/x86_64-linux-gnu/odbc/psqlodbcw.so || -e /usr/lib/aarch64-linux-gnu/odbc/psqlodbcw.so ]] || apt+=(odbc-postgresql)
+[[ -e /usr/share/java/postgresql.jar ]] || apt+=(libpostgresql-jdbc-java)
+command -v javac >/dev/null || apt+=(default-jdk-headless)
+command -v npm >/dev/null || apt+=(nodejs npm)
+python3 -c 'import venv, ensurepip' 2>/dev/null || apt+=(python3-venv)
+if ((${#apt[@]} > 0)); then
+    [[ $EUID -eq 0 ]] || { say "missing packages. Install them: sudo apt-get install ${apt[*]}"; exit 1; }
+    say "installing ${apt[*]} (once)"
+    { apt-get update -qq || true; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${apt[@]}"; } >"$DIR/apt.log" 2>&1 9>&- \
+        || { tail -n 20 "$DIR/apt.log" >&2; exit 1; }
+fi
+if [[ $(cat "$DIR/version" 2>/dev/null) != "$VERSION" ]]; then
+    say "installing psycopg, node-postgres and TypeScript (once)"
+    rm -rf "$DIR/venv" "$DIR/node_modules"
+    { python3 -m venv "$DIR/venv" && "$DIR/venv/bin/pip" install --quiet --no-cache-dir 'psycopg[binary]==3.3.9'; } >"$DIR/pip.log" 2>&1 9>&- \
+        || { tail -n 20 "$DIR/pip.log" >&2; exit 1; }
+    cat >"$DIR/package.json" <<'JSON'
+{ "private": true, "dependencies": { "pg": "8.16.3", "typescript": "5.9.3", "@types/pg": "8.15.5", "@types/node": "20.19.9" } }
+JSON
+    (cd "$DIR" && npm install --no-audit --no-fund --ignore-scripts) >"$DIR/npm.log" 2>&1 9>&- || { tail -n 20 "$DIR/npm.log" >&2; exit 1; }
+    echo "$VERSION" >"$DIR/version"
+fi
+ln -sf /usr/share/java/postgresql.jar "$DIR/postgresql.jar"
+echo "$DIR"
