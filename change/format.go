@@ -50,7 +50,7 @@ func (f Format) String() string {
 	return fmt.Sprintf("Format(%d)", uint8(f))
 }
 
-// ContentType is the media type of the single form, or of the batch form.
+// ContentType is the media type of the single form, or of the batch form. [Format.ContentTypeOf] knows that of one event.
 func (f Format) ContentType(single bool) string {
 	switch {
 	case f != CloudEvents:
@@ -64,12 +64,17 @@ func (f Format) ContentType(single bool) string {
 
 // AppendEvent appends the single form of d.Events[i].
 func (f Format) AppendEvent(dst []byte, d *Delivery, i int) []byte {
-	if f == SQLTrigger { // always an array: it is what the SQL trigger's bindings parse
+	e := &d.Events[i]
+	switch {
+	case f == SQLTrigger: // always an array: it is what the SQL trigger's bindings parse
 		dst = append(dst, '[')
-		dst = f.appendElement(dst, d, &d.Events[i])
+		dst = f.appendElement(dst, d, e)
 		return append(dst, ']')
+	case f == Payload && e.Outbox != nil:
+		return append(dst, e.Outbox.Payload...)
+	default:
+		return f.appendElement(dst, d, e)
 	}
-	return f.appendElement(dst, d, &d.Events[i])
 }
 
 // AppendBatch appends the batch form: a JSON array of all of d.Events.
@@ -98,9 +103,15 @@ func (f Format) Bound(d *Delivery, e *Event) int {
 		return brackets + rowChangeFixed + quotedBound(e.ID) + quotedBound(d.Table) + quotedBound(d.Engine) +
 			quotedBound(d.Fingerprint) + quotedBound(e.Cursor) + quotedBound(d.Poller) + quotedBound(d.BatchID) +
 			len(e.Key) + len(e.Row)
+	case Payload:
+		return brackets + payloadBound(e)
 	default:
-		return brackets + cloudEventFixed + 3*len(d.App) + 3*len(d.Poller) + quotedBound(e.ID) + quotedBound(e.Key) +
-			quotedBound(d.Poller) + quotedBound(d.BatchID) + quotedBound(e.Cursor) + len(e.Row) + len(`,"rowrelaybackfill":`) + quotedBound(d.Backfill)
+		n := brackets + cloudEventFixed + 3*len(d.App) + 3*len(d.Poller) + attributeBound(e.ID) +
+			quotedBound(d.Poller) + quotedBound(d.BatchID) + quotedBound(e.Cursor) + len(`,"rowrelaybackfill":`) + quotedBound(d.Backfill)
+		if e.Outbox != nil {
+			return n + outboxBound(e.Outbox) + payloadBound(e)
+		}
+		return n + quotedBound(e.Key) + len(e.Row)
 	}
 }
 
@@ -112,6 +123,8 @@ func (f Format) appendElement(dst []byte, d *Delivery, e *Event) []byte {
 		return appendSQLTrigger(dst, e)
 	case RowChange:
 		return appendRowChange(dst, d, e)
+	case Payload:
+		return appendPayload(dst, e)
 	default:
 		return appendCloudEvent(dst, d, e)
 	}

@@ -1,11 +1,13 @@
 package change_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rowrelay/rowrelay/change"
 )
@@ -13,13 +15,16 @@ import (
 func TestBoundIsNeverTooSmall(t *testing.T) {
 	long := strings.Repeat("x", 200)
 	for _, f := range formats {
-		for _, c := range cases() {
+		for _, c := range append(cases(), outboxCases()...) {
 			checkBound(t, f, delivery(c.event), true)
 			d := delivery(c.event)
 			d.Token, d.Number, d.Attempt = math.MaxUint64, math.MaxUint64, math.MaxInt
 			d.App, d.Poller, d.Table, d.Engine, d.BatchID, d.Fingerprint = long, long, long, long, long, long
 			checkBound(t, f, d, true)
 			d.Events[0].Row, d.Events[0].Key, d.Events[0].Cursor = nil, nil, nil
+			if o := d.Events[0].Outbox; o != nil {
+				d.Events[0].Outbox = &change.Outbox{Payload: o.Payload, JSON: o.JSON, CreatedAt: o.CreatedAt}
+			}
 			checkBound(t, f, d, true)
 		}
 	}
@@ -57,14 +62,45 @@ func FuzzFormats(f *testing.F) {
 	})
 }
 
+// The same for outbox events: any text may stand in any column, and any bytes in the payload. Only the payload as it is, in
+// the single form of that format, need not be JSON. A line is one line.
+func FuzzOutboxFormats(f *testing.F) {
+	f.Add("Order", "42", "OrderPlaced", "order-placed-42", []byte(`{"total":1}`))
+	f.Add("", "", "", "", []byte{})
+	f.Add("a%\x00\xff", "\u2028\ufffe", "東京\n", "\u0085\x7f", []byte{0xff, 0})
+	f.Add("100%", "\"", "\\", "%%%\x01", []byte("[\n 1,\r\n \"\xff\" ]"))
+	f.Fuzz(func(t *testing.T, aggregateType, aggregate, eventType, key string, payload []byte) {
+		e := outboxEvent(aggregateType, aggregate, eventType, payload)
+		e.ID, e.Outbox.IdempotencyKey, e.Outbox.TraceParent, e.Outbox.TraceState = key, key, eventType, aggregateType
+		d := delivery(e)
+		for _, format := range formats {
+			line := format.AppendLine(nil, d, 0)
+			for _, body := range [][]byte{line, format.AppendBatch(nil, d)} {
+				if !json.Valid(body) || !utf8.Valid(body) || bytes.ContainsAny(body, "\r\n") {
+					t.Errorf("%s is not JSON of one line: %q", format, body)
+				}
+			}
+			checkBound(t, format, d, false)
+		}
+		if single := change.Payload.AppendEvent(nil, d, 0); !bytes.Equal(single, payload) {
+			t.Errorf("the payload %q was sent as %q", payload, single)
+		}
+	})
+}
+
 func BenchmarkFormats(b *testing.B) {
+	benchmark(b, "", cases()[0].event)
+	benchmark(b, "outbox/", outboxCases()[0].event)
+}
+
+func benchmark(b *testing.B, group string, e change.Event) {
 	events := make([]change.Event, 100)
 	for i := range events {
-		events[i] = cases()[0].event
+		events[i] = e
 	}
 	d := delivery(events...)
 	for _, f := range formats {
-		b.Run(f.String(), func(b *testing.B) {
+		b.Run(group+f.String(), func(b *testing.B) {
 			var buf []byte
 			b.ReportAllocs()
 			for b.Loop() {
@@ -72,7 +108,7 @@ func BenchmarkFormats(b *testing.B) {
 			}
 			b.SetBytes(int64(len(buf)))
 		})
-		b.Run(f.String()+"/bound", func(b *testing.B) {
+		b.Run(group+f.String()+"/bound", func(b *testing.B) {
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {
@@ -90,6 +126,9 @@ func BenchmarkFormats(b *testing.B) {
 // Encoding into a buffer that is large enough allocates nothing.
 func TestFormatsDoNotAllocate(t *testing.T) {
 	d := delivery(cases()[0].event, cases()[2].event, cases()[3].event)
+	for _, c := range outboxCases() {
+		d.Events = append(d.Events, c.event)
+	}
 	buf := make([]byte, 0, 64<<10)
 	for _, f := range formats {
 		if n := testing.AllocsPerRun(100, func() { buf = f.AppendBatch(buf[:0], d) }); n != 0 {

@@ -19,22 +19,19 @@ const (
 // lower-case letters of at most 20 characters, as the specification asks. The token and the delivery number are strings,
 // because a CloudEvents Integer ends at 2^31-1; the cursor is its JSON as text, because an attribute cannot be an object.
 func appendCloudEvent(dst []byte, d *Delivery, e *Event) []byte {
-	dst = append(dst, `{"specversion":"1.0","type":"rowrelay.row.`...)
-	dst = append(dst, e.Op.String()...)
-	dst = append(dst, `","source":"`...)
+	dst = append(dst, `{"specversion":"1.0","type":`...)
+	dst = appendType(dst, e)
+	dst = append(dst, `,"source":"`...)
 	dst = appendSource(dst, d)
 	dst = append(dst, `","id":`...)
-	dst = AppendString(dst, e.ID)
-	if len(e.Key) > 0 {
-		dst = append(dst, `,"subject":`...)
-		dst = appendSubject(dst, e.Key)
+	if e.Outbox != nil {
+		dst = appendAttribute(dst, e.ID) // made of the writer's own key
+		dst = appendOutboxHead(dst, e.Outbox)
+	} else {
+		dst = AppendString(dst, e.ID)
+		dst = appendRowHead(dst, e)
 	}
-	if t := e.Time.UTC(); !t.IsZero() && t.Year() >= 0 && t.Year() <= 9999 { // RFC 3339 has four digits for the year
-		dst = append(dst, `,"time":"`...)
-		dst = t.AppendFormat(dst, time.RFC3339Nano)
-		dst = append(dst, '"')
-	}
-	dst = append(dst, `,"datacontenttype":"application/json","rowrelaypoller":`...)
+	dst = append(dst, `,"rowrelaypoller":`...)
 	dst = AppendString(dst, d.Poller)
 	dst = append(dst, `,"rowrelaybatch":`...)
 	dst = AppendString(dst, d.BatchID)
@@ -52,9 +49,46 @@ func appendCloudEvent(dst []byte, d *Delivery, e *Event) []byte {
 	dst = appendKeyHash(dst, e)
 	dst = append(dst, `","rowrelaycursor":`...)
 	dst = appendCursor(dst, e.Cursor)
-	dst = append(dst, `,"data":`...)
-	dst = appendRaw(dst, e.Row)
+	if e.Outbox != nil {
+		dst = appendOutboxData(dst, e)
+	} else {
+		dst = append(dst, `,"data":`...)
+		dst = appendRaw(dst, e.Row)
+	}
 	return append(dst, '}')
+}
+
+func appendType(dst []byte, e *Event) []byte {
+	switch {
+	case e.Outbox == nil:
+		dst = append(dst, `"rowrelay.row.`...)
+		dst = append(dst, e.Op.String()...)
+		return append(dst, '"')
+	case e.Outbox.EventType == "":
+		return AppendQuoted(dst, typeOfNone)
+	default:
+		return appendAttribute(dst, e.Outbox.EventType)
+	}
+}
+
+// appendRowHead writes the attributes that are a row's.
+func appendRowHead(dst []byte, e *Event) []byte {
+	if len(e.Key) > 0 {
+		dst = append(dst, `,"subject":`...)
+		dst = appendSubject(dst, e.Key)
+	}
+	if t := e.Time; hasTime(t) {
+		dst = append(dst, `,"time":"`...)
+		dst = t.UTC().AppendFormat(dst, time.RFC3339Nano)
+		dst = append(dst, '"')
+	}
+	return append(dst, `,"datacontenttype":"application/json"`...)
+}
+
+// hasTime reports whether RFC 3339, which has four digits for the year, can write t.
+func hasTime(t time.Time) bool {
+	u := t.UTC()
+	return !u.IsZero() && u.Year() >= 0 && u.Year() <= 9999
 }
 
 // appendSource writes the URI-reference /<app>/<poller>. An empty app is left out: "//poller" would name a host.

@@ -18,7 +18,7 @@ import (
 
 var updateFormats = flag.Bool("update-formats", false, "write the golden files of the wire formats")
 
-var formats = []change.Format{change.CloudEvents, change.RowChange, change.SQLTrigger, change.Row}
+var formats = []change.Format{change.CloudEvents, change.RowChange, change.SQLTrigger, change.Row, change.Payload}
 
 // delivery is a delivery of the orders poller with the given events.
 func delivery(events ...change.Event) *change.Delivery {
@@ -69,6 +69,10 @@ func TestFormatsMatchGoldenFiles(t *testing.T) {
 		all = append(all, c.event)
 	}
 	for _, f := range formats {
+		for _, c := range outboxCases() {
+			golden(t, f, "outbox-"+c.name, f.AppendLine(nil, delivery(c.event), 0))
+			golden(t, f, "outbox-batch-"+c.name, f.AppendBatch(nil, delivery(c.event)))
+		}
 		for _, c := range cases() {
 			golden(t, f, "single-"+c.name, f.AppendEvent(nil, delivery(c.event), 0))
 			golden(t, f, "batch-"+c.name, f.AppendBatch(nil, delivery(c.event)))
@@ -108,7 +112,7 @@ func TestParseFormat(t *testing.T) {
 		}
 	}
 	_, err := change.ParseFormat("xml")
-	if err == nil || !strings.Contains(err.Error(), `"xml": choose one of cloudevents, rowchange, sqltrigger, row`) {
+	if err == nil || !strings.Contains(err.Error(), `"xml": choose one of cloudevents, rowchange, sqltrigger, row, payload`) {
 		t.Errorf("error does not list the choices: %v", err)
 	}
 }
@@ -122,6 +126,7 @@ func TestContentTypes(t *testing.T) {
 		{change.RowChange, "application/json", "application/json"},
 		{change.SQLTrigger, "application/json", "application/json"},
 		{change.Row, "application/json", "application/json"},
+		{change.Payload, "application/json", "application/json"},
 	} {
 		if s, b := c.f.ContentType(true), c.f.ContentType(false); s != c.single || b != c.batch {
 			t.Errorf("%s: %s, %s", c.f, s, b)

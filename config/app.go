@@ -54,9 +54,11 @@ type Poller struct {
 	MaxBatches   int           `json:"max_batches"` // 0: no bound
 	TickBudget   time.Duration `json:"tick_budget"`
 	PollInterval time.Duration `json:"poll_interval"` // 0: the tick ends when drained
-	LeaseTTL     time.Duration `json:"lease_ttl"`
-	Ordering     string        `json:"ordering"` // key, source or none
-	Concurrency  int           `json:"concurrency"`
+	// PollIntervalMax is how far PollInterval grows while there is nothing to do; at least PollInterval.
+	PollIntervalMax time.Duration `json:"poll_interval_max"`
+	LeaseTTL        time.Duration `json:"lease_ttl"` // 0 in outbox mode: Source.ClaimTTL
+	Ordering        string        `json:"ordering"`  // key, source or none
+	Concurrency     int           `json:"concurrency"`
 
 	MaxAttempts int `json:"max_attempts"` // at least 1: the first delivery
 	// RetryDelays are the waits before attempt 2, 3, …; past the end the last repeats.
@@ -82,11 +84,12 @@ func (p *Poller) Setting(key string) string {
 	return pollersGroup + "__" + p.Name + "__" + key
 }
 
-// Source is the table or query that a poller watches. Exactly one of Table and Query is set.
+// Source is the table or query that a poller watches. Exactly one of Table and Query is set; with Mode outbox it is Table,
+// and of the rest only the connection, Timeout, Connections and what stands under Map have a value.
 type Source struct {
 	ConnectionSetting string   `json:"connection"`
 	Connection        Database `json:"resolved"`
-	Mode              string   `json:"mode"`  // cursor
+	Mode              string   `json:"mode"`  // cursor or outbox
 	Table             string   `json:"table"` // as written, quotes included
 	Query             string   `json:"query"`
 	Cursor            []string `json:"cursor"`
@@ -112,6 +115,22 @@ type Source struct {
 	// OnLongTransaction is deliver_late or wait, OnFailover stop or continue.
 	OnLongTransaction string `json:"on_long_transaction"`
 	OnFailover        string `json:"on_failover"`
+
+	// What follows has a value with Mode outbox only. Map is the column of each role that was mapped, and the options'
+	// values; nil: the table has the columns of `rowrelay outbox init`.
+	Map         map[string]string `json:"map"`
+	Strategy    string            `json:"strategy"`   // leader, partitioned, skip_locked; "": what suits the table
+	Partitions  int               `json:"partitions"` // 1 to 1024
+	ClaimTTL    time.Duration     `json:"claim_ttl"`
+	ClaimsTable string            `json:"claims_table"`
+	// CleanupSchedule is an NCRONTAB text, "" for no clean-up by `rowrelay run`.
+	CleanupSchedule string        `json:"cleanup_schedule"`
+	Retention       time.Duration `json:"retention"`
+	CleanupChunk    int           `json:"cleanup_chunk"` // rows
+	// FanoutSetting is the name that was given, Fanout what it led to, and FanoutQueue is set; or all three are empty.
+	FanoutSetting string  `json:"fanout_connection"`
+	Fanout        Storage `json:"fanout_resolved"`
+	FanoutQueue   string  `json:"fanout_queue"`
 }
 
 // DeadLetter says where events go that are given up.
@@ -126,7 +145,7 @@ type DeadLetter struct {
 // Output is one destination.
 type Output struct {
 	Name string `json:"name"` // "" is the default output
-	Kind string `json:"kind"` // http, queue or stdout
+	Kind string `json:"kind"` // http, queue, stdout, rabbitmq, kafka, eventhubs or servicebus
 
 	URL     Address       `json:"url"`
 	Timeout time.Duration `json:"timeout"`
@@ -135,11 +154,16 @@ type Output struct {
 	Secret  Secret            `json:"secret"`
 	Gzip    bool              `json:"gzip"`
 
+	// ConnectionSetting is the name that was given; it led to Connection for a queue, to Broker for a broker.
 	ConnectionSetting string  `json:"connection"`
 	Connection        Storage `json:"resolved"`
 	Queue             string  `json:"queue"`
+	Broker            Broker  `json:"broker"`
+	// Destination and Destinations (by event type, in lower case) are a broker's templates.
+	Destination  string            `json:"destination"`
+	Destinations map[string]string `json:"destinations"`
 
-	Format     string `json:"format"` // cloudevents, rowchange, sqltrigger or row
+	Format     string `json:"format"` // cloudevents, rowchange, sqltrigger, row or payload
 	Batch      int    `json:"batch"`
 	BatchBytes int    `json:"batch_bytes"`
 	Retries    int    `json:"retries"` // attempts of one request, at least 1
@@ -175,6 +199,40 @@ type Storage struct {
 	ClientSecret    Secret `json:"client_secret"`
 	// Development says that it is Azurite.
 	Development bool `json:"development"`
+}
+
+// Identity says who asks for a token of Microsoft Entra. The zero value is the default chain of credentials.
+type Identity struct {
+	Credential   string // "managedidentity" or ""
+	ClientID     string
+	ResourceID   string // a user-assigned identity by its resource id instead of ClientID
+	TenantID     string // with ClientID and ClientSecret: a service principal
+	ClientSecret Secret
+}
+
+// Identity is who asks, where there is no connection string.
+func (s *Storage) Identity() Identity {
+	return Identity{Credential: s.Credential, ClientID: s.ClientID, ResourceID: s.ResourceID, TenantID: s.TenantID, ClientSecret: s.ClientSecret}
+}
+
+// Broker is what the connection of a broker led to: a connection string (for rabbitmq an amqp or amqps URL), or for
+// eventhubs and servicebus the identity form.
+type Broker struct {
+	// Setting is the setting that holds it, by its name in the environment.
+	Setting          string `json:"setting"`
+	ConnectionString Secret `json:"connection_string"`
+	// Namespace is X__fullyQualifiedNamespace, such as shop.servicebus.windows.net, when there is no string.
+	Namespace    string `json:"fully_qualified_namespace"`
+	Credential   string `json:"credential"` // "managedidentity" or ""
+	ClientID     string `json:"client_id"`
+	ResourceID   string `json:"resource_id"`
+	TenantID     string `json:"tenant_id"`
+	ClientSecret Secret `json:"client_secret"`
+}
+
+// Identity is who asks, where there is no connection string.
+func (b *Broker) Identity() Identity {
+	return Identity{Credential: b.Credential, ClientID: b.ClientID, ResourceID: b.ResourceID, TenantID: b.TenantID, ClientSecret: b.ClientSecret}
 }
 
 // FaultsFor returns all that stops the poller: the app's faults and its own.

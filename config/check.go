@@ -24,6 +24,24 @@ func (l *loader) checkState() {
 	}
 }
 
+// checkStateKind asks for a state store where there is something to keep in it: an outbox keeps all in its own database.
+func (l *loader) checkStateKind() {
+	const key = "state__kind"
+	if l.own.has(key) || !l.own.ok(key) {
+		return
+	}
+	for _, p := range l.app.Pollers {
+		if p.Source.Mode == outboxMode && p.DeadLetter.Kind == "queue" {
+			l.own.fault(key, "is required for "+p.Setting("dead_letter__kind")+"=queue: a dead letter that is too large for its queue is put there", "Set it, such as "+key+"=blob")
+			return
+		}
+		if p.Source.Mode != outboxMode {
+			l.own.fault(key, "is required", "Set it, such as "+key+"=blob")
+			return
+		}
+	}
+}
+
 func (l *loader) checkStatus() {
 	s, st := l.own, l.app.Status
 	if !s.ok("status__listen", "status__token") {
@@ -93,25 +111,47 @@ func (l *loader) checkLease(p *pollerScopes) {
 // httpOnly and queueOnly have no effect on an output of another kind.
 var (
 	httpOnly  = []string{"url", "headers__", "secret", "gzip"}
-	queueOnly = []string{"connection", "queue"}
+	queueOnly = []string{"queue"}
+	// connected are queue and brokers.
+	connected  = []string{"connection"}
+	brokerOnly = []string{"destination", "destinations__"}
 )
 
 func (l *loader) checkOutput(p *Poller, s *scope, out *Output) {
 	if !s.ok("kind") {
 		return
 	}
+	checkFormat(s, out)
+	const statuses = "reject_status"
 	switch out.Kind {
 	case "http":
 		l.checkHTTP(p, s, out)
-		warnUnused(p, s, out.Kind, queueOnly)
+		warnUnused(p, s, out.Kind, slices.Concat(queueOnly, connected, brokerOnly))
+		checkStatuses(p, s, out)
 	case "queue":
 		l.checkQueue(p, s, out)
-		warnUnused(p, s, out.Kind, httpOnly)
+		warnUnused(p, s, out.Kind, slices.Concat(httpOnly, brokerOnly))
+		checkStatuses(p, s, out)
+	case "stdout":
+		warnUnused(p, s, out.Kind, slices.Concat(httpOnly, queueOnly, connected, brokerOnly, []string{statuses}))
 	default:
-		warnUnused(p, s, out.Kind, slices.Concat(httpOnly, queueOnly, []string{"reject_status"}))
+		l.checkBroker(s, out)
+		warnUnused(p, s, out.Kind, slices.Concat(httpOnly, queueOnly, []string{statuses}))
 		return
 	}
-	checkStatuses(p, s, out)
+	out.Destination, out.Destinations = "", nil
+}
+
+// checkFormat fills in the default, and sees to it that rows have what the format sends.
+func checkFormat(s *scope, out *Output) {
+	switch {
+	case !s.has("format") && s.mode == outboxMode && isBroker(out.Kind):
+		out.Format = "payload"
+	case !s.has("format"):
+		out.Format = "cloudevents"
+	case out.Format == "payload" && s.mode == cursorMode && s.ok("format"):
+		s.fault("format", `"payload" is for events of an outbox: rows of a table have no payload`, "Write row for the row's JSON, or source__mode=outbox")
+	}
 }
 
 // warnUnused names settings of another kind of output. They are no faults: to switch an output to stdout for a moment

@@ -38,6 +38,9 @@ func (l *loader) checkLate(p *pollerScopes) {
 // checkPolicy judges what is said of events that are refused.
 func (l *loader) checkPolicy(p *pollerScopes) {
 	s, po := p.own, p.poller
+	if !s.has("after_dead_letter") && po.Ordering != "key" {
+		po.AfterDeadLetter = "release" // outbox mode's default keeps an aggregate waiting, where there is an order to keep
+	}
 	if po.AfterDeadLetter == "block" && po.Ordering != "key" && s.ok("after_dead_letter", "ordering") {
 		s.fault("after_dead_letter", `"block" keeps an order key parked, and with ordering=`+po.Ordering+" none is",
 			"Write release, or "+s.prefix+"ordering=key")

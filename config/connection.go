@@ -211,6 +211,13 @@ func identityFlaw(name string, want service, uri string, parts map[string]string
 		return at + " is not set", "Set it, such as " + at + "=https://<account>." + want.name + ".core.windows.net"
 	case !serviceURI(uri):
 		return at + " is not an https URL without a query", "Write https://<account>." + want.name + ".core.windows.net; a SAS belongs in a connection string"
+	}
+	return whoFlaw(name, parts)
+}
+
+// whoFlaw says what is wrong with what an identity form says of the one who asks.
+func whoFlaw(name string, parts map[string]string) (problem, mend string) {
+	switch {
 	case parts["clientId"] != "" && parts["managedIdentityResourceId"] != "":
 		return name + "__clientId and " + name + "__managedIdentityResourceId are both set", "Remove one of the two"
 	case parts["clientSecret"] != "" && (parts["clientId"] == "" || parts["tenantId"] == ""):

@@ -36,7 +36,7 @@ func TestStorageConnections(t *testing.T) {
 			Storage{Setting: "S", BlobServiceURI: "http://127.0.0.1:1/x", TenantID: "t", ClientID: "c", ClientSecret: "p"}},
 	} {
 		var faults Faults
-		s := newScope("", nil, nil, &faults)
+		s := newScope("", nil, &faults)
 		got := newEnviron(c.environ).storage(s, "k", "S", c.service)
 		if diff := cmp.Diff(c.want, got, bare); diff != "" || len(faults) > 0 {
 			t.Errorf("%s: %v %s", c.name, faults, diff)
@@ -62,7 +62,7 @@ func TestDatabaseConnections(t *testing.T) {
 			Database{Setting: "DB", Server: "s", Database: "d", Credential: "managedidentity", ClientID: "c"}},
 	} {
 		var faults Faults
-		s := newScope("", nil, nil, &faults)
+		s := newScope("", nil, &faults)
 		got := newEnviron(c.environ).database(s, "k", "DB")
 		if diff := cmp.Diff(c.want, got, bare); diff != "" || len(faults) > 0 {
 			t.Errorf("%s: %v %s", c.name, faults, diff)

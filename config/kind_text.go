@@ -149,6 +149,14 @@ func location(s string) (*time.Location, bool) {
 	return loc, err == nil
 }
 
+// scheduleOrNone takes an NCRONTAB text, which whoever follows the schedule parses; "none" becomes "".
+var scheduleOrNone = kind{word: "an NCRONTAB schedule, or none", example: "0 0 3 * * *", parse: func(s string) (any, *flaw) {
+	if strings.EqualFold(s, "none") {
+		return "", nil
+	}
+	return s, nil
+}}
+
 // queryText and conditionText are read once the engine is known: see checkSource.
 var queryText = text("SELECT", "SELECT id, total, updated_at FROM orders")
 

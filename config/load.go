@@ -11,7 +11,7 @@ import (
 // even where the error, which is a [Faults] with every fault of the app and of each poller, is not nil.
 func Load(list []string) (*App, error) {
 	l := &loader{env: newEnviron(list), app: &App{}, pollers: map[string]*pollerScopes{}}
-	l.own = newScope("", appSettings, nil, &l.app.Faults)
+	l.own = newScope("", appSettings, &l.app.Faults)
 	for _, name := range l.env.names() {
 		l.place(name)
 	}
@@ -27,6 +27,7 @@ func Load(list []string) (*App, error) {
 		l.app.Faults.Add("pollers__<name>__source__connection", "is not set for any name: there is no poller",
 			"Describe one, such as pollers__orders__source__connection=ORDERS_DB; docs/settings.md lists all settings")
 	}
+	l.checkStateKind()
 	l.app.Faults.sort()
 	l.app.Warnings.sort()
 	return l.app, l.app.AllFaults().Err()
@@ -95,7 +96,7 @@ func (l *loader) placePoller(path, name string) {
 	p.poller.written[key] = name
 	prefix := pollersGroup + "__" + poller + "__"
 	if p.own == nil {
-		p.own = newScope(prefix, pollerSettings, laterPollerSettings, &p.poller.Faults)
+		p.own = newScope(prefix, pollerSettings, &p.poller.Faults)
 		if !goodName(poller) {
 			p.poller.Faults.Add(name, fmt.Sprintf("speaks of a poller %q, a name that no poller can have", poller), nameMend)
 		}
@@ -129,7 +130,7 @@ func (l *loader) poller(name string) *pollerScopes {
 func (p *pollerScopes) output(name, prefix, written string) *scope {
 	s := p.outputs[name]
 	if s == nil {
-		s = newScope(prefix, outputSettings, laterOutputSettings, &p.poller.Faults)
+		s = newScope(prefix, outputSettings, &p.poller.Faults)
 		p.outputs[name] = s
 		if name != "" && !goodName(name) {
 			p.poller.Faults.Add(written, fmt.Sprintf("speaks of an output %q, a name that no output can have", name), nameMend)
@@ -150,23 +151,47 @@ func (l *loader) readApp() {
 	l.checkStatus()
 }
 
+// modeOf returns a poller's source__mode before anything else is read, because defaults depend on it; "" where it is faulty.
+func (l *loader) modeOf(s *scope) string {
+	const key = "source__mode"
+	row := lookup(pollerSettings, key)
+	if !s.has(key) {
+		return row.def
+	}
+	v, _, _ := row.parse(l.env, s.given[key].raw) // its fault is said when it is read
+	mode, _ := v.(string)
+	return mode
+}
+
 func (l *loader) readPoller(p *pollerScopes) {
 	if p.own == nil {
 		return
 	}
+	mode := l.modeOf(p.own)
+	p.own.mode = mode
 	p.own.read(l.env, p.poller)
 	p.poller.ScheduleSet = p.own.has("schedule")
-	l.checkSource(p)
-	l.checkLate(p)
-	l.checkLease(p)
+	if mode == outboxMode {
+		l.checkOutbox(p)
+	} else {
+		l.checkSource(p)
+		l.checkLate(p)
+		l.checkLease(p)
+	}
+	l.checkPolling(p)
 	l.checkPolicy(p)
 	if len(p.outputs) == 0 {
 		p.poller.Faults.Add(p.own.prefix+"output__kind", "is required: the poller has no output",
-			"Set it to http, queue or stdout")
+			"Set it to http, queue, stdout or a broker")
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.outputs)) {
 		out := Output{Name: name}
 		s := p.outputs[name]
+		s.mode = mode
+		if name != "" && mode == outboxMode {
+			l.refuseFurther(p, s)
+			continue
+		}
 		s.read(l.env, &out)
 		l.checkOutput(p.poller, s, &out)
 		p.poller.Outputs = append(p.poller.Outputs, out)

@@ -86,7 +86,7 @@ func TestLoadEverySetting(t *testing.T) {
 		"pollers__orders__output__reject_status=409, 500",
 		"pollers__orders__schedule=*/5 * * * * *", "pollers__orders__batch_size=10", "pollers__orders__batch_bytes=64KiB",
 		"pollers__orders__max_row_bytes=8 MiB", "pollers__orders__max_batches=3", "pollers__orders__tick_budget=1m",
-		"pollers__orders__poll_interval=250ms", "pollers__orders__lease_ttl=30s", "pollers__orders__ordering=KEY", "pollers__orders__concurrency=1",
+		"pollers__orders__poll_interval=250ms", "pollers__orders__poll_interval_max=2s", "pollers__orders__lease_ttl=30s", "pollers__orders__ordering=KEY", "pollers__orders__concurrency=1",
 		"pollers__orders__output__kind=http", "pollers__orders__output__url=https://example.com/x?code=abc%%3D",
 		"pollers__orders__output__timeout=3s", "pollers__orders__output__headers__X_Api_Key=%KEY%", "KEY=k",
 		"pollers__orders__output__secret=whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "pollers__orders__output__gzip=true",
@@ -137,7 +137,7 @@ func TestLoadEverySetting(t *testing.T) {
 	rest := *p
 	rest.Name, rest.Source, rest.Outputs, rest.Warnings, rest.ScheduleSet = "", Source{}, nil, nil, false
 	wantRest := Poller{BatchSize: 10, BatchBytes: 64 << 10, MaxRowBytes: 8 << 20, MaxBatches: 3, TickBudget: time.Minute,
-		PollInterval: 250 * time.Millisecond, LeaseTTL: 30 * time.Second, Ordering: "key", Concurrency: 1, Schedule: "*/5 * * * * *",
+		PollInterval: 250 * time.Millisecond, PollIntervalMax: 2 * time.Second, LeaseTTL: 30 * time.Second, Ordering: "key", Concurrency: 1, Schedule: "*/5 * * * * *",
 		MaxAttempts: 3, RetryDelays: []time.Duration{100 * time.Millisecond, 90 * time.Second}, MaxParked: 20, AfterDeadLetter: "block",
 		DeadLetter: DeadLetter{Kind: "queue", ConnectionSetting: "STATE_STORAGE", Queue: "orders-dead",
 			Connection: Storage{Setting: "AzureWebJobsSTATE_STORAGE", ConnectionString: developmentStorage(""), Development: true}}}
@@ -173,8 +173,8 @@ func TestEveryRowHasItsField(t *testing.T) {
 				value = "x"
 			}
 			var faults Faults
-			s := newScope("", []setting{row}, nil, &faults)
-			key := strings.Replace(row.name, "<Name>", "x_y", 1)
+			s := newScope("", []setting{row}, &faults)
+			key := strings.NewReplacer("<Name>", "x_y", "<role>", "payload", "<event_type>", "order.placed").Replace(row.name)
 			s.put(key, key, value)
 			got := c.fresh()
 			s.read(newEnviron(nil), got)

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,16 @@ For storage, X is found as the Functions host finds it: ` + "`AzureWebJobsX`" + 
 (` + "`UseDevelopmentStorage=true`" + ` is Azurite). Otherwise ` + "`X__blobServiceUri` or `X__queueServiceUri` (or `X__serviceUri`)" + ` name the service, and
 ` + "`X__credential=managedidentity` with `X__clientId` or `X__managedIdentityResourceId`" + `, or ` + "`X__tenantId`, `X__clientId` and `X__clientSecret`" + `,
 say who asks; with none of them the default chain of credentials does. ` + "`AzureWebJobsStorage__accountName`" + ` stands for both URIs of that account.
+
+For a broker, X holds, by ` + "`output__kind`" + `:
+
+| kind | value of X | or |
+|---|---|---|
+| rabbitmq | ` + "`amqps://user:password@host/vhost`, or `amqp://…`" + ` | |
+| kafka | ` + "`kafka://user:password@host:9092,host2:9092?tls=true&sasl=scram-sha-256`" + `, or the connection string of an Event Hubs namespace | ` + "`X__fullyQualifiedNamespace`" + `, for Event Hubs |
+| eventhubs, servicebus | the namespace's connection string | ` + "`X__fullyQualifiedNamespace`" + ` (` + "`shop.servicebus.windows.net`" + `), with the identity's settings as for storage |
+
+All but RabbitMQ's are found as storage is: ` + "`AzureWebJobsX`" + ` first. User and password in a URL are percent-encoded.
 `
 
 // WriteReference writes docs/settings.md.
@@ -47,15 +58,23 @@ func WriteReference(w io.Writer) error {
 	b.WriteString(referenceHead)
 	b.WriteString(referenceConnections)
 	writeTable(&b, "The application", "", appSettings)
-	writeTable(&b, "A poller", "Below `pollers__<poller>__`, for example `pollers__orders__source__table`.", pollerSettings)
+	writeTable(&b, "A poller", "Below `pollers__<poller>__`, for example `pollers__orders__source__table`. A setting that is not for the poller's `source__mode` is a fault.",
+		settingsOf("", pollerSettings))
+	writeTable(&b, "A poller in cursor mode", "These stand where the others of a poller do, with `source__mode=cursor`.", settingsOf(cursorMode, pollerSettings))
+	writeTable(&b, "A poller in outbox mode", "These stand where the others of a poller do, with `source__mode=outbox`.", settingsOf(outboxMode, pollerSettings))
 	writeTable(&b, "An output", "Below `pollers__<poller>__output__` for the default output, and below `pollers__<poller>__outputs__<output>__` for further ones. "+
-		"Each output has its own position, lease and document.", outputSettings)
+		"Each output has its own position, lease and document; a poller in outbox mode has the default output only.", outputSettings)
 	writeLater(&b)
 	_, err := io.WriteString(w, b.String())
 	if err != nil {
 		return fmt.Errorf("write the settings reference: %w", err)
 	}
 	return nil
+}
+
+// settingsOf returns the rows that are for one mode only, or with "" those for all.
+func settingsOf(mode string, table []setting) []setting {
+	return slices.DeleteFunc(slices.Clone(table), func(row setting) bool { return row.mode != mode })
 }
 
 func writeTable(b *strings.Builder, title, intro string, table []setting) {
@@ -70,30 +89,26 @@ func writeTable(b *strings.Builder, title, intro string, table []setting) {
 }
 
 func (row setting) defaultText() string {
+	text := "none"
 	switch {
 	case row.need:
-		return "required"
+		text = "required"
 	case row.defText != "":
-		return row.defText
+		text = row.defText
 	case row.def != "":
-		return "`" + row.def + "`"
+		text = "`" + row.def + "`"
 	}
-	return "none"
+	if row.outboxDef != "" {
+		text += "; outbox: `" + row.outboxDef + "`"
+	}
+	return text
 }
 
 func writeLater(b *strings.Builder) {
-	b.WriteString("\n## Known, but not in this version\n\nTo set one of these is a fault that says so.\n\n| setting | comes with | meaning |\n|---|---|---|\n")
-	for _, t := range []struct {
-		prefix    string
-		now, then []setting
-	}{{"", pollerSettings, laterPollerSettings}, {defaultName + "__", outputSettings, laterOutputSettings}} {
-		for _, row := range t.now {
-			for _, c := range row.kind.later {
-				fmt.Fprintf(b, "| `%s%s=%s` | %s | |\n", t.prefix, row.name, c.word, c.later)
-			}
-		}
-		for _, row := range t.then {
-			fmt.Fprintf(b, "| `%s%s` | %s | %s |\n", t.prefix, row.name, row.later, row.doc)
+	b.WriteString("\n## Known, but not in this version\n\nTo set one of these is a fault that says so.\n\n| setting | comes with |\n|---|---|\n")
+	for _, row := range pollerSettings {
+		for _, c := range row.kind.later {
+			fmt.Fprintf(b, "| `%s=%s` | %s |\n", row.name, c.word, c.later)
 		}
 	}
 }

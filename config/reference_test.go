@@ -21,7 +21,7 @@ func TestReferenceIsFresh(t *testing.T) {
 	if !bytes.Equal(got, want.Bytes()) {
 		t.Error("docs/settings.md is stale: run `go generate ./config`")
 	}
-	for _, table := range [][]setting{appSettings, pollerSettings, outputSettings, laterPollerSettings, laterOutputSettings} {
+	for _, table := range [][]setting{appSettings, pollerSettings, outputSettings} {
 		for _, row := range table {
 			if row.doc == "" || !strings.Contains(want.String(), row.name) {
 				t.Errorf("%s has no place or no meaning in the reference", row.name)

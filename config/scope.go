@@ -17,14 +17,14 @@ type given struct{ name, raw string }
 type scope struct {
 	prefix string // "", "pollers__orders__", "pollers__orders__output__"
 	table  []setting
-	later  []setting
+	mode   string           // the poller's source__mode; "" where it does not matter, or is not known
 	given  map[string]given // by key
 	faults *Faults
 	bad    map[string]bool // keys with a fault: nothing further is said about them
 }
 
-func newScope(prefix string, table, later []setting, faults *Faults) *scope {
-	return &scope{prefix: prefix, table: table, later: later, given: map[string]given{}, faults: faults, bad: map[string]bool{}}
+func newScope(prefix string, table []setting, faults *Faults) *scope {
+	return &scope{prefix: prefix, table: table, given: map[string]given{}, faults: faults, bad: map[string]bool{}}
 }
 
 // put takes one variable; the same key in another spelling is a fault.
@@ -67,6 +67,7 @@ func (s *scope) fault(key, problem, mend string) {
 // read parses what was given by the table, fills dst, and says every fault.
 func (s *scope) read(env environ, dst any) {
 	s.unknown()
+	s.misplaced()
 	values := map[string]any{}
 	for _, row := range s.table {
 		if family, _, ok := strings.Cut(row.name, "<"); ok {
@@ -99,10 +100,14 @@ func (s *scope) value(env environ, key string, row setting) (any, bool) {
 	} else if row.need {
 		s.fault(key, "is required", "Set it"+row.hint(s.named(key)))
 	}
-	if row.def == "" {
+	def := row.def
+	if s.mode == outboxMode && row.outboxDef != "" {
+		def = row.outboxDef
+	}
+	if def == "" || row.mode != "" && s.mode != "" && row.mode != s.mode {
 		return nil, false
 	}
-	v, f := row.kind.parse(row.def)
+	v, f := row.kind.parse(def)
 	if f != nil {
 		panic("config: the default of " + row.name + " " + f.problem)
 	}
@@ -148,19 +153,22 @@ func (row setting) hint(name string) string {
 	return fmt.Sprintf(", such as %s=%s", name, row.kind.example)
 }
 
-// family reads headers__X, headers__Y into one map.
+// family reads headers__X, headers__Y into one map; an empty one is left out.
 func (s *scope) family(env environ, prefix string, row setting, values map[string]any) {
 	for _, key := range s.keys() {
 		name, ok := strings.CutPrefix(key, prefix)
 		if !ok || !s.ok(key) {
 			continue
 		}
-		header, f := headerName(name)
+		var f *flaw
+		if row.member != nil {
+			name, f = row.member(name)
+		}
 		if f != nil {
 			s.fault(key, f.problem, f.mend)
 		}
 		if v, ok := s.value(env, key, row); ok && f == nil {
-			values[prefix+header] = v
+			values[prefix+name] = v
 		}
 	}
 }
@@ -175,29 +183,53 @@ func (s *scope) keys() []string {
 	return keys
 }
 
-// unknown says which of the given names are not settings, or not yet.
+// unknown says which of the given names are not settings.
 func (s *scope) unknown() {
 	for _, key := range s.keys() {
 		if lookup(s.table, key) != nil {
-			continue
-		}
-		if row := lookup(s.later, key); row != nil {
-			s.fault(key, laterText(row.later), "Remove it until then")
 			continue
 		}
 		s.fault(key, "is not a setting", s.suggest(key))
 	}
 }
 
+// misplaced says which settings are another mode's, where they would have no effect, and takes them away.
+func (s *scope) misplaced() {
+	for _, key := range s.keys() {
+		row := lookup(s.table, key)
+		if row == nil || row.mode == "" || s.mode == "" || row.mode == s.mode || !s.has(key) || !s.ok(key) {
+			continue
+		}
+		mend := row.mend
+		switch {
+		case row.mode == outboxMode:
+			mend = "Write " + pollerPrefix(s.prefix) + "source__mode=outbox where the table is an outbox, or remove it"
+		case mend == "":
+			mend = "Remove it"
+		}
+		s.fault(key, "has no effect with source__mode="+s.mode, mend)
+		delete(s.given, key)
+	}
+}
+
 func (s *scope) suggest(key string) string {
 	var known []string
 	for _, row := range s.table {
+		if strings.HasPrefix(row.name, key+"__<") {
+			return "Write a further name behind it: " + s.prefix + row.name
+		}
 		known = append(known, row.name)
 	}
 	if k := nearest(key, known, max(2, len(key)/3)); k != "" {
 		return "Did you mean " + s.prefix + k + "? docs/settings.md lists all settings"
 	}
 	return "Remove it; docs/settings.md lists all settings"
+}
+
+// pollerPrefix is what a poller's own settings begin with, given that of its settings or of an output's.
+func pollerPrefix(prefix string) string {
+	parts := strings.SplitN(prefix, "__", 3)
+	return parts[0] + "__" + parts[1] + "__"
 }
 
 // lookup finds the row of a key; a family's row takes any one further segment.

@@ -27,7 +27,23 @@ func TestPlantedSecretsStayHidden(t *testing.T) {
 		"everything wrong": whole("status__token=%%%"+planted+"%", "STORE="+planted, "DB=@Microsoft.KeyVault("+planted+")",
 			"QUEUES__serviceUri=https://x/?sig="+planted, "QUEUES__credential="+planted, "QUEUES__clientSecret="+planted,
 			"pollers__orders__output__url="+planted, "pollers__orders__output__headers__X=a\n"+planted,
-			"pollers__orders__output__secret=x"+planted, "pollers__orders__poll_interval_max="+planted, "pollers__orders__secret="+planted),
+			"pollers__orders__output__secret=x"+planted, "pollers__orders__poll_interval_may="+planted, "pollers__orders__secret="+planted),
+		"brokers, right": whole("AzureWebJobsSTORE=UseDevelopmentStorage=true", "DB=sqlite:a", "pollers__orders__outputs__q__kind=stdout", "QUEUES=x",
+			"pollers__orders__output__url=http://localhost/", "pollers__b__source__connection=DB", "pollers__b__source__table=b", "pollers__b__source__mode=outbox",
+			"pollers__b__output__kind=rabbitmq", "pollers__b__output__connection=R", "R=amqps://u:"+planted+"@h/", "pollers__c__source__connection=DB",
+			"pollers__c__source__table=c", "pollers__c__source__cursor=id", "pollers__c__output__kind=servicebus", "pollers__c__output__connection=S",
+			"S=Endpoint=sb://x/;SharedAccessKeyName=n;SharedAccessKey="+planted, "pollers__c__outputs__h__kind=eventhubs", "pollers__c__outputs__h__connection=H",
+			"H__fullyQualifiedNamespace=h.servicebus.windows.net", "H__tenantId=t", "H__clientId=c", "H__clientSecret="+planted,
+			"pollers__c__outputs__k__kind=kafka", "pollers__c__outputs__k__connection=K", "K=kafka://u:"+planted+"@k"),
+		"brokers, wrong": whole("AzureWebJobsSTORE=UseDevelopmentStorage=true", "DB=sqlite:a", "QUEUES=UseDevelopmentStorage=true",
+			"pollers__orders__output__url=http://localhost/", "pollers__b__source__connection=DB", "pollers__b__source__table=b", "pollers__b__source__mode=outbox",
+			"pollers__b__source__fanout_connection=amqps://u:"+planted+"@h/",
+			"pollers__b__output__kind=rabbitmq", "pollers__b__output__connection=R", "R=http://u:"+planted+"@h/", "pollers__c__source__connection=DB",
+			"pollers__c__source__table=c", "pollers__c__source__cursor=id", "pollers__c__output__kind=servicebus", "pollers__c__output__connection=S",
+			"S=Endpoint=sb://x/;SharedAccessKey="+planted, "pollers__c__outputs__h__kind=eventhubs", "pollers__c__outputs__h__connection=H",
+			"H__fullyQualifiedNamespace=https://h/"+planted, "H__clientSecret="+planted,
+			"pollers__c__outputs__k__kind=kafka", "pollers__c__outputs__k__connection=kafka://u:"+planted+"@k",
+			"pollers__c__outputs__l__kind=kafka", "pollers__c__outputs__l__connection=L", "L="+planted),
 		"strings where names belong": whole("state__connection_=x", "pollers__b__source__connection=postgres://u:"+planted+"@h/d",
 			"pollers__b__output__kind=queue", "pollers__b__output__connection=AccountName=a;AccountKey="+planted,
 			"pollers__b__output__url=http://\x7f"+planted),
@@ -60,15 +76,25 @@ func TestPlantedSecretsStayHidden(t *testing.T) {
 				t.Errorf("%s: the secret shows in %.3000s", name, s)
 			}
 		}
-		if name == "everything right" {
+		switch name {
+		case "brokers, right":
+			if err != nil {
+				t.Error(err)
+			}
+			if got := app.Poller("b").Outputs[0].Broker.ConnectionString.Reveal(); got != "amqps://u:"+planted+"@h/" {
+				t.Errorf("Reveal %q", got)
+			}
+		case "everything right":
 			if err != nil {
 				t.Error(err)
 			}
 			if got := app.Poller("orders").Outputs[0].Headers["Authorization"].Reveal(); got != "Bearer "+planted {
 				t.Errorf("Reveal %q", got)
 			}
-		} else if err == nil {
-			t.Errorf("%s: no fault", name)
+		default:
+			if err == nil {
+				t.Errorf("%s: no fault", name)
+			}
 		}
 	}
 }

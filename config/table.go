@@ -10,18 +10,29 @@ type setting struct {
 	// defText is what the reference shows for a default that is not a constant, or that needs a word.
 	defText string
 	need    bool
-	// later names the capability that brings the setting; "" when it is there.
-	later capability
-	doc   string
+	// mode is the only source__mode that the setting is for; "" for all.
+	mode string
+	// outboxDef is the default in outbox mode, where it is another.
+	outboxDef string
+	// mend is what to do where the setting stands in the wrong mode, if not just to remove it.
+	mend string
+	// member checks and returns the name in a family; nil takes every name.
+	member func(string) (string, *flaw)
+	doc    string
 }
 
-// capability is one of the later parts of Rowrelay whose settings are known already.
+// capability is one of the later parts of Rowrelay, of which settings are known already.
 type capability string
 
 const (
 	available      capability = ""
-	outbox         capability = "outbox"
 	changeTracking capability = "change tracking"
+)
+
+// The values of source__mode.
+const (
+	cursorMode = "cursor"
+	outboxMode = "outbox"
 )
 
 // Scopes: where a table's settings stand.
@@ -33,14 +44,14 @@ const (
 
 // appSettings are those of the whole application.
 var appSettings = []setting{
-	{name: "state__kind", kind: oneOf("blob", "file", "memory"), need: true,
+	{name: "state__kind", kind: oneOf("blob", "file", "memory"), defText: "required, unless all pollers are outboxes",
 		doc: "Where checkpoints and leases live: Azure Blob Storage, files of one machine, or memory (forgotten at the end of the process)."},
 	{name: "state__connection", kind: connectionName, def: "AzureWebJobsStorage",
 		doc: "The setting that holds the storage connection for `state__kind=blob`; it may be an account of its own."},
 	{name: "state__container", kind: containerName, def: "db-state",
 		doc: "The blob container. It must exist, except on Azurite or with `state__create=true`."},
 	{name: "state__create", kind: flag, def: "false",
-		doc: "Create the container where it is missing."},
+		doc: "Create what is missing: the container, and the queues, exchanges and topics that outputs send to."},
 	{name: "state__path", kind: text("a directory", ".rowrelay"), def: ".rowrelay",
 		doc: "The directory for `state__kind=file`."},
 	{name: "state__app_name", kind: appName, defText: "`WEBSITE_SITE_NAME`, else `local`",
@@ -57,50 +68,70 @@ var appSettings = []setting{
 var pollerSettings = []setting{
 	{name: "source__connection", kind: connectionName, need: true,
 		doc: "The setting that holds the connection string. For SQL Server with an identity: the X of `X__server`, `X__database`, `X__credential`, `X__clientId`."},
-	{name: "source__mode", kind: choices(choice{"cursor", available}, choice{"outbox", outbox}, choice{"changetracking", changeTracking}), def: "cursor",
-		doc: "How changes are found."},
-	{name: "source__table", kind: text("a table", "dbo.Orders"), defText: "this or `source__query`",
-		doc: "The table or view, with its schema where needed; parts may be quoted (`[odd.schema].[Order Lines]`)."},
-	{name: "source__query", kind: queryText, defText: "this or `source__table`",
+	{name: "source__mode", kind: choices(choice{cursorMode, available}, choice{outboxMode, available}, choice{"changetracking", changeTracking}), def: cursorMode,
+		doc: "How changes are found: `cursor` reads rows after a position in a column that grows, `outbox` publishes the events of an outbox table and keeps their states in it."},
+	{name: "source__table", kind: text("a table", "dbo.Orders"), defText: "this or `source__query`; required in outbox mode",
+		doc: "The table or view, with its schema where needed; in outbox mode the outbox. Parts may be quoted (`[odd.schema].[Order Lines]`)."},
+	{name: "source__query", mode: cursorMode, mend: "Name the outbox with source__table: its rows are marked when they are published", kind: queryText, defText: "this or `source__table`",
 		doc: "A SELECT instead of a table, without an outer TOP, LIMIT, ORDER BY or NOLOCK. Needs `source__key`."},
-	{name: "source__cursor", kind: nameList, defText: "required in cursor mode",
+	{name: "source__cursor", mode: cursorMode, mend: "Remove it: an outbox's events are found by their state, and published by seq", kind: nameList, defText: "required in cursor mode",
 		doc: "The column that grows with every change, or a list of them (a composite cursor): `updated_at`."},
-	{name: "source__key", kind: nameList, defText: "the primary key",
+	{name: "source__key", mode: cursorMode, mend: "Remove it: an outbox's events are known by seq, or by the column that source__map__id names", kind: nameList, defText: "the primary key",
 		doc: "The columns that identify a row; they must be unique and NOT NULL."},
-	{name: "source__order_key", kind: nameList, defText: "the key",
+	{name: "source__order_key", mode: cursorMode, mend: "Remove it: an outbox's events are kept in order by aggregate (source__map__aggregate_id)", kind: nameList, defText: "the key",
 		doc: "Events that agree in these columns are delivered in order, never two at a time."},
-	{name: "source__columns", kind: nameList, defText: "all",
+	{name: "source__columns", mode: cursorMode, kind: nameList, defText: "all",
 		doc: "The columns that an event's row carries."},
-	{name: "source__where", kind: conditionText,
+	{name: "source__where", mode: cursorMode, mend: "Remove it: every event of an outbox is published, or it would wait in the table for ever", kind: conditionText,
 		doc: "An SQL condition that rows must meet. It is put in parentheses."},
-	{name: "source__start", kind: startText, def: "earliest",
+	{name: "source__start", mode: cursorMode, mend: "Remove it: every pending event is published, however old", kind: startText, def: "earliest",
 		doc: "Where a poller without a checkpoint begins: `earliest`, `latest`, or a cursor value (rows after it)."},
-	{name: "source__time_zone", kind: timeZone, def: "UTC",
+	{name: "source__time_zone", mode: cursorMode, kind: timeZone, def: "UTC",
 		doc: "The zone of dates and times that carry none: an IANA name (`Europe/Berlin`) or an offset (`+02:00`)."},
-	{name: "source__delete_when", kind: oneName,
+	{name: "source__delete_when", mode: cursorMode, kind: oneName,
 		doc: "The soft-delete column: where it is true, or neither NULL nor zero, the event is a delete."},
-	{name: "source__op", kind: oneOf("upsert", "delete"), def: "upsert",
+	{name: "source__op", mode: cursorMode, kind: oneOf("upsert", "delete"), def: "upsert",
 		doc: "`delete` for a tombstone table: every row of it says that a row is gone."},
-	{name: "source__null_cursor", kind: oneOf("report", "fail"), def: "report",
+	{name: "source__null_cursor", mode: cursorMode, kind: oneOf("report", "fail"), def: "report",
 		doc: "What rows with a NULL cursor, which can never be delivered, cause: a metric and a warning, or a failed tick."},
-	{name: "source__identity", kind: text("a stable name of the server", "orders-db"), defText: "from the connection",
+	{name: "source__identity", mode: cursorMode, mend: "Remove it: an outbox's position is in its own rows, so that no fingerprint guards it", kind: text("a stable name of the server", "orders-db"), defText: "from the connection",
 		doc: "A stable name of the server for the fingerprint, where the same database is reached under several (failover groups, private endpoints, moved files)."},
-	{name: "source__late_commits", kind: oneOf("auto", "exact", "overlap", "settle", "none"), def: "auto",
+	{name: "source__late_commits", mode: cursorMode, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: oneOf("auto", "exact", "overlap", "settle", "none"), def: "auto",
 		doc: "How rows are found whose transaction commits after the cursor has passed them. `exact`: the database shows a safe point, and the cursor stays below it. `overlap`: rows are delivered at once, and the last `late_window` is read again and again for new ones. `settle`: rows wait until they are older than `late_window`. `none`: such rows are lost. `auto` picks `exact` where it can, else `overlap`, and keeps what it picked."},
-	{name: "source__late_window", kind: durations("1s", "24h", "2m"), def: "2m",
+	{name: "source__late_window", mode: cursorMode, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: durations("1s", "24h", "2m"), def: "2m",
 		doc: "For `overlap` and `settle`: how long a transaction may take from drawing its cursor value to its commit. A longer one can be missed where the database does not show it (`rowrelay check` says so)."},
-	{name: "source__late_limit", kind: durations("1s", "24h", "1m"), def: "1m",
+	{name: "source__late_limit", mode: cursorMode, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: durations("1s", "24h", "1m"), def: "1m",
 		doc: "For `exact`: how long an open transaction may hold rows of others back, before `on_long_transaction` applies to them."},
-	{name: "source__on_long_transaction", kind: oneOf("deliver_late", "wait"), def: "deliver_late",
+	{name: "source__on_long_transaction", mode: cursorMode, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: oneOf("deliver_late", "wait"), def: "deliver_late",
 		doc: "For `exact`: what becomes of rows that are held back for longer than `late_limit`. `deliver_late` delivers them and remembers them; `wait` waits for the transaction, however long it stays open."},
-	{name: "source__late_memory", kind: whole(1000, 8_000_000, "1000000"), def: "1000000",
+	{name: "source__late_memory", mode: cursorMode, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: whole(1000, 8_000_000, "1000000"), def: "1000000",
 		doc: "The most delivered rows that are remembered, by `overlap` and for rows that were delivered late, with 8 bytes each. When it is full, new rows are held back until room is made, and nothing is forgotten."},
-	{name: "source__on_failover", kind: oneOf("stop", "continue"), def: "stop",
+	{name: "source__on_failover", mode: cursorMode, kind: oneOf("stop", "continue"), def: "stop",
 		doc: "What a failover to a replica causes (a changed timeline of PostgreSQL, a changed server_uuid of MySQL): `stop` until `rowrelay state accept-gap`, or `continue`, which is safe only where the replica has every committed row (synchronous replication)."},
 	{name: "source__timeout", kind: durations("1s", "10m", "30s"), def: "30s",
 		doc: "The bound of one statement."},
 	{name: "source__connections", kind: whole(1, 100, "4"), def: "4",
 		doc: "The size of the connection pool."},
+	{name: "source__map__<role>", kind: text("column, or an option's value", "EventId"), mode: outboxMode, member: roleName, defText: "the role's own name, `retry_count` for `attempts`",
+		doc: "For a table that was not made by `rowrelay outbox init`: the column for each role (" + codeList(roles) + "), `none` where there is none. The options: `pending` and `done` are the values of the state column that mean so, `on_published` is `mark` or `delete`."},
+	{name: "source__strategy", kind: oneOf("leader", "partitioned", "skip_locked"), mode: outboxMode, defText: "`partitioned`, or `leader` where there is no bucket column",
+		doc: "How instances share an outbox: one publishes all of it (`leader`), each takes partitions of its buckets (`partitioned`), or each claims aggregates as it meets them (`skip_locked`)."},
+	{name: "source__partitions", kind: whole(1, 1024, "64"), mode: outboxMode, def: "64",
+		doc: "For `partitioned`: the number of partitions, the most instances that can publish at once. A change takes effect when no instance publishes."},
+	{name: "source__claim_ttl", kind: durations("3s", "1h", "30s"), mode: outboxMode, def: "30s",
+		doc: "How long after the death of an instance what it had claimed is taken over, by the database's clock."},
+	{name: "source__claims_table", kind: text("a table", "rowrelay_claims"), mode: outboxMode, def: "rowrelay_claims",
+		doc: "The table of claims, in the outbox's database; `rowrelay outbox init` creates it."},
+	{name: "source__cleanup_schedule", kind: scheduleOrNone, mode: outboxMode, def: "0 0 * * * *",
+		doc: "When `rowrelay run` deletes published events that are older than `source__retention`; `none`: never. Under the Functions host the schedule of the clean-up's own function counts."},
+	{name: "source__retention", kind: durations("1m", "87600h", "168h"), mode: outboxMode, def: "168h",
+		doc: "How long published and discarded events are kept. Dead letters are kept until somebody decides on them."},
+	{name: "source__cleanup_chunk", kind: whole(1, 1_000_000, "10000"), mode: outboxMode, def: "10000",
+		doc: "The most events that one statement of the clean-up deletes."},
+	{name: "source__fanout_connection", kind: connectionName, mode: outboxMode, defText: "none: no fan-out",
+		doc: "Scale-out under the Functions host: the setting that holds the storage connection of the queue through which partitions with work are handed to other instances. Needs `source__fanout_queue`."},
+	{name: "source__fanout_queue", kind: queueName, mode: outboxMode, defText: "none: no fan-out",
+		doc: "The queue of `source__fanout_connection`."},
 	{name: "schedule", kind: text("an NCRONTAB schedule", "*/5 * * * * *"), def: "*/1 * * * * *",
 		doc: "When `rowrelay run` starts a tick. Under the Functions host the schedule in function.json counts, and this one has no effect."},
 	{name: "batch_size", kind: whole(1, 100_000, "500"), def: "500",
@@ -113,9 +144,11 @@ var pollerSettings = []setting{
 		doc: "The most batches of one tick; 0: only the budget ends it."},
 	{name: "tick_budget", kind: durations("100ms", "24h", "50s"), def: "50s",
 		doc: "How long a tick goes on taking batches. The budget, the longest output timeout and 10s together must stay below the host's functionTimeout."},
-	{name: "poll_interval", kind: orZero(durations("10ms", "1h", "250ms")), def: "0s",
+	{name: "poll_interval", kind: orZero(durations("10ms", "1h", "250ms")), def: "0s", outboxDef: "100ms",
 		doc: "0: the tick ends when the source is drained. Otherwise it asks again after this time, until the budget ends."},
-	{name: "lease_ttl", kind: durations("1s", "1h", "60s"), def: "60s",
+	{name: "poll_interval_max", kind: durations("10ms", "1h", "1s"), defText: "`poll_interval`", outboxDef: "1s",
+		doc: "How far `poll_interval` grows, doubling, while there is nothing to do; with the first event it is back at once."},
+	{name: "lease_ttl", mode: cursorMode, mend: "Write source__claim_ttl instead: an outbox has claims in its database, and no lease", kind: durations("1s", "1h", "60s"), def: "60s",
 		doc: "How long after the death of its holder a lease is taken over; at least 10s for `state__kind=blob`. The heartbeat comes at a third of it."},
 	{name: "ordering", kind: oneOf("key", "source", "none"), def: "key",
 		doc: "What is kept in order: the events of one order key, all events (one lane), or nothing."},
@@ -125,12 +158,12 @@ var pollerSettings = []setting{
 		doc: "How many attempts an event has before it becomes a dead letter; the first delivery is attempt 1. An attempt counts only when the destination accepted another event after it: an outage counts none, however long it lasts."},
 	{name: "retry_delays", kind: delays("10ms", "24h", "1s,5s,30s,2m"), def: "1s,5s,30s,2m",
 		doc: "The waits before attempt 2, 3 and so on, after the attempt before; past the end of the list the last one repeats. The event's order key is parked meanwhile, and other keys go on; with `ordering=source` the poller waits."},
-	{name: "max_parked", kind: whole(1, 20_000, "1000"), def: "1000",
+	{name: "max_parked", mode: cursorMode, mend: "Remove it: failed and waiting events stay in the outbox, however many they are", kind: whole(1, 20_000, "1000"), def: "1000",
 		doc: "The most parked events, those that wait behind them included, for each output. At this bound the poller stops and says so: it never drops one."},
-	{name: "after_dead_letter", kind: oneOf("release", "block"), def: "release",
-		doc: "What becomes of the order key of a dead letter: `release` delivers what comes after it, `block` keeps it parked until somebody replays or purges the dead letter (`rowrelay deadletter`)."},
+	{name: "after_dead_letter", kind: oneOf("release", "block"), def: "release", outboxDef: "block",
+		doc: "What becomes of the order key of a dead letter: `release` delivers what comes after it, `block` keeps it parked until somebody replays or purges the dead letter (`rowrelay deadletter`), in outbox mode requeues or discards it (`rowrelay outbox`)."},
 	{name: "dead_letter__kind", kind: oneOf("state", "queue"), def: "state",
-		doc: "Where dead letters go: beside the state documents (`deadletters/{app_name}/{poller}/{event id}.json`), where `rowrelay deadletter` lists, replays and purges them, or to a queue of Azure Storage."},
+		doc: "Where dead letters go: beside the state documents (`deadletters/{app_name}/{poller}/{event id}.json`), where `rowrelay deadletter` lists, replays and purges them, or to a queue of Azure Storage. In outbox mode `state` is the state of the row itself (`DEAD LETTER`, `rowrelay outbox list`), and a queue gets a copy."},
 	{name: "dead_letter__connection", kind: connectionName, defText: "required for queue",
 		doc: "The setting that holds the storage connection for `dead_letter__kind=queue`."},
 	{name: "dead_letter__queue", kind: queueName, defText: "the poller's name and `-dead`",
@@ -139,26 +172,28 @@ var pollerSettings = []setting{
 
 // outputSettings are those of one output.
 var outputSettings = []setting{
-	{name: "kind", kind: choices(choice{"http", available}, choice{"queue", available}, choice{"stdout", available},
-		choice{"rabbitmq", outbox}, choice{"kafka", outbox}, choice{"eventhubs", outbox}, choice{"servicebus", outbox}), need: true,
-		doc: "Where events go: a URL, a queue of Azure Storage, or JSON lines on standard output."},
+	{name: "kind", kind: oneOf("http", "queue", "stdout", "rabbitmq", "kafka", "eventhubs", "servicebus"), need: true,
+		doc: "Where events go: a URL, a queue of Azure Storage, JSON lines on standard output, or a broker."},
 	{name: "url", kind: httpURL, defText: "required for http",
 		doc: "The URL that events are posted to. Its query is not shown anywhere."},
 	{name: "timeout", kind: durations("10ms", "10m", "30s"), def: "30s",
 		doc: "The bound of one request."},
-	{name: "headers__<Name>", kind: headerValue,
+	{name: "headers__<Name>", kind: headerValue, member: headerName,
 		doc: "A header of each request; `_` stands for `-` in its name: `headers__X_Api_Key`. A secret."},
 	{name: "secret", kind: signingSecret,
 		doc: "Signs each request by Standard Webhooks: `whsec_` and base64 of 24 to 64 bytes. A secret."},
 	{name: "gzip", kind: flag, def: "false",
 		doc: "Compress request bodies."},
-	{name: "connection", kind: connectionName, defText: "required for queue",
-		doc: "The setting that holds the storage connection for `kind=queue`."},
+	{name: "connection", kind: connectionName, defText: "required for queue and brokers",
+		doc: "The setting that holds the connection of the queue or broker: see [Connections](#connections)."},
 	{name: "queue", kind: queueName, defText: "the poller's name",
-		doc: "The queue's name."},
-	{name: "format", kind: choices(choice{"cloudevents", available}, choice{"rowchange", available}, choice{"sqltrigger", available},
-		choice{"row", available}, choice{"payload", outbox}), def: "cloudevents",
-		doc: "The wire format of events."},
+		doc: "The queue's name, for `kind=queue`."},
+	{name: "destination", kind: text("template", "{aggregate_type}.events"), def: "{poller}", outboxDef: "{aggregate_type}.events",
+		doc: "For brokers: where an event goes (an exchange and routing key, a topic, an event hub, a queue), as text with `{app}`, `{poller}`, `{op}` and, in outbox mode, `{aggregate_type}`, `{aggregate_id}`, `{event_type}`; `{{` and `}}` are braces. The result is lower-cased."},
+	{name: "destinations__<event_type>", kind: text("template", "payments"), mode: outboxMode,
+		doc: "For brokers: the destination of one type of event: `destinations__OrderPlaced`. The type is compared without case. Where a name cannot hold a character of it (a dot, a hyphen), write `_`."},
+	{name: "format", kind: oneOf("cloudevents", "rowchange", "sqltrigger", "row", "payload"), defText: "`cloudevents`; outbox to brokers: `payload`",
+		doc: "The wire format of events ([formats.md](formats.md)). `payload`, in outbox mode only, is the event's payload as it is: the default to brokers there, as the [seed](differences.md) publishes `value = event.payload`; everything else about the event is in the message's headers."},
 	{name: "batch", kind: whole(1, 10_000, "100"), def: "100",
 		doc: "The most events of one request."},
 	{name: "batch_bytes", kind: sizes("1KiB", "100MiB", "1MiB"), def: "1MiB",

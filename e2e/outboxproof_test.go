@@ -77,8 +77,7 @@ func (c *outboxCase) run(t *testing.T, proof outboxProof) {
 		stage.ownServices()
 	}
 	db, url := c.open(t)
-	rabbit := testenv.RabbitMQ(t)
-	kind := unique("order")
+	rabbit, kind := testenv.RabbitMQ(t)
 	queue := declareQueue(t, rabbit, kind+".events")
 	stage.settings = settings{
 		"state__kind": "memory", "state__app_name": "proof", "status__listen": "127.0.0.1:0",
@@ -87,10 +86,10 @@ func (c *outboxCase) run(t *testing.T, proof outboxProof) {
 		"pollers__orders__source__claim_ttl": "3s", "pollers__orders__output__kind": "rabbitmq", "pollers__orders__output__connection": "BROKER",
 		"pollers__orders__tick_budget": "5s", "pollers__orders__poll_interval": "50ms", "pollers__orders__output__timeout": "5s",
 	}
+	writers := c.newWriters(t, db, kind, proof)
 	if stdout, stderr, err := command(t.Context(), t.TempDir(), stage.settings, "outbox", "init", "orders", "--apply"); err != nil {
 		t.Fatalf("outbox init: %v\n%s\n%s", err, stdout, stderr)
 	}
-	writers := c.newWriters(t, db, kind, proof)
 
 	begun := time.Now()
 	for range proof.instances {
@@ -230,15 +229,15 @@ func (w *outboxWriters) transaction(id string, n int, rollback bool) (version in
 	return version, tx.Commit() == nil
 }
 
-// arrival is one message.
-type arrival struct {
+// message is one, as it lies in the queue.
+type message struct {
 	ID      string `json:"id"`
 	Version int    `json:"version"`
 	key     string
 }
 
 // compare counts events that did not arrive, that first arrived after a later one of their aggregate, and that arrived again.
-func (w *outboxWriters) compare(got []arrival) (lost, inverted, duplicated int) {
+func (w *outboxWriters) compare(got []message) (lost, inverted, duplicated int) {
 	seen, newest := make(map[string]bool), make(map[string]int)
 	for _, a := range got {
 		if a.key != fmt.Sprintf("%s-%d", a.ID, a.Version) {
@@ -299,9 +298,9 @@ func withChannel(t *testing.T, url string, use func(*amqp.Channel)) {
 }
 
 // drain reads all that the queue holds.
-func (q testQueue) drain(t *testing.T, url string) []arrival {
+func (q testQueue) drain(t *testing.T, url string) []message {
 	t.Helper()
-	var all []arrival
+	var all []message
 	withChannel(t, url, func(ch *amqp.Channel) {
 		state, err := ch.QueueInspect(string(q)) //nolint:staticcheck // the count is what is wanted
 		if err != nil {
@@ -313,7 +312,7 @@ func (q testQueue) drain(t *testing.T, url string) []arrival {
 		}
 		for range state.Messages {
 			m := <-messages
-			var a arrival
+			var a message
 			if err := json.Unmarshal(m.Body, &a); err != nil {
 				t.Fatalf("a message is not the payload that was written: %v\n%s", err, m.Body)
 			}

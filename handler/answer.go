@@ -25,12 +25,12 @@ type failure struct {
 }
 
 // answerFor is the one mapping of a tick's ends to HTTP: 500 when any output failed, otherwise 200.
-func answerFor(reports []poller.Report) (int, answer) {
+func answerFor(reports []poller.Report, outbox bool) (int, answer) {
 	var said answer
 	for i := range reports {
 		r := &reports[i]
 		if r.Failed() {
-			said.Failures = append(said.Failures, failure{r.Poller, r.Output, r.Event, errorText(r), next(r)})
+			said.Failures = append(said.Failures, failure{r.Poller, r.Output, r.Event, errorText(r), next(r, outbox)})
 		}
 	}
 	if len(said.Failures) == 0 {
@@ -48,7 +48,12 @@ func errorText(r *poller.Report) string {
 }
 
 // next is what the operator should do about a failed tick; the error beside it says what is wrong.
-func next(r *poller.Report) string {
+func next(r *poller.Report, outbox bool) string {
+	if outbox {
+		if text := nextOutbox(r); text != "" {
+			return text
+		}
+	}
 	p := "pollers__" + r.Poller + "__"
 	switch r.Event {
 	case poller.LeaseAcquireFailed, poller.CheckpointLoadFailed, poller.CommitFailed:
@@ -80,6 +85,25 @@ func next(r *poller.Report) string {
 	default:
 		return "run `rowrelay check`"
 	}
+}
+
+// nextOutbox is what differs for an outbox, which has no state document and no checkpoint; "" where nothing does.
+func nextOutbox(r *poller.Report) string {
+	p := "pollers__" + r.Poller + "__"
+	switch r.Event {
+	case poller.LeaseAcquireFailed, poller.CheckpointLoadFailed, poller.FetchFailed, poller.CommitFailed:
+		return "nothing was lost, and the next tick tries again; if it lasts, check the database behind " + p + "source__connection: its " +
+			"network, login and permissions on the outbox and " + p + "source__claims_table (`rowrelay check " + r.Poller + "`)"
+	case poller.LostLease:
+		return "nothing was lost: another instance took over, or this one could not renew its claims in time (the error says which), and " +
+			"these events are published again; if it recurs, raise " + p + "source__claim_ttl, or lower " + p + "batch_size"
+	case poller.HandlerFailed:
+		if r.Reason == poller.Refused.String() || r.Reason == poller.Impossible.String() {
+			return "the destination refuses an event (the error says which, and why): look at it with `rowrelay outbox list " + r.Poller +
+				"`, then mend the receiver, or give it up with `rowrelay outbox discard " + r.Poller + "`; after " + p + "max_attempts it becomes a dead letter"
+		}
+	}
+	return ""
 }
 
 func nextDelivery(r *poller.Report, p string) string {

@@ -6,7 +6,8 @@
 //
 //	GET  /            200 at once, without a database: the host's readiness probe and health ping
 //	GET  /metrics     the Prometheus exposition
-//	POST /{function}  one tick of the poller of that name, compared without regard to case
+//	POST /{function}  one tick of the poller of that name, compared without regard to case; an outbox has functions beside
+//	                  it (see Outbox)
 //
 // The answers, all JSON objects (an empty or null 2xx body would hang the invocation until the host kills us):
 //
@@ -36,6 +37,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -58,6 +60,8 @@ type Poller struct {
 	Outputs []string
 	// Runner runs its ticks. It is not used while there are Faults.
 	Runner Runner
+	// Outbox is nil for every mode but outbox.
+	Outbox *Outbox
 	// Faults are what its settings lack, each with its mend, without secrets. With any, every invocation answers 500:
 	// a process that exited instead would be restarted three times and then take the whole host down with it.
 	Faults []error
@@ -87,6 +91,10 @@ type Handler struct {
 	metrics  *Metrics
 	registry *prometheus.Registry
 	router   chi.Router
+
+	mu         sync.Mutex
+	partitions map[partitionMessage]Runner // that have run
+	fanouts    map[string]fanoutSeen       // by poller
 }
 
 // errPanic marks a tick that panicked.
@@ -101,6 +109,9 @@ func New(lifetime context.Context, cfg Config) *Handler {
 		log:      cfg.Log,
 		metrics:  NewMetrics(cfg.Log),
 		registry: cfg.Registry,
+
+		partitions: map[partitionMessage]Runner{},
+		fanouts:    map[string]fanoutSeen{},
 	}
 	if h.registry == nil {
 		h.registry = prometheus.NewRegistry()
@@ -111,6 +122,9 @@ func New(lifetime context.Context, cfg Config) *Handler {
 		h.names = append(h.names, name)
 		for _, output := range p.Outputs {
 			h.metrics.Prepare(name, output)
+		}
+		if p.Outbox != nil {
+			h.metrics.PrepareOutbox(name)
 		}
 	}
 	slices.Sort(h.names)
@@ -144,26 +158,41 @@ func (h *Handler) Tick(ctx context.Context, name string, inv Invocation) ([]poll
 		return nil, fmt.Errorf("no poller is called %q; the pollers are: %s. The function's folder must have the poller's name: "+
 			"rename the folder, or add the settings pollers__%s__…", name, h.known(), name)
 	}
-	// What the invocation's context carries is kept, its end is not: the host never cancels, a dropped connection says
-	// nothing about the rows, and a tick that stopped half-way for it would only deliver them again.
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cancel(nil)
-	stop := context.AfterFunc(h.lifetime, func() { cancel(context.Cause(h.lifetime)) }) //nolint:contextcheck // see above
-	defer stop()
-
-	var reports []poller.Report
+	ctx, cancel := h.alive(ctx)
+	defer cancel()
 	if faults := append(slices.Clone(h.faults), p.Faults...); len(faults) > 0 {
-		reports = everyOutput(name, p.Outputs, poller.ConfigInvalid, joinFaults(faults))
-	} else {
-		reports = h.run(ctx, name, p)
+		return h.account(ctx, name, inv, everyOutput(name, p.Outputs, poller.ConfigInvalid, joinFaults(faults))), nil
 	}
+	if p.Outbox != nil && p.Outbox.Fanout != nil {
+		if report, done := h.fanOut(ctx, name, &p, inv); done {
+			return []poller.Report{report}, nil
+		}
+	}
+	return h.account(ctx, name, inv, h.run(ctx, name, p)), nil
+}
+
+// alive is the context of work that the host asked for. What the invocation's context carries is kept, its end is not: the
+// host never cancels, a dropped connection says nothing about the rows, and a tick that stopped half-way for it would only
+// deliver them again.
+func (h *Handler) alive(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(h.lifetime, func() { cancel(context.Cause(h.lifetime)) }) //nolint:contextcheck // see above
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// account logs and measures reports, and returns them.
+func (h *Handler) account(ctx context.Context, name string, inv Invocation, reports []poller.Report) []poller.Report {
+	p, known := h.pollers[name]
 	for i := range reports {
 		if known { // a name that somebody made up gets no series
 			h.metrics.Observe(&reports[i])
 		}
-		logReport(ctx, h.log, &reports[i], inv)
+		logReport(ctx, h.log, &reports[i], inv, p.Outbox != nil)
 	}
-	return reports, nil
+	return reports
 }
 
 // run runs the tick and turns a panic into a failed one. A panic in a goroutine that the tick started is beyond its
@@ -192,12 +221,18 @@ func everyOutput(name string, outputs []string, event poller.Event, err error) [
 	if len(outputs) == 0 {
 		outputs = []string{""}
 	}
-	now := time.Now()
 	reports := make([]poller.Report, len(outputs))
 	for i, output := range outputs {
-		reports[i] = poller.Report{Poller: name, Output: output, Event: event, Err: err, Started: now, Ended: now, Parked: -1, NullCursors: -1}
+		reports[i] = newReport(name)
+		reports[i].Output, reports[i].Event, reports[i].Err = output, event, err
 	}
 	return reports
+}
+
+// newReport is a report of what ends as it begins.
+func newReport(name string) poller.Report {
+	now := time.Now()
+	return poller.Report{Poller: name, Started: now, Ended: now, Parked: -1, NullCursors: -1}
 }
 
 // joinFaults is one error of one line that says all faults.

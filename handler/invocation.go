@@ -52,6 +52,21 @@ func decodeInvocation(body []byte) (Invocation, error) {
 	return inv, nil
 }
 
+// triggerOf returns the value of the invocation's only binding, which for a queue trigger is the message: JSON text in a JSON
+// string, or in a string within that (facts, trap 5); nil where there is none, or more than one.
+func triggerOf(body []byte) json.RawMessage {
+	var envelope struct {
+		Data map[string]json.RawMessage
+	}
+	if json.Unmarshal(body, &envelope) != nil || len(envelope.Data) != 1 {
+		return nil
+	}
+	for _, value := range envelope.Data {
+		return value
+	}
+	return nil
+}
+
 // object reads a JSON object, or a JSON string that contains one, with its names in lower case; nil for anything else.
 func object(raw json.RawMessage) map[string]json.RawMessage {
 	var members map[string]json.RawMessage

@@ -44,8 +44,10 @@ import (
 //	                                         Each instance shows all skips: take the max over instances, not the sum
 //
 // What only one instance knows (lag, parked, held back, remembered) is 0 on those where another one is at work.
+// Pollers of the mode outbox have more: see outboxMetrics.
 type Metrics struct {
 	log *slog.Logger
+	outboxMetrics
 
 	ticks, batches, events, failures            *prometheus.CounterVec
 	rejected, deadLettered, gone, late, skipped *prometheus.CounterVec
@@ -74,29 +76,30 @@ func NewMetrics(log *slog.Logger) *Metrics {
 	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 	sizes := []float64{1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000}
 	return &Metrics{
-		log:          log,
-		skips:        map[[2]string]time.Time{},
-		ticks:        counter("ticks_total", "Ticks, by the event they ended as.", "event"),
-		batches:      counter("batches_total", "Settled batches."),
-		events:       counter("events_total", "Acknowledged events."),
-		failures:     counter("failures_total", "Failed ticks, by reason.", "reason"),
-		fetch:        histogram("fetch_duration_seconds", "Time to fetch a batch.", seconds),
-		deliver:      histogram("deliver_duration_seconds", "Time to deliver a batch.", seconds),
-		commit:       histogram("commit_duration_seconds", "Time to commit a batch.", seconds),
-		size:         histogram("batch_size", "Events in a batch.", sizes),
-		lag:          gauge("lag_seconds", "Age of the newest acknowledged event while there is more to come; 0 when drained."),
-		success:      gauge("last_success_timestamp_seconds", "When a tick last succeeded, in Unix time; 0 before the first."),
-		staleness:    gauge("lease_staleness_seconds", "Age of another holder's heartbeat beyond its ttl."),
-		nulls:        gauge("null_cursor_rows", "Rows whose cursor is NULL, when last counted: they are never delivered."),
-		paused:       gauge("paused", "1 while an operator has the poller paused."),
-		parked:       gauge("parked", "Parked events, and those that wait behind them."),
-		heldBack:     gauge("held_back_seconds", "How long rows have been held back by an open transaction or a full memory."),
-		remembered:   gauge("remembered_rows", "Rows in the memory of late commits."),
-		rejected:     counter("rejected_total", "Attempts held against events."),
-		deadLettered: counter("deadlettered_total", "Events given up, by reason.", "reason"),
-		gone:         counter("parked_gone_total", "Parked events whose row was found gone."),
-		late:         counter("late_rows_total", "Rows found behind the position: they committed late."),
-		skipped:      counter("skipped_rows_total", "Rows that operators skipped by advancing the checkpoint, as far as the state document remembers."),
+		log:           log,
+		outboxMetrics: newOutboxMetrics(),
+		skips:         map[[2]string]time.Time{},
+		ticks:         counter("ticks_total", "Ticks, by the event they ended as.", "event"),
+		batches:       counter("batches_total", "Settled batches."),
+		events:        counter("events_total", "Acknowledged events."),
+		failures:      counter("failures_total", "Failed ticks, by reason.", "reason"),
+		fetch:         histogram("fetch_duration_seconds", "Time to fetch a batch.", seconds),
+		deliver:       histogram("deliver_duration_seconds", "Time to deliver a batch.", seconds),
+		commit:        histogram("commit_duration_seconds", "Time to commit a batch.", seconds),
+		size:          histogram("batch_size", "Events in a batch.", sizes),
+		lag:           gauge("lag_seconds", "Age of the newest acknowledged event while there is more to come; 0 when drained."),
+		success:       gauge("last_success_timestamp_seconds", "When a tick last succeeded, in Unix time; 0 before the first."),
+		staleness:     gauge("lease_staleness_seconds", "Age of another holder's heartbeat beyond its ttl."),
+		nulls:         gauge("null_cursor_rows", "Rows whose cursor is NULL, when last counted: they are never delivered."),
+		paused:        gauge("paused", "1 while an operator has the poller paused."),
+		parked:        gauge("parked", "Parked events, and those that wait behind them."),
+		heldBack:      gauge("held_back_seconds", "How long rows have been held back by an open transaction or a full memory."),
+		remembered:    gauge("remembered_rows", "Rows in the memory of late commits."),
+		rejected:      counter("rejected_total", "Attempts held against events."),
+		deadLettered:  counter("deadlettered_total", "Events given up, by reason.", "reason"),
+		gone:          counter("parked_gone_total", "Parked events whose row was found gone."),
+		late:          counter("late_rows_total", "Rows found behind the position: they committed late."),
+		skipped:       counter("skipped_rows_total", "Rows that operators skipped by advancing the checkpoint, as far as the state document remembers."),
 	}
 }
 
@@ -158,6 +161,7 @@ func (m *Metrics) Observe(r *poller.Report) {
 		m.nulls.WithLabelValues(p, o).Set(float64(r.NullCursors))
 	}
 	m.policy(r)
+	m.figures(r)
 	m.skipsOf(r)
 	switch {
 	case r.Failed():
@@ -252,10 +256,10 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 }
 
 func (m *Metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{
+	return append(m.outboxMetrics.all(),
 		m.ticks, m.batches, m.events, m.failures, m.fetch, m.deliver, m.commit, m.size, m.lag, m.success, m.staleness, m.nulls,
 		m.paused, m.parked, m.heldBack, m.remembered, m.rejected, m.deadLettered, m.gone, m.late, m.skipped,
-	}
+	)
 }
 
 // MetricsHandler serves the Prometheus exposition; cmd mounts it on the standalone listener, and the handler itself on

@@ -10,8 +10,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// logReport writes one line for the tick of one output, and one for each of its warnings.
-func logReport(ctx context.Context, log *slog.Logger, r *poller.Report, inv Invocation) {
+// logReport writes one line for the tick of one output, and one for each of its warnings and dead letters.
+func logReport(ctx context.Context, log *slog.Logger, r *poller.Report, inv Invocation, outbox bool) {
 	who := []slog.Attr{slog.String("poller", r.Poller), slog.String("output", r.Output)}
 	if inv.ID != "" {
 		who = append(who, slog.String("invocation_id", inv.ID))
@@ -20,13 +20,19 @@ func logReport(ctx context.Context, log *slog.Logger, r *poller.Report, inv Invo
 		log.LogAttrs(ctx, slog.LevelWarn, text, append([]slog.Attr{slog.String("event", "warning")}, who...)...)
 	}
 	for i := range r.DeadLettered {
-		log.LogAttrs(ctx, slog.LevelError, "an event was given up", append(deadLetterAttrs(&r.DeadLettered[i]), who...)...)
+		log.LogAttrs(ctx, slog.LevelError, "an event was given up", append(deadLetterAttrs(&r.DeadLettered[i], outbox), who...)...)
 	}
-	log.LogAttrs(ctx, levelOf(r), message(r), append(attrs(r, inv), who...)...)
+	log.LogAttrs(ctx, levelOf(r), message(r), append(attrs(r, inv, outbox), who...)...)
 }
 
 // deadLetterAttrs tell of a dead letter all but its row.
-func deadLetterAttrs(d *poller.DeadLetter) []slog.Attr {
+func deadLetterAttrs(d *poller.DeadLetter, outbox bool) []slog.Attr {
+	next := fmt.Sprintf("look at it with `rowrelay deadletter show %s %s` (or in dead_letter__queue), mend the receiver or the row, then `rowrelay "+
+		"deadletter replay %s`; a row that is corrected is delivered by itself", d.Poller, d.Event.ID, d.Poller)
+	if outbox {
+		next = fmt.Sprintf("look at it with `rowrelay outbox list %s --id %s`, mend the receiver, then `rowrelay outbox requeue %[1]s --id %[2]s` publishes it, "+
+			"and what waits behind it, in order; `rowrelay outbox discard` gives it up", d.Poller, d.Event.ID)
+	}
 	list := []slog.Attr{
 		slog.String("event", "dead_lettered"),
 		slog.String("id", d.Event.ID),
@@ -37,8 +43,7 @@ func deadLetterAttrs(d *poller.DeadLetter) []slog.Attr {
 		slog.Int("attempts", d.Attempts),
 		slog.Time("first_attempt", d.First),
 		slog.Time("last_attempt", d.Last),
-		slog.String("next", fmt.Sprintf("look at it with `rowrelay deadletter show %s %s` (or in dead_letter__queue), mend the receiver or the row, then `rowrelay "+
-			"deadletter replay %s`; a row that is corrected is delivered by itself", d.Poller, d.Event.ID, d.Poller)),
+		slog.String("next", next),
 	}
 	if d.Status != 0 {
 		list = append(list, slog.Int("status", d.Status))
@@ -78,7 +83,7 @@ func message(r *poller.Report) string {
 	}
 }
 
-func attrs(r *poller.Report, inv Invocation) []slog.Attr {
+func attrs(r *poller.Report, inv Invocation, outbox bool) []slog.Attr {
 	list := []slog.Attr{
 		slog.String("event", string(r.Event)),
 		slog.Int("rows", r.Rows),
@@ -96,7 +101,7 @@ func attrs(r *poller.Report, inv Invocation) []slog.Attr {
 		list = append(list, slog.String("reason", r.Reason))
 	}
 	if r.Failed() {
-		list = append(list, slog.String("next", next(r)))
+		list = append(list, slog.String("next", next(r, outbox)))
 	}
 	if r.Lag > 0 {
 		list = append(list, slog.Float64("lag_seconds", r.Lag.Seconds()))

@@ -1,11 +1,13 @@
 package handler
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 )
@@ -53,16 +55,38 @@ func (h *Handler) invoke(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	function := clip(chi.URLParam(r, "function"), 128)
-	reports, err := h.Tick(r.Context(), function, inv)
+	status, said, err := h.call(r.Context(), strings.ToLower(function), body, inv)
 	if err != nil {
 		h.log.ErrorContext(r.Context(), "unknown function", "event", "unknown_function", "function", function,
 			"error", err.Error(), "invocation_id", inv.ID,
 			"next", "give the function's folder the poller's name (`rowrelay functions` writes it), and publish again")
-		h.write(w, http.StatusNotFound, answer{Error: err.Error()})
-		return
+		status, said = http.StatusNotFound, answer{Error: err.Error()}
 	}
-	status, said := answerFor(reports)
 	h.write(w, status, said)
+}
+
+// call runs the function of that name: a poller's, or one that an outbox has beside it. A poller's own name comes first.
+// The error is an unknown name.
+func (h *Handler) call(ctx context.Context, function string, body []byte, inv Invocation) (int, answer, error) {
+	if _, known := h.pollers[function]; !known {
+		if name, ok := strings.CutSuffix(function, CleanupSuffix); ok && h.pollers[name].Outbox != nil {
+			o := h.pollers[name].Outbox
+			if err := h.Cleanup(ctx, name, o.CleanupBudget, inv); err != nil {
+				return http.StatusInternalServerError, answer{Error: err.Error()}, nil
+			}
+			return http.StatusOK, answer{}, nil
+		}
+		if name, ok := strings.CutSuffix(function, PartitionSuffix); ok && h.pollers[name].Outbox != nil && h.pollers[name].Outbox.Fanout != nil {
+			status, said := answerFor(h.Partition(ctx, name, triggerOf(body), inv), true)
+			return status, said, nil
+		}
+	}
+	reports, err := h.Tick(ctx, function, inv)
+	if err != nil {
+		return 0, answer{}, err
+	}
+	status, said := answerFor(reports, h.pollers[function].Outbox != nil)
+	return status, said, nil
 }
 
 // refuse answers a body that is not an invocation.

@@ -13,7 +13,7 @@ import (
 // output__destinations__<event_type>).
 type Destinations struct {
 	byDefault template
-	byType    map[string]template // by event type, lower-cased
+	byType    map[string]template // by event type, lower-cased; see ofType
 }
 
 // placeholders are what a destination's template may name.
@@ -73,14 +73,18 @@ func parseTemplate(text string) (template, error) {
 	return t, nil
 }
 
-// Of returns an event's destination, lower-cased. A placeholder that has no value for this event is an error: such an
-// event cannot be sent.
+// Of returns an event's destination: the values of its placeholders are lower-cased (seeds/004: Order goes to order.events),
+// the template's own text stands as it is written, because brokers tell Orders from orders. A placeholder that has no value
+// for this event is an error: such an event cannot be sent.
 func (d *Destinations) Of(delivery *change.Delivery, e *change.Event) (string, error) {
 	t := d.byDefault
 	if e.Outbox != nil && len(d.byType) > 0 {
-		if own, ok := d.byType[strings.ToLower(e.Outbox.EventType)]; ok {
+		if own, ok := d.ofType(e.Outbox.EventType); ok {
 			t = own
 		}
+	}
+	if len(t.names) == 0 {
+		return t.texts[0], nil
 	}
 	var b strings.Builder
 	for i, name := range t.names {
@@ -89,10 +93,26 @@ func (d *Destinations) Of(delivery *change.Delivery, e *change.Event) (string, e
 			return "", fmt.Errorf("its destination needs {%s}, and the event has none", name)
 		}
 		b.WriteString(t.texts[i])
-		b.WriteString(value)
+		b.WriteString(strings.ToLower(value))
 	}
 	b.WriteString(t.texts[len(t.texts)-1])
-	return strings.ToLower(b.String()), nil
+	return b.String(), nil
+}
+
+// ofType finds the template of an event type. A setting's name cannot hold every character, least of all a dot on Linux: there
+// "_" stands for whatever is no letter, digit or "_" (order.placed is destinations__order_placed). The exact name wins.
+func (d *Destinations) ofType(eventType string) (template, bool) {
+	name := strings.ToLower(eventType)
+	if t, ok := d.byType[name]; ok {
+		return t, true
+	}
+	t, ok := d.byType[strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, name)]
+	return t, ok
 }
 
 func valueOf(name string, d *change.Delivery, e *change.Event) string {

@@ -86,9 +86,11 @@ type table interface {
 
 	// draw returns a token larger than every token drawn before for this outbox.
 	draw(ctx context.Context) (uint64, error)
-	// survey returns the claims of partitions and the live members of an outbox, by the database's clock. want is the partition count of the
-	// settings: it is stored where no partition's claim and no other member is live, and what is in force is returned.
-	survey(ctx context.Context, want int) (survey, error)
+	// survey returns the claims of partitions and the live members of an outbox, by the database's clock. want is the partition
+	// count of the settings: it is stored where no partition's claim and no member but the owner is live, and what is in force is
+	// returned. An owner joins before it surveys, and takes partitions only by a survey made after that: otherwise another could
+	// change the count in between, and two would hold one bucket.
+	survey(ctx context.Context, owner string, want int) (survey, error)
 	// join and renew keep the member's row and all its claims alive for ttl; renew returns how many claims of units (members' rows not
 	// counted) the owner still holds.
 	join(ctx context.Context, owner string, ttl time.Duration) error
@@ -107,7 +109,8 @@ type table interface {
 	// due returns FAILED rows whose next attempt is due, at most limit, and how long until the next one is; -1 where there is none.
 	// For skip_locked (owner not "") it claims their aggregates like pick.
 	due(ctx context.Context, ranges []bucketRange, limit int, claim claim) (rows []row, next time.Duration, err error)
-	// other returns one publishable row whose aggregate is none of avoid, without claiming it; nil where there is none.
+	// other returns one publishable row whose aggregate is none of avoid, without claiming it; nil where there is none. It is the
+	// first of its aggregate that is not done with: for skip_locked no earlier one is PUBLISHING, under whatever claim.
 	other(ctx context.Context, ranges []bucketRange, avoid []aggregate) (*row, error)
 
 	// settle makes marks durable, in one statement where all are published, else in one transaction, refused with errLost

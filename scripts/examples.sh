@@ -16,6 +16,7 @@ flock -w 900 9
 apt=()
 command -v mcs >/dev/null && command -v mono >/dev/null && [[ -e /usr/lib/mono/4.5/System.Data.dll ]] || apt+=(mono-mcs mono-runtime libmono-system-data4.0-cil libmono-system-transactions4.0-cil)
 [[ -e /usr/lib/x86_64-linux-gnu/odbc/psqlodbcw.so || -e /usr/lib/aarch64-linux-gnu/odbc/psqlodbcw.so ]] || apt+=(odbc-postgresql)
+ldconfig -p | grep -q 'libodbc\.so\.2 ' || apt+=(libodbc2)
 [[ -e /usr/share/java/postgresql.jar ]] || apt+=(libpostgresql-jdbc-java)
 command -v javac >/dev/null || apt+=(default-jdk-headless)
 command -v npm >/dev/null || apt+=(nodejs npm)

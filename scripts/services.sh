@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Brings up the real engines that Rowrelay's tests run against: PostgreSQL, MariaDB and Azurite
-# (blob, queue and table), on free loopback ports, from Debian and npm packages. No Docker needed.
+# Brings up the real engines that Rowrelay's tests run against: PostgreSQL, MariaDB, Azurite (blob,
+# queue and table), RabbitMQ and Apache Kafka, on free loopback ports, from Debian and npm packages and from
+# Kafka's own jars on Maven Central. No Docker needed.
 #
 #   scripts/services.sh start          start what does not run, leave the rest alone
-#   eval "$(scripts/services.sh env)"  the same, then set ROWRELAY_TEST_POSTGRES, _MYSQL, _AZURITE
+#   eval "$(scripts/services.sh env)"  the same, then set ROWRELAY_TEST_POSTGRES, _MYSQL, _AZURITE, _RABBITMQ,
+#                                    _KAFKA, and _KAFKA_LIB for brokers of a test's own
 #   scripts/services.sh run -- CMD…    the same around CMD; CMD's exit code is ours
 #   scripts/services.sh status         one line for each service; exit code 1 if one does not run
 #   scripts/services.sh stop           stop all and delete their data (installed packages stay)
@@ -12,15 +14,16 @@
 # call finds what the first one started. Calls may overlap: a lock serialises them. What `run`
 # started is stopped when the last `run` that uses it ends; what `start` or `env` started stays.
 #
-# Missing packages are installed with apt-get (as root) and npm. As another user, install
-# postgresql, mariadb-server-core, mariadb-client, nodejs and npm once yourself. System services of those packages are
-# neither used nor started. As root, the servers run as `nobody`: the directory must lie where that
+# Missing packages are installed with apt-get (as root), npm and mvn. As another user, install
+# postgresql, mariadb-server-core, mariadb-client, rabbitmq-server, nodejs, npm, default-jre-headless and maven once
+# yourself. System services of those packages are neither used nor started. As root, the servers run as `nobody`: the directory must lie where that
 # user may go (not below /root).
 set -euo pipefail
 
 readonly DIR=${ROWRELAY_SERVICES_DIR:-/tmp/rowrelay-services-$UID}
-readonly SERVICES=(postgres mariadb azurite)
+readonly SERVICES=(postgres mariadb azurite rabbitmq kafka)
 readonly AZURITE_VERSION=3.37.0
+readonly KAFKA_VERSION=3.9.1
 # The account and key that Microsoft publishes for every storage emulator: no secret.
 readonly AZURITE_ACCOUNT=devstoreaccount1
 readonly AZURITE_KEY=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==
@@ -86,6 +89,8 @@ pg_bin() { # the newest installed server's bin directory
     [[ -n $found ]] && echo "$found"
 }
 maria_bin() { PATH=$PATH:/usr/sbin command -v mariadbd; }
+# Not the one in /usr/sbin, which starts the server as the user rabbitmq only.
+rabbit_bin() { local p=/usr/lib/rabbitmq/bin/rabbitmq-server; [[ -x $p ]] && echo "$p"; }
 
 node_bin() {
     local own
@@ -115,9 +120,13 @@ install_missing() {
     pg_bin >/dev/null || want+=(postgresql)
     # mariadb-client has my_print_defaults, which mariadb-install-db runs.
     maria_bin >/dev/null && command -v my_print_defaults >/dev/null || want+=(mariadb-server-core mariadb-client)
+    rabbit_bin >/dev/null || want+=(rabbitmq-server)
     command -v node >/dev/null && command -v npm >/dev/null || want+=(nodejs npm)
+    command -v java >/dev/null || want+=(default-jre-headless)
+    if ! kafka_installed; then command -v mvn >/dev/null || want+=(maven); fi
     ((${#want[@]} == 0)) || apt_install "${want[@]}"
     if [[ ! -f $(azurite_main) ]] || [[ $(<"$DIR/npm/version") != "$AZURITE_VERSION" ]]; then install_azurite; fi
+    kafka_installed || install_kafka
 }
 
 # install_azurite also brings a Node.js of its own, from npm, where the machine's is older than 20.19,
@@ -144,6 +153,30 @@ JSON
         || { tail -n 20 "$DIR/npm.log" >&2; die "npm failed; the whole log is $DIR/npm.log"; }
     rm -rf "$DIR/npm-cache"
     echo "$AZURITE_VERSION" >"$DIR/npm/version"
+}
+
+kafka_installed() { [[ -s $DIR/kafka/lib/version && $(<"$DIR/kafka/lib/version") == "$KAFKA_VERSION" ]]; }
+
+# install_kafka gets the broker's jars, and what they need, as Maven resolves it. Kafka's tarball is on no package registry.
+install_kafka() {
+    say "installing Apache Kafka $KAFKA_VERSION from Maven Central (once)"
+    rm -rf "$DIR/kafka/lib" "$DIR/maven"; mkdir -p "$DIR/kafka/lib" "$DIR/maven"
+    # slf4j-simple writes the log to stderr; the jars bring no writer themselves.
+    cat >"$DIR/maven/pom.xml" <<XML
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>rowrelay</groupId><artifactId>kafka</artifactId><version>1</version><packaging>pom</packaging>
+  <dependencies>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>$KAFKA_VERSION</version></dependency>
+    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
+  </dependencies>
+</project>
+XML
+    mvn -q -B -f "$DIR/maven/pom.xml" -Dmaven.repo.local="$DIR/maven/repository" \
+        org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DoutputDirectory="$DIR/kafka/lib" \
+        >"$DIR/maven.log" 2>&1 9>&- || { tail -n 20 "$DIR/maven.log" >&2; die "mvn failed; the whole log is $DIR/maven.log"; }
+    rm -rf "$DIR/maven"
+    echo "$KAFKA_VERSION" >"$DIR/kafka/lib/version"
 }
 
 # ---- processes -----------------------------------------------------------------------------------
@@ -173,6 +206,8 @@ ready() {
         postgres) "$(pg_bin)/pg_isready" -q -h 127.0.0.1 -p "$(port_of postgres)" ;;
         mariadb) greets "$(port_of mariadb)" ;;
         azurite) listening "$(port_of azurite .blob)" && listening "$(port_of azurite .queue)" && listening "$(port_of azurite .table)" ;;
+        rabbitmq) listening "$(port_of rabbitmq)" ;; # it listens when all else has started
+        kafka) listening "$(port_of kafka)" ;; # likewise
     esac
 } 2>/dev/null
 
@@ -208,8 +243,8 @@ await() {
     return 1
 }
 
-# ---- the three services --------------------------------------------------------------------------
-# Durability is off: these databases hold nothing but test rows. The time zones are not UTC, so that
+# ---- the services --------------------------------------------------------------------------------
+# Durability is off, but RabbitMQ's cannot be: these databases hold nothing but test rows. The time zones are not UTC, so that
 # code which mixes up server time and UTC fails here and not with a user.
 
 init_postgres() {
@@ -266,6 +301,78 @@ launch_azurite() {
         --tableHost 127.0.0.1 --tablePort "$(port_of azurite .table)")
 }
 
+init_rabbitmq() { mkdir -p "$DIR/rabbitmq/data"; give "$DIR/rabbitmq/data"; }
+launch_rabbitmq() {
+    keep_port rabbitmq
+    # The limits are far above what tests need: 1 GB of memory and 50 MB of disk left raise an alarm, which blocks
+    # publishers. 16 MiB is the largest message that RabbitMQ 4 takes; 3.10 would take 128 MiB.
+    cat >"$DIR/rabbitmq/rabbitmq.conf" <<CONF
+listeners.tcp.default = 127.0.0.1:$(port_of rabbitmq)
+default_user = rowrelay
+default_pass = $(password)
+max_message_size = 16777216
+vm_memory_high_watermark.absolute = 1GB
+disk_free_limit.absolute = 50MB
+log.file = false
+log.console = true
+log.console.level = warning
+CONF
+    chmod 600 "$DIR/rabbitmq/rabbitmq.conf"; give "$DIR/rabbitmq/rabbitmq.conf"
+    # The node talks to no other node: it neither listens for one nor starts Erlang's port mapper, which would stay behind
+    # and serve every node of the machine. The mapper's answer that RabbitMQ waits for at its start is erl_epmd_port.
+    # RUNNING_UNDER_SYSTEMD makes the script exec Erlang, so that the pid is the server's.
+    (cd /; spawn rabbitmq env -i PATH="$PATH" LANG=C.UTF-8 HOME="$DIR/rabbitmq/data" RUNNING_UNDER_SYSTEMD=true \
+        RABBITMQ_USE_LONGNAME=true RABBITMQ_NODENAME=rowrelay@127.0.0.1 RABBITMQ_CONF_ENV_FILE=/dev/null \
+        RABBITMQ_CONFIG_FILE="$DIR/rabbitmq/rabbitmq.conf" RABBITMQ_ENABLED_PLUGINS_FILE="$DIR/rabbitmq/data/plugins" \
+        RABBITMQ_MNESIA_BASE="$DIR/rabbitmq/data" RABBITMQ_LOG_BASE="$DIR/rabbitmq/data" RABBITMQ_LOGS=- \
+        RABBITMQ_SERVER_START_ARGS="-name rowrelay@127.0.0.1 -start_epmd false -erl_epmd_port 1 -dist_listen false" \
+        "$(rabbit_bin)")
+}
+
+# kafka_java CLASS ARG…: what runs it. Short-lived and lightly loaded, it gains nothing from the second compiler.
+kafka_java() {
+    kafka_command=(java -Xms64m -Xmx320m -XX:+UseSerialGC -XX:TieredStopAtLevel=1
+        -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$DIR/kafka/lib/*" "$@")
+}
+
+init_kafka() {
+    keep_port kafka; keep_port kafka .controller
+    cat >"$DIR/kafka/server.properties" <<CONF
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:$(port_of kafka .controller)
+listeners=PLAINTEXT://127.0.0.1:$(port_of kafka),CONTROLLER://127.0.0.1:$(port_of kafka .controller)
+advertised.listeners=PLAINTEXT://127.0.0.1:$(port_of kafka)
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+log.dirs=$DIR/kafka/data
+auto.create.topics.enable=false
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+group.initial.rebalance.delay.ms=0
+log.cleaner.enable=false
+num.network.threads=2
+num.io.threads=4
+log.index.size.max.bytes=65536
+# A killed broker's id is free again when its session has ended: by default that takes 9 s.
+broker.session.timeout.ms=1000
+broker.heartbeat.interval.ms=250
+CONF
+    mkdir -p "$DIR/kafka/data"; give "$DIR/kafka/data"
+    [[ ! -s $DIR/kafka/data/meta.properties ]] || return 0
+    # The cluster's id is 16 bytes in base64. Which it is does not matter.
+    local kafka_command; kafka_java kafka.tools.StorageTool format -t cm93cmVsYXktdGVzdC1rYQ -c "$DIR/kafka/server.properties"
+    (cd / && "${as_nobody[@]}" "${kafka_command[@]}") >>"$DIR/kafka/log" 2>&1 9>&- || return 1
+}
+launch_kafka() {
+    local kafka_command; kafka_java kafka.Kafka "$DIR/kafka/server.properties"
+    (cd /; spawn kafka "${kafka_command[@]}")
+}
+
 # bring_up SERVICE: from whatever state it is in to "answers". A second attempt keeps the data (what a
 # killed server leaves behind may take a moment to go); a third throws away what does not start again
 # (a machine that lost power, with fsync off).
@@ -317,6 +424,9 @@ environment() {
 export ROWRELAY_TEST_POSTGRES='postgres://rowrelay:$(password)@127.0.0.1:$(port_of postgres)/postgres?sslmode=disable'
 export ROWRELAY_TEST_MYSQL='mysql://rowrelay:$(password)@127.0.0.1:$(port_of mariadb)/mysql'
 export ROWRELAY_TEST_AZURITE='DefaultEndpointsProtocol=http;AccountName=$AZURITE_ACCOUNT;AccountKey=$AZURITE_KEY;BlobEndpoint=$base:$(port_of azurite .blob)/$AZURITE_ACCOUNT;QueueEndpoint=$base:$(port_of azurite .queue)/$AZURITE_ACCOUNT;TableEndpoint=$base:$(port_of azurite .table)/$AZURITE_ACCOUNT;'
+export ROWRELAY_TEST_RABBITMQ='amqp://rowrelay:$(password)@127.0.0.1:$(port_of rabbitmq)/'
+export ROWRELAY_TEST_KAFKA='127.0.0.1:$(port_of kafka)'
+export ROWRELAY_TEST_KAFKA_LIB='$DIR/kafka/lib'
 ENV
 }
 

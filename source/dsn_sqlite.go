@@ -35,13 +35,16 @@ func parseSQLite(text string) (Connection, error) {
 		Engine:    engineSQLite,
 		Identity:  abs,
 		path:      abs,
-		connector: sqliteConnector{abs},
+		connector: sqliteConnector{path: abs},
 	}, nil
 }
 
 // sqliteConnector opens one file. Reading writes nothing (query_only), never creates the file (mode=rw), and waits five
 // seconds for a writer's lock. mode=ro is not used: it cannot read a database in WAL mode that no one else has open.
-type sqliteConnector struct{ path string }
+type sqliteConnector struct {
+	path  string
+	write bool // without query_only, and transactions begin immediate
+}
 
 // Connect opens the file. A file that is not there is a configuration fault, not an empty database.
 func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -54,7 +57,12 @@ func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, fmt.Errorf("open the SQLite file %s: %w", c.path, syscall.EISDIR)
 	}
 	name := "file://" + (&url.URL{Path: c.path}).EscapedPath() +
-		"?mode=rw&_pragma=busy_timeout(5000)&_pragma=query_only(1)"
+		"?mode=rw&_pragma=busy_timeout(5000)"
+	if c.write {
+		name += "&_txlock=immediate"
+	} else {
+		name += "&_pragma=query_only(1)"
+	}
 	conn, err := (&sqlite.Driver{}).Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("open the SQLite file %s: %w", c.path, err)

@@ -6,15 +6,24 @@
 // again, while the host's retry policy would hold up the timer and repeat in memory only. It has
 // "useMonitor", by which the host remembers the last run of schedules of a minute and more, and
 // catches up after a restart.
+//
+// An outbox has cleanup.json, a timer for its clean-up, and for fan-out partition.json, which a queue
+// message starts for each partition with work. Queue triggers need the extension bundle in host.json.
 package templates
 
 import (
-	_ "embed" // poller.json
+	_ "embed" // the templates
 	"strings"
 )
 
 //go:embed poller.json
 var poller string
+
+//go:embed cleanup.json
+var cleanup string
+
+//go:embed partition.json
+var partition string
 
 // placeholder is where the template names the app setting of the schedule.
 const placeholder = "<POLLER>_SCHEDULE"
@@ -24,4 +33,17 @@ const placeholder = "<POLLER>_SCHEDULE"
 // underscores: the host resolves %NAME% in function.json only for plain names, without "__".
 func Poller(scheduleSetting string) []byte {
 	return []byte(strings.Replace(poller, placeholder, scheduleSetting, 1))
+}
+
+// Cleanup returns the function.json of an outbox's clean-up, a timer function with an NCRONTAB schedule. It
+// stands there as it is, not as an app setting: clean-ups want no tuning, and a setting that is missing
+// would keep the function from running.
+func Cleanup(schedule string) []byte {
+	return []byte(strings.Replace(cleanup, "<SCHEDULE>", schedule, 1))
+}
+
+// Partition returns the function.json of the function that runs a partition of an outbox for each message on
+// a queue of Azure Storage. connection is the name of the setting that holds the storage connection.
+func Partition(queue, connection string) []byte {
+	return []byte(strings.NewReplacer("<QUEUE>", queue, "<CONNECTION>", connection).Replace(partition))
 }

@@ -188,3 +188,30 @@ func decode(t *testing.T, path string, into any) {
 		t.Fatalf("%s: %v", path, err)
 	}
 }
+
+// binding is the only one of a function.json.
+func binding(t *testing.T, text []byte) map[string]any {
+	t.Helper()
+	var function struct {
+		Bindings []map[string]any
+		Retry    any
+	}
+	if err := json.Unmarshal(text, &function); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if len(function.Bindings) != 1 || function.Retry != nil {
+		t.Fatalf("want one binding and no retry policy: %s", text)
+	}
+	return function.Bindings[0]
+}
+
+func TestFunctionsOfAnOutbox(t *testing.T) {
+	cleanup := binding(t, templates.Cleanup("0 0 * * * *"))
+	if cleanup["type"] != "timerTrigger" || cleanup["direction"] != "in" || cleanup["schedule"] != "0 0 * * * *" || cleanup["runOnStartup"] != false {
+		t.Errorf("the clean-up is %v", cleanup)
+	}
+	partition := binding(t, templates.Partition("orders-partitions", "AzureWebJobsStorage"))
+	if partition["type"] != "queueTrigger" || partition["direction"] != "in" || partition["queueName"] != "orders-partitions" || partition["connection"] != "AzureWebJobsStorage" {
+		t.Errorf("the partition is %v", partition)
+	}
+}

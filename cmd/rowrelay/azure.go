@@ -44,7 +44,7 @@ func containerClient(s *config.Storage, name string) (*container.Client, error) 
 		}
 		return client, nil
 	}
-	credential, err := credentialOf(s)
+	credential, err := credentialOf(s.Identity())
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func queueClient(s *config.Storage, name string) (*azqueue.QueueClient, error) {
 		}
 		return client, nil
 	}
-	credential, err := credentialOf(s)
+	credential, err := credentialOf(s.Identity())
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func join(service, name string) string {
 }
 
 // credentialOf follows the Functions host's conventions for identity-based connections.
-func credentialOf(s *config.Storage) (azcore.TokenCredential, error) {
+func credentialOf(s config.Identity) (azcore.TokenCredential, error) {
 	switch {
 	case s.ClientSecret != "":
 		return azidentity.NewClientSecretCredential(s.TenantID, s.ClientID, s.ClientSecret.Reveal(), nil)

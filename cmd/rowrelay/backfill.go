@@ -51,6 +51,7 @@ dead letters of its own: rowrelay deadletter list orders --output backfill-NAME.
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return t.backfill(cmd.Context(), args[0], &b) },
 	})
+	cmd.PreRun = t.remember
 	cmd.Flags().StringVar(&t.output, "output", "", "name of a further output (outputs__<name>); default is the poller's own")
 	cmd.Flags().StringVar(&b.from, "from", "", "where the range begins: beginning or cursor=VALUE (rows after it)")
 	cmd.Flags().StringVar(&b.to, "to", "", "where it ends: latest (the last row that there is now) or cursor=VALUE (rows of that value included); default is latest")

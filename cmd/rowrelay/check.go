@@ -27,7 +27,7 @@ func newCheck(c *console) *cobra.Command {
 		Use:   "check [poller ...]",
 		Short: "Prove the settings, and show what would be sent",
 		Long: `Check validates all settings, reads host.json and function.json, connects to each database and to the state store, and
-shows for each poller: the statement that it will run, the index that serves it, the first rows that it would send, the
+shows for each poller: the statement that it will run (of an outbox: its layout, strategy, figures and owners), the index that serves it, the first rows that it would send, the
 longest delay until a change is seen, how late commits are found and what can still be missed, what becomes of an event
 that the destination refuses, the lease's margin, and what is unsafe. It sends and changes nothing.
 
@@ -75,6 +75,7 @@ type pollerView struct {
 	WorstDelay  string          `json:"worst_delay,omitempty"`
 	LeaseMargin string          `json:"lease_margin,omitempty"`
 	Outputs     []checkedOutput `json:"outputs"`
+	Outbox      *checkedOutbox  `json:"outbox,omitempty"` // of the mode outbox, which has no statements and outputs to show
 }
 
 type statementView struct {
@@ -143,6 +144,10 @@ func checkPoller(ctx context.Context, c *console, a *app, w *wired, host *hostFi
 	p.Policy = policyViewOf(w.cfg)
 	if w.runner == nil {
 		return p // what is at fault is said above
+	}
+	if w.outbox != nil {
+		p.checkOutbox(ctx, c, a, w, host, rows)
+		return p
 	}
 	var checked bool
 	for _, out := range w.outputs {
@@ -278,9 +283,13 @@ func (p *pollerView) times(a *app, w *wired, host *hostFile, c *console) {
 		}
 		if w.cfg.PollInterval > 0 && ok {
 			p.WorstDelay += fmt.Sprintf("; inside a tick (%s) every %s", w.cfg.TickBudget, w.cfg.PollInterval)
+			if w.cfg.PollIntervalMax > w.cfg.PollInterval {
+				p.WorstDelay += fmt.Sprintf(" (up to %s while there is nothing to do)", w.cfg.PollIntervalMax)
+			}
+			p.WorstDelay += "; rowrelay run begins the next tick at once"
 		}
 	}
-	if a.store == nil {
+	if a.store == nil || isOutbox(w.cfg) {
 		return
 	}
 	margin := a.store.Margin(w.cfg.LeaseTTL)
@@ -329,8 +338,10 @@ func destination(out *config.Output) string {
 		return "http " + out.URL.String()
 	case "queue":
 		return "queue " + out.Queue + " of " + out.ConnectionSetting
-	default:
+	case "stdout":
 		return out.Kind
+	default:
+		return out.Kind + " " + out.Destination + " of " + out.ConnectionSetting
 	}
 }
 
@@ -340,6 +351,8 @@ func storeName(s *config.State) string {
 		return "blob container " + s.Container + " of " + s.ConnectionSetting
 	case "file":
 		return "files below " + s.Path
+	case "":
+		return "none"
 	default:
 		return s.Kind
 	}

@@ -30,10 +30,14 @@ func policyViewOf(p *config.Poller) policyView {
 		}
 		v.Attempts = append(v.Attempts, plain(at))
 	}
-	switch p.Ordering {
-	case "source":
+	switch {
+	case isOutbox(p) && p.Ordering == "key":
+		v.Meanwhile = "the later events of its aggregate wait, however many they are, and other aggregates go on"
+	case isOutbox(p) && p.Ordering == "none":
+		v.Meanwhile = "all others go on"
+	case p.Ordering == "source":
 		v.Meanwhile = "the poller waits at the event"
-	case "none":
+	case p.Ordering == "none":
 		v.Meanwhile = fmt.Sprintf("the event is parked and all others go on; at %d parked ones the poller stops (max_parked)", p.MaxParked)
 	default:
 		v.Meanwhile = fmt.Sprintf("its order key is parked and the others go on; at %d parked events and followers the poller stops (max_parked)", p.MaxParked)
@@ -41,6 +45,9 @@ func policyViewOf(p *config.Poller) policyView {
 	v.Then = "what comes after it is delivered (after_dead_letter=release)"
 	if p.AfterDeadLetter == "block" {
 		v.Then = "its order key stays parked until the dead letter is replayed or purged (after_dead_letter=block)"
+		if isOutbox(p) {
+			v.Then = "its aggregate waits until the dead letter is requeued or discarded (after_dead_letter=block)"
+		}
 	}
 	return v
 }

@@ -25,6 +25,8 @@ func printDDL(w io.Writer, view *checkView) error {
 	for _, poller := range view.Pollers {
 		p.comments(poller.Poller+": ", poller.Faults)
 		switch {
+		case poller.Outbox != nil:
+			p.comments(poller.Poller+": ", []string{"is an outbox: rowrelay outbox init " + poller.Poller + " prints its DDL"})
 		case poller.DDL != "":
 			p.line("-- poller %s, table %s\n%s", poller.Poller, oneLine(poller.Table), strings.TrimRight(poller.DDL, "\n"))
 		case poller.Late != nil:
@@ -98,6 +100,9 @@ func (p *printer) poller(v *pollerView) {
 	p.field("schedule", v.Schedule)
 	p.field("delay", v.WorstDelay)
 	p.field("lease", v.LeaseMargin)
+	if v.Outbox != nil {
+		v.Outbox.print(p)
+	}
 	for i := range v.Outputs {
 		p.output(&v.Outputs[i])
 	}

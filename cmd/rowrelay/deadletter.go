@@ -36,6 +36,7 @@ lie here too.`,
 		Args: cobra.NoArgs,
 	}
 	l := &letters{target: &target{console: c, history: true}}
+	cmd.PersistentPreRun = l.remember
 	cmd.PersistentFlags().StringVar(&l.output, "output", "", "name of a further output (outputs__<name>), or backfill-NAME for those of rowrelay backfill --name NAME; "+
 		"default is the poller's own")
 	list := l.filters(&cobra.Command{

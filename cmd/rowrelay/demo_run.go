@@ -89,7 +89,7 @@ func runDemo(ctx context.Context, c *console, o demoOptions) (err error) {
 	tell(ctx, log, a)
 	d := &demoRun{
 		shop: shop, receiver: receiver, keeper: a.pollers[0].outputs[0].keeper, rate: o.rate, screen: newDemoScreen(c),
-		relay: handler.New(lifetime, handler.Config{Pollers: handlerOf(a), Log: log}),
+		relay: handler.New(lifetime, handler.Config{Pollers: handlerOf(c, a, nil), Log: log}),
 	}
 	if err := d.greet(ctx, c, o, url); err != nil {
 		return err

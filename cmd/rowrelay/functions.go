@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/templates"
 )
 
@@ -22,6 +24,9 @@ func newFunctions(c *console) *cobra.Command {
 the poller's name with a function.json made from templates/poller.json. Its schedule is the app setting
 <POLLER>_SCHEDULE, for example ORDERS_SCHEDULE=*/10 * * * * *. (The host finds no setting whose name contains two
 underscores from a function.json.)
+
+For an outbox it also writes <poller>_cleanup, a timer that deletes published events (at source__cleanup_schedule), and with
+source__fanout_queue <poller>_partition, which a queue message starts for each partition with work.
 
 An existing file is left alone unless --force is given.`,
 		RunE: func(_ *cobra.Command, names []string) error { return writeFunctions(c, names, force) },
@@ -44,21 +49,68 @@ func writeFunctions(c *console, names []string, force bool) error {
 		return errors.New("the settings name no poller: set pollers__<name>__source__table and so on (docs/settings.md)")
 	}
 	for _, name := range names {
-		name = strings.ToLower(name)
-		if cfg.Poller(name) == nil {
+		p := cfg.Poller(strings.ToLower(name))
+		if p == nil {
 			return fmt.Errorf("the settings name no poller %q", name)
 		}
-		if err := writeFunction(c, name, force); err != nil {
-			return err
+		for _, f := range functionsOf(p) {
+			if err := writeFunction(c, &f, force); err != nil {
+				return err
+			}
+		}
+		if isOutbox(p) && p.Source.FanoutQueue != "" {
+			if err := tellHost(c); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func writeFunction(c *console, name string, force bool) error {
-	dir := appRoot(c)
-	path := filepath.Join(dir, name, "function.json")
-	variable := scheduleVariable(name)
+// function is one folder with a function.json.
+type function struct {
+	name, note string
+	content    []byte
+}
+
+// functionsOf are the functions of a poller: its timer, and for an outbox its clean-up and, with fan-out, its partitions.
+func functionsOf(p *config.Poller) []function {
+	variable := scheduleVariable(p.Name)
+	list := []function{{p.Name, "its schedule is the app setting " + variable, templates.Poller(variable)}}
+	if !isOutbox(p) {
+		return list
+	}
+	schedule := p.Source.CleanupSchedule
+	if schedule == "" {
+		schedule = hourly // none is for rowrelay run: under the host whoever wants no clean-up removes the folder
+	}
+	list = append(list, function{p.Name + handler.CleanupSuffix, "its schedule is " + schedule, templates.Cleanup(schedule)})
+	if s := &p.Source; s.FanoutQueue != "" {
+		list = append(list, function{
+			p.Name + handler.PartitionSuffix, "it reads the queue " + s.FanoutQueue + " of " + s.FanoutSetting, templates.Partition(s.FanoutQueue, s.FanoutSetting),
+		})
+	}
+	return list
+}
+
+// hourly is the schedule of clean-ups where the settings say none.
+const hourly = "0 0 * * * *"
+
+// tellHost says what host.json lacks for queue triggers.
+func tellHost(c *console) error {
+	host := readHost(appRoot(c))
+	p := &printer{w: c.out}
+	if host.err == nil && !host.bundle() {
+		p.line("%s lacks what queue triggers need: add %s", host.path, bundleText)
+	}
+	if host.err == nil && host.Extensions.Queues.MaxDequeueCount != 1 {
+		p.line("%s: add %s, so that a partition that failed waits for the next timer", host.path, queuesText)
+	}
+	return p.err
+}
+
+func writeFunction(c *console, f *function, force bool) error {
+	path := filepath.Join(appRoot(c), f.name, "function.json")
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if force {
 		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
@@ -74,13 +126,13 @@ func writeFunction(c *console, name string, force bool) error {
 	if err != nil {
 		return err
 	}
-	if _, err := file.Write(templates.Poller(variable)); err != nil {
+	if _, err := file.Write(f.content); err != nil {
 		return errors.Join(err, file.Close())
 	}
 	if err := file.Close(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "%s written; its schedule is the app setting %s\n", path, variable)
+	_, err = fmt.Fprintf(c.out, "%s written; %s\n", path, f.note)
 	return err
 }
 

@@ -24,6 +24,19 @@ type hostFile struct {
 			Arguments  []string `json:"arguments"`
 		} `json:"description"`
 	} `json:"customHandler"`
+	ExtensionBundle struct {
+		ID, Version string
+	} `json:"extensionBundle"`
+	Extensions struct {
+		Queues struct {
+			MaxDequeueCount int `json:"maxDequeueCount"`
+		} `json:"queues"`
+	} `json:"extensions"`
+}
+
+// bundle reports whether the host knows bindings other than timers and HTTP.
+func (h *hostFile) bundle() bool {
+	return h.ExtensionBundle.ID != "" && h.ExtensionBundle.Version != ""
 }
 
 // defaultTimeout is the host's functionTimeout where host.json says none: the shortest of all plans' (Consumption).

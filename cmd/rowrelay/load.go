@@ -41,13 +41,24 @@ func newLogger(c *console, cfg *config.App) *slog.Logger {
 	return handler.NewHostLogger(c.out, c.err, level)
 }
 
-// handlerOf makes the wired pollers answer: with their ticks, or with their faults.
-func handlerOf(a *app) []handler.Poller {
+// handlerOf makes the wired pollers answer: with their ticks, or with their faults. host is host.json under the Functions
+// host, nil standalone.
+func handlerOf(c *console, a *app, host *hostFile) []handler.Poller {
 	pollers := make([]handler.Poller, 0, len(a.pollers))
 	for _, w := range a.pollers {
 		p := handler.Poller{Name: w.cfg.Name}
 		for i := range w.cfg.Outputs {
 			p.Outputs = append(p.Outputs, w.cfg.Outputs[i].Name)
+		}
+		if isOutbox(w.cfg) {
+			p.Outbox = &handler.Outbox{} // so that its functions are known, and answer with its faults
+		}
+		if w.outbox != nil {
+			outbox, err := a.handlerOutbox(c, w, host)
+			if err != nil {
+				w.faults.Add(w.cfg.Setting("source__fanout_connection"), err.Error(), "")
+			}
+			p.Outbox = outbox
 		}
 		p.Faults = faultsOf(w.faults)
 		if w.runner != nil {

@@ -48,6 +48,7 @@ serve also read the Values of local.settings.json in the working directory. docs
 		Example: `  rowrelay demo                 see it work, with nothing installed
   rowrelay check                prove the settings: connect, show the statement, the index and the first rows
   rowrelay run                  relay until Ctrl-C
+  rowrelay outbox init events   the tables of a transactional outbox, for a poller with source__mode=outbox
   rowrelay functions            write <poller>/function.json for func start and func azure functionapp publish`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -62,6 +63,6 @@ serve also read the Values of local.settings.json in the working directory. docs
 	}
 	root.PersistentFlags().StringVar(&c.settings, "settings", "", "file whose Values are added to the environment (default local.settings.json where there is one)")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for machines")
-	root.AddCommand(newServe(c), newRun(c), newCheck(c), newState(c), newDeadLetter(c), newBackfill(c), newFunctions(c), newDemo(c), newVersion(c))
+	root.AddCommand(newServe(c), newRun(c), newCheck(c), newState(c), newDeadLetter(c), newBackfill(c), newOutbox(c), newFunctions(c), newDemo(c), newVersion(c))
 	return root
 }

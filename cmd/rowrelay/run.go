@@ -27,7 +27,9 @@ func newRun(c *console) *cobra.Command {
 		Use:   "run [poller ...]",
 		Short: "Relay without the Functions host, until Ctrl-C",
 		Long: `Run gives every poller its ticks by its own schedule (the setting schedule, an NCRONTAB expression as in function.json,
-in UTC), and shows Prometheus metrics on status__listen under /metrics. Without names it runs all pollers.
+in UTC), and shows Prometheus metrics on status__listen under /metrics. Without names it runs all pollers. A poller with
+poll_interval polls without a gap: where its tick ends at the budget, the next begins at once. Outboxes are cleaned up by
+their source__cleanup_schedule.
 
 Ctrl-C stops cleanly: requests under way are finished, what was accepted is committed, and the lease is released. A
 second Ctrl-C ends at once; then what was not committed is delivered again.
@@ -37,7 +39,7 @@ second Ctrl-C ends at once; then what was not committed is delivered again.
   rowrelay run orders --once`,
 		RunE: func(cmd *cobra.Command, names []string) error { return runAlone(cmd.Context(), c, names, once) },
 	}
-	cmd.Flags().BoolVar(&once, "once", false, "run one tick of each poller, then exit; fails when a tick failed")
+	cmd.Flags().BoolVar(&once, "once", false, "run one tick of each poller, until it is drained or its budget is over, then exit; fails when a tick failed")
 	return cmd
 }
 
@@ -45,6 +47,11 @@ func runAlone(ctx context.Context, c *console, names []string, once bool) error 
 	cfg, err := load(c)
 	if err != nil {
 		return err
+	}
+	if once {
+		for _, p := range cfg.Pollers {
+			p.PollInterval = 0 // one tick is what there is now: waiting for more is what `run` is for
+		}
 	}
 	a := wire(c, cfg)
 	defer func() { _ = a.Close() }() // nothing is under way any more, and nothing is lost with a connection
@@ -60,7 +67,7 @@ func runAlone(ctx context.Context, c *console, names []string, once bool) error 
 	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	defer context.AfterFunc(ctx, func() { end(errStopped) })()
-	h := handler.New(lifetime, handler.Config{Pollers: handlerOf(a), Log: log})
+	h := handler.New(lifetime, handler.Config{Pollers: handlerOf(c, a, nil), Log: log})
 	if once {
 		if err := refuseMarks(ctx, chosen); err != nil {
 			return err
@@ -75,6 +82,9 @@ func runAlone(ctx context.Context, c *console, names []string, once bool) error 
 	var wg sync.WaitGroup
 	for _, w := range chosen {
 		wg.Go(func() { keepTicking(ctx, h, w, log) })
+		if w.outbox != nil && w.outbox.cleanup != nil {
+			wg.Go(func() { keepCleaning(ctx, h, w, log) })
+		}
 	}
 	log.Info("running", "pollers", len(chosen), "metrics", "http://"+cfg.Status.Listen+"/metrics")
 	wg.Wait()
@@ -101,6 +111,9 @@ func refuse(cfg *config.App, chosen []*wired) error {
 // process has seen a window ago, and a single tick has seen nothing. A source that does not answer is left to the tick.
 func refuseMarks(ctx context.Context, chosen []*wired) error {
 	for _, w := range chosen {
+		if w.source == nil {
+			continue // an outbox: its rows say themselves what was sent
+		}
 		d, err := w.source.Describe(ctx)
 		if err != nil || d.Late != poller.LateSettle {
 			continue
@@ -143,34 +156,6 @@ func runOnce(ctx context.Context, h *handler.Handler, chosen []*wired) error {
 		}
 	}
 	return nil
-}
-
-// keepTicking ticks by the schedule until ctx ends. Ticks do not overlap: what falls due while one runs is one tick later.
-func keepTicking(ctx context.Context, h *handler.Handler, w *wired, log *slog.Logger) {
-	for {
-		next, ok := w.schedule.Next(time.Now())
-		if !ok {
-			log.Error("the schedule never fires", "poller", w.cfg.Name, "schedule", w.cfg.Schedule)
-			return
-		}
-		if !sleepUntil(ctx, next) {
-			return
-		}
-		if _, err := h.Tick(ctx, w.cfg.Name, handler.Invocation{}); err != nil {
-			log.Error("the tick could not begin", "poller", w.cfg.Name, "error", err)
-		}
-	}
-}
-
-func sleepUntil(ctx context.Context, at time.Time) bool {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // serveStatus serves /metrics. config has seen to it that a listener beyond loopback has a token.

@@ -61,7 +61,7 @@ func serve(ctx context.Context, c *console, port string) error {
 	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	server := &http.Server{
-		Handler:           handler.New(lifetime, handler.Config{Pollers: handlerOf(a), Faults: faultsOf(cfg.Faults), Log: log}),
+		Handler:           handler.New(lifetime, handler.Config{Pollers: handlerOf(c, a, &host), Faults: faultsOf(cfg.Faults), Log: log}),
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}

@@ -22,6 +22,7 @@ compare-and-swap, and is written to the log.`,
 		Args: cobra.NoArgs,
 	}
 	t := &target{console: c}
+	cmd.PersistentPreRun = t.remember
 	cmd.PersistentFlags().StringVar(&t.output, "output", "", "name of a further output (outputs__<name>); default is the poller's own")
 	cmd.AddCommand(newStateShow(t), newStateReset(t), newStatePause(t), newStateResume(t), newStateAcceptFingerprint(t),
 		newStateAcceptGap(t), newStateExport(t), newStateClone(t), newStateImport(t))
@@ -34,9 +35,14 @@ type target struct {
 	output string // --output
 	yes    bool   // --yes
 	dryRun bool   // --dry-run
+	// command is the command's path, "rowrelay state show", for a poller that has no document.
+	command string
 	// history says that output may also be backfill-NAME, the document of a named backfill.
 	history bool
 }
+
+// remember notes which command runs.
+func (t *target) remember(cmd *cobra.Command, _ []string) { t.command = cmd.CommandPath() }
 
 // flags adds what every command has that changes something.
 func (t *target) flags(cmd *cobra.Command) *cobra.Command {
@@ -67,6 +73,9 @@ func (t *target) find(ctx context.Context, a *app, name string) (*wired, *wiredO
 	}
 	if err := refuse(a.cfg, []*wired{w}); err != nil {
 		return nil, nil, err
+	}
+	if isOutbox(w.cfg) {
+		return nil, nil, documentError(w.cfg.Name, t.command)
 	}
 	if name, ok := strings.CutPrefix(t.output, backfillPrefix); ok && t.history {
 		out, err := a.backfillOf(ctx, w, name, instance(t.console))

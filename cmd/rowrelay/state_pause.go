@@ -15,7 +15,7 @@ func newStatePause(t *target) *cobra.Command {
 		Use:   "pause <poller>",
 		Short: "Stop a poller at its next batch, until resume",
 		Long: `Pause works at any time, also while an instance holds the lease. That instance stops before its next batch and gives the
-lease back; ticks of a paused poller do nothing and succeed (event=paused).`,
+lease back; ticks of a paused poller do nothing and succeed (event=paused). For an outbox it is rowrelay outbox pause.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return t.pause(cmd.Context(), args[0]) },
 	})
@@ -30,7 +30,21 @@ func newStateResume(t *target) *cobra.Command {
 	})
 }
 
+// outboxDesk is the desk of an outbox, whose pause is a row in its database; nil for every other poller, and where it cannot
+// be told.
+func (t *target) outboxDesk(name string) *desk {
+	d, err := t.desk(name)
+	if err != nil {
+		return nil // the command itself will say why
+	}
+	return d
+}
+
 func (t *target) pause(ctx context.Context, name string) error {
+	if d := t.outboxDesk(name); d != nil {
+		defer d.end()
+		return d.pause(ctx)
+	}
 	op, err := t.begin(ctx, name)
 	defer op.end()
 	if err != nil {
@@ -60,6 +74,10 @@ func (t *target) pause(ctx context.Context, name string) error {
 }
 
 func (t *target) resume(ctx context.Context, name string) error {
+	if d := t.outboxDesk(name); d != nil {
+		defer d.end()
+		return d.resume(ctx)
+	}
 	op, err := t.begin(ctx, name)
 	defer op.end()
 	if err != nil {

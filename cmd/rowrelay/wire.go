@@ -30,8 +30,9 @@ type wired struct {
 	cfg      *config.Poller
 	schedule *schedule.Schedule
 	conn     source.Connection
-	source   *source.Cursor // shared by the outputs; nil where there are faults
-	outputs  []*wiredOutput
+	source   *source.Cursor // shared by the outputs; nil where there are faults, and of an outbox
+	outputs  []*wiredOutput // none of an outbox
+	outbox   *wiredOutbox   // of the mode outbox, without faults
 	runner   *poller.Poller
 	faults   config.Faults // its own; the app's stand in app.cfg
 	warnings config.Faults
@@ -47,7 +48,7 @@ type wiredOutput struct {
 // wire turns a configuration into pollers. It never fails: what is wrong stands in the faults of what it concerns.
 func wire(c *console, cfg *config.App) *app {
 	a := &app{cfg: cfg}
-	if len(cfg.Faults) == 0 {
+	if len(cfg.Faults) == 0 && cfg.State.Kind != "" { // outboxes alone need none
 		store, err := openStore(cfg)
 		if err != nil {
 			setting := "state__connection"
@@ -63,7 +64,12 @@ func wire(c *console, cfg *config.App) *app {
 		a.pollers = append(a.pollers, w)
 		a.checkSchedule(w)
 		a.connect(w)
-		if len(cfg.Faults) == 0 && len(w.faults) == 0 {
+		w.checkDestinations()
+		switch {
+		case len(cfg.Faults) > 0, len(w.faults) > 0:
+		case isOutbox(p):
+			a.wireOutbox(c, w)
+		default:
 			a.wireOutputs(c, w)
 		}
 	}
@@ -175,15 +181,7 @@ func (a *app) wireOutputs(c *console, w *wired) {
 			w.faults.Add(prefix, err.Error(), "")
 			return
 		}
-		relay, err := poller.NewRelay(poller.Config{
-			App: a.cfg.State.AppName, Poller: w.cfg.Name, Output: out.Name,
-			Feed: feed, To: to,
-			Ordering: poller.Ordering(w.cfg.Ordering), Concurrency: w.cfg.Concurrency,
-			Fetch:         poller.Limit{Rows: w.cfg.BatchSize, Bytes: w.cfg.BatchBytes},
-			RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size,
-			RejectStatus: out.RejectStatus, Retries: out.Retries, Timeout: out.Timeout, Budget: w.cfg.TickBudget,
-			PollInterval: w.cfg.PollInterval, MaxBatches: w.cfg.MaxBatches,
-		})
+		relay, err := poller.NewRelay(relayConfig(a, w.cfg, out, feed, to, size))
 		if err != nil {
 			w.faults.Add(prefix, err.Error(), "")
 			return

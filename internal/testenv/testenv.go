@@ -4,7 +4,7 @@
 //		url := testenv.Postgres(t) // postgres://…/rr_…: created for this test, dropped after it
 //
 // The engines are those that `scripts/services.sh env` brings up and names in ROWRELAY_TEST_POSTGRES,
-// ROWRELAY_TEST_MYSQL and ROWRELAY_TEST_AZURITE. A test whose engine is not there fails and says how
+// ROWRELAY_TEST_MYSQL, ROWRELAY_TEST_AZURITE and ROWRELAY_TEST_RABBITMQ. A test whose engine is not there fails and says how
 // to start it: no test skips quietly. The one exception is SQL Server, which no Debian package
 // brings: without ROWRELAY_TEST_SQLSERVER its tests skip, and say so.
 //

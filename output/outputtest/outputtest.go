@@ -48,6 +48,12 @@ type Fixture struct {
 	IdempotencyKeys func() []string
 	// One says that the output takes one event for each delivery.
 	One bool
+	// Messages returns the messages that all destinations hold, with what stands beside their bodies; nil where nothing does.
+	Messages func(t *testing.T) []Message
+	// Payloads is an output of the same kind with the format payload, which sends outbox events of the type OrderShipped to the
+	// destination Other, and the others to Default.
+	Payloads       poller.Output
+	Default, Other string
 }
 
 // Run runs the suite. build is called for each test.
@@ -70,6 +76,12 @@ func Run(t *testing.T, build func(t *testing.T) Fixture) {
 	}
 	if probe.Hang != nil {
 		t.Run("cancelling returns with its cause", func(t *testing.T) { cancelling(t, build(t), several) })
+	}
+	if probe.Messages != nil {
+		t.Run("attributes stand beside the body", func(t *testing.T) { attributes(t, build(t), several) })
+	}
+	if probe.Payloads != nil {
+		t.Run("an outbox event is its payload, at its destination", func(t *testing.T) { payloads(t, build(t)) })
 	}
 	if probe.IdempotencyKeys != nil {
 		t.Run("a retry repeats the idempotency key", func(t *testing.T) { idempotency(t, build(t), several) })

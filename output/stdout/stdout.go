@@ -1,5 +1,5 @@
-// Package stdout writes events as JSON lines: one event for each line, in the single form of output__format
-// (output__kind=stdout). It is for trying out and for pipes:
+// Package stdout writes events as JSON lines: one event for each line, in the single form of output__format, or for a
+// payload the form that it has in a batch (output__kind=stdout). It is for trying out and for pipes:
 //
 //	rowrelay run | jq .data
 //
@@ -47,7 +47,7 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 		buf = append(buf, '\n')
 	}
 	for i := range d.Events {
-		buf = o.format.AppendEvent(buf, &d, i)
+		buf = o.format.AppendLine(buf, &d, i)
 		buf = append(buf, '\n')
 	}
 	if cap(buf) <= maxKept {

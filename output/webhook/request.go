@@ -47,7 +47,7 @@ const (
 // request builds the POST of d with body.
 func (o *Output) request(ctx context.Context, d *change.Delivery, body *payload) *http.Request {
 	// One map of the right size and one array for all values: a request of one event has more header than body.
-	const most = 14
+	const most = 21
 	h := make(http.Header, len(o.static)+most)
 	maps.Copy(h, o.static)
 	values := make([]string, 0, most)
@@ -67,10 +67,16 @@ func (o *Output) request(ctx context.Context, d *change.Delivery, body *payload)
 	}
 	if len(d.Events) == 1 {
 		e := &d.Events[0]
-		set(headerEventID, e.ID)
+		set(headerEventID, headerID(e.ID))
 		set(headerOp, e.Op.String())
 		set(headerKeyHash, e.KeyHash())
 		set(headerCursor, string(e.Cursor.AppendText(nil)))
+		if e.Outbox != nil {
+			setOutbox(set, e)
+		}
+		if o.single {
+			set("Content-Type", o.format.ContentTypeOf(e))
+		}
 	}
 	if o.key != nil {
 		now := strconv.FormatInt(time.Now().Unix(), 10)
@@ -87,13 +93,13 @@ func (o *Output) request(ctx context.Context, d *change.Delivery, body *payload)
 // does not depend on the attempt, the batch or the owner.
 func idempotencyKey(events []change.Event) string {
 	if len(events) == 1 {
-		return events[0].ID
+		return headerID(events[0].ID)
 	}
 	// One buffer and one hash: writing id by id to a hash would allocate for each.
 	buf := make([]byte, 0, len(events)*(len(events[0].ID)+1))
 	for i := range events {
-		// An id holds no line feed, so that two lists of ids never hash alike.
-		buf = append(buf, events[i].ID...)
+		// An id that a header can carry holds no line feed, so that two lists of ids never hash alike.
+		buf = append(buf, headerID(events[i].ID)...)
 		buf = append(buf, '\n')
 	}
 	sum := sha256.Sum256(buf)

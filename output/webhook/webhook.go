@@ -9,7 +9,12 @@
 //	Rowrelay-Poller, Rowrelay-Batch-Id, Rowrelay-Fencing-Token, Rowrelay-Delivery, Rowrelay-Attempt
 //	Rowrelay-Backfill                                                       when a backfill with a position of its own sends it
 //	Rowrelay-Event-Id, Rowrelay-Op, Rowrelay-Key-Hash, Rowrelay-Cursor      when the request holds one event
+//	Rowrelay-Event-Type, Rowrelay-Aggregate-Type, Rowrelay-Aggregate-Id, Rowrelay-Created-At, Rowrelay-Idempotency-Key (where it
+//	is not the event's id), Traceparent, Tracestate                         when that is an event of an outbox
 //	Webhook-Id, Webhook-Timestamp, Webhook-Signature                       when output__secret is set
+//
+// In what an outbox's writer chose (types, the aggregate's id, the key) spaces, double quotes, percent signs, and what is not
+// printable ASCII are percent-encoded. A traceparent or tracestate that no header can carry as it is, is left out.
 //
 // A receiver that remembers the highest pair (Rowrelay-Fencing-Token, Rowrelay-Delivery) for a key can refuse a late
 // request of an owner that has lost its right.

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrelay/rowrelay/publisher"
+)
+
+// initTimeout bounds one statement of `outbox init --apply`: an index on a table that is full takes long.
+const initTimeout = 30 * time.Minute
+
+func newOutboxInit(t *target) *cobra.Command {
+	var apply, beside bool
+	cmd := &cobra.Command{
+		Use:   "init <poller>",
+		Short: "Print, or apply, the DDL of the outbox table and of the claims table",
+		Long: `Init prints the statements that create the outbox table (source__table), its indexes, and the table of claims beside it
+(source__claims_table), in the dialect of the poller's database, ready to be read, changed and run by whoever may: with psql,
+sqlcmd, mysql or sqlite3. With --apply it runs them itself; what exists already is left as it is.
+
+For a table of your own that exists already (--beside; with source__map__… always) only the tables beside it are created, one of
+claims and one of failed events: yours is not touched.`,
+		Example: `  rowrelay outbox init orders | psql "$ORDERS_DB"
+  rowrelay outbox init orders | sqlcmd -S "$SERVER" -d shop
+  rowrelay outbox init orders | mysql shop
+  rowrelay outbox init orders | sqlite3 shop.db
+  rowrelay outbox init orders --apply`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.initOutbox(cmd.Context(), args[0], apply, beside)
+		},
+	}
+	cmd.Flags().BoolVar(&apply, "apply", false, "run the statements, instead of printing them")
+	cmd.Flags().BoolVar(&beside, "beside", false, "only the tables beside the outbox: for a table of your own")
+	return cmd
+}
+
+func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool) error {
+	cfg, err := load(t.console)
+	if err != nil {
+		return err
+	}
+	a := wire(t.console, cfg)
+	defer func() { _ = a.Close() }() // it was not used
+	w, err := outboxOf(a, name)
+	if err != nil {
+		return err
+	}
+	d, err := ddlOf(w, beside)
+	if err != nil {
+		return err
+	}
+	if !apply {
+		return t.printInit(w, &d)
+	}
+	return t.applyInit(ctx, w, &d)
+}
+
+// ddl are the statements for a poller's tables, and which these are.
+type ddl struct {
+	statements []string
+	tables     string
+}
+
+func ddlOf(w *wired, beside bool) (d ddl, err error) {
+	s := &w.cfg.Source
+	if beside || len(s.Map) > 0 {
+		d.tables = s.ClaimsTable + " and the table of failed events beside it"
+		d.statements, err = publisher.MappedDDL(w.conn.Engine, s.Table, s.ClaimsTable)
+		return d, err
+	}
+	d.tables = s.Table + " and " + s.ClaimsTable
+	d.statements, err = publisher.DDL(w.conn.Engine, s.Table, s.ClaimsTable)
+	return d, err
+}
+
+func (t *target) printInit(w *wired, d *ddl) error {
+	if t.json {
+		return encodeJSON(t.out, struct {
+			Engine     string   `json:"engine"`
+			Statements []string `json:"statements"`
+		}{w.conn.Engine, d.statements})
+	}
+	p := &printer{w: t.out}
+	p.line("-- For the outbox of the poller %s on %s: %s.", w.cfg.Name, w.conn.Engine, oneLine(d.tables))
+	p.line("-- What exists already is left as it is. `rowrelay outbox init %s --apply` runs the same.", w.cfg.Name)
+	for _, statement := range d.statements {
+		p.line("\n%s;", trimmed(statement))
+		if w.conn.Engine == "sqlserver" {
+			p.line("GO") // a batch is compiled as a whole: an index on a column of the statement before would not be
+		}
+	}
+	return p.err
+}
+
+// applyInit runs the statements one after the other. One that fails ends it; those before it stand, and are skipped next time.
+func (t *target) applyInit(ctx context.Context, w *wired, d *ddl) error {
+	db := w.conn.WriteDB(1)
+	defer func() { _ = db.Close() }() // nothing is under way
+	for i, statement := range d.statements {
+		title := firstWords(statement)
+		if err := t.say("%d/%d  %s", i+1, len(d.statements), title); err != nil {
+			return err
+		}
+		bounded, cancel := context.WithTimeout(ctx, max(initTimeout, w.cfg.Source.Timeout))
+		_, err := db.ExecContext(bounded, statement)
+		cancel()
+		if err != nil {
+			if ctx.Err() != nil {
+				err = errors.New("it was stopped: run the same command again")
+			}
+			return fmt.Errorf("statement %d of %d (%s): %w", i+1, len(d.statements), title, err)
+		}
+	}
+	return t.done("done: %s are there; rowrelay check %s proves it", d.tables, w.cfg.Name)
+}
+
+func trimmed(statement string) string { return strings.TrimRight(strings.TrimSpace(statement), "; \n") }
+
+// firstWords are the beginning of a statement, for progress.
+func firstWords(statement string) string {
+	const most = 90
+	text := strings.Join(strings.Fields(statement), " ")
+	if head, _, ok := strings.Cut(text, "("); ok && len(head) > 0 && len(head) <= most {
+		return strings.TrimSpace(head)
+	}
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}

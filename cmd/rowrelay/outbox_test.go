@@ -1,0 +1,382 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher"
+)
+
+// fakeOutbox is an outbox in memory.
+type fakeOutbox struct {
+	publisher.Operator // what is not needed here
+	events             []publisher.Entry
+	about              publisher.About
+	err                error
+	chunk              int
+	stop               func() // called after a chunk
+	filters            []publisher.Filter
+	by                 string
+}
+
+func (o *fakeOutbox) About(context.Context) (publisher.About, error) { return o.about, o.err }
+
+func (o *fakeOutbox) chosen(f publisher.Filter) []int {
+	o.filters = append(o.filters, f)
+	var at []int
+	for i := range o.events {
+		e := &o.events[i]
+		if (len(f.States) == 0 || slices.Contains(f.States, e.State)) && (len(f.IDs) == 0 || slices.Contains(f.IDs, e.ID)) &&
+			(f.EventType == "" || f.EventType == e.EventType) && (f.Limit == 0 || len(at) < f.Limit) {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+func (o *fakeOutbox) Count(_ context.Context, f publisher.Filter) (int64, error) {
+	return int64(len(o.chosen(f))), o.err
+}
+
+func (o *fakeOutbox) List(_ context.Context, f publisher.Filter, each func(publisher.Entry) error) error {
+	for _, i := range o.chosen(f) {
+		if err := each(o.events[i]); err != nil {
+			return err
+		}
+	}
+	return o.err
+}
+
+func (o *fakeOutbox) move(ctx context.Context, f publisher.Filter, to publisher.State, progress func(int64)) (int64, error) {
+	n := int64(0)
+	for _, i := range o.chosen(f) {
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
+		o.events[i].State = to
+		n++
+		progress(n)
+		if o.stop != nil && n == int64(o.chunk) {
+			o.stop()
+		}
+	}
+	return n, nil
+}
+
+func (o *fakeOutbox) Requeue(ctx context.Context, f publisher.Filter, progress func(int64)) (int64, error) {
+	return o.move(ctx, f, publisher.Pending, progress)
+}
+
+func (o *fakeOutbox) Discard(ctx context.Context, f publisher.Filter, by string, progress func(int64)) (int64, error) {
+	o.by = by
+	return o.move(ctx, f, publisher.Discarded, progress)
+}
+
+func (o *fakeOutbox) Pause(_ context.Context, by string) error {
+	o.about.Paused, o.by = "by "+by, by
+	return nil
+}
+
+func (o *fakeOutbox) Resume(context.Context) error { o.about.Paused = ""; return nil }
+
+func (o *fakeOutbox) Cleanup(ctx context.Context, progress func(int64)) (publisher.Cleaned, error) {
+	did := publisher.Cleaned{}
+	for i := 0; i < 4 && ctx.Err() == nil; i++ {
+		did.Rows, did.Chunks = did.Rows+10, did.Chunks+1
+		progress(did.Rows)
+		if o.stop != nil && i == 1 {
+			o.stop()
+		}
+	}
+	did.More = ctx.Err() != nil
+	return did, o.err
+}
+
+// some are events in every state, two of them dead.
+func some() []publisher.Entry {
+	at := time.Date(2026, 4, 7, 1, 2, 3, 0, time.UTC)
+	var list []publisher.Entry
+	for i, s := range []publisher.State{publisher.Dead, publisher.Waiting, publisher.Published, publisher.Failed, publisher.Pending, publisher.Dead} {
+		id := string(rune('1' + i))
+		list = append(list, publisher.Entry{
+			ID: id, AggregateType: "Order", AggregateID: "4711", EventType: "OrderPlaced", IdempotencyKey: "k" + id, State: s, CreatedAt: at,
+			Attempts: 5, LastError: "the receiver\nanswered 422",
+		})
+	}
+	return list
+}
+
+// deskOf is a desk at the fake, and what it writes.
+func deskOf(o *fakeOutbox, answers string) (d *desk, out, errs *bytes.Buffer) {
+	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
+	c := &console{in: strings.NewReader(answers), out: out, err: errs}
+	p := &config.Poller{Name: "orders", Source: config.Source{Mode: "outbox", Table: "outbox", ClaimsTable: "rowrelay_claims", Retention: 168 * time.Hour, CleanupChunk: 10}}
+	return &desk{target: &target{console: c}, cfg: &config.App{}, poller: p, outbox: o, close: func() error { return nil }}, out, errs
+}
+
+func (o *fakeOutbox) states() string {
+	var list []string
+	for i := range o.events {
+		list = append(list, string(o.events[i].State))
+	}
+	return strings.Join(list, ",")
+}
+
+const untouched = "DEAD LETTER,WAITING,PUBLISHED,FAILED,PENDING,DEAD LETTER"
+
+func TestRequeueAsksAndCounts(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer string
+		f      choiceOfEvents
+		dry    bool
+		yes    bool
+		states string
+		err    string
+		says   []string
+	}{
+		"agreed":         {answer: "orders\n", states: "PENDING,WAITING,PUBLISHED,FAILED,PENDING,PENDING", says: []string{"2 event(s) will be published again", "done: 2", "the receiver answered 422"}},
+		"yes":            {yes: true, states: "PENDING,WAITING,PUBLISHED,FAILED,PENDING,PENDING", says: []string{"done: 2"}},
+		"not agreed":     {answer: "no\n", states: untouched, err: "not confirmed"},
+		"no answer":      {states: untouched, err: "not confirmed"},
+		"dry run":        {dry: true, states: untouched, says: []string{"dry run: nothing was changed"}},
+		"failed too":     {f: choiceOfEvents{states: []string{"failed", "DEAD LETTER"}}, yes: true, states: "PENDING,WAITING,PUBLISHED,PENDING,PENDING,PENDING", says: []string{"done: 3"}},
+		"one":            {f: choiceOfEvents{ids: []string{"6"}}, yes: true, states: "DEAD LETTER,WAITING,PUBLISHED,FAILED,PENDING,PENDING", says: []string{"done: 1"}},
+		"none":           {f: choiceOfEvents{eventType: "x"}, yes: true, states: untouched, says: []string{"there are no such events"}},
+		"at most one":    {f: choiceOfEvents{limit: 1}, yes: true, states: "PENDING,WAITING,PUBLISHED,FAILED,PENDING,DEAD LETTER", says: []string{"1 event(s)", "done: 1"}},
+		"published ones": {f: choiceOfEvents{states: []string{"published"}}, yes: true, states: untouched, err: "only failed, dead"},
+		"no state":       {f: choiceOfEvents{states: []string{"lost"}}, yes: true, states: untouched, err: "pending, publishing, published"},
+		"no such time":   {f: choiceOfEvents{olderThan: 2 * time.Hour, youngerThan: time.Hour}, yes: true, states: untouched, err: "no event is older than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &fakeOutbox{events: some()}
+			d, out, errs := deskOf(o, c.answer)
+			d.dryRun, d.yes = c.dry, c.yes
+			err := d.requeue(t.Context(), &c.f)
+			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+				t.Errorf("error %v, want %q", err, c.err)
+			}
+			if got := o.states(); got != c.states {
+				t.Errorf("states %s, want %s", got, c.states)
+			}
+			for _, text := range c.says {
+				if !strings.Contains(out.String(), text) {
+					t.Errorf("lacks %q:\n%s", text, out)
+				}
+			}
+			if changed := c.states != untouched; changed != strings.Contains(errs.String()+out.String(), `"event":"outbox_requeued"`) {
+				t.Errorf("changed %t, and the log says %s", changed, errs)
+			}
+		})
+	}
+}
+
+func TestDiscardSaysThatItIsForEverAndByWhom(t *testing.T) {
+	o := &fakeOutbox{events: some()}
+	d, out, _ := deskOf(o, "orders\n")
+	if err := d.discard(t.Context(), &choiceOfEvents{states: []string{"dead", "waiting"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.states(); got != "DISCARDED,DISCARDED,PUBLISHED,FAILED,PENDING,DISCARDED" || o.by != operator() {
+		t.Errorf("states %s, by %q", got, o.by)
+	}
+	if !strings.Contains(out.String(), "NEVER") {
+		t.Errorf("said %s", out)
+	}
+}
+
+// Ctrl-C between chunks is no failure, and the command says how to go on.
+func TestStopBetweenChunks(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	o := &fakeOutbox{events: some(), stop: stop, chunk: 1}
+	d, out, _ := deskOf(o, "")
+	d.yes = true
+	if err := d.requeue(ctx, &choiceOfEvents{}); err != nil || !strings.Contains(out.String(), "stopped: 1 of 2 events were changed; the same command goes on") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	ctx, stop = context.WithCancel(t.Context())
+	o = &fakeOutbox{stop: stop}
+	d, out, _ = deskOf(o, "")
+	if err := d.cleanup(ctx); err != nil || !strings.Contains(out.String(), "stopped: 20 event(s) were deleted; the same command goes on") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	o = &fakeOutbox{}
+	d, out, _ = deskOf(o, "")
+	if err := d.cleanup(t.Context()); err != nil || !strings.Contains(out.String(), "done: 40 event(s) were deleted in 4 chunk(s)") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	o = &fakeOutbox{err: errors.New("the disk is full")}
+	d, _, _ = deskOf(o, "")
+	if err := d.cleanup(t.Context()); err == nil || !strings.Contains(err.Error(), "after 40 events: the disk is full") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestOutboxListShowsWhatNeedsAttention(t *testing.T) {
+	o := &fakeOutbox{events: some()}
+	d, out, _ := deskOf(o, "")
+	if err := d.list(t.Context(), &choiceOfEvents{limit: listed}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "\n"); n != 5 || !strings.Contains(out.String(), "4 event(s)") {
+		t.Errorf("%d lines:\n%s", n, out)
+	}
+	d, out, _ = deskOf(o, "")
+	d.json = true
+	if err := d.list(t.Context(), &choiceOfEvents{limit: 1, states: []string{"dead"}}); err != nil {
+		t.Fatal(err)
+	}
+	var e publisher.Entry
+	if err := json.Unmarshal(out.Bytes(), &e); err != nil || e.ID != "1" || e.State != publisher.Dead {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestOutboxStatus(t *testing.T) {
+	o := &fakeOutbox{about: publisher.About{
+		Layout: "own", Strategy: publisher.Partitioned, Partitions: 64, Paused: "by anna@desk since 2026-04-07T01:02:03Z",
+		Owners:  []publisher.Owner{{Name: "shop/host-1", Token: 7, Units: 32, Expires: 29 * time.Second}},
+		Figures: poller.OutboxFigures{Pending: 1000, Failed: 1, Waiting: 3, Dead: 2, Bound: 1000, OldestPending: 90 * time.Second},
+	}}
+	d, out, _ := deskOf(o, "")
+	if err := d.status(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"own columns", "64 partitions in force", "by anna@desk", "at least 1000", "1m30s is the age", "shop/host-1: 32 unit(s), token 7, until 29s"} {
+		if !strings.Contains(out.String(), text) {
+			t.Errorf("lacks %q:\n%s", text, out)
+		}
+	}
+	d, out, _ = deskOf(o, "")
+	d.json = true
+	if err := d.status(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var v map[string]any
+	if err := json.Unmarshal(out.Bytes(), &v); err != nil || v["dead"] != 2.0 || v["oldest_pending_seconds"] != 90.0 || v["counted_to"] != 1000.0 {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestPauseAndResume(t *testing.T) {
+	o := &fakeOutbox{}
+	for _, step := range []struct {
+		do   func(*desk) error
+		says string
+	}{
+		{func(d *desk) error { return d.resume(t.Context()) }, "is not paused"},
+		{func(d *desk) error { return d.pause(t.Context()) }, "paused"},
+		{func(d *desk) error { return d.pause(t.Context()) }, "is paused already: by "},
+		{func(d *desk) error { return d.resume(t.Context()) }, "resumed"},
+	} {
+		d, out, _ := deskOf(o, "orders\n")
+		if err := step.do(d); err != nil || !strings.Contains(out.String(), step.says) {
+			t.Errorf("%v, want %q:\n%s", err, step.says, out)
+		}
+	}
+}
+
+func TestWhichStrategySuits(t *testing.T) {
+	for name, c := range map[string]struct {
+		about    publisher.About
+		settings []string
+		says     string
+	}{
+		"leader, and fan-out":     {publisher.About{Strategy: publisher.Leader}, []string{"source__fanout_queue=q-1", "source__fanout_connection=Q"}, "source__fanout_queue has no effect"},
+		"skip_locked on SQLite":   {publisher.About{Strategy: publisher.SkipLocked}, nil, "skip_locked gains nothing on SQLite"},
+		"another count in force":  {publisher.About{Strategy: publisher.Partitioned, Partitions: 8}, nil, "8 partitions are in force"},
+		"more owners than pieces": {publisher.About{Strategy: publisher.Partitioned, Partitions: 1, Owners: make([]publisher.Owner, 2)}, []string{"source__partitions=1"}, "2 instances share 1 partitions"},
+		"released":                {publisher.About{Strategy: publisher.Leader}, []string{"after_dead_letter=release"}, "its order is broken"},
+		"all is well":             {publisher.About{Strategy: publisher.Leader}, nil, ""},
+	} {
+		w := &wired{cfg: outboxPoller(t, c.settings...)}
+		w.conn.Engine = "sqlite"
+		list := strategyWarnings(&c.about, w)
+		if c.says == "" && len(list) > 0 || c.says != "" && !strings.Contains(strings.Join(list, "\n"), c.says) {
+			t.Errorf("%s: %q, want %q", name, list, c.says)
+		}
+	}
+}
+
+// outboxPoller reads settings of one good outbox.
+func outboxPoller(t *testing.T, settings ...string) *config.Poller {
+	t.Helper()
+	env := []string{"state__kind=memory", "DB=sqlite:shop.db", "Q=UseDevelopmentStorage=true", "pollers__orders__source__connection=DB",
+		"pollers__orders__source__table=outbox", "pollers__orders__source__mode=outbox", "pollers__orders__output__kind=stdout"}
+	for _, s := range settings {
+		env = append(env, "pollers__orders__"+s)
+	}
+	app, err := config.Load(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return app.Pollers[0]
+}
+
+// A tick that polls and ended because its time was over is followed at once; every other waits for the schedule.
+func TestWhenTheNextTickBeginsAtOnce(t *testing.T) {
+	p := &config.Poller{PollInterval: 100 * time.Millisecond, TickBudget: 50 * time.Second}
+	now := time.Now()
+	report := func(event poller.Event, took time.Duration) poller.Report {
+		return poller.Report{Event: event, Started: now, Ended: now.Add(took)}
+	}
+	for name, c := range map[string]struct {
+		interval time.Duration
+		reports  []poller.Report
+		want     bool
+	}{
+		"at its budget":          {p.PollInterval, []poller.Report{report(poller.TickComplete, 50*time.Second)}, true},
+		"idle until its budget":  {p.PollInterval, []poller.Report{report(poller.FetchEmpty, 51*time.Second)}, true},
+		"no polling":             {0, []poller.Report{report(poller.TickComplete, 50*time.Second)}, false},
+		"max_batches":            {p.PollInterval, []poller.Report{report(poller.TickComplete, time.Second)}, false},
+		"failed at its budget":   {p.PollInterval, []poller.Report{report(poller.HandlerFailed, 50*time.Second)}, false},
+		"held by another":        {p.PollInterval, []poller.Report{report(poller.LeaseAcquireSkipped, 0)}, false},
+		"one failed, one polled": {p.PollInterval, []poller.Report{report(poller.HandlerFailed, 0), report(poller.FetchEmpty, 50*time.Second)}, true},
+		"nothing ran":            {p.PollInterval, nil, false},
+	} {
+		q := *p
+		q.PollInterval = c.interval
+		if got := endedAtBudget(&q, c.reports); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
+
+func TestDocumentCommandsNameTheOutboxCommand(t *testing.T) {
+	for command, want := range map[string]string{
+		"rowrelay state show": "rowrelay outbox status orders", "rowrelay state reset": "rowrelay outbox requeue orders",
+		"rowrelay deadletter list": "rowrelay outbox list orders", "rowrelay deadletter replay": "rowrelay outbox requeue orders",
+		"rowrelay deadletter purge": "rowrelay outbox discard orders", "rowrelay backfill": "rowrelay outbox requeue orders",
+	} {
+		if err := documentError("orders", command); !strings.HasSuffix(err.Error(), "Use "+want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+}
+
+func TestCleanupBudgetLeavesRoom(t *testing.T) {
+	for timeout, want := range map[time.Duration]time.Duration{5 * time.Minute: 270 * time.Second, 40 * time.Second: 20 * time.Second, 0: 0} {
+		if got := cleanupBudget(timeout); got != want {
+			t.Errorf("%s: %s, want %s", timeout, got, want)
+		}
+	}
+}
+
+func TestStatementsAreNamedForProgress(t *testing.T) {
+	for statement, want := range map[string]string{
+		"CREATE TABLE IF NOT EXISTS outbox (\n seq bigint\n)": "CREATE TABLE IF NOT EXISTS outbox",
+		"CREATE INDEX x ON y (z)":                             "CREATE INDEX x ON y",
+		strings.Repeat("é", 200):                              strings.Repeat("é", 90) + "…",
+	} {
+		if got := firstWords(statement); got != want {
+			t.Errorf("%q: %q, want %q", statement, got, want)
+		}
+	}
+}

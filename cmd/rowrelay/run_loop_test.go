@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/schedule"
+)
+
+// ticking is a Runner whose ticks take their time and end as event.
+type ticking struct {
+	took  time.Duration
+	event poller.Event
+	began []time.Time
+}
+
+func (r *ticking) Run(context.Context) []poller.Report {
+	started := time.Now()
+	r.began = append(r.began, started)
+	time.Sleep(r.took) // the bubble's clock
+	return []poller.Report{{Poller: "orders", Event: r.event, Started: started, Ended: time.Now(), Parked: -1, NullCursors: -1}}
+}
+
+// Where ticks poll until their budget, one follows the other without a gap; where they fail, the schedule is waited for.
+func TestTicksFollowWithoutAGap(t *testing.T) {
+	every, err := schedule.Parse("*/10 * * * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		runner ticking
+		poll   time.Duration
+		ticks  int
+		gap    time.Duration // the longest between the end of one and the begin of the next
+	}{
+		"polling":     {ticking{took: 3 * time.Second, event: poller.FetchEmpty}, 100 * time.Millisecond, 20, 0},
+		"not polling": {ticking{took: 3 * time.Second, event: poller.FetchEmpty}, 0, 6, 7 * time.Second},
+		"failing":     {ticking{took: 3 * time.Second, event: poller.HandlerFailed}, 100 * time.Millisecond, 6, 7 * time.Second},
+		"drained":     {ticking{took: time.Second, event: poller.TickComplete}, 100 * time.Millisecond, 6, 9 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := slog.New(slog.NewTextHandler(io.Discard, nil))
+				h := handler.New(t.Context(), handler.Config{Pollers: []handler.Poller{{Name: "orders", Outputs: []string{""}, Runner: &c.runner}}, Log: log})
+				w := &wired{cfg: &config.Poller{Name: "orders", TickBudget: 3 * time.Second, PollInterval: c.poll}, schedule: every}
+				// A minute from just before a firing on.
+				next, _ := every.Next(time.Now())
+				time.Sleep(time.Until(next) - time.Millisecond)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				keepTicking(ctx, h, w, log)
+				if n := len(c.runner.began); n != c.ticks {
+					t.Errorf("%d ticks in a minute, want %d", n, c.ticks)
+				}
+				for i := 1; i < len(c.runner.began); i++ {
+					if gap := c.runner.began[i].Sub(c.runner.began[i-1]) - c.runner.took; gap != c.gap {
+						t.Errorf("a gap of %s between ticks %d and %d, want %s", gap, i, i+1, c.gap)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Clean-ups come by their own schedule, some time after it, and not at the start.
+func TestCleanupsFollowTheirSchedule(t *testing.T) {
+	hourly, err := schedule.Parse("0 0 * * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		log := slog.New(slog.NewTextHandler(io.Discard, nil))
+		var at []time.Time
+		h := handler.New(t.Context(), handler.Config{Log: log, Pollers: []handler.Poller{{Name: "orders", Outputs: []string{""}, Outbox: &handler.Outbox{
+			Cleanup: func(context.Context) (handler.Cleaned, error) {
+				at = append(at, time.Now())
+				return handler.Cleaned{}, nil
+			},
+		}}}})
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour+time.Minute)
+		defer cancel()
+		keepCleaning(ctx, h, &wired{cfg: &config.Poller{Name: "orders"}, outbox: &wiredOutbox{cleanup: hourly}}, log)
+		if len(at) < 5 || len(at) > 6 || at[0].Sub(start) < time.Second {
+			t.Fatalf("clean-ups at %v, from %v on", at, start)
+		}
+		for _, when := range at {
+			if after := when.Sub(when.Truncate(time.Hour)); after >= cleanupSpread {
+				t.Errorf("a clean-up %s after its time", after)
+			}
+		}
+	})
+}
+
+// A message lives for the timer's period, as its function.json and app setting say.
+func TestTimerPeriod(t *testing.T) {
+	root := t.TempDir()
+	c := &console{environ: []string{"FUNCTIONS_APP_ROOT_PATH=" + root, "EVENTS_SCHEDULE=*/15 * * * * *"}}
+	if got := timerPeriod(c, "events"); got != time.Minute {
+		t.Errorf("without function.json: %s", got)
+	}
+	if err := os.Mkdir(filepath.Join(root, "events"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for schedule, want := range map[string]time.Duration{"%EVENTS_SCHEDULE%": 15 * time.Second, "0 */5 * * * *": 5 * time.Minute, "%ABSENT%": time.Minute, "never": time.Minute} {
+		text := `{"bindings":[{"type":"timerTrigger","direction":"in","name":"timer","schedule":"` + schedule + `"}]}`
+		if err := os.WriteFile(filepath.Join(root, "events", "function.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := timerPeriod(c, "events"); got != want {
+			t.Errorf("%s: %s, want %s", schedule, got, want)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/schedule"
+)
+
+// modeOutbox is source__mode of a poller whose position is the state of its rows: it has no state document.
+const modeOutbox = "outbox"
+
+func isOutbox(p *config.Poller) bool { return p.Source.Mode == modeOutbox }
+
+// wiredOutbox is what a poller of the mode outbox has in the place of a source and a state document.
+type wiredOutbox struct {
+	publisher.Operator
+	cleanup *schedule.Schedule // nil: `rowrelay run` does not clean up
+	// partition is the runner of one partition, for fan-out.
+	partition func(n int) (handler.Runner, error)
+}
+
+// wireOutbox makes the publisher of a poller, and one relay over its feed.
+func (a *app) wireOutbox(c *console, w *wired) {
+	cleanup, err := cleanupSchedule(w.cfg.Source.CleanupSchedule)
+	if err != nil {
+		w.faults.Add(w.cfg.Setting("source__cleanup_schedule"), err.Error(), "Write an NCRONTAB expression such as 0 0 * * * *, or none")
+		return
+	}
+	for _, suffix := range []string{handler.CleanupSuffix, handler.PartitionSuffix} {
+		if a.cfg.Poller(w.cfg.Name+suffix) != nil {
+			w.faults.Add("pollers__"+w.cfg.Name, fmt.Sprintf("there is a poller %s%s too, which is the name of a function of the outbox %[1]s", w.cfg.Name, suffix), "Rename one of them")
+			return
+		}
+	}
+	letters, err := a.outboxDeadLetters(w)
+	if err != nil {
+		w.faults.Add(w.cfg.Setting("dead_letter__connection"), err.Error(), "")
+		return
+	}
+	pub, err := publisher.New(publisherConfig(a, c, w.cfg, letters), w.conn)
+	if err != nil {
+		w.faults.Add("pollers__"+w.cfg.Name+"__source", err.Error(), "")
+		return
+	}
+	a.closers = append(a.closers, pub.Close)
+	out := &w.cfg.Outputs[0]
+	prefix := outputPrefix(w.cfg.Name, out.Name)
+	to, size, err := a.openOutput(c, w.cfg, out)
+	if err != nil {
+		w.faults.Add(prefix, err.Error(), "")
+		return
+	}
+	relay, err := poller.NewRelay(relayConfig(a, w.cfg, out, pub.Feed(), to, size))
+	if err != nil {
+		w.faults.Add(prefix, err.Error(), "")
+		return
+	}
+	w.runner = poller.New(w.cfg.Name, relay)
+	w.outbox = &wiredOutbox{Operator: pub, cleanup: cleanup, partition: func(n int) (handler.Runner, error) {
+		relay, err := poller.NewRelay(relayConfig(a, w.cfg, out, pub.Partition(n), to, size))
+		if err != nil {
+			return nil, err
+		}
+		return poller.New(w.cfg.Name, relay), nil
+	}}
+}
+
+func cleanupSchedule(text string) (*schedule.Schedule, error) {
+	if text == "" {
+		return nil, nil
+	}
+	return schedule.Parse(text)
+}
+
+// publisherConfig is the settings as the publisher knows them.
+func publisherConfig(a *app, c *console, p *config.Poller, letters poller.DeadLetters) publisher.Config {
+	s := &p.Source
+	return publisher.Config{
+		App: a.cfg.State.AppName, Poller: p.Name, Instance: instance(c), Table: s.Table, Map: s.Map, ClaimsTable: s.ClaimsTable,
+		Strategy: publisher.Strategy(s.Strategy), Partitions: s.Partitions, ClaimTTL: s.ClaimTTL, Policy: policyOf(p),
+		Ordering: poller.Ordering(p.Ordering), DeadLetters: letters, Timeout: s.Timeout, Connections: s.Connections,
+		MaxRowBytes: p.MaxRowBytes, Retention: s.Retention, CleanupChunk: s.CleanupChunk,
+	}
+}
+
+// relayConfig is how an output's events travel, whatever feed they come from.
+func relayConfig(a *app, p *config.Poller, out *config.Output, feed poller.Feed, to poller.Output, size func(*change.Event) int) poller.Config {
+	return poller.Config{
+		App: a.cfg.State.AppName, Poller: p.Name, Output: out.Name,
+		Feed: feed, To: to,
+		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
+		Fetch:         poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes},
+		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size,
+		RejectStatus: out.RejectStatus, Retries: out.Retries, Timeout: out.Timeout, Budget: p.TickBudget,
+		PollInterval: p.PollInterval, PollIntervalMax: p.PollIntervalMax, MaxBatches: p.MaxBatches,
+	}
+}
+
+// outboxDeadLetters is what takes dead letters beside the rows; nil where the row, in its state DEAD LETTER, is all.
+func (a *app) outboxDeadLetters(w *wired) (poller.DeadLetters, error) {
+	if w.cfg.DeadLetter.Kind != "queue" {
+		return nil, nil
+	}
+	if a.store == nil {
+		return nil, fmt.Errorf("a queue of dead letters needs a state store for those that are too large for it: set state__kind")
+	}
+	return a.openDeadLetters(w)
+}
+
+// handlerOutbox is the outbox as the handler knows it. host is host.json under the Functions host; nil standalone, where
+// partitions need no fan-out: every instance takes its share of them.
+func (a *app) handlerOutbox(c *console, w *wired, host *hostFile) (*handler.Outbox, error) {
+	o := &handler.Outbox{Cleanup: func(ctx context.Context) (handler.Cleaned, error) {
+		did, err := w.outbox.Cleanup(ctx, func(int64) {})
+		return handler.Cleaned{Rows: did.Rows, Chunks: did.Chunks, More: did.More}, err
+	}}
+	if host == nil {
+		return o, nil
+	}
+	o.CleanupBudget = cleanupBudget(host.timeout())
+	if w.cfg.Source.FanoutQueue == "" {
+		return o, nil
+	}
+	queue, err := a.openFanout(c, w)
+	if err != nil {
+		return o, err
+	}
+	o.Fanout = &handler.Fanout{
+		Work: w.outbox.Work, About: func(ctx context.Context) (poller.OutboxFigures, bool, error) {
+			about, err := w.outbox.About(ctx)
+			return about.Figures, about.Paused != "", err
+		}, Send: queue.send, Partition: w.outbox.partition, Partitions: publisher.Buckets,
+		Timeout: w.cfg.Source.Timeout + fanoutTimeout,
+	}
+	return o, nil
+}
+
+// fanoutTimeout bounds the enqueueing of all partitions.
+const fanoutTimeout = 30 * time.Second
+
+// cleanupBudget leaves time to finish a chunk and to answer before the host's functionTimeout; 0 is unbounded.
+func cleanupBudget(functionTimeout time.Duration) time.Duration {
+	return max(functionTimeout/2, functionTimeout-30*time.Second)
+}
+
+// documentError refuses what works on a state document, for a poller that has none.
+func documentError(name, command string) error {
+	instead := "rowrelay outbox status " + name
+	for _, c := range []struct{ command, instead string }{
+		{"deadletter list", "rowrelay outbox list " + name},
+		{"deadletter show", "rowrelay outbox list " + name + " --id <id>"},
+		{"deadletter replay", "rowrelay outbox requeue " + name},
+		{"deadletter purge", "rowrelay outbox discard " + name},
+		{"state reset", "rowrelay outbox requeue " + name},
+		{"state pause", "rowrelay outbox pause " + name},
+		{"state resume", "rowrelay outbox resume " + name},
+		{"backfill", "rowrelay outbox requeue " + name},
+	} {
+		if strings.HasSuffix(command, c.command) {
+			instead = c.instead
+		}
+	}
+	return fmt.Errorf("%s is an outbox: it has no state document, its position is the state of its rows. Use %s", name, instead)
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// outputSettings are the settings of a poller whose output is of some kind, and more.
+func loadOutput(t *testing.T, kind string, more ...string) (*app, *config.Poller) {
+	t.Helper()
+	cfg, err := config.Load(append([]string{
+		"state__kind=memory", "DB=sqlite::memory:", "pollers__orders__source__connection=DB", "pollers__orders__source__mode=outbox",
+		"pollers__orders__source__table=outbox", "pollers__orders__output__kind=" + kind, "pollers__orders__output__connection=TO",
+	}, more...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &app{cfg: cfg}, cfg.Pollers[0]
+}
+
+const namespaceKey = "TO=Endpoint=sb://127.0.0.1:1/;SharedAccessKeyName=n;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true"
+
+// Every kind of output opens without connecting, takes a delivery whose time is up, and closes.
+func TestOpenOutputs(t *testing.T) {
+	event := change.Event{ID: "k-1", Key: []byte(`{"seq":1}`), OrderKey: []byte(`{}`), Row: []byte(`{}`), Cursor: change.Cursor(`{"kind":"outbox"}`),
+		Outbox: &change.Outbox{AggregateType: "Order", AggregateID: "42", EventType: "OrderPlaced", Payload: []byte(`{"a":1}`), JSON: true}}
+	for _, c := range []struct {
+		name, kind string
+		more       []string
+		closes     bool
+	}{
+		{"http", "http", []string{"pollers__orders__output__url=http://127.0.0.1:1/"}, true},
+		{"queue", "queue", []string{"TO=UseDevelopmentStorage=true"}, false},
+		{"stdout", "stdout", nil, false},
+		{"rabbitmq", "rabbitmq", []string{"TO=amqp://guest:guest@127.0.0.1:1/"}, true},
+		{"kafka", "kafka", []string{"TO=kafka://127.0.0.1:1"}, true},
+		{"kafka, Event Hubs", "kafka", []string{namespaceKey}, true},
+		{"kafka, identity", "kafka", []string{"TO__fullyQualifiedNamespace=x.servicebus.windows.net", "TO__credential=managedidentity"}, true},
+		{"eventhubs", "eventhubs", []string{namespaceKey}, true},
+		{"eventhubs, identity", "eventhubs", []string{"TO__fullyQualifiedNamespace=x.servicebus.windows.net", "TO__credential=managedidentity", "TO__clientId=c"}, true},
+		{"eventhubs, one hub", "eventhubs", []string{namespaceKey + ";EntityPath=Hub", "pollers__orders__output__destination=hub"}, true},
+		{"servicebus", "servicebus", []string{namespaceKey}, true},
+		{"servicebus, principal", "servicebus", []string{"TO__fullyQualifiedNamespace=x.servicebus.windows.net", "TO__tenantId=t", "TO__clientId=c", "TO__clientSecret=s"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, p := loadOutput(t, c.kind, c.more...)
+			to, size, err := a.openOutput(&console{out: io.Discard}, p, &p.Outputs[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := size(&event); n < len(event.Outbox.Payload) {
+				t.Errorf("an event of %d bytes is said to take %d", len(event.Outbox.Payload), n)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			var failed *poller.DeliveryError
+			if err := to.Deliver(ctx, change.Delivery{Poller: "orders", Events: []change.Event{event}}); !errors.As(err, &failed) || failed.Failed[0].Cause != poller.Unavailable {
+				t.Errorf("delivery after the end: %v", err)
+			}
+			if c.closes != (len(a.closers) == 1) {
+				t.Fatalf("%d closers", len(a.closers))
+			}
+			if err := a.Close(); err != nil {
+				t.Errorf("closing: %v", err)
+			}
+		})
+	}
+}
+
+// What config cannot judge is a fault of the setting that holds it, and shows nothing of a secret.
+func TestOpenOutputFaults(t *testing.T) {
+	for _, c := range []struct{ kind, connection string }{
+		{"kafka", "TO=kafka://u:hunter2@h"},
+		{"kafka", "TO=kafka://u:hunter2@h:9092?tls=perhaps"},
+		{"servicebus", "TO=Endpoint=https://h/;SharedAccessKeyName=n;SharedAccessKey=hunter2"},
+		{"eventhubs", "TO=Endpoint=sb://h/hunter2;SharedAccessKeyName=n;SharedAccessKey=hunter2"},
+		{"eventhubs", namespaceKey + ";EntityPath=hub"},
+	} {
+		a, p := loadOutput(t, c.kind, c.connection)
+		_, _, err := a.openOutput(&console{}, p, &p.Outputs[0])
+		if err == nil || !strings.Contains(err.Error(), "TO") || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", c.connection, err)
+		}
+		if len(a.closers) > 0 {
+			t.Errorf("%s: something is open", c.connection)
+		}
+	}
+}
+
+func TestDestinationFaults(t *testing.T) {
+	_, p := loadOutput(t, "rabbitmq", "TO=amqp://h/", "pollers__orders__output__Destination={topic}",
+		"pollers__orders__output__destinations__Order.Placed={", "pollers__orders__output__destinations__b=fine")
+	w := &wired{cfg: p}
+	w.checkDestinations()
+	want := []string{
+		`pollers__orders__output__Destination: "{topic}": {topic} is not known: choose of {app}, {poller}, {op}, {aggregate_type}, {aggregate_id}, {event_type}.`,
+		`pollers__orders__output__destinations__Order.Placed: "{": a { has no } behind it; write {{ for a brace.`,
+	}
+	if diff := cmp.Diff(want, strings.Split(w.faults.Error(), "\n")); diff != "" {
+		t.Error(diff)
+	}
+	_, p = loadOutput(t, "stdout")
+	w = &wired{cfg: p}
+	if w.checkDestinations(); len(w.faults) > 0 {
+		t.Error(w.faults)
+	}
+}

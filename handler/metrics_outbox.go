@@ -1,0 +1,103 @@
+package handler
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// outboxMetrics are those of outboxes, by poller. Their dead letters are counted in rowrelay_deadlettered_total, as those of
+// other pollers.
+//
+//	rowrelay_outbox_pending                     events to be published, when last counted
+//	rowrelay_outbox_failed                      events that failed, and have a next attempt
+//	rowrelay_outbox_waiting                     events behind a failed or dead one of their aggregate
+//	rowrelay_outbox_dead                        dead letters
+//	rowrelay_outbox_oldest_pending_seconds      age of the oldest pending event; 0 when there is none
+//	rowrelay_outbox_cleaned_total               published and discarded events that clean-ups deleted
+//	rowrelay_outbox_cleanup_failures_total      clean-ups that failed
+//	rowrelay_outbox_cleanup_last_success_timestamp_seconds  when one of this process last ended well; 0 before the first
+//	rowrelay_outbox_fanout_messages_total       partitions that the timer handed out
+//
+// The gauges are 0 where another instance does the whole work: take the max over instances. Counting may stop at a bound; then
+// the figure is that bound.
+type outboxMetrics struct {
+	pending, failed, waiting, dead, oldest, cleanupSuccess *prometheus.GaugeVec
+	cleanedRows, cleanupFailures, enqueued                 *prometheus.CounterVec
+	counted                                                map[string]time.Time // when, by poller; guarded by Metrics.mu
+}
+
+// figuresLast is how long figures hold in a process whose ticks find others at work.
+const figuresLast = 2 * time.Minute
+
+func newOutboxMetrics() outboxMetrics {
+	byPoller := []string{"poller"}
+	gauge := func(name, help string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "rowrelay_outbox_" + name, Help: help}, byPoller)
+	}
+	counter := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rowrelay_outbox_" + name, Help: help}, byPoller)
+	}
+	return outboxMetrics{
+		counted:         map[string]time.Time{},
+		pending:         gauge("pending", "Events to be published, when last counted."),
+		failed:          gauge("failed", "Events that failed and have a next attempt."),
+		waiting:         gauge("waiting", "Events behind a failed or dead one of their aggregate."),
+		dead:            gauge("dead", "Dead letters."),
+		oldest:          gauge("oldest_pending_seconds", "Age of the oldest pending event; 0 when there is none."),
+		cleanupSuccess:  gauge("cleanup_last_success_timestamp_seconds", "When a clean-up last ended well, in Unix time; 0 before the first."),
+		cleanedRows:     counter("cleaned_total", "Published and discarded events that clean-ups deleted."),
+		cleanupFailures: counter("cleanup_failures_total", "Clean-ups that failed."),
+		enqueued:        counter("fanout_messages_total", "Partitions that the timer handed out."),
+	}
+}
+
+func (o *outboxMetrics) all() []prometheus.Collector {
+	return []prometheus.Collector{
+		o.pending, o.failed, o.waiting, o.dead, o.oldest, o.cleanupSuccess, o.cleanedRows, o.cleanupFailures, o.enqueued,
+	}
+}
+
+// PrepareOutbox makes the series of an outbox exist before its first tick.
+func (m *Metrics) PrepareOutbox(name string) {
+	for _, g := range []*prometheus.GaugeVec{m.pending, m.failed, m.waiting, m.dead, m.oldest, m.cleanupSuccess} {
+		g.WithLabelValues(name)
+	}
+	for _, c := range []*prometheus.CounterVec{m.cleanedRows, m.cleanupFailures, m.enqueued} {
+		c.WithLabelValues(name)
+	}
+}
+
+// figures measures what a tick counted of its outbox.
+func (m *Metrics) figures(r *poller.Report) {
+	f := r.Outbox
+	m.mu.Lock()
+	at, counted := m.counted[r.Poller]
+	if f != nil {
+		m.counted[r.Poller] = r.Ended
+	}
+	m.mu.Unlock()
+	if f == nil {
+		if !counted || r.Event != poller.LeaseAcquireSkipped || r.Ended.Sub(at) < figuresLast {
+			return // not an outbox, or what was counted before still holds
+		}
+		f = &poller.OutboxFigures{} // another instance has been at work for long: it counts
+	}
+	m.pending.WithLabelValues(r.Poller).Set(float64(f.Pending))
+	m.failed.WithLabelValues(r.Poller).Set(float64(f.Failed))
+	m.waiting.WithLabelValues(r.Poller).Set(float64(f.Waiting))
+	m.dead.WithLabelValues(r.Poller).Set(float64(f.Dead))
+	m.oldest.WithLabelValues(r.Poller).Set(f.OldestPending.Seconds())
+}
+
+// cleaned measures one clean-up.
+func (m *Metrics) cleaned(name string, did Cleaned, err error) {
+	m.cleanedRows.WithLabelValues(name).Add(float64(did.Rows))
+	if err != nil {
+		m.cleanupFailures.WithLabelValues(name).Inc()
+		return
+	}
+	m.cleanupSuccess.WithLabelValues(name).Set(float64(time.Now().UnixMilli()) / 1000)
+}

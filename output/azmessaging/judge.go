@@ -1,0 +1,160 @@
+package azmessaging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/Azure/go-amqp"
+
+	"github.com/rowrelay/rowrelay/output"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Code is what an SDK's own error says, where it says it without the error of AMQP beneath.
+type Code uint8
+
+// The codes.
+const (
+	NoCode       Code = iota // no error of the SDK's own
+	Unauthorized             // the token was refused
+	NotFound                 // there is no such entity
+	TooLarge                 // the message is larger than the link takes
+)
+
+// verdict is what an error says about an event, and about the link.
+type verdict struct {
+	result
+	lost bool // the link is of no more use
+}
+
+// judgeOpening is judge for a link that could not be opened, which says nothing about any event.
+func (s *Service[L]) judgeOpening(ctx context.Context, destination string, err error) result {
+	r := s.judge(ctx, destination, err).result
+	r.cause, r.named = poller.Unavailable, false
+	return r
+}
+
+// judge turns an error of the SDK into what it says about the event. Only an answer about the message itself refuses it.
+func (s *Service[L]) judge(ctx context.Context, destination string, err error) verdict {
+	v := s.answer(destination, err)
+	if v.cause == poller.Unavailable && ctx.Err() != nil {
+		// Whatever the SDK makes of it: the service may have the message or not. A link on which a message stayed without an answer
+		// until the end may be one that never answers.
+		return verdict{result: result{err: context.Cause(ctx)}, lost: true}
+	}
+	return v
+}
+
+func (s *Service[L]) answer(destination string, err error) verdict {
+	code := s.Code(err)
+	condition, scope := conditionOf(err)
+	v := verdict{lost: scope != ofMessage}
+	mend := ""
+	switch {
+	case code == TooLarge, condition == amqp.ErrCondMessageSizeExceeded && scope == ofMessage:
+		v.cause, v.named, v.lost = poller.Impossible, true, false
+		mend = ": leave columns out with source__columns, or raise the entity's limit"
+	case code == NotFound, condition == amqp.ErrCondNotFound:
+		mend = fmt.Sprintf(": there is no %s %q; create it, or correct output__destination", s.Entity, destination)
+	case code == Unauthorized, condition == amqp.ErrCondUnauthorizedAccess:
+		mend = fmt.Sprintf(": give the identity the role %s on the namespace or on %q, or check the connection string's policy (it needs Send) and key", s.Role, destination)
+	case condition == "com.microsoft:server-busy":
+		v.after = s.Busy
+		mend = ": the namespace is throttled; it may need more units"
+	case condition == amqp.ErrCondResourceLimitExceeded:
+		mend = fmt.Sprintf(": %s %q is full; let its receivers catch up, or raise its size", s.Entity, destination)
+	case condition == "com.microsoft:entity-disabled":
+		mend = fmt.Sprintf(": %s %q is disabled for sending; enable it", s.Entity, destination)
+	case passing[condition]:
+	case scope == ofMessage: // a rejected disposition
+		v.cause, v.named = poller.Refused, true
+	case scope == unknown && condition != "", strings.Contains(err.Error(), "the peer rejected the message"):
+		// The SDK hides whether it was the message or the link: what is refused alone will be found out alone.
+		v.cause = poller.Refused
+	}
+	v.err = output.Errorf(err, "%s%s", scrub(s.text(err)), mend)
+	return v
+}
+
+// passing are conditions that say nothing about the message, and pass.
+var passing = map[amqp.ErrCond]bool{
+	"com.microsoft:timeout":             true,
+	"com.microsoft:operation-cancelled": true,
+	"com.microsoft:server-error":        true,
+	"com.microsoft:partition-not-owned": true,
+	amqp.ErrCondInternalError:           true,
+	amqp.ErrCondConnectionForced:        true,
+	amqp.ErrCondConnectionRedirect:      true,
+	amqp.ErrCondDetachForced:            true,
+	amqp.ErrCondLinkRedirect:            true,
+	amqp.ErrCondTransferLimitExceeded:   true,
+	amqp.ErrCondStolen:                  true,
+	amqp.ErrCondFramingError:            true,
+	amqp.ErrCondResourceLocked:          true,
+	amqp.ErrCondErrantLink:              true,
+	amqp.ErrCondHandleInUse:             true,
+	amqp.ErrCondUnattachedHandle:        true,
+	amqp.ErrCondWindowViolation:         true,
+}
+
+// scope is what an error of AMQP is about.
+type scope uint8
+
+const (
+	unknown   scope = iota
+	ofLink          // or of its session or connection
+	ofMessage       // a rejected disposition, or refused before it was sent
+)
+
+// conditionInText finds the condition in the text of an SDK's error, which hides the error of AMQP that it was made from.
+var conditionInText = regexp.MustCompile(`Condition: ([^\s,}]+)`)
+
+func conditionOf(err error) (amqp.ErrCond, scope) {
+	var linkErr *amqp.LinkError
+	var sessionErr *amqp.SessionError
+	var connErr *amqp.ConnError
+	about := unknown
+	if errors.As(err, &linkErr) || errors.As(err, &sessionErr) || errors.As(err, &connErr) {
+		about = ofLink
+	}
+	var amqpErr *amqp.Error
+	if errors.As(err, &amqpErr) {
+		if about == unknown {
+			about = ofMessage
+		}
+		return amqpErr.Condition, about
+	}
+	if m := conditionInText.FindStringSubmatch(err.Error()); m != nil {
+		return amqp.ErrCond(m[1]), about
+	}
+	return "", about
+}
+
+// amqpText is how the AMQP library writes an error.
+var amqpText = regexp.MustCompile(`\*Error\{Condition: ([^,]*), Description: (.*), Info: .*\}`)
+
+// text is the error's own text, without what only a program reads.
+func (s *Service[L]) text(err error) string {
+	text := err.Error()
+	if m := amqpText.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("%s answered %s: %s", s.Name, m[1], m[2])
+	}
+	return text
+}
+
+// secrets are what a text might repeat of a connection string or a token.
+var secrets = regexp.MustCompile(`(?i)\b(sig|SharedAccessKey|SharedAccessSignature|Bearer)([= ]+)[^\s;&]+`)
+
+func scrub(text string) string { return secrets.ReplaceAllString(text, "$1$2…") }
+
+// result is what became of one event; its zero value: sent.
+type result struct {
+	cause poller.Cause
+	named bool
+	after time.Duration
+	err   error
+}

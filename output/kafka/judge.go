@@ -1,0 +1,139 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/rowrelay/rowrelay/output"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// refusesBatch reports whether err is a broker's answer about the records themselves: repeating them is of no use.
+func refusesBatch(err error) bool {
+	return tooLarge(err) || errors.Is(err, kerr.InvalidRecord) || errors.Is(err, kerr.InvalidTimestamp)
+}
+
+func tooLarge(err error) bool {
+	return errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge)
+}
+
+func missingTopic(err error) bool { return errors.Is(err, kerr.UnknownTopicOrPartition) }
+
+// without returns the records that were not brought, for a reason that is.
+func without(records []*sent, is func(error) bool) []*sent {
+	var some []*sent
+	for _, s := range records {
+		if s.err != nil && is(s.err) {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+func fail(records []*sent, err error) {
+	for _, s := range records {
+		s.err = err
+	}
+}
+
+// judge says what an error says about its event. Only an answer about the record itself speaks against it: a missing topic or
+// right does not, and the event is sent again when the operator has mended it.
+func judge(s *sent) poller.Cause {
+	var never impossible
+	switch {
+	case errors.As(s.err, &never):
+		return poller.Impossible
+	case !s.alone || !refusesBatch(s.err):
+		return poller.Unavailable
+	case tooLarge(s.err):
+		return poller.Impossible
+	default:
+		return poller.Refused
+	}
+}
+
+// mend says what to do about an error, for people; "" where the error says it all.
+func mend(s *sent) string {
+	topic := ""
+	if s.record != nil {
+		topic = s.record.Topic
+	}
+	var early *kgo.ErrFirstReadEOF
+	switch err := s.err; {
+	case missingTopic(err):
+		return fmt.Sprintf("create the topic (kafka-topics.sh --bootstrap-server … --create --topic %s; in Event Hubs an event hub of that name), set output__destination, or set state__create=true; the broker's auto.create.topics.enable is not made use of", topic)
+	case errors.Is(err, kerr.TopicAuthorizationFailed):
+		return "give the user the right to WRITE to the topic (kafka-acls.sh --producer), or the identity the role Azure Event Hubs Data Sender"
+	case errors.Is(err, kerr.ClusterAuthorizationFailed):
+		return "give the user IDEMPOTENT_WRITE on the cluster, which brokers before 3.0 ask of an idempotent producer"
+	case errors.Is(err, kerr.SaslAuthenticationFailed):
+		return "check user, password and sasl of what output__connection names, or the identity's role, Azure Event Hubs Data Sender"
+	case errors.Is(err, kerr.UnsupportedSaslMechanism):
+		return "the broker has another mechanism: see sasl in what output__connection names"
+	case tooLarge(err):
+		return fmt.Sprintf("leave columns out with source__columns, take a smaller output__format, or raise max.message.bytes of topic %s", topic)
+	case errors.Is(err, kerr.UnsupportedForMessageFormat):
+		return "the broker takes no records with headers and producer ids: it must be Kafka 0.11 or later"
+	case errors.As(err, &early), errors.Is(err, kerr.IllegalSaslState):
+		return "see tls and sasl in what output__connection names"
+	default:
+		return ""
+	}
+}
+
+// sum turns what became of the records into Deliver's error.
+func (o *Output) sum(ctx context.Context, all []sent) error {
+	var failure poller.DeliveryError
+	var worst *sent
+	for i := range all {
+		s := &all[i]
+		if s.err == nil {
+			continue
+		}
+		cause := judge(s)
+		failure.Failed = append(failure.Failed, poller.FailedEvent{Index: i, Cause: cause, Named: cause != poller.Unavailable})
+		// What concerns all is worth more to people than what concerns one event, which its own rejection names anyway.
+		if worst == nil || cause < judge(worst) {
+			worst = s
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	to := strings.Join(o.cfg.Connection.Brokers, ",")
+	if worst.record != nil {
+		to = fmt.Sprintf("topic %q at %s", worst.record.Topic, to)
+	}
+	text := fmt.Sprintf("producing to %s: %d of %d events failed: %s", to, len(failure.Failed), len(all),
+		strings.TrimSuffix(worst.err.Error(), "."))
+	if m := mend(worst); m != "" {
+		text += ": " + m
+	}
+	err := worst.err
+	if ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
+		err = errors.Join(err, context.Cause(ctx))
+	}
+	failure.Err = o.failure(err, "%s", text)
+	return &failure
+}
+
+// failure returns an error with a text of one line without the connection's secret; err stays reachable. Neither brokers nor
+// the client repeat a secret: a proxy between them, or a credential's error, might.
+func (o *Output) failure(err error, format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	for _, secret := range []string{o.cfg.Connection.Password, o.cfg.Connection.key} {
+		if len(secret) >= shortest {
+			text = strings.NewReplacer(secret, "***", url.QueryEscape(secret), "***", url.PathEscape(secret), "***").Replace(text)
+		}
+	}
+	return output.Errorf(err, "%s", text)
+}
+
+// shortest is the length below which a password would only garble the text.
+const shortest = 6

@@ -1,0 +1,262 @@
+// Package kafka produces events to Apache Kafka, and to Event Hubs through its Kafka endpoint: one record for each event
+// (output__kind=kafka).
+//
+// A record's value is the single form of output__format, its key is change.Event.MessageKey (the aggregate's id, or the row's
+// order key), which the Java client's hash maps to a partition, its headers are change.Delivery.Attributes and content-type,
+// and its topic is the event's destination.
+//
+// # Order
+//
+// Kafka keeps the order of a key within its partition. One delivery holds at most one event of a key, and the tick sends the
+// next one when this one is confirmed by all in-sync replicas, so that order holds whatever the client does in between:
+// several producers, a reconnection, a new producer id. It ends where the number of a topic's partitions is changed, as for
+// every producer.
+//
+// # One producer for each delivery under way
+//
+// Kafka's producers are made for streams: one client gathers the records of all callers in batches, a batch is refused as a
+// whole, and what is in flight cannot be called back. Here each delivery has a producer to itself, taken from a pool. So the
+// records of one delivery are one request for each broker, a refusal is about this delivery's events only, and when the
+// right to deliver ends the producer is closed with all it holds: nothing is sent after that. What was on its way may still
+// be written, late, as with every output; the header rowrelay_token is what a receiver can refuse it by.
+//
+// Within a delivery the producer is idempotent: what it repeats by itself, after a lost connection or a new leader, is
+// written once. It does so until output__timeout or the end of the right to deliver. A producer that ends in doubt is thrown
+// away, and the next delivery has a new producer id: its repetition may then be a duplicate, which idempotency_key shows.
+//
+// # Time
+//
+// A record's time is the event's own, but for one that is more than an hour from now: see recordTime.
+package kafka
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/output"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Config is what an Output needs.
+type Config struct {
+	// Connection is what output__connection names: see ParseConnection and EventHubs.
+	Connection Connection
+	// Credential is the identity that Event Hubs knows the sender by, instead of a user and a secret in Connection. It needs the
+	// role Azure Event Hubs Data Sender. Nil for none.
+	Credential azcore.TokenCredential
+	// Destinations say which topic an event goes to.
+	Destinations output.Destinations
+	// Format is output__format.
+	Format change.Format
+	// MaxMessage is the most bytes that a batch of records takes, and so a record with its key and headers: what the brokers
+	// have as message.max.bytes, and topics as max.message.bytes. 0 means 1,000,000, a little less than both Kafka's default and
+	// Event Hubs' limit.
+	MaxMessage int
+	// Timeout bounds a delivery, connecting included: output__timeout. 0 means 30 s.
+	Timeout time.Duration
+	// Create creates a topic that does not exist, with the broker's own number of partitions and replicas.
+	Create bool
+}
+
+// Output implements poller.Output. It is safe for concurrent use.
+type Output struct {
+	cfg      Config
+	security []kgo.Opt
+
+	mu     sync.Mutex
+	idle   []*producer // the last is taken first, so that those which are not needed stay unused
+	closed bool
+}
+
+const (
+	defaultMaxMessage = 1_000_000
+	maxMaxMessage     = 90 << 20 // a request takes 100 MiB: socket.request.max.bytes
+	defaultTimeout    = 30 * time.Second
+)
+
+// New checks cfg. Nothing is sent, and no connection made, before the first Deliver. Errors never hold a secret.
+func New(cfg Config) (*Output, error) {
+	if len(cfg.Connection.Brokers) == 0 {
+		return nil, errors.New("a kafka output needs a broker: " + connectionForm)
+	}
+	if cfg.MaxMessage == 0 {
+		cfg.MaxMessage = defaultMaxMessage
+	}
+	if cfg.MaxMessage < 1<<10 || cfg.MaxMessage > maxMaxMessage {
+		return nil, fmt.Errorf("the largest message of a kafka output is %d bytes: choose between 1 KiB and 90 MiB", cfg.MaxMessage)
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	security, err := securityOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	o := &Output{cfg: cfg, security: security}
+	if err := kgo.ValidateOpts(o.options()...); err != nil {
+		return nil, o.failure(err, "the kafka output's settings: %v", err)
+	}
+	return o, nil
+}
+
+// options are those of one client: some hold a slice that the client changes.
+func (o *Output) options() []kgo.Opt {
+	return append([]kgo.Opt{
+		kgo.ClientID("rowrelay"),
+		kgo.SeedBrokers(o.cfg.Connection.Brokers...),
+		kgo.DialTimeout(5 * time.Second),
+		kgo.DisableClientMetrics(),
+		kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
+		// Event Hubs takes no compressed batches in its lower tiers. A topic's compression.type compresses where it is stored.
+		kgo.ProducerBatchCompression(kgo.NoCompression()),
+		kgo.ProducerBatchMaxBytes(int32(o.cfg.MaxMessage)), //nolint:gosec // New has checked it
+		kgo.MaxBufferedRecords(1 << 30),                    // a delivery is bounded by output__batch and …batch_bytes
+		kgo.ManualFlushing(),                               // all records first, then one request for each broker
+		kgo.ProducerLinger(0),
+		kgo.ProduceRequestTimeout(min(o.cfg.Timeout, defaultTimeout)),
+		// It may take twice as long until one is closed, and Event Hubs drops those without a request for 4 minutes.
+		kgo.ConnIdleTimeout(90 * time.Second),
+		// Within a delivery there is little time: look again soon, for a new leader or a topic that was created a moment ago.
+		kgo.MetadataMinAge(100 * time.Millisecond),
+		kgo.UnknownTopicRetries(1),
+		kgo.RetryBackoffFn(backoff),
+	}, o.security...)
+}
+
+// backoff is how long the client waits before it repeats something for the n-th time.
+func backoff(n int) time.Duration { return min(50*time.Millisecond<<min(max(n-1, 0), 5), time.Second) }
+
+func securityOf(cfg Config) ([]kgo.Opt, error) {
+	var options []kgo.Opt
+	if cfg.Connection.TLS {
+		roots, err := rootsOf(cfg.Connection.CAFile)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, kgo.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}))
+	}
+	mechanism, err := mechanismOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if mechanism != nil {
+		options = append(options, kgo.SASL(mechanism))
+	}
+	return options, nil
+}
+
+// rootsOf returns the certificates of a PEM file; nil, the system's, for "".
+func rootsOf(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil //nolint:nilnil // crypto/tls reads nil as the system's
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the ca of the kafka connection: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("the ca of the kafka connection, %s, holds no certificate in PEM form", file)
+	}
+	return roots, nil
+}
+
+// errClosed is what Deliver returns after Close.
+var errClosed = errors.New("the kafka output is closed")
+
+// Deliver produces the events of d and waits until each is confirmed by all in-sync replicas, or is not going to be. A crash
+// in here leaves open which of them were written.
+func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, o.cfg.Timeout,
+		fmt.Errorf("no confirmation within %s (output__timeout)", o.cfg.Timeout))
+	defer cancel()
+	all := o.encode(&d)
+	o.send(ctx, sendable(all))
+	return o.sum(ctx, all)
+}
+
+// send produces records by a producer of the pool, or by a new one.
+func (o *Output) send(ctx context.Context, records []*sent) {
+	if len(records) == 0 {
+		return
+	}
+	p, err := o.take(ctx)
+	if err != nil {
+		fail(records, err)
+		return
+	}
+	p.produce(ctx, records)
+	if missing := without(records, missingTopic); o.cfg.Create && len(missing) > 0 {
+		if err := p.create(ctx, missing); err != nil {
+			fail(missing, err)
+		} else {
+			p.produce(ctx, missing)
+		}
+	}
+	o.give(p, records)
+}
+
+// take returns a producer that no other delivery has.
+func (o *Output) take(ctx context.Context) (*producer, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	o.mu.Lock()
+	if o.closed {
+		o.mu.Unlock()
+		return nil, errClosed
+	}
+	if last := len(o.idle) - 1; last >= 0 {
+		p := o.idle[last]
+		o.idle[last], o.idle = nil, o.idle[:last]
+		o.mu.Unlock()
+		return p, nil
+	}
+	o.mu.Unlock()
+	return connect(ctx, o.options())
+}
+
+// give puts a producer back that has brought records, unless one of them met anything but an answer about its batch: then the
+// producer may hold a sequence in doubt, a fenced producer id, a topic that it asks for again and again, or a dead connection.
+func (o *Output) give(p *producer, records []*sent) {
+	for _, s := range records {
+		if s.err != nil && !refusesBatch(s.err) {
+			p.close()
+			return
+		}
+	}
+	o.mu.Lock()
+	closed := o.closed
+	if !closed {
+		o.idle = append(o.idle, p)
+	}
+	o.mu.Unlock()
+	if closed {
+		p.close()
+	}
+}
+
+// Close closes the connections of producers that are not in use; those in use follow when their deliveries have ended.
+func (o *Output) Close() error {
+	o.mu.Lock()
+	idle := o.idle
+	o.idle, o.closed = nil, true
+	o.mu.Unlock()
+	for _, p := range idle {
+		p.close()
+	}
+	return nil
+}
+
+var _ poller.Output = (*Output)(nil)

@@ -1,0 +1,151 @@
+package kafka_test
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/testenv"
+)
+
+// fate is what the proxy does with a produce request.
+type fate int
+
+const (
+	pass fate = iota
+	hold      // it stays unanswered, and the broker does not see it
+	cut       // the connection ends before the broker sees it
+	lose      // the broker takes it, and the connection ends instead of its answer
+)
+
+// proxy stands between a client and a broker's listener, and reads the requests.
+type proxy struct {
+	listener net.Listener
+	behind   string
+
+	mu       sync.Mutex
+	next     []fate // of the next produce requests; then pass
+	always   fate
+	arrived  chan struct{} // closed by the first produce request since set
+	produces int
+}
+
+func newProxy(t *testing.T, b *testenv.KafkaBroker) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", b.Proxied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return proxyOn(t, l, b.Behind)
+}
+
+func proxyOn(t *testing.T, l net.Listener, behind string) *proxy {
+	t.Helper()
+	p := &proxy{listener: l, behind: behind, arrived: make(chan struct{})}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { p.serve(t, client) })
+		}
+	})
+	t.Cleanup(func() { _ = l.Close() })
+	return p
+}
+
+func (p *proxy) serve(t *testing.T, client net.Conn) {
+	defer func() { _ = client.Close() }()
+	server, err := net.Dial("tcp", p.behind)
+	if err != nil {
+		return // the broker is down
+	}
+	defer func() { _ = server.Close() }()
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() { // the test's end ends connections that a client keeps
+		select {
+		case <-t.Context().Done():
+			_ = client.Close()
+		case <-stop:
+		}
+	}()
+	var mu sync.Mutex
+	lost := false
+	go func() {
+		defer func() { _ = client.Close() }()
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := server.Read(buf)
+			mu.Lock()
+			gone := lost
+			mu.Unlock()
+			if gone || err != nil {
+				return
+			}
+			if _, err := client.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+	}()
+	var size [4]byte
+	for {
+		if _, err := io.ReadFull(client, size[:]); err != nil {
+			return
+		}
+		request := make([]byte, binary.BigEndian.Uint32(size[:]))
+		if _, err := io.ReadFull(client, request); err != nil {
+			return
+		}
+		if binary.BigEndian.Uint16(request) == 0 { // produce
+			switch p.fate() {
+			case hold:
+				continue
+			case cut:
+				return
+			case lose:
+				mu.Lock()
+				lost = true
+				mu.Unlock()
+			case pass:
+			}
+		}
+		if _, err := server.Write(append(size[:], request...)); err != nil {
+			return
+		}
+	}
+}
+
+func (p *proxy) fate() fate {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.produces++
+	select {
+	case <-p.arrived:
+	default:
+		close(p.arrived)
+	}
+	if len(p.next) == 0 {
+		return p.always
+	}
+	f := p.next[0]
+	p.next = p.next[1:]
+	return f
+}
+
+// set says what becomes of the next produce requests, and of all after them.
+func (p *proxy) set(always fate, next ...fate) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.always, p.next, p.arrived = always, next, make(chan struct{})
+}
+
+func (p *proxy) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.produces
+}

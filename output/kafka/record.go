@@ -1,0 +1,122 @@
+package kafka
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/output"
+)
+
+// sent is an event's record and what became of it.
+type sent struct {
+	record *kgo.Record
+	// err is nil where the brokers have confirmed the record.
+	err error
+	// alone says that nothing but this record can be meant by err.
+	alone bool
+}
+
+// impossible is an event that cannot be a record.
+type impossible struct{ error }
+
+// encode turns events into records, by index. Those that cannot be one have an impossible error, and are not sent.
+func (o *Output) encode(d *change.Delivery) []sent {
+	all := make([]sent, len(d.Events))
+	records := make([]kgo.Record, len(d.Events))
+	now := time.Now()
+	var buf []byte // all that records hold; where it has to grow, those before keep the old array, which nobody writes to any more
+	var attributes []change.Attribute
+	for i := range d.Events {
+		e, s := &d.Events[i], &all[i]
+		topic, err := o.cfg.Destinations.Of(d, e)
+		if err == nil {
+			err = checkTopic(topic)
+		}
+		if err != nil {
+			s.err, s.alone = impossible{fmt.Errorf("event %s: %w", e.ID, err)}, true
+			continue
+		}
+		start := len(buf)
+		buf = o.cfg.Format.AppendEvent(buf, d, i)
+		r := &records[i]
+		r.Topic, r.Value, r.Timestamp = topic, buf[start:len(buf):len(buf)], recordTime(e, now)
+		r.Key, buf = appended(buf, e.MessageKey())
+		attributes = d.Attributes(attributes[:0], e)
+		// CloudEvents' Kafka binding recognises the structured mode by content-type.
+		attributes = append(attributes, change.Attribute{Name: "content-type", Value: o.cfg.Format.ContentTypeOf(e)})
+		r.Headers = make([]kgo.RecordHeader, len(attributes))
+		for k, attribute := range attributes {
+			r.Headers[k].Key = attribute.Name
+			r.Headers[k].Value, buf = appended(buf, attribute.Value)
+		}
+		if size := sizeOf(r); size > o.cfg.MaxMessage {
+			s.err, s.alone = impossible{fmt.Errorf(
+				"event %s takes %d bytes as a record, and a message takes %d: leave columns out with source__columns, take a smaller output__format, or let brokers, topic and this output take more",
+				e.ID, size, o.cfg.MaxMessage)}, true
+			continue
+		}
+		s.record = r
+	}
+	return all
+}
+
+func sendable(all []sent) []*sent {
+	records := make([]*sent, 0, len(all))
+	for i := range all {
+		if all[i].err == nil {
+			records = append(records, &all[i])
+		}
+	}
+	return records
+}
+
+// appended adds text to buf, and returns it as a part of buf, too.
+func appended(buf []byte, text string) (part, all []byte) {
+	start := len(buf)
+	buf = append(buf, text...)
+	return buf[start:len(buf):len(buf)], buf
+}
+
+// sizeOf is a little less than what the record takes in a batch: the client, which knows to the byte, looks again.
+func sizeOf(r *kgo.Record) int {
+	size := len(r.Key) + len(r.Value)
+	for _, h := range r.Headers {
+		size += len(h.Key) + len(h.Value)
+	}
+	return size
+}
+
+// nearNow is how far a record's time may be from now.
+const nearNow = time.Hour
+
+// recordTime is the event's own time if that is within an hour from now, else now. Kafka's retention goes by the records'
+// times: a row of last year, sent by a backfill or after a long outage, would be deleted before anybody reads it. And a broker
+// refuses what is more than an hour ahead (message.timestamp.after.max.ms). The header created_at and the value keep the truth.
+func recordTime(e *change.Event, now time.Time) time.Time {
+	t := e.Time
+	if e.Outbox != nil && !e.Outbox.CreatedAt.IsZero() {
+		t = e.Outbox.CreatedAt
+	}
+	if t.Before(now.Add(-nearNow)) || t.After(now.Add(nearNow)) {
+		return now
+	}
+	return t
+}
+
+// legalTopic is Kafka's rule, but for "." and "..".
+var legalTopic = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
+
+// checkTopic refuses what no broker takes for a topic's name.
+func checkTopic(topic string) error {
+	if legalTopic.MatchString(topic) && topic != "." && topic != ".." {
+		return nil
+	}
+	return output.Errorf(errTopicName, "its destination %.300q is no legal name of a topic: 1 to 249 letters, digits, '.', '_' and '-'; set output__destination or output__destinations__<event_type>", topic)
+}
+
+var errTopicName = errors.New("not a topic's name")

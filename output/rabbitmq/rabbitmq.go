@@ -1,0 +1,239 @@
+// Package rabbitmq publishes events to RabbitMQ, one persistent message for each event, in the single form of
+// output__format (output__kind=rabbitmq).
+//
+// # Destinations
+//
+// A destination is "exchange/routing.key", split at the first slash. Without a slash it is a queue: the text is the routing
+// key, and the exchange is the default one, which brings a message to the queue of that name. So "order.events" is the queue
+// order.events, and "shop/order.events" what the exchange shop makes of the key order.events.
+//
+// # What counts as delivered
+//
+// Channels are in confirm mode, and messages are mandatory: an event is accepted when the broker has confirmed it and has not
+// returned it. The broker confirms a persistent message when every queue that it was routed to has it on disk (a quorum queue:
+// a majority). Whatever else becomes of a message leaves its event unavailable, never refused: a broker does not read
+// messages, and says nothing about one but its size.
+//
+//	unroutable           no queue is bound for the routing key. That is a mistake in the topology, which is the same for the
+//	                     next event: nothing is held against events, nothing is dropped, and it goes on when the queue is there
+//	nacked               a queue is full (x-overflow=reject-publish), or has failed
+//	not confirmed        the connection or the channel was lost, or the context ended: the broker may have the message
+//	blocked              the broker has a memory or disk alarm, and reads from no publisher until it ends
+//
+// # Order and repetition
+//
+// A delivery is published over one channel in its order, and confirmed as one window. message_id is the event's id, which a
+// repetition repeats. While a delivery that ended unconfirmed may still reach the broker, no other is published over the
+// same connection: its channel is closed first, and the broker answers that when it has worked off everything before.
+package rabbitmq
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/output"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Config is what an Output needs.
+type Config struct {
+	// URL is what output__connection names: amqp://user:password@host:5672/vhost, or amqps:// for TLS, whose certificate is verified against the
+	// system's authorities or those of ?cacertfile=.
+	URL string
+	// Destinations are output__destination and output__destinations__<event_type>.
+	Destinations output.Destinations
+	// Format is output__format.
+	Format change.Format
+	// Concurrency is how many deliveries may be under way at once, each on a channel of its own: at most 1000; 0 means 8.
+	Concurrency int
+	// Create declares what is missing: a durable topic exchange, or a durable queue where the destination is one. Queues are
+	// not bound to exchanges: that is the consumers' business.
+	Create bool
+	// MaxMessage is the most bytes of one message's body; 0 means 128 MiB. Where the broker's max_message_size is less, that
+	// holds as soon as the broker has said so.
+	MaxMessage int
+	// Version goes into the connection's properties.
+	Version string
+}
+
+// DefaultMaxMessage is RabbitMQ's own max_message_size, 3.8 to 3.13. RabbitMQ 4 takes 16 MiB unless told otherwise.
+const DefaultMaxMessage = 128 << 20
+
+const (
+	defaultConcurrency = 8
+	maxConcurrency     = 1000 // a broker takes 2047 channels for each connection unless told otherwise
+	dialTimeout        = 10 * time.Second
+	// closeTimeout bounds the wait for an answer to a close: then the connection is reset.
+	closeTimeout = 5 * time.Second
+)
+
+// Output implements poller.Output. It is safe for concurrent use.
+type Output struct {
+	cfg    Config
+	broker string        // host:port, for people
+	dial   time.Duration // bounds connecting
+	places chan struct{} // holds one for each delivery under way
+	limit  atomic.Int64  // of a body, in bytes
+
+	mu      sync.Mutex
+	link    *link    // the connection; nil or closed: the next Deliver opens one
+	dialing *dialing // nil while nobody opens one
+	closed  bool
+}
+
+// New checks cfg. Nothing is sent. Errors never hold the URL.
+func New(cfg Config) (*Output, error) {
+	uri, err := amqp.ParseURI(cfg.URL)
+	if err != nil || cfg.URL == "" { // the parser's error quotes the URL, which holds the password
+		return nil, errors.New("what output__connection names is not an AMQP URL: write amqp://user:password@host:5672/vhost, or amqps:// for TLS; percent-encode what is no letter or digit in user, password and vhost")
+	}
+	if cfg.MaxMessage < 0 {
+		return nil, errors.New("the largest message of a rabbitmq output is negative")
+	}
+	if cfg.MaxMessage == 0 {
+		cfg.MaxMessage = DefaultMaxMessage
+	}
+	if cfg.Concurrency <= 0 {
+		cfg.Concurrency = defaultConcurrency
+	}
+	o := &Output{
+		cfg: cfg, broker: net.JoinHostPort(uri.Host, strconv.Itoa(uri.Port)), dial: dialTimeout,
+		places: make(chan struct{}, min(cfg.Concurrency, maxConcurrency)),
+	}
+	if uri.ConnectionTimeout > 0 {
+		o.dial = time.Duration(uri.ConnectionTimeout) * time.Millisecond
+	}
+	o.limit.Store(int64(cfg.MaxMessage))
+	return o, nil
+}
+
+// Close closes the connection. Deliveries that are under way end as unavailable, and so does every later one.
+func (o *Output) Close() error {
+	o.mu.Lock()
+	o.closed = true
+	l := o.link
+	o.link = nil
+	o.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	if l.isBlocked() { // it would not read our goodbye
+		l.pipe.abort()
+		return nil
+	}
+	if err := l.conn.CloseDeadline(time.Now().Add(closeTimeout)); err != nil && !errors.Is(err, amqp.ErrClosed) {
+		return output.Errorf(err, "close the connection to RabbitMQ at %s: %v", o.broker, err)
+	}
+	return nil
+}
+
+// result is what became of one event: accepted, or not and why. The zero value is an event that was not tried.
+type result struct {
+	accepted bool
+	cause    poller.Cause
+	err      error
+}
+
+// Deliver publishes the events of d and waits until the broker has confirmed them. It makes one attempt, over the connection
+// that is there or over a new one. A crash in here leaves open which messages the broker has.
+func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
+	results := make([]result, len(d.Events))
+	// What ends a delivery as a whole is why the events that have no reason of their own failed.
+	why := o.deliver(ctx, &d, results)
+	failed := 0
+	var first error
+	for i := range results {
+		r := &results[i]
+		if r.accepted {
+			continue
+		}
+		if r.err == nil {
+			r.err = why
+		}
+		if failed++; first == nil {
+			first = r.err
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	failure := &poller.DeliveryError{Failed: make([]poller.FailedEvent, 0, failed)}
+	for i := range results {
+		if r := &results[i]; !r.accepted {
+			// Each event is a message of its own: what makes it impossible is about this very one.
+			failure.Failed = append(failure.Failed, poller.FailedEvent{Index: i, Cause: r.cause, Named: r.cause != poller.Unavailable})
+		}
+	}
+	failure.Err = output.Errorf(first, "publishing to RabbitMQ at %s: %d of %d events failed: %v", o.broker, failed, len(results), first)
+	return failure
+}
+
+// deliver fills in the results and returns why the events without one failed.
+func (o *Output) deliver(ctx context.Context, d *change.Delivery, results []result) error {
+	select {
+	case o.places <- struct{}{}:
+		defer func() { <-o.places }()
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	routes := o.routes(d, results)
+	l, err := o.ready(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.prove(ctx, routes, results); err != nil {
+		return err
+	}
+	n, err := l.take(ctx)
+	if err != nil {
+		return err
+	}
+	return n.send(ctx, d, routes, results)
+}
+
+// route is where an event goes.
+type route struct{ exchange, key string }
+
+// routes finds the events' routes; an event without one is impossible.
+func (o *Output) routes(d *change.Delivery, results []result) []route {
+	routes := make([]route, len(d.Events))
+	for i := range d.Events {
+		destination, err := o.cfg.Destinations.Of(d, &d.Events[i])
+		if err == nil {
+			routes[i], err = parseRoute(destination)
+		}
+		if err != nil {
+			results[i] = result{cause: poller.Impossible, err: output.Errorf(err, "event %s cannot be sent: %v", d.Events[i].ID, err)}
+		}
+	}
+	return routes
+}
+
+// maxShort is the most bytes of a short string of AMQP, which names, keys and properties are. The library would cut a longer
+// one without a word.
+const maxShort = 255
+
+var errLongRoute = errors.New("its destination has an exchange or a routing key of more than 255 bytes, and AMQP has no room for that")
+
+// parseRoute reads a destination: see the package comment.
+func parseRoute(destination string) (route, error) {
+	r := route{key: destination}
+	if exchange, key, found := strings.Cut(destination, "/"); found {
+		r = route{exchange, key}
+	}
+	if len(r.exchange) > maxShort || len(r.key) > maxShort {
+		return route{}, errLongRoute
+	}
+	return r, nil
+}

@@ -1,0 +1,320 @@
+package publisher
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// done is the condition that the user's table says of a row that was published; rows in states of somebody else's (CAP's
+// Delayed) are neither that nor pending, and are none of ours.
+func (q *mappedSQL) isDone(alias string) string {
+	switch {
+	case q.deletes:
+		return "1 = 0"
+	case q.state != nil:
+		return q.column(q.state, alias) + " = " + q.literal(q.state, q.done)
+	case q.published != nil:
+		return q.column(q.published, alias) + " = " + q.boolean(q.published, true)
+	default:
+		return q.column(q.publishedAt, alias) + " IS NOT NULL"
+	}
+}
+
+// stateExpr is the state of o, whose entry is s.
+func (q *mappedSQL) stateExpr(s *statement) {
+	s.add("CASE WHEN NOT (", q.pending("o"), ") THEN 'PUBLISHED' WHEN s.state IS NOT NULL THEN s.state")
+	if blocked := q.blocked(s); blocked != "" {
+		s.add(" WHEN ", blocked, " THEN 'WAITING'")
+	}
+	s.add(" ELSE 'PENDING' END")
+}
+
+// inStates adds the condition that o, whose entry is s, is in one of the states.
+func (q *mappedSQL) inStates(s *statement, states []State) {
+	if len(states) == 0 {
+		s.add("(", q.pending("o"), " OR ", q.isDone("o"), ")")
+		return
+	}
+	s.add("(1 = 0")
+	for _, state := range states {
+		switch state {
+		case Published:
+			s.add(" OR ", q.isDone("o"))
+		case Pending, Waiting:
+			s.add(" OR ", q.pending("o"), " AND s.state IS NULL AND ")
+			switch blocked := q.blocked(s); {
+			case blocked != "" && state == Waiting:
+				s.add(blocked)
+			case blocked != "":
+				s.add("NOT ", blocked)
+			case state == Waiting:
+				s.add("1 = 0")
+			default:
+				s.add("1 = 1")
+			}
+		case Publishing: // nothing of a mapped table ever is
+		default:
+			s.add(" OR ", q.pending("o"), " AND s.state = '", string(state), "'")
+		}
+	}
+	s.add(")")
+}
+
+// chosen adds FROM, and the condition that o is one of the events that f chooses.
+func (q *mappedSQL) chosen(s *statement, f *Filter) {
+	s.add(" FROM ", q.table, " o LEFT JOIN ", q.side, " s ON s.outbox = ", s.arg(q.outbox), " AND s.event = ", q.text(&q.id, "o"), " WHERE ")
+	q.inStates(s, f.States)
+	if len(f.IDs) > 0 {
+		s.add(" AND (1 = 0")
+		for _, id := range f.IDs {
+			if q.couldBe(&q.id, id) {
+				s.add(" OR ", q.column(&q.id, "o"), " = ", q.typed(&q.id, s.arg(id)))
+			}
+			if q.key != nil && q.couldBe(q.key, id) {
+				s.add(" OR ", q.column(q.key, "o"), " = ", q.typed(q.key, s.arg(id)))
+			}
+		}
+		s.add(")")
+	}
+	typ, id := q.aggregateExpr("o")
+	for _, c := range []struct{ expr, value string }{{typ, f.AggregateType}, {id, f.Aggregate}} {
+		if c.value != "" {
+			s.add(" AND ", c.expr, " = ", s.arg(c.value))
+		}
+	}
+	if f.EventType != "" {
+		s.add(" AND ", q.orNull(q.eventType), " = ", s.arg(f.EventType))
+	}
+	if f.OlderThan > 0 {
+		s.add(" AND ", q.column(q.createdAt, "o"), " <= ", q.now(q.createdAt, s.arg(f.OlderThan.Milliseconds())))
+	}
+	if f.YoungerThan > 0 {
+		s.add(" AND ", q.column(q.createdAt, "o"), " > ", q.now(q.createdAt, s.arg(f.YoungerThan.Milliseconds())))
+	}
+}
+
+var (
+	uuidText = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	hexText  = regexp.MustCompile(`^([0-9a-fA-F]{2})+$`)
+)
+
+// couldBe reports whether a text can be a value of the column: engines fail where it cannot.
+func (q *mappedSQL) couldBe(c *mappedColumn, value string) bool {
+	switch c.kind {
+	case kindInteger:
+		return isInteger(value)
+	case kindUUID:
+		return uuidText.MatchString(value)
+	case kindBytes:
+		return hexText.MatchString(value)
+	default:
+		return true
+	}
+}
+
+// answerable says of a filter what the table cannot tell.
+func (m *mapped) answerable(f *Filter) error {
+	if m.sql.createdAt == nil && f.OlderThan+f.YoungerThan > 0 {
+		return fmt.Errorf("%w: the age of events is asked for, and the mapped table has no time of writing: set %s", poller.ErrConfig, roleCreatedAt.setting())
+	}
+	return nil
+}
+
+// place is where a row stands in the order, as text that behind takes.
+func (q *mappedSQL) place() string {
+	if q.seq != nil {
+		return q.text(q.seq, "o")
+	}
+	return q.instant(q.createdAt, "o")
+}
+
+// behind adds the condition that o comes after a place and, of those at one instant, after an id.
+func (q *mappedSQL) behind(s *statement, place, id string) {
+	if q.seq != nil {
+		s.add(" AND ", q.column(q.seq, "o"), " > ", q.typed(q.seq, s.arg(place)))
+		return
+	}
+	created := q.column(q.createdAt, "o")
+	s.add(" AND ", created, " >= ", q.atInstant(q.createdAt, s.arg(place)))
+	s.add(" AND (", created, " > ", q.atInstant(q.createdAt, s.arg(place)), " OR ", q.text(&q.id, "o"), " > ", s.arg(id), ")")
+}
+
+// entriesOf reads the events that f chooses behind a position, or those of some ids.
+func (q *mappedSQL) entriesOf(f *Filter, ids []string, place, id string, limit int) *statement {
+	s := q.statement("SELECT ", q.text(&q.id, "o"), ", ")
+	typ, aggregateID := q.aggregateExpr("o")
+	created := "NULL"
+	if q.createdAt != nil {
+		created = q.instant(q.createdAt, "o")
+	}
+	s.add(typ, ", ", aggregateID, ", ", q.orNull(q.eventType), ", ", q.orNull(q.key), ", ")
+	q.stateExpr(s)
+	s.add(", COALESCE(s.attempts, ", q.stored(), "), ", created, ", ", q.shown("s.next_attempt_at"), ", s.last_error, ", q.place())
+	q.chosen(s, f)
+	switch {
+	case ids != nil:
+		q.oneOf(s.add(" AND "), "o", ids)
+	case place != "":
+		q.behind(s, place, id)
+	}
+	return s.add(" ORDER BY ", q.ordered(), q.d.limit(s.arg(limit)))
+}
+
+// positionBreak stands between the two parts of a position: neither holds it.
+const positionBreak = "\x00"
+
+// inSide says that only events with an entry are asked for: then the side table leads, and what was published is not read.
+func inSide(states []State) bool {
+	return len(states) > 0 && !slices.ContainsFunc(states, func(s State) bool { return s != Failed && s != Dead && s != Discarded })
+}
+
+func (m *mapped) page(ctx context.Context, f *Filter, after string, limit int) (entries []Entry, last string, err error) {
+	if err := m.answerable(f); err != nil {
+		return nil, "", err
+	}
+	place, id, _ := strings.Cut(after, positionBreak)
+	err = m.t.do(ctx, "list events", func(ctx context.Context, q querier) error {
+		var ids []string
+		last = ""
+		if inSide(f.States) {
+			limit = min(limit, m.chunk)
+			if ids, last, err = m.sidePage(ctx, q, f.States, place, id, limit); err != nil || len(ids) == 0 {
+				return err
+			}
+		}
+		var end string
+		if entries, end, err = m.readEntries(ctx, q, m.sql.entriesOf(f, ids, place, id, limit)); err != nil {
+			return err
+		}
+		if ids == nil && len(entries) == limit {
+			last = end
+		}
+		return nil
+	})
+	return entries, last, err
+}
+
+// sidePage reads the ids of the next entries, and the position of the last; "" where there are no more.
+func (m *mapped) sidePage(ctx context.Context, q querier, states []State, position, id string, limit int) (ids []string, last string, err error) {
+	err = m.sql.sideIDs(states, position, id, limit).each(ctx, q, func(scan func(...any) error) (bool, error) {
+		var event, at string
+		if err := scan(&event, &at); err != nil {
+			return false, err
+		}
+		ids, last = append(ids, event), at+positionBreak+event
+		return true, nil
+	})
+	if len(ids) < limit {
+		last = ""
+	}
+	return ids, last, err
+}
+
+func (q *mappedSQL) sideIDs(states []State, position, id string, limit int) *statement {
+	s := q.statement("SELECT s.event, s.position FROM ", q.side, " s WHERE s.outbox = ")
+	s.add(s.arg(q.outbox), " AND s.state IN (", quoted(states), ")")
+	if position != "" {
+		s.add(" AND (s.position > ", s.arg(position), " OR (s.position = ", s.arg(position), " AND s.event > ", s.arg(id), "))")
+	}
+	return s.add(" ORDER BY s.position, s.event", q.d.limit(s.arg(limit)))
+}
+
+func (m *mapped) readEntries(ctx context.Context, q querier, s *statement) (entries []Entry, last string, err error) {
+	err = s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+		var e Entry
+		var state, place string
+		var eventType, key, created, next, lastError sql.NullString
+		if err := scan(&e.ID, &e.AggregateType, &e.AggregateID, &eventType, &key, &state, &e.Attempts, &created, &next, &lastError, &place); err != nil {
+			return false, err
+		}
+		e.EventType, e.IdempotencyKey, e.State, e.LastError = eventType.String, key.String, State(state), lastError.String
+		if e.IdempotencyKey == "" {
+			e.IdempotencyKey = e.ID
+		}
+		e.CreatedAt, e.NextAttempt = parseInstant(created.String), parseInstant(next.String)
+		entries, last = append(entries, e), place+positionBreak+e.ID
+		return true, nil
+	})
+	return entries, last, err
+}
+
+func (m *mapped) countOf(ctx context.Context, f *Filter) (n int64, err error) {
+	if err := m.answerable(f); err != nil {
+		return 0, err
+	}
+	err = m.t.do(ctx, "count events", func(ctx context.Context, q querier) error {
+		s := m.sql.statement("SELECT COUNT(*)")
+		m.sql.chosen(s, f)
+		return s.row(ctx, q, &n)
+	})
+	return n, err
+}
+
+func (m *mapped) requeueThese(ctx context.Context, entries []Entry) (n int64, err error) {
+	err = m.t.do(ctx, "requeue events", func(ctx context.Context, q querier) error {
+		n, err = m.sql.requeueStatement(entryIDs(entries)).exec(ctx, q)
+		return err
+	})
+	return n, err
+}
+
+func (q *mappedSQL) requeueStatement(ids []string) *statement {
+	s := q.statement("UPDATE ", q.side, " SET state = '", string(Failed), "', attempts = 0, next_attempt_at = ", q.d.now(), " WHERE outbox = ")
+	s.add(s.arg(q.outbox), " AND state IN ('", string(Dead), "', '", string(Failed), "') AND ")
+	return s.add(q.d.anyText(s, "event", ids))
+}
+
+// discardThese changes the entries of events that failed, and makes entries for those that only wait. What waited behind them
+// is pending from then on, because nothing of it is stored.
+func (m *mapped) discardThese(ctx context.Context, entries []Entry, reason string) (n int64, err error) {
+	err = m.t.tx(ctx, "discard events", func(ctx context.Context, q querier) error {
+		if n, err = m.sql.discardStatement(entryIDs(entries), reason).exec(ctx, q); err != nil {
+			return err
+		}
+		var waiting []string
+		for i := range entries {
+			if entries[i].State == Waiting {
+				waiting = append(waiting, entries[i].ID)
+			}
+		}
+		if len(waiting) == 0 {
+			return nil
+		}
+		more, err := m.sql.discardWaiting(waiting, reason).exec(ctx, q)
+		n += more
+		return err
+	})
+	return n, err
+}
+
+func (q *mappedSQL) discardStatement(ids []string, reason string) *statement {
+	s := q.statement("UPDATE ", q.side, " SET state = '", string(Discarded), "', next_attempt_at = NULL, last_error = ")
+	s.add(s.arg(reason), " WHERE outbox = ", s.arg(q.outbox), " AND state IN ('", string(Dead), "', '", string(Failed), "') AND ")
+	return s.add(q.d.anyText(s, "event", ids))
+}
+
+// discardWaiting does nothing to events that do not wait any more. It does not ask again whether they wait: what is discarded
+// with them may have been what they waited for.
+func (q *mappedSQL) discardWaiting(ids []string, reason string) *statement {
+	s := q.statement()
+	typ, id := q.aggregateExpr("o")
+	s.add("INSERT INTO ", q.side, " (outbox, event, aggregate_type, aggregate_id, position, state, attempts, last_error) SELECT ", s.arg(q.outbox), ", ",
+		q.text(&q.id, "o"), ", ", typ, ", ", id, ", ", q.position("o"), ", '", string(Discarded), "', 0, ", s.arg(reason), " FROM ", q.table, " o WHERE ",
+		q.pending("o"), " AND ")
+	q.oneOf(s, "o", ids)
+	return s.add(" AND NOT ", q.settled(s))
+}
+
+func entryIDs(entries []Entry) []string {
+	list := make([]string, len(entries))
+	for i := range entries {
+		list[i] = entries[i].ID
+	}
+	return list
+}

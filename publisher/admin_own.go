@@ -1,0 +1,162 @@
+package publisher
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// chosen adds the condition that o is one of the events that f chooses.
+func (e *ownEvents) chosen(s *statement, f *Filter) {
+	s.add("1 = 1")
+	if len(f.States) > 0 {
+		s.add(" AND o.state IN (", quoted(f.States), ")")
+	}
+	if len(f.IDs) > 0 {
+		s.add(" AND (", e.d.anyInt(s, e.seq("o"), integers(f.IDs)))
+		s.add(" OR ", e.d.anyText(s, "o.idempotency_key", f.IDs), ")")
+	}
+	for _, c := range []struct{ column, value string }{
+		{"aggregate_type", f.AggregateType}, {"aggregate_id", f.Aggregate}, {"event_type", f.EventType},
+	} {
+		if c.value != "" {
+			s.add(" AND o.", c.column, " = ", s.arg(c.value))
+		}
+	}
+	if f.OlderThan > 0 {
+		s.add(" AND o.created_at <= ", ago(s, f.OlderThan))
+	}
+	if f.YoungerThan > 0 {
+		s.add(" AND o.created_at > ", ago(s, f.YoungerThan))
+	}
+}
+
+// ago is the database's clock less a duration, in whole seconds, rounded up: SQL Server's milliseconds end at 24 days.
+func ago(s *statement, d time.Duration) string {
+	seconds := int64((d + time.Second - 1) / time.Second)
+	if s.d.engine() == "sqlserver" {
+		return "DATEADD(second, -CAST(" + s.arg(seconds) + " AS int), SYSUTCDATETIME())"
+	}
+	return s.d.earlier(s.arg(seconds * 1000))
+}
+
+// integers are those of texts that are numbers: an idempotency key need not be one.
+func integers(list []string) []int64 {
+	numbers := make([]int64, 0, len(list))
+	for _, s := range list {
+		if n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
+func (e *ownEvents) pageStatement(f *Filter, after int64, limit int) *statement {
+	s := e.statement()
+	s.add("SELECT ", e.seq("o"), ", o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, ",
+		"o.next_attempt_at, o.last_error FROM ", e.outbox.String(), " o WHERE ", e.seq("o"), " > ", s.arg(after), " AND ")
+	e.chosen(s, f)
+	return s.add(" ORDER BY ", e.seq("o"), e.d.limit(s.arg(limit)))
+}
+
+func (e *ownEvents) page(ctx context.Context, f *Filter, after string, limit int) (entries []Entry, last string, err error) {
+	from := int64(-1 << 63)
+	if after != "" {
+		if from, err = strconv.ParseInt(after, 10, 64); err != nil {
+			return nil, "", fmt.Errorf("the position %q is no number: %w", after, err)
+		}
+	}
+	err = e.do(ctx, "list events", func(ctx context.Context, q querier) error {
+		entries = nil
+		return e.pageStatement(f, from, limit).each(ctx, q, func(scan func(...any) error) (bool, error) {
+			var entry Entry
+			var state string
+			var created, next any
+			var lastError sql.NullString
+			if err := scan(&entry.ID, &entry.AggregateType, &entry.AggregateID, &entry.EventType, &entry.IdempotencyKey, &state, &entry.Attempts,
+				&created, &next, &lastError); err != nil {
+				return false, err
+			}
+			entry.State, entry.LastError = State(state), lastError.String
+			entry.CreatedAt, entry.NextAttempt = asTime(created), asTime(next)
+			entries = append(entries, entry)
+			return true, nil
+		})
+	})
+	if len(entries) == limit {
+		last = entries[limit-1].ID
+	}
+	return entries, last, err
+}
+
+func (e *ownEvents) countOf(ctx context.Context, f *Filter) (n int64, err error) {
+	err = e.do(ctx, "count events", func(ctx context.Context, q querier) error {
+		s := e.statement()
+		s.add("SELECT COUNT(*) FROM ", e.outbox.String(), " o WHERE ")
+		e.chosen(s, f)
+		return s.row(ctx, q, &n)
+	})
+	return n, err
+}
+
+func (e *ownEvents) requeueThese(ctx context.Context, entries []Entry) (n int64, err error) {
+	err = e.do(ctx, "requeue events", func(ctx context.Context, q querier) error {
+		n, err = e.requeueStatement(entrySeqs(entries)).exec(ctx, q)
+		return err
+	})
+	return n, err
+}
+
+func (e *ownEvents) requeueStatement(seqs []int64) *statement {
+	s := e.statement()
+	return s.add("UPDATE ", e.outbox.String(), " SET state = 'FAILED', retry_count = 0, next_attempt_at = ", e.d.now(), " WHERE ",
+		e.d.anyInt(s, e.d.seq(), seqs), " AND state IN ('DEAD LETTER', 'FAILED')")
+}
+
+// discardThese lets those that waited only behind what is discarded go on in the same transaction.
+func (e *ownEvents) discardThese(ctx context.Context, entries []Entry, reason string) (n int64, err error) {
+	err = e.tx(ctx, "discard events", func(ctx context.Context, q querier) error {
+		if n, err = e.discardStatement(entrySeqs(entries), reason).exec(ctx, q); err != nil {
+			return err
+		}
+		if err := e.flip(ctx, q, aggregatesOf(entries)); err != nil {
+			return fmt.Errorf("let what waited behind them go on: %w", err)
+		}
+		return nil
+	})
+	return n, err
+}
+
+// discardStatement stores the time in published_at, by which the clean-up goes.
+func (e *ownEvents) discardStatement(seqs []int64, reason string) *statement {
+	s := e.statement()
+	return s.add("UPDATE ", e.outbox.String(), " SET state = 'DISCARDED', published_at = ", e.d.now(), ", next_attempt_at = NULL, last_error = ",
+		s.arg(reason), " WHERE ", e.d.anyInt(s, e.d.seq(), seqs), " AND state IN ('DEAD LETTER', 'FAILED', 'WAITING')")
+}
+
+func entrySeqs(entries []Entry) []int64 {
+	list := make([]int64, 0, len(entries))
+	for i := range entries {
+		if n, err := strconv.ParseInt(entries[i].ID, 10, 64); err == nil { // it is what page scanned
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// aggregatesOf are the aggregates of entries, each once.
+func aggregatesOf(entries []Entry) []aggregate {
+	seen := make(map[aggregate]bool)
+	var list []aggregate
+	for i := range entries {
+		a := aggregate{entries[i].AggregateType, entries[i].AggregateID}
+		if !seen[a] {
+			seen[a] = true
+			list = append(list, a)
+		}
+	}
+	return list
+}

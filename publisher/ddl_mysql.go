@@ -1,0 +1,50 @@
+package publisher
+
+// ddl for MySQL and MariaDB. There are no partial indexes: `pending` leads with the state, so that it serves every state, and
+// the columns `blocked` and next_attempt_at are NULL in an event that never fails, so that their indexes are written once for it,
+// at the end of all NULLs. id counts, and is what `seq` is elsewhere: a second counting column, or one computed from it, is not
+// possible. published is computed when it is read.
+//
+// rowrelay_locks is for writers: MySQL has no lock of a name that ends with the transaction, so an aggregate's is one of 1,024
+// rows (package outbox, docs/outbox-writing.md).
+//
+// (On a Galera cluster with several writing nodes ids do not grow in the order of commits: write the events of one aggregate
+// on one node.)
+func (d mySQL) ddl(table, claims name) []string {
+	return []string{
+		`CREATE TABLE IF NOT EXISTS ` + table.String() + ` (
+    id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    aggregate_type varchar(255) NOT NULL,
+    aggregate_id varchar(255) NOT NULL,
+    event_type varchar(255) NOT NULL,
+    payload longtext NOT NULL,
+    created_at timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    published boolean GENERATED ALWAYS AS (state = 'PUBLISHED') VIRTUAL,
+    published_at timestamp(6) NULL DEFAULT NULL,
+    retry_count int NOT NULL DEFAULT 0,
+    idempotency_key varchar(255) NOT NULL,
+    state varchar(16) NOT NULL DEFAULT 'PENDING' CHECK (state IN (` + states + `)),
+    next_attempt_at timestamp(6) NULL DEFAULT NULL,
+    last_error varchar(1000) NULL,
+    bucket smallint GENERATED ALWAYS AS (CONV(SUBSTRING(MD5(aggregate_id), 1, 3), 16, 10) & 1023) STORED,
+    blocked varchar(255) GENERATED ALWAYS AS (CASE WHEN state IN (` + blockedStates + `) THEN aggregate_id END) VIRTUAL,
+    traceparent varchar(255) NULL,
+    tracestate varchar(1000) NULL,
+    UNIQUE KEY ` + table.indexName("key") + ` (idempotency_key),
+    KEY ` + table.indexName("pending") + ` (state, bucket, id),
+    KEY ` + table.indexName("due") + ` (next_attempt_at),
+    KEY ` + table.indexName("blocked") + ` (blocked, id)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + mysqlExact,
+		`CREATE TABLE IF NOT EXISTS ` + claims.String() + ` (
+    outbox varchar(190) NOT NULL,
+    unit varchar(255) NOT NULL,
+    owner varchar(255) NOT NULL,
+    token bigint NOT NULL,
+    expires_at datetime(6) NOT NULL,
+    info varchar(1000) NULL,
+    PRIMARY KEY (outbox, unit)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + mysqlExact,
+		`CREATE TABLE IF NOT EXISTS rowrelay_locks (slot smallint NOT NULL PRIMARY KEY) ENGINE=InnoDB`,
+		`INSERT IGNORE INTO rowrelay_locks WITH RECURSIVE slots (slot) AS (SELECT 0 UNION ALL SELECT slot + 1 FROM slots WHERE slot < 1023) SELECT slot FROM slots`,
+	}
+}

@@ -1,0 +1,186 @@
+package publisher
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// maxID is how long an event's id may be.
+const maxID = 128
+
+// eventsOf turns fetched rows into events, of which nothing is shared with the rows but payloads. What is not the payload
+// lies in one arena for the whole page.
+func eventsOf(rows []row, now time.Time) []change.Event {
+	size := 0
+	for i := range rows {
+		o := &rows[i].outbox
+		size += 320 + 3*(len(o.AggregateType)+len(o.AggregateID)) + len(o.EventType) + len(o.IdempotencyKey) + len(o.Payload) + len(o.Payload)/4
+	}
+	arena := make([]byte, 0, size)
+	list := make([]change.Event, len(rows))
+	for i := range rows {
+		arena = appendEvent(arena, &list[i], &rows[i])
+		if list[i].Time.IsZero() {
+			list[i].Time = now
+		}
+	}
+	return list
+}
+
+// appendEvent makes e the event of a row, and appends its JSON to the arena. What was cut from an arena that had to grow stays
+// valid: it is the old one then.
+func appendEvent(arena []byte, e *change.Event, r *row) []byte {
+	o := &r.outbox
+	*e = change.Event{ID: eventID(o.IdempotencyKey), Time: o.CreatedAt, Attempts: r.attempts, Broken: r.broken, Waits: r.waits, Outbox: o}
+	cut := func(begin int) []byte { return arena[begin:len(arena):len(arena)] }
+
+	begin := len(arena)
+	arena = append(arena, '{')
+	arena = appendRef(arena, r.ref)
+	arena = append(arena, '}')
+	e.Key = cut(begin)
+	e.OrderKey = e.Key
+	if o.AggregateID != "" {
+		begin = len(arena)
+		arena = appendOrderKey(arena, aggregate{o.AggregateType, o.AggregateID})
+		e.OrderKey = cut(begin)
+	}
+	begin = len(arena)
+	arena = append(arena, `{"kind":"outbox",`...)
+	arena = appendRef(arena, r.ref)
+	arena = append(arena, '}')
+	e.Cursor = cut(begin)
+	begin = len(arena)
+	if r.broken != nil {
+		arena = change.AppendNull(arena)
+	} else {
+		arena = appendRow(arena, r)
+	}
+	e.Row = cut(begin)
+	return arena
+}
+
+// appendRef appends the member that names a row: a mapped table's id is text, whatever its type.
+func appendRef(dst []byte, r ref) []byte {
+	if r.id == "" {
+		dst = append(dst, `"seq":`...)
+		return change.AppendInt(dst, r.seq)
+	}
+	dst = append(dst, `"id":`...)
+	return change.AppendString(dst, r.id)
+}
+
+// appendOrderKey appends the order key of an aggregate's events; aggregateOf is the other way round.
+func appendOrderKey(dst []byte, a aggregate) []byte {
+	dst = append(dst, `{"aggregate_type":`...)
+	dst = change.AppendString(dst, a.typ)
+	dst = append(dst, `,"aggregate_id":`...)
+	dst = change.AppendString(dst, a.id)
+	return append(dst, '}')
+}
+
+// aggregateOf reads an order key; false for the key of an event without an aggregate.
+func aggregateOf(orderKey []byte) (aggregate, bool) {
+	var k struct {
+		Type string `json:"aggregate_type"`
+		ID   string `json:"aggregate_id"`
+	}
+	err := json.Unmarshal(orderKey, &k)
+	return aggregate{k.Type, k.ID}, err == nil && k.ID != ""
+}
+
+// appendRow appends the row as formats that send rows show it: the payload is embedded where it is JSON, text where it is
+// text, and base64 otherwise, which payload_encoding then says.
+func appendRow(dst []byte, r *row) []byte {
+	o := &r.outbox
+	dst = append(dst, '{')
+	dst = appendRef(dst, r.ref)
+	dst = append(dst, `,"aggregate_type":`...)
+	dst = change.AppendString(dst, o.AggregateType)
+	dst = append(dst, `,"aggregate_id":`...)
+	dst = change.AppendString(dst, o.AggregateID)
+	dst = append(dst, `,"event_type":`...)
+	dst = change.AppendString(dst, o.EventType)
+	dst = append(dst, `,"payload":`...)
+	switch {
+	case o.Payload == nil:
+		dst = change.AppendNull(dst)
+	case o.JSON:
+		dst = appendJSON(dst, o.Payload)
+	case utf8.Valid(o.Payload):
+		dst = change.AppendString(dst, o.Payload)
+	default:
+		dst = change.AppendBinary(dst, o.Payload)
+		dst = append(dst, `,"payload_encoding":"base64"`...)
+	}
+	dst = append(dst, `,"created_at":`...)
+	if o.CreatedAt.IsZero() {
+		dst = change.AppendNull(dst)
+	} else {
+		dst = change.AppendInstant(dst, o.CreatedAt)
+	}
+	dst = append(dst, `,"idempotency_key":`...)
+	dst = change.AppendString(dst, o.IdempotencyKey)
+	return append(dst, '}')
+}
+
+// appendJSON appends valid JSON without line breaks: some outputs write an event to a line. Spaces are left as they are.
+func appendJSON(dst, payload []byte) []byte {
+	if bytes.IndexByte(payload, '\n') < 0 && bytes.IndexByte(payload, '\r') < 0 {
+		return append(dst, payload...)
+	}
+	b := bytes.NewBuffer(dst)
+	if err := json.Compact(b, payload); err != nil { // it was said to be valid: better text than a broken row
+		return change.AppendString(dst, payload)
+	}
+	return b.Bytes()
+}
+
+// eventID is the idempotency key itself where every output can carry it as it is: as a header, a message id, an HTTP field.
+// Otherwise it is a hash of it; the key as it stands is in Outbox.IdempotencyKey. A row's key does not change, so its id
+// does not either.
+func eventID(key string) string {
+	if plain(key) {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "k-" + hex.EncodeToString(sum[:16])
+}
+
+// plain reports whether a key is 1 to 128 printable ASCII characters without a space at an end.
+func plain(key string) bool {
+	if key == "" || len(key) > maxID || key[0] == ' ' || key[len(key)-1] == ' ' {
+		return false
+	}
+	for i := range len(key) {
+		if key[i] < ' ' || key[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// describeRef names a row for people.
+func describeRef(r ref) string {
+	if r.id != "" {
+		return fmt.Sprintf("id %q", r.id)
+	}
+	return "seq " + strconv.FormatInt(r.seq, 10)
+}
+
+// asOwner makes a name of parts that may come from settings: claims are compared and shown, so spaces are left out.
+func asOwner(app, instance, random string) string {
+	clean := func(s string) string {
+		return string(slices.DeleteFunc([]byte(s), func(c byte) bool { return c <= ' ' || c == '#' }))
+	}
+	return clean(app) + "/" + clean(instance) + "#" + random
+}

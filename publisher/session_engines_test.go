@@ -1,0 +1,210 @@
+package publisher
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// openOn opens a session on a real engine, to be driven by hand.
+func (b *bench) openOn(t *testing.T, cfg Config) *driver {
+	t.Helper()
+	s, err := newPublisher(cfg, b.open(func(c *Config) { *c = cfg })).Feed().Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, ok := s.(*session)
+	if !ok {
+		t.Fatalf("%T", s)
+	}
+	return &driver{t: t, session: own}
+}
+
+func engineConfig(b *bench, strategy Strategy) Config {
+	cfg := b.cfg
+	cfg.Strategy, cfg.Partitions, cfg.ClaimTTL, cfg.Instance = strategy, 4, 3*time.Second, "one"
+	cfg.Policy = poller.Policy{MaxAttempts: 3, Delays: []time.Duration{300 * time.Millisecond}, MaxParked: 1, Block: true}
+	return cfg
+}
+
+// nextWork asks until there is work.
+func (d *driver) nextWork() poller.Grant {
+	d.t.Helper()
+	var g poller.Grant
+	eventually(d.t, "work", func() bool {
+		g = d.next()
+		return len(g.Batch.Events) > 0
+	})
+	return g
+}
+
+func TestSessionOnEngines(t *testing.T) {
+	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+		t.Run(string(strategy), func(t *testing.T) {
+			everyEngine(t, func(t *testing.T, b *bench) {
+				cfg := engineConfig(b, strategy)
+				b.write("A/1", "A/1", "B/2")
+				s := b.openOn(t, cfg)
+				g := s.nextWork()
+				outcomes := map[string]string{"1 2 3": "rwa", "3 1 2": "arw"}[shape(poller.Grant{Batch: g.Batch})]
+				if g.Batch.More || outcomes == "" {
+					t.Fatalf("the first batch is %s", shape(g))
+				}
+				s.settled(outcomes, g)
+				b.wantStates(Failed, Waiting, Published)
+				retry := s.nextWork()
+				if shape(retry) != "retry 1+" || retry.Batch.Events[0].Attempts != 1 {
+					t.Fatalf("then comes %s", shape(retry))
+				}
+				s.settled("a", retry)
+				b.wantStates(Published, Pending, Published)
+				rest := s.nextWork()
+				if rest.Token < g.Token || shape(rest) != "2" {
+					t.Fatalf("then comes %s with token %d after %d", shape(rest), rest.Token, g.Token)
+				}
+				s.settled("a", rest)
+				b.wantStates(Published, Published, Published)
+				report := s.close()
+				if report.Outbox == nil || report.Outbox.Pending+report.Outbox.Failed+report.Outbox.Waiting != 0 {
+					t.Errorf("figures are %+v", report.Outbox)
+				}
+			}, func(c *Config) { c.Strategy = strategy })
+		})
+	}
+}
+
+func TestTakeOverOnEngines(t *testing.T) {
+	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+		t.Run(string(strategy), func(t *testing.T) {
+			everyEngine(t, func(t *testing.T, b *bench) {
+				cfg := engineConfig(b, strategy)
+				b.write("A/1")
+				first := b.openOn(t, cfg)
+				g := first.nextWork()
+				first.cancel() // it renews no more, as if it were frozen
+				second := b.openOn(t, cfg)
+				var h poller.Grant
+				eventually(t, "a take-over", func() bool {
+					var err error
+					if h, err = second.Next(t.Context(), poller.Limit{Rows: 10, Bytes: 1 << 20}); err != nil {
+						second.close()
+						second = b.openOn(t, cfg)
+					}
+					return len(h.Batch.Events) > 0
+				})
+				if g.Check() == nil || h.Token <= g.Token {
+					t.Errorf("the right of the first: %v, tokens %d, %d", g.Check(), g.Token, h.Token)
+				}
+				_, err := first.settle("a", g)
+				wantFault(t, err, poller.LostLease)
+				second.settled("a", h)
+				b.wantStates(Published)
+				first.close()
+				second.close()
+			}, func(c *Config) { c.Strategy = strategy })
+		})
+	}
+}
+
+func TestRebalancingOnEngines(t *testing.T) {
+	everyEngine(t, func(t *testing.T, b *bench) {
+		cfg := engineConfig(b, Partitioned)
+		b.write("A/1")
+		first, second := b.openOn(t, cfg), b.openOn(t, cfg)
+		g := first.nextWork()
+		second.next()
+		b.write("A/1")
+		first.settled("a", g)
+		eventually(t, "an equal share", func() bool {
+			if g := first.next(); len(g.Batch.Events) > 0 {
+				first.settled("a", g)
+			}
+			b.write("B/1")
+			if g := second.next(); len(g.Batch.Events) > 0 {
+				if _, err := second.settle("aaaaaaaaaa"[:len(g.Batch.Events)], g); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return len(first.units.has) == 2 && len(second.units.has) == 2
+		})
+		for _, i := range first.units.has {
+			if slices.Contains(second.units.has, i) {
+				t.Errorf("both have partition %d", i)
+			}
+		}
+		first.close()
+		second.close()
+	}, func(c *Config) { c.Strategy = Partitioned })
+}
+
+// TestInstancesOnEngines is TestRandomInstances on real engines, and shorter: instances are killed while writers write.
+func TestInstancesOnEngines(t *testing.T) {
+	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+		t.Run(string(strategy), func(t *testing.T) {
+			everyEngine(t, func(t *testing.T, b *bench) { runInstances(t, b, engineConfig(b, strategy)) }, func(c *Config) { c.Strategy = strategy })
+		})
+	}
+}
+
+func runInstances(t *testing.T, b *bench, cfg Config) {
+	cfg.ClaimTTL = time.Second
+	seed := rand.Uint64()
+	w := &world{
+		t: t, cfg: cfg, seed: seed, rnd: rand.New(rand.NewPCG(seed, 5)), inFlight: map[string]string{}, accepted: map[int64]int{},
+		newest: map[aggregate]int64{}, batches: map[string]bool{}, poison: map[int64]int{7: 1, 19: 2, 31: 1}, excuse: map[string]int{}, lossy: 20,
+	}
+	stop := make(chan struct{})
+	var writers, all sync.WaitGroup
+	for a := range 6 {
+		writers.Go(func() {
+			for range 25 {
+				b.write(fmt.Sprintf("A/%d", a))
+				time.Sleep(time.Duration(w.roll(80)) * time.Millisecond)
+			}
+		})
+	}
+	start := func(name string) (kill func()) {
+		table, dead := b.open(func(c *Config) { *c = cfg }), make(chan struct{})
+		// A kill may also show as a fault of any kind in the moment of it.
+		all.Go(func() { w.instance(name, table, dead, func() int { return 1 }, stop) })
+		return func() {
+			close(dead)
+			if err := table.close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	start("one")
+	for life := range 3 {
+		kill := start(fmt.Sprintf("two.%d", life))
+		time.Sleep(700 * time.Millisecond)
+		kill()
+	}
+	start("three")
+	writers.Wait()
+	w.mu.Lock()
+	w.lossy, w.calm = 0, true
+	w.mu.Unlock()
+	deadline := time.Now().Add(45 * time.Second)
+	for done := false; !done && time.Now().Before(deadline); {
+		time.Sleep(200 * time.Millisecond)
+		done = !slices.ContainsFunc(b.states(), func(s State) bool { return s != Published })
+	}
+	close(stop)
+	all.Wait()
+	for i, state := range b.states() {
+		if state != Published || w.accepted[int64(i+1)] == 0 {
+			t.Errorf("event %d is %s, and was accepted %d times", i+1, state, w.accepted[int64(i+1)])
+		}
+	}
+	if t.Failed() {
+		for _, line := range w.history {
+			t.Log(line)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+const (
+	// maxRetries bounds the FAILED events of one batch: each may take all of its tries alone.
+	maxRetries = 100
+	// dueEvery is how often FAILED events are asked for while none is known of: an operator may have requeued some. dueAgain is
+	// how often while some are, and under skip_locked, where other instances' failures are to be tried again by anybody.
+	dueEvery = 5 * time.Second
+	dueAgain = time.Second
+)
+
+// retries returns the FAILED events whose next attempt is due, as a batch of their own. While the next one's time is known it
+// is not asked before that.
+func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
+	s.mu.Lock()
+	early := time.Now().Before(s.dueAt)
+	s.mu.Unlock()
+	if early {
+		return poller.Grant{}, nil
+	}
+	ranges, any := s.ranges()
+	if !any {
+		return poller.Grant{}, nil
+	}
+	s.mu.Lock()
+	every := dueEvery
+	if s.strategy == SkipLocked {
+		every = dueAgain
+	}
+	s.dueAt = time.Now().Add(every) // a failure that is settled meanwhile brings it forward
+	s.flights.begin()
+	s.mu.Unlock()
+	defer s.endFetch()
+	begun := time.Now()
+	rows, next, err := s.dueRows(ctx, ranges, min(limit.Rows, maxRetries))
+	if err != nil {
+		return poller.Grant{}, faultOf(poller.FetchFailed, "fetching events to be tried again", err)
+	}
+	if next >= 0 || len(rows) > 0 {
+		s.mu.Lock()
+		s.troubled = true
+		s.mu.Unlock()
+	}
+	if s.cfg.Ordering == poller.OrderSource {
+		if s.blocked = next >= 0; s.blocked {
+			return poller.Grant{}, s.waitInOrder(next)
+		}
+	}
+	switch {
+	case len(rows) > 0:
+		s.bringForward(dueAgain)
+	case next >= 0:
+		s.bringForward(next)
+	}
+	grant, _ := s.handOut(rows, change.Retry, begun)
+	// Events that were not tried yet must not wait for the retries, nor for the poll interval.
+	grant.Batch.More = len(rows) > 0
+	s.idle = s.idle && len(rows) == 0
+	return grant, nil
+}
+
+// dueRows asks for as many as are in flight beyond the limit: those are still FAILED, and due.
+func (s *session) dueRows(ctx context.Context, ranges []bucketRange, most int) (rows []row, next time.Duration, err error) {
+	if s.strategy == SkipLocked {
+		rows, err = s.claiming(ctx, func(ctx context.Context, c claim) (rows []row, err error) {
+			rows, next, err = s.table.due(ctx, nil, most, c)
+			return rows, err
+		})
+		return rows, next, err
+	}
+	s.mu.Lock()
+	flying := s.flights.retries
+	s.mu.Unlock()
+	if rows, next, err = s.table.due(ctx, ranges, most+flying, claim{}); err != nil {
+		return nil, 0, err
+	}
+	rows = s.fresh(rows)
+	kept := rows[:0]
+	for _, r := range rows {
+		if !r.waits || s.cfg.Ordering != poller.OrderKey { // one that stands behind another FAILED one of its aggregate is not next
+			kept = append(kept, r)
+		}
+	}
+	return kept[:min(len(kept), most)], next, nil
+}
+
+// bringForward makes FAILED events be asked for after d at the latest.
+func (s *session) bringForward(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bringForwardLocked(d)
+}
+
+func (s *session) bringForwardLocked(d time.Duration) {
+	if at := time.Now().Add(d); at.Before(s.dueAt) {
+		s.dueAt = at
+	}
+}
+
+// waitInOrder is for ordering=source: nothing is sent before the failed event's next attempt. The tick goes on asking.
+func (s *session) waitInOrder(next time.Duration) error {
+	s.bringForward(max(next, 10*time.Millisecond))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.told {
+		s.told = true
+		s.warnings = append(s.warnings, fmt.Sprintf("ordering=source: nothing is sent before the next attempt of a failed event, in %s",
+			next.Round(time.Millisecond)))
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// maxReason is how much of a reason is stored with an event, in bytes.
+const maxReason = 1000
+
+// Settle makes outcomes the states of rows: the acknowledgment. A crash before it publishes the events again, with the same
+// idempotency keys; a crash after it does not.
+//
+// Rows are marked one by one, so that what was accepted behind a deferred event is marked as well, and not repeated.
+func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int, error) {
+	if s.over() || s.right == nil {
+		return 0, nil
+	}
+	s.exclusive <- struct{}{}
+	defer func() { <-s.exclusive }()
+	t := &tally{s: s}
+	for i := range settlement.Batches {
+		t.take(ctx, &settlement.Batches[i])
+	}
+	freed := t.begin()
+	err := s.store(ctx, t, freed)
+	t.end(len(freed), err)
+	if err != nil {
+		return 0, err
+	}
+	select {
+	case s.settled <- struct{}{}:
+	default:
+	}
+	return t.n, t.fault
+}
+
+// store writes the marks. Errors are a *Fault; what is stored is then not known.
+func (s *session) store(ctx context.Context, t *tally, freed []aggregate) error {
+	if t.empty() {
+		return nil
+	}
+	t.marks.freed = freed
+	s.mu.Lock()
+	held := s.claims.held
+	s.mu.Unlock()
+	err := s.table.settle(ctx, s.owner, held, t.marks)
+	if errors.Is(err, errLost) {
+		s.right.end(errLost)
+	}
+	if err != nil {
+		return faultOf(poller.CommitFailed, "marking events", err)
+	}
+	return nil
+}
+
+// tally adds up what one settlement makes durable.
+type tally struct {
+	s       *session
+	marks   marks
+	n       int // events before the first that is not done with
+	stopped bool
+	landed  []ref
+	changes []changed // states other than PUBLISHED
+	soonest time.Duration
+	letters []poller.DeadLetter
+	owed    error
+	fault   error
+}
+
+// changed is what a settlement makes of an order key.
+type changed struct {
+	orderKey     string
+	park, unpark bool
+}
+
+func (t *tally) empty() bool {
+	m := &t.marks
+	return len(m.published)+len(m.retried)+len(m.failed)+len(m.waiting)+len(m.returned) == 0
+}
+
+func (t *tally) take(ctx context.Context, b *poller.Settled) {
+	refs := t.s.refsOf(b.Batch.ID)
+	for i := range b.Batch.Events {
+		e := &b.Batch.Events[i]
+		outcome, r := b.Outcomes[i], refs[i]
+		if outcome != poller.Deferred {
+			t.landed = append(t.landed, r)
+		}
+		m := marked{r, aggregate{e.Outbox.AggregateType, e.Outbox.AggregateID}}
+		switch {
+		case outcome == poller.Deferred:
+			t.stopped = true
+			if t.s.strategy == SkipLocked {
+				t.marks.returned = append(t.marks.returned, r)
+				t.landed = append(t.landed, r)
+			}
+		case outcome == poller.Accepted && b.Batch.Kind == change.Retry:
+			t.marks.retried = append(t.marks.retried, m)
+			t.changes = append(t.changes, changed{orderKey: string(e.OrderKey), unpark: true})
+		case outcome == poller.Accepted:
+			t.marks.published = append(t.marks.published, r)
+		case outcome == poller.Absorbed:
+			t.marks.waiting = append(t.marks.waiting, m)
+			t.changes = append(t.changes, changed{orderKey: string(e.OrderKey)})
+		default:
+			t.rejected(ctx, e, m, b.Rejections[i])
+		}
+		if !t.stopped {
+			t.n++
+		}
+	}
+}
+
+// refsOf are the rows of a batch.
+func (s *session) refsOf(batch string) []ref {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	refs := s.refs[batch]
+	delete(s.refs, batch)
+	return refs
+}
+
+// rejected counts an attempt against an event, and gives it up when it was the last.
+func (t *tally) rejected(ctx context.Context, e *change.Event, m marked, why poller.Rejection) {
+	cfg := t.s.cfg
+	f := failure{marked: m, attempts: e.Attempts + 1, reason: short(why.Reason)}
+	f.delay = cfg.Policy.Delays[min(f.attempts, len(cfg.Policy.Delays))-1]
+	if f.attempts >= cfg.Policy.MaxAttempts {
+		f.dead = t.bury(ctx, e, f.attempts, why)
+	}
+	free := f.dead && !cfg.Policy.Block
+	if !f.dead && (t.soonest == 0 || f.delay < t.soonest) {
+		t.soonest = max(f.delay, time.Millisecond)
+	}
+	t.marks.failed = append(t.marks.failed, f)
+	t.changes = append(t.changes, changed{orderKey: string(e.OrderKey), park: !free, unpark: free})
+	if cfg.Ordering == poller.OrderSource && !free && !t.stopped {
+		t.stopped = true
+		t.fault = inOrder(cfg, &f, why)
+	}
+}
+
+// inOrder is why nothing goes on behind a rejected event under ordering=source.
+func inOrder(cfg *Config, f *failure, why poller.Rejection) error {
+	text := fmt.Sprintf("ordering=source: attempt %d of %d of the event with %s failed, next in %s: %s",
+		f.attempts, cfg.Policy.MaxAttempts, describeRef(f.ref), f.delay, why.Reason)
+	if f.dead {
+		text = fmt.Sprintf("ordering=source: the event with %s is a dead letter after %d attempts, and the outbox is blocked there "+
+			"(after_dead_letter=block): `rowrelay outbox requeue %s` or `rowrelay outbox discard %s` lets it go on: %s",
+			describeRef(f.ref), f.attempts, cfg.Poller, cfg.Poller, why.Reason)
+	}
+	return &poller.Fault{Event: poller.HandlerFailed, Err: errors.New(text)}
+}
+
+// bury tells that an event is given up, and reports whether it may be: not before the other place for dead letters has it.
+// A crash between the two puts it there again.
+func (t *tally) bury(ctx context.Context, e *change.Event, attempts int, why poller.Rejection) bool {
+	s := t.s
+	letter := poller.DeadLetter{
+		App: s.cfg.App, Poller: s.cfg.Poller, Engine: s.desc.Engine, Table: s.desc.Table, Event: *e,
+		Cause: why.Cause, Status: why.Status, Reason: why.Reason, Attempts: attempts, Last: why.At,
+	}
+	if attempts == 1 {
+		letter.First = why.At
+	}
+	if s.cfg.DeadLetters != nil {
+		if err := s.cfg.DeadLetters.Put(ctx, letter); err != nil {
+			// The next attempt may find that place in order again. Others need not wait.
+			t.owed = &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("the dead letter of event %s could not be written, it is tried again: %w", e.ID, err)}
+			return false
+		}
+	}
+	letter.Event.Row, letter.Event.Outbox = nil, nil // thousands may be given up in one tick: the report needs no rows
+	t.letters = append(t.letters, letter)
+	return true
+}
+
+// begin shows fetches under way what this settlement is about, and returns the aggregates whose claims it ends.
+func (t *tally) begin() []aggregate {
+	s := t.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range t.changes {
+		s.flights.settles[c.orderKey] = true
+	}
+	if s.strategy != SkipLocked {
+		return nil
+	}
+	count := map[aggregate]int{}
+	var freed []aggregate
+	for _, r := range t.landed {
+		if e, flies := s.flights.of[r]; flies {
+			if count[e.aggregate]++; count[e.aggregate] == s.flights.aggregates[e.aggregate] {
+				freed = append(freed, e.aggregate)
+			}
+		}
+	}
+	s.claims.freeing(len(freed))
+	return freed
+}
+
+// end makes what is durable known to the session. Nothing of it is shown before that: an order key that was free before its
+// failed event is marked could have a later event sent, and after a crash the earlier one.
+func (t *tally) end(freed int, err error) {
+	s := t.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.flights.settles)
+	s.claims.freed(freed)
+	// Told although the marks may have failed: a dead letter that is written is there.
+	s.letters = append(s.letters, t.letters...)
+	if s.owed == nil {
+		s.owed = t.owed
+	}
+	if err != nil {
+		s.ended = true
+		return
+	}
+	s.ended = t.stopped // no settlement comes behind that
+	for _, c := range t.changes {
+		if s.flights.during {
+			s.flights.stirred[c.orderKey] = true
+		}
+		switch {
+		case s.cfg.Ordering != poller.OrderKey:
+		case c.park:
+			s.park(c.orderKey)
+		case c.unpark:
+			s.unpark(c.orderKey)
+		}
+	}
+	for _, r := range t.landed {
+		s.flights.landed(r)
+	}
+	if len(t.marks.failed)+len(t.marks.waiting) > 0 {
+		s.troubled = true
+	}
+	if t.soonest > 0 {
+		s.bringForwardLocked(t.soonest)
+	}
+}
+
+// short cuts a reason to what the column holds, at the border of a character.
+func short(reason string) string {
+	if len(reason) <= maxReason {
+		return reason
+	}
+	n := maxReason
+	for n > 0 && !utf8.RuneStart(reason[n]) {
+		n--
+	}
+	return reason[:n]
+}

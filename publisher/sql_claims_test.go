@@ -1,0 +1,183 @@
+package publisher
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+func TestDraw(t *testing.T) {
+	everyEngine(t, func(t *testing.T, b *bench) {
+		var mu sync.Mutex
+		var tokens []uint64
+		var group sync.WaitGroup
+		for range 4 {
+			other := b.open()
+			group.Go(func() {
+				var last uint64
+				for range 5 {
+					token, err := other.draw(t.Context())
+					if err != nil || token <= last {
+						t.Errorf("got the token %d after %d, %v", token, last, err)
+					}
+					last = token
+					mu.Lock()
+					tokens = append(tokens, token)
+					mu.Unlock()
+				}
+			})
+		}
+		group.Wait()
+		slices.Sort(tokens)
+		if len(slices.Compact(tokens)) != 20 {
+			t.Errorf("tokens are not unique: %v", tokens)
+		}
+	})
+}
+
+// TestTakeOver: a claim is its owner's until it expires or is given back, and nobody's marks count after that but the next one's.
+func TestTakeOver(t *testing.T) {
+	everyEngine(t, func(t *testing.T, b *bench) {
+		ctx := t.Context()
+		b.write("O/1", "O/2")
+		rows := b.all()
+		take := func(owner string, token uint64, ttl time.Duration, units ...string) []string {
+			t.Helper()
+			got, err := b.take(ctx, owner, token, units, ttl)
+			b.must(err)
+			return got
+		}
+		if got := take("old", 1, time.Minute, "p0", "p1", "p2"); !slices.Equal(got, []string{"p0", "p1", "p2"}) {
+			t.Fatalf("old got %v", got)
+		}
+		if got := take("new", 2, time.Minute, "p0", "p3"); !slices.Equal(got, []string{"p3"}) {
+			t.Errorf("new got %v, want p3: the other is held", got)
+		}
+		if got := take("old", 1, time.Minute, "p0"); len(got) != 0 {
+			t.Errorf("old got %v again", got)
+		}
+		b.must(b.release(ctx, "old", []string{"p1"}))
+		if got := take("new", 2, time.Minute, "p0", "p1"); !slices.Equal(got, []string{"p1"}) {
+			t.Errorf("new got %v, want p1: it was given back", got)
+		}
+		if held, err := b.renew(ctx, "old", 100*time.Millisecond); err != nil || held != 2 {
+			t.Errorf("old holds %d, %v; want 2", held, err)
+		}
+		// It freezes. The other waits until the claims have expired.
+		eventually(t, "the claims expire", func() bool { return len(take("new", 2, time.Minute, "p0")) == 1 })
+		// Every way to mark is refused, and changes nothing.
+		one := []marked{markedRow(&rows[0])}
+		for name, m := range map[string]marks{
+			"published": {published: []ref{rows[0].ref, rows[1].ref}}, "retried": {retried: one}, "waiting": {waiting: one},
+			"failed": {failed: []failure{{marked: one[0], attempts: 1, dead: true}}}, "returned": {returned: []ref{rows[0].ref}},
+		} {
+			if err := b.settle(ctx, "old", 2, m); !errors.Is(err, errLost) {
+				t.Errorf("%s: settle of a lost owner returned %v, want errLost", name, err)
+			}
+		}
+		b.wantStates(Pending, Pending)
+		if held, err := b.renew(ctx, "old", time.Minute); err != nil || held != 0 {
+			t.Errorf("old holds %d, %v: what expired is not renewed", held, err)
+		}
+		b.must(b.settle(ctx, "new", 3, marks{published: []ref{rows[0].ref}}))
+		b.wantStates(Published, Pending)
+		// Everything is given back.
+		b.must(b.release(ctx, "new", nil))
+		if got := take("third", 3, time.Minute, "p0", "p1", "p2", "p3"); len(got) != 4 {
+			t.Errorf("third got %v, want all four", got)
+		}
+	})
+}
+
+// TestSurvey: the partition count changes only where nobody else lives.
+func TestSurvey(t *testing.T) {
+	everyEngine(t, func(t *testing.T, b *bench) {
+		ctx := t.Context()
+		want := func(owner string, want int, partitions int, members []string, held map[int]string) {
+			t.Helper()
+			s, err := b.survey(ctx, owner, want)
+			b.must(err)
+			if diff := cmp.Diff(survey{partitions, members, held}, s, cmp.AllowUnexported(survey{})); diff != "" {
+				t.Errorf("survey (-want +got):\n%s", diff)
+			}
+		}
+		none := map[int]string{}
+		b.must(b.join(ctx, "a", time.Minute))
+		want("a", 64, 64, []string{"a"}, none)
+		want("a", 32, 32, []string{"a"}, none) // alone, with nothing held
+		b.must(b.join(ctx, "b", time.Minute))
+		want("b", 16, 32, []string{"a", "b"}, none)
+		got, err := b.take(ctx, "a", 1, []string{"p3", "p31"}, time.Minute)
+		if err != nil || len(got) != 2 {
+			t.Fatalf("a got %v, %v", got, err)
+		}
+		b.must(b.release(ctx, "b", nil))
+		want("a", 16, 32, []string{"a"}, map[int]string{3: "a", 31: "a"})
+		g, err := b.look(ctx)
+		if err != nil || g.partitions != 32 || g.paused {
+			t.Errorf("look: %+v, %v", g, err)
+		}
+		b.must(b.release(ctx, "a", nil))
+		b.must(b.join(ctx, "b", time.Minute))
+		want("b", 16, 16, []string{"b"}, none)
+		if token, err := b.draw(ctx); err != nil || token == 0 {
+			t.Errorf("draw: %d, %v", token, err)
+		}
+		want("b", 16, 16, []string{"b"}, none)
+	})
+}
+
+func TestPause(t *testing.T) {
+	everyEngine(t, func(t *testing.T, b *bench) {
+		b.must(b.pause(t.Context(), "ann at noon: maintenance"))
+		b.must(b.pause(t.Context(), "bob"))
+		if g, err := b.look(t.Context()); err != nil || !g.paused || g.by != "bob" {
+			t.Errorf("look: %+v, %v", g, err)
+		}
+		b.must(b.resume(t.Context()))
+		if g, err := b.look(t.Context()); err != nil || g.paused {
+			t.Errorf("look: %+v, %v", g, err)
+		}
+	})
+}
+
+// TestUnits: Go and the database name an aggregate's unit alike.
+func TestUnits(t *testing.T) {
+	everyEngine(t, func(t *testing.T, b *bench) {
+		for _, a := range []aggregate{{"Order", "1"}, {"O", ""}, {"ünï", "🚀"}, {"a:b", "c"}, {"a", "b:c"}, {strings.Repeat("x", 255), strings.Repeat("y", 255)}} {
+			b.insert(b.raw, a, "{}")
+		}
+		b.must(b.join(t.Context(), "me", time.Minute))
+		rows, _, err := b.pick(t.Context(), "me", 1, time.Minute, poller.Limit{Rows: 100})
+		if err != nil || len(rows) != 6 {
+			t.Fatalf("picked %d rows, %v", len(rows), err)
+		}
+		if again, _, err := b.pick(t.Context(), "me", 1, time.Minute, poller.Limit{Rows: 100}); err != nil || len(again) != 0 {
+			t.Errorf("picked %d rows that are in flight, %v", len(again), err)
+		}
+		b.wantStates(Publishing, Publishing, Publishing, Publishing, Publishing, Publishing)
+		var m marks
+		for i := range rows {
+			m.returned = append(m.returned, rows[i].ref)
+			m.freed = append(m.freed, markedRow(&rows[i]).aggregate)
+		}
+		b.must(b.settle(t.Context(), "me", 6, m))
+		b.wantStates(Pending, Pending, Pending, Pending, Pending, Pending)
+		if held, err := b.renew(t.Context(), "me", time.Minute); err != nil || held != 0 {
+			t.Errorf("%d claims are left, %v", held, err)
+		}
+		// What is given up without a settlement is pending again.
+		if rows, _, err = b.pick(t.Context(), "me", 1, time.Minute, poller.Limit{Rows: 100}); err != nil || len(rows) != 6 {
+			t.Fatalf("picked %d rows, %v", len(rows), err)
+		}
+		b.must(b.release(t.Context(), "me", nil))
+		b.wantStates(Pending, Pending, Pending, Pending, Pending, Pending)
+	}, func(c *Config) { c.Strategy = SkipLocked })
+}

@@ -1,0 +1,174 @@
+package publisher
+
+import (
+	"strconv"
+	"strings"
+)
+
+// mappedSQL writes the statements for a mapped table. In its statements o is the user's table and s the side table, which
+// holds the events that failed, were given up or discarded, one row each:
+//
+//	outbox, event (the id's text), aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error
+//
+// An event without a row there is pending as long as the user's table says so. It waits when an earlier event of its
+// aggregate has a row that blocks: that is not stored, so that followers cost nothing, however many they are, and go on by
+// themselves as soon as that row is gone.
+type mappedSQL struct {
+	layout
+	d      dialect
+	engine string // d's
+	// outbox names this table in the side table and in the claims.
+	outbox string
+	// table and side are quoted and qualified.
+	table, side string
+	// blocks are the states that hold an aggregate up: FAILED, and DEAD LETTER where after_dead_letter is block. byAggregate
+	// says that it is the aggregate, everything that no order is kept at all (neither), or that every later event waits.
+	blocks                  []State
+	byAggregate, everything bool
+	maxBytes                int // of a payload; 0: no bound
+}
+
+func (q *mappedSQL) statement(parts ...string) *statement {
+	return (&statement{d: q.d}).add(parts...)
+}
+
+// pending is the condition that the user's table says of a row which is to be published.
+func (q *mappedSQL) pending(alias string) string {
+	switch {
+	case q.state != nil:
+		return q.column(q.state, alias) + " = " + q.literal(q.state, q.layout.pending)
+	case q.published != nil && q.published.nullable:
+		x := q.column(q.published, alias)
+		return "(" + x + " = " + q.boolean(q.published, false) + " OR " + x + " IS NULL)"
+	case q.published != nil:
+		return q.column(q.published, alias) + " = " + q.boolean(q.published, false)
+	case q.publishedAt != nil:
+		return q.column(q.publishedAt, alias) + " IS NULL"
+	default:
+		return "1 = 1"
+	}
+}
+
+// aggregateExpr writes a row's aggregate; an id of ” means that it has none, and waits for nobody.
+func (q *mappedSQL) aggregateExpr(alias string) (typ, id string) {
+	typ, id = "''", "''"
+	if q.aggregateType != nil {
+		typ = q.textOr(q.aggregateType, alias)
+	}
+	if q.aggregateID != nil {
+		id = q.textOr(q.aggregateID, alias)
+	}
+	return typ, id
+}
+
+// textOr is text with ” for NULL.
+func (q *mappedSQL) textOr(c *mappedColumn, alias string) string {
+	if !c.nullable {
+		return q.text(c, alias)
+	}
+	return "COALESCE(" + q.text(c, alias) + ", '')"
+}
+
+// ordered is the list behind ORDER BY.
+func (q *mappedSQL) ordered() string {
+	if q.seq != nil {
+		return q.column(q.seq, "o")
+	}
+	return q.column(q.createdAt, "o") + ", " + q.text(&q.id, "o")
+}
+
+// settled is the condition that a row has an entry in the side table.
+func (q *mappedSQL) settled(s *statement) string {
+	return "EXISTS (SELECT 1 FROM " + q.side + " s" + q.held() + " WHERE s.outbox = " + s.arg(q.outbox) + " AND s.event = " + q.text(&q.id, "o") + ")"
+}
+
+// blocked is the condition that a row has to wait, "" where none ever has to.
+func (q *mappedSQL) blocked(s *statement) string {
+	if !q.byAggregate && !q.everything {
+		return ""
+	}
+	cond := "EXISTS (SELECT 1 FROM " + q.side + " s" + q.held() + " WHERE s.outbox = " + s.arg(q.outbox)
+	if q.byAggregate {
+		typ, id := q.aggregateExpr("o")
+		cond += " AND s.aggregate_type = " + typ + " AND s.aggregate_id = " + id + " AND s.aggregate_id <> ''"
+	}
+	cond += " AND s.state IN (" + quoted(q.blocks) + ") AND "
+	position := q.position("o")
+	if q.seq != nil {
+		return cond + "s.position < " + position + ")"
+	}
+	return cond + "(s.position < " + position + " OR (s.position = " + position + " AND s.event < " + q.text(&q.id, "o") + ")))"
+}
+
+// held keeps an entry from being removed while a statement looks at rows that it hides: SQL Server's statements see each row
+// as it is when they come to it, and could pass the earlier events of an aggregate while they are hidden and the later ones
+// when they are not. The other engines' statements see one state.
+func (q *mappedSQL) held() string {
+	if q.engine == "sqlserver" {
+		return " WITH (REPEATABLEREAD)"
+	}
+	return ""
+}
+
+// projection are the columns of an event, in the order of scan. The payload comes only where it is not too large.
+func (q *mappedSQL) projection() string {
+	typ, id := q.aggregateExpr("o")
+	created := "NULL"
+	if q.createdAt != nil {
+		created = q.instant(q.createdAt, "o")
+	}
+	payload := q.column(&q.payload, "o")
+	if q.engine == "postgres" && q.payload.kind == kindJSON {
+		payload = "CAST(" + payload + " AS text)"
+	}
+	size := "COALESCE(" + q.d.bytes(payload) + ", 0)"
+	if q.maxBytes > 0 {
+		payload = "CASE WHEN " + size + " <= " + strconv.Itoa(q.maxBytes) + " THEN " + payload + " END"
+	}
+	return strings.Join([]string{q.text(&q.id, "o"), typ, id, q.orNull(q.eventType), size, payload, created, q.orNull(q.key), q.orNull(q.traceParent),
+		q.orNull(q.traceState), q.stored()}, ", ")
+}
+
+// orNull is a column that is only shown: as it is, where it is text.
+func (q *mappedSQL) orNull(c *mappedColumn) string {
+	switch {
+	case c == nil:
+		return "NULL"
+	case c.kind == kindText:
+		return q.column(c, "o")
+	default:
+		return q.text(c, "o")
+	}
+}
+
+// stored is the number of failed attempts that the user's table tells.
+func (q *mappedSQL) stored() string {
+	switch {
+	case q.attempts == nil:
+		return "0"
+	case q.attempts.nullable:
+		return "COALESCE(" + q.column(q.attempts, "o") + ", 0)"
+	default:
+		return q.column(q.attempts, "o")
+	}
+}
+
+// quoted writes states as literals: their names are ours.
+func quoted(states []State) string {
+	list := make([]string, len(states))
+	for i, s := range states {
+		list[i] = "'" + string(s) + "'"
+	}
+	return strings.Join(list, ", ")
+}
+
+func (c *mappedColumn) unsigned() bool { return strings.Contains(strings.ToLower(c.typ), "unsigned") }
+
+// zoned says that the type holds an instant with its zone.
+func (c *mappedColumn) zoned(engine string) bool {
+	typ := strings.ToLower(c.typ)
+	if engine == "postgres" {
+		return strings.Contains(typ, "with time zone") || strings.HasPrefix(typ, "timestamptz")
+	}
+	return strings.HasPrefix(typ, "datetimeoffset")
+}

@@ -1,0 +1,178 @@
+package publisher
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// visible adds the conditions of a row that may be published now.
+func (q *mappedSQL) visible(s *statement) *statement {
+	s.add(q.pending("o"), " AND NOT ", q.settled(s))
+	if blocked := q.blocked(s); blocked != "" {
+		s.add(" AND NOT ", blocked)
+	}
+	return s
+}
+
+// publishable reads rows that may be published now, in order, of no aggregate in avoid.
+func (q *mappedSQL) publishable(columns string, limit int, avoid []aggregate) *statement {
+	s := q.statement("SELECT ", columns, " FROM ", q.table, " o WHERE ")
+	q.visible(s)
+	typ, id := q.aggregateExpr("o")
+	for _, a := range avoid {
+		if a.id != "" {
+			s.add(" AND NOT (", typ, " = ", s.arg(a.typ), " AND ", id, " = ", s.arg(a.id), ")")
+		}
+	}
+	return s.add(" ORDER BY ", q.ordered(), q.d.limit(s.arg(limit)))
+}
+
+// scan reads one row of projection.
+func (m *mapped) scan(scan func(...any) error) (row, error) {
+	var r row
+	var eventType, created, key, traceParent, traceState sql.NullString
+	o := &r.outbox
+	var size int
+	if err := scan(&r.ref.id, &o.AggregateType, &o.AggregateID, &eventType, &size, &o.Payload, &created, &key, &traceParent, &traceState,
+		&r.attempts); err != nil {
+		return row{}, err
+	}
+	o.EventType, o.TraceParent, o.TraceState = eventType.String, traceParent.String, traceState.String
+	o.IdempotencyKey = key.String
+	if !key.Valid || key.String == "" {
+		o.IdempotencyKey = r.ref.id
+	}
+	o.CreatedAt = parseInstant(created.String)
+	if limit := m.t.cfg.MaxRowBytes; limit > 0 && (o.Payload == nil && size > limit || len(o.Payload) > limit) {
+		r.broken = fmt.Errorf("the payload has %d bytes, and max_row_bytes is %d: raise that, or write less", max(size, len(o.Payload)), limit)
+		o.Payload = nil
+		return r, nil
+	}
+	o.JSON = json.Valid(o.Payload)
+	return r, nil
+}
+
+// look is one round trip: whether the outbox is paused, and whether there is anything to publish, now or again.
+func (m *mapped) look(ctx context.Context) (glance, error) {
+	var g glance
+	q := &m.sql
+	s := q.statement("SELECT ", "(SELECT c.info FROM ", m.t.claims.String(), " c WHERE c.outbox = ")
+	s.add(s.arg(q.outbox), " AND c.unit = '", pauseUnit, "'), CASE WHEN EXISTS (SELECT 1 FROM ", q.table, " o WHERE ")
+	q.visible(s)
+	s.add(") THEN 1 WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
+	s.add(s.arg(q.outbox), " AND s.state = '", string(Failed), "' AND s.next_attempt_at <= ", q.d.now(), " AND ").add(q.head(s))
+	s.add(") THEN 1 ELSE 0 END")
+	err := m.t.do(ctx, "look for work", func(ctx context.Context, c querier) error {
+		var by sql.NullString
+		if err := s.row(ctx, c, &by, &g.work); err != nil {
+			return err
+		}
+		g.paused, g.by = by.Valid, by.String
+		return nil
+	})
+	return g, err
+}
+
+// figures counts up to a bound: of a table that has no index for it, every pending row is read.
+func (m *mapped) figures(ctx context.Context) (poller.OutboxFigures, error) {
+	f := poller.OutboxFigures{Bound: figuresBound}
+	err := m.t.do(ctx, "count", func(ctx context.Context, c querier) error {
+		var err error
+		if f.Pending, err = m.count(ctx, c, m.sql.countVisible()); err != nil {
+			return err
+		}
+		if f.Waiting, err = m.count(ctx, c, m.sql.countWaiting()); err != nil {
+			return err
+		}
+		if f.Failed, err = m.count(ctx, c, m.sql.countEntries(Failed)); err != nil {
+			return err
+		}
+		if f.Dead, err = m.count(ctx, c, m.sql.countEntries(Dead)); err != nil {
+			return err
+		}
+		f.OldestPending, err = m.oldest(ctx, c)
+		return err
+	})
+	if err == nil && max(f.Pending, f.Waiting, f.Failed, f.Dead) < figuresBound {
+		f.Bound = 0
+	}
+	return f, err
+}
+
+// figuresBound is where counting stops.
+const figuresBound = 100_000
+
+func (m *mapped) count(ctx context.Context, c querier, s *statement) (n int64, err error) {
+	err = s.row(ctx, c, &n)
+	return n, err
+}
+
+// bounded counts the rows of a query up to figuresBound.
+func (q *mappedSQL) bounded(from func(s *statement)) *statement {
+	s := q.statement("SELECT COUNT(*) FROM (SELECT 1 AS one FROM ")
+	from(s)
+	if q.engine == "sqlserver" { // its limit wants an order
+		s.add(" ORDER BY (SELECT NULL)")
+	}
+	return s.add(q.d.limit(s.arg(figuresBound)), ") counted")
+}
+
+func (q *mappedSQL) countVisible() *statement {
+	return q.bounded(func(s *statement) { q.visible(s.add(q.table, " o WHERE ")) })
+}
+
+func (q *mappedSQL) countWaiting() *statement {
+	return q.bounded(func(s *statement) {
+		s.add(q.table, " o WHERE ", q.pending("o"), " AND NOT ", q.settled(s))
+		if blocked := q.blocked(s); blocked != "" {
+			s.add(" AND ", blocked)
+			return
+		}
+		s.add(" AND 1 = 0")
+	})
+}
+
+func (q *mappedSQL) countEntries(state State) *statement {
+	return q.bounded(func(s *statement) {
+		s.add(q.side, " s WHERE s.outbox = ", s.arg(q.outbox), " AND s.state = ", s.arg(string(state)))
+	})
+}
+
+// oldest is the age of the first pending event, by the database's clock.
+func (m *mapped) oldest(ctx context.Context, c querier) (time.Duration, error) {
+	if m.sql.createdAt == nil {
+		return 0, nil
+	}
+	s := m.sql.publishable(m.sql.instant(m.sql.createdAt, "o")+", "+m.sql.instantNow(), 1, nil)
+	var age time.Duration
+	err := s.each(ctx, c, func(scan func(...any) error) (bool, error) {
+		var created, now sql.NullString
+		if err := scan(&created, &now); err != nil {
+			return false, err
+		}
+		if at := parseInstant(created.String); !at.IsZero() {
+			age = max(parseInstant(now.String).Sub(at), 0)
+		}
+		return false, nil
+	})
+	return age, err
+}
+
+// instantNow is the database's clock in UTC as text, as instant writes it.
+func (q *mappedSQL) instantNow() string {
+	switch q.engine {
+	case "postgres":
+		return "to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')"
+	case "mysql":
+		return "DATE_FORMAT(UTC_TIMESTAMP(6), '%Y-%m-%d %H:%i:%s.%f')"
+	case "sqlserver":
+		return "CONVERT(varchar(33), SYSUTCDATETIME(), 121)"
+	default:
+		return "strftime('%Y-%m-%d %H:%M:%f', 'now')"
+	}
+}

@@ -1,0 +1,91 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// settle makes marks durable. What waits is not marked (see mappedSQL), and nothing is ever PUBLISHING.
+//
+// Only marks of publishing: one statement, unless there are more rows than it can name. A crash between two of them is a
+// crash before the second: its events are published again.
+func (m *mapped) settle(ctx context.Context, owner string, held int, marks marks) error {
+	if len(marks.retried) == 0 && len(marks.failed) == 0 {
+		return m.publish(ctx, owner, held, marks.published)
+	}
+	return m.t.tx(ctx, "settle", func(ctx context.Context, q querier) error {
+		if err := m.t.lockClaims(ctx, q, m.sql.outbox, owner, held); err != nil {
+			return err
+		}
+		ids := refIDs(marks.published)
+		var retried []string
+		for _, r := range marks.retried {
+			retried = append(retried, r.ref.id)
+		}
+		for part := range slices.Chunk(append(ids, retried...), m.chunk) {
+			if _, err := m.sql.mark(part).exec(ctx, q); err != nil {
+				return fmt.Errorf("mark as published: %w", err)
+			}
+		}
+		// Behind the marks: where these entries go, what waited behind them is shown, and only it.
+		for part := range slices.Chunk(retried, m.chunk) {
+			if _, err := m.sql.forget(part).exec(ctx, q); err != nil {
+				return fmt.Errorf("remove what was published from the failed ones: %w", err)
+			}
+		}
+		for i := range marks.failed {
+			if err := m.fail(ctx, q, &marks.failed[i]); err != nil {
+				return fmt.Errorf("record a failure: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// publish marks rows under the guard of the claims. The marks are true whatever has become of the claims, but an instance
+// that lost them has to know.
+func (m *mapped) publish(ctx context.Context, owner string, held int, published []ref) error {
+	for part := range slices.Chunk(refIDs(published), m.chunk) {
+		err := m.t.do(ctx, "mark as published", func(ctx context.Context, q querier) error {
+			s := m.sql.mark(part)
+			m.t.guard(s.add(" AND "), m.sql.outbox, owner, held)
+			n, err := s.exec(ctx, q)
+			if err != nil || n == int64(len(part)) {
+				return err
+			}
+			// Fewer than named: an operator was there before us, a repetition after a lost answer; or the claims are gone.
+			return m.t.checkClaims(ctx, q, m.sql.outbox, owner, held)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fail records one failed attempt, unless an operator acted on the event in the meantime.
+func (m *mapped) fail(ctx context.Context, q querier, f *failure) error {
+	n, err := m.sql.failAgain(f).exec(ctx, q)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		if n, err = m.sql.failFirst(f).exec(ctx, q); err != nil {
+			return err
+		}
+	}
+	if n == 0 || m.sql.attempts == nil {
+		return nil
+	}
+	_, err = m.sql.countAttempt(f.ref.id).exec(ctx, q)
+	return err
+}
+
+func refIDs(refs []ref) []string {
+	ids := make([]string, len(refs), len(refs)+8)
+	for i, r := range refs {
+		ids[i] = r.id
+	}
+	return ids
+}

@@ -1,0 +1,311 @@
+package publisher
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// ownEvents are the events of a table of `rowrelay outbox init`. In its statements o is the outbox, b another row of it that
+// may be in the way, and c a claim.
+//
+// Every search for pending events goes by (bucket, seq) over the index of pending ones, and says so in ORDER BY even where one
+// row would do: statistics from another hour must not make a plan that reads the whole table. Where ordering is source, the
+// order is seq alone; the pending ones' keys are then sorted.
+type ownEvents struct {
+	*sqlTable
+	name string // in the claims table
+}
+
+func (e *ownEvents) seq(alias string) string { return alias + "." + e.d.seq() }
+
+// order is the order of the index that holds events of a state.
+func (e *ownEvents) order(state State) string {
+	switch {
+	case state == Failed:
+		return "o.next_attempt_at"
+	case state == Pending || e.d.byState():
+		return "o.bucket, " + e.seq("o")
+	case state == Publishing:
+		return e.seq("o")
+	default:
+		return "o.aggregate_type, o.aggregate_id, " + e.seq("o")
+	}
+}
+
+func (e *ownEvents) bySource() bool { return e.cfg.Ordering == poller.OrderSource }
+
+// blocks adds the condition that an earlier event is in the way of o: one that failed, that waits (unless only heads count),
+// or that was given up where the policy says so.
+func (e *ownEvents) blocks(s *statement, heads bool) {
+	if e.cfg.Ordering == poller.OrderNone {
+		s.add("1 = 0")
+		return
+	}
+	s.add("EXISTS (SELECT 1 FROM ", e.outbox.String(), " b WHERE ")
+	if !e.bySource() {
+		s.add(e.d.seek("b", "o.aggregate_id"), e.d.same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"), " AND ")
+	}
+	s.add(e.seq("b"), " < ", e.seq("o"), e.inTheWay("b", heads), ")")
+}
+
+// inTheWay is the condition that an event holds up others. It repeats the index' own words, which engines need to see that
+// the index serves it.
+func (e *ownEvents) inTheWay(alias string, heads bool) string {
+	state := alias + ".state"
+	cond := " AND " + state + " IN (" + blockedStates + ")"
+	if heads {
+		cond += " AND " + state + " <> 'WAITING'"
+	}
+	if !e.cfg.Policy.Block {
+		cond += " AND " + state + " <> 'DEAD LETTER'"
+	}
+	return cond
+}
+
+// claimed adds the condition that a live claim of the aggregate of o exists.
+func (e *ownEvents) claimed(s *statement) {
+	s.add("EXISTS (SELECT 1 FROM ", e.claims.String(), " c WHERE c.outbox = ", s.arg(e.name), " AND c.unit = ", e.d.unit("o.aggregate_type", "o.aggregate_id"),
+		" AND c.expires_at > ", e.d.now(), ")")
+}
+
+// look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement.
+func (e *ownEvents) look(ctx context.Context) (g glance, err error) {
+	first := func(s *statement, state State, also func()) {
+		s.add("(SELECT 1 FROM ", e.outbox.String(), " o WHERE o.state = '", string(state), "'")
+		also()
+		s.add(" ORDER BY ", e.order(state), e.d.limit("1"), ")")
+	}
+	err = e.do(ctx, "look for work", func(ctx context.Context, q querier) error {
+		s := e.statement()
+		s.add("SELECT COALESCE(")
+		first(s, Pending, func() {})
+		s.add(", ")
+		first(s, Failed, func() { s.add(" AND o.next_attempt_at <= ", e.d.now()) })
+		s.add(", ")
+		first(s, Publishing, func() {
+			s.add(" AND NOT ")
+			e.claimed(s)
+		})
+		s.add(", 0), (SELECT COALESCE(p.info, '') FROM ", e.claims.String(), " p WHERE p.outbox = ", s.arg(e.name), " AND p.unit = 'pause')",
+			", (SELECT n.info FROM ", e.claims.String(), " n WHERE n.outbox = ", s.arg(e.name), " AND n.unit = '*')")
+		var work int
+		var by, info sql.NullString
+		if err := s.row(ctx, q, &work, &by, &info); err != nil {
+			return err
+		}
+		g = glance{work: work != 0, paused: by.Valid, by: by.String, partitions: partitionsOf(info.String)}
+		return nil
+	})
+	return g, err
+}
+
+// keys adds a table expression k of (bucket, seq), in order, of pending rows in ranges after a position, at most n. Ranges that
+// do not touch are one seek each: a search over all that lies between them would read what others have to publish.
+func (e *ownEvents) keys(s *statement, ranges []bucketRange, after position, n int, also func(*statement)) {
+	s.add("(")
+	e.keysOnly(s, ranges, after, n, also)
+	s.add(") k")
+}
+
+func (e *ownEvents) keysOnly(s *statement, ranges []bucketRange, after position, n int, also func(*statement)) {
+	order := " ORDER BY bucket, " + e.d.seq()
+	if e.bySource() {
+		s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.arg(after.seq))
+		also(s)
+		s.add(" ORDER BY ", e.seq("o"), e.d.limit(s.arg(n)))
+		return
+	}
+	if ranges == nil {
+		ranges = []bucketRange{{0, Buckets}}
+	}
+	arms := make([]bucketRange, 0, len(ranges))
+	for _, r := range ranges {
+		if r.to > after.bucket { // the others lie before the position
+			arms = append(arms, r)
+		}
+	}
+	if len(arms) == 0 {
+		arms = append(arms, bucketRange{Buckets, Buckets}) // nothing
+	}
+	if len(arms) == 1 {
+		e.arm(s, arms[0], after, n, also)
+		return
+	}
+	s.add("SELECT bucket, ", e.d.seq(), " FROM (")
+	for i, r := range arms {
+		if i > 0 {
+			s.add(" UNION ALL ")
+		}
+		s.add("SELECT bucket, ", e.d.seq(), " FROM (")
+		e.arm(s, r, after, n, also)
+		s.add(") r", strconv.Itoa(i))
+	}
+	s.add(") u", order, e.d.limit(s.arg(n)))
+}
+
+// arm is one seek.
+func (e *ownEvents) arm(s *statement, r bucketRange, after position, n int, also func(*statement)) {
+	s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = 'PENDING' AND ")
+	if after.bucket >= r.from {
+		s.add("o.bucket >= ", s.arg(after.bucket), " AND ", e.d.orderly("o", s.arg(after.bucket), s.arg(after.seq)))
+	} else {
+		s.add("o.bucket >= ", s.arg(r.from))
+	}
+	s.add(" AND o.bucket < ", s.arg(r.to))
+	also(s)
+	s.add(" ORDER BY o.bucket, ", e.seq("o"), e.d.limit(s.arg(n)))
+}
+
+func nothing(*statement) {}
+
+// columns adds what scan reads, from o. The payload comes only where it is not too large.
+func (e *ownEvents) columns(s *statement) {
+	size := e.d.bytes("o.payload")
+	payload := "o.payload"
+	if e.cfg.MaxRowBytes > 0 {
+		payload = "CASE WHEN " + size + " <= " + s.arg(e.cfg.MaxRowBytes) + " THEN o.payload END"
+	}
+	s.add(e.seq("o"), ", o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, ",
+		size, ", ")
+	s.add(payload)
+}
+
+// scan reads one row of columns and, behind them, whether it waits.
+func (e *ownEvents) scan(scan func(...any) error) (row, error) {
+	var r row
+	var created any
+	var parent, state sql.NullString
+	var size int
+	o := &r.outbox
+	if err := scan(&r.ref.seq, &r.at.bucket, &o.AggregateType, &o.AggregateID, &o.EventType, &o.IdempotencyKey, &created, &r.attempts, &parent, &state,
+		&size, &o.Payload, &r.waits); err != nil {
+		return row{}, err
+	}
+	r.at.seq = r.ref.seq
+	if e.bySource() {
+		r.at.bucket = 0
+	}
+	o.CreatedAt, o.TraceParent, o.TraceState = asTime(created), parent.String, state.String
+	if limit := e.cfg.MaxRowBytes; limit > 0 && (o.Payload == nil && size > limit || len(o.Payload) > limit) {
+		r.broken = fmt.Errorf("the payload has %d bytes, and max_row_bytes is %d: raise that, or write less", max(size, len(o.Payload)), limit)
+		o.Payload = nil
+		return r, nil
+	}
+	o.JSON = json.Valid(o.Payload)
+	return r, nil
+}
+
+// read runs a statement of columns and stops at the limit; more says that there was another row.
+func (e *ownEvents) read(ctx context.Context, q querier, s *statement, limit poller.Limit) (rows []row, more bool, err error) {
+	size := 0
+	err = s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+		if len(rows) > 0 && (len(rows) >= limit.Rows || limit.Bytes > 0 && size >= limit.Bytes) {
+			more = true
+			return false, nil
+		}
+		r, err := e.scan(scan)
+		if err != nil {
+			return false, err
+		}
+		size += len(r.outbox.Payload)
+		if len(rows) > 0 && limit.Bytes > 0 && size > limit.Bytes {
+			more = true // this one comes with the next fetch
+			return false, nil
+		}
+		rows = append(rows, r)
+		return true, nil
+	})
+	return rows, more, err
+}
+
+func (e *ownEvents) fetch(ctx context.Context, ranges []bucketRange, after position, limit poller.Limit) (rows []row, more bool, err error) {
+	err = e.do(ctx, "fetch events", func(ctx context.Context, q querier) error {
+		s := e.statement()
+		e.fetchStatement(s, ranges, after, max(limit.Rows, 1)+1)
+		rows, more, err = e.read(ctx, q, s, limit)
+		return err
+	})
+	return rows, more, err
+}
+
+func (e *ownEvents) fetchStatement(s *statement, ranges []bucketRange, after position, n int) {
+	s.add("SELECT ")
+	e.columns(s)
+	s.add(", CASE WHEN ")
+	e.blocks(s, false)
+	s.add(" THEN 1 ELSE 0 END FROM ")
+	e.keys(s, ranges, after, n, nothing)
+	s.add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.d.seq(), " ORDER BY ")
+	if !e.bySource() {
+		s.add("k.bucket, ")
+	}
+	s.add("k.", e.d.seq())
+}
+
+// other leaves out what waits, what is avoided, and for skip_locked what anybody has claimed: what comes first among the
+// rest is the next of its aggregate.
+func (e *ownEvents) other(ctx context.Context, ranges []bucketRange, avoid []aggregate) (found *row, err error) {
+	err = e.do(ctx, "look for another event", func(ctx context.Context, q querier) error {
+		s := e.statement()
+		s.add("SELECT ")
+		e.columns(s)
+		s.add(", 0 FROM ")
+		e.keys(s, ranges, position{bucket: -1}, 1, func(s *statement) {
+			s.add(" AND NOT ")
+			e.blocks(s, false)
+			if len(avoid) > 0 {
+				s.add(" AND NOT EXISTS (SELECT 1 FROM ", s.rows("a", aggregateColumns, jsonAggregates(avoid)), " WHERE ",
+					e.d.same("o.aggregate_type", "o.aggregate_id", "a.typ", "a.id"), ")")
+			}
+			if e.cfg.Strategy == SkipLocked {
+				s.add(" AND NOT ")
+				e.claimed(s)
+			}
+		})
+		s.add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.d.seq())
+		rows, _, err := e.read(ctx, q, s, poller.Limit{Rows: 1})
+		found = nil
+		if len(rows) > 0 {
+			found = &rows[0]
+		}
+		return err
+	})
+	return found, err
+}
+
+var aggregateColumns = []jsonColumn{{"typ", true}, {"id", true}}
+
+func jsonAggregates(list []aggregate) any {
+	type object struct {
+		Typ string `json:"typ"`
+		ID  string `json:"id"`
+	}
+	objects := make([]object, len(list))
+	for i, a := range list {
+		objects[i] = object{a.typ, a.id}
+	}
+	return objects
+}
+
+// asTime reads an instant in UTC as the drivers give it. SQLite holds whatever was stored: what is no time is the zero one.
+func asTime(v any) time.Time {
+	switch v := v.(type) {
+	case time.Time:
+		return v.UTC()
+	case []byte:
+		return parseInstant(string(v))
+	case string:
+		return parseInstant(strings.TrimSpace(v))
+	case int64:
+		return time.Unix(v, 0).UTC()
+	default:
+		return time.Time{}
+	}
+}

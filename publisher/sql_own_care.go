@@ -1,0 +1,248 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// due returns failed events whose time has come, and which are the first of their aggregate: where an operator made several due
+// at once, they go out one after the other. For skip_locked their aggregates are claimed; the events stay FAILED, so that a
+// crash leaves them due.
+func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit int, by claim) (rows []row, next time.Duration, err error) {
+	work := func(ctx context.Context, q querier) error {
+		s := e.statement()
+		s.add("SELECT ")
+		e.columns(s)
+		s.add(", 0 FROM ", e.outbox.String(), " o WHERE o.state = 'FAILED' AND o.next_attempt_at <= ", e.d.now())
+		e.inRanges(s, ranges)
+		s.add(" AND NOT ")
+		e.blocks(s, true)
+		if by.owner != "" {
+			s.add(" AND NOT ")
+			e.claimed(s)
+		}
+		s.add(" ORDER BY o.next_attempt_at, ", e.seq("o"), e.d.limit(s.arg(max(limit, 1))))
+		if rows, _, err = e.read(ctx, q, s, poller.Limit{Rows: max(limit, 1)}); err != nil {
+			return err
+		}
+		if by.owner != "" && len(rows) > 0 {
+			if rows, err = e.claimRows(ctx, q, by, rows); err != nil {
+				return err
+			}
+		}
+		next, err = e.nextDue(ctx, q, ranges)
+		return err
+	}
+	if by.owner != "" {
+		err = e.tx(ctx, "look for due events", work)
+	} else {
+		err = e.do(ctx, "look for due events", work)
+	}
+	if err != nil {
+		return nil, -1, err
+	}
+	return rows, next, nil
+}
+
+// claimRows is steps 2 to 4 of pick for failed events: a row that is not FAILED any more when its aggregate is claimed was
+// settled by another instance in between.
+func (e *ownEvents) claimRows(ctx context.Context, q querier, by claim, rows []row) ([]row, error) {
+	found := make([]candidate, 0, len(rows))
+	seen := map[string]int{}
+	for i := range rows {
+		c := candidate{seq: rows[i].ref.seq, bucket: rows[i].at.bucket, aggregate: aggregate{rows[i].outbox.AggregateType, rows[i].outbox.AggregateID}}
+		c.unit = e.d.aggregateUnit(c.aggregate)
+		if _, again := seen[c.unit]; !again {
+			seen[c.unit] = i
+			found = append(found, c)
+		}
+	}
+	got, err := e.claimAggregates(ctx, q, by, found)
+	if err != nil || len(got) == 0 {
+		return nil, err
+	}
+	list := make([]int64, len(got))
+	for i := range got {
+		list[i] = got[i].seq
+	}
+	s := e.statement()
+	s.add("SELECT ")
+	e.columns(s)
+	s.add(", 0 FROM ", e.outbox.String(), " o WHERE ", e.d.anyInt(s, e.seq("o"), list), " AND o.state = 'FAILED' AND NOT ")
+	e.blocks(s, true)
+	rows, _, err = e.read(ctx, q, s, poller.Limit{Rows: len(got) + 1})
+	if err != nil {
+		return nil, err
+	}
+	return rows, e.dropUnused(ctx, q, by.owner, got, rows)
+}
+
+func (e *ownEvents) inRanges(s *statement, ranges []bucketRange) {
+	if ranges == nil {
+		return
+	}
+	s.add(" AND (1 = 0")
+	for _, r := range ranges {
+		s.add(" OR o.bucket >= ", s.arg(r.from), " AND o.bucket < ", s.arg(r.to))
+	}
+	s.add(")")
+}
+
+// nextDue is how long until a failed event is due that is not yet; -1 where there is none.
+func (e *ownEvents) nextDue(ctx context.Context, q querier, ranges []bucketRange) (time.Duration, error) {
+	s := e.statement()
+	s.add("SELECT COALESCE(-MAX(", e.d.age("n.due"), "), -1) FROM (SELECT o.next_attempt_at AS due FROM ", e.outbox.String(),
+		" o WHERE o.state = 'FAILED' AND o.next_attempt_at > ", e.d.now())
+	e.inRanges(s, ranges)
+	s.add(" ORDER BY o.next_attempt_at", e.d.limit("1"), ") n")
+	var ms int64
+	if err := s.row(ctx, q, &ms); err != nil {
+		return -1, fmt.Errorf("find the next one: %w", err)
+	}
+	if ms < 0 {
+		return -1, nil
+	}
+	return time.Duration(ms+1) * time.Millisecond, nil // rounded up: to ask sooner would be in vain
+}
+
+// mend looks for what no running session will ever touch. Both parts choose first, and change in a new statement what still
+// needs it: a session may just be about to settle it.
+func (e *ownEvents) mend(ctx context.Context) (int, error) {
+	var count int
+	err := e.tx(ctx, "mend the outbox", func(ctx context.Context, q querier) error {
+		left, err := e.orphans(ctx, q)
+		if err != nil {
+			return fmt.Errorf("events left PUBLISHING: %w", err)
+		}
+		loose, err := e.loose(ctx, q)
+		if err != nil {
+			return fmt.Errorf("events left WAITING: %w", err)
+		}
+		count = left + loose
+		s := e.statement()
+		s.add("DELETE FROM ", e.claims.String(), " WHERE outbox = ", s.arg(e.name), " AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= ",
+			e.d.earlier(s.arg(deadRowsKept.Milliseconds())))
+		_, err = s.exec(ctx, q)
+		return err
+	})
+	return count, err
+}
+
+// mendAtOnce bounds what one transaction mends of each kind; the next one does more.
+const mendAtOnce = 10_000
+
+// orphans makes PUBLISHING events without a live claim PENDING. The rows are locked first, so that no pick is half-way through
+// with them; then claims are looked at again, by a statement that sees what picks have committed until then.
+func (e *ownEvents) orphans(ctx context.Context, q querier) (int, error) {
+	find := func(list []int64) ([]int64, error) {
+		hint, suffix := e.d.lock(true)
+		s := e.statement()
+		if list != nil {
+			hint, suffix = "", ""
+		}
+		s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o", hint, " WHERE o.state = 'PUBLISHING'")
+		if list != nil {
+			s.add(" AND ", e.d.anyInt(s, e.seq("o"), list))
+		}
+		s.add(" AND NOT ")
+		e.claimed(s)
+		s.add(" ORDER BY ", e.order(Publishing), e.d.limit(s.arg(mendAtOnce)), suffix)
+		return s.ints(ctx, q)
+	}
+	list, err := find(nil)
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	if list, err = find(list); err != nil {
+		return 0, err
+	}
+	return len(list), e.set(ctx, q, "state = 'PENDING'", list, "'PUBLISHING'")
+}
+
+// loose makes WAITING events without a head PENDING. An event can become loose and blocked again only by marks of its
+// aggregate's owner, and those that see it WAITING leave it so: at worst it becomes PENDING and is absorbed once more.
+func (e *ownEvents) loose(ctx context.Context, q querier) (int, error) {
+	s := e.statement()
+	s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state IN (", blockedStates, ") AND o.state = 'WAITING' AND NOT ")
+	e.blocks(s, true)
+	s.add(" ORDER BY ", e.order(Waiting), e.d.limit(s.arg(mendAtOnce)))
+	list, err := s.ints(ctx, q)
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	return len(list), e.set(ctx, q, "state = 'PENDING'", list, "'WAITING'")
+}
+
+var rangeColumns = []jsonColumn{{"part", false}, {"low", false}, {"high", false}}
+
+func (e *ownEvents) work(ctx context.Context, n int) (parts []int, err error) {
+	type object struct {
+		Part int `json:"part"`
+		Low  int `json:"low"`
+		High int `json:"high"`
+	}
+	list := make([]object, n)
+	for i := range list {
+		r := bucketsOf(i, n)
+		list[i] = object{i, r.from, r.to}
+	}
+	err = e.do(ctx, "look for partitions with work", func(ctx context.Context, q querier) error {
+		parts = nil
+		s := e.statement()
+		s.add("SELECT r.part FROM ", s.rows("r", rangeColumns, list), " WHERE (SELECT 1 FROM ", e.outbox.String(),
+			" o WHERE o.state = 'PENDING' AND o.bucket >= r.low AND o.bucket < r.high ORDER BY o.bucket, ", e.seq("o"), e.d.limit("1"), ") = 1",
+			" OR EXISTS (SELECT 1 FROM ", e.outbox.String(), " d WHERE d.state = 'FAILED' AND d.next_attempt_at <= ", e.d.now(),
+			" AND d.bucket >= r.low AND d.bucket < r.high) ORDER BY r.part")
+		found, err := s.ints(ctx, q)
+		for _, p := range found {
+			parts = append(parts, int(p))
+		}
+		return err
+	})
+	return parts, err
+}
+
+// bound is where counting stops.
+const bound = 100_000
+
+// figures counts each state up to the bound. The oldest pending event is the one with the smallest seq: one seek for each
+// bucket, where the table keeps no index by time.
+func (e *ownEvents) figures(ctx context.Context) (f poller.OutboxFigures, err error) {
+	buckets := make([]struct {
+		B int `json:"b"`
+	}, Buckets)
+	for i := range buckets {
+		buckets[i].B = i
+	}
+	err = e.do(ctx, "count events", func(ctx context.Context, q querier) error {
+		var oldest int64
+		s := e.statement()
+		s.add("SELECT ")
+		for _, state := range []State{Pending, Failed, Waiting, Dead} {
+			where := "o.state = '" + string(state) + "'"
+			if state == Waiting || state == Dead {
+				where = "o.state IN (" + blockedStates + ") AND " + where
+			}
+			s.add("(SELECT COUNT(*) FROM (SELECT 1 AS one FROM ", e.outbox.String(), " o WHERE ", where, " ORDER BY ", e.order(state),
+				e.d.limit(s.arg(bound+1)), ") n), ")
+		}
+		s.add("COALESCE((SELECT ", e.d.age("a.created_at"), " FROM ", e.outbox.String(), " a WHERE ", e.seq("a"), " = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", e.seq("o"),
+			" FROM ", e.outbox.String(), " o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, ", e.seq("o"), e.d.limit("1"), ") AS seq FROM ",
+			s.rows("r", []jsonColumn{{"b", false}}, buckets), ") h)), 0)")
+		f = poller.OutboxFigures{}
+		if err := s.row(ctx, q, &f.Pending, &f.Failed, &f.Waiting, &f.Dead, &oldest); err != nil {
+			return err
+		}
+		f.OldestPending = time.Duration(max(oldest, 0)) * time.Millisecond
+		for _, n := range []*int64{&f.Pending, &f.Failed, &f.Waiting, &f.Dead} {
+			if *n > bound {
+				*n, f.Bound = bound, bound
+			}
+		}
+		return nil
+	})
+	return f, err
+}

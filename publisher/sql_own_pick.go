@@ -1,0 +1,241 @@
+package publisher
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// pick hands aggregates out, in one transaction under READ COMMITTED:
+//
+//  1. Look, without a lock, for pending events whose aggregate nobody has claimed and nothing holds up, from a bucket drawn at
+//     random: so instances begin at different places, and no bucket starves. A search that begins with a bucket shows each
+//     aggregate's first pending event, its head, first.
+//  2. Lock the heads, leaving out those that are locked already: whoever has the head's lock is about to claim the aggregate.
+//  3. Claim the aggregates. A claim that lives is left alone, the owner's own too: its events are in flight.
+//  4. In a new statement read the events of the aggregates that were got, pending and PUBLISHING, by seq, and mark them.
+//
+// Why no two instances have one aggregate: the claim's row is unique, and is replaced only when it has expired by the
+// database's clock. The lock of step 2 is no more than a way round waiting for each other.
+//
+// Why the order holds: what step 1 saw may be old. Another instance may have had the aggregate in between, and published its
+// events, or given them back, or failed one. It ended its claim in the transaction that wrote so, and step 3 cannot get the
+// claim before that commit; step 4's statement begins after step 3, and so sees what was written: it never misses an earlier
+// event because somebody had it locked, and does not bring one that was published. A claim that expired has no last commit: its
+// events are PUBLISHING still, which is why step 4 reads those. (The old owner's mark, if it comes now, is refused.)
+//
+// Why nothing deadlocks for long: heads are locked without waiting, claims are taken in the order of their names, and what
+// step 4 writes belongs to aggregates that nobody else has; a writer whose event turns up with a smaller seq than the head, which
+// writers that lock the aggregate rule out, could make two instances lock two heads of one aggregate. Then the database ends
+// one of the transactions, and it is repeated.
+func (e *ownEvents) pick(ctx context.Context, owner string, token uint64, ttl time.Duration, limit poller.Limit) (rows []row, more bool, err error) {
+	return e.pickFrom(ctx, rand.IntN(Buckets), claim{owner, token, ttl}, limit) //nolint:gosec // a place to begin at
+}
+
+func (e *ownEvents) pickFrom(ctx context.Context, bucket int, by claim, limit poller.Limit) (rows []row, more bool, err error) {
+	err = e.tx(ctx, "pick events", func(ctx context.Context, q querier) error {
+		rows, more = nil, false
+		found, err := e.candidates(ctx, q, bucket, max(limit.Rows, 1))
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		got, err := e.claimAggregates(ctx, q, by, found)
+		if err != nil || len(got) == 0 {
+			more = len(got) == 0 && len(found) > 0
+			return err
+		}
+		if rows, more, err = e.handOut(ctx, q, got, limit); err != nil {
+			return err
+		}
+		more = more || len(found) >= limit.Rows
+		return e.dropUnused(ctx, q, by.owner, got, rows)
+	})
+	return rows, more, err
+}
+
+// candidate is the head of an aggregate.
+type candidate struct {
+	seq    int64
+	bucket int
+	aggregate
+	unit string
+}
+
+// candidates are heads among the first n pending events from a bucket on, and round to it again; where there are fewer, also
+// those of aggregates whose owner has died with events PUBLISHING.
+func (e *ownEvents) candidates(ctx context.Context, q querier, from, n int) ([]candidate, error) {
+	var found []candidate
+	seen := map[aggregate]bool{}
+	read := func(s *statement) (count int, err error) {
+		err = s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+			var c candidate
+			if err := scan(&c.seq, &c.bucket, &c.typ, &c.id); err != nil {
+				return false, err
+			}
+			count++
+			if !seen[c.aggregate] {
+				seen[c.aggregate] = true
+				c.unit = e.d.aggregateUnit(c.aggregate)
+				found = append(found, c)
+			}
+			return true, nil
+		})
+		return count, err
+	}
+	for _, r := range []bucketRange{{from, Buckets}, {0, from}} {
+		if r.from == r.to || n <= 0 {
+			continue
+		}
+		s := e.statement()
+		e.candidateStatement(s, Pending, &r, n)
+		count, err := read(s)
+		if err != nil {
+			return nil, fmt.Errorf("look for aggregates: %w", err)
+		}
+		n -= count
+	}
+	if n > 0 {
+		s := e.statement()
+		e.candidateStatement(s, Publishing, nil, n)
+		if _, err := read(s); err != nil {
+			return nil, fmt.Errorf("look for what was left: %w", err)
+		}
+	}
+	return found, nil
+}
+
+func (e *ownEvents) candidateStatement(s *statement, state State, r *bucketRange, n int) {
+	s.add("SELECT ", e.seq("o"), ", o.bucket, o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o WHERE o.state = '", string(state), "'")
+	if r != nil {
+		s.add(" AND o.bucket >= ", s.arg(r.from), " AND o.bucket < ", s.arg(r.to))
+	}
+	s.add(" AND NOT ")
+	e.blocks(s, true)
+	s.add(" AND NOT ")
+	e.claimed(s)
+	s.add(" ORDER BY ", e.order(state), e.d.limit(s.arg(n)))
+}
+
+// claimAggregates locks the heads and claims their aggregates; it returns those that it got.
+func (e *ownEvents) claimAggregates(ctx context.Context, q querier, c claim, found []candidate) ([]candidate, error) {
+	heads := make([]int64, len(found))
+	for i := range found {
+		heads[i] = found[i].seq
+	}
+	hint, suffix := e.d.lock(true)
+	s := e.statement()
+	s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o", hint, " WHERE ", e.d.anyInt(s, e.seq("o"), heads),
+		" AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')", suffix)
+	locked, err := s.ints(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("lock aggregates: %w", err)
+	}
+	found = slices.DeleteFunc(found, func(c candidate) bool { return !slices.Contains(locked, c.seq) })
+	if len(found) == 0 {
+		return nil, nil
+	}
+	units := make([]unitInfo, len(found))
+	for i := range found {
+		units[i] = unitInfo{found[i].unit, unitText(found[i].aggregate)}
+	}
+	names, err := e.d.take(ctx, q, e.sqlTable, e.name, c, units)
+	if err != nil {
+		return nil, fmt.Errorf("claim aggregates: %w", err)
+	}
+	got := map[string]bool{}
+	for _, n := range names {
+		got[n] = true
+	}
+	return slices.DeleteFunc(found, func(c candidate) bool { return !got[c.unit] }), nil
+}
+
+// unitText tells people which aggregate a hashed unit is.
+func unitText(a aggregate) string {
+	data, err := json.Marshal(map[string]string{"type": cut(sayable(a.typ), 120), "id": cut(sayable(a.id), 120)})
+	if err != nil {
+		return ""
+	}
+	return cut(string(data), 1000)
+}
+
+// handOut reads and marks the events of aggregates that were just claimed.
+func (e *ownEvents) handOut(ctx context.Context, q querier, got []candidate, limit poller.Limit) (rows []row, more bool, err error) {
+	s := e.statement()
+	e.handOutStatement(s, got, max(limit.Rows, 1)+1)
+	if rows, more, err = e.read(ctx, q, s, limit); err != nil {
+		return nil, false, fmt.Errorf("read their events: %w", err)
+	}
+	list := make([]int64, len(rows))
+	for i := range rows {
+		list[i] = rows[i].ref.seq
+	}
+	if err := e.set(ctx, q, "state = 'PUBLISHING'", list, "'PENDING'"); err != nil {
+		return nil, false, fmt.Errorf("mark them as PUBLISHING: %w", err)
+	}
+	return rows, more, nil
+}
+
+func (e *ownEvents) handOutStatement(s *statement, got []candidate, n int) {
+	buckets := make([]int64, 0, len(got))
+	units := make([]string, len(got))
+	for i := range got {
+		buckets = append(buckets, int64(got[i].bucket))
+		units[i] = got[i].unit
+	}
+	slices.Sort(buckets)
+	buckets = slices.Compact(buckets)
+	arm := func(state string) {
+		s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = '", state, "' AND o.bucket >= ", s.arg(buckets[0]),
+			" AND o.bucket <= ", s.arg(buckets[len(buckets)-1]), " AND ", e.d.anyInt(s, "o.bucket", buckets))
+		s.add(" AND ", e.d.anyText(s, e.d.unit("o.aggregate_type", "o.aggregate_id"), units), " ORDER BY o.bucket, ", e.seq("o"), e.d.limit(s.arg(n)))
+	}
+	s.add("SELECT ")
+	e.columns(s)
+	s.add(", CASE WHEN ")
+	e.blocks(s, false)
+	s.add(" THEN 1 ELSE 0 END FROM (SELECT bucket, ", e.d.seq(), " FROM (SELECT bucket, ", e.d.seq(), " FROM (")
+	arm("PENDING")
+	s.add(") p UNION ALL SELECT bucket, ", e.d.seq(), " FROM (")
+	arm("PUBLISHING")
+	s.add(") l) u ORDER BY bucket, ", e.d.seq(), e.d.limit(s.arg(n)), ") k JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.d.seq(),
+		" ORDER BY k.bucket, k.", e.d.seq())
+}
+
+// dropUnused ends the claims of aggregates whose events did not fit into the limit.
+func (e *ownEvents) dropUnused(ctx context.Context, q querier, owner string, got []candidate, rows []row) error {
+	used := map[aggregate]bool{}
+	for i := range rows {
+		used[aggregate{rows[i].outbox.AggregateType, rows[i].outbox.AggregateID}] = true
+	}
+	var unused []string
+	for i := range got {
+		if !used[got[i].aggregate] {
+			unused = append(unused, got[i].unit)
+		}
+	}
+	if len(unused) == 0 {
+		return nil
+	}
+	return e.dropClaims(ctx, q, e.name, owner, unused)
+}
+
+// restore makes PENDING again what the owner's claims left PUBLISHING.
+func (e *ownEvents) restore(ctx context.Context, q querier, owner string, units []string) error {
+	s := e.statement()
+	s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM ", e.claims.String(),
+		" c WHERE c.outbox = ", s.arg(e.name), " AND c.unit = ", e.d.unit("o.aggregate_type", "o.aggregate_id"), " AND c.owner = ", s.arg(owner))
+	if units != nil {
+		s.add(" AND ", e.d.anyText(s, "c.unit", units))
+	}
+	s.add(")")
+	list, err := s.ints(ctx, q)
+	if err != nil {
+		return fmt.Errorf("find what is left: %w", err)
+	}
+	return e.set(ctx, q, "state = 'PENDING'", list, "'PUBLISHING'")
+}

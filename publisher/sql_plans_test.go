@@ -1,0 +1,147 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// planned are the statements that are sent again and again, also when there is nothing to do.
+var planned = map[string]func(context.Context, *sqlTable) error{
+	"look":  func(ctx context.Context, t *sqlTable) error { _, err := t.look(ctx); return err },
+	"fetch": func(ctx context.Context, t *sqlTable) error { return fetched(ctx, t, nil, position{}) },
+	"fetch ranges": func(ctx context.Context, t *sqlTable) error {
+		return fetched(ctx, t, []bucketRange{{0, 16}, {64, 80}}, position{7, 1})
+	},
+	"pick": func(ctx context.Context, t *sqlTable) error {
+		_, _, err := t.pick(ctx, "me", 7, time.Minute, poller.Limit{Rows: 100})
+		return err
+	},
+	"due": func(ctx context.Context, t *sqlTable) error {
+		_, _, err := t.due(ctx, []bucketRange{{0, 16}}, 10, claim{})
+		return err
+	},
+	"other": func(ctx context.Context, t *sqlTable) error {
+		_, err := t.other(ctx, nil, []aggregate{{"O", "1"}})
+		return err
+	},
+	"settle":  func(ctx context.Context, t *sqlTable) error { return t.settle(ctx, "me", 1, goldenMarks) },
+	"mend":    func(ctx context.Context, t *sqlTable) error { _, err := t.mend(ctx); return err },
+	"work":    func(ctx context.Context, t *sqlTable) error { _, err := t.work(ctx, 64); return err },
+	"figures": func(ctx context.Context, t *sqlTable) error { _, err := t.figures(ctx); return err },
+}
+
+// TestPlans: with 100,000 published events and a handful of others, no statement reads the table. PostgreSQL plans by
+// statistics from when all of them were pending, the worst that autovacuum can leave.
+func TestPlans(t *testing.T) {
+	everyEngine(t, func(t *testing.T, b *bench) {
+		if b.conn.Engine == "sqlserver" {
+			t.Skip("SQL Server shows no plan of a parametrised statement")
+		}
+		b.fill(100_000)
+		if b.conn.Engine == "postgres" {
+			b.exec("ANALYZE outbox")
+		}
+		b.exec("UPDATE outbox SET state = 'PUBLISHED' WHERE " + b.d.seq() + " > 20")
+		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.d.now() + " WHERE " + b.d.seq() + " = 1")
+		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.d.seq() + " = 2")
+		if b.conn.Engine == "mysql" {
+			b.exec("ANALYZE TABLE outbox")
+		}
+		for name, do := range planned {
+			table, r := recorded(t, b.conn.Engine)
+			table.outbox, table.claims = b.outbox, b.claims
+			if err := do(t.Context(), table); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for i, text := range r.plain {
+				plan := b.explain(text, r.args[i])
+				if bad := readsAll(b.conn.Engine, plan); bad != "" {
+					t.Errorf("%s: %s\n%s\n%s", name, bad, text, plan)
+				}
+			}
+		}
+	}, func(c *Config) { c.Strategy = SkipLocked })
+}
+
+// fill writes n pending events of n/10 aggregates in one statement.
+func (b *bench) fill(n int) {
+	b.tb.Helper()
+	const columns = "INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key) "
+	switch b.conn.Engine {
+	case "postgres":
+		b.exec(fmt.Sprintf(columns+"SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n FROM generate_series(1, %d) n", max(n/10, 1), n))
+	case "mysql":
+		b.exec(fmt.Sprintf(columns+"WITH RECURSIVE d(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM d WHERE i < 99), s AS (SELECT a.i + 100 * b.i + 10000 * c.i AS n "+
+			"FROM d a, d b, d c WHERE c.i < 1 + %d / 10000) SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n FROM s WHERE n < %d", n, max(n/10, 1), n))
+	default:
+		b.exec(fmt.Sprintf(columns+"WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %d) SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n FROM s",
+			n, max(n/10, 1)))
+	}
+}
+
+// explain returns one line for each step of a plan.
+func (b *bench) explain(text string, args []any) string {
+	b.tb.Helper()
+	verb := map[string]string{"postgres": "EXPLAIN ", "mysql": "EXPLAIN ", "sqlite": "EXPLAIN QUERY PLAN "}[b.conn.Engine]
+	rows, err := b.db.QueryContext(context.Background(), verb+text, args...)
+	if err != nil {
+		b.tb.Fatalf("%v\n%s", err, text)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells
+	names, err := rows.Columns()
+	b.must(err)
+	var plan strings.Builder
+	for rows.Next() {
+		values := make([]any, len(names))
+		for i := range values {
+			values[i] = new(any)
+		}
+		b.must(rows.Scan(values...))
+		for i, v := range values {
+			value := *v.(*any)
+			if data, ok := value.([]byte); ok {
+				value = string(data)
+			}
+			fmt.Fprintf(&plan, "%s=%v ", names[i], value)
+		}
+		plan.WriteByte('\n')
+	}
+	b.must(rows.Err())
+	return plan.String()
+}
+
+var (
+	sqliteScan  = regexp.MustCompile(`SCAN [obdan]\b`)
+	sqliteSmall = regexp.MustCompile(`SCAN [obdan] USING (COVERING )?INDEX outbox_(pending|due|publishing|blocked)`)
+)
+
+// readsAll names the step of a plan that reads the outbox from one end to the other.
+func readsAll(engine, plan string) string {
+	lines := strings.Split(plan, "\n")
+	for i, line := range lines {
+		switch engine {
+		case "postgres":
+			if strings.Contains(line, "Seq Scan on outbox") {
+				return "a scan of the table"
+			}
+			if strings.Contains(line, "outbox_pkey on outbox") && (i+1 >= len(lines) || !strings.Contains(lines[i+1], "Index Cond")) {
+				return "a scan of the primary key"
+			}
+		case "mysql":
+			if regexp.MustCompile(`table=[obda] .*type=(ALL|index) `).MatchString(line) {
+				return "a scan of the table or of an index"
+			}
+		case "sqlite":
+			if sqliteScan.MatchString(line) && !sqliteSmall.MatchString(line) {
+				return "a scan of the table"
+			}
+		}
+	}
+	return ""
+}

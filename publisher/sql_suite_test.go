@@ -1,0 +1,215 @@
+package publisher
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
+)
+
+// bench is an outbox of its own on a real engine.
+type bench struct {
+	*sqlTable
+	tb  testing.TB
+	cfg Config
+	// url opens further tables on the same outbox; raw is what an application has: its own connection.
+	url string
+	raw *sql.DB
+}
+
+// engines are those that run here, and SQL Server where a server is given.
+var engines = []struct {
+	name string
+	url  func(testing.TB) string
+}{
+	{"postgres", testenv.Postgres}, {"mysql", testenv.MySQL}, {"sqlite", sqliteFile}, {"sqlserver", testenv.SQLServer},
+}
+
+// sqliteFile is a new database in WAL mode, as applications that write and read at once have it.
+func sqliteFile(tb testing.TB) string {
+	tb.Helper()
+	url := testenv.SQLite(tb)
+	db, err := sql.Open("sqlite", strings.TrimPrefix(url, "sqlite:"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := db.Exec("PRAGMA journal_mode = WAL"); err != nil {
+		tb.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return url
+}
+
+func everyEngine(t *testing.T, test func(t *testing.T, b *bench), change ...func(*Config)) {
+	t.Helper()
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) { test(t, newBench(t, e.url, change...)) })
+	}
+}
+
+func newBench(tb testing.TB, url func(testing.TB) string, change ...func(*Config)) *bench {
+	tb.Helper()
+	cfg := Config{App: "shop", Poller: "orders", Table: "outbox", ClaimsTable: "rowrelay_claims", Policy: poller.Policy{Block: true},
+		Ordering: poller.OrderKey, Timeout: 30 * time.Second, Connections: 4, MaxRowBytes: 1 << 20}
+	for _, c := range change {
+		c(&cfg)
+	}
+	b := &bench{tb: tb, cfg: cfg, url: url(tb)}
+	b.sqlTable = b.open()
+	b.raw = b.conn.WriteDB(8)
+	tb.Cleanup(func() {
+		if err := b.raw.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	statements, err := DDL(b.conn.Engine, cfg.Table, cfg.ClaimsTable)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if b.conn.Engine == "sqlite" { // the publisher does not create a file
+		if db, err := sql.Open("sqlite", strings.TrimPrefix(b.url, "sqlite:")); err != nil {
+			tb.Fatal(err)
+		} else if err := errors.Join(db.Ping(), db.Close()); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	for range 2 { // it may be repeated
+		for _, s := range statements {
+			b.exec(s)
+		}
+	}
+	return b
+}
+
+// open returns another instance's view of the outbox.
+func (b *bench) open(change ...func(*Config)) *sqlTable {
+	b.tb.Helper()
+	conn, err := source.ParseConnection(b.url)
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	cfg := b.cfg
+	for _, c := range change {
+		c(&cfg)
+	}
+	t, err := newTable(cfg, conn)
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	b.tb.Cleanup(func() {
+		if err := t.close(); err != nil {
+			b.tb.Error(err)
+		}
+	})
+	return t
+}
+
+func (b *bench) exec(text string, args ...any) {
+	b.tb.Helper()
+	if _, err := b.raw.ExecContext(context.Background(), text, args...); err != nil {
+		b.tb.Fatalf("%v\n%s", err, text)
+	}
+}
+
+// insert writes an event as an application does.
+func (b *bench) insert(q querier, a aggregate, payload string) {
+	b.tb.Helper()
+	s := b.statement()
+	s.add("INSERT INTO ", b.outbox.String(), " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (", s.arg(a.typ), ", ", s.arg(a.id),
+		", 'Happened', ", s.arg(payload), ", ", s.arg("key-"+strconv.FormatInt(counter.Add(1), 10)), ")")
+	if _, err := s.exec(context.Background(), q); err != nil {
+		b.tb.Fatal(err)
+	}
+}
+
+// write inserts one event for each aggregate named "type/id", in their order, with payloads {"n":1} and so on.
+func (b *bench) write(aggregates ...string) {
+	b.tb.Helper()
+	for i, text := range aggregates {
+		typ, id, _ := strings.Cut(text, "/")
+		b.insert(b.raw, aggregate{typ, id}, fmt.Sprintf(`{"n":%d}`, i+1))
+	}
+}
+
+// states are the rows' states by seq.
+func (b *bench) states() []State {
+	b.tb.Helper()
+	s := b.statement()
+	s.add("SELECT state FROM ", b.outbox.String(), " ORDER BY ", b.d.seq())
+	list, err := s.units(context.Background(), b.raw)
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	states := make([]State, len(list))
+	for i := range list {
+		states[i] = State(list[i])
+	}
+	return states
+}
+
+func (b *bench) wantStates(want ...State) {
+	b.tb.Helper()
+	if diff := cmp.Diff(want, b.states()); diff != "" {
+		b.tb.Errorf("states (-want +got):\n%s", diff)
+	}
+}
+
+// all fetches everything that is pending, by seq.
+func (b *bench) all() []row {
+	b.tb.Helper()
+	rows, _, err := b.fetch(context.Background(), nil, position{}, poller.Limit{Rows: 1000})
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	slices.SortFunc(rows, func(a, b row) int { return int(a.ref.seq - b.ref.seq) })
+	return rows
+}
+
+func (b *bench) must(err error) {
+	b.tb.Helper()
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+}
+
+// lead joins and takes the leader's claim.
+func (b *bench) lead(owner string, ttl time.Duration) {
+	b.tb.Helper()
+	b.must(b.join(context.Background(), owner, ttl))
+	token, err := b.draw(context.Background())
+	b.must(err)
+	got, err := b.take(context.Background(), owner, token, []string{leaderUnit}, ttl)
+	b.must(err)
+	if len(got) != 1 {
+		b.tb.Fatalf("%s did not get the leader's claim", owner)
+	}
+}
+
+func markedRow(r *row) marked {
+	return marked{r.ref, aggregate{r.outbox.AggregateType, r.outbox.AggregateID}}
+}
+
+// eventually polls until ok, for at most ten seconds.
+func eventually(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			tb.Fatalf("not within ten seconds: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
