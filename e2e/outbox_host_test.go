@@ -4,10 +4,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -242,4 +244,48 @@ func TestFunctionsOfAnOutbox(t *testing.T) {
 	if code, p := checkJSON(t, o.dir, withSchedules(o.settings), "events"); code != 1 || !strings.Contains(strings.Join(p.Faults, "\n"), "extensionBundle is missing") {
 		t.Errorf("check: %d %q", code, p.Faults)
 	}
+}
+
+// TestOutboxDeadLetterQueue: with dead_letter__kind=queue a dead letter is the row and a message, and the host sees an Error.
+func TestOutboxDeadLetterQueue(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	to.decide(func(w http.ResponseWriter, events []cloudEvent) bool {
+		if slices.ContainsFunc(events, func(e cloudEvent) bool { return e.ID == "a1-0" }) {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			return false
+		}
+		return true
+	})
+	o := newOutboxShop(t, "sqlite", to.URL)
+	queue := unique("dead")
+	o.settings = o.settings.with(settings{
+		"AzureWebJobsStorage": testenv.Azurite(t), "pollers__events__dead_letter__kind": "queue", "pollers__events__dead_letter__connection": "AzureWebJobsStorage",
+		"pollers__events__dead_letter__queue": queue, "pollers__events__poll_interval": "0s", "state__create": "true",
+	})
+	host := startHost(t, functionApp(t, o.settings), o.settings)
+	o.write(2, 2)
+	until(t, "the dead letter", func() bool {
+		o.write(1, 1) // of another aggregate: the destination accepts others
+		host.Invoke(t.Context(), "events")
+		return o.status().Dead == 1
+	})
+	client, err := azqueue.NewQueueClientFromConnectionString(o.settings["AzureWebJobsStorage"], queue, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := client.DequeueMessage(t.Context(), nil)
+	if err != nil || len(page.Messages) != 1 {
+		t.Fatalf("%v: %d messages", err, len(page.Messages))
+	}
+	text, err := base64.StdEncoding.DecodeString(*page.Messages[0].MessageText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(t, string(text), `"a1-0"`, "422", "a1")
+	until(t, "the host to see an error", func() bool {
+		return slices.ContainsFunc(host.Logs(), func(l fakehost.Line) bool {
+			return l.Level == fakehost.Error && strings.Contains(l.Text, `"event":"dead_lettered"`) && strings.Contains(l.Text, "rowrelay outbox requeue events --id a1-0")
+		})
+	})
 }

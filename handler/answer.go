@@ -40,6 +40,14 @@ func answerFor(reports []poller.Report, outbox bool) (int, answer) {
 	return http.StatusInternalServerError, said
 }
 
+// answerForCleanup is the same for a clean-up.
+func answerForCleanup(err error) (int, answer) {
+	if err != nil {
+		return http.StatusInternalServerError, answer{Error: err.Error()}
+	}
+	return http.StatusOK, answer{}
+}
+
 func errorText(r *poller.Report) string {
 	if r.Err == nil {
 		return string(r.Event)

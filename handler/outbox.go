@@ -74,17 +74,12 @@ func (h *Handler) fanOut(ctx context.Context, name string, p *Poller, inv Invoca
 		return report, false
 	}
 	h.metrics.Observe(&report)
-	if report.Failed() {
+	if report.Failed() || report.Event == poller.Paused {
 		logReport(ctx, h.log, &report, inv, true)
 		return report, true
 	}
 	for _, text := range report.Warnings {
 		h.log.WarnContext(ctx, text, "event", "warning", "poller", name)
-	}
-	if report.Event == poller.Paused {
-		report.Warnings = nil
-		logReport(ctx, h.log, &report, inv, true)
-		return report, true
 	}
 	h.metrics.enqueued.WithLabelValues(name).Add(float64(len(partitions)))
 	level := slog.LevelDebug

@@ -272,6 +272,27 @@ rowrelay_outbox_pending{poller="orders"} `+pending+`
 	expect("another instance does the work", "0", "0")
 }
 
+// The command in a dead letter's line can be typed as it is, whatever the event's key.
+func TestDeadLettersAreNamedForAShell(t *testing.T) {
+	for want, e := range map[string]change.Event{
+		"order-placed-42": {ID: "order-placed-42", Key: []byte(`{"seq":7}`), Outbox: &change.Outbox{IdempotencyKey: "order-placed-42"}},
+		"7":               {ID: "k-0f3a", Key: []byte(`{"seq":7}`), Outbox: &change.Outbox{IdempotencyKey: strings.Repeat("ü", 200)}},
+		"8":               {ID: "a; rm -rf $HOME", Key: []byte(`{"seq":8}`), Outbox: &change.Outbox{IdempotencyKey: "a; rm -rf $HOME"}},
+		`"3f"`:            {ID: "k-0f3b", Key: []byte(`{"id":"3f"}`), Outbox: &change.Outbox{IdempotencyKey: "ü"}},
+	} {
+		var c console
+		cfg := (&fanned{}).config()
+		cfg.Pollers[0].Outbox.Fanout = nil
+		cfg.Pollers[0].Runner = runner(func(context.Context) []poller.Report {
+			return []poller.Report{{Poller: "orders", Event: poller.TickComplete, Parked: -1, NullCursors: -1, DeadLettered: []poller.DeadLetter{{Poller: "orders", Event: e}}}}
+		})
+		do(t, "POST", serve(t, &c, cfg).URL+"/orders", timer)
+		if next := fmt.Sprint(c.err()[0]["next"]); !strings.Contains(next, "requeue orders --id "+want+"`") {
+			t.Errorf("want --id %s: %s", want, next)
+		}
+	}
+}
+
 // What operators are told to do about a failure is what there is for outboxes.
 func TestOutboxFailuresNameOutboxCommands(t *testing.T) {
 	for _, r := range []poller.Report{

@@ -2,11 +2,15 @@ package handler
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
+	"strconv"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -31,7 +35,7 @@ func deadLetterAttrs(d *poller.DeadLetter, outbox bool) []slog.Attr {
 		"deadletter replay %s`; a row that is corrected is delivered by itself", d.Poller, d.Event.ID, d.Poller)
 	if outbox {
 		next = fmt.Sprintf("look at it with `rowrelay outbox list %s --id %s`, mend the receiver, then `rowrelay outbox requeue %[1]s --id %[2]s` publishes it, "+
-			"and what waits behind it, in order; `rowrelay outbox discard` gives it up", d.Poller, d.Event.ID)
+			"and what waits behind it, in order; `rowrelay outbox discard` gives it up", d.Poller, outboxRef(&d.Event))
 	}
 	list := []slog.Attr{
 		slog.String("event", "dead_lettered"),
@@ -50,6 +54,24 @@ func deadLetterAttrs(d *poller.DeadLetter, outbox bool) []slog.Attr {
 	}
 	return list
 }
+
+// outboxRef names an event for the flag --id, so that it can be typed into a shell: its idempotency key, or where that is not
+// plain the number or id of its row.
+func outboxRef(e *change.Event) string {
+	var key struct {
+		Seq json.Number `json:"seq"`
+		ID  string      `json:"id"`
+	}
+	if e.Outbox == nil || e.Outbox.IdempotencyKey == e.ID && plainWord.MatchString(e.ID) || json.Unmarshal(e.Key, &key) != nil {
+		return e.ID
+	}
+	if key.Seq != "" {
+		return key.Seq.String()
+	}
+	return strconv.Quote(key.ID)
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9._:@/+-]+$`)
 
 // worthALine is how long rows have to be held back before an idle tick says so: a transaction that is open for a moment
 // is nothing to tell.

@@ -70,11 +70,8 @@ func (h *Handler) invoke(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) call(ctx context.Context, function string, body []byte, inv Invocation) (int, answer, error) {
 	if _, known := h.pollers[function]; !known {
 		if name, ok := strings.CutSuffix(function, CleanupSuffix); ok && h.pollers[name].Outbox != nil {
-			o := h.pollers[name].Outbox
-			if err := h.Cleanup(ctx, name, o.CleanupBudget, inv); err != nil {
-				return http.StatusInternalServerError, answer{Error: err.Error()}, nil
-			}
-			return http.StatusOK, answer{}, nil
+			status, said := answerForCleanup(h.Cleanup(ctx, name, h.pollers[name].Outbox.CleanupBudget, inv))
+			return status, said, nil
 		}
 		if name, ok := strings.CutSuffix(function, PartitionSuffix); ok && h.pollers[name].Outbox != nil && h.pollers[name].Outbox.Fanout != nil {
 			status, said := answerFor(h.Partition(ctx, name, triggerOf(body), inv), true)

@@ -3,7 +3,8 @@ package publisher
 import "strings"
 
 // ddl for SQL Server: filtered indexes, as PostgreSQL's. A session that inserts needs QUOTED_IDENTIFIER, ANSI_NULLS and
-// ARITHABORT on, as every current driver has them (sqlcmd needs -I). The columns compare byte by byte.
+// ARITHABORT on, as every current driver has them (sqlcmd needs -I). The columns compare byte by byte. The bucket is made as
+// elsewhere, but of the id in UTF-16: its numbers are not those of the other engines.
 func (d sqlServer) ddl(table, claims name) []string {
 	literal := func(n name) string { return "N'" + strings.ReplaceAll(n.String(), "'", "''") + "'" }
 	index := func(what, columns, where string) string {

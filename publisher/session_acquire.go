@@ -230,6 +230,7 @@ func (s *session) survey(ctx context.Context) error {
 	p := planOf(&found, s.owner, u.has, s.p.preferred(), u.start)
 	u.leaving = p.leave // of what was to be handed over, what fits the share again stays
 	if len(p.leave) > 0 {
+		s.pass = pass{} // it may be in what is left
 		return s.handOver(ctx)
 	}
 	if len(p.take) > 0 {

@@ -156,13 +156,13 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 	seed := rand.Uint64()
 	w := &world{
 		t: t, cfg: cfg, seed: seed, rnd: rand.New(rand.NewPCG(seed, 5)), inFlight: map[string]string{}, accepted: map[int64]int{},
-		newest: map[aggregate]int64{}, batches: map[string]bool{}, poison: map[int64]int{7: 1, 19: 2, 31: 1}, excuse: map[string]int{}, lossy: 20,
+		newest: map[aggregate]int64{}, batches: map[string]bool{}, poison: map[int64]int{7: 1, 19: 2}, excuse: map[string]int{}, lossy: 20,
 	}
 	stop := make(chan struct{})
 	var writers, all sync.WaitGroup
-	for a := range 6 {
+	for a := range 5 {
 		writers.Go(func() {
-			for range 25 {
+			for range 12 {
 				b.write(fmt.Sprintf("A/%d", a))
 				time.Sleep(time.Duration(w.roll(80)) * time.Millisecond)
 			}
@@ -180,7 +180,7 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 		}
 	}
 	start("one")
-	for life := range 3 {
+	for life := range 2 {
 		kill := start(fmt.Sprintf("two.%d", life))
 		time.Sleep(700 * time.Millisecond)
 		kill()

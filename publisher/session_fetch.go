@@ -10,36 +10,6 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// pass is where a session's way round its buckets stands. A page begins at the beginning of a bucket, never within one: all
-// events of an aggregate are in one bucket, so that a page shows of each of its aggregates everything from the first event
-// on, whatever became visible since the page before. What is in flight of that bucket is read again and left out.
-type pass struct {
-	bucket int // where the next page begins
-	same   int // how many pages in a row did not get beyond it
-}
-
-// maxSame is how many pages one bucket gets before the others have their turn: one aggregate with a million events must
-// not starve them.
-const maxSame = 3
-
-// next moves on after a page whose last row is in bucket last; more says that there are rows behind it. It returns whether
-// the way round is not complete.
-func (p *pass) next(last int, more bool) bool {
-	switch {
-	case !more:
-		complete := p.bucket == 0
-		*p = pass{}
-		return !complete
-	case last > p.bucket:
-		*p = pass{bucket: last}
-	default:
-		if p.same++; p.same >= maxSame {
-			*p = pass{bucket: p.bucket + 1}
-		}
-	}
-	return true
-}
-
 // settleWait bounds how long a fetch that found nothing but what a settlement under way is about waits for that.
 const settleWait = 100 * time.Millisecond
 
@@ -53,40 +23,64 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (poller.Grant, 
 		s.idle = true
 		return poller.Grant{}, nil
 	}
-	var after position
-	if ranges != nil {
-		after = position{s.pass.bucket, math.MinInt64}
-	}
 	s.mu.Lock()
 	s.flights.begin()
-	rows, bytes := s.flights.behind(after.bucket)
 	s.mu.Unlock()
 	defer s.endFetch()
 	begun := time.Now()
-	page, more, err := s.table.fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
+	page, more, err := s.page(ctx, ranges, limit)
 	if err != nil {
 		return poller.Grant{}, faultOf(poller.FetchFailed, "fetching", err)
 	}
-	last := s.pass.bucket
-	if len(page) > 0 {
-		last = page[len(page)-1].at.bucket
-	}
-	page = s.fresh(page)
-	if len(page) > limit.Rows {
-		page, more = page[:limit.Rows], true
-		last = page[limit.Rows-1].at.bucket
-	}
-	if ranges != nil {
-		more = s.pass.next(last, more)
-	}
 	grant, left := s.handOut(page, change.Live, begun)
 	grant.Batch.More = more
-	if len(grant.Batch.Events) == 0 && (left || len(page) == 0 && more && s.flying()) {
+	if len(grant.Batch.Events) == 0 && (left || more && s.flying()) {
 		grant.Batch.More = true
 		s.await(ctx)
 	}
 	s.idle = len(grant.Batch.Events) == 0 && !grant.Batch.More
 	return grant, nil
+}
+
+// page reads the next rows of the way round, without those in flight, and moves on. more says that the way round is not
+// complete, or that rows are behind.
+func (s *session) page(ctx context.Context, ranges []bucketRange, limit poller.Limit) (page []row, more bool, err error) {
+	if ranges == nil {
+		if page, more, err = s.read(ctx, nil, bucketRange{0, Buckets}, limit); err != nil {
+			return nil, false, err
+		}
+		page, more = s.fresh(page, limit.Rows, more)
+		return page, more, nil
+	}
+	if s.pass.pieces != nil {
+		return s.spread(ctx, limit)
+	}
+	if page, more, err = s.read(ctx, ranges, bucketRange{s.pass.bucket, Buckets}, limit); err != nil {
+		return nil, false, err
+	}
+	last := s.pass.bucket
+	if len(page) > 0 {
+		last = page[len(page)-1].at.bucket
+	}
+	full := more
+	page, more = s.fresh(page, limit.Rows, more)
+	more = s.pass.next(last, more)
+	if full {
+		s.pass = pass{pieces: piecesOf(ranges, min(maxPieces, limit.Rows/4))}
+	}
+	return page, more, nil
+}
+
+// read fetches from the beginning of a bucket, as many as are wanted beyond those in flight there.
+func (s *session) read(ctx context.Context, ranges []bucketRange, from bucketRange, limit poller.Limit) ([]row, bool, error) {
+	s.mu.Lock()
+	rows, bytes := s.flights.within(from)
+	s.mu.Unlock()
+	var after position
+	if ranges != nil {
+		after = position{from.from, math.MinInt64}
+	}
+	return s.table.fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 }
 
 // pick is fetch for skip_locked, where what is fetched is claimed with it. An aggregate that is claimed is not picked again
@@ -147,17 +141,22 @@ func (s *session) flying() bool {
 	return len(s.flights.of) > 0
 }
 
-// fresh leaves out what is in flight, or was when the fetch began.
-func (s *session) fresh(rows []row) []row {
+// fresh leaves out what is in flight, or was when the fetch began, and what is beyond most: that comes with a later page,
+// with all that is behind it.
+func (s *session) fresh(rows []row, most int, more bool) ([]row, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fresh := rows[:0]
 	for _, r := range rows {
-		if !s.flights.known(r.ref) {
-			fresh = append(fresh, r)
+		if s.flights.known(r.ref) {
+			continue
 		}
+		if len(fresh) == most {
+			return fresh, true
+		}
+		fresh = append(fresh, r)
 	}
-	return fresh
+	return fresh, more
 }
 
 func (s *session) endFetch() {

@@ -44,10 +44,10 @@ func (f *flights) end() {
 	clear(f.stirred)
 }
 
-// behind counts the events in flight that a fetch from a bucket on may show again.
-func (f *flights) behind(bucket int) (rows, bytes int) {
+// within counts the events in flight that a fetch of a range of buckets may show again.
+func (f *flights) within(r bucketRange) (rows, bytes int) {
 	for _, e := range f.of {
-		if e.bucket >= bucket {
+		if r.from <= e.bucket && e.bucket < r.to {
 			rows++
 			bytes += e.bytes
 		}

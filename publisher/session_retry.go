@@ -83,7 +83,7 @@ func (s *session) dueRows(ctx context.Context, ranges []bucketRange, most int) (
 	if rows, next, err = s.table.due(ctx, ranges, most+flying, claim{}); err != nil {
 		return nil, 0, err
 	}
-	rows = s.fresh(rows)
+	rows, _ = s.fresh(rows, len(rows), false)
 	kept := rows[:0]
 	for _, r := range rows {
 		if !r.waits || s.cfg.Ordering != poller.OrderKey { // one that stands behind another FAILED one of its aggregate is not next

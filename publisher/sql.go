@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -30,6 +31,7 @@ type sqlTable struct {
 	mu     sync.Mutex
 	known  *catalog // nil until it was read
 	readAt time.Time
+	stale  atomic.Bool // a statement failed by what the catalog holds
 }
 
 // catalog is what was learned about the outbox.
@@ -154,6 +156,7 @@ func (t *sqlTable) explain(what string, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: it took longer than source__timeout (%v): %w", what, t.cfg.Timeout, err)
 	case source.Misconfigured(t.d.engine(), err):
+		t.stale.Store(true)
 		return fmt.Errorf("%w: %s: the user of source__connection needs SELECT, INSERT, UPDATE and DELETE on %s and %s, which "+
 			"`rowrelay outbox init %s --apply` creates: %w", poller.ErrConfig, what, t.outbox, t.claims, t.cfg.Poller, err)
 	}
@@ -173,7 +176,7 @@ func (t *sqlTable) describe(ctx context.Context) (description, error) {
 func (t *sqlTable) catalog(ctx context.Context) (*catalog, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.known != nil && time.Since(t.readAt) < catalogAge {
+	if !t.stale.Swap(false) && t.known != nil && time.Since(t.readAt) < catalogAge {
 		return t.known, nil
 	}
 	c, err := t.readCatalog(ctx)

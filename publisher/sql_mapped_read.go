@@ -58,24 +58,26 @@ func (m *mapped) scan(scan func(...any) error) (row, error) {
 }
 
 // look is one round trip: whether the outbox is paused, and whether there is anything to publish, now or again.
-func (m *mapped) look(ctx context.Context) (glance, error) {
-	var g glance
-	q := &m.sql
-	s := q.statement("SELECT ", "(SELECT c.info FROM ", m.t.claims.String(), " c WHERE c.outbox = ")
-	s.add(s.arg(q.outbox), " AND c.unit = '", pauseUnit, "'), CASE WHEN EXISTS (SELECT 1 FROM ", q.table, " o WHERE ")
-	q.visible(s)
-	s.add(") THEN 1 WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
-	s.add(s.arg(q.outbox), " AND s.state = '", string(Failed), "' AND s.next_attempt_at <= ", q.d.now(), " AND ").add(q.head(s))
-	s.add(") THEN 1 ELSE 0 END")
-	err := m.t.do(ctx, "look for work", func(ctx context.Context, c querier) error {
+func (m *mapped) look(ctx context.Context) (g glance, err error) {
+	err = m.t.do(ctx, "look for work", func(ctx context.Context, c querier) error {
 		var by sql.NullString
-		if err := s.row(ctx, c, &by, &g.work); err != nil {
+		if err := m.lookStatement().row(ctx, c, &by, &g.work); err != nil {
 			return err
 		}
 		g.paused, g.by = by.Valid, by.String
 		return nil
 	})
 	return g, err
+}
+
+func (m *mapped) lookStatement() *statement {
+	q := &m.sql
+	s := q.statement("SELECT (SELECT COALESCE(c.info, '') FROM ", m.t.claims.String(), " c WHERE c.outbox = ")
+	s.add(s.arg(q.outbox), " AND c.unit = '", pauseUnit, "'), CASE WHEN EXISTS (SELECT 1 FROM ", q.table, " o WHERE ")
+	q.visible(s)
+	s.add(") THEN 1 WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
+	s.add(s.arg(q.outbox), " AND s.state = '", string(Failed), "' AND s.next_attempt_at <= ", q.d.now(), " AND ").add(q.head(s))
+	return s.add(") THEN 1 ELSE 0 END")
 }
 
 // figures counts up to a bound: of a table that has no index for it, every pending row is read.

@@ -46,7 +46,7 @@ func (e *ownEvents) pickFrom(ctx context.Context, bucket int, by claim, limit po
 		}
 		got, err := e.claimAggregates(ctx, q, by, found)
 		if err != nil || len(got) == 0 {
-			more = len(got) == 0 && len(found) > 0
+			more = len(found) >= limit.Rows // all were somebody's by now: behind them may be others
 			return err
 		}
 		if rows, more, err = e.handOut(ctx, q, got, limit); err != nil {

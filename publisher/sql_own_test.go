@@ -296,3 +296,26 @@ func TestWorkAndFigures(t *testing.T) {
 		}
 	})
 }
+
+// TestCatalogIsReadAgain: when the table goes away and comes back, the next look sees it.
+func TestCatalogIsReadAgain(t *testing.T) {
+	everyEngine(t, func(t *testing.T, b *bench) {
+		if _, err := b.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.exec("DROP TABLE outbox")
+		for range 2 {
+			if _, err := b.look(t.Context()); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "rowrelay outbox init orders --apply") {
+				t.Errorf("got %v", err)
+			}
+		}
+		statements, err := DDL(b.conn.Engine, "outbox", "rowrelay_claims")
+		b.must(err)
+		for _, s := range statements {
+			b.exec(s)
+		}
+		if _, err := b.look(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

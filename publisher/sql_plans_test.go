@@ -117,8 +117,8 @@ func (b *bench) explain(text string, args []any) string {
 }
 
 var (
-	sqliteScan  = regexp.MustCompile(`SCAN [obdan]\b`)
-	sqliteSmall = regexp.MustCompile(`SCAN [obdan] USING (COVERING )?INDEX outbox_(pending|due|publishing|blocked)`)
+	sqliteScan  = regexp.MustCompile(`SCAN [obda]\b`)
+	sqliteSmall = regexp.MustCompile(`SCAN [obda] USING (COVERING )?INDEX outbox_(pending|due|publishing|blocked)`)
 )
 
 // readsAll names the step of a plan that reads the outbox from one end to the other.
@@ -134,7 +134,7 @@ func readsAll(engine, plan string) string {
 				return "a scan of the primary key"
 			}
 		case "mysql":
-			if regexp.MustCompile(`table=[obda] .*type=(ALL|index) `).MatchString(line) {
+			if regexp.MustCompile(`table=[obd] .*type=(ALL|index) `).MatchString(line) {
 				return "a scan of the table or of an index"
 			}
 		case "sqlite":

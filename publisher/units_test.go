@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +166,31 @@ func TestSecondInstanceGetsItsShare(t *testing.T) {
 	})
 }
 
+func TestHandOverDuringABacklog(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		for range 400 {
+			for _, a := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+				db.add(a)
+			}
+		}
+		first, second := open(t, testConfig(Partitioned), db.connect()), open(t, testConfig(Partitioned), db.connect())
+		first.settled(strings.Repeat("a", 10), first.next())
+		second.expect("")
+		for range 30 {
+			time.Sleep(time.Second / 2)
+			if g := first.next(); len(g.Batch.Events) > 0 {
+				first.settled(strings.Repeat("a", len(g.Batch.Events)), g)
+			}
+		}
+		second.next()
+		if len(first.units.has) != 2 || len(second.units.has) != 2 {
+			t.Errorf("the first has %v, the second %v", first.units.has, second.units.has)
+		}
+		first.close()
+		second.close()
+	})
+}
+
 func TestInstanceTooMany(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		cfg := testConfig(Partitioned)
@@ -258,4 +284,60 @@ func TestPassGoesRound(t *testing.T) {
 	if p.next(5, false) {
 		t.Error("a short page from the top is all there is")
 	}
+}
+
+func TestPiecesCoverTheRanges(t *testing.T) {
+	for _, ranges := range [][]bucketRange{{{0, 1024}}, {{0, 16}, {32, 48}, {1000, 1024}}, {{7, 8}, {9, 11}}} {
+		for n := 2; n < 12; n++ {
+			var got []bucketRange
+			for _, p := range piecesOf(ranges, n) {
+				if p.bucket != p.from || p.done || p.to <= p.from {
+					t.Errorf("%+v", p)
+				}
+				if last := len(got) - 1; last >= 0 && got[last].to == p.from {
+					got[last].to = p.to
+				} else {
+					got = append(got, p.bucketRange)
+				}
+			}
+			if !reflect.DeepEqual(got, ranges) {
+				t.Errorf("%v in %d pieces is %v", ranges, n, got)
+			}
+		}
+	}
+	if piecesOf([]bucketRange{{5, 6}}, 8) != nil || piecesOf([]bucketRange{{0, 1024}}, 1) != nil {
+		t.Error("one page does as well")
+	}
+}
+
+func TestBacklogIsReadFromManyAggregatesAtOnce(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		for range 50 {
+			for i := range 20 {
+				db.add(fmt.Sprintf("order-%d", i))
+			}
+		}
+		s := open(t, testConfig(Partitioned), db.connect())
+		seen, most := 0, 0
+		for seen < 1000 {
+			g, err := s.Next(t.Context(), poller.Limit{Rows: 40, Bytes: 1 << 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			aggregates := map[string]bool{}
+			for _, e := range g.Batch.Events {
+				aggregates[e.Outbox.AggregateID] = true
+			}
+			most, seen = max(most, len(aggregates)), seen+len(g.Batch.Events)
+			if n := len(g.Batch.Events); n > 0 {
+				s.settled(strings.Repeat("a", n), g)
+			} else if !g.Batch.More {
+				t.Fatalf("the end after %d", seen)
+			}
+		}
+		if most < 5 {
+			t.Errorf("at most %d aggregates in a page of 40", most)
+		}
+		s.close()
+	})
 }

@@ -39,8 +39,9 @@ func parseSQLite(text string) (Connection, error) {
 	}, nil
 }
 
-// sqliteConnector opens one file. Reading writes nothing (query_only), never creates the file (mode=rw), and waits five
-// seconds for a writer's lock. mode=ro is not used: it cannot read a database in WAL mode that no one else has open.
+// sqliteConnector opens one file. It never creates the file (mode=rw), waits five seconds for a writer's lock, and writes
+// nothing (query_only) unless it is for writing. mode=ro is not used: it cannot read a database in WAL mode that no one else
+// has open.
 type sqliteConnector struct {
 	path  string
 	write bool // without query_only, and transactions begin immediate

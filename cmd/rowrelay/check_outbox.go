@@ -77,7 +77,7 @@ func strategyWarnings(about *publisher.About, w *wired) []string {
 		add("source__fanout_queue has no effect: with the strategy leader one instance publishes everything; partitions need a bucket column (rowrelay outbox init)")
 	case about.Strategy == publisher.SkipLocked && w.conn.Engine == "sqlite":
 		add("skip_locked gains nothing on SQLite, which has one writer at a time, and writes each event twice: use leader")
-	case about.Strategy == publisher.Partitioned && w.conn.Engine == "sqlite":
+	case s.Strategy == string(publisher.Partitioned) && w.conn.Engine == "sqlite": // chosen by somebody, not by default
 		add("partitions gain little on SQLite, which has one writer at a time and lives on one machine: leader is enough")
 	}
 	if about.Strategy == publisher.Partitioned && about.Partitions > 0 && about.Partitions != s.Partitions {

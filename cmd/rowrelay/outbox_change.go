@@ -15,7 +15,7 @@ func newOutboxRequeue(t *target) *cobra.Command {
 		Use:   "requeue <poller>",
 		Short: "Publish dead letters again, and then what waits behind them",
 		Long: `Requeue makes dead letters (with --state failed: events that wait for their next attempt) due at once, with their attempts
-forgotten. The instances that publish find them with their next poll; the later events of each aggregate follow in order. What
+forgotten. The instances that publish find them within a few seconds; the later events of each aggregate follow in order. What
 fails again is tried max_attempts times again.
 
 It works in chunks: Ctrl-C stops between two of them, and the same command goes on.`,

@@ -45,12 +45,14 @@ func (c *credential) GetToken(_ context.Context, o policy.TokenRequestOptions) (
 	return azcore.AccessToken{Token: "planted-token", ExpiresOn: time.Now().Add(time.Hour)}, c.err
 }
 
-// certificate is one of localhost's own; the PEM of it is what a client has to trust.
-func certificate(t *testing.T) (tls.Certificate, []byte) {
-	t.Helper()
+// authority is the certificate that clients here trust, one for the process: a process reads whom it trusts once.
+var authority = sync.OnceValue(certificate)
+
+// certificate is one of localhost's own.
+func certificate() tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "rowrelay test"}, DNSNames: []string{"localhost"},
@@ -59,9 +61,9 @@ func certificate(t *testing.T) (tls.Certificate, []byte) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
 // wrap is the peer behind TLS; it returns the address.
@@ -99,13 +101,12 @@ func wrap(t *testing.T, peer *amqptest.Peer, cert tls.Certificate) string {
 // As an identity, over TLS: the way that leads to Azure, up to whose certificate it is. A certificate that is not trusted, and
 // an identity without a token, are outages.
 func TestIdentity(t *testing.T) {
-	trusted, authority := certificate(t)
+	trusted, other := authority(), certificate()
 	file := filepath.Join(t.TempDir(), "trusted.pem")
-	if err := os.WriteFile(file, authority, 0o600); err != nil {
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: trusted.Certificate[0]}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("SSL_CERT_FILE", file) // read once for a process: nothing else in this package uses TLS
-	other, _ := certificate(t)
+	t.Setenv("SSL_CERT_FILE", file) // nothing else in this package uses TLS
 	for _, s := range services {
 		t.Run(s.name, func(t *testing.T) {
 			peer := amqptest.Start(t)

@@ -1,19 +1,12 @@
 package kafka
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"strconv"
 	"strings"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/twmb/franz-go/pkg/sasl"
-	"github.com/twmb/franz-go/pkg/sasl/oauth"
-	"github.com/twmb/franz-go/pkg/sasl/plain"
-	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
 // Connection says where the brokers are and who the sender is. Its String leaves the secret out.
@@ -218,37 +211,3 @@ func member(text, name string) string {
 }
 
 func hasMember(text, name string) bool { return member(text, name) != "" }
-
-// mechanismOf returns how the client authenticates; nil for not at all.
-func mechanismOf(cfg Config) (sasl.Mechanism, error) {
-	c := cfg.Connection
-	if cfg.Credential != nil {
-		if c.SASL != "" || !c.TLS {
-			return nil, errors.New("an identity authenticates to Event Hubs, by TLS and without a password: see fullyQualifiedNamespace")
-		}
-		host, _, err := net.SplitHostPort(c.Brokers[0])
-		if err != nil {
-			return nil, fmt.Errorf("the broker of a kafka output: %w", err)
-		}
-		scope := policy.TokenRequestOptions{Scopes: []string{"https://" + host + "/.default"}}
-		return oauth.Oauth(func(ctx context.Context) (oauth.Auth, error) {
-			token, err := cfg.Credential.GetToken(ctx, scope)
-			if err != nil {
-				return oauth.Auth{}, fmt.Errorf("getting a token for Event Hubs: %w", err)
-			}
-			return oauth.Auth{Token: token.Token}, nil
-		}), nil
-	}
-	switch c.SASL {
-	case "":
-		return nil, nil //nolint:nilnil // no mechanism is no fault
-	case Plain:
-		return plain.Auth{User: c.User, Pass: c.Password}.AsMechanism(), nil
-	case ScramSHA256:
-		return scram.Auth{User: c.User, Pass: c.Password}.AsSha256Mechanism(), nil
-	case ScramSHA512:
-		return scram.Auth{User: c.User, Pass: c.Password}.AsSha512Mechanism(), nil
-	default:
-		return nil, fmt.Errorf("sasl is %q: choose of %s, %s, %s", c.SASL, Plain, ScramSHA256, ScramSHA512)
-	}
-}

@@ -31,11 +31,8 @@ package kafka
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -136,41 +133,6 @@ func (o *Output) options() []kgo.Opt {
 
 // backoff is how long the client waits before it repeats something for the n-th time.
 func backoff(n int) time.Duration { return min(50*time.Millisecond<<min(max(n-1, 0), 5), time.Second) }
-
-func securityOf(cfg Config) ([]kgo.Opt, error) {
-	var options []kgo.Opt
-	if cfg.Connection.TLS {
-		roots, err := rootsOf(cfg.Connection.CAFile)
-		if err != nil {
-			return nil, err
-		}
-		options = append(options, kgo.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}))
-	}
-	mechanism, err := mechanismOf(cfg)
-	if err != nil {
-		return nil, err
-	}
-	if mechanism != nil {
-		options = append(options, kgo.SASL(mechanism))
-	}
-	return options, nil
-}
-
-// rootsOf returns the certificates of a PEM file; nil, the system's, for "".
-func rootsOf(file string) (*x509.CertPool, error) {
-	if file == "" {
-		return nil, nil //nolint:nilnil // crypto/tls reads nil as the system's
-	}
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("reading the ca of the kafka connection: %w", err)
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("the ca of the kafka connection, %s, holds no certificate in PEM form", file)
-	}
-	return roots, nil
-}
 
 // errClosed is what Deliver returns after Close.
 var errClosed = errors.New("the kafka output is closed")

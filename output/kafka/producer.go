@@ -108,7 +108,8 @@ func (p *producer) window(ctx context.Context, records []*sent) {
 	for i, s := range records {
 		p.client.Produce(ctx, s.record, func(_ *kgo.Record, err error) { w.answer(i, err) })
 	}
-	_ = p.client.Flush(ctx) // its error is that ctx has ended
+	// Its error is that ctx has ended. When it has returned, the client begins no request, nor repeats one.
+	_ = p.client.Flush(ctx)
 	select {
 	case <-w.done:
 	case <-ctx.Done():

@@ -30,6 +30,7 @@ type proxy struct {
 	always   fate
 	arrived  chan struct{} // closed by the first produce request since set
 	produces int
+	held     []net.Conn
 }
 
 func newProxy(t *testing.T, b *testenv.KafkaBroker) *proxy {
@@ -104,6 +105,9 @@ func (p *proxy) serve(t *testing.T, client net.Conn) {
 		if binary.BigEndian.Uint16(request) == 0 { // produce
 			switch p.fate() {
 			case hold:
+				p.mu.Lock()
+				p.held = append(p.held, client)
+				p.mu.Unlock()
 				continue
 			case cut:
 				return
@@ -142,6 +146,16 @@ func (p *proxy) set(always fate, next ...fate) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.always, p.next, p.arrived = always, next, make(chan struct{})
+}
+
+// drop ends the connections with a request that is held: a client that still has it sends it again.
+func (p *proxy) drop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.held {
+		_ = c.Close()
+	}
+	p.held = nil
 }
 
 func (p *proxy) count() int {

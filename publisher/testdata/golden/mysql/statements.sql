@@ -183,6 +183,18 @@ SELECT unit FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND owner = ? AND tok
 --   me
 --   7
 --   a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b
+SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM `shop`.`outbox` b WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, id FROM (SELECT bucket, id FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket <= ? AND o.bucket IN (5) AND CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) IN (?) ORDER BY o.bucket, o.id LIMIT ?) p UNION ALL SELECT bucket, id FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o WHERE o.state = 'PUBLISHING' AND o.bucket >= ? AND o.bucket <= ? AND o.bucket IN (5) AND CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) IN (?) ORDER BY o.bucket, o.id LIMIT ?) l) u ORDER BY bucket, id LIMIT ?) k JOIN `shop`.`outbox` o ON o.id = k.id ORDER BY k.bucket, k.id
+--   1048576
+--   5
+--   5
+--   a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b
+--   101
+--   5
+--   5
+--   a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b
+--   101
+--   101
+UPDATE `shop`.`outbox` SET state = 'PUBLISHING' WHERE id IN (1) AND state IN ('PENDING')
 COMMIT
 
 -- due
@@ -222,6 +234,8 @@ SELECT unit FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND owner = ? AND tok
 --   me
 --   7
 --   a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b
+SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, 0 FROM `shop`.`outbox` o WHERE o.id IN (1) AND o.state = 'FAILED' AND NOT EXISTS (SELECT 1 FROM `shop`.`outbox` b WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING')
+--   1048576
 SELECT COALESCE(-MAX(TIMESTAMPDIFF(MICROSECOND, n.due, UTC_TIMESTAMP(6)) DIV 1000), -1) FROM (SELECT o.next_attempt_at AS due FROM `shop`.`outbox` o WHERE o.state = 'FAILED' AND o.next_attempt_at > UTC_TIMESTAMP(6) ORDER BY o.next_attempt_at LIMIT 1) n
 COMMIT
 

@@ -155,6 +155,21 @@ INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_a
 --   7
 --   60000
 --   [{"unit":"a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b","info":"{\"id\":\"1\",
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= $2 AND o.bucket <= $3 AND o.bucket = ANY(CAST($4 AS bigint[])) AND ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) = ANY(CAST($5 AS text[])) ORDER BY o.bucket, o.seq LIMIT $6) p UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND o.bucket >= $7 AND o.bucket <= $8 AND o.bucket = ANY(CAST($9 AS bigint[])) AND ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) = ANY(CAST($10 AS text[])) ORDER BY o.bucket, o.seq LIMIT $11) l) u ORDER BY bucket, seq LIMIT $12) k JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.bucket, k.seq
+--   1048576
+--   5
+--   5
+--   [5]
+--   [a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b]
+--   101
+--   5
+--   5
+--   [5]
+--   [a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b]
+--   101
+--   101
+UPDATE "shop"."outbox" SET state = 'PUBLISHING' WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING')
+--   [1]
 COMMIT
 
 -- due
@@ -185,6 +200,9 @@ INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_a
 --   7
 --   60000
 --   [{"unit":"a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b","info":"{\"id\":\"1\",
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, 0 FROM "shop"."outbox" o WHERE o.seq = ANY(CAST($2 AS bigint[])) AND o.state = 'FAILED' AND NOT EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING')
+--   1048576
+--   [1]
 SELECT COALESCE(-MAX(CAST(EXTRACT(EPOCH FROM (statement_timestamp() - n.due)) * 1000 AS bigint)), -1) FROM (SELECT o.next_attempt_at AS due FROM "shop"."outbox" o WHERE o.state = 'FAILED' AND o.next_attempt_at > statement_timestamp() ORDER BY o.next_attempt_at LIMIT 1) n
 COMMIT
 

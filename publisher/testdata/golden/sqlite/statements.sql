@@ -155,6 +155,21 @@ INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_a
 --   7
 --   60000
 --   [{"unit":"a:1:O:1","info":"{\"id\":\"1\",\"type\":\"O\"}"}]
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ?1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= ?2 AND o.bucket <= ?3 AND o.bucket IN (SELECT value FROM json_each(?4)) AND ('a:' || length(o.aggregate_type) || ':' || o.aggregate_type || ':' || o.aggregate_id) IN (SELECT value FROM json_each(?5)) ORDER BY o.bucket, o.seq LIMIT ?6) p UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND o.bucket >= ?7 AND o.bucket <= ?8 AND o.bucket IN (SELECT value FROM json_each(?9)) AND ('a:' || length(o.aggregate_type) || ':' || o.aggregate_type || ':' || o.aggregate_id) IN (SELECT value FROM json_each(?10)) ORDER BY o.bucket, o.seq LIMIT ?11) l) u ORDER BY bucket, seq LIMIT ?12) k JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.bucket, k.seq
+--   1048576
+--   5
+--   5
+--   [5]
+--   ["a:1:O:1"]
+--   101
+--   5
+--   5
+--   [5]
+--   ["a:1:O:1"]
+--   101
+--   101
+UPDATE "shop"."outbox" SET state = 'PUBLISHING' WHERE seq IN (SELECT value FROM json_each(?1)) AND state IN ('PENDING')
+--   [1]
 COMMIT
 
 -- due
@@ -185,6 +200,9 @@ INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_a
 --   7
 --   60000
 --   [{"unit":"a:1:O:1","info":"{\"id\":\"1\",\"type\":\"O\"}"}]
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ?1 THEN o.payload END, 0 FROM "shop"."outbox" o WHERE o.seq IN (SELECT value FROM json_each(?2)) AND o.state = 'FAILED' AND NOT EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING')
+--   1048576
+--   [1]
 SELECT COALESCE(-MAX(CAST(round((julianday('now') - julianday(n.due)) * 86400000) AS INTEGER)), -1) FROM (SELECT o.next_attempt_at AS due FROM "shop"."outbox" o WHERE o.state = 'FAILED' AND o.next_attempt_at > strftime('%Y-%m-%d %H:%M:%f', 'now') ORDER BY o.next_attempt_at LIMIT 1) n
 COMMIT
 

@@ -155,6 +155,21 @@ MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 AS ou
 --   7
 --   60000
 --   [{"unit":"a:a16cfc54f6f70bbf6e4a582a9b0fc24006d49632c9dc9bcb62aeaef99612ba6b","info":"{\"id\":\"1\",
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p2 AND o.bucket <= @p3 AND o.bucket IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p4) AS j) AND (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p5) AS j) ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p6 ROWS ONLY) p UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PUBLISHING' AND o.bucket >= @p7 AND o.bucket <= @p8 AND o.bucket IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p9) AS j) AND (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p10) AS j) ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p11 ROWS ONLY) l) u ORDER BY bucket, seq OFFSET 0 ROWS FETCH NEXT @p12 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.bucket, k.seq
+--   1048576
+--   5
+--   5
+--   [5]
+--   ["a:a16cfc54f6f70bbf6e4a582a9b0fc24006d49632c9dc9bcb62aeaef99612ba6b"]
+--   101
+--   5
+--   5
+--   [5]
+--   ["a:a16cfc54f6f70bbf6e4a582a9b0fc24006d49632c9dc9bcb62aeaef99612ba6b"]
+--   101
+--   101
+UPDATE [shop].[outbox] SET state = 'PUBLISHING' WHERE seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND state IN ('PENDING')
+--   [1]
 COMMIT
 
 -- due
@@ -185,6 +200,9 @@ MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 AS ou
 --   7
 --   60000
 --   [{"unit":"a:a16cfc54f6f70bbf6e4a582a9b0fc24006d49632c9dc9bcb62aeaef99612ba6b","info":"{\"id\":\"1\",
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, 0 FROM [shop].[outbox] o WHERE o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p2) AS j) AND o.state = 'FAILED' AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING')
+--   1048576
+--   [1]
 SELECT COALESCE(-MAX(DATEDIFF_BIG(millisecond, n.due, SYSUTCDATETIME())), -1) FROM (SELECT o.next_attempt_at AS due FROM [shop].[outbox] o WHERE o.state = 'FAILED' AND o.next_attempt_at > SYSUTCDATETIME() ORDER BY o.next_attempt_at OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) n
 COMMIT
 

@@ -1,0 +1,137 @@
+package publisher_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher"
+)
+
+// TestMappedRefusals: what cannot work is said before anything is published, with the mend.
+func TestMappedRefusals(t *testing.T) {
+	everyEngine(t, func(t *testing.T, w *world) {
+		refused := func(what string, parts ...string) {
+			t.Helper()
+			_, err := w.open().About(t.Context())
+			if !errors.Is(err, poller.ErrConfig) {
+				t.Errorf("%s: %v", what, err)
+				return
+			}
+			for _, part := range parts {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%s: %q does not say %q", what, err, part)
+				}
+			}
+		}
+		refused("no table at all", "outbox")
+		w.exec(w.seedTable())
+		claims, err := publisher.MappedDDL(w.engine, w.cfg.Table, w.cfg.ClaimsTable)
+		w.initialise(claims[:1], err)
+		refused("no side table", "rowrelay_claims_events", "rowrelay outbox init")
+		w.mapped()
+		w.cfg.Strategy = publisher.SkipLocked
+		refused("a strategy that needs our columns", "source__strategy=skip_locked", "leader")
+		w.cfg.Strategy, w.cfg.Map = "", map[string]string{"payload": "body"}
+		refused("a column that is not there", "source__map__payload=body", "idempotency_key")
+	})
+}
+
+// TestMarkedByHand: an event that failed and was then published by somebody else, or deleted, keeps nobody waiting.
+func TestMarkedByHand(t *testing.T) {
+	everyEngine(t, func(t *testing.T, w *world) {
+		w.exec(w.seedTable())
+		w.mapped()
+		w.broker.will(true, "a1")
+		w.broker.will(true, "c1")
+		for _, aggregate := range []string{"a", "c"} {
+			for i := 1; i <= 3; i++ {
+				w.write("Order", aggregate, "X", fmt.Sprintf("%s%d", aggregate, i))
+			}
+		}
+		p := w.open()
+		n := 0
+		w.until(p, "both are given up", func() bool {
+			n++
+			w.write("Order", "b", "X", fmt.Sprintf("b%d", n))
+			return w.states(p)[publisher.Dead] == 2
+		})
+		w.exec("UPDATE outbox SET published = TRUE WHERE payload = 'a1'")
+		w.exec("DELETE FROM outbox WHERE payload = 'c1'")
+		w.until(w.open(), "what waited is published", func() bool { return w.count("SELECT COUNT(*) FROM outbox WHERE NOT published") == 0 })
+		if a, c := w.broker.payloads("a"), w.broker.payloads("c"); !slices.Equal(a, []string{"a2", "a3"}) || !slices.Equal(c, []string{"c2", "c3"}) {
+			t.Errorf("taken: %v, %v", a, c)
+		}
+		w.until(p, "nothing is left of it", func() bool { return w.count("SELECT COUNT(*) FROM rowrelay_claims_events") == 0 })
+	})
+}
+
+// TestOperatorsBesidePublishers: requeueing and discarding while two instances publish, and a quarter of the events is refused
+// now and then, neither loses an event nor lets one overtake another of its aggregate.
+func TestOperatorsBesidePublishers(t *testing.T) {
+	layouts(t, func(t *testing.T, w *world) {
+		const aggregates, each = 8, 12
+		want := map[string][]string{}
+		for i := 1; i <= each; i++ {
+			for a := range aggregates {
+				name, payload := fmt.Sprintf("agg%d", a), fmt.Sprintf("agg%d-%02d", a, i)
+				w.write("Order", name, "X", payload)
+				want[name] = append(want[name], payload)
+				if (i+a)%4 == 0 {
+					w.broker.will(true, payload)
+				}
+			}
+		}
+		deadline := time.Now().Add(60 * time.Second)
+		operator := w.open()
+		done := make(chan struct{})
+		var instances sync.WaitGroup
+		for range 2 {
+			p := w.open()
+			instances.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					default:
+						w.tick(p)
+					}
+				}
+			})
+		}
+		for healed := false; ; {
+			if _, err := operator.Requeue(t.Context(), publisher.Filter{}, nil); err != nil {
+				t.Errorf("requeue: %v", err)
+				break
+			}
+			s := w.states(operator)
+			if s[publisher.Published] == aggregates*each {
+				break
+			}
+			if !healed && s[publisher.Waiting] > 0 {
+				healed = true
+				for _, payloads := range want {
+					for _, payload := range payloads {
+						w.broker.will(false, payload)
+					}
+				}
+			}
+			if time.Now().After(deadline) {
+				t.Errorf("not all are published: %v", s)
+				break
+			}
+		}
+		close(done)
+		instances.Wait()
+		for name, payloads := range want {
+			if got := w.broker.payloads(name); !slices.Equal(got, payloads) {
+				t.Errorf("%s: %v", name, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,186 @@
+package publisher
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlc-dev/teesql/parser"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// goldenTypes are the types of a mapped table's columns, by engine.
+var goldenTypes = map[string]struct{ id, uuid, text, moment, flag, number string }{
+	"postgres":  {"bigint", "uuid", "character varying(255)", "timestamp with time zone", "boolean", "integer"},
+	"mysql":     {"bigint(20)", "binary(16)", "varchar(255)", "datetime(6)", "tinyint(1)", "int(11)"},
+	"sqlserver": {"bigint", "uniqueidentifier", "nvarchar(255)", "datetimeoffset(7)", "bit", "int"},
+	"sqlite":    {"INTEGER", "uuid", "VARCHAR(255)", "TIMESTAMP", "BOOLEAN", "INT"},
+}
+
+// goldenLayouts are a table with a number and a flag (the seed's), one with a text state and no aggregate, one whose rows are
+// deleted, and one that is ordered by time.
+func goldenLayouts(t *testing.T, engine string) map[string]layout {
+	t.Helper()
+	g := goldenTypes[engine]
+	seed := kinds(engine, []catalogColumn{
+		{"id", g.id, 0, false}, {"aggregate_type", g.text, 0, false}, {"aggregate_id", g.text, 0, false}, {"event_type", g.text, 0, false},
+		{"payload", g.text, 0, false}, {"created_at", g.moment, 0, false}, {"published", g.flag, 0, false}, {"published_at", g.moment, 0, true},
+		{"retry_count", g.number, 0, false}, {"idempotency_key", g.text, 0, false},
+	})
+	foreign := kinds(engine, []catalogColumn{
+		{"Id", g.uuid, 0, false}, {"Status", g.text, 0, false}, {"Body", g.text, 0, true}, {"Added", g.moment, 0, false}, {"Key", g.text, 0, true}, {"Sent", g.moment, 0, true},
+	})
+	layouts := map[string]layout{}
+	for name, c := range map[string]struct {
+		columns  []catalogColumn
+		settings map[string]string
+	}{
+		"seed": {seed, nil},
+		"state": {foreign, map[string]string{"id": "Id", "aggregate_id": "none", "payload": "Body", "created_at": "Added", "state": "Status", "pending": "New",
+			"done": "Sent", "published_at": "Sent"}},
+		"deleted": {foreign, map[string]string{"id": "Id", "aggregate_id": "Key", "payload": "Body", "created_at": "Added", "on_published": "delete"}},
+	} {
+		m, err := parseMapping(c.settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.engine = engine
+		if layouts[name], err = m.resolve("outbox", c.columns); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return layouts
+}
+
+// script collects named statements, and parses those of SQL Server.
+type script struct {
+	t      *testing.T
+	engine string
+	strings.Builder
+}
+
+func (g *script) add(name string, s *statement) {
+	g.t.Helper()
+	g.WriteString("-- " + name + "\n" + s.text.String() + "\n")
+	for _, a := range s.args {
+		g.WriteString(fmt.Sprintf("--   %v\n", a))
+	}
+	g.parse(s.text.String())
+}
+
+func (g *script) parse(text string) {
+	g.t.Helper()
+	if g.engine != "sqlserver" {
+		return
+	}
+	// The parser does not know COLLATE everywhere where Microsoft's grammar has it.
+	if _, err := parser.Parse(g.t.Context(), strings.NewReader(strings.ReplaceAll(text, sqlServerExact, ""))); err != nil {
+		g.t.Errorf("not T-SQL: %v\n%s", err, text)
+	}
+}
+
+func goldenTable(t *testing.T, engine string) *sqlTable {
+	t.Helper()
+	d, err := dialectFor(engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &sqlTable{
+		cfg: Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 4 << 20, Retention: 720 * time.Hour}, d: d,
+		outbox: name{d, []string{"shop", "outbox"}}, claims: name{d, []string{"shop", "rowrelay_claims"}},
+	}
+}
+
+var goldenFilter = Filter{
+	States: []State{Pending, Waiting, Failed, Published}, IDs: []string{"7", "0b5ab1a0-0000-4000-8000-000000000001", "0b5ab1a000004000"},
+	AggregateType: "Order", Aggregate: "42", EventType: "OrderPlaced", OlderThan: time.Hour, YoungerThan: 1000 * time.Hour,
+}
+
+// TestGoldenMapped pins every statement that a mapped table is sent.
+func TestGoldenMapped(t *testing.T) {
+	for _, engine := range []string{"postgres", "mysql", "sqlserver", "sqlite"} {
+		table := goldenTable(t, engine)
+		for layoutName, l := range goldenLayouts(t, engine) {
+			g := &script{t: t, engine: engine}
+			q := table.mappedSQL(l, "shop.outbox")
+			ids := []string{"7", "8"}
+			if layoutName != "seed" {
+				ids = []string{"0b5ab1a0-0000-4000-8000-000000000001"}
+			}
+			place := "2026-01-31 23:59:59.123456"
+			if layoutName == "seed" {
+				place = "7"
+			}
+			f := &failure{marked: marked{ref: ref{id: ids[0]}}, attempts: 2, delay: 5 * time.Second, reason: "422"}
+			dead := &failure{marked: marked{ref: ref{id: ids[0]}}, attempts: 5, dead: true, reason: "422"}
+			m := &mapped{t: table, sql: q, chunk: mappedChunk}
+			g.add("look", m.lookStatement())
+			g.add("fetch", q.publishable(q.projection(), 501, nil))
+			g.add("a probe", q.publishable(q.projection(), 1, []aggregate{{"Order", "42"}, {"Order", "43"}}))
+			g.add("when is the next due", q.nextDue())
+			g.add("due ids", q.dueIDs(100))
+			g.add("rows by id", q.byID(ids))
+			guarded := q.mark(ids)
+			table.guard(guarded.add(" AND "), "shop.outbox", "me", 1)
+			g.add("mark", guarded)
+			g.add("forget", q.forget(ids))
+			g.add("failed again", q.failAgain(f))
+			g.add("failed for the first time", q.failFirst(f))
+			g.add("given up", q.failAgain(dead))
+			if q.attempts != nil {
+				g.add("count the attempt", q.countAttempt(ids[0]))
+			}
+			g.add("entries", q.entries("", 1000))
+			g.add("still pending", q.stillPending(ids))
+			g.add("count pending", q.countVisible())
+			g.add("count waiting", q.countWaiting())
+			g.add("count failed", q.countEntries(Failed))
+			g.add("list", q.entriesOf(&goldenFilter, nil, place, ids[0], 1000))
+			g.add("list everything", q.entriesOf(&Filter{}, nil, "", "", 1000))
+			g.add("list dead letters: ids", q.sideIDs([]State{Dead}, "1", ids[0], 1000))
+			g.add("list dead letters", q.entriesOf(&Filter{States: []State{Dead}}, ids, "", "", 1000))
+			g.add("requeue", q.requeueStatement(ids))
+			g.add("discard", q.discardStatement(ids, "by ann"))
+			g.add("discard waiting", q.discardWaiting(ids, "by ann"))
+			if q.publishedAt != nil {
+				g.add("clean-up looks", q.cleanLook(place, ids[0], 3600_000, 1000))
+				g.add("clean-up deletes", q.cleanDelete("", ids, 3600_000))
+			}
+			pin(t, filepath.Join(engine, "mapped_"+layoutName+".sql"), g.String())
+		}
+	}
+}
+
+// TestGoldenAdmin pins what operators and the clean-up send to a table of `rowrelay outbox init`, and MappedDDL.
+func TestGoldenAdmin(t *testing.T) {
+	for _, engine := range []string{"postgres", "mysql", "sqlserver", "sqlite"} {
+		table := goldenTable(t, engine)
+		e := &ownEvents{table, "shop.outbox"}
+		g := &script{t: t, engine: engine}
+		g.add("list", e.pageStatement(&goldenFilter, 7, 1000))
+		g.add("list everything", e.pageStatement(&Filter{}, 7, 1000))
+		g.add("requeue", e.requeueStatement([]int64{1, 2}))
+		g.add("discard", e.discardStatement([]int64{1, 2}, "by ann"))
+		g.add("clean-up looks", e.cleanLook(7, 4000))
+		prefix := ""
+		if engine == "sqlserver" {
+			prefix = "SET DEADLOCK_PRIORITY LOW; "
+		}
+		g.add("clean-up deletes", e.cleanDelete(prefix, 7, 4007))
+		pin(t, filepath.Join(engine, "admin.sql"), g.String())
+
+		ddl, err := MappedDDL(engine, "shop.outbox", "rowrelay_claims")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &script{t: t, engine: engine}
+		for _, text := range ddl {
+			d.WriteString(text + ";\n")
+			d.parse(text)
+		}
+		pin(t, filepath.Join(engine, "mapped_ddl.sql"), d.String())
+	}
+}

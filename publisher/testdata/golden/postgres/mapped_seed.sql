@@ -1,0 +1,161 @@
+-- look
+SELECT (SELECT COALESCE(c.info, '') FROM "shop"."rowrelay_claims" c WHERE c.outbox = $1 AND c.unit = 'pause'), CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" o WHERE o."published" = FALSE AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $2 AND s.event = CAST(o."id" AS text) COLLATE "C") AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $3 AND s.aggregate_type = CAST(o."aggregate_type" AS text) COLLATE "C" AND s.aggregate_id = CAST(o."aggregate_id" AS text) COLLATE "C" AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < (CASE WHEN o."id" >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(o."id" AS bigint) & 9223372036854775807 AS text), 19, '0')) COLLATE "C")) THEN 1 WHEN EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $4 AND s.state = 'FAILED' AND s.next_attempt_at <= statement_timestamp() AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" e WHERE e.outbox = $5 AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))) THEN 1 ELSE 0 END
+--   shop.outbox
+--   shop.outbox
+--   shop.outbox
+--   shop.outbox
+--   shop.outbox
+-- fetch
+SELECT CAST(o."id" AS text) COLLATE "C", CAST(o."aggregate_type" AS text) COLLATE "C", CAST(o."aggregate_id" AS text) COLLATE "C", o."event_type", COALESCE(octet_length(o."payload"), 0), CASE WHEN COALESCE(octet_length(o."payload"), 0) <= 4194304 THEN o."payload" END, to_char((o."created_at" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C", o."idempotency_key", NULL, NULL, o."retry_count" FROM "shop"."outbox" o WHERE o."published" = FALSE AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.event = CAST(o."id" AS text) COLLATE "C") AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $2 AND s.aggregate_type = CAST(o."aggregate_type" AS text) COLLATE "C" AND s.aggregate_id = CAST(o."aggregate_id" AS text) COLLATE "C" AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < (CASE WHEN o."id" >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(o."id" AS bigint) & 9223372036854775807 AS text), 19, '0')) COLLATE "C") ORDER BY o."id" LIMIT $3
+--   shop.outbox
+--   shop.outbox
+--   501
+-- a probe
+SELECT CAST(o."id" AS text) COLLATE "C", CAST(o."aggregate_type" AS text) COLLATE "C", CAST(o."aggregate_id" AS text) COLLATE "C", o."event_type", COALESCE(octet_length(o."payload"), 0), CASE WHEN COALESCE(octet_length(o."payload"), 0) <= 4194304 THEN o."payload" END, to_char((o."created_at" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C", o."idempotency_key", NULL, NULL, o."retry_count" FROM "shop"."outbox" o WHERE o."published" = FALSE AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.event = CAST(o."id" AS text) COLLATE "C") AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $2 AND s.aggregate_type = CAST(o."aggregate_type" AS text) COLLATE "C" AND s.aggregate_id = CAST(o."aggregate_id" AS text) COLLATE "C" AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < (CASE WHEN o."id" >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(o."id" AS bigint) & 9223372036854775807 AS text), 19, '0')) COLLATE "C") AND NOT (CAST(o."aggregate_type" AS text) COLLATE "C" = $3 AND CAST(o."aggregate_id" AS text) COLLATE "C" = $4) AND NOT (CAST(o."aggregate_type" AS text) COLLATE "C" = $5 AND CAST(o."aggregate_id" AS text) COLLATE "C" = $6) ORDER BY o."id" LIMIT $7
+--   shop.outbox
+--   shop.outbox
+--   Order
+--   42
+--   Order
+--   43
+--   1
+-- when is the next due
+SELECT MIN(-(CAST(EXTRACT(EPOCH FROM (statement_timestamp() - s.next_attempt_at)) * 1000 AS bigint))) FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.state = 'FAILED' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" e WHERE e.outbox = $2 AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))
+--   shop.outbox
+--   shop.outbox
+-- due ids
+SELECT s.event, s.attempts FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.state = 'FAILED' AND s.next_attempt_at <= statement_timestamp() AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" e WHERE e.outbox = $2 AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event))) ORDER BY s.position, s.event LIMIT $3
+--   shop.outbox
+--   shop.outbox
+--   100
+-- rows by id
+SELECT CAST(o."id" AS text) COLLATE "C", CAST(o."aggregate_type" AS text) COLLATE "C", CAST(o."aggregate_id" AS text) COLLATE "C", o."event_type", COALESCE(octet_length(o."payload"), 0), CASE WHEN COALESCE(octet_length(o."payload"), 0) <= 4194304 THEN o."payload" END, to_char((o."created_at" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C", o."idempotency_key", NULL, NULL, o."retry_count" FROM "shop"."outbox" o WHERE o."published" = FALSE AND o."id" IN (CAST(CAST($1 AS text) AS bigint), CAST(CAST($2 AS text) AS bigint)) ORDER BY o."id"
+--   7
+--   8
+-- mark
+UPDATE "shop"."outbox" SET "published" = TRUE, "published_at" = now() WHERE "shop"."outbox"."id" IN (CAST(CAST($1 AS text) AS bigint), CAST(CAST($2 AS text) AS bigint)) AND "shop"."outbox"."published" = FALSE AND (SELECT COUNT(*) FROM "shop"."rowrelay_claims" WHERE outbox = $3 AND owner = $4 AND unit NOT LIKE 'i:%' AND expires_at > statement_timestamp()) >= $5
+--   7
+--   8
+--   shop.outbox
+--   me
+--   1
+-- forget
+DELETE FROM "shop"."rowrelay_claims_events" WHERE outbox = $1 AND event IN ($2, $3)
+--   shop.outbox
+--   7
+--   8
+-- failed again
+UPDATE "shop"."rowrelay_claims_events" SET state = $1, attempts = $2, next_attempt_at = statement_timestamp() + CAST($3 AS bigint) * interval '1 millisecond', last_error = $4 WHERE outbox = $5 AND event = $6 AND state = 'FAILED' AND attempts = $7
+--   FAILED
+--   2
+--   5000
+--   422
+--   shop.outbox
+--   7
+--   1
+-- failed for the first time
+INSERT INTO "shop"."rowrelay_claims_events" (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT $1, CAST(o."id" AS text) COLLATE "C", CAST(o."aggregate_type" AS text) COLLATE "C", CAST(o."aggregate_id" AS text) COLLATE "C", (CASE WHEN o."id" >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(o."id" AS bigint) & 9223372036854775807 AS text), 19, '0')) COLLATE "C", $2, 2, statement_timestamp() + CAST($3 AS bigint) * interval '1 millisecond', $4 FROM "shop"."outbox" o WHERE o."id" = CAST(CAST($5 AS text) AS bigint) AND o."published" = FALSE AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $6 AND s.event = CAST(o."id" AS text) COLLATE "C")
+--   shop.outbox
+--   FAILED
+--   5000
+--   422
+--   7
+--   shop.outbox
+-- given up
+UPDATE "shop"."rowrelay_claims_events" SET state = $1, attempts = $2, next_attempt_at = NULL, last_error = $3 WHERE outbox = $4 AND event = $5 AND state = 'FAILED' AND attempts = $6
+--   DEAD LETTER
+--   5
+--   422
+--   shop.outbox
+--   7
+--   4
+-- count the attempt
+UPDATE "shop"."outbox" SET "retry_count" = COALESCE("retry_count", 0) + 1 WHERE "id" = CAST(CAST($1 AS text) AS bigint)
+--   7
+-- entries
+SELECT s.event FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.event > $2 ORDER BY s.event LIMIT $3
+--   shop.outbox
+--   
+--   1000
+-- still pending
+SELECT CAST(o."id" AS text) COLLATE "C" FROM "shop"."outbox" o WHERE o."published" = FALSE AND o."id" IN (CAST(CAST($1 AS text) AS bigint), CAST(CAST($2 AS text) AS bigint))
+--   7
+--   8
+-- count pending
+SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."outbox" o WHERE o."published" = FALSE AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.event = CAST(o."id" AS text) COLLATE "C") AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $2 AND s.aggregate_type = CAST(o."aggregate_type" AS text) COLLATE "C" AND s.aggregate_id = CAST(o."aggregate_id" AS text) COLLATE "C" AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < (CASE WHEN o."id" >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(o."id" AS bigint) & 9223372036854775807 AS text), 19, '0')) COLLATE "C") LIMIT $3) counted
+--   shop.outbox
+--   shop.outbox
+--   100000
+-- count waiting
+SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."outbox" o WHERE o."published" = FALSE AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.event = CAST(o."id" AS text) COLLATE "C") AND EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $2 AND s.aggregate_type = CAST(o."aggregate_type" AS text) COLLATE "C" AND s.aggregate_id = CAST(o."aggregate_id" AS text) COLLATE "C" AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < (CASE WHEN o."id" >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(o."id" AS bigint) & 9223372036854775807 AS text), 19, '0')) COLLATE "C") LIMIT $3) counted
+--   shop.outbox
+--   shop.outbox
+--   100000
+-- count failed
+SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.state = $2 LIMIT $3) counted
+--   shop.outbox
+--   FAILED
+--   100000
+-- list
+SELECT CAST(o."id" AS text) COLLATE "C", CAST(o."aggregate_type" AS text) COLLATE "C", CAST(o."aggregate_id" AS text) COLLATE "C", o."event_type", o."idempotency_key", CASE WHEN NOT (o."published" = FALSE) THEN 'PUBLISHED' WHEN s.state IS NOT NULL THEN s.state WHEN EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.aggregate_type = CAST(o."aggregate_type" AS text) COLLATE "C" AND s.aggregate_id = CAST(o."aggregate_id" AS text) COLLATE "C" AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < (CASE WHEN o."id" >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(o."id" AS bigint) & 9223372036854775807 AS text), 19, '0')) COLLATE "C") THEN 'WAITING' ELSE 'PENDING' END, COALESCE(s.attempts, o."retry_count"), to_char((o."created_at" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C", to_char(s.next_attempt_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), s.last_error, CAST(o."id" AS text) COLLATE "C" FROM "shop"."outbox" o LEFT JOIN "shop"."rowrelay_claims_events" s ON s.outbox = $2 AND s.event = CAST(o."id" AS text) COLLATE "C" WHERE (1 = 0 OR o."published" = FALSE AND s.state IS NULL AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $3 AND s.aggregate_type = CAST(o."aggregate_type" AS text) COLLATE "C" AND s.aggregate_id = CAST(o."aggregate_id" AS text) COLLATE "C" AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < (CASE WHEN o."id" >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(o."id" AS bigint) & 9223372036854775807 AS text), 19, '0')) COLLATE "C") OR o."published" = FALSE AND s.state IS NULL AND EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $4 AND s.aggregate_type = CAST(o."aggregate_type" AS text) COLLATE "C" AND s.aggregate_id = CAST(o."aggregate_id" AS text) COLLATE "C" AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < (CASE WHEN o."id" >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(o."id" AS bigint) & 9223372036854775807 AS text), 19, '0')) COLLATE "C") OR o."published" = FALSE AND s.state = 'FAILED' OR o."published" = TRUE) AND (1 = 0 OR o."id" = CAST(CAST($5 AS text) AS bigint) OR o."idempotency_key" = CAST(CAST($6 AS text) AS character varying(255)) OR o."idempotency_key" = CAST(CAST($7 AS text) AS character varying(255)) OR o."idempotency_key" = CAST(CAST($8 AS text) AS character varying(255))) AND CAST(o."aggregate_type" AS text) COLLATE "C" = $9 AND CAST(o."aggregate_id" AS text) COLLATE "C" = $10 AND o."event_type" = $11 AND o."created_at" <= (now() - CAST($12 AS bigint) * interval '1 millisecond') AND o."created_at" > (now() - CAST($13 AS bigint) * interval '1 millisecond') AND o."id" > CAST(CAST($14 AS text) AS bigint) ORDER BY o."id" LIMIT $15
+--   shop.outbox
+--   shop.outbox
+--   shop.outbox
+--   shop.outbox
+--   7
+--   7
+--   0b5ab1a0-0000-4000-8000-000000000001
+--   0b5ab1a000004000
+--   Order
+--   42
+--   OrderPlaced
+--   3600000
+--   3600000000
+--   7
+--   1000
+-- list everything
+SELECT CAST(o."id" AS text) COLLATE "C", CAST(o."aggregate_type" AS text) COLLATE "C", CAST(o."aggregate_id" AS text) COLLATE "C", o."event_type", o."idempotency_key", CASE WHEN NOT (o."published" = FALSE) THEN 'PUBLISHED' WHEN s.state IS NOT NULL THEN s.state WHEN EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.aggregate_type = CAST(o."aggregate_type" AS text) COLLATE "C" AND s.aggregate_id = CAST(o."aggregate_id" AS text) COLLATE "C" AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < (CASE WHEN o."id" >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(o."id" AS bigint) & 9223372036854775807 AS text), 19, '0')) COLLATE "C") THEN 'WAITING' ELSE 'PENDING' END, COALESCE(s.attempts, o."retry_count"), to_char((o."created_at" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C", to_char(s.next_attempt_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), s.last_error, CAST(o."id" AS text) COLLATE "C" FROM "shop"."outbox" o LEFT JOIN "shop"."rowrelay_claims_events" s ON s.outbox = $2 AND s.event = CAST(o."id" AS text) COLLATE "C" WHERE (o."published" = FALSE OR o."published" = TRUE) ORDER BY o."id" LIMIT $3
+--   shop.outbox
+--   shop.outbox
+--   1000
+-- list dead letters: ids
+SELECT s.event, s.position FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.state IN ('DEAD LETTER') AND (s.position > $2 OR (s.position = $3 AND s.event > $4)) ORDER BY s.position, s.event LIMIT $5
+--   shop.outbox
+--   1
+--   1
+--   7
+--   1000
+-- list dead letters
+SELECT CAST(o."id" AS text) COLLATE "C", CAST(o."aggregate_type" AS text) COLLATE "C", CAST(o."aggregate_id" AS text) COLLATE "C", o."event_type", o."idempotency_key", CASE WHEN NOT (o."published" = FALSE) THEN 'PUBLISHED' WHEN s.state IS NOT NULL THEN s.state WHEN EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.aggregate_type = CAST(o."aggregate_type" AS text) COLLATE "C" AND s.aggregate_id = CAST(o."aggregate_id" AS text) COLLATE "C" AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < (CASE WHEN o."id" >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(o."id" AS bigint) & 9223372036854775807 AS text), 19, '0')) COLLATE "C") THEN 'WAITING' ELSE 'PENDING' END, COALESCE(s.attempts, o."retry_count"), to_char((o."created_at" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C", to_char(s.next_attempt_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), s.last_error, CAST(o."id" AS text) COLLATE "C" FROM "shop"."outbox" o LEFT JOIN "shop"."rowrelay_claims_events" s ON s.outbox = $2 AND s.event = CAST(o."id" AS text) COLLATE "C" WHERE (1 = 0 OR o."published" = FALSE AND s.state = 'DEAD LETTER') AND o."id" IN (CAST(CAST($3 AS text) AS bigint), CAST(CAST($4 AS text) AS bigint)) ORDER BY o."id" LIMIT $5
+--   shop.outbox
+--   shop.outbox
+--   7
+--   8
+--   1000
+-- requeue
+UPDATE "shop"."rowrelay_claims_events" SET state = 'FAILED', attempts = 0, next_attempt_at = statement_timestamp() WHERE outbox = $1 AND state IN ('DEAD LETTER', 'FAILED') AND event = ANY(CAST($2 AS text[]))
+--   shop.outbox
+--   [7 8]
+-- discard
+UPDATE "shop"."rowrelay_claims_events" SET state = 'DISCARDED', next_attempt_at = NULL, last_error = $1 WHERE outbox = $2 AND state IN ('DEAD LETTER', 'FAILED') AND event = ANY(CAST($3 AS text[]))
+--   by ann
+--   shop.outbox
+--   [7 8]
+-- discard waiting
+INSERT INTO "shop"."rowrelay_claims_events" (outbox, event, aggregate_type, aggregate_id, position, state, attempts, last_error) SELECT $1, CAST(o."id" AS text) COLLATE "C", CAST(o."aggregate_type" AS text) COLLATE "C", CAST(o."aggregate_id" AS text) COLLATE "C", (CASE WHEN o."id" >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(o."id" AS bigint) & 9223372036854775807 AS text), 19, '0')) COLLATE "C", 'DISCARDED', 0, $2 FROM "shop"."outbox" o WHERE o."published" = FALSE AND o."id" IN (CAST(CAST($3 AS text) AS bigint), CAST(CAST($4 AS text) AS bigint)) AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $5 AND s.event = CAST(o."id" AS text) COLLATE "C")
+--   shop.outbox
+--   by ann
+--   7
+--   8
+--   shop.outbox
+-- clean-up looks
+SELECT CAST(o."id" AS text) COLLATE "C", CAST(o."id" AS text) COLLATE "C", CASE WHEN o."published" = TRUE AND o."published_at" < (now() - CAST($1 AS bigint) * interval '1 millisecond') THEN 1 ELSE 0 END, CASE WHEN o."published" = TRUE AND o."published_at" >= (now() - CAST($2 AS bigint) * interval '1 millisecond') THEN 1 ELSE 0 END FROM "shop"."outbox" o WHERE 1 = 1 AND o."id" > CAST(CAST($3 AS text) AS bigint) ORDER BY o."id" LIMIT $4
+--   3600000
+--   3600000
+--   7
+--   1000
+-- clean-up deletes
+DELETE FROM "shop"."outbox" WHERE "shop"."outbox"."id" IN (CAST(CAST($1 AS text) AS bigint), CAST(CAST($2 AS text) AS bigint)) AND "shop"."outbox"."published" = TRUE AND "shop"."outbox"."published_at" < (now() - CAST($3 AS bigint) * interval '1 millisecond')
+--   7
+--   8
+--   3600000
