@@ -167,7 +167,7 @@ func TestRunOnceExitCodes(t *testing.T) {
 	if exitCode(t, err) != 1 {
 		t.Error("no settings, no failure")
 	}
-	wants(t, errs, "there is no poller", "pollers__orders__source__connection=ORDERS_DB", "state__kind")
+	wants(t, errs, "there is no poller", "pollers__orders__source__connection=ORDERS_DB")
 }
 
 // TestRunEndsCleanly: Ctrl-C while a request is under way: it is finished, what was accepted is committed, the lease is

@@ -151,30 +151,37 @@ func TestOrderOfAnAggregate(t *testing.T) {
 					last = true
 				default:
 				}
-				rows, err := db.QueryContext(t.Context(), `SELECT id, aggregate_id FROM outbox ORDER BY id`)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for rows.Next() {
-					var seq int64
-					var id string
-					if err := rows.Scan(&seq, &id); err != nil {
-						t.Fatal(err)
-					}
-					if !seen[seq] && seq < newest[id] {
-						t.Errorf("aggregate %s: %d became visible after %d", id, seq, newest[id])
-					}
-					seen[seq] = true
-					newest[id] = max(newest[id], seq)
-				}
-				if err := rows.Err(); err != nil {
-					t.Fatal(err)
-				}
+				look(t, db, seen, newest)
 			}
 			if len(seen) == 0 || len(seen) > writers*each*2 {
 				t.Errorf("%d events became visible", len(seen))
 			}
 		})
+	}
+}
+
+// look adds what is visible now.
+func look(t *testing.T, db *sql.DB, seen map[int64]bool, newest map[string]int64) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), `SELECT id, aggregate_id FROM outbox ORDER BY id`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close() //nolint:errcheck // read to the end
+	for rows.Next() {
+		var seq int64
+		var id string
+		if err := rows.Scan(&seq, &id); err != nil {
+			t.Fatal(err)
+		}
+		if !seen[seq] && seq < newest[id] {
+			t.Errorf("aggregate %s: %d became visible after %d", id, seq, newest[id])
+		}
+		seen[seq] = true
+		newest[id] = max(newest[id], seq)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -200,3 +200,20 @@ func TestCleanupKeeps(t *testing.T) {
 		}
 	})
 }
+
+// TestCleanupTakenOver: a clean-up that was thought dead stops, and says so.
+func TestCleanupTakenOver(t *testing.T) {
+	layouts(t, func(t *testing.T, w *world) {
+		w.fillHistory(3000)
+		w.cfg.CleanupChunk = 500
+		c, err := w.open().Cleanup(t.Context(), func(int64) {
+			w.exec("UPDATE " + w.cfg.ClaimsTable + " SET owner = 'somebody' WHERE unit = 'cleanup'")
+		})
+		if err == nil || !strings.Contains(err.Error(), "another instance has taken the clean-up over") || !c.More || c.Chunks != 1 {
+			t.Errorf("%+v, %v", c, err)
+		}
+		if n := w.count("SELECT COUNT(*) FROM " + w.cfg.ClaimsTable + " WHERE unit = 'cleanup'"); n != 1 {
+			t.Error("the other one's claim was given back")
+		}
+	})
+}

@@ -3,7 +3,8 @@ package publisher
 // ddl for MySQL and MariaDB. There are no partial indexes: `pending` leads with the state, so that it serves every state, and
 // the columns `blocked` and next_attempt_at are NULL in an event that never fails, so that their indexes are written once for it,
 // at the end of all NULLs. id counts, and is what `seq` is elsewhere: a second counting column, or one computed from it, is not
-// possible. published is computed when it is read.
+// possible. published is computed when it is read. Statements name the indexes, which is why their names do not depend on the
+// table's.
 //
 // rowrelay_locks is for writers: MySQL has no lock of a name that ends with the transaction, so an aggregate's is one of 1,024
 // rows (package outbox, docs/outbox-writing.md).
@@ -30,10 +31,10 @@ func (d mySQL) ddl(table, claims name) []string {
     blocked varchar(255) GENERATED ALWAYS AS (CASE WHEN state IN (` + blockedStates + `) THEN aggregate_id END) VIRTUAL,
     traceparent varchar(255) NULL,
     tracestate varchar(1000) NULL,
-    UNIQUE KEY ` + table.indexName("key") + ` (idempotency_key),
-    KEY ` + table.indexName("pending") + ` (state, bucket, id),
-    KEY ` + table.indexName("due") + ` (next_attempt_at),
-    KEY ` + table.indexName("blocked") + ` (blocked, id)
+    UNIQUE KEY rowrelay_key (idempotency_key),
+    KEY rowrelay_pending (state, bucket, id),
+    KEY rowrelay_due (next_attempt_at),
+    KEY rowrelay_blocked (blocked, id)
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + mysqlExact,
 		`CREATE TABLE IF NOT EXISTS ` + claims.String() + ` (
     outbox varchar(190) NOT NULL,

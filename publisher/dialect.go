@@ -56,6 +56,9 @@ type dialect interface {
 	update(table, alias, set, from, where string) string
 	// seek is a condition that makes the index of blocked rows serve a search for an aggregate; "" where the columns do.
 	seek(b, id string) string
+	// force stands behind a table's alias and names the index to be used ("pending" or "blocked") where the engine's own choice
+	// is not to be relied on.
+	force(index string) string
 	// byState says that the index of pending events leads with the state, so that it serves every state.
 	byState() bool
 	// orderly is the condition that (bucket, seq) of an alias comes after two expressions,

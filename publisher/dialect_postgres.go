@@ -81,6 +81,8 @@ func (postgres) update(table, alias, set, from, where string) string {
 
 func (postgres) seek(_, _ string) string { return "" }
 
+func (postgres) force(string) string { return "" }
+
 func (postgres) byState() bool { return false }
 
 func (postgres) orderly(alias, bucket, seq string) string {

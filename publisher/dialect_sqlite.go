@@ -88,6 +88,8 @@ func (sqlite) update(table, alias, set, from, where string) string {
 
 func (sqlite) seek(_, _ string) string { return "" }
 
+func (sqlite) force(string) string { return "" }
+
 func (sqlite) byState() bool { return false }
 
 func (sqlite) orderly(alias, bucket, seq string) string {

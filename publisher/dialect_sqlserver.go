@@ -101,6 +101,8 @@ func (sqlServer) update(table, alias, set, from, where string) string {
 
 func (sqlServer) seek(_, _ string) string { return "" }
 
+func (sqlServer) force(string) string { return "" }
+
 func (sqlServer) byState() bool { return false }
 
 func (sqlServer) orderly(alias, bucket, seq string) string {

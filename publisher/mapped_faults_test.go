@@ -135,3 +135,47 @@ func TestOperatorsBesidePublishers(t *testing.T) {
 		}
 	})
 }
+
+// TestOnlyTheFirstFailedOne: of several failed events of an aggregate (dead letters that did not block, requeued together), the
+// later ones wait for the first.
+func TestOnlyTheFirstFailedOne(t *testing.T) {
+	layouts(t, func(t *testing.T, w *world) {
+		w.cfg.Policy.Block = false
+		w.broker.will(true, "a1")
+		w.broker.will(true, "a2")
+		w.write("Order", "a", "X", "a1")
+		w.write("Order", "a", "X", "a2")
+		n := 0
+		witness := func() {
+			n++
+			w.write("Order", "b", "X", fmt.Sprintf("b%d", n))
+		}
+		p := w.open()
+		w.until(p, "both are given up", func() bool { witness(); return w.states(p)[publisher.Dead] == 2 })
+
+		w.broker.will(false, "a2")
+		w.cfg.Policy.Delays = []time.Duration{time.Hour}
+		later := w.open()
+		if n, err := later.Requeue(t.Context(), publisher.Filter{}, nil); n != 2 || err != nil {
+			t.Fatalf("requeued %d, %v", n, err)
+		}
+		w.until(later, "the first has failed again", func() bool {
+			witness()
+			again := false
+			if err := later.List(t.Context(), publisher.Filter{States: []publisher.State{publisher.Failed}}, func(e publisher.Entry) error {
+				again = again || e.Attempts == 1
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return again
+		})
+		for range 3 {
+			witness()
+			w.tick(later)
+		}
+		if got := w.broker.payloads("a"); len(got) > 0 {
+			t.Errorf("%v was taken before the first", got)
+		}
+	})
+}

@@ -148,6 +148,9 @@ func TestMappedTables(t *testing.T) {
 					}
 					aggregate, payload := fmt.Sprintf("agg%d", i%3), fmt.Sprintf(`{"n": %d}`, i)
 					w.exec(w.dialectOf(c.insert), id, aggregate, payload)
+					if w.engine == "sqlite" && c.mapping["state"] == "status" { // its clock shows milliseconds, and two events of one have no order
+						w.exec("UPDATE outbox SET created_at = printf('2026-01-01 00:00:%06.3f', ?) WHERE payload = ?", float64(i)/100, payload)
+					}
 					want[aggregate] = append(want[aggregate], payload)
 				}
 				w.broker.will(true, `{"n": 4}`)

@@ -67,7 +67,7 @@ const (
 	Discarded  State = "DISCARDED"
 )
 
-// ErrPaused: an operator has paused the outbox.
+// ErrPaused says that an operator has paused the outbox.
 var ErrPaused = errors.New("the outbox is paused")
 
 // errLost: a claim of the session does not hold any more, by the database's word.

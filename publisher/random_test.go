@@ -61,17 +61,18 @@ type broker struct {
 
 func (b *broker) Deliver(ctx context.Context, d change.Delivery) error {
 	w := b.w
-	// A witness against another event is evidence only, and not claimed for as long as it is sent: a probe under skip_locked, and
-	// an accepted event that the tick repeats while its batch is settled.
-	unclaimed := w.cfg.Strategy == SkipLocked && strings.HasPrefix(d.BatchID, "probe")
+	probe := w.cfg.Strategy == SkipLocked && strings.HasPrefix(d.BatchID, "probe")
+	var marked []string
 	w.mu.Lock()
 	for i, e := range d.Events {
-		unclaimed = unclaimed || w.batches[fmt.Sprint(b.name, d.BatchID, seqOf(w.t, &d.Events[i]))]
-		if by := w.inFlight[string(e.OrderKey)]; by != "" && !unclaimed && w.cfg.Ordering != poller.OrderNone {
-			w.t.Errorf("seed %d: %s sends %s of %s while %s sends another", w.seed, b.name, e.Key, e.OrderKey, by)
-		}
-		if !unclaimed {
+		// A witness against another event is evidence only, and not claimed for as long as it is sent: a probe under skip_locked,
+		// and an accepted event that the tick repeats while its batch is settled.
+		if !probe && !w.batches[fmt.Sprint(b.name, d.BatchID, seqOf(w.t, &d.Events[i]))] {
+			if by := w.inFlight[string(e.OrderKey)]; by != "" && w.cfg.Ordering != poller.OrderNone {
+				w.t.Errorf("seed %d: %s sends %s of %s while %s sends another", w.seed, b.name, e.Key, e.OrderKey, by)
+			}
 			w.inFlight[string(e.OrderKey)] = b.name
+			marked = append(marked, string(e.OrderKey))
 		}
 		if strings.HasPrefix(d.BatchID, "probe") {
 			w.excuse["probe"]++
@@ -83,10 +84,8 @@ func (b *broker) Deliver(ctx context.Context, d change.Delivery) error {
 	defer func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		for _, e := range d.Events {
-			if !unclaimed {
-				delete(w.inFlight, string(e.OrderKey))
-			}
+		for _, key := range marked {
+			delete(w.inFlight, key)
 		}
 	}()
 	if hangs {

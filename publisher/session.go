@@ -177,8 +177,8 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 			aggregates = append(aggregates, a)
 		}
 	}
-	ranges, any := s.ranges()
-	if !any {
+	ranges, some := s.ranges()
+	if !some {
 		return poller.Grant{}, nil
 	}
 	r, err := s.table.other(ctx, ranges, aggregates)

@@ -18,8 +18,8 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (poller.Grant, 
 	if s.strategy == SkipLocked {
 		return s.pick(ctx, limit)
 	}
-	ranges, any := s.ranges()
-	if !any {
+	ranges, some := s.ranges()
+	if !some {
 		s.idle = true
 		return poller.Grant{}, nil
 	}

@@ -27,8 +27,8 @@ func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant
 	if early {
 		return poller.Grant{}, nil
 	}
-	ranges, any := s.ranges()
-	if !any {
+	ranges, some := s.ranges()
+	if !some {
 		return poller.Grant{}, nil
 	}
 	s.mu.Lock()

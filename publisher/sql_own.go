@@ -25,6 +25,14 @@ type ownEvents struct {
 
 func (e *ownEvents) seq(alias string) string { return alias + "." + e.d.seq() }
 
+// forced is the hint for reading events of a state, in their order.
+func (e *ownEvents) forced(state State) string {
+	if state == Failed {
+		return "" // few, and found by either index
+	}
+	return e.d.force("pending")
+}
+
 // order is the order of the index that holds events of a state.
 func (e *ownEvents) order(state State) string {
 	switch {
@@ -48,11 +56,19 @@ func (e *ownEvents) blocks(s *statement, heads bool) {
 		s.add("1 = 0")
 		return
 	}
-	s.add("EXISTS (SELECT 1 FROM ", e.outbox.String(), " b WHERE ")
+	s.add("EXISTS (SELECT 1 FROM ", e.outbox.String(), " b", e.d.force(e.blockedIndex()), " WHERE ")
 	if !e.bySource() {
 		s.add(e.d.seek("b", "o.aggregate_id"), e.d.same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"), " AND ")
 	}
 	s.add(e.seq("b"), " < ", e.seq("o"), e.inTheWay("b", heads), ")")
+}
+
+// blockedIndex is the index that finds what is in the way.
+func (e *ownEvents) blockedIndex() string {
+	if e.bySource() {
+		return "pending"
+	}
+	return "blocked"
 }
 
 // inTheWay is the condition that an event holds up others. It repeats the index' own words, which engines need to see that
@@ -78,7 +94,7 @@ func (e *ownEvents) claimed(s *statement) {
 // look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement.
 func (e *ownEvents) look(ctx context.Context) (g glance, err error) {
 	first := func(s *statement, state State, also func()) {
-		s.add("(SELECT 1 FROM ", e.outbox.String(), " o WHERE o.state = '", string(state), "'")
+		s.add("(SELECT 1 FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
 		also()
 		s.add(" ORDER BY ", e.order(state), e.d.limit("1"), ")")
 	}
@@ -117,7 +133,7 @@ func (e *ownEvents) keys(s *statement, ranges []bucketRange, after position, n i
 func (e *ownEvents) keysOnly(s *statement, ranges []bucketRange, after position, n int, also func(*statement)) {
 	order := " ORDER BY bucket, " + e.d.seq()
 	if e.bySource() {
-		s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.arg(after.seq))
+		s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(Pending), " WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.arg(after.seq))
 		also(s)
 		s.add(" ORDER BY ", e.seq("o"), e.d.limit(s.arg(n)))
 		return
@@ -152,7 +168,7 @@ func (e *ownEvents) keysOnly(s *statement, ranges []bucketRange, after position,
 
 // arm is one seek.
 func (e *ownEvents) arm(s *statement, r bucketRange, after position, n int, also func(*statement)) {
-	s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = 'PENDING' AND ")
+	s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(Pending), " WHERE o.state = 'PENDING' AND ")
 	if after.bucket >= r.from {
 		s.add("o.bucket >= ", s.arg(after.bucket), " AND ", e.d.orderly("o", s.arg(after.bucket), s.arg(after.seq)))
 	} else {

@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
@@ -108,27 +109,24 @@ func (e *ownEvents) nextDue(ctx context.Context, q querier, ranges []bucketRange
 	return time.Duration(ms+1) * time.Millisecond, nil // rounded up: to ask sooner would be in vain
 }
 
-// mend looks for what no running session will ever touch. Both parts choose first, and change in a new statement what still
-// needs it: a session may just be about to settle it.
+// mend looks for what no running session will ever touch.
 func (e *ownEvents) mend(ctx context.Context) (int, error) {
-	var count int
-	err := e.tx(ctx, "mend the outbox", func(ctx context.Context, q querier) error {
-		left, err := e.orphans(ctx, q)
-		if err != nil {
-			return fmt.Errorf("events left PUBLISHING: %w", err)
+	var left int
+	err := e.tx(ctx, "mend events left PUBLISHING", func(ctx context.Context, q querier) (err error) {
+		if left, err = e.orphans(ctx, q); err != nil {
+			return err
 		}
-		loose, err := e.loose(ctx, q)
-		if err != nil {
-			return fmt.Errorf("events left WAITING: %w", err)
-		}
-		count = left + loose
 		s := e.statement()
 		s.add("DELETE FROM ", e.claims.String(), " WHERE outbox = ", s.arg(e.name), " AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= ",
 			e.d.earlier(s.arg(deadRowsKept.Milliseconds())))
 		_, err = s.exec(ctx, q)
 		return err
 	})
-	return count, err
+	if err != nil {
+		return 0, err
+	}
+	loose, err := e.loose(ctx)
+	return left + loose, err
 }
 
 // mendAtOnce bounds what one transaction mends of each kind; the next one does more.
@@ -143,7 +141,7 @@ func (e *ownEvents) orphans(ctx context.Context, q querier) (int, error) {
 		if list != nil {
 			hint, suffix = "", ""
 		}
-		s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o", hint, " WHERE o.state = 'PUBLISHING'")
+		s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(Publishing), hint, " WHERE o.state = 'PUBLISHING'")
 		if list != nil {
 			s.add(" AND ", e.d.anyInt(s, e.seq("o"), list))
 		}
@@ -162,18 +160,37 @@ func (e *ownEvents) orphans(ctx context.Context, q querier) (int, error) {
 	return len(list), e.set(ctx, q, "state = 'PENDING'", list, "'PUBLISHING'")
 }
 
-// loose makes WAITING events without a head PENDING. An event can become loose and blocked again only by marks of its
-// aggregate's owner, and those that see it WAITING leave it so: at worst it becomes PENDING and is absorbed once more.
-func (e *ownEvents) loose(ctx context.Context, q querier) (int, error) {
-	s := e.statement()
-	s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state IN (", blockedStates, ") AND o.state = 'WAITING' AND NOT ")
-	e.blocks(s, true)
-	s.add(" ORDER BY ", e.order(Waiting), e.d.limit(s.arg(mendAtOnce)))
-	list, err := s.ints(ctx, q)
-	if err != nil || len(list) == 0 {
+// loose makes WAITING events without a head PENDING, some aggregates at a time. An event can become loose and blocked again only
+// by marks of its aggregate's owner: at worst it becomes PENDING here, and is absorbed once more.
+func (e *ownEvents) loose(ctx context.Context) (int, error) {
+	var waiting []aggregate
+	err := e.do(ctx, "look for waiting events", func(ctx context.Context, q querier) error {
+		waiting = nil
+		s := e.statement()
+		s.add("SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o", e.forced(Waiting), " WHERE o.state IN (", blockedStates,
+			") AND o.state = 'WAITING'")
+		return s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+			var a aggregate
+			err := scan(&a.typ, &a.id)
+			waiting = append(waiting, a)
+			return true, err
+		})
+	})
+	if err != nil {
 		return 0, err
 	}
-	return len(list), e.set(ctx, q, "state = 'PENDING'", list, "'WAITING'")
+	var count int64
+	for some := range slices.Chunk(waiting, 1000) {
+		err := e.do(ctx, "let waiting events go on", func(ctx context.Context, q querier) error {
+			n, err := e.letGo(ctx, q, some)
+			count += n
+			return err
+		})
+		if err != nil {
+			return int(count), err
+		}
+	}
+	return int(count), nil
 }
 
 var rangeColumns = []jsonColumn{{"part", false}, {"low", false}, {"high", false}}
@@ -226,7 +243,7 @@ func (e *ownEvents) figures(ctx context.Context) (f poller.OutboxFigures, err er
 			if state == Waiting || state == Dead {
 				where = "o.state IN (" + blockedStates + ") AND " + where
 			}
-			s.add("(SELECT COUNT(*) FROM (SELECT 1 AS one FROM ", e.outbox.String(), " o WHERE ", where, " ORDER BY ", e.order(state),
+			s.add("(SELECT COUNT(*) FROM (SELECT 1 AS one FROM ", e.outbox.String(), " o", e.forced(state), " WHERE ", where, " ORDER BY ", e.order(state),
 				e.d.limit(s.arg(bound+1)), ") n), ")
 		}
 		s.add("COALESCE((SELECT ", e.d.age("a.created_at"), " FROM ", e.outbox.String(), " a WHERE ", e.seq("a"), " = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", e.seq("o"),

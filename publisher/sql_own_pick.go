@@ -110,7 +110,7 @@ func (e *ownEvents) candidates(ctx context.Context, q querier, from, n int) ([]c
 }
 
 func (e *ownEvents) candidateStatement(s *statement, state State, r *bucketRange, n int) {
-	s.add("SELECT ", e.seq("o"), ", o.bucket, o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o WHERE o.state = '", string(state), "'")
+	s.add("SELECT ", e.seq("o"), ", o.bucket, o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
 	if r != nil {
 		s.add(" AND o.bucket >= ", s.arg(r.from), " AND o.bucket < ", s.arg(r.to))
 	}
@@ -189,8 +189,8 @@ func (e *ownEvents) handOutStatement(s *statement, got []candidate, n int) {
 	}
 	slices.Sort(buckets)
 	buckets = slices.Compact(buckets)
-	arm := func(state string) {
-		s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = '", state, "' AND o.bucket >= ", s.arg(buckets[0]),
+	arm := func(state State) {
+		s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "' AND o.bucket >= ", s.arg(buckets[0]),
 			" AND o.bucket <= ", s.arg(buckets[len(buckets)-1]), " AND ", e.d.anyInt(s, "o.bucket", buckets))
 		s.add(" AND ", e.d.anyText(s, e.d.unit("o.aggregate_type", "o.aggregate_id"), units), " ORDER BY o.bucket, ", e.seq("o"), e.d.limit(s.arg(n)))
 	}
@@ -199,9 +199,9 @@ func (e *ownEvents) handOutStatement(s *statement, got []candidate, n int) {
 	s.add(", CASE WHEN ")
 	e.blocks(s, false)
 	s.add(" THEN 1 ELSE 0 END FROM (SELECT bucket, ", e.d.seq(), " FROM (SELECT bucket, ", e.d.seq(), " FROM (")
-	arm("PENDING")
+	arm(Pending)
 	s.add(") p UNION ALL SELECT bucket, ", e.d.seq(), " FROM (")
-	arm("PUBLISHING")
+	arm(Publishing)
 	s.add(") l) u ORDER BY bucket, ", e.d.seq(), e.d.limit(s.arg(n)), ") k JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.d.seq(),
 		" ORDER BY k.bucket, k.", e.d.seq())
 }

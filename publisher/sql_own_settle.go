@@ -171,27 +171,32 @@ func (e *ownEvents) wait(ctx context.Context, q querier, waiting []marked) error
 	return e.set(ctx, q, "state = 'PENDING'", all, "'PUBLISHING'")
 }
 
-// flip makes the waiting events of aggregates PENDING up to the first one that is in the way still. It is two statements
-// however many events wait.
+// flip is letGo for those who do not count.
 func (e *ownEvents) flip(ctx context.Context, q querier, of []aggregate) error {
+	_, err := e.letGo(ctx, q, of)
+	return err
+}
+
+// letGo makes the waiting events of aggregates PENDING up to the first one that is in the way still. It is two statements
+// however many events wait.
+func (e *ownEvents) letGo(ctx context.Context, q querier, of []aggregate) (int64, error) {
 	if len(of) == 0 {
-		return nil
+		return 0, nil
 	}
 	if e.bySource() {
 		of = []aggregate{{}} // every event waits for every earlier one: there is one order
 	}
 	heads, err := e.heads(ctx, q, of)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	where := "o.state IN (" + blockedStates + ") AND o.state = 'WAITING' AND " + e.seq("o") + " < h.head"
 	if !e.bySource() {
 		where += " AND " + e.d.seek("o", "h.id") + e.d.same("o.aggregate_type", "o.aggregate_id", "h.typ", "h.id")
 	}
 	s := e.statement()
-	s.add(e.d.update(e.outbox.String(), "o", "state = 'PENDING'", s.rows("h", headColumns, heads), where))
-	_, err = s.exec(ctx, q)
-	return err
+	s.add(e.d.update(e.outbox.String(), "o"+e.d.force(e.blockedIndex()), "state = 'PENDING'", s.rows("h", headColumns, heads), where))
+	return s.exec(ctx, q)
 }
 
 var headColumns = []jsonColumn{{"typ", true}, {"id", true}, {"head", false}}
@@ -205,7 +210,7 @@ type head struct {
 // heads returns for each aggregate the first event that holds up others; a number beyond all where there is none.
 func (e *ownEvents) heads(ctx context.Context, q querier, of []aggregate) ([]head, error) {
 	s := e.statement()
-	s.add("SELECT a.typ, a.id, COALESCE((SELECT b.", e.d.seq(), " FROM ", e.outbox.String(), " b WHERE ")
+	s.add("SELECT a.typ, a.id, COALESCE((SELECT b.", e.d.seq(), " FROM ", e.outbox.String(), " b", e.d.force(e.blockedIndex()), " WHERE ")
 	if e.bySource() {
 		s.add("1 = 1")
 	} else {

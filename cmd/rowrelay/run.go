@@ -43,14 +43,21 @@ second Ctrl-C ends at once; then what was not committed is delivered again.
 	return cmd
 }
 
+// polling bounds a tick of `run` that goes on polling: the next begins at once, and what a tick has to tell (its line, its
+// metrics, the Error line of a dead letter) is told when it ends.
+const polling = 5 * time.Second
+
 func runAlone(ctx context.Context, c *console, names []string, once bool) error {
 	cfg, err := load(c)
 	if err != nil {
 		return err
 	}
-	if once {
-		for _, p := range cfg.Pollers {
+	for _, p := range cfg.Pollers {
+		switch {
+		case once:
 			p.PollInterval = 0 // one tick is what there is now: waiting for more is what `run` is for
+		case p.PollInterval > 0:
+			p.TickBudget = min(p.TickBudget, polling)
 		}
 	}
 	a := wire(c, cfg)

@@ -16,10 +16,10 @@ CREATE TABLE IF NOT EXISTS `shop`.`outbox` (
     blocked varchar(255) GENERATED ALWAYS AS (CASE WHEN state IN ('FAILED', 'DEAD LETTER', 'WAITING') THEN aggregate_id END) VIRTUAL,
     traceparent varchar(255) NULL,
     tracestate varchar(1000) NULL,
-    UNIQUE KEY `outbox_key` (idempotency_key),
-    KEY `outbox_pending` (state, bucket, id),
-    KEY `outbox_due` (next_attempt_at),
-    KEY `outbox_blocked` (blocked, id)
+    UNIQUE KEY rowrelay_key (idempotency_key),
+    KEY rowrelay_pending (state, bucket, id),
+    KEY rowrelay_due (next_attempt_at),
+    KEY rowrelay_blocked (blocked, id)
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */;
 CREATE TABLE IF NOT EXISTS `shop`.`rowrelay_claims` (
     outbox varchar(190) NOT NULL,

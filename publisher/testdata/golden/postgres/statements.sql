@@ -279,14 +279,15 @@ SELECT o.seq FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND o.seq = ANY
 --   10000
 UPDATE "shop"."outbox" SET state = 'PENDING' WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PUBLISHING')
 --   [1]
-SELECT o.seq FROM "shop"."outbox" o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND NOT EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING') ORDER BY o.aggregate_type, o.aggregate_id, o.seq LIMIT $1
---   10000
-UPDATE "shop"."outbox" SET state = 'PENDING' WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('WAITING')
---   [1]
 DELETE FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= statement_timestamp() - CAST($2 AS bigint) * interval '1 millisecond'
 --   shop.outbox
 --   3600000
 COMMIT
+SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM "shop"."outbox" o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING'
+SELECT a.typ, a.id, COALESCE((SELECT b.seq FROM "shop"."outbox" b WHERE b.aggregate_type = a.typ AND b.aggregate_id = a.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1), 9223372036854775807) FROM jsonb_to_recordset(CAST($1 AS jsonb)) AS a(typ text, id text)
+--   [{"typ":"O","id":"1"}]
+UPDATE "shop"."outbox" AS o SET state = 'PENDING' FROM jsonb_to_recordset(CAST($1 AS jsonb)) AS h(typ text, id text, head bigint) WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND o.seq < h.head AND o.aggregate_type = h.typ AND o.aggregate_id = h.id
+--   [{"typ":"O","id":"1","head":9}]
 
 -- work
 SELECT r.part FROM jsonb_to_recordset(CAST($1 AS jsonb)) AS r(part bigint, low bigint, high bigint) WHERE (SELECT 1 FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= r.low AND o.bucket < r.high ORDER BY o.bucket, o.seq LIMIT 1) = 1 OR EXISTS (SELECT 1 FROM "shop"."outbox" d WHERE d.state = 'FAILED' AND d.next_attempt_at <= statement_timestamp() AND d.bucket >= r.low AND d.bucket < r.high) ORDER BY r.part

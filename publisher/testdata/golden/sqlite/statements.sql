@@ -279,14 +279,15 @@ SELECT o.seq FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND o.seq IN (S
 --   10000
 UPDATE "shop"."outbox" SET state = 'PENDING' WHERE seq IN (SELECT value FROM json_each(?1)) AND state IN ('PUBLISHING')
 --   [1]
-SELECT o.seq FROM "shop"."outbox" o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND NOT EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING') ORDER BY o.aggregate_type, o.aggregate_id, o.seq LIMIT ?1
---   10000
-UPDATE "shop"."outbox" SET state = 'PENDING' WHERE seq IN (SELECT value FROM json_each(?1)) AND state IN ('WAITING')
---   [1]
 DELETE FROM "shop"."rowrelay_claims" WHERE outbox = ?1 AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', (?2) / -1000.0))
 --   shop.outbox
 --   3600000
 COMMIT
+SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM "shop"."outbox" o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING'
+SELECT a.typ, a.id, COALESCE((SELECT b.seq FROM "shop"."outbox" b WHERE b.aggregate_type = a.typ AND b.aggregate_id = a.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1), 9223372036854775807) FROM (SELECT json_extract(value, '$.typ') AS typ, json_extract(value, '$.id') AS id FROM json_each(?1)) AS a
+--   [{"typ":"O","id":"1"}]
+UPDATE "shop"."outbox" AS o SET state = 'PENDING' FROM (SELECT json_extract(value, '$.typ') AS typ, json_extract(value, '$.id') AS id, json_extract(value, '$.head') AS head FROM json_each(?1)) AS h WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND o.seq < h.head AND o.aggregate_type = h.typ AND o.aggregate_id = h.id
+--   [{"typ":"O","id":"1","head":9}]
 
 -- work
 SELECT r.part FROM (SELECT json_extract(value, '$.part') AS part, json_extract(value, '$.low') AS low, json_extract(value, '$.high') AS high FROM json_each(?1)) AS r WHERE (SELECT 1 FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= r.low AND o.bucket < r.high ORDER BY o.bucket, o.seq LIMIT 1) = 1 OR EXISTS (SELECT 1 FROM "shop"."outbox" d WHERE d.state = 'FAILED' AND d.next_attempt_at <= strftime('%Y-%m-%d %H:%M:%f', 'now') AND d.bucket >= r.low AND d.bucket < r.high) ORDER BY r.part

@@ -279,14 +279,15 @@ SELECT o.seq FROM [shop].[outbox] o WHERE o.state = 'PUBLISHING' AND o.seq IN (S
 --   10000
 UPDATE [shop].[outbox] SET state = 'PENDING' WHERE seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND state IN ('PUBLISHING')
 --   [1]
-SELECT o.seq FROM [shop].[outbox] o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING') ORDER BY o.aggregate_type, o.aggregate_id, o.seq OFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY
---   10000
-UPDATE [shop].[outbox] SET state = 'PENDING' WHERE seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND state IN ('WAITING')
---   [1]
 DELETE FROM [shop].[rowrelay_claims] WHERE outbox = @p1 AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= DATEADD(millisecond, -CAST(@p2 AS int), SYSUTCDATETIME())
 --   shop.outbox
 --   3600000
 COMMIT
+SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM [shop].[outbox] o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING'
+SELECT a.typ, a.id, COALESCE((SELECT b.seq FROM [shop].[outbox] b WHERE b.aggregate_type = a.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(a.typ) AND b.aggregate_id = a.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(a.id) AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY), 9223372036854775807) FROM OPENJSON(@p1) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id') AS a
+--   [{"typ":"O","id":"1"}]
+UPDATE o SET state = 'PENDING' FROM [shop].[outbox] AS o INNER JOIN OPENJSON(@p1) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id', head bigint '$.head') AS h ON o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND o.seq < h.head AND o.aggregate_type = h.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_type) = DATALENGTH(h.typ) AND o.aggregate_id = h.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_id) = DATALENGTH(h.id)
+--   [{"typ":"O","id":"1","head":9}]
 
 -- work
 SELECT r.part FROM OPENJSON(@p1) WITH (part bigint '$.part', low bigint '$.low', high bigint '$.high') AS r WHERE (SELECT 1 FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= r.low AND o.bucket < r.high ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) = 1 OR EXISTS (SELECT 1 FROM [shop].[outbox] d WHERE d.state = 'FAILED' AND d.next_attempt_at <= SYSUTCDATETIME() AND d.bucket >= r.low AND d.bucket < r.high) ORDER BY r.part
