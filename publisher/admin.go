@@ -286,5 +286,3 @@ func (f *Filter) narrow(command string, states ...State) error {
 	}
 	return nil
 }
-
-func (f *Filter) has(s State) bool { return len(f.States) == 0 || slices.Contains(f.States, s) }

@@ -68,7 +68,7 @@ func (q *mappedSQL) inStates(s *statement, states []State) {
 
 // chosen adds FROM, and the condition that o is one of the events that f chooses.
 func (q *mappedSQL) chosen(s *statement, f *Filter) {
-	s.add(" FROM ", q.table, " o LEFT JOIN ", q.side, " s ON s.outbox = ", s.arg(q.outbox), " AND s.event = ", q.text(&q.id, "o"), " WHERE ")
+	s.add(" FROM ", q.table, " o LEFT JOIN ", q.side, " s ON s.outbox = ", s.arg(q.outbox), " AND s.event = ", q.text(&q.id), " WHERE ")
 	q.inStates(s, f.States)
 	if len(f.IDs) > 0 {
 		s.add(" AND (1 = 0")
@@ -82,7 +82,7 @@ func (q *mappedSQL) chosen(s *statement, f *Filter) {
 		}
 		s.add(")")
 	}
-	typ, id := q.aggregateExpr("o")
+	typ, id := q.aggregateExpr()
 	for _, c := range []struct{ expr, value string }{{typ, f.AggregateType}, {id, f.Aggregate}} {
 		if c.value != "" {
 			s.add(" AND ", c.expr, " = ", s.arg(c.value))
@@ -129,7 +129,7 @@ func (m *mapped) answerable(f *Filter) error {
 // place is where a row stands in the order, as text that behind takes.
 func (q *mappedSQL) place() string {
 	if q.seq != nil {
-		return q.text(q.seq, "o")
+		return q.text(q.seq)
 	}
 	return q.instant(q.createdAt, "o")
 }
@@ -142,13 +142,13 @@ func (q *mappedSQL) behind(s *statement, place, id string) {
 	}
 	created := q.column(q.createdAt, "o")
 	s.add(" AND ", created, " >= ", q.atInstant(q.createdAt, s.arg(place)))
-	s.add(" AND (", created, " > ", q.atInstant(q.createdAt, s.arg(place)), " OR ", q.text(&q.id, "o"), " > ", s.arg(id), ")")
+	s.add(" AND (", created, " > ", q.atInstant(q.createdAt, s.arg(place)), " OR ", q.text(&q.id), " > ", s.arg(id), ")")
 }
 
 // entriesOf reads the events that f chooses behind a position, or those of some ids.
 func (q *mappedSQL) entriesOf(f *Filter, ids []string, place, id string, limit int) *statement {
-	s := q.statement("SELECT ", q.text(&q.id, "o"), ", ")
-	typ, aggregateID := q.aggregateExpr("o")
+	s := q.statement("SELECT ", q.text(&q.id), ", ")
+	typ, aggregateID := q.aggregateExpr()
 	created := "NULL"
 	if q.createdAt != nil {
 		created = q.instant(q.createdAt, "o")
@@ -303,9 +303,9 @@ func (q *mappedSQL) discardStatement(ids []string, reason string) *statement {
 // with them may have been what they waited for.
 func (q *mappedSQL) discardWaiting(ids []string, reason string) *statement {
 	s := q.statement()
-	typ, id := q.aggregateExpr("o")
+	typ, id := q.aggregateExpr()
 	s.add("INSERT INTO ", q.side, " (outbox, event, aggregate_type, aggregate_id, position, state, attempts, last_error) SELECT ", s.arg(q.outbox), ", ",
-		q.text(&q.id, "o"), ", ", typ, ", ", id, ", ", q.position("o"), ", '", string(Discarded), "', 0, ", s.arg(reason), " FROM ", q.table, " o WHERE ",
+		q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", '", string(Discarded), "', 0, ", s.arg(reason), " FROM ", q.table, " o WHERE ",
 		q.pending("o"), " AND ")
 	q.oneOf(s, "o", ids)
 	return s.add(" AND NOT ", q.settled(s))

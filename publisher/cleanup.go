@@ -74,15 +74,11 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 
 // stopped completes what is told of a clean-up that did not come to its end; being told to stop is no error.
 func stopped(ctx context.Context, c *Cleaned, begun time.Time, err error) error {
-	c.Took = time.Since(begun)
-	if err == nil {
-		return nil
+	c.Took, c.More = time.Since(begun), err != nil
+	if c.More && ctx.Err() == nil {
+		return err
 	}
-	c.More = true
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
+	return nil
 }
 
 func rest(ctx context.Context, d time.Duration) error {

@@ -69,7 +69,7 @@ func (m *mapped) clean(ctx context.Context, after string, chunk int) (deleted in
 // of the second kind begin, and there are none of the first, the old ones end.
 func (q *mappedSQL) cleanLook(place, id string, retention int64, chunk int) *statement {
 	published := q.column(q.publishedAt, "o")
-	s := q.statement("SELECT ", q.text(&q.id, "o"), ", ", q.place(), ", CASE WHEN ", q.isDone("o"), " AND ", published, " < ")
+	s := q.statement("SELECT ", q.text(&q.id), ", ", q.place(), ", CASE WHEN ", q.isDone("o"), " AND ", published, " < ")
 	s.add(q.now(q.publishedAt, s.arg(retention)), " THEN 1 ELSE 0 END, CASE WHEN ", q.isDone("o"), " AND ", published, " >= ")
 	s.add(q.now(q.publishedAt, s.arg(retention)), " THEN 1 ELSE 0 END FROM ", q.table, " o WHERE 1 = 1")
 	if place != "" {

@@ -66,7 +66,7 @@ func (g *script) add(name string, s *statement) {
 	g.t.Helper()
 	g.WriteString("-- " + name + "\n" + s.text.String() + "\n")
 	for _, a := range s.args {
-		g.WriteString(fmt.Sprintf("--   %v\n", a))
+		_, _ = fmt.Fprintf(g, "--   %v\n", a)
 	}
 	g.parse(s.text.String())
 }

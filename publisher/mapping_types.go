@@ -46,7 +46,7 @@ func kindOf(engine, typ string) columnKind {
 		return kindText
 	}
 	for _, prefix := range []string{"timestamp", "datetime", "smalldatetime"} {
-		if strings.HasPrefix(base, prefix) && !(engine == "sqlserver" && base == "timestamp") { // there it is a row version
+		if strings.HasPrefix(base, prefix) && (engine != "sqlserver" || base != "timestamp") { // there it is a row version
 			return kindTime
 		}
 	}

@@ -238,8 +238,12 @@ func (t *sqlTable) columns(ctx context.Context, q querier) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer rows.Close() //nolint:errcheck // rows.Err is what tells
 	columns, err := rows.Columns()
-	return columns, errors.Join(err, rows.Close())
+	if err != nil {
+		return nil, err
+	}
+	return columns, rows.Err()
 }
 
 // fingerprint identifies what is published, whoever does it: server, database and table.

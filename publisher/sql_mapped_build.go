@@ -49,24 +49,24 @@ func (q *mappedSQL) pending(alias string) string {
 	}
 }
 
-// aggregateExpr writes a row's aggregate; an id of ” means that it has none, and waits for nobody.
-func (q *mappedSQL) aggregateExpr(alias string) (typ, id string) {
+// aggregateExpr writes a row's aggregate; an empty id means that it has none, and waits for nobody.
+func (q *mappedSQL) aggregateExpr() (typ, id string) {
 	typ, id = "''", "''"
 	if q.aggregateType != nil {
-		typ = q.textOr(q.aggregateType, alias)
+		typ = q.textOr(q.aggregateType)
 	}
 	if q.aggregateID != nil {
-		id = q.textOr(q.aggregateID, alias)
+		id = q.textOr(q.aggregateID)
 	}
 	return typ, id
 }
 
-// textOr is text with ” for NULL.
-func (q *mappedSQL) textOr(c *mappedColumn, alias string) string {
+// textOr is text, empty for NULL.
+func (q *mappedSQL) textOr(c *mappedColumn) string {
 	if !c.nullable {
-		return q.text(c, alias)
+		return q.text(c)
 	}
-	return "COALESCE(" + q.text(c, alias) + ", '')"
+	return "COALESCE(" + q.text(c) + ", '')"
 }
 
 // ordered is the list behind ORDER BY.
@@ -74,12 +74,12 @@ func (q *mappedSQL) ordered() string {
 	if q.seq != nil {
 		return q.column(q.seq, "o")
 	}
-	return q.column(q.createdAt, "o") + ", " + q.text(&q.id, "o")
+	return q.column(q.createdAt, "o") + ", " + q.text(&q.id)
 }
 
 // settled is the condition that a row has an entry in the side table.
 func (q *mappedSQL) settled(s *statement) string {
-	return "EXISTS (SELECT 1 FROM " + q.side + " s" + q.held() + " WHERE s.outbox = " + s.arg(q.outbox) + " AND s.event = " + q.text(&q.id, "o") + ")"
+	return "EXISTS (SELECT 1 FROM " + q.side + " s" + q.held() + " WHERE s.outbox = " + s.arg(q.outbox) + " AND s.event = " + q.text(&q.id) + ")"
 }
 
 // blocked is the condition that a row has to wait, "" where none ever has to.
@@ -89,7 +89,7 @@ func (q *mappedSQL) blocked(s *statement) string {
 	}
 	cond := "EXISTS (SELECT 1 FROM " + q.side + " s" + q.held() + " WHERE s.outbox = " + s.arg(q.outbox)
 	if q.byAggregate {
-		typ, id := q.aggregateExpr("o")
+		typ, id := q.aggregateExpr()
 		cond += " AND s.aggregate_type = " + typ + " AND s.aggregate_id = " + id + " AND s.aggregate_id <> ''"
 	}
 	cond += " AND s.state IN (" + quoted(q.blocks) + ") AND "
@@ -97,7 +97,7 @@ func (q *mappedSQL) blocked(s *statement) string {
 	if q.seq != nil {
 		return cond + "s.position < " + position + ")"
 	}
-	return cond + "(s.position < " + position + " OR (s.position = " + position + " AND s.event < " + q.text(&q.id, "o") + ")))"
+	return cond + "(s.position < " + position + " OR (s.position = " + position + " AND s.event < " + q.text(&q.id) + ")))"
 }
 
 // held keeps an entry from being removed while a statement looks at rows that it hides: SQL Server's statements see each row
@@ -112,7 +112,7 @@ func (q *mappedSQL) held() string {
 
 // projection are the columns of an event, in the order of scan. The payload comes only where it is not too large.
 func (q *mappedSQL) projection() string {
-	typ, id := q.aggregateExpr("o")
+	typ, id := q.aggregateExpr()
 	created := "NULL"
 	if q.createdAt != nil {
 		created = q.instant(q.createdAt, "o")
@@ -125,7 +125,7 @@ func (q *mappedSQL) projection() string {
 	if q.maxBytes > 0 {
 		payload = "CASE WHEN " + size + " <= " + strconv.Itoa(q.maxBytes) + " THEN " + payload + " END"
 	}
-	return strings.Join([]string{q.text(&q.id, "o"), typ, id, q.orNull(q.eventType), size, payload, created, q.orNull(q.key), q.orNull(q.traceParent),
+	return strings.Join([]string{q.text(&q.id), typ, id, q.orNull(q.eventType), size, payload, created, q.orNull(q.key), q.orNull(q.traceParent),
 		q.orNull(q.traceState), q.stored()}, ", ")
 }
 
@@ -137,7 +137,7 @@ func (q *mappedSQL) orNull(c *mappedColumn) string {
 	case c.kind == kindText:
 		return q.column(c, "o")
 	default:
-		return q.text(c, "o")
+		return q.text(c)
 	}
 }
 

@@ -40,16 +40,14 @@ func mappedColumns(ctx context.Context, q querier, table name) ([]catalogColumn,
 	add := func(column, typ string, nullable bool) {
 		list = append(list, catalogColumn{column, typ, kindOf(engine, typ), nullable})
 	}
-	text, argument := "", table.String()
+	text, argument := postgresMappedColumns, table.String()
 	switch engine {
-	case "postgres":
-		text = postgresMappedColumns
+	case "mysql":
+		return mysqlMappedColumns(ctx, q, table)
 	case "sqlserver":
 		text = sqlServerMappedColumns
 	case "sqlite":
 		text, argument = sqliteMappedColumns, table.base()
-	default:
-		return mysqlMappedColumns(ctx, q, table)
 	}
 	s := &statement{d: table.d, args: []any{argument}}
 	err := s.add(text).each(ctx, q, func(scan func(...any) error) (bool, error) {

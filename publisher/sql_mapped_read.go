@@ -11,19 +11,18 @@ import (
 )
 
 // visible adds the conditions of a row that may be published now.
-func (q *mappedSQL) visible(s *statement) *statement {
+func (q *mappedSQL) visible(s *statement) {
 	s.add(q.pending("o"), " AND NOT ", q.settled(s))
 	if blocked := q.blocked(s); blocked != "" {
 		s.add(" AND NOT ", blocked)
 	}
-	return s
 }
 
 // publishable reads rows that may be published now, in order, of no aggregate in avoid.
 func (q *mappedSQL) publishable(columns string, limit int, avoid []aggregate) *statement {
 	s := q.statement("SELECT ", columns, " FROM ", q.table, " o WHERE ")
 	q.visible(s)
-	typ, id := q.aggregateExpr("o")
+	typ, id := q.aggregateExpr()
 	for _, a := range avoid {
 		if a.id != "" {
 			s.add(" AND NOT (", typ, " = ", s.arg(a.typ), " AND ", id, " = ", s.arg(a.id), ")")

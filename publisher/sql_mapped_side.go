@@ -57,9 +57,9 @@ func (q *mappedSQL) failAgain(f *failure) *statement {
 // failFirst makes the entry of an event that did not fail before, if it is still to be published.
 func (q *mappedSQL) failFirst(f *failure) *statement {
 	s := q.statement()
-	typ, id := q.aggregateExpr("o")
+	typ, id := q.aggregateExpr()
 	return s.add("INSERT INTO ", q.side, " (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT ",
-		s.arg(q.outbox), ", ", q.text(&q.id, "o"), ", ", typ, ", ", id, ", ", q.position("o"), ", ", s.arg(string(f.state())), ", ", strconv.Itoa(f.attempts), ", ").
+		s.arg(q.outbox), ", ", q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", ", s.arg(string(f.state())), ", ", strconv.Itoa(f.attempts), ", ").
 		add(q.next(s, f), ", ", s.arg(f.reason), " FROM ", q.table, " o WHERE ").
 		add(q.column(&q.id, "o"), " = ", q.typed(&q.id, s.arg(f.ref.id)), " AND ", q.pending("o")).
 		add(" AND NOT ", q.settled(s))
@@ -127,7 +127,7 @@ func (q *mappedSQL) byID(ids []string) *statement {
 
 // stillPending reads which of ids are to be published.
 func (q *mappedSQL) stillPending(ids []string) *statement {
-	s := q.statement("SELECT ", q.text(&q.id, "o"), " FROM ", q.table, " o WHERE ", q.pending("o"), " AND ")
+	s := q.statement("SELECT ", q.text(&q.id), " FROM ", q.table, " o WHERE ", q.pending("o"), " AND ")
 	return q.oneOf(s, "o", ids)
 }
 

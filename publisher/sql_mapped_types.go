@@ -23,9 +23,9 @@ func (q *mappedSQL) binary(expr string) string {
 	}
 }
 
-// text writes a column's value as the text that stands in the side table, and in Go.
-func (q *mappedSQL) text(c *mappedColumn, alias string) string {
-	expr := q.column(c, alias)
+// text writes the value of a column of o as the text that stands in the side table, and in Go.
+func (q *mappedSQL) text(c *mappedColumn) string {
+	expr := q.column(c, "o")
 	if c.kind == kindBytes {
 		switch q.engine {
 		case "postgres":
