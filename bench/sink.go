@@ -22,6 +22,7 @@ type sink struct {
 	conn  *amqp.Connection
 	ch    *amqp.Channel
 	http  *httptest.Server
+	think time.Duration // of the HTTP server, for each request
 
 	mu          sync.Mutex
 	seen        map[string]bool // ids; a repeated one counts once
@@ -30,6 +31,9 @@ type sink struct {
 
 func newSink(kind string) (*sink, error) {
 	s := &sink{seen: make(map[string]bool)}
+	if strings.HasSuffix(kind, "1 ms") {
+		s.think = time.Millisecond
+	}
 	if kind != "rabbitmq" {
 		s.http = httptest.NewServer(http.HandlerFunc(s.take))
 		return s, nil
@@ -76,6 +80,7 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
+	time.Sleep(s.think)
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,6 +55,7 @@ func (t *tick) answered(q *request, err error) {
 		t.exclusive = false
 	}
 	if q.role == extra {
+		t.extras--
 		t.lanes.done(q.items[0])
 	} else {
 		for i, it := range q.items {

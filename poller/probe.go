@@ -280,6 +280,7 @@ func (t *tick) beginExtra(grant *Grant, index int) {
 	it.key = t.lanes.hash(it.event())
 	t.avoided = append(t.avoided, it.event().OrderKey)
 	t.lanes.hold(it)
+	t.extras++
 	t.begin(t.newRequest(extra, []*item{it}, t.cfg.Retries))
 }
 

@@ -16,8 +16,8 @@ var errLate = errors.New("the tick has to end now: tick_budget, the output's tim
 // settle begins the commit of the oldest batch when all its events are done with, together with those behind it of which
 // that is true as well; or, once nothing more begins, of what comes before the first event that is not.
 func (t *tick) settle() {
-	if t.settling || len(t.line) == 0 {
-		return
+	if t.settling || len(t.line) == 0 || t.extras > 0 {
+		return // what is sent again as evidence must not meet its successor, which another owner may send once this is settled
 	}
 	p := t.line[0]
 	if p.open > 0 && (!t.stopped() || t.requests > 0) {

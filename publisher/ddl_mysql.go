@@ -33,6 +33,7 @@ func (d mySQL) ddl(table, claims name) []string {
     tracestate varchar(1000) NULL,
     UNIQUE KEY rowrelay_key (idempotency_key),
     KEY rowrelay_pending (state, bucket, id),
+    KEY rowrelay_order (state, id, bucket),
     KEY rowrelay_due (next_attempt_at),
     KEY rowrelay_blocked (blocked, id)
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + mysqlExact,

@@ -27,6 +27,7 @@ func (postgres) ddl(table, claims name) []string {
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
     autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000)`,
 		`CREATE INDEX IF NOT EXISTS ` + table.indexName("pending") + ` ON ` + table.String() + ` (bucket, seq) WHERE state = 'PENDING'`,
+		`CREATE INDEX IF NOT EXISTS ` + table.indexName("order") + ` ON ` + table.String() + ` (seq, bucket) WHERE state = 'PENDING'`,
 		`CREATE INDEX IF NOT EXISTS ` + table.indexName("publishing") + ` ON ` + table.String() + ` (seq) WHERE state = 'PUBLISHING'`,
 		`CREATE INDEX IF NOT EXISTS ` + table.indexName("due") + ` ON ` + table.String() + ` (next_attempt_at) WHERE state = 'FAILED'`,
 		`CREATE INDEX IF NOT EXISTS ` + table.indexName("blocked") + ` ON ` + table.String() + ` (aggregate_type, aggregate_id, seq) WHERE state IN (` + blockedStates + `)`,

@@ -30,6 +30,7 @@ func (d sqlite) ddl(table, claims name) []string {
     tracestate TEXT NULL
 )`,
 		`CREATE INDEX IF NOT EXISTS ` + schema + table.indexName("pending") + ` ON ` + on + ` (bucket, seq) WHERE state = 'PENDING'`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.indexName("order") + ` ON ` + on + ` (seq, bucket) WHERE state = 'PENDING'`,
 		`CREATE INDEX IF NOT EXISTS ` + schema + table.indexName("publishing") + ` ON ` + on + ` (seq) WHERE state = 'PUBLISHING'`,
 		`CREATE INDEX IF NOT EXISTS ` + schema + table.indexName("due") + ` ON ` + on + ` (next_attempt_at) WHERE state = 'FAILED'`,
 		`CREATE INDEX IF NOT EXISTS ` + schema + table.indexName("blocked") + ` ON ` + on + ` (aggregate_type, aggregate_id, seq) WHERE state IN (` + blockedStates + `)`,

@@ -35,6 +35,7 @@ CREATE TABLE ` + table.String() + ` (
     tracestate nvarchar(1000) NULL
 )`,
 		index("pending", "bucket, seq", "state = 'PENDING'"),
+		index("order", "seq, bucket", "state = 'PENDING'"),
 		index("publishing", "seq", "state = 'PUBLISHING'"),
 		index("due", "next_attempt_at", "state = 'FAILED'"),
 		index("blocked", "aggregate_type, aggregate_id, seq", "state IN ("+blockedStates+")"),

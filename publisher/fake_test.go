@@ -382,7 +382,7 @@ func (t *fakeTable) release(ctx context.Context, owner string, units []string) e
 
 func (t *fakeTable) row(r *fakeRow) row {
 	return row{
-		ref: ref{seq: r.seq}, at: position{r.bucket, r.seq}, attempts: r.attempts, waits: t.db.blocked(r, false),
+		ref: ref{seq: r.seq}, at: position{bucket: r.bucket, seq: r.seq}, attempts: r.attempts, waits: t.db.blocked(r, false),
 		outbox: change.Outbox{
 			AggregateType: r.agg.typ, AggregateID: r.agg.id, EventType: "Changed", IdempotencyKey: fmt.Sprintf("key-%d", r.seq),
 			Payload: []byte(`{"a":1}`), JSON: true, CreatedAt: time.Now().UTC(),
@@ -411,9 +411,13 @@ func (t *fakeTable) sorted(ranges []bucketRange) []*fakeRow {
 func (t *fakeTable) fetch(ctx context.Context, ranges []bucketRange, after position, limit poller.Limit) (rows []row, more bool, err error) {
 	err = t.do(ctx, "fetch", func() error {
 		rows, more = nil, false
-		for _, r := range t.sorted(ranges) {
+		list := t.sorted(ranges)
+		if after.bySeq {
+			slices.SortFunc(list, func(a, b *fakeRow) int { return cmp.Compare(a.seq, b.seq) })
+		}
+		for _, r := range list {
 			behind := r.bucket > after.bucket || r.bucket == after.bucket && r.seq > after.seq
-			if ranges == nil {
+			if ranges == nil || after.bySeq {
 				behind = r.seq > after.seq
 			}
 			switch {

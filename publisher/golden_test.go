@@ -233,9 +233,13 @@ var goldenCases = []struct {
 	{name: "resume", do: func(ctx context.Context, t *sqlTable) error { return t.resume(ctx) }},
 	{name: "fetch the whole table", do: func(ctx context.Context, t *sqlTable) error { return fetched(ctx, t, nil, position{}) }},
 	{name: "fetch two ranges, after a position in the first", do: func(ctx context.Context, t *sqlTable) error {
-		return fetched(ctx, t, []bucketRange{{0, 16}, {64, 80}}, position{7, 4711})
+		return fetched(ctx, t, []bucketRange{{0, 16}, {64, 80}}, position{bucket: 7, seq: 4711})
 	}},
-	{name: "fetch in the order of the source", do: func(ctx context.Context, t *sqlTable) error { return fetched(ctx, t, nil, position{0, 4711}) },
+	{name: "fetch two ranges by seq", do: func(ctx context.Context, t *sqlTable) error {
+		return fetched(ctx, t, []bucketRange{{0, 512}, {640, 768}}, position{bySeq: true})
+	}},
+	{name: "fetch the whole table by seq", do: func(ctx context.Context, t *sqlTable) error { return fetched(ctx, t, nil, position{bySeq: true}) }},
+	{name: "fetch in the order of the source", do: func(ctx context.Context, t *sqlTable) error { return fetched(ctx, t, nil, position{seq: 4711}) },
 		change: []func(*Config){byOrder(poller.OrderSource)}},
 	{name: "fetch without an order, dead letters not blocking", do: func(ctx context.Context, t *sqlTable) error { return fetched(ctx, t, nil, position{}) },
 		change: []func(*Config){byOrder(poller.OrderNone), func(c *Config) { c.Policy.Block = false }}},

@@ -154,10 +154,11 @@ type survey struct {
 // bucketRange is from ≤ bucket < to.
 type bucketRange struct{ from, to int }
 
-// position is where a pass over the table stands: after (bucket, seq), or after seq alone where no ranges are given.
+// position is where a page begins: after (bucket, seq), or by seq alone. For ordering=source it is always by seq.
 type position struct {
 	bucket int
 	seq    int64
+	bySeq  bool
 }
 
 type aggregate struct{ typ, id string }

@@ -55,6 +55,9 @@ func (s *session) page(ctx context.Context, ranges []bucketRange, limit poller.L
 	if s.pass.pieces != nil {
 		return s.spread(ctx, limit)
 	}
+	if isWide(ranges) {
+		return s.top(ctx, ranges, limit)
+	}
 	if page, more, err = s.read(ctx, ranges, bucketRange{s.pass.bucket, Buckets}, limit); err != nil {
 		return nil, false, err
 	}
@@ -71,6 +74,23 @@ func (s *session) page(ctx context.Context, ranges []bucketRange, limit poller.L
 	return page, more, nil
 }
 
+// top reads the first rows by seq. One aggregate with a backlog must not keep the others waiting behind it: where a page holds too
+// few, the next round goes through the pieces.
+func (s *session) top(ctx context.Context, ranges []bucketRange, limit poller.Limit) (page []row, more bool, err error) {
+	s.mu.Lock()
+	rows, bytes := s.flights.within(bucketRange{0, Buckets})
+	s.mu.Unlock()
+	page, more, err = s.table.fetch(ctx, ranges, position{seq: math.MinInt64, bySeq: true}, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
+	if err != nil {
+		return nil, false, err
+	}
+	page, more = s.fresh(page, limit.Rows, more)
+	if more && narrow(page) {
+		s.pass = pass{pieces: piecesOf(ranges, min(maxPieces, limit.Rows/4))}
+	}
+	return page, more, nil
+}
+
 // read fetches from the beginning of a bucket, as many as are wanted beyond those in flight there.
 func (s *session) read(ctx context.Context, ranges []bucketRange, from bucketRange, limit poller.Limit) ([]row, bool, error) {
 	s.mu.Lock()
@@ -78,7 +98,7 @@ func (s *session) read(ctx context.Context, ranges []bucketRange, from bucketRan
 	s.mu.Unlock()
 	var after position
 	if ranges != nil {
-		after = position{from.from, math.MinInt64}
+		after = position{bucket: from.from, seq: math.MinInt64}
 	}
 	return s.table.fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 }

@@ -6,14 +6,38 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// pass is where a session's way round its buckets stands. A page begins at the beginning of a bucket, never within one: all
-// events of an aggregate are in one bucket, so that a page shows of each of its aggregates everything from the first event
-// on, whatever became visible since the page before. What is in flight of that bucket is read again and left out.
+// pass is where a session's way round its buckets stands. A page begins at the first event of all, by seq, or at the beginning of a
+// bucket, never within one: all events of an aggregate are in one bucket, so that a page shows of each of its aggregates
+// everything from the first event on, whatever became visible since the page before. What is in flight is read again and left out.
+//
+// Who holds a good part of the buckets goes by seq: such a page holds events of as many aggregates as were busy, which can be sent
+// side by side. Who holds few goes by bucket, a seek, instead of through what others have to publish.
 type pass struct {
 	cursor
-	// pieces are set while there is a backlog. Pages by bucket would then hold the events of few aggregates, which go one after
-	// the other: so a page is put together of pages of several pieces, each of which is gone through on its own.
+	// pieces are set while there is a backlog of which a page holds the events of few aggregates, which go one after the other: so
+	// a page is put together of pages of several pieces of the buckets, each of which is gone through on its own.
 	pieces []piece
+}
+
+// wide is how many buckets a session holds that goes by seq: it passes over seven times as much as it reads at most.
+const wide = Buckets / 8
+
+func isWide(ranges []bucketRange) bool {
+	n := 0
+	for _, r := range ranges {
+		n += r.to - r.from
+	}
+	return n >= wide
+}
+
+// narrow reports whether a page holds the events of few aggregates for its size.
+func narrow(page []row) bool {
+	seen := make(map[aggregate]bool)
+	for i := range page {
+		o := &page[i].outbox
+		seen[aggregate{o.AggregateType, o.AggregateID}] = true
+	}
+	return 8*len(seen) < len(page)
 }
 
 // cursor is where the next page begins.

@@ -131,13 +131,11 @@ func (e *ownEvents) keys(s *statement, ranges []bucketRange, after position, n i
 }
 
 func (e *ownEvents) keysOnly(s *statement, ranges []bucketRange, after position, n int, also func(*statement)) {
-	order := " ORDER BY bucket, " + e.d.seq()
-	if e.bySource() {
-		s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(Pending), " WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.arg(after.seq))
-		also(s)
-		s.add(" ORDER BY ", e.seq("o"), e.d.limit(s.arg(n)))
+	if e.bySource() || after.bySeq {
+		e.keysBySeq(s, ranges, after, n, also)
 		return
 	}
+	order := " ORDER BY bucket, " + e.d.seq()
 	if ranges == nil {
 		ranges = []bucketRange{{0, Buckets}}
 	}
@@ -164,6 +162,19 @@ func (e *ownEvents) keysOnly(s *statement, ranges []bucketRange, after position,
 		s.add(") r", strconv.Itoa(i))
 	}
 	s.add(") u", order, e.d.limit(s.arg(n)))
+}
+
+// keysBySeq is keysOnly in the order of seq. What lies in other buckets is passed over in the index.
+func (e *ownEvents) keysBySeq(s *statement, ranges []bucketRange, after position, n int, also func(*statement)) {
+	s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.d.force("order"), " WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.arg(after.seq))
+	if len(ranges) > 0 && ranges[0] != (bucketRange{0, Buckets}) {
+		for i, r := range ranges {
+			s.add([]string{" AND (", " OR "}[min(i, 1)], "o.bucket >= ", s.arg(r.from), " AND o.bucket < ", s.arg(r.to))
+		}
+		s.add(")")
+	}
+	also(s)
+	s.add(" ORDER BY ", e.seq("o"), e.d.limit(s.arg(n)))
 }
 
 // arm is one seek.
@@ -259,14 +270,14 @@ func (e *ownEvents) fetchStatement(s *statement, ranges []bucketRange, after pos
 	s.add(" THEN 1 ELSE 0 END FROM ")
 	e.keys(s, ranges, after, n, nothing)
 	s.add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.d.seq(), " ORDER BY ")
-	if !e.bySource() {
+	if !e.bySource() && !after.bySeq {
 		s.add("k.bucket, ")
 	}
 	s.add("k.", e.d.seq())
 }
 
-// other leaves out what waits, what is avoided, and for skip_locked what anybody has claimed: what comes first among the
-// rest is the next of its aggregate.
+// other leaves out what waits, what is avoided, and for skip_locked what anybody has claimed or has left PUBLISHING under a claim
+// that expired: what comes first among the rest is the next of its aggregate.
 func (e *ownEvents) other(ctx context.Context, ranges []bucketRange, avoid []aggregate) (found *row, err error) {
 	err = e.do(ctx, "look for another event", func(ctx context.Context, q querier) error {
 		s := e.statement()
@@ -283,6 +294,8 @@ func (e *ownEvents) other(ctx context.Context, ranges []bucketRange, avoid []agg
 			if e.cfg.Strategy == SkipLocked {
 				s.add(" AND NOT ")
 				e.claimed(s)
+				s.add(" AND NOT EXISTS (SELECT 1 FROM ", e.outbox.String(), " p WHERE p.state = 'PUBLISHING' AND p.bucket = o.bucket AND ",
+					e.d.same("p.aggregate_type", "p.aggregate_id", "o.aggregate_type", "o.aggregate_id"), ")")
 			}
 		})
 		s.add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.d.seq())

@@ -16,7 +16,10 @@ var planned = map[string]func(context.Context, *sqlTable) error{
 	"look":  func(ctx context.Context, t *sqlTable) error { _, err := t.look(ctx); return err },
 	"fetch": func(ctx context.Context, t *sqlTable) error { return fetched(ctx, t, nil, position{}) },
 	"fetch ranges": func(ctx context.Context, t *sqlTable) error {
-		return fetched(ctx, t, []bucketRange{{0, 16}, {64, 80}}, position{7, 1})
+		return fetched(ctx, t, []bucketRange{{0, 16}, {64, 80}}, position{bucket: 7, seq: 1})
+	},
+	"fetch by seq": func(ctx context.Context, t *sqlTable) error {
+		return fetched(ctx, t, []bucketRange{{0, 512}, {640, 768}}, position{bySeq: true})
 	},
 	"pick": func(ctx context.Context, t *sqlTable) error {
 		_, _, err := t.pick(ctx, "me", 7, time.Minute, poller.Limit{Rows: 100})

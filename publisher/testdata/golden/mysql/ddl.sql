@@ -18,6 +18,7 @@ CREATE TABLE IF NOT EXISTS `shop`.`outbox` (
     tracestate varchar(1000) NULL,
     UNIQUE KEY rowrelay_key (idempotency_key),
     KEY rowrelay_pending (state, bucket, id),
+    KEY rowrelay_order (state, id, bucket),
     KEY rowrelay_due (next_attempt_at),
     KEY rowrelay_blocked (blocked, id)
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */;

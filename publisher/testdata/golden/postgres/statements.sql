@@ -117,6 +117,22 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 --   501
 --   501
 
+-- fetch two ranges by seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.seq > $2 AND (o.bucket >= $3 AND o.bucket < $4 OR o.bucket >= $5 AND o.bucket < $6) ORDER BY o.seq LIMIT $7) k JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.seq
+--   1048576
+--   0
+--   0
+--   512
+--   640
+--   768
+--   501
+
+-- fetch the whole table by seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.seq > $2 ORDER BY o.seq LIMIT $3) k JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.seq
+--   1048576
+--   0
+--   501
+
 -- fetch in the order of the source
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.seq > $2 ORDER BY o.seq LIMIT $3) k JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.seq
 --   1048576
@@ -207,7 +223,7 @@ SELECT COALESCE(-MAX(CAST(EXTRACT(EPOCH FROM (statement_timestamp() - n.due)) * 
 COMMIT
 
 -- other
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, 0 FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= $2 AND o.bucket < $3 AND NOT EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) AND NOT EXISTS (SELECT 1 FROM jsonb_to_recordset(CAST($4 AS jsonb)) AS a(typ text, id text) WHERE o.aggregate_type = a.typ AND o.aggregate_id = a.id) AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims" c WHERE c.outbox = $5 AND c.unit = ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) AND c.expires_at > statement_timestamp()) ORDER BY o.bucket, o.seq LIMIT $6) k JOIN "shop"."outbox" o ON o.seq = k.seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, 0 FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= $2 AND o.bucket < $3 AND NOT EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) AND NOT EXISTS (SELECT 1 FROM jsonb_to_recordset(CAST($4 AS jsonb)) AS a(typ text, id text) WHERE o.aggregate_type = a.typ AND o.aggregate_id = a.id) AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims" c WHERE c.outbox = $5 AND c.unit = ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) AND c.expires_at > statement_timestamp()) AND NOT EXISTS (SELECT 1 FROM "shop"."outbox" p WHERE p.state = 'PUBLISHING' AND p.bucket = o.bucket AND p.aggregate_type = o.aggregate_type AND p.aggregate_id = o.aggregate_id) ORDER BY o.bucket, o.seq LIMIT $6) k JOIN "shop"."outbox" o ON o.seq = k.seq
 --   1048576
 --   0
 --   16

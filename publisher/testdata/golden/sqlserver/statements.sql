@@ -117,6 +117,22 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 --   501
 --   501
 
+-- fetch two ranges by seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.seq > @p2 AND (o.bucket >= @p3 AND o.bucket < @p4 OR o.bucket >= @p5 AND o.bucket < @p6) ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p7 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.seq
+--   1048576
+--   0
+--   0
+--   512
+--   640
+--   768
+--   501
+
+-- fetch the whole table by seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.seq > @p2 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p3 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.seq
+--   1048576
+--   0
+--   501
+
 -- fetch in the order of the source
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.seq > @p2 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p3 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.seq
 --   1048576
@@ -207,7 +223,7 @@ SELECT COALESCE(-MAX(DATEDIFF_BIG(millisecond, n.due, SYSUTCDATETIME())), -1) FR
 COMMIT
 
 -- other
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, 0 FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p2 AND o.bucket < @p3 AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) AND NOT EXISTS (SELECT 1 FROM OPENJSON(@p4) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id') AS a WHERE o.aggregate_type = a.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_type) = DATALENGTH(a.typ) AND o.aggregate_id = a.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_id) = DATALENGTH(a.id)) AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = @p5 AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.expires_at > SYSUTCDATETIME()) ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p6 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, 0 FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p2 AND o.bucket < @p3 AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) AND NOT EXISTS (SELECT 1 FROM OPENJSON(@p4) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id') AS a WHERE o.aggregate_type = a.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_type) = DATALENGTH(a.typ) AND o.aggregate_id = a.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_id) = DATALENGTH(a.id)) AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = @p5 AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.expires_at > SYSUTCDATETIME()) AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] p WHERE p.state = 'PUBLISHING' AND p.bucket = o.bucket AND p.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(p.aggregate_type) = DATALENGTH(o.aggregate_type) AND p.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(p.aggregate_id) = DATALENGTH(o.aggregate_id)) ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p6 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq
 --   1048576
 --   0
 --   16
