@@ -318,13 +318,13 @@ func (c *chaos) ownServices() {
 			c.t.Errorf("stopping the engines: %v\n%s", err, out)
 		}
 	})
-	shell := exec.CommandContext(c.t.Context(), "bash", "-c", `eval "$1"; printf '%s\n%s' "$ROWRELAY_TEST_POSTGRES" "$ROWRELAY_TEST_AZURITE"`, "env", string(out))
-	named, err := shell.Output()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	for i, line := range strings.Split(string(named), "\n") {
-		c.t.Setenv([]string{"ROWRELAY_TEST_POSTGRES", "ROWRELAY_TEST_AZURITE"}[i], line)
+	// Each line is export NAME='value'.
+	for line := range strings.Lines(string(out)) {
+		name, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
+		if !ok {
+			c.t.Fatalf("services.sh env says what is not read: %q", line)
+		}
+		c.t.Setenv(name, strings.Trim(value, "'"))
 	}
 }
 
