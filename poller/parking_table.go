@@ -148,21 +148,23 @@ func (d *draft) park(orderKey []byte, event *change.Event) *parkedRow {
 }
 
 // fail counts a failed attempt of an event against its entry. An event with another id than the entry's is a corrected row:
-// counting begins again.
-func (d *draft) fail(e *parkedRow, event *change.Event, why Rejection) {
+// counting begins again. It reports whether that was the last attempt.
+func (d *draft) fail(e *parkedRow, event *change.Event, why Rejection) (last bool) {
 	if e.ID != event.ID {
 		e.ID, e.Cursor, e.Attempts, e.First = event.ID, bytes.Clone(event.Cursor), 0, time.Time{}
 		e.Key, e.Blocked = bytes.Clone(event.Key), false
 	}
-	e.Attempts++
+	var wait time.Duration
+	e.Attempts, wait, last = d.policy.Failed(e.Attempts, why.Cause)
 	if e.First.IsZero() {
 		e.First = why.At
 	}
 	e.Last = why.At
 	e.Cause, e.Status, e.Reason = why.Cause.String(), why.Status, clip(why.Reason)
-	e.Next = why.At.Add(d.policy.delay(e.Attempts))
+	e.Next = why.At.Add(wait)
 	d.turns++
 	e.turn = d.turns
+	return last
 }
 
 // follow lets a row wait behind the head of an entry. What will be read is its newest state, so that it waits once, and at

@@ -38,8 +38,15 @@ func (p *Policy) check() error {
 	return nil
 }
 
-// delay is the wait after n failed attempts, n from 1.
-func (p *Policy) delay(n int) time.Duration { return p.Delays[min(n, len(p.Delays))-1] }
+// Failed counts one more failure against an event that has n: it returns how many there are now, the wait before the next attempt,
+// and whether this was the last. What is misplaced waits as long as what is refused, and never comes to its last attempt.
+func (p *Policy) Failed(n int, cause Cause) (attempts int, wait time.Duration, last bool) {
+	attempts = n + 1
+	if cause == Misplaced {
+		attempts = max(n, min(attempts, p.MaxAttempts-1), 1)
+	}
+	return attempts, p.Delays[min(attempts, len(p.Delays))-1], cause != Misplaced && attempts >= p.MaxAttempts
+}
 
 // DeadLetter is an event that is given up, with its history.
 type DeadLetter struct {

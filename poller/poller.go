@@ -127,6 +127,10 @@ const (
 	Refused
 	// Impossible: it cannot be sent at all (too large, not encodable); repeating it is of no use.
 	Impossible
+	// Misplaced: the place that this event has to go to (a queue, a topic) is missing, full, closed or forbidden, while the
+	// connection to the destination works. That says nothing about the event: it is set aside like one that is refused, where
+	// there is as much evidence that other places work, but no attempt is counted, and it is tried again for ever.
+	Misplaced
 )
 
 // String names the cause as the metric label `reason` does.
@@ -136,6 +140,8 @@ func (c Cause) String() string {
 		return "refused"
 	case Impossible:
 		return "impossible"
+	case Misplaced:
+		return "misplaced"
 	default:
 		return "unavailable"
 	}

@@ -181,8 +181,7 @@ func (l *tally) rejected(ctx context.Context, orderKey []byte, event *change.Eve
 		}
 		e = l.draft.park(orderKey, event)
 	}
-	l.draft.fail(e, event, why)
-	if e.Attempts < l.s.feed.cfg.Policy.MaxAttempts {
+	if last := l.draft.fail(e, event, why); !last {
 		return true
 	}
 	if err := l.bury(ctx, e, event, why); err != nil {
@@ -238,9 +237,8 @@ func (l *tally) inSourceOrder(ctx context.Context, event *change.Event, outcome 
 		l.draft.park([]byte(sourceKey), event)
 	}
 	e = l.draft.edit(sourceKey)
-	l.draft.fail(e, event, why)
 	policy := &l.s.feed.cfg.Policy
-	if e.Attempts < policy.MaxAttempts {
+	if last := l.draft.fail(e, event, why); !last {
 		l.fault = &Fault{HandlerFailed, fmt.Errorf("ordering=source: attempt %d of %d of key %s, event %s, failed, next in %s: %s",
 			e.Attempts, policy.MaxAttempts, e.Key, e.ID, e.Next.Sub(why.At), e.Reason)}
 		return false

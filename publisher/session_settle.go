@@ -130,9 +130,9 @@ func (s *session) refsOf(batch string) []ref {
 // rejected counts an attempt against an event, and gives it up when it was the last.
 func (t *tally) rejected(ctx context.Context, e *change.Event, m marked, why poller.Rejection) {
 	cfg := t.s.cfg
-	f := failure{marked: m, attempts: e.Attempts + 1, reason: short(why.Reason)}
-	f.delay = cfg.Policy.Delays[min(f.attempts, len(cfg.Policy.Delays))-1]
-	if f.attempts >= cfg.Policy.MaxAttempts {
+	f := failure{marked: m, reason: short(why.Reason)}
+	var last bool
+	if f.attempts, f.delay, last = cfg.Policy.Failed(e.Attempts, why.Cause); last {
 		f.dead = t.bury(ctx, e, f.attempts, why)
 	}
 	free := f.dead && !cfg.Policy.Block

@@ -1,0 +1,34 @@
+package poller
+
+import (
+	"testing"
+	"time"
+)
+
+func TestFailedAttempts(t *testing.T) {
+	seed := Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1}
+	once := Policy{MaxAttempts: 1, Delays: []time.Duration{time.Second}, MaxParked: 1}
+	for name, c := range map[string]struct {
+		policy   Policy
+		before   int
+		cause    Cause
+		attempts int
+		wait     time.Duration
+		last     bool
+	}{
+		"the first":                          {seed, 0, Refused, 1, time.Second, false},
+		"the fourth":                         {seed, 3, Refused, 4, 2 * time.Minute, false},
+		"the last":                           {seed, 4, Refused, 5, 2 * time.Minute, true},
+		"impossible, too":                    {seed, 4, Impossible, 5, 2 * time.Minute, true},
+		"misplaced waits as long":            {seed, 1, Misplaced, 2, 5 * time.Second, false},
+		"misplaced stays before the last":    {seed, 4, Misplaced, 4, 2 * time.Minute, false},
+		"one attempt only":                   {once, 0, Refused, 1, time.Second, true},
+		"misplaced, one attempt only":        {once, 0, Misplaced, 1, time.Second, false},
+		"misplaced, one attempt only, again": {once, 1, Misplaced, 1, time.Second, false},
+	} {
+		attempts, wait, last := c.policy.Failed(c.before, c.cause)
+		if attempts != c.attempts || wait != c.wait || last != c.last {
+			t.Errorf("%s: %d attempts, next in %s, last %t; want %d, %s, %t", name, attempts, wait, last, c.attempts, c.wait, c.last)
+		}
+	}
+}
