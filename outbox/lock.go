@@ -12,9 +12,9 @@ import (
 const (
 	lockPostgres = `SELECT pg_advisory_xact_lock(hashtextextended($1 || chr(31) || $2, 0))`
 	// MySQL has no lock that ends with the transaction but that of a row: one of 1024, by a hash of the aggregate. Two aggregates
-	// with one row wait for each other without need.
+	// with one row wait for each other without need. The hash is that of the bytes in UTF-8, whatever the connection's charset.
 	lockMySQL  = `SELECT slot FROM rowrelay_locks WHERE slot IN (%s) ORDER BY slot FOR UPDATE`
-	slotMySQL  = `CRC32(CONCAT(?, CHAR(31), ?)) & 1023`
+	slotMySQL  = `CRC32(CONVERT(CONCAT(?, CHAR(31), ?) USING utf8mb4)) & 1023`
 	lockServer = `DECLARE @resource nvarchar(64) = CONVERT(nvarchar(64), HASHBYTES('SHA2_256', CONCAT(CAST(@p1 AS nvarchar(255)), NCHAR(31), CAST(@p2 AS nvarchar(255)))), 2), @got int;
 EXEC @got = sp_getapplock @Resource = @resource, @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 30000;
 SELECT @got;`
@@ -38,7 +38,10 @@ func (w *Writer) lock(ctx context.Context, tx Tx, events []Event) error {
 		for _, a := range aggregates {
 			args = append(args, a[0], a[1])
 		}
-		_, err := query(ctx, tx, strings.Replace(lockMySQL, "%s", slots, 1), args...)
+		_, locked, err := query(ctx, tx, strings.Replace(lockMySQL, "%s", slots, 1), args...)
+		if err == nil && locked == 0 {
+			err = errNoSlots
+		}
 		return err
 	}
 	statement := lockPostgres
@@ -46,7 +49,7 @@ func (w *Writer) lock(ctx context.Context, tx Tx, events []Event) error {
 		statement = lockServer
 	}
 	for _, a := range aggregates {
-		got, err := query(ctx, tx, statement, a[0], a[1])
+		got, _, err := query(ctx, tx, statement, a[0], a[1])
 		if err != nil {
 			return err
 		}
@@ -57,11 +60,11 @@ func (w *Writer) lock(ctx context.Context, tx Tx, events []Event) error {
 	return nil
 }
 
-// query runs a statement to its end and returns the number in the last row, where there is one.
-func query(ctx context.Context, tx Tx, statement string, args ...any) (n int, err error) {
+// query runs a statement to its end and returns the number in the last row, where there is one, and how many rows there were.
+func query(ctx context.Context, tx Tx, statement string, args ...any) (n, count int, err error) {
 	rows, err := tx.QueryContext(ctx, statement, args...)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer func() {
 		if closing := rows.Close(); err == nil {
@@ -71,11 +74,12 @@ func query(ctx context.Context, tx Tx, statement string, args ...any) (n int, er
 	for rows.Next() {
 		var value any
 		if err := rows.Scan(&value); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		if number, ok := value.(int64); ok {
 			n = int(number)
 		}
+		count++
 	}
-	return n, rows.Err()
+	return n, count, rows.Err()
 }

@@ -34,6 +34,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Engine is the database that the outbox lies in.
@@ -59,7 +60,8 @@ type Event struct {
 	IdempotencyKey string
 	// Payload is published as it stands; valid UTF-8, as a rule JSON.
 	Payload []byte
-	// TraceParent and TraceState are the W3C trace context that the event belongs to; "" for none.
+	// TraceParent and TraceState are the W3C trace context that the event belongs to; "" for none. One that is too long (255 and 1000
+	// characters) is left out.
 	TraceParent, TraceState string
 }
 
@@ -81,8 +83,11 @@ func (e *Event) check() error {
 	return nil
 }
 
-// longest is what the columns of `rowrelay outbox init` hold, in characters.
-const longest = 255
+// What the columns of `rowrelay outbox init` hold, in characters.
+const (
+	longest      = 255
+	longestState = 1000 // tracestate
+)
 
 // Tx is the transaction that events are written in: *sql.Tx, or a *sql.Conn on which one was begun. Outside of a transaction
 // neither the promise of the outbox nor that of the order holds.
@@ -164,14 +169,21 @@ func (w *Writer) Write(ctx context.Context, tx Tx, events ...Event) error {
 			key = rand.Text()
 		}
 		if _, err := tx.ExecContext(ctx, w.insert, e.AggregateType, e.AggregateID, e.Type, string(e.Payload), key,
-			orNull(e.TraceParent), orNull(e.TraceState)); err != nil {
+			fitting(e.TraceParent, longest), fitting(e.TraceState, longestState)); err != nil {
 			return fmt.Errorf("outbox: insert the event %s of %s %s: %w", e.Type, e.AggregateType, e.AggregateID, err)
 		}
 	}
 	return nil
 }
 
-func orNull(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
+// fitting is text as a nullable column takes it. What is too long is left out: a trace context comes from outside, and must not be
+// able to fail the transaction.
+func fitting(s string, most int) sql.NullString {
+	return sql.NullString{String: s, Valid: s != "" && len(s) <= most && utf8.ValidString(s)}
+}
 
-// errNotLocked: another transaction holds the aggregate for too long.
-var errNotLocked = errors.New("another transaction has held it for 30 s")
+// Why an aggregate is not locked.
+var (
+	errNotLocked = errors.New("another transaction has held it for 30 s")
+	errNoSlots   = errors.New("the table rowrelay_locks is empty: `rowrelay outbox init` fills it (rows 0 to 1023)")
+)

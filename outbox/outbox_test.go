@@ -87,7 +87,7 @@ func TestWrite(t *testing.T) {
 			}
 			write(true,
 				outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Placed", IdempotencyKey: "k1", Payload: []byte(`{"é":"ü\u0000"}`), TraceParent: "00-1-2-01"},
-				outbox.Event{AggregateType: "Customer", AggregateID: "7", Type: "Moved", Payload: []byte("no JSON")},
+				outbox.Event{AggregateType: "Customer", AggregateID: "7", Type: "Moved", Payload: []byte("no JSON"), TraceParent: strings.Repeat("0", 256), TraceState: strings.Repeat("a", 1001)},
 				outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Paid", IdempotencyKey: "k3", Payload: []byte(`{}`)})
 			write(false, outbox.Event{AggregateType: "Order", AggregateID: "43", Type: "Placed", Payload: []byte(`{}`)})
 
@@ -119,6 +119,28 @@ func TestWrite(t *testing.T) {
 				t.Errorf("stored:\n%s\nwant:\n%s", strings.Join(got, "\n"), want)
 			}
 		})
+	}
+}
+
+// A lock that locks nothing must not go unnoticed.
+func TestNoLocks(t *testing.T) {
+	for _, e := range engines() {
+		if e.engine != outbox.MySQL {
+			continue
+		}
+		db, w := prepared(t, e)
+		if _, err := db.ExecContext(t.Context(), `TRUNCATE TABLE rowrelay_locks`); err != nil {
+			t.Fatal(err)
+		}
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback() //nolint:errcheck // nothing was written
+		err = w.Write(t.Context(), tx, outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Placed", Payload: []byte(`{}`)})
+		if err == nil || !strings.Contains(err.Error(), "rowrelay outbox init") {
+			t.Errorf("without rows to lock: %v", err)
+		}
 	}
 }
 

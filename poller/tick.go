@@ -63,7 +63,7 @@ type tick struct {
 	fetches  int        // begun
 	fetchErr error      // why there will be no more; what was fetched before is delivered first
 	settling bool
-	extras   int // requests in flight that send an event again, or ahead, as evidence only
+	extras   int  // requests in flight that send an event again, or ahead, as evidence only
 	drained  bool // the last fetch brought less than its limit
 	idle     int  // fetches in a row that brought nothing
 	batches  int  // live ones: retries that are always due must not use up max_batches

@@ -4,8 +4,8 @@ using System.Data.Common;
 using System.Globalization;
 
 /// <summary>
-/// Place an order and say so, in one transaction (ADO.NET). OutboxWriter needs nothing but a DbTransaction: give it Npgsql's; with
-/// Microsoft.Data.SqlClient or MySqlConnector, take the locking statement of sqlserver.sql or mysql.sql.
+/// Place an order and say so, in one transaction (ADO.NET, here over ODBC, whose placeholder is the question mark). With Npgsql write
+/// $1, $2, …; with Microsoft.Data.SqlClient or MySqlConnector their own, and the locking statement of sqlserver.sql or mysql.sql.
 /// </summary>
 public static class OutboxWriter
 {
@@ -21,7 +21,6 @@ public static class OutboxWriter
             aggregateType, aggregateId, eventType, payload, idempotencyKey);
     }
 
-    // The placeholders are ODBC's; Npgsql writes $1, $2, ….
     internal static void Execute(DbTransaction transaction, string statement, params object[] values)
     {
         using (DbCommand command = transaction.Connection.CreateCommand())
@@ -41,6 +40,17 @@ public static class OutboxWriter
 
 public static class PlaceOrder
 {
+    /// <summary>A JSON string. A real application has a library for this.</summary>
+    static string Quoted(string text)
+    {
+        var json = new System.Text.StringBuilder("\"");
+        foreach (char c in text)
+        {
+            json.Append(c == '"' || c == '\\' || c < ' ' ? string.Format("\\u{0:x4}", (int)c) : c.ToString());
+        }
+        return json.Append('"').ToString();
+    }
+
     public static void Main(string[] args)
     {
         using (DbConnection connection = new System.Data.Odbc.OdbcConnection(args[0]))
@@ -51,7 +61,7 @@ public static class PlaceOrder
             using (DbTransaction transaction = connection.BeginTransaction())
             {
                 OutboxWriter.Execute(transaction, "INSERT INTO orders (id, customer, total) VALUES (?, ?, CAST(? AS numeric))", id, customer, total);
-                string payload = "{\"order_id\": " + id + ", \"customer\": \"" + customer + "\", \"total\": " + total + "}";
+                string payload = "{\"order_id\": " + id + ", \"customer\": " + Quoted(customer) + ", \"total\": " + total + "}";
                 OutboxWriter.Write(transaction, "Order", id.ToString(CultureInfo.InvariantCulture), "OrderPlaced", payload, "order-placed-" + id);
                 transaction.Commit();
             }

@@ -20,7 +20,7 @@ public final class PlaceOrder {
         connection.setAutoCommit(false);
         try {
             execute(connection, "INSERT INTO orders (id, customer, total) VALUES (?, ?, ?)", id, customer, total);
-            String payload = "{\"order_id\": " + id + ", \"customer\": \"" + customer + "\", \"total\": " + total + "}";
+            String payload = "{\"order_id\": " + id + ", \"customer\": " + quoted(customer) + ", \"total\": " + total + "}";
             writeEvent(connection, "Order", String.valueOf(id), "OrderPlaced", payload, "order-placed-" + id);
             connection.commit();
         } catch (SQLException e) {
@@ -36,6 +36,19 @@ public final class PlaceOrder {
         execute(connection, "SELECT pg_advisory_xact_lock(hashtextextended(?::text || chr(31) || ?::text, 0))", aggregateType, aggregateId);
         execute(connection, "INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (?, ?, ?, ?, ?)",
                 aggregateType, aggregateId, eventType, payload, idempotencyKey);
+    }
+
+    /** A JSON string. A real application has a library for this. */
+    private static String quoted(String text) {
+        StringBuilder json = new StringBuilder("\"");
+        for (char c : text.toCharArray()) {
+            if (c == '"' || c == '\\' || c < ' ') {
+                json.append(String.format("\\u%04x", (int) c));
+            } else {
+                json.append(c);
+            }
+        }
+        return json.append('"').toString();
     }
 
     private static void execute(Connection connection, String statement, Object... values) throws SQLException {
