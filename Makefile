@@ -15,10 +15,10 @@ test: ## race tests on real engines, which it starts; ends with the engines that
 	@scripts/test.sh
 
 late: ## late commits for a minute on each engine and in each mode: LOST, DUPLICATED (make test has a short form)
-	@ROWRELAY_LATE_FOR=$(or $(FOR),1m) scripts/services.sh run -- go test ./e2e -run '^TestLateCommits$$' -v -timeout 60m | grep -E 'LATE|^(---|ok|FAIL|panic)|NOT RUN'
+	@ROWRELAY_LATE_FOR=$(or $(FOR),1m) scripts/services.sh run -- go test ./e2e -run '^TestLateCommits$$' -v -timeout 60m | grep --line-buffered -E 'LATE|^(---|ok|FAIL|panic)|NOT RUN'
 
 chaos: ## kills, freezes, outages, restarts, a full disk: LOST, DUPLICATED, INVERTED (make test has a short form)
-	@ROWRELAY_CHAOS_FOR=$(or $(FOR),1m) scripts/services.sh run -- go test ./e2e -run '^TestChaos$$' -v -timeout 60m | grep -E 'CHAOS|^(---|ok|FAIL|panic)|NOT RUN'
+	@ROWRELAY_CHAOS_FOR=$(or $(FOR),1m) scripts/services.sh run -- go test ./e2e -run '^TestChaos$$' -v -timeout 60m | grep --line-buffered -E 'CHAOS|^(---|ok|FAIL|panic)|NOT RUN'
 
 sim: ## seeds of the simulation: SEEDS=20000, or SEED=n for one (docs/simulation.md)
 	@$(if $(SEED),SEED=$(SEED)) SEEDS=$(or $(SEEDS),$(if $(SEED),1,20000)) go test -count=1 -timeout 24h -run '^TestSimulation$$' -v ./sim
@@ -59,7 +59,7 @@ bench-outbox: build ## the outbox publisher beside two Go libraries, and its lat
 	@scripts/services.sh run -- bash -c 'cd bench && go run . -rowrelay ../rowrelay -events $(or $(EVENTS),20000) -rounds $(or $(ROUNDS),3)'
 
 outbox: ## every event in order to RabbitMQ while instances are killed and the broker restarts: LOST, INVERTED, DUPLICATED
-	@ROWRELAY_OUTBOX_EVENTS=$(or $(EVENTS),100000) scripts/services.sh run -- go test ./e2e -run '^TestOutbox$$' -v -timeout 120m | grep -E 'OUTBOX|^(---|ok|FAIL|panic)|NOT RUN'
+	@ROWRELAY_OUTBOX_EVENTS=$(or $(EVENTS),100000) scripts/services.sh run -- go test ./e2e -run '^TestOutbox$$' -v -timeout 120m | grep --line-buffered -E 'OUTBOX|^(---|ok|FAIL|panic)|NOT RUN'
 
 services: ## start PostgreSQL, MariaDB and Azurite and leave them running
 	@scripts/services.sh start && scripts/services.sh status

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -272,13 +273,36 @@ rowrelay_outbox_pending{poller="orders"} `+pending+`
 	expect("another instance does the work", "0", "0")
 }
 
+// nastyID is an id with all that a shell would act upon.
+const (
+	nastyID     = "$(echo run) `echo run` 'a' \"b\" \\ ! *\n; echo run"
+	quotedNasty = "'$(echo run) `echo run` '\\''a'\\'' \"b\" \\ ! *\n; echo run'"
+)
+
+// What is quoted comes out of a shell as it went in.
+func TestShellWord(t *testing.T) {
+	if got := handler.ShellWord(nastyID); got != quotedNasty {
+		t.Errorf("%s", got)
+	}
+	for _, text := range []string{"plain-1", "", " ", "$HOME", "$(echo run)", "`echo run`", "it's", "''", "\"", "a\nb\n", "-x", "ü", "~", "*", nastyID} {
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", "printf '%s|' -- "+handler.ShellWord(text)).Output()
+		if err != nil || string(out) != "--|"+text+"|" {
+			t.Errorf("%q came out as %q, %v", text, out, err)
+		}
+	}
+}
+
 // The command in a dead letter's line can be typed as it is, whatever the event's key.
 func TestDeadLettersAreNamedForAShell(t *testing.T) {
+	mapped, err := json.Marshal(map[string]string{"id": nastyID})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for want, e := range map[string]change.Event{
-		"order-placed-42": {ID: "order-placed-42", Key: []byte(`{"seq":7}`), Outbox: &change.Outbox{IdempotencyKey: "order-placed-42"}},
-		"7":               {ID: "k-0f3a", Key: []byte(`{"seq":7}`), Outbox: &change.Outbox{IdempotencyKey: strings.Repeat("ü", 200)}},
-		"8":               {ID: "a; rm -rf $HOME", Key: []byte(`{"seq":8}`), Outbox: &change.Outbox{IdempotencyKey: "a; rm -rf $HOME"}},
-		`"3f"`:            {ID: "k-0f3b", Key: []byte(`{"id":"3f"}`), Outbox: &change.Outbox{IdempotencyKey: "ü"}},
+		"7":         {ID: "order-placed-42", Key: []byte(`{"seq":7}`), Outbox: &change.Outbox{IdempotencyKey: "order-placed-42"}},
+		"8":         {ID: "9", Key: []byte(`{"seq":8}`), Outbox: &change.Outbox{IdempotencyKey: "9"}},
+		"3f":        {ID: "k-0f3b", Key: []byte(`{"id":"3f"}`), Outbox: &change.Outbox{IdempotencyKey: "ü"}},
+		quotedNasty: {ID: "k-0f3c", Key: mapped, Outbox: &change.Outbox{IdempotencyKey: "n"}},
 	} {
 		var c console
 		cfg := (&fanned{}).config()
@@ -314,7 +338,7 @@ func TestOutboxFailuresNameOutboxCommands(t *testing.T) {
 		if next == "" || strings.Contains(next, "state store") || strings.Contains(next, "rowrelay deadletter") || strings.Contains(next, "checkpoint") {
 			t.Errorf("%s: next is %q", r.Event, next)
 		}
-		if len(r.DeadLettered) > 0 && !strings.Contains(next, "rowrelay outbox requeue orders --id k1") {
+		if len(r.DeadLettered) > 0 && !strings.Contains(next, "rowrelay outbox requeue orders --key k1") {
 			t.Errorf("a dead letter's next is %q", next)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -34,7 +34,7 @@ func deadLetterAttrs(d *poller.DeadLetter, outbox bool) []slog.Attr {
 	next := fmt.Sprintf("look at it with `rowrelay deadletter show %s %s` (or in dead_letter__queue), mend the receiver or the row, then `rowrelay "+
 		"deadletter replay %s`; a row that is corrected is delivered by itself", d.Poller, d.Event.ID, d.Poller)
 	if outbox {
-		next = fmt.Sprintf("look at it with `rowrelay outbox list %s --id %s`, mend the receiver, then `rowrelay outbox requeue %[1]s --id %[2]s` publishes it, "+
+		next = fmt.Sprintf("look at it with `rowrelay outbox list %s %s`, mend the receiver, then `rowrelay outbox requeue %[1]s %[2]s` publishes it, "+
 			"and what waits behind it, in order; `rowrelay outbox discard` gives it up", d.Poller, outboxRef(&d.Event))
 	}
 	list := []slog.Attr{
@@ -55,20 +55,31 @@ func deadLetterAttrs(d *poller.DeadLetter, outbox bool) []slog.Attr {
 	return list
 }
 
-// outboxRef names an event for the flag --id, so that it can be typed into a shell: its idempotency key, or where that is not
-// plain the number or id of its row.
+// outboxRef is the flag that names an event's row, as it can be typed into a shell: --id and its seq, or id in a mapped table.
 func outboxRef(e *change.Event) string {
 	var key struct {
 		Seq json.Number `json:"seq"`
 		ID  string      `json:"id"`
 	}
-	if e.Outbox == nil || e.Outbox.IdempotencyKey == e.ID && plainWord.MatchString(e.ID) || json.Unmarshal(e.Key, &key) != nil {
-		return e.ID
+	err := json.Unmarshal(e.Key, &key)
+	switch {
+	case err == nil && key.Seq != "":
+		return "--id " + key.Seq.String()
+	case err == nil && key.ID != "":
+		return "--id " + ShellWord(key.ID)
+	case e.Outbox != nil: // no such event is made: its idempotency key is the next best
+		return "--key " + ShellWord(e.Outbox.IdempotencyKey)
+	default:
+		return "--key " + ShellWord(e.ID)
 	}
-	if key.Seq != "" {
-		return key.Seq.String()
+}
+
+// ShellWord is a text as one word of a POSIX shell, in which nothing is expanded or run.
+func ShellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
 	}
-	return strconv.Quote(key.ID)
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9._:@/+-]+$`)

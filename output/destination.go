@@ -22,6 +22,8 @@ var placeholders = []string{"app", "poller", "op", "aggregate_type", "aggregate_
 // template is literal text and placeholders in turns: texts has one more than names.
 type template struct {
 	texts, names []string
+	// slash is the first of texts that holds a "/"; -1 where none does.
+	slash int
 }
 
 // ParseDestinations reads the templates. A template is text with {app}, {poller}, {op}, {aggregate_type}, {aggregate_id} and
@@ -70,6 +72,7 @@ func parseTemplate(text string) (template, error) {
 	if text == "" {
 		return template{}, errors.New("is empty")
 	}
+	t.slash = slices.IndexFunc(t.texts, func(literal string) bool { return strings.Contains(literal, "/") })
 	return t, nil
 }
 
@@ -77,26 +80,58 @@ func parseTemplate(text string) (template, error) {
 // the template's own text stands as it is written, because brokers tell Orders from orders. A placeholder that has no value
 // for this event is an error: such an event cannot be sent.
 func (d *Destinations) Of(delivery *change.Delivery, e *change.Event) (string, error) {
-	t := d.byDefault
+	t := d.of(e)
+	text, _, err := t.expand(delivery, e)
+	return text, err
+}
+
+// Cut is Of in two parts: what stands before and behind the first "/" that the template itself holds; without one, found is
+// false, and all is before. What a row holds cannot move the cut: a "/" in a value stays in the second part, and in the first
+// one it is an error.
+func (d *Destinations) Cut(delivery *change.Delivery, e *change.Event) (before, after string, found bool, err error) {
+	t := d.of(e)
+	text, slash, err := t.expand(delivery, e)
+	if err != nil || slash < 0 {
+		return text, "", false, err
+	}
+	before, after = text[:slash], text[slash+1:]
+	if strings.Contains(before, "/") {
+		return "", "", false, fmt.Errorf("its destination begins with %.300q, and a value must not bring a / into that", before)
+	}
+	return before, after, true, nil
+}
+
+func (d *Destinations) of(e *change.Event) *template {
 	if e.Outbox != nil && len(d.byType) > 0 {
 		if own, ok := d.ofType(e.Outbox.EventType); ok {
-			t = own
+			return &own
 		}
 	}
+	return &d.byDefault
+}
+
+// expand returns the text, and where in it the template's own first "/" is; -1 for none.
+func (t *template) expand(delivery *change.Delivery, e *change.Event) (text string, slash int, err error) {
 	if len(t.names) == 0 {
-		return t.texts[0], nil
+		return t.texts[0], strings.IndexByte(t.texts[0], '/'), nil
 	}
+	slash = -1
 	var b strings.Builder
-	for i, name := range t.names {
-		value := valueOf(name, delivery, e)
-		if value == "" {
-			return "", fmt.Errorf("its destination needs {%s}, and the event has none", name)
+	for i, literal := range t.texts {
+		if i == t.slash {
+			slash = b.Len() + strings.IndexByte(literal, '/')
 		}
-		b.WriteString(t.texts[i])
+		b.WriteString(literal)
+		if i == len(t.names) {
+			break
+		}
+		value := valueOf(t.names[i], delivery, e)
+		if value == "" {
+			return "", -1, fmt.Errorf("its destination needs {%s}, and the event has none", t.names[i])
+		}
 		b.WriteString(strings.ToLower(value))
 	}
-	b.WriteString(t.texts[len(t.texts)-1])
-	return b.String(), nil
+	return b.String(), slash, nil
 }
 
 // ofType finds the template of an event type. A setting's name cannot hold every character, least of all a dot on Linux: there

@@ -43,6 +43,40 @@ func TestDestinations(t *testing.T) {
 	}
 }
 
+// Where a destination is cut says the template alone, whatever the row holds.
+func TestDestinationsAreCutByTheTemplate(t *testing.T) {
+	d := &change.Delivery{App: "Shop", Poller: "orders"}
+	for _, c := range []struct {
+		template, aggregateType, eventType string
+		before, after                      string
+		found                              bool // before, after and found are none for an error
+	}{
+		{"queue", "", "", "queue", "", false},
+		{"Shop/Key", "", "", "Shop", "Key", true},
+		{"shop/a/b", "", "", "shop", "a/b", true},
+		{"fanout/", "", "", "fanout", "", true},
+		{"/queue", "", "", "", "queue", true},
+		{"{event_type}", "", "amq.fanout/evil", "amq.fanout/evil", "", false},
+		{"{aggregate_type}.events", "A/B", "", "a/b.events", "", false},
+		{"shop/{event_type}", "", "a/b", "shop", "a/b", true},
+		{"{aggregate_type}/{event_type}", "Order", "a/b", "order", "a/b", true},
+		{"{aggregate_type}/{event_type}", "amq.fanout/evil", "a", "", "", false},
+		{"x.{aggregate_type}.y/{event_type}", "/", "a", "", "", false},
+		{"{app}.x/{aggregate_type}/{event_type}", "a", "b", "shop.x", "a/b", true},
+		{"{{/{event_type}", "", "b", "{", "b", true},
+	} {
+		destinations, err := output.ParseDestinations(c.template, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &change.Event{Outbox: &change.Outbox{AggregateType: c.aggregateType, EventType: c.eventType}}
+		before, after, found, err := destinations.Cut(d, e)
+		if before != c.before || after != c.after || found != c.found || (err == nil) != (c.before+c.after != "") {
+			t.Errorf("%q with %q, %q: %q, %q, %t, %v", c.template, c.aggregateType, c.eventType, before, after, found, err)
+		}
+	}
+}
+
 func TestDestinationFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "is empty", "{": "has no } behind it", "a}": "has no { before it", "{topic}": "{topic} is not known: choose of {app}, {poller}",
@@ -76,6 +110,10 @@ func FuzzDestinations(f *testing.F) {
 			"{aggregate_id}", value, "{event_type}", value)
 		if want := r.Replace(text); got != want {
 			t.Errorf("%q with %q: %q, want %q", text, value, got, want)
+		}
+		before, after, found, err := destinations.Cut(&change.Delivery{App: value, Poller: value}, e)
+		if whole := before + "/" + after; err == nil && (found != strings.Contains(text, "/") || found && whole != got || !found && before != got) {
+			t.Errorf("%q with %q: cut into %q and %q, %t", text, value, before, after, found)
 		}
 	})
 }

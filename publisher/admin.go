@@ -264,8 +264,11 @@ func (f *Filter) check() error {
 			return fmt.Errorf("%w: there is no state %q: choose of PENDING, PUBLISHING, PUBLISHED, FAILED, WAITING, DEAD LETTER and DISCARDED", poller.ErrConfig, s)
 		}
 	}
-	if len(f.IDs) > adminChunk {
-		return fmt.Errorf("%w: %d ids are named: at most %d are taken at once", poller.ErrConfig, len(f.IDs), adminChunk)
+	if n := len(f.IDs) + len(f.Keys); n > adminChunk {
+		return fmt.Errorf("%w: %d ids and keys are named: at most %d are taken at once", poller.ErrConfig, n, adminChunk)
+	}
+	if slices.Contains(f.IDs, "") || slices.Contains(f.Keys, "") {
+		return fmt.Errorf("%w: an id or a key is empty", poller.ErrConfig)
 	}
 	if f.Limit < 0 || f.OlderThan < 0 || f.YoungerThan < 0 {
 		return fmt.Errorf("%w: limit and ages are not negative", poller.ErrConfig)

@@ -70,16 +70,14 @@ func (q *mappedSQL) inStates(s *statement, states []State) {
 func (q *mappedSQL) chosen(s *statement, f *Filter) {
 	s.add(" FROM ", q.table, " o LEFT JOIN ", q.side, " s ON s.outbox = ", s.arg(q.outbox), " AND s.event = ", q.text(&q.id), " WHERE ")
 	q.inStates(s, f.States)
-	if len(f.IDs) > 0 {
+	if len(f.IDs)+len(f.Keys) > 0 {
 		s.add(" AND (1 = 0")
-		for _, id := range f.IDs {
-			if q.couldBe(&q.id, id) {
-				s.add(" OR ", q.column(&q.id, "o"), " = ", q.typed(&q.id, s.arg(id)))
-			}
-			if q.key != nil && q.couldBe(q.key, id) {
-				s.add(" OR ", q.column(q.key, "o"), " = ", q.typed(q.key, s.arg(id)))
-			}
+		q.equals(s, &q.id, f.IDs)
+		key := q.key
+		if key == nil {
+			key = &q.id // the id is the idempotency key then
 		}
+		q.equals(s, key, f.Keys)
 		s.add(")")
 	}
 	typ, id := q.aggregateExpr()
@@ -96,6 +94,15 @@ func (q *mappedSQL) chosen(s *statement, f *Filter) {
 	}
 	if f.YoungerThan > 0 {
 		s.add(" AND ", q.column(q.createdAt, "o"), " > ", q.now(q.createdAt, s.arg(f.YoungerThan.Milliseconds())))
+	}
+}
+
+// equals adds OR for each of the values that the column can have.
+func (q *mappedSQL) equals(s *statement, c *mappedColumn, values []string) {
+	for _, v := range values {
+		if q.couldBe(c, v) {
+			s.add(" OR ", q.column(c, "o"), " = ", q.typed(c, s.arg(v)))
+		}
 	}
 }
 

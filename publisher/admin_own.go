@@ -15,9 +15,15 @@ func (e *ownEvents) chosen(s *statement, f *Filter) {
 	if len(f.States) > 0 {
 		s.add(" AND o.state IN (", quoted(f.States), ")")
 	}
-	if len(f.IDs) > 0 {
-		s.add(" AND (", e.d.anyInt(s, e.seq("o"), integers(f.IDs)))
-		s.add(" OR ", e.d.anyText(s, "o.idempotency_key", f.IDs), ")")
+	if len(f.IDs)+len(f.Keys) > 0 {
+		s.add(" AND (1 = 0")
+		if list := integers(f.IDs); len(list) > 0 {
+			s.add(" OR ", e.d.anyInt(s, e.seq("o"), list))
+		}
+		if len(f.Keys) > 0 {
+			s.add(" OR ", e.d.anyText(s, "o.idempotency_key", f.Keys))
+		}
+		s.add(")")
 	}
 	for _, c := range []struct{ column, value string }{
 		{"aggregate_type", f.AggregateType}, {"aggregate_id", f.Aggregate}, {"event_type", f.EventType},
@@ -43,7 +49,7 @@ func ago(s *statement, d time.Duration) string {
 	return s.d.earlier(s.arg(seconds * 1000))
 }
 
-// integers are those of texts that are numbers: an idempotency key need not be one.
+// integers are those of texts that are numbers: no row has another id.
 func integers(list []string) []int64 {
 	numbers := make([]int64, 0, len(list))
 	for _, s := range list {

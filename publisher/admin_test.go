@@ -104,7 +104,9 @@ func TestOperator(t *testing.T) {
 			{"an aggregate", publisher.Filter{AggregateType: "Order", Aggregate: "a"}, []string{"a1", "a2", "a3", "a4"}},
 			{"a type of events", publisher.Filter{EventType: "InvoiceSent"}, []string{"c1", "c2"}},
 			{"an id", publisher.Filter{IDs: []string{ids["a3"]}}, []string{"a3"}},
-			{"ids and keys", publisher.Filter{IDs: []string{ids["a3"], "key-c1", "no such"}}, []string{"a3", "c1"}},
+			{"ids and keys", publisher.Filter{IDs: []string{ids["a3"], "no such"}, Keys: []string{"key-c1", "no such"}}, []string{"a3", "c1"}},
+			{"a key is no id", publisher.Filter{IDs: []string{"key-c1"}}, []string{}},
+			{"an id is no key", publisher.Filter{Keys: []string{ids["a3"]}}, []string{}},
 			{"published", publisher.Filter{States: []publisher.State{publisher.Published}, Aggregate: "a"}, []string{"a1"}},
 			{"publishing", publisher.Filter{States: []publisher.State{publisher.Publishing}}, []string{}},
 			{"older", publisher.Filter{States: dead, OlderThan: time.Hour}, []string{}},
@@ -119,7 +121,7 @@ func TestOperator(t *testing.T) {
 		if err := p.List(t.Context(), publisher.Filter{}, func(publisher.Entry) error { return stop }); !errors.Is(err, stop) {
 			t.Errorf("List returned %v, not what its function did", err)
 		}
-		for _, f := range []publisher.Filter{{States: []publisher.State{"BROKEN"}}, {Limit: -1}} {
+		for _, f := range []publisher.Filter{{States: []publisher.State{"BROKEN"}}, {Limit: -1}, {IDs: []string{""}}, {Keys: []string{"1", ""}}} {
 			if _, err := p.Count(t.Context(), f); !errors.Is(err, poller.ErrConfig) {
 				t.Errorf("%+v: %v", f, err)
 			}
@@ -142,7 +144,7 @@ func TestOperator(t *testing.T) {
 			t.Fatal(err)
 		}
 		// And one that only waits.
-		if n, err := p.Discard(t.Context(), publisher.Filter{IDs: []string{"key-a3"}}, "ann", nil); n != 1 || err != nil {
+		if n, err := p.Discard(t.Context(), publisher.Filter{Keys: []string{"key-a3"}}, "ann", nil); n != 1 || err != nil {
 			t.Fatalf("discarded %d, %v", n, err)
 		}
 
@@ -178,6 +180,36 @@ func TestOperator(t *testing.T) {
 		w.until(p2, "what was requeued is published, then its follower", func() bool { return w.states(p)[publisher.Waiting] == 0 && w.states(p)[publisher.Pending] == 0 })
 		if got := w.broker.payloads("a"); !slices.Equal(got, []string{"a1", "a2", "a4"}) {
 			t.Errorf("taken: %v", got)
+		}
+	})
+}
+
+// TestKeysAreNoIDs: an idempotency key that looks like the number of a row, or holds a comma, is still only a key.
+func TestKeysAreNoIDs(t *testing.T) {
+	layouts(t, func(t *testing.T, w *world) {
+		insert := "INSERT INTO " + w.cfg.Table + " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES ('Order', ?, 'X', '{}', ?)"
+		w.exec(insert, "first", "k")
+		p := w.open()
+		id := ""
+		if err := p.List(t.Context(), publisher.Filter{}, func(e publisher.Entry) error { id = e.ID; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		w.exec(insert, "twin", id)
+		w.exec(insert, "comma", id+",7")
+		for _, c := range []struct {
+			f    publisher.Filter
+			want []string
+		}{
+			{publisher.Filter{IDs: []string{id}}, []string{"first"}},
+			{publisher.Filter{Keys: []string{id}}, []string{"twin"}},
+			{publisher.Filter{Keys: []string{id + ",7"}}, []string{"comma"}},
+			{publisher.Filter{IDs: []string{id + ",7"}}, nil},
+			{publisher.Filter{IDs: []string{id}, Keys: []string{id}}, []string{"first", "twin"}},
+		} {
+			var got []string
+			if err := p.List(t.Context(), c.f, func(e publisher.Entry) error { got = append(got, e.AggregateID); return nil }); err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("ids %q, keys %q: %q, %v, want %q", c.f.IDs, c.f.Keys, got, err, c.want)
+			}
 		}
 	})
 }

@@ -59,8 +59,10 @@ type Owner struct {
 
 // Filter chooses events; a zero member does not restrict.
 type Filter struct {
-	States                   []State
-	IDs                      []string // seq (own tables) or id (mapped), or an idempotency key
+	States []State
+	// IDs are rows: the seq of an own table, the id of a mapped one. Keys are idempotency keys, which may look like a seq and be
+	// another event's. With both, an event is chosen that is in either.
+	IDs, Keys                []string
 	AggregateType, Aggregate string
 	EventType                string
 	OlderThan, YoungerThan   time.Duration // by created_at

@@ -10,7 +10,7 @@ func (d sqlServer) ddl(table, claims name) []string {
 	index := func(what, columns, where string) string {
 		return `IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(` + literal(table) + `) AND name = N'` +
 			strings.ReplaceAll(cut(table.base(), 63-1-len(what))+"_"+what, "'", "''") + `')
-CREATE INDEX ` + table.indexName(what) + ` ON ` + table.String() + ` (` + columns + `) WHERE ` + where
+CREATE INDEX ` + table.indexName(what) + ` ON ` + table.String() + ` ` + columns + ` WHERE ` + where
 	}
 	const exact = " COLLATE Latin1_General_100_BIN2"
 	return []string{
@@ -34,11 +34,11 @@ CREATE TABLE ` + table.String() + ` (
     traceparent nvarchar(255) NULL,
     tracestate nvarchar(1000) NULL
 )`,
-		index("pending", "bucket, seq", "state = 'PENDING'"),
-		index("order", "seq, bucket", "state = 'PENDING'"),
-		index("publishing", "seq", "state = 'PUBLISHING'"),
-		index("due", "next_attempt_at", "state = 'FAILED'"),
-		index("blocked", "aggregate_type, aggregate_id, seq", "state IN ("+blockedStates+")"),
+		index("pending", "(bucket, seq)", "state = 'PENDING'"),
+		index("order", "(seq, bucket)", "state = 'PENDING'"),
+		index("publishing", "(seq)", "state = 'PUBLISHING'"),
+		index("due", "(next_attempt_at)", "state = 'FAILED'"),
+		index("blocked", "(aggregate_type, aggregate_id, seq) INCLUDE (state)", "state IN ("+blockedStates+")"),
 		`IF OBJECT_ID(` + literal(claims) + `) IS NULL
 CREATE TABLE ` + claims.String() + ` (
     outbox nvarchar(190)` + exact + ` NOT NULL,

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/rowrelay/rowrelay/poller"
 )
 
 // sqlServer is SQL Server 2016 and later (compatibility level 130: OPENJSON), and Azure SQL.
@@ -89,8 +91,8 @@ func (sqlServer) rows(param, alias string, columns []jsonColumn) string {
 }
 
 func (sqlServer) lock(skip bool) (hint, suffix string) {
-	if skip {
-		return " WITH (UPDLOCK, ROWLOCK, READPAST)", ""
+	if skip { // where READ COMMITTED reads by versions, READPAST needs READCOMMITTEDLOCK, which excludes ROWLOCK
+		return " WITH (UPDLOCK, READCOMMITTEDLOCK, READPAST)", ""
 	}
 	return " WITH (UPDLOCK, ROWLOCK)", ""
 }
@@ -115,7 +117,7 @@ func (sqlServer) claimInTx() bool { return false }
 // after the other.
 func (sqlServer) draw(ctx context.Context, q querier, t *sqlTable, outbox string) (uint64, error) {
 	s := t.statement()
-	s.add("MERGE INTO ", t.claims.String(), " WITH (HOLDLOCK) AS c USING (SELECT ", s.arg(outbox), " AS outbox) AS n ON c.outbox = n.outbox AND c.unit = '*'",
+	s.add("MERGE INTO ", t.claims.String(), " WITH (HOLDLOCK) AS c USING (SELECT ", s.arg(outbox), sqlServerExact, " AS outbox) AS n ON c.outbox = n.outbox AND c.unit = '*'",
 		" WHEN MATCHED THEN UPDATE SET token = c.token + 1",
 		" WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at) VALUES (n.outbox, '*', '', 1, ", t.d.now(), ") OUTPUT inserted.token;")
 	var token uint64
@@ -130,7 +132,7 @@ func (d sqlServer) take(ctx context.Context, q querier, t *sqlTable, outbox stri
 }
 
 func (d sqlServer) takeStatement(s *statement, t *sqlTable, outbox string, c claim, units []unitInfo) {
-	s.add("MERGE INTO ", t.claims.String(), " WITH (HOLDLOCK) AS c USING (SELECT ", s.arg(outbox), " AS outbox, ", "r.unit", sqlServerExact, " AS unit, ", s.arg(c.owner),
+	s.add("MERGE INTO ", t.claims.String(), " WITH (HOLDLOCK) AS c USING (SELECT ", s.arg(outbox), sqlServerExact, " AS outbox, ", "r.unit", sqlServerExact, " AS unit, ", s.arg(c.owner),
 		" AS owner, CAST(", s.arg(int64(c.token)), " AS bigint) AS token, ", d.later(s.arg(c.ttl.Milliseconds())), " AS expires_at, r.info FROM ", //nolint:gosec // tokens count up from 1
 		s.rows("r", unitColumns, jsonUnits(units)), ") AS n ON c.outbox = n.outbox AND c.unit = n.unit",
 		" WHEN MATCHED AND c.expires_at <= ", d.now(), " THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info",
@@ -139,11 +141,27 @@ func (d sqlServer) takeStatement(s *statement, t *sqlTable, outbox string, c cla
 }
 
 func (d sqlServer) put(s *statement, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string) {
-	s.add("MERGE INTO ", t.claims.String(), " WITH (HOLDLOCK) AS c USING (SELECT ", s.arg(outbox), " AS outbox, ", s.arg(unit), " AS unit, ", s.arg(owner),
+	s.add("MERGE INTO ", t.claims.String(), " WITH (HOLDLOCK) AS c USING (SELECT ", s.arg(outbox), sqlServerExact, " AS outbox, ", s.arg(unit), sqlServerExact, " AS unit, ", s.arg(owner),
 		" AS owner, CAST(", s.arg(int64(token)), " AS bigint) AS token, ", d.later(s.arg(ms)), " AS expires_at, ", s.arg(info), " AS info) AS n", //nolint:gosec // as above
 		" ON c.outbox = n.outbox AND c.unit = n.unit",
 		" WHEN MATCHED THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info",
 		" WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info);")
+}
+
+// versioned refuses a database whose READ COMMITTED reads with locks (the default but on Azure SQL): every read would wait for
+// each writer's open transaction, and a scan can miss a row that becomes PENDING behind it and return a later one of the same
+// aggregate.
+func (sqlServer) versioned(ctx context.Context, q querier) error {
+	var on sql.NullBool
+	err := q.QueryRowContext(ctx, "SELECT is_read_committed_snapshot_on FROM sys.databases WHERE database_id = DB_ID()").Scan(&on)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("read the database's options: %w", err)
+	}
+	if on.Valid && !on.Bool {
+		return fmt.Errorf("%w: the database reads with locks, so that the order of events could not be kept: run ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON",
+			poller.ErrConfig)
+	}
+	return nil
 }
 
 func (d sqlServer) resolve(ctx context.Context, q querier, parts []string) (string, error) {

@@ -96,6 +96,7 @@ func goldenTable(t *testing.T, engine string) *sqlTable {
 
 var goldenFilter = Filter{
 	States: []State{Pending, Waiting, Failed, Published}, IDs: []string{"7", "0b5ab1a0-0000-4000-8000-000000000001", "0b5ab1a000004000"},
+	Keys:          []string{"7", "0b5ab1a0-0000-4000-8000-000000000001", "0b5ab1a000004000"},
 	AggregateType: "Order", Aggregate: "42", EventType: "OrderPlaced", OlderThan: time.Hour, YoungerThan: 1000 * time.Hour,
 }
 

@@ -191,16 +191,25 @@ func (t *sqlTable) readCatalog(ctx context.Context) (*catalog, error) {
 	c := &catalog{}
 	var columns []string
 	err := t.do(ctx, "read the catalog", func(ctx context.Context, q querier) error {
-		qualified, err := t.resolve(ctx, q, t.outbox)
+		qualified, err := t.resolve(ctx, q, t.outbox, "")
 		if err != nil {
 			return err
 		}
-		if _, err := t.resolve(ctx, q, t.claims); err != nil {
-			return err
+		if d, ok := t.d.(sqlServer); ok {
+			if err := d.versioned(ctx, q); err != nil {
+				return err
+			}
 		}
 		c.name = claimName(qualified)
 		c.description.Engine, c.description.Table = t.d.engine(), qualified
-		columns, err = t.columns(ctx, q)
+		if columns, err = t.columns(ctx, q); err != nil {
+			return err
+		}
+		how := ""
+		if !isOwn(t.d, columns) {
+			how = " --beside"
+		}
+		_, err = t.resolve(ctx, q, t.claims, how)
 		return err
 	})
 	if err != nil {
@@ -220,14 +229,15 @@ func (t *sqlTable) readCatalog(ctx context.Context) (*catalog, error) {
 	return c, nil
 }
 
-func (t *sqlTable) resolve(ctx context.Context, q querier, n name) (string, error) {
+// resolve finds a table. how are the flags of `outbox init` that creates it.
+func (t *sqlTable) resolve(ctx context.Context, q querier, n name, how string) (string, error) {
 	qualified, err := t.d.resolve(ctx, q, n.parts)
 	if err != nil {
 		return "", err
 	}
 	if qualified == "" {
-		return "", fmt.Errorf("%w: there is no table %s (or the user of source__connection may not see it): run `rowrelay outbox init %s --apply`",
-			poller.ErrConfig, n, t.cfg.Poller)
+		return "", fmt.Errorf("%w: there is no table %s (or the user of source__connection may not see it): run `rowrelay outbox init %s%s --apply`",
+			poller.ErrConfig, n, t.cfg.Poller, how)
 	}
 	return qualified, nil
 }

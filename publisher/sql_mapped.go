@@ -47,7 +47,7 @@ func newMapped(ctx context.Context, q querier, t *sqlTable, c *catalog) (eventSQ
 		return nil, fmt.Errorf("look for %s: %w", side, err)
 	}
 	if found == "" {
-		return nil, fmt.Errorf("%w: there is no table %s, where the failed events of the mapped table %s are kept: run `rowrelay outbox init %s --apply`",
+		return nil, fmt.Errorf("%w: there is no table %s, where the failed events of the mapped table %s are kept: run `rowrelay outbox init %s --beside --apply`",
 			poller.ErrConfig, side, c.description.Table, t.cfg.Poller)
 	}
 	c.description.own, c.description.buckets, c.description.skips = false, false, false

@@ -93,7 +93,7 @@ func (q *mappedSQL) position(alias string) string {
 		return q.binary("CONCAT(" + x + " >= 0, LPAD(" + x + low + ", 19, '0'))")
 	case "sqlserver":
 		return q.binary("CASE WHEN " + x + " >= 0 THEN '1' ELSE '0' END + RIGHT('0000000000000000000' + CONVERT(varchar(19), CAST(" + x +
-			" AS bigint)" + low + "), 19)")
+			" AS bigint) & CAST(9223372036854775807 AS bigint)), 19)") // a literal of this size is a decimal to SQL Server, and & takes none
 	default:
 		return "printf('%d%019d', " + x + " >= 0, " + x + low + ")"
 	}

@@ -111,12 +111,13 @@ func (e *ownEvents) look(ctx context.Context) (g glance, err error) {
 		})
 		s.add(", 0), (SELECT COALESCE(p.info, '') FROM ", e.claims.String(), " p WHERE p.outbox = ", s.arg(e.name), " AND p.unit = 'pause')",
 			", (SELECT n.info FROM ", e.claims.String(), " n WHERE n.outbox = ", s.arg(e.name), " AND n.unit = '*')")
-		var work int
+		// SQL Server evaluates a subquery in COALESCE twice, and what the first one saw may be gone: NULL says that there was work.
+		var work sql.NullInt64
 		var by, info sql.NullString
 		if err := s.row(ctx, q, &work, &by, &info); err != nil {
 			return err
 		}
-		g = glance{work: work != 0, paused: by.Valid, by: by.String, partitions: partitionsOf(info.String)}
+		g = glance{work: !work.Valid || work.Int64 != 0, paused: by.Valid, by: by.String, partitions: partitionsOf(info.String)}
 		return nil
 	})
 	return g, err

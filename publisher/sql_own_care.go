@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"time"
@@ -129,8 +130,9 @@ func (e *ownEvents) mend(ctx context.Context) (int, error) {
 	return left + loose, err
 }
 
-// mendAtOnce bounds what one transaction mends of each kind; the next one does more.
-const mendAtOnce = 10_000
+// mendAtOnce bounds what one transaction mends of each kind; the next one does more. SQL Server makes one lock of the table
+// of 5000 locks of rows.
+const mendAtOnce = 4_000
 
 // orphans makes PUBLISHING events without a live claim PENDING. The rows are locked first, so that no pick is half-way through
 // with them; then claims are looked at again, by a statement that sees what picks have committed until then.
@@ -235,7 +237,7 @@ func (e *ownEvents) figures(ctx context.Context) (f poller.OutboxFigures, err er
 		buckets[i].B = i
 	}
 	err = e.do(ctx, "count events", func(ctx context.Context, q querier) error {
-		var oldest int64
+		var oldest sql.NullInt64
 		s := e.statement()
 		s.add("SELECT ")
 		for _, state := range []State{Pending, Failed, Waiting, Dead} {
@@ -246,14 +248,14 @@ func (e *ownEvents) figures(ctx context.Context) (f poller.OutboxFigures, err er
 			s.add("(SELECT COUNT(*) FROM (SELECT 1 AS one FROM ", e.outbox.String(), " o", e.forced(state), " WHERE ", where, " ORDER BY ", e.order(state),
 				e.d.limit(s.arg(bound+1)), ") n), ")
 		}
-		s.add("COALESCE((SELECT ", e.d.age("a.created_at"), " FROM ", e.outbox.String(), " a WHERE ", e.seq("a"), " = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", e.seq("o"),
+		s.add("(SELECT ", e.d.age("a.created_at"), " FROM ", e.outbox.String(), " a WHERE ", e.seq("a"), " = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", e.seq("o"),
 			" FROM ", e.outbox.String(), " o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, ", e.seq("o"), e.d.limit("1"), ") AS seq FROM ",
-			s.rows("r", []jsonColumn{{"b", false}}, buckets), ") h)), 0)")
+			s.rows("r", []jsonColumn{{"b", false}}, buckets), ") h))")
 		f = poller.OutboxFigures{}
 		if err := s.row(ctx, q, &f.Pending, &f.Failed, &f.Waiting, &f.Dead, &oldest); err != nil {
 			return err
 		}
-		f.OldestPending = time.Duration(max(oldest, 0)) * time.Millisecond
+		f.OldestPending = time.Duration(max(oldest.Int64, 0)) * time.Millisecond
 		for _, n := range []*int64{&f.Pending, &f.Failed, &f.Waiting, &f.Dead} {
 			if *n > bound {
 				*n, f.Bound = bound, bound

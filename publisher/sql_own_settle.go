@@ -2,7 +2,9 @@ package publisher
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"math"
 )
 
 // settle is idempotent but for one thing: where the answer to a commit that freed aggregates is lost, the repetition finds
@@ -210,17 +212,21 @@ type head struct {
 // heads returns for each aggregate the first event that holds up others; a number beyond all where there is none.
 func (e *ownEvents) heads(ctx context.Context, q querier, of []aggregate) ([]head, error) {
 	s := e.statement()
-	s.add("SELECT a.typ, a.id, COALESCE((SELECT b.", e.d.seq(), " FROM ", e.outbox.String(), " b", e.d.force(e.blockedIndex()), " WHERE ")
+	s.add("SELECT a.typ, a.id, (SELECT b.", e.d.seq(), " FROM ", e.outbox.String(), " b", e.d.force(e.blockedIndex()), " WHERE ")
 	if e.bySource() {
 		s.add("1 = 1")
 	} else {
 		s.add(e.d.seek("b", "a.id"), e.d.same("b.aggregate_type", "b.aggregate_id", "a.typ", "a.id"))
 	}
-	s.add(e.inTheWay("b", true), " ORDER BY ", e.seq("b"), e.d.limit("1"), "), 9223372036854775807) FROM ", s.rows("a", aggregateColumns, jsonAggregates(of)))
+	s.add(e.inTheWay("b", true), " ORDER BY ", e.seq("b"), e.d.limit("1"), ") FROM ", s.rows("a", aggregateColumns, jsonAggregates(of)))
 	var list []head
 	err := s.each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var h head
-		err := scan(&h.Typ, &h.ID, &h.Head)
+		var seq sql.NullInt64
+		err := scan(&h.Typ, &h.ID, &seq)
+		if h.Head = seq.Int64; !seq.Valid {
+			h.Head = math.MaxInt64
+		}
 		list = append(list, h)
 		return true, err
 	})

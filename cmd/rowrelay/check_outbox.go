@@ -49,6 +49,9 @@ func (p *pollerView) checkOutbox(ctx context.Context, c *console, a *app, w *wir
 		p.fault(err)
 		if errors.Is(err, poller.ErrConfig) {
 			v.Mend = "rowrelay outbox init " + w.cfg.Name
+			if foreign, _ := isForeign(ctx, w, false); foreign {
+				v.Mend += " --beside"
+			}
 		}
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/term"
 
@@ -38,7 +39,16 @@ func newLogger(c *console, cfg *config.App) *slog.Logger {
 	if f, ok := c.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) && !c.json {
 		return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: level}))
 	}
-	return handler.NewHostLogger(c.out, c.err, level)
+	out := c.out
+	if slices.ContainsFunc(cfg.Pollers, printsEvents) {
+		out = c.err // standard output is the events'
+	}
+	return handler.NewHostLogger(out, c.err, level)
+}
+
+// printsEvents reports whether a poller's events go to standard output.
+func printsEvents(p *config.Poller) bool {
+	return slices.ContainsFunc(p.Outputs, func(o config.Output) bool { return o.Kind == "stdout" })
 }
 
 // handlerOf makes the wired pollers answer: with their ticks, or with their faults. host is host.json under the Functions

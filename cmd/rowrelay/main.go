@@ -37,7 +37,7 @@ func main() {
 
 // run is the whole program: what main does, without the process around it.
 func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	root := newRoot(&console{environ: environ, in: stdin, out: stdout, err: stderr})
+	root := newRoot(&console{environ: environ, in: stdin, out: stdout, err: stderr, stop: ctx.Done()})
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -48,33 +47,66 @@ type desk struct {
 	close  func() error
 }
 
-// desk opens the outbox of a poller. Other pollers' faults do not matter here.
+// desk opens the outbox of a poller. Nothing is published here: of its settings only those of the table and the claims have to
+// be right, so that it can be paused, or looked into, while others are being mended.
 func (t *target) desk(name string) (*desk, error) {
 	cfg, err := load(t.console)
 	if err != nil {
 		return nil, err
 	}
-	a := wire(t.console, cfg)
-	w, err := outboxOf(a, name)
+	a := &app{cfg: cfg}
+	w, err := a.tableOf(name)
 	if err != nil {
-		return nil, errors.Join(err, a.Close())
+		return nil, err
 	}
-	return &desk{target: t, cfg: cfg, poller: w.cfg, outbox: w.outbox, close: a.Close}, nil
+	pub, err := publisher.New(publisherConfig(a, t.console, w.cfg, nil), w.conn)
+	if err != nil {
+		return nil, fmt.Errorf("pollers__%s__source: %w", w.cfg.Name, err)
+	}
+	return &desk{target: t, cfg: cfg, poller: w.cfg, outbox: pub, close: pub.Close}, nil
 }
 
-// outboxOf returns a poller that is an outbox, without faults.
-func outboxOf(a *app, name string) (*wired, error) {
+// tableOf returns a poller that is an outbox, connected, without faults that concern its table. Nothing else of it is wired.
+func (a *app) tableOf(name string) (*wired, error) {
+	for _, p := range a.cfg.Pollers {
+		a.pollers = append(a.pollers, &wired{cfg: p})
+	}
 	w, err := a.poller(strings.ToLower(name))
 	if err != nil {
 		return nil, err
 	}
-	if !isOutbox(w.cfg) {
+	for _, f := range w.cfg.Faults {
+		if aboutTable(w.cfg, f.Setting) {
+			w.faults = append(w.faults, f)
+		}
+	}
+	if len(w.faults) == 0 {
+		a.connect(w)
+	}
+	switch {
+	case len(w.faults) > 0:
+		return nil, fmt.Errorf("the settings have %d fault(s):\n%w", len(w.faults), w.faults)
+	case !isOutbox(w.cfg):
 		return nil, fmt.Errorf("%s is no outbox (source__mode=%s): rowrelay state and rowrelay deadletter are about it", w.cfg.Name, w.cfg.Source.Mode)
 	}
-	if err := refuse(a.cfg, []*wired{w}); err != nil {
-		return nil, err
-	}
 	return w, nil
+}
+
+// aboutTable reports whether a setting says where a poller's outbox and its claims are, what is in its columns, or which events
+// wait behind others there.
+func aboutTable(p *config.Poller, setting string) bool {
+	rest, ok := strings.CutPrefix(strings.ToLower(setting), "pollers__"+p.Name+"__")
+	if !ok { // the setting that holds a connection, or a misspelt name
+		s := &p.Source
+		lower := strings.ToLower(setting)
+		return strings.HasPrefix(lower, strings.ToLower(s.ConnectionSetting)) || strings.EqualFold(setting, s.Connection.Setting) || strings.Contains(lower, "source")
+	}
+	switch {
+	case strings.HasPrefix(rest, "source__fanout_"), rest == "source__cleanup_schedule":
+		return false
+	default:
+		return strings.HasPrefix(rest, "source__") || rest == "ordering" || rest == "after_dead_letter"
+	}
 }
 
 // end closes connections; what was to be written is written by now.

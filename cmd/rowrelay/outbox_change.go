@@ -3,9 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
@@ -46,6 +50,7 @@ them goes on.
 
 It works in chunks: Ctrl-C stops between two of them, and the same command goes on.`,
 		Example: `  rowrelay outbox discard orders --id 4711
+  rowrelay outbox discard orders --key order-placed-4711
   rowrelay outbox discard orders --event-type Heartbeat --older-than 168h --dry-run`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -94,11 +99,18 @@ func (d *desk) change(ctx context.Context, filter publisher.Filter, event, what 
 	if filter.Limit > 0 {
 		total = min(total, int64(filter.Limit))
 	}
+	missing, err := d.unmatched(ctx, filter)
+	if err != nil {
+		return err
+	}
 	if total == 0 {
-		return d.idle("there are no such events: rowrelay outbox list %s shows those that failed, wait or were given up", d.poller.Name)
+		return d.idle("there are no such events%s: rowrelay outbox list %s shows those that failed, wait or were given up", missing, d.poller.Name)
 	}
 	if err := d.first(ctx, filter, total); err != nil {
 		return err
+	}
+	if missing != "" {
+		what += "\nThere is more that was asked for" + strings.ReplaceAll(missing, "%", "%%") + "."
 	}
 	ok, err := d.agreed(fmt.Sprintf(what, total))
 	if err != nil || !ok {
@@ -112,11 +124,53 @@ func (d *desk) change(ctx context.Context, filter publisher.Filter, event, what 
 	}
 	switch {
 	case ctx.Err() != nil:
-		return d.done("stopped: %d of %d events were changed; the same command goes on with the others", n, total)
+		return d.stopped("stopped: %d of %d events were changed; the same command goes on with the others", n, total)
 	case err != nil:
 		return fmt.Errorf("after %d of %d events: %w", n, total, err)
 	}
-	return d.done("done: %d", n)
+	return d.done("done: %d%s", n, missing)
+}
+
+// unmatched names the ids and keys that no event has which the other flags choose: "; no such event has --id 7". It is "" where
+// each has one.
+func (d *desk) unmatched(ctx context.Context, filter publisher.Filter) (string, error) {
+	if len(filter.IDs)+len(filter.Keys) == 0 {
+		return "", nil
+	}
+	var ids, keys []string
+	filter.Limit = 0
+	err := d.outbox.List(ctx, filter, func(e publisher.Entry) error {
+		ids, keys = append(ids, e.ID), append(keys, e.IdempotencyKey)
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	var missing []string
+	for _, part := range []struct {
+		flag       string
+		asked, got []string
+	}{{"--id", filter.IDs, ids}, {"--key", filter.Keys, keys}} {
+		for _, value := range part.asked {
+			if !slices.ContainsFunc(part.got, func(s string) bool { return sameID(s, value) }) {
+				missing = append(missing, part.flag+" "+handler.ShellWord(value))
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return "", nil
+	}
+	return "; no such event has " + oneLine(strings.Join(missing, ", ")), nil
+}
+
+// sameID compares as databases do: 007 is the number 7, and a uuid may be written in either case.
+func sameID(a, b string) bool {
+	if strings.EqualFold(a, b) {
+		return true
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(a), 10, 64)
+	m, err2 := strconv.ParseInt(strings.TrimSpace(b), 10, 64)
+	return err == nil && err2 == nil && n == m
 }
 
 // first shows the first of the events.
@@ -126,7 +180,7 @@ func (d *desk) first(ctx context.Context, filter publisher.Filter, total int64) 
 		to = d.err
 	}
 	p := &printer{w: to}
-	filter.Limit = shown
+	filter.Limit = int(min(shown, total))
 	if err := d.outbox.List(ctx, filter, func(e publisher.Entry) error { p.entry(&e); return p.err }); err != nil {
 		return err
 	}
@@ -143,7 +197,7 @@ func filterText(f *publisher.Filter) string {
 		name, value string
 		is          bool
 	}{
-		{"id", fmt.Sprint(f.IDs), len(f.IDs) > 0}, {"aggregate-type", f.AggregateType, f.AggregateType != ""},
+		{"id", fmt.Sprintf("%q", f.IDs), len(f.IDs) > 0}, {"key", fmt.Sprintf("%q", f.Keys), len(f.Keys) > 0}, {"aggregate-type", f.AggregateType, f.AggregateType != ""},
 		{"aggregate", f.Aggregate, f.Aggregate != ""}, {"event-type", f.EventType, f.EventType != ""},
 		{"older-than", f.OlderThan.String(), f.OlderThan > 0}, {"younger-than", f.YoungerThan.String(), f.YoungerThan > 0},
 		{"limit", fmt.Sprint(f.Limit), f.Limit > 0},

@@ -53,11 +53,14 @@ func (d *desk) cleanup(ctx context.Context) error {
 	bar.end()
 	switch {
 	case ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())):
-		return d.done("stopped: %d event(s) were deleted; the same command goes on with the others", did.Rows)
+		return d.stopped("stopped: %d event(s) were deleted; the same command goes on with the others", did.Rows)
 	case err != nil:
 		return fmt.Errorf("after %d events: %w", did.Rows, err)
 	case did.More:
 		return d.idle("%d event(s) were deleted; another clean-up is under way", did.Rows)
+	}
+	if did.Rows == 0 {
+		return d.done("done: 0 event(s) were deleted: none was published more than %s ago", plain(s.Retention))
 	}
 	return d.done("done: %d event(s) were deleted in %d chunk(s), in %s", did.Rows, did.Chunks, did.Took.Round(time.Millisecond))
 }

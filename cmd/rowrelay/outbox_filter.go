@@ -8,29 +8,33 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
 // choiceOfEvents is what the flags that choose events say.
 type choiceOfEvents struct {
-	states, ids              []string
+	states, ids, keys        []string
 	aggregateType, aggregate string
 	eventType                string
 	olderThan, youngerThan   time.Duration
 	limit                    int
+	given                    *pflag.FlagSet // nil: not from a command line
 }
 
 // flags adds the flags that choose events. what is the default of --state, for people; limit that of --limit.
 func (f *choiceOfEvents) flags(cmd *cobra.Command, what string, limit int) *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.states, "state", nil, "only events in these states: "+strings.Join(stateNames(), ", ")+" (default "+what+")")
-	cmd.Flags().StringSliceVar(&f.ids, "id", nil, "only the events with these numbers (seq; id of a mapped table) or idempotency keys")
+	cmd.Flags().StringArrayVar(&f.ids, "id", nil, "only the event with this seq, of a mapped table: with this id; may be repeated")
+	cmd.Flags().StringArrayVar(&f.keys, "key", nil, "only the event with this idempotency key; may be repeated")
 	cmd.Flags().StringVar(&f.aggregateType, "aggregate-type", "", "only events of this aggregate type")
 	cmd.Flags().StringVar(&f.aggregate, "aggregate", "", "only events of the aggregate with this id")
 	cmd.Flags().StringVar(&f.eventType, "event-type", "", "only events of this type")
 	cmd.Flags().DurationVar(&f.olderThan, "older-than", 0, "only events created longer ago than this: 24h")
 	cmd.Flags().DurationVar(&f.youngerThan, "younger-than", 0, "only events created within this time")
-	cmd.Flags().IntVar(&f.limit, "limit", limit, "the most events, the oldest first; 0 is all")
+	cmd.Flags().IntVar(&f.limit, "limit", limit, "the most events, the oldest first"+map[bool]string{true: "; 0 is all"}[limit > 0])
+	f.given = cmd.Flags()
 	return cmd
 }
 
@@ -61,8 +65,49 @@ func stateOf(text string) (publisher.State, error) {
 	return "", fmt.Errorf("--state %q is not one of %s", text, strings.Join(stateNames(), ", "))
 }
 
+// unsaid is an error where a flag was given with an empty value, or zero: in a script that is a variable which was not set, and
+// the flag would restrict nothing.
+func (f *choiceOfEvents) unsaid() error {
+	var err error
+	if f.given == nil {
+		return nil
+	}
+	f.given.Visit(func(flag *pflag.Flag) { // only those that were given
+		switch flag.Name {
+		case "state", "id", "key", "aggregate-type", "aggregate", "event-type":
+			values := []string{flag.Value.String()}
+			if list, ok := flag.Value.(pflag.SliceValue); ok {
+				values = list.GetSlice()
+			}
+			if len(values) == 0 || slices.Contains(values, "") {
+				err = errors.Join(err, fmt.Errorf("--%s is empty: give it a value, or leave it out to choose whatever it is", flag.Name))
+			}
+		case "older-than", "younger-than":
+			if d, parseErr := time.ParseDuration(flag.Value.String()); parseErr != nil || d == 0 {
+				err = errors.Join(err, fmt.Errorf("--%s is zero: give it a duration such as 24h, or leave it out for events of any age", flag.Name))
+			}
+		case "limit":
+			if flag.Value.String() == "0" && flag.DefValue == "0" { // where a limit is the default, 0 says that all are wanted
+				err = errors.Join(err, errors.New("--limit is zero: give it a number, or leave it out to change all"))
+			}
+		}
+	})
+	return oneLineError(err)
+}
+
+// oneLineError joins the lines of an error.
+func oneLineError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
 // filter is what the flags choose: of these states, unless --state says others; only of allowed ones (nil: any).
 func (f *choiceOfEvents) filter(states, allowed []publisher.State) (publisher.Filter, error) {
+	if err := f.unsaid(); err != nil {
+		return publisher.Filter{}, err
+	}
 	switch {
 	case f.limit < 0:
 		return publisher.Filter{}, errors.New("--limit must not be negative")
@@ -72,7 +117,7 @@ func (f *choiceOfEvents) filter(states, allowed []publisher.State) (publisher.Fi
 		return publisher.Filter{}, fmt.Errorf("no event is older than %s and younger than %s", f.olderThan, f.youngerThan)
 	}
 	chosen := publisher.Filter{
-		States: states, IDs: f.ids, AggregateType: f.aggregateType, Aggregate: f.aggregate, EventType: f.eventType,
+		States: states, IDs: f.ids, Keys: f.keys, AggregateType: f.aggregateType, Aggregate: f.aggregate, EventType: f.eventType,
 		OlderThan: f.olderThan, YoungerThan: f.youngerThan, Limit: f.limit,
 	}
 	if len(f.states) == 0 {

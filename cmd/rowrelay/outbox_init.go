@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -24,8 +25,11 @@ func newOutboxInit(t *target) *cobra.Command {
 (source__claims_table), in the dialect of the poller's database, ready to be read, changed and run by whoever may: with psql,
 sqlcmd, mysql or sqlite3. With --apply it runs them itself; what exists already is left as it is.
 
-For a table of your own that exists already (--beside; with source__map__… always) only the tables beside it are created, one of
-claims and one of failed events: yours is not touched.`,
+For a table of your own that exists already only the tables beside it are created, one of claims and one of failed events: yours is
+not touched. That is done where source__map__… is set or the database shows a table with other columns, and with --beside always;
+what is printed without access to the database needs --beside.
+
+With --apply the file of an SQLite database is created too.`,
 		Example: `  rowrelay outbox init orders | psql "$ORDERS_DB"
   rowrelay outbox init orders | sqlcmd -S "$SERVER" -d shop
   rowrelay outbox init orders | mysql shop
@@ -46,15 +50,27 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 	if err != nil {
 		return err
 	}
-	a := wire(t.console, cfg)
-	defer func() { _ = a.Close() }() // it was not used
-	w, err := outboxOf(a, name)
+	w, err := (&app{cfg: cfg}).tableOf(name)
 	if err != nil {
 		return err
 	}
-	d, err := ddlOf(w, beside)
+	if apply {
+		if err := createFile(w); err != nil {
+			return err
+		}
+	}
+	foreign := false
+	if !beside && len(w.cfg.Source.Map) == 0 {
+		if foreign, err = isForeign(ctx, w, apply); err != nil {
+			return err
+		}
+	}
+	d, err := ddlOf(w, beside || foreign)
 	if err != nil {
 		return err
+	}
+	if foreign {
+		d.note = fmt.Sprintf("%s exists, with columns of its own: only what goes beside it is created, as with --beside.", w.cfg.Source.Table)
 	}
 	if !apply {
 		return t.printInit(w, &d)
@@ -62,10 +78,41 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 	return t.applyInit(ctx, w, &d)
 }
 
+// createFile makes the SQLite file where there is none: an empty one is an empty database.
+func createFile(w *wired) error {
+	if w.conn.Engine != "sqlite" {
+		return nil
+	}
+	f, err := os.OpenFile(w.conn.Identity, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return fmt.Errorf("create the SQLite file of %s: %w", w.cfg.Source.ConnectionSetting, err)
+	}
+	return f.Close()
+}
+
+// lookTimeout bounds the look at the database before statements are printed: whoever prints them may have no access.
+const lookTimeout = 3 * time.Second
+
+// isForeign reports whether the table exists, and is not one that init has made. Where statements are only printed, a database
+// that cannot be asked is taken for one without the table.
+func isForeign(ctx context.Context, w *wired, must bool) (bool, error) {
+	if !must {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, lookTimeout)
+		defer cancel()
+	}
+	look, err := publisher.Look(ctx, w.conn, w.cfg.Source.Table)
+	if err != nil && must {
+		return false, fmt.Errorf("look whether %s exists: %w", w.cfg.Source.Table, err)
+	}
+	return err == nil && look.Exists && !look.Own, nil
+}
+
 // ddl are the statements for a poller's tables, and which these are.
 type ddl struct {
 	statements []string
 	tables     string
+	note       string // why these
 }
 
 func ddlOf(w *wired, beside bool) (d ddl, err error) {
@@ -89,6 +136,9 @@ func (t *target) printInit(w *wired, d *ddl) error {
 	}
 	p := &printer{w: t.out}
 	p.line("-- For the outbox of the poller %s on %s: %s.", w.cfg.Name, w.conn.Engine, oneLine(d.tables))
+	if d.note != "" {
+		p.line("-- %s", oneLine(d.note))
+	}
 	p.line("-- What exists already is left as it is. `rowrelay outbox init %s --apply` runs the same.", w.cfg.Name)
 	for _, statement := range d.statements {
 		p.line("\n%s;", trimmed(statement))
@@ -101,6 +151,11 @@ func (t *target) printInit(w *wired, d *ddl) error {
 
 // applyInit runs the statements one after the other. One that fails ends it; those before it stand, and are skipped next time.
 func (t *target) applyInit(ctx context.Context, w *wired, d *ddl) error {
+	if d.note != "" {
+		if err := t.say("%s", d.note); err != nil {
+			return err
+		}
+	}
 	db := w.conn.WriteDB(1)
 	defer func() { _ = db.Close() }() // nothing is under way
 	for i, statement := range d.statements {

@@ -17,6 +17,7 @@ type console struct {
 	json     bool   // --json
 	// lines are what is typed, from the first question on: a reader of its own for each would swallow the answers to the next.
 	lines *bufio.Reader
+	stop  <-chan struct{} // closed by the first Ctrl-C; nil never is
 }
 
 // env returns an environment variable, "" when it is not set.

@@ -70,7 +70,7 @@ func (t *target) say(format string, args ...any) error {
 
 // outcome is what a command that changes something prints with --json: one line.
 type outcome struct {
-	Done   bool   `json:"done"` // false: nothing was changed, and nothing failed
+	Done   bool   `json:"done"` // false: nothing was changed and nothing failed, or it was stopped
 	Result string `json:"result"`
 }
 
@@ -79,6 +79,14 @@ func (t *target) done(format string, args ...any) error { return t.outcome(true,
 
 // idle says why a command has changed nothing, as its last line.
 func (t *target) idle(format string, args ...any) error { return t.outcome(false, format, args...) }
+
+// stopped says as the last line how far a command came that was stopped, which fails.
+func (t *target) stopped(format string, args ...any) error {
+	if err := t.outcome(false, format, args...); err != nil {
+		return err
+	}
+	return &exitError{fmt.Errorf(format, args...)}
+}
 
 func (t *target) outcome(done bool, format string, args ...any) error {
 	if !t.json {
@@ -195,7 +203,7 @@ func move(doc *state.Document, to change.Cursor) {
 	doc.Late = state.Late{Mode: doc.Late.Mode}
 }
 
-// confirm asks for the poller's name.
+// confirm asks for the poller's name. Ctrl-C ends it at once.
 func confirm(c *console, name string) error {
 	to := c.out
 	if c.json {
@@ -207,7 +215,26 @@ func confirm(c *console, name string) error {
 	if c.lines == nil {
 		c.lines = bufio.NewReader(c.in)
 	}
-	line, err := c.lines.ReadString('\n')
+	type answer struct {
+		line string
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() { // a read from a terminal cannot be stopped: it ends with the process
+		line, err := c.lines.ReadString('\n')
+		answers <- answer{line, err}
+	}()
+	var line string
+	var err error
+	select {
+	case a := <-answers:
+		line, err = a.line, a.err
+	case <-c.stop:
+		if _, err := fmt.Fprintln(to); err != nil {
+			return err
+		}
+		return errors.New("stopped: nothing was changed")
+	}
 	if strings.TrimSpace(line) == name {
 		return nil
 	}

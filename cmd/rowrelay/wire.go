@@ -65,9 +65,12 @@ func wire(c *console, cfg *config.App) *app {
 		a.checkSchedule(w)
 		a.connect(w)
 		w.checkDestinations()
+	}
+	a.checkSharing()
+	for _, w := range a.pollers {
 		switch {
 		case len(cfg.Faults) > 0, len(w.faults) > 0:
-		case isOutbox(p):
+		case isOutbox(w.cfg):
 			a.wireOutbox(c, w)
 		default:
 			a.wireOutputs(c, w)

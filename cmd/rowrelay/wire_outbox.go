@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/schedule"
+	"github.com/rowrelay/rowrelay/source"
 )
 
 // modeOutbox is source__mode of a poller whose position is the state of its rows: it has no state document.
@@ -65,7 +67,11 @@ func (a *app) wireOutbox(c *console, w *wired) {
 	}
 	w.runner = poller.New(w.cfg.Name, relay)
 	w.outbox = &wiredOutbox{Operator: pub, cleanup: cleanup, partition: func(n int) (handler.Runner, error) {
-		relay, err := poller.NewRelay(relayConfig(a, w.cfg, out, pub.Partition(n), to, size))
+		c := relayConfig(a, w.cfg, out, pub.Partition(n), to, size)
+		// A partition's function ends when it is drained: one that went on polling would keep others from running on this
+		// instance, and the platform from seeing that there is nothing to do.
+		c.PollInterval = 0
+		relay, err := poller.NewRelay(c)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +83,65 @@ func cleanupSchedule(text string) (*schedule.Schedule, error) {
 	if text == "" {
 		return nil, nil
 	}
-	return schedule.Parse(text)
+	s, err := schedule.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := s.Next(time.Now()); !ok {
+		return nil, fmt.Errorf("%q never fires: there is no such day", text)
+	}
+	return s, nil
+}
+
+// checkSharing refuses outboxes that publish from one table: whichever marks an event first keeps it from the other, so that the
+// events would be divided between their destinations.
+func (a *app) checkSharing() {
+	for i, w := range a.pollers {
+		for _, other := range a.pollers[:i] {
+			if isOutbox(w.cfg) && isOutbox(other.cfg) && sameTable(w, other) {
+				w.refuseSharing(other)
+				other.refuseSharing(w)
+			}
+		}
+	}
+}
+
+func (w *wired) refuseSharing(other *wired) {
+	w.faults.Add(w.cfg.Setting("source__table"), fmt.Sprintf("%q is the outbox of the poller %s too (%s): an event is published once, so that each of the two "+
+		"destinations would get a part of the events", w.cfg.Source.Table, other.cfg.Name, other.cfg.Setting("source__table")),
+		"Remove one of the two pollers, or give each a table of its own; to send events to several places, let the broker do it")
+}
+
+// sameTable reports whether two pollers read one table, as far as their settings show it. Two names of one server are not known
+// for it.
+func sameTable(v, w *wired) bool {
+	if v.conn.Engine == "" || v.conn.Engine != w.conn.Engine || v.conn.Identity != w.conn.Identity {
+		return false
+	}
+	a, b := qualifiedName(v), qualifiedName(w)
+	if a == nil || b == nil {
+		return false
+	}
+	if v.conn.Engine == "postgres" { // the only one that tells cases apart
+		return slices.Equal(a, b)
+	}
+	return slices.EqualFunc(a, b, strings.EqualFold)
+}
+
+// qualifiedName is a table's schema and name: the schema that is meant where none is written. nil: it is no name.
+func qualifiedName(w *wired) []string {
+	parts, err := source.SplitName(w.cfg.Source.Table)
+	if err != nil || len(parts) == 0 {
+		return nil
+	}
+	if len(parts) > 1 {
+		return parts[len(parts)-2:]
+	}
+	schema := map[string]string{"postgres": "public", "sqlserver": "dbo", "sqlite": "main"}[w.conn.Engine]
+	if w.conn.Engine == "mysql" {
+		schema = w.conn.Identity[strings.LastIndex(w.conn.Identity, "/")+1:]
+	}
+	return []string{schema, parts[0]}
 }
 
 // publisherConfig is the settings as the publisher knows them.
@@ -156,7 +220,7 @@ func documentError(name, command string) error {
 	instead := "rowrelay outbox status " + name
 	for _, c := range []struct{ command, instead string }{
 		{"deadletter list", "rowrelay outbox list " + name},
-		{"deadletter show", "rowrelay outbox list " + name + " --id <id>"},
+		{"deadletter show", "rowrelay outbox list " + name + " --id <seq>"},
 		{"deadletter replay", "rowrelay outbox requeue " + name},
 		{"deadletter purge", "rowrelay outbox discard " + name},
 		{"state reset", "rowrelay outbox requeue " + name},

@@ -112,6 +112,7 @@ func SQLServer(tb testing.TB) string {
 	record(tb, "SQL Server", query(tb, db, "SELECT CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(64))"))
 	name := databaseName(tb)
 	exec(tb, db, "CREATE DATABASE "+name)
+	exec(tb, db, "ALTER DATABASE "+name+" SET READ_COMMITTED_SNAPSHOT ON")
 	tb.Cleanup(func() {
 		// SINGLE_USER first: DROP DATABASE waits for, and fails on, open connections.
 		drop(tb, "sqlserver", server, "ALTER DATABASE "+name+" SET SINGLE_USER WITH ROLLBACK IMMEDIATE; DROP DATABASE "+name)

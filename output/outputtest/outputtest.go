@@ -39,6 +39,9 @@ type Fixture struct {
 	Unreachable poller.Output
 	// Spoil makes the destination, or the output, fail exactly event i of d from now on, with cause.
 	Spoil func(d *change.Delivery, i int) (cause poller.Cause)
+	// Misplace gives event i of d a place that is not there, while Output's other events have theirs; nil where there is only
+	// one place for all.
+	Misplace func(d *change.Delivery, i int)
 	// TooLarge is a size of a row, in bytes, that can never be sent; 0 where there is no limit.
 	TooLarge int
 	// Hang makes the destination keep requests unanswered until the test ends, and returns a channel that is closed
@@ -70,6 +73,9 @@ func Run(t *testing.T, build func(t *testing.T) Fixture) {
 	t.Run("concurrent deliveries do not mix", func(t *testing.T) { concurrent(t, build(t), several) })
 	if probe.Spoil != nil && !probe.One {
 		t.Run("a partial failure names exactly the failed events", func(t *testing.T) { partial(t, build(t), several) })
+	}
+	if probe.Misplace != nil {
+		t.Run("an event whose place is missing is misplaced, and the others arrive", func(t *testing.T) { misplaced(t, build(t), several) })
 	}
 	if probe.TooLarge > 0 {
 		t.Run("too large is impossible", func(t *testing.T) { tooLarge(t, build(t)) })
@@ -270,6 +276,36 @@ func partial(t *testing.T, f Fixture, n int) {
 			if failed.Named != (cause != poller.Unavailable) {
 				t.Errorf("event %d, %s: Named is %t", failed.Index, cause, failed.Named)
 			}
+		}
+	}
+}
+
+// misplaced: what is said about a place is said about all events that go there, and about no other.
+func misplaced(t *testing.T, f Fixture, n int) {
+	d := Delivery(0, n)
+	lost := []int{0, 1, n / 2, n - 1}
+	for _, i := range lost {
+		f.Misplace(&d, i)
+	}
+	for range 2 { // what was learned of it the first time must not be wrong
+		err := f.Output.Deliver(t.Context(), d)
+		check(t, err, poller.Misplaced, lost...)
+		var failure *poller.DeliveryError
+		if errors.As(err, &failure) {
+			for _, failed := range failure.Failed {
+				if !failed.Named {
+					t.Errorf("event %d is not named", failed.Index)
+				}
+			}
+		}
+	}
+	arrived := map[string]bool{}
+	for _, r := range parse(t, f.Received(t)) {
+		arrived[r.ID] = true
+	}
+	for i := range d.Events {
+		if arrived[d.Events[i].ID] == slices.Contains(lost, i) {
+			t.Errorf("event %d arrived: %t", i, slices.Contains(lost, i))
 		}
 	}
 }

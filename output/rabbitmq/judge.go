@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -45,6 +47,65 @@ func (l *link) reason(err error) string {
 		text += " (the broker stops, or an operator closed the connection)"
 	}
 	return text
+}
+
+// errForeign cannot come from a broker that returns what it was sent.
+var errForeign = errors.New("the broker returned a message that it was not sent over this channel: none of the delivery counts as accepted")
+
+// causeOf says what an error of the broker is about: an answer to one question, which costs its channel only, is about the
+// exchange or queue that was asked for; all else is about the connection.
+func causeOf(err error) poller.Cause {
+	var answer *amqp.Error
+	if errors.As(err, &answer) && answer.Server && answer.Recover {
+		return poller.Misplaced
+	}
+	return poller.Unavailable
+}
+
+// about reports whether the broker's reason for closing a channel names where r goes:
+//
+//	NOT_FOUND - no exchange 'shop' in vhost '/'
+//	ACCESS_REFUSED - write access to exchange 'shop' in vhost '/' refused for user 'rowrelay'
+//	ACCESS_REFUSED - write access to topic 'order.events' in exchange 'shop' in vhost '/' refused for user 'rowrelay'
+func about(reason string, r route) bool {
+	exchange := r.exchange
+	if exchange == "" {
+		exchange = "amq.default"
+	}
+	exchange = "exchange '" + exchange + "' in vhost"
+	if strings.Contains(reason, "access to topic '") {
+		return strings.Contains(reason, "access to topic '"+r.key+"' in "+exchange)
+	}
+	return strings.Contains(reason, exchange)
+}
+
+// learnPlace notes that one place of this delivery is missing or forbidden, which cost the channel: its events are misplaced,
+// those of others were only dragged along. A place that is forbidden is not tried again for a while, so that others get
+// through meanwhile; one that is missing is looked for before the next delivery.
+func (n *lane) learnPlace(reason *amqp.Error, routes []route, results []result) {
+	var open, named []int
+	for _, i := range n.events {
+		if results[i].accepted || results[i].err != nil {
+			continue
+		}
+		open = append(open, i)
+		if about(reason.Reason, routes[i]) {
+			named = append(named, i)
+		}
+	}
+	// A reason is cut at 255 bytes, and may name nothing: then it can only be about the one route that there is.
+	if len(named) == 0 && !slices.ContainsFunc(open, func(i int) bool { return routes[i] != routes[open[0]] }) {
+		named = open
+	}
+	err := output.Errorf(reason, "%s", n.link.reason(reason))
+	for _, i := range named {
+		results[i] = result{cause: poller.Misplaced, err: err}
+	}
+	if reason.Code == amqp.NotFound {
+		n.link.forget(routes)
+	} else {
+		n.link.avoid(reason.Reason, err)
+	}
 }
 
 // unroutable is what a returned message means: see the package comment for why nothing is held against the event.

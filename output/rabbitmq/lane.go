@@ -24,7 +24,14 @@ type lane struct {
 	attributes []change.Attribute
 	headers    amqp.Table
 	confirms   []*amqp.DeferredConfirmation // of the events, by index; nil: not published
+	events     []int                        // the events that were published, by index, in order
+	first      int64                        // the number on the channel of the first of them
+	end        int64                        // of what was published, in the pipe
 }
+
+// numberHeader holds a message's number on its channel, as its confirm has it. A message that is returned is recognised by that
+// alone: its id need not be unique, nor its route.
+const numberHeader = "rowrelay_publish"
 
 func (l *link) openLane() (*lane, error) {
 	ch, err := l.conn.Channel()
@@ -44,7 +51,7 @@ func (l *link) openLane() (*lane, error) {
 // send publishes the events that have no result yet, and waits for their confirms. The lane is given back, or closed.
 func (n *lane) send(ctx context.Context, d *change.Delivery, routes []route, results []result) error {
 	err := n.publish(ctx, d, routes, results)
-	unconfirmed := n.collect(ctx, d, routes, results)
+	unconfirmed := n.collect(ctx, routes, results)
 	clear(n.confirms)
 	switch {
 	case n.ch.IsClosed():
@@ -53,6 +60,7 @@ func (n *lane) send(ctx context.Context, d *change.Delivery, routes []route, res
 			err = cause
 		}
 	case unconfirmed:
+		n.link.pipe.stop(n.end) // the right has ended: what has not left must not leave any more
 		n.link.doubt(n)
 		cause := context.Cause(ctx)
 		if err = n.link.alarm(cause); err == nil {
@@ -71,6 +79,9 @@ func (n *lane) publish(ctx context.Context, d *change.Delivery, routes []route, 
 		n.confirms = make([]*amqp.DeferredConfirmation, len(results))
 	}
 	n.confirms = n.confirms[:len(results)]
+	n.events = n.events[:0]
+	n.first = int64(n.ch.GetNextPublishSeqNo()) //nolint:gosec // it counts from 1
+	n.end = 0
 	n.link.pipe.hold()
 	defer n.link.pipe.release()
 	for i := range results {
@@ -78,6 +89,7 @@ func (n *lane) publish(ctx context.Context, d *change.Delivery, routes []route, 
 			continue
 		}
 		if ctx.Err() != nil {
+			n.link.pipe.stop(n.end) // before the release
 			return context.Cause(ctx)
 		}
 		message, err := n.compose(d, i)
@@ -90,6 +102,8 @@ func (n *lane) publish(ctx context.Context, d *change.Delivery, routes []route, 
 			n.confirms[i] = nil // what the library calls one is of no use
 			return output.Errorf(err, "publish: %s", n.link.reason(err))
 		}
+		n.events = append(n.events, i)
+		n.end = n.link.pipe.position()
 	}
 	return nil
 }
@@ -103,7 +117,7 @@ func (n *lane) compose(d *change.Delivery, i int) (amqp.Publishing, error) {
 		return amqp.Publishing{}, tooLarge(e, len(n.body), limit)
 	}
 	n.attributes = d.Attributes(n.attributes[:0], e)
-	size := n.setHeaders()
+	size := n.setHeaders(n.first + int64(len(n.events)))
 	// A message's properties are one frame, and a frame that is too large costs the whole connection.
 	if frame := n.link.conn.Config.FrameSize; len(e.ID) > maxShort || frame > 0 && size+4*maxShort+64 > frame {
 		return amqp.Publishing{}, fmt.Errorf("event %s cannot be sent: its headers take %d bytes and its id %d, and the broker takes %d (frame_max) and %d: shorten its aggregate_id, idempotency_key or cursor columns",
@@ -129,19 +143,20 @@ func (n *lane) compose(d *change.Delivery, i int) (amqp.Publishing, error) {
 	return message, nil
 }
 
-// setHeaders turns the attributes into headers and returns their size on the wire. Most values are those of the event before:
-// they are left as they are, which saves their conversion to an interface.
-func (n *lane) setHeaders() int {
-	size := 4
+// setHeaders turns the attributes into headers, beside the message's number, and returns their size on the wire. Most values
+// are those of the event before: they are left as they are, which saves their conversion to an interface.
+func (n *lane) setHeaders(number int64) int {
+	size := 0
 	for range 2 {
-		size = 4
+		size = 4 + 1 + len(numberHeader) + 1 + 8
+		n.headers[numberHeader] = number
 		for _, a := range n.attributes {
 			size += 1 + len(a.Name) + 1 + 4 + len(a.Value)
 			if old, ok := n.headers[a.Name].(string); !ok || old != a.Value {
 				n.headers[a.Name] = a.Value
 			}
 		}
-		if len(n.headers) == len(n.attributes) {
+		if len(n.headers) == len(n.attributes)+1 {
 			break
 		}
 		clear(n.headers) // the event before had others
@@ -150,19 +165,16 @@ func (n *lane) setHeaders() int {
 }
 
 // collect waits for the confirms, or for the end of ctx, and notes what has come; it reports whether some are still to come.
-func (n *lane) collect(ctx context.Context, d *change.Delivery, routes []route, results []result) (unconfirmed bool) {
-	next := 0 // where the search for the next returned event begins: they come back in order
+func (n *lane) collect(ctx context.Context, routes []route, results []result) (unconfirmed bool) {
+	var foreign error
 	returned := func(r *amqp.Return) {
-		for range results {
-			i := next
-			if next++; next == len(results) {
-				next = 0
-			}
-			if n.confirms[i] != nil && results[i].err == nil && d.Events[i].ID == r.MessageId {
-				results[i].err = unroutable(routes[i], r)
-				return
-			}
+		number, _ := r.Headers[numberHeader].(int64)
+		if at := number - n.first; at >= 0 && at < int64(len(n.events)) {
+			i := n.events[at]
+			results[i] = result{cause: poller.Misplaced, err: unroutable(routes[i], r)}
+			return
 		}
+		foreign = errForeign // whichever it was, it was not delivered
 	}
 	for _, confirm := range n.confirms {
 		if confirm != nil && !n.await(ctx, confirm, returned) {
@@ -174,10 +186,12 @@ func (n *lane) collect(ctx context.Context, d *change.Delivery, routes []route, 
 	for i, confirm := range n.confirms {
 		switch {
 		case confirm == nil || results[i].err != nil:
+		case foreign != nil:
+			results[i].err = foreign
 		case confirm.Acked():
 			results[i].accepted = true
 		case !closed && isDone(confirm):
-			results[i].err = nacked(routes[i])
+			results[i] = result{cause: poller.Misplaced, err: nacked(routes[i])}
 		default:
 			unconfirmed = true
 		}
@@ -240,8 +254,8 @@ func (n *lane) why(d *change.Delivery, routes []route, results []result) error {
 		return errClosed
 	}
 	switch reason.Code {
-	case amqp.NotFound:
-		n.link.forget(routes)
+	case amqp.NotFound, amqp.AccessRefused:
+		n.learnPlace(reason, routes, results)
 	case amqp.PreconditionFailed:
 		n.learnLimit(reason, d, results)
 	}

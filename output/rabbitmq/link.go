@@ -22,6 +22,7 @@ type link struct {
 	mu      sync.Mutex
 	idle    []*lane
 	proven  map[route]struct{} // exchanges, and with Create queues, that were there
+	avoided []avoided          // what the user must not write to, lately
 	blocked string             // why the broker reads from no publisher; "" while it does
 	doubts  int                // channels of unconfirmed messages that are being closed
 	clear   chan struct{}      // closed when doubts becomes 0; nil while it is
@@ -236,6 +237,46 @@ func (l *link) forget(routes []route) {
 			delete(l.proven, r)
 		}
 	}
+}
+
+// avoided is a place that the user must not write to.
+type avoided struct {
+	reason string // of the broker
+	err    error
+	until  time.Time
+}
+
+const (
+	// avoidTime is how long such a place is left alone: each attempt costs the other events of its delivery their channel.
+	avoidTime = 5 * time.Second
+	// maxAvoided bounds how many are remembered.
+	maxAvoided = 100
+)
+
+func (l *link) avoid(reason string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	l.avoided = slices.DeleteFunc(l.avoided, func(a avoided) bool { return now.After(a.until) })
+	if len(l.avoided) < maxAvoided {
+		l.avoided = append(l.avoided, avoided{reason, err, now.Add(avoidTime)})
+	}
+}
+
+// avoids returns why nothing is published to r for now; nil where something is.
+func (l *link) avoids(r route) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.avoided) == 0 {
+		return nil
+	}
+	now := time.Now()
+	for _, a := range l.avoided {
+		if now.Before(a.until) && about(a.reason, r) {
+			return a.err
+		}
+	}
+	return nil
 }
 
 // within runs f, which cannot be interrupted, and returns when it has ended, or ctx has; late gets what comes after that.

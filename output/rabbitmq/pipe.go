@@ -17,9 +17,11 @@ type pipe struct {
 	done    chan struct{} // closed when the writer has ended
 	mu      sync.Mutex
 	gather  []byte
-	holds   int // deliveries that are being composed: the writer is not woken for their parts
+	taken   int64 // bytes that Write took, ever
+	sent    int64 // bytes of them that the kernel has
+	holds   int   // deliveries that are being composed: the writer is not woken for their parts
 	closing bool
-	err     error // of the writer
+	err     error // of the writer, or because of abort: nothing more is written
 }
 
 const (
@@ -27,6 +29,8 @@ const (
 	enough = 64 << 10
 	// keep is the largest buffer that is kept for the next write.
 	keep = 1 << 20
+	// chunk is the most that is written between two looks at how far it is.
+	chunk = 256 << 10
 	// lastWrite bounds the writing of what is left at Close.
 	lastWrite = time.Second
 )
@@ -49,6 +53,7 @@ func (p *pipe) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	p.gather = append(p.gather, b...)
+	p.taken += int64(len(b))
 	now := p.holds == 0 || len(p.gather) >= enough
 	p.mu.Unlock()
 	if now {
@@ -78,6 +83,24 @@ func (p *pipe) signal() {
 	}
 }
 
+// position is the end of what Write has taken so far.
+func (p *pipe) position() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.taken
+}
+
+// stop aborts the connection unless the kernel has everything up to position: when it returns, nothing leaves any more of what
+// the kernel did not have.
+func (p *pipe) stop(position int64) {
+	p.mu.Lock()
+	over := p.sent >= position
+	p.mu.Unlock()
+	if !over {
+		p.abort()
+	}
+}
+
 // write is the writer.
 func (p *pipe) write() {
 	defer close(p.done)
@@ -85,28 +108,46 @@ func (p *pipe) write() {
 	var spare []byte
 	for range p.wake {
 		p.mu.Lock()
-		out, closing := p.gather, p.closing
+		out, closing, err := p.gather, p.closing, p.err
 		p.gather = spare[:0]
 		p.mu.Unlock()
-		if len(out) > 0 {
-			if _, err := p.Conn.Write(out); err != nil {
-				p.fail(err)
-				return
-			}
+		if err != nil || !p.pass(out) || closing {
+			return
 		}
 		if spare = out; cap(spare) > keep {
 			spare = nil
 		}
-		if closing {
-			return
-		}
 	}
 }
 
+// pass hands bytes to the kernel and reports whether that went well.
+func (p *pipe) pass(out []byte) bool {
+	for len(out) > 0 {
+		n, err := p.Conn.Write(out[:min(len(out), chunk)])
+		if err != nil {
+			p.fail(err)
+			return false
+		}
+		out = out[n:]
+		p.mu.Lock()
+		p.sent += int64(n)
+		err = p.err
+		p.mu.Unlock()
+		if err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// fail ends the taking of bytes, and drops those that wait. The first reason stays.
 func (p *pipe) fail(err error) {
 	p.mu.Lock()
-	p.err, p.gather = err, nil
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	if p.err == nil {
+		p.err = err
+	}
+	p.gather = nil
 }
 
 // Close writes what is left, for a second at most: the library's goodbye.
@@ -120,12 +161,14 @@ func (p *pipe) Close() error {
 	return nil
 }
 
-// abort resets the connection: what the broker has not read yet, it never will (TCP's RST discards it on both sides).
+// abort resets the connection: what the broker has not read yet, it never will (TCP's RST discards it on both sides). When it
+// returns, nothing is written any more.
 func (p *pipe) abort() {
+	p.fail(net.ErrClosed)
 	if c, ok := p.Conn.(*net.TCPConn); ok {
 		_ = c.SetLinger(0) // fails on a closed connection only
 	}
-	_ = p.Conn.Close()
-	p.signal() // the writer may be waiting; its next write fails
-	p.fail(net.ErrClosed)
+	_ = p.Conn.Close() // ends a write that waits
+	p.signal()         // and a writer that waits for something to write
+	<-p.done
 }

@@ -3,28 +3,36 @@
 //
 // # Destinations
 //
-// A destination is "exchange/routing.key", split at the first slash. Without a slash it is a queue: the text is the routing
-// key, and the exchange is the default one, which brings a message to the queue of that name. So "order.events" is the queue
-// order.events, and "shop/order.events" what the exchange shop makes of the key order.events.
+// A destination is "exchange/routing.key", split at the first slash of its template. Without a slash it is a queue: the text is
+// the routing key, and the exchange is the default one, which brings a message to the queue of that name. So "order.events" is
+// the queue order.events, and "shop/order.events" what the exchange shop makes of the key order.events. A slash that a row
+// brings splits nothing: it belongs to the key, and in an exchange's name it makes the event impossible.
 //
 // # What counts as delivered
 //
 // Channels are in confirm mode, and messages are mandatory: an event is accepted when the broker has confirmed it and has not
 // returned it. The broker confirms a persistent message when every queue that it was routed to has it on disk (a quorum queue:
-// a majority). Whatever else becomes of a message leaves its event unavailable, never refused: a broker does not read
-// messages, and says nothing about one but its size.
+// a majority). Whatever else becomes of a message is never held against its event: a broker does not read messages, and says
+// nothing about one but its size. An event is misplaced where the broker is there, and the event's own place is not:
 //
-//	unroutable           no queue is bound for the routing key. That is a mistake in the topology, which is the same for the
-//	                     next event: nothing is held against events, nothing is dropped, and it goes on when the queue is there
+//	unroutable           no queue is bound for the routing key: it goes on when the queue is there
 //	nacked               a queue is full (x-overflow=reject-publish), or has failed
+//	missing, forbidden   there is no such exchange, or the user must not write to it
+//
+// and unavailable in all other cases:
+//
 //	not confirmed        the connection or the channel was lost, or the context ended: the broker may have the message
 //	blocked              the broker has a memory or disk alarm, and reads from no publisher until it ends
+//
+// A message that is returned is known by the header rowrelay_publish, its number on the channel: ids need not be unique.
 //
 // # Order and repetition
 //
 // A delivery is published over one channel in its order, and confirmed as one window. message_id is the event's id, which a
 // repetition repeats. While a delivery that ended unconfirmed may still reach the broker, no other is published over the
-// same connection: its channel is closed first, and the broker answers that when it has worked off everything before.
+// same connection: its channel is closed first, and the broker answers that when it has worked off everything before. Where
+// the context ends before all of a delivery has been written, the rest is never written: the connection is reset at once, and
+// what else was in flight over it is unavailable.
 package rabbitmq
 
 import (
@@ -32,7 +40,6 @@ import (
 	"errors"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -209,10 +216,8 @@ type route struct{ exchange, key string }
 func (o *Output) routes(d *change.Delivery, results []result) []route {
 	routes := make([]route, len(d.Events))
 	for i := range d.Events {
-		destination, err := o.cfg.Destinations.Of(d, &d.Events[i])
-		if err == nil {
-			routes[i], err = parseRoute(destination)
-		}
+		var err error
+		routes[i], err = o.routeOf(d, &d.Events[i])
 		if err != nil {
 			results[i] = result{cause: poller.Impossible, err: output.Errorf(err, "event %s cannot be sent: %v", d.Events[i].ID, err)}
 		}
@@ -226,14 +231,17 @@ const maxShort = 255
 
 var errLongRoute = errors.New("its destination has an exchange or a routing key of more than 255 bytes, and AMQP has no room for that")
 
-// parseRoute reads a destination: see the package comment.
-func parseRoute(destination string) (route, error) {
-	r := route{key: destination}
-	if exchange, key, found := strings.Cut(destination, "/"); found {
-		r = route{exchange, key}
+// routeOf reads a destination: see the package comment.
+func (o *Output) routeOf(d *change.Delivery, e *change.Event) (route, error) {
+	exchange, key, found, err := o.cfg.Destinations.Cut(d, e)
+	if err != nil {
+		return route{}, err
 	}
-	if len(r.exchange) > maxShort || len(r.key) > maxShort {
+	if !found { // a queue
+		exchange, key = "", exchange
+	}
+	if len(exchange) > maxShort || len(key) > maxShort {
 		return route{}, errLongRoute
 	}
-	return r, nil
+	return route{exchange, key}, nil
 }

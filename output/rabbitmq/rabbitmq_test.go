@@ -40,8 +40,9 @@ func TestConformance(t *testing.T) {
 			},
 			Spoil: func(d *change.Delivery, i int) poller.Cause {
 				d.Events[i].Op = change.Delete // to a queue that is not there
-				return poller.Unavailable
+				return poller.Misplaced
 			},
+			Misplace: func(d *change.Delivery, i int) { d.Events[i].Op = change.Delete },
 			Hang:     func(*testing.T) <-chan struct{} { return p.hush() },
 			Messages: b.messages,
 			Payloads: open(t, rabbitmq.Config{URL: b.url, Format: change.Payload}, exchange+"/{aggregate_type}.events", map[string]string{"OrderShipped": shipped}),
@@ -63,6 +64,10 @@ func (b *broker) messages(t *testing.T) []outputtest.Message {
 		if d.Exchange != "" {
 			m.Destination = d.Exchange + "/" + d.RoutingKey
 		}
+		if number, ok := d.Headers["rowrelay_publish"].(int64); !ok || number < 1 {
+			t.Errorf("a message has the number %v", d.Headers["rowrelay_publish"])
+		}
+		delete(d.Headers, "rowrelay_publish")
 		for name, value := range d.Headers {
 			m.Attributes[name] = value.(string)
 		}
@@ -110,7 +115,7 @@ func TestWhatIsNotThereIsNamedAndTheRestIsAccepted(t *testing.T) {
 				}
 			}
 			for range 2 { // the second time, what was learned of the topology must not be wrong
-				failed(t, o.Deliver(t.Context(), d), poller.Unavailable, []int{1, 3, 5}, c.want...)
+				failed(t, o.Deliver(t.Context(), d), poller.Misplaced, []int{1, 3, 5}, c.want...)
 				if diff := cmp.Diff(ids(&d, 0, 2, 4), b.ids(t)); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
@@ -123,9 +128,9 @@ func TestItGoesOnWhenTheTopologyIsMended(t *testing.T) {
 	b := newBroker(t)
 	o := open(t, rabbitmq.Config{URL: b.url}, b.prefix+"late/key", nil)
 	d := rows(0, 3)
-	failed(t, o.Deliver(t.Context(), d), poller.Unavailable, indices(0, 3), "does not exist")
+	failed(t, o.Deliver(t.Context(), d), poller.Misplaced, indices(0, 3), "does not exist")
 	exchange := b.exchange(t, "late", "", "")
-	failed(t, o.Deliver(t.Context(), d), poller.Unavailable, indices(0, 3), "bind")
+	failed(t, o.Deliver(t.Context(), d), poller.Misplaced, indices(0, 3), "bind")
 	queue := b.queue(t, "q", nil)
 	b.exchange(t, "late", queue, "key")
 	deliver(t, o, d)
@@ -134,8 +139,8 @@ func TestItGoesOnWhenTheTopologyIsMended(t *testing.T) {
 	if err := b.ch.ExchangeDelete(exchange, false, false); err != nil {
 		t.Fatal(err)
 	}
-	failed(t, o.Deliver(t.Context(), d), poller.Unavailable, indices(0, 3), "no exchange")
-	failed(t, o.Deliver(t.Context(), d), poller.Unavailable, indices(0, 3), "does not exist")
+	failed(t, o.Deliver(t.Context(), d), poller.Misplaced, indices(0, 3), "no exchange")
+	failed(t, o.Deliver(t.Context(), d), poller.Misplaced, indices(0, 3), "does not exist")
 	b.exchange(t, "late", queue, "key")
 	deliver(t, o, d)
 	if got := b.ids(t); len(got) != 6 {
@@ -153,7 +158,7 @@ func TestCreate(t *testing.T) {
 	})
 	d := rows(0, 4)
 	d.Events[2].Outbox = &change.Outbox{EventType: "X"}
-	failed(t, o.Deliver(t.Context(), d), poller.Unavailable, []int{2}, exchange, "bind") // no queue is bound to a new exchange
+	failed(t, o.Deliver(t.Context(), d), poller.Misplaced, []int{2}, exchange, "bind") // no queue is bound to a new exchange
 	if q, err := b.ch.QueueDeclarePassive(queue, true, false, false, false, nil); err != nil || q.Messages != 3 {
 		t.Errorf("the queue: %+v, %v", q, err)
 	}
@@ -172,7 +177,7 @@ func TestAFullQueueSaysNo(t *testing.T) {
 	o := open(t, rabbitmq.Config{URL: b.url}, q, nil)
 	d := rows(0, 5)
 	deliver(t, o, d)
-	failed(t, o.Deliver(t.Context(), rows(100, 8)), poller.Unavailable, indices(0, 8), "basic.nack", q)
+	failed(t, o.Deliver(t.Context(), rows(100, 8)), poller.Misplaced, indices(0, 8), "basic.nack", q)
 	if diff := cmp.Diff(ids(&d), b.ids(t)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -196,7 +201,7 @@ func TestReturnedAmongConfirmed(t *testing.T) {
 		}
 	}
 	for range 2 {
-		failed(t, o.Deliver(t.Context(), d), poller.Unavailable, gone, "does not exist")
+		failed(t, o.Deliver(t.Context(), d), poller.Misplaced, gone, "does not exist")
 		if diff := cmp.Diff(ids(&d, there...), b.ids(t)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -215,7 +220,7 @@ func TestReturnedAllAtOnce(t *testing.T) {
 		go func() { ended <- o.Deliver(t.Context(), d) }()
 		<-heard
 		p.speak()
-		failed(t, <-ended, poller.Unavailable, indices(0, 12), "does not exist")
+		failed(t, <-ended, poller.Misplaced, indices(0, 12), "does not exist")
 	}
 }
 

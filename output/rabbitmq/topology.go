@@ -7,6 +7,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/rowrelay/rowrelay/output"
+	"github.com/rowrelay/rowrelay/poller"
 )
 
 // maxProven bounds the memory of what exists, where routes are made of ids.
@@ -19,6 +20,10 @@ func (l *link) prove(ctx context.Context, routes []route, results []result) erro
 	var failed map[route]error
 	for i, r := range routes {
 		if results[i].err != nil {
+			continue
+		}
+		if err := l.avoids(r); err != nil {
+			results[i] = result{cause: poller.Misplaced, err: err}
 			continue
 		}
 		if r.exchange != "" {
@@ -40,7 +45,7 @@ func (l *link) prove(ctx context.Context, routes []route, results []result) erro
 			failed = map[route]error{}
 		}
 		failed[r] = err
-		results[i].err = err
+		results[i] = result{cause: causeOf(err), err: err}
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
 -- list
-SELECT o.id, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, o.next_attempt_at, o.last_error FROM `shop`.`outbox` o WHERE o.id > ? AND 1 = 1 AND o.state IN ('PENDING', 'WAITING', 'FAILED', 'PUBLISHED') AND (o.id IN (7) OR o.idempotency_key IN (?, ?, ?)) AND o.aggregate_type = ? AND o.aggregate_id = ? AND o.event_type = ? AND o.created_at <= UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND AND o.created_at > UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND ORDER BY o.id LIMIT ?
+SELECT o.id, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, o.next_attempt_at, o.last_error FROM `shop`.`outbox` o WHERE o.id > ? AND 1 = 1 AND o.state IN ('PENDING', 'WAITING', 'FAILED', 'PUBLISHED') AND (1 = 0 OR o.id IN (7) OR o.idempotency_key IN (?, ?, ?)) AND o.aggregate_type = ? AND o.aggregate_id = ? AND o.event_type = ? AND o.created_at <= UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND AND o.created_at > UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND ORDER BY o.id LIMIT ?
 --   7
 --   7
 --   0b5ab1a0-0000-4000-8000-000000000001

@@ -1,5 +1,5 @@
 -- list
-SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, o.next_attempt_at, o.last_error FROM "shop"."outbox" o WHERE o.seq > $1 AND 1 = 1 AND o.state IN ('PENDING', 'WAITING', 'FAILED', 'PUBLISHED') AND (o.seq = ANY(CAST($2 AS bigint[])) OR o.idempotency_key = ANY(CAST($3 AS text[]))) AND o.aggregate_type = $4 AND o.aggregate_id = $5 AND o.event_type = $6 AND o.created_at <= statement_timestamp() - CAST($7 AS bigint) * interval '1 millisecond' AND o.created_at > statement_timestamp() - CAST($8 AS bigint) * interval '1 millisecond' ORDER BY o.seq LIMIT $9
+SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, o.next_attempt_at, o.last_error FROM "shop"."outbox" o WHERE o.seq > $1 AND 1 = 1 AND o.state IN ('PENDING', 'WAITING', 'FAILED', 'PUBLISHED') AND (1 = 0 OR o.seq = ANY(CAST($2 AS bigint[])) OR o.idempotency_key = ANY(CAST($3 AS text[]))) AND o.aggregate_type = $4 AND o.aggregate_id = $5 AND o.event_type = $6 AND o.created_at <= statement_timestamp() - CAST($7 AS bigint) * interval '1 millisecond' AND o.created_at > statement_timestamp() - CAST($8 AS bigint) * interval '1 millisecond' ORDER BY o.seq LIMIT $9
 --   7
 --   [7]
 --   [7 0b5ab1a0-0000-4000-8000-000000000001 0b5ab1a000004000]

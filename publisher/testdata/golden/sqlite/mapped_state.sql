@@ -82,8 +82,11 @@ SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."rowrelay_claims_events" s WHE
 --   FAILED
 --   100000
 -- list
-SELECT CAST(o."Id" AS TEXT), '', '', NULL, NULL, CASE WHEN NOT (o."Status" = 'New') THEN 'PUBLISHED' WHEN s.state IS NOT NULL THEN s.state ELSE 'PENDING' END, COALESCE(s.attempts, 0), CAST(o."Added" AS TEXT), s.next_attempt_at, s.last_error, CAST(o."Added" AS TEXT) FROM "shop"."outbox" o LEFT JOIN "shop"."rowrelay_claims_events" s ON s.outbox = ?1 AND s.event = CAST(o."Id" AS TEXT) WHERE (1 = 0 OR o."Status" = 'New' AND s.state IS NULL AND 1 = 1 OR o."Status" = 'New' AND s.state IS NULL AND 1 = 0 OR o."Status" = 'New' AND s.state = 'FAILED' OR o."Status" = 'Sent') AND (1 = 0 OR o."Id" = ?2 OR o."Id" = ?3 OR o."Id" = ?4) AND '' = ?5 AND '' = ?6 AND NULL = ?7 AND o."Added" <= strftime('%Y-%m-%d %H:%M:%f', 'now', printf('-%.3f seconds', ?8 / 1000.0)) AND o."Added" > strftime('%Y-%m-%d %H:%M:%f', 'now', printf('-%.3f seconds', ?9 / 1000.0)) AND o."Added" >= ?10 AND (o."Added" > ?11 OR CAST(o."Id" AS TEXT) > ?12) ORDER BY o."Added", CAST(o."Id" AS TEXT) LIMIT ?13
+SELECT CAST(o."Id" AS TEXT), '', '', NULL, NULL, CASE WHEN NOT (o."Status" = 'New') THEN 'PUBLISHED' WHEN s.state IS NOT NULL THEN s.state ELSE 'PENDING' END, COALESCE(s.attempts, 0), CAST(o."Added" AS TEXT), s.next_attempt_at, s.last_error, CAST(o."Added" AS TEXT) FROM "shop"."outbox" o LEFT JOIN "shop"."rowrelay_claims_events" s ON s.outbox = ?1 AND s.event = CAST(o."Id" AS TEXT) WHERE (1 = 0 OR o."Status" = 'New' AND s.state IS NULL AND 1 = 1 OR o."Status" = 'New' AND s.state IS NULL AND 1 = 0 OR o."Status" = 'New' AND s.state = 'FAILED' OR o."Status" = 'Sent') AND (1 = 0 OR o."Id" = ?2 OR o."Id" = ?3 OR o."Id" = ?4 OR o."Id" = ?5 OR o."Id" = ?6 OR o."Id" = ?7) AND '' = ?8 AND '' = ?9 AND NULL = ?10 AND o."Added" <= strftime('%Y-%m-%d %H:%M:%f', 'now', printf('-%.3f seconds', ?11 / 1000.0)) AND o."Added" > strftime('%Y-%m-%d %H:%M:%f', 'now', printf('-%.3f seconds', ?12 / 1000.0)) AND o."Added" >= ?13 AND (o."Added" > ?14 OR CAST(o."Id" AS TEXT) > ?15) ORDER BY o."Added", CAST(o."Id" AS TEXT) LIMIT ?16
 --   shop.outbox
+--   7
+--   0b5ab1a0-0000-4000-8000-000000000001
+--   0b5ab1a000004000
 --   7
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   0b5ab1a000004000

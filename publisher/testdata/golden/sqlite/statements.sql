@@ -253,7 +253,7 @@ UPDATE "shop"."outbox" SET state = 'WAITING' WHERE seq IN (SELECT value FROM jso
 --   [1]
 UPDATE "shop"."outbox" SET state = 'PENDING' WHERE seq IN (SELECT value FROM json_each(?1)) AND state IN ('PUBLISHING')
 --   [1]
-SELECT a.typ, a.id, COALESCE((SELECT b.seq FROM "shop"."outbox" b WHERE b.aggregate_type = a.typ AND b.aggregate_id = a.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1), 9223372036854775807) FROM (SELECT json_extract(value, '$.typ') AS typ, json_extract(value, '$.id') AS id FROM json_each(?1)) AS a
+SELECT a.typ, a.id, (SELECT b.seq FROM "shop"."outbox" b WHERE b.aggregate_type = a.typ AND b.aggregate_id = a.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1) FROM (SELECT json_extract(value, '$.typ') AS typ, json_extract(value, '$.id') AS id FROM json_each(?1)) AS a
 --   [{"typ":"O","id":"1"}]
 UPDATE "shop"."outbox" AS o SET state = 'PENDING' FROM (SELECT json_extract(value, '$.typ') AS typ, json_extract(value, '$.id') AS id, json_extract(value, '$.head') AS head FROM json_each(?1)) AS h WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND o.seq < h.head AND o.aggregate_type = h.typ AND o.aggregate_id = h.id
 --   [{"typ":"O","id":"1","head":9}]
@@ -278,7 +278,7 @@ UPDATE "shop"."outbox" SET state = 'WAITING' WHERE seq IN (SELECT value FROM jso
 --   [1]
 UPDATE "shop"."outbox" SET state = 'PENDING' WHERE seq IN (SELECT value FROM json_each(?1)) AND state IN ('PUBLISHING')
 --   [1]
-SELECT a.typ, a.id, COALESCE((SELECT b.seq FROM "shop"."outbox" b WHERE 1 = 1 AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1), 9223372036854775807) FROM (SELECT json_extract(value, '$.typ') AS typ, json_extract(value, '$.id') AS id FROM json_each(?1)) AS a
+SELECT a.typ, a.id, (SELECT b.seq FROM "shop"."outbox" b WHERE 1 = 1 AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1) FROM (SELECT json_extract(value, '$.typ') AS typ, json_extract(value, '$.id') AS id FROM json_each(?1)) AS a
 --   [{"typ":"","id":""}]
 UPDATE "shop"."outbox" AS o SET state = 'PENDING' FROM (SELECT json_extract(value, '$.typ') AS typ, json_extract(value, '$.id') AS id, json_extract(value, '$.head') AS head FROM json_each(?1)) AS h WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND o.seq < h.head
 --   [{"typ":"O","id":"1","head":9}]
@@ -288,11 +288,11 @@ COMMIT
 BEGIN
 SELECT o.seq FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims" c WHERE c.outbox = ?1 AND c.unit = ('a:' || length(o.aggregate_type) || ':' || o.aggregate_type || ':' || o.aggregate_id) AND c.expires_at > strftime('%Y-%m-%d %H:%M:%f', 'now')) ORDER BY o.seq LIMIT ?2
 --   shop.outbox
---   10000
+--   4000
 SELECT o.seq FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND o.seq IN (SELECT value FROM json_each(?1)) AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims" c WHERE c.outbox = ?2 AND c.unit = ('a:' || length(o.aggregate_type) || ':' || o.aggregate_type || ':' || o.aggregate_id) AND c.expires_at > strftime('%Y-%m-%d %H:%M:%f', 'now')) ORDER BY o.seq LIMIT ?3
 --   [1]
 --   shop.outbox
---   10000
+--   4000
 UPDATE "shop"."outbox" SET state = 'PENDING' WHERE seq IN (SELECT value FROM json_each(?1)) AND state IN ('PUBLISHING')
 --   [1]
 DELETE FROM "shop"."rowrelay_claims" WHERE outbox = ?1 AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', (?2) / -1000.0))
@@ -300,7 +300,7 @@ DELETE FROM "shop"."rowrelay_claims" WHERE outbox = ?1 AND (unit LIKE 'i:%' OR u
 --   3600000
 COMMIT
 SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM "shop"."outbox" o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING'
-SELECT a.typ, a.id, COALESCE((SELECT b.seq FROM "shop"."outbox" b WHERE b.aggregate_type = a.typ AND b.aggregate_id = a.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1), 9223372036854775807) FROM (SELECT json_extract(value, '$.typ') AS typ, json_extract(value, '$.id') AS id FROM json_each(?1)) AS a
+SELECT a.typ, a.id, (SELECT b.seq FROM "shop"."outbox" b WHERE b.aggregate_type = a.typ AND b.aggregate_id = a.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1) FROM (SELECT json_extract(value, '$.typ') AS typ, json_extract(value, '$.id') AS id FROM json_each(?1)) AS a
 --   [{"typ":"O","id":"1"}]
 UPDATE "shop"."outbox" AS o SET state = 'PENDING' FROM (SELECT json_extract(value, '$.typ') AS typ, json_extract(value, '$.id') AS id, json_extract(value, '$.head') AS head FROM json_each(?1)) AS h WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND o.seq < h.head AND o.aggregate_type = h.typ AND o.aggregate_id = h.id
 --   [{"typ":"O","id":"1","head":9}]
@@ -310,7 +310,7 @@ SELECT r.part FROM (SELECT json_extract(value, '$.part') AS part, json_extract(v
 --   [{"part":0,"low":0,"high":512},{"part":1,"low":512,"high":1024}]
 
 -- figures
-SELECT (SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."outbox" o WHERE o.state = 'PENDING' ORDER BY o.bucket, o.seq LIMIT ?1) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."outbox" o WHERE o.state = 'FAILED' ORDER BY o.next_attempt_at LIMIT ?2) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."outbox" o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' ORDER BY o.aggregate_type, o.aggregate_id, o.seq LIMIT ?3) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."outbox" o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'DEAD LETTER' ORDER BY o.aggregate_type, o.aggregate_id, o.seq LIMIT ?4) n), COALESCE((SELECT CAST(round((julianday('now') - julianday(a.created_at)) * 86400000) AS INTEGER) FROM "shop"."outbox" a WHERE a.seq = (SELECT MIN(h.seq) FROM (SELECT (SELECT o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, o.seq LIMIT 1) AS seq FROM (SELECT json_extract(value, '$.b') AS b FROM json_each(?5)) AS r) h)), 0)
+SELECT (SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."outbox" o WHERE o.state = 'PENDING' ORDER BY o.bucket, o.seq LIMIT ?1) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."outbox" o WHERE o.state = 'FAILED' ORDER BY o.next_attempt_at LIMIT ?2) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."outbox" o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' ORDER BY o.aggregate_type, o.aggregate_id, o.seq LIMIT ?3) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."outbox" o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'DEAD LETTER' ORDER BY o.aggregate_type, o.aggregate_id, o.seq LIMIT ?4) n), (SELECT CAST(round((julianday('now') - julianday(a.created_at)) * 86400000) AS INTEGER) FROM "shop"."outbox" a WHERE a.seq = (SELECT MIN(h.seq) FROM (SELECT (SELECT o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, o.seq LIMIT 1) AS seq FROM (SELECT json_extract(value, '$.b') AS b FROM json_each(?5)) AS r) h))
 --   100001
 --   100001
 --   100001

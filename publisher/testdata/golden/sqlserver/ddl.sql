@@ -27,7 +27,7 @@ CREATE INDEX [outbox_publishing] ON [shop].[outbox] (seq) WHERE state = 'PUBLISH
 IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[shop].[outbox]') AND name = N'outbox_due')
 CREATE INDEX [outbox_due] ON [shop].[outbox] (next_attempt_at) WHERE state = 'FAILED';
 IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[shop].[outbox]') AND name = N'outbox_blocked')
-CREATE INDEX [outbox_blocked] ON [shop].[outbox] (aggregate_type, aggregate_id, seq) WHERE state IN ('FAILED', 'DEAD LETTER', 'WAITING');
+CREATE INDEX [outbox_blocked] ON [shop].[outbox] (aggregate_type, aggregate_id, seq) INCLUDE (state) WHERE state IN ('FAILED', 'DEAD LETTER', 'WAITING');
 IF OBJECT_ID(N'[shop].[rowrelay_claims]') IS NULL
 CREATE TABLE [shop].[rowrelay_claims] (
     outbox nvarchar(190) COLLATE Latin1_General_100_BIN2 NOT NULL,

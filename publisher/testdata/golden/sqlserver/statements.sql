@@ -5,7 +5,7 @@ SELECT COALESCE((SELECT 1 FROM [shop].[outbox] o WHERE o.state = 'PENDING' ORDER
 --   shop.outbox
 
 -- draw
-MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 AS outbox) AS n ON c.outbox = n.outbox AND c.unit = '*' WHEN MATCHED THEN UPDATE SET token = c.token + 1 WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at) VALUES (n.outbox, '*', '', 1, SYSUTCDATETIME()) OUTPUT inserted.token;
+MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 COLLATE Latin1_General_100_BIN2 AS outbox) AS n ON c.outbox = n.outbox AND c.unit = '*' WHEN MATCHED THEN UPDATE SET token = c.token + 1 WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at) VALUES (n.outbox, '*', '', 1, SYSUTCDATETIME()) OUTPUT inserted.token;
 --   shop.outbox
 
 -- survey
@@ -20,7 +20,7 @@ UPDATE [shop].[rowrelay_claims] SET info = @p1 WHERE outbox = @p2 AND unit = '*'
 COMMIT
 
 -- join
-MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 AS outbox, @p2 AS unit, @p3 AS owner, CAST(@p4 AS bigint) AS token, DATEADD(millisecond, CAST(@p5 AS int), SYSUTCDATETIME()) AS expires_at, @p6 AS info) AS n ON c.outbox = n.outbox AND c.unit = n.unit WHEN MATCHED THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info);
+MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 COLLATE Latin1_General_100_BIN2 AS outbox, @p2 COLLATE Latin1_General_100_BIN2 AS unit, @p3 AS owner, CAST(@p4 AS bigint) AS token, DATEADD(millisecond, CAST(@p5 AS int), SYSUTCDATETIME()) AS expires_at, @p6 AS info) AS n ON c.outbox = n.outbox AND c.unit = n.unit WHEN MATCHED THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info);
 --   shop.outbox
 --   i:me
 --   me
@@ -33,7 +33,7 @@ UPDATE [shop].[rowrelay_claims] SET expires_at = DATEADD(millisecond, CAST(@p1 A
 --   60000
 --   shop.outbox
 --   me
-MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 AS outbox, @p2 AS unit, @p3 AS owner, CAST(@p4 AS bigint) AS token, DATEADD(millisecond, CAST(@p5 AS int), SYSUTCDATETIME()) AS expires_at, @p6 AS info) AS n ON c.outbox = n.outbox AND c.unit = n.unit WHEN MATCHED THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info);
+MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 COLLATE Latin1_General_100_BIN2 AS outbox, @p2 COLLATE Latin1_General_100_BIN2 AS unit, @p3 AS owner, CAST(@p4 AS bigint) AS token, DATEADD(millisecond, CAST(@p5 AS int), SYSUTCDATETIME()) AS expires_at, @p6 AS info) AS n ON c.outbox = n.outbox AND c.unit = n.unit WHEN MATCHED THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info);
 --   shop.outbox
 --   i:me
 --   me
@@ -42,7 +42,7 @@ MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 AS ou
 --   
 
 -- take
-MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 AS outbox, r.unit COLLATE Latin1_General_100_BIN2 AS unit, @p2 AS owner, CAST(@p3 AS bigint) AS token, DATEADD(millisecond, CAST(@p4 AS int), SYSUTCDATETIME()) AS expires_at, r.info FROM OPENJSON(@p5) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r) AS n ON c.outbox = n.outbox AND c.unit = n.unit WHEN MATCHED AND c.expires_at <= SYSUTCDATETIME() THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info) OUTPUT inserted.unit;
+MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 COLLATE Latin1_General_100_BIN2 AS outbox, r.unit COLLATE Latin1_General_100_BIN2 AS unit, @p2 AS owner, CAST(@p3 AS bigint) AS token, DATEADD(millisecond, CAST(@p4 AS int), SYSUTCDATETIME()) AS expires_at, r.info FROM OPENJSON(@p5) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r) AS n ON c.outbox = n.outbox AND c.unit = n.unit WHEN MATCHED AND c.expires_at <= SYSUTCDATETIME() THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info) OUTPUT inserted.unit;
 --   shop.outbox
 --   me
 --   7
@@ -83,7 +83,7 @@ UPDATE [shop].[rowrelay_claims] SET owner = '', expires_at = DATEADD(millisecond
 COMMIT
 
 -- pause
-MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 AS outbox, @p2 AS unit, @p3 AS owner, CAST(@p4 AS bigint) AS token, DATEADD(millisecond, CAST(@p5 AS int), SYSUTCDATETIME()) AS expires_at, @p6 AS info) AS n ON c.outbox = n.outbox AND c.unit = n.unit WHEN MATCHED THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info);
+MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 COLLATE Latin1_General_100_BIN2 AS outbox, @p2 COLLATE Latin1_General_100_BIN2 AS unit, @p3 AS owner, CAST(@p4 AS bigint) AS token, DATEADD(millisecond, CAST(@p5 AS int), SYSUTCDATETIME()) AS expires_at, @p6 AS info) AS n ON c.outbox = n.outbox AND c.unit = n.unit WHEN MATCHED THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info);
 --   shop.outbox
 --   pause
 --   
@@ -163,9 +163,9 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id FROM [shop].[outbox] o 
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id FROM [shop].[outbox] o WHERE o.state = 'PUBLISHING' AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING') AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = @p1 AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.expires_at > SYSUTCDATETIME()) ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p2 ROWS ONLY
 --   shop.outbox
 --   98
-SELECT o.seq FROM [shop].[outbox] o WITH (UPDLOCK, ROWLOCK, READPAST) WHERE o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')
+SELECT o.seq FROM [shop].[outbox] o WITH (UPDLOCK, READCOMMITTEDLOCK, READPAST) WHERE o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')
 --   [1]
-MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 AS outbox, r.unit COLLATE Latin1_General_100_BIN2 AS unit, @p2 AS owner, CAST(@p3 AS bigint) AS token, DATEADD(millisecond, CAST(@p4 AS int), SYSUTCDATETIME()) AS expires_at, r.info FROM OPENJSON(@p5) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r) AS n ON c.outbox = n.outbox AND c.unit = n.unit WHEN MATCHED AND c.expires_at <= SYSUTCDATETIME() THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info) OUTPUT inserted.unit;
+MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 COLLATE Latin1_General_100_BIN2 AS outbox, r.unit COLLATE Latin1_General_100_BIN2 AS unit, @p2 AS owner, CAST(@p3 AS bigint) AS token, DATEADD(millisecond, CAST(@p4 AS int), SYSUTCDATETIME()) AS expires_at, r.info FROM OPENJSON(@p5) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r) AS n ON c.outbox = n.outbox AND c.unit = n.unit WHEN MATCHED AND c.expires_at <= SYSUTCDATETIME() THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info) OUTPUT inserted.unit;
 --   shop.outbox
 --   me
 --   7
@@ -208,9 +208,9 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 --   1048576
 --   shop.outbox
 --   10
-SELECT o.seq FROM [shop].[outbox] o WITH (UPDLOCK, ROWLOCK, READPAST) WHERE o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')
+SELECT o.seq FROM [shop].[outbox] o WITH (UPDLOCK, READCOMMITTEDLOCK, READPAST) WHERE o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')
 --   [1]
-MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 AS outbox, r.unit COLLATE Latin1_General_100_BIN2 AS unit, @p2 AS owner, CAST(@p3 AS bigint) AS token, DATEADD(millisecond, CAST(@p4 AS int), SYSUTCDATETIME()) AS expires_at, r.info FROM OPENJSON(@p5) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r) AS n ON c.outbox = n.outbox AND c.unit = n.unit WHEN MATCHED AND c.expires_at <= SYSUTCDATETIME() THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info) OUTPUT inserted.unit;
+MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 COLLATE Latin1_General_100_BIN2 AS outbox, r.unit COLLATE Latin1_General_100_BIN2 AS unit, @p2 AS owner, CAST(@p3 AS bigint) AS token, DATEADD(millisecond, CAST(@p4 AS int), SYSUTCDATETIME()) AS expires_at, r.info FROM OPENJSON(@p5) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r) AS n ON c.outbox = n.outbox AND c.unit = n.unit WHEN MATCHED AND c.expires_at <= SYSUTCDATETIME() THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info) OUTPUT inserted.unit;
 --   shop.outbox
 --   me
 --   7
@@ -253,7 +253,7 @@ UPDATE [shop].[outbox] SET state = 'WAITING' WHERE seq IN (SELECT CAST(j.value A
 --   [1]
 UPDATE [shop].[outbox] SET state = 'PENDING' WHERE seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND state IN ('PUBLISHING')
 --   [1]
-SELECT a.typ, a.id, COALESCE((SELECT b.seq FROM [shop].[outbox] b WHERE b.aggregate_type = a.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(a.typ) AND b.aggregate_id = a.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(a.id) AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY), 9223372036854775807) FROM OPENJSON(@p1) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id') AS a
+SELECT a.typ, a.id, (SELECT b.seq FROM [shop].[outbox] b WHERE b.aggregate_type = a.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(a.typ) AND b.aggregate_id = a.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(a.id) AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) FROM OPENJSON(@p1) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id') AS a
 --   [{"typ":"O","id":"1"}]
 UPDATE o SET state = 'PENDING' FROM [shop].[outbox] AS o INNER JOIN OPENJSON(@p1) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id', head bigint '$.head') AS h ON o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND o.seq < h.head AND o.aggregate_type = h.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_type) = DATALENGTH(h.typ) AND o.aggregate_id = h.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_id) = DATALENGTH(h.id)
 --   [{"typ":"O","id":"1","head":9}]
@@ -278,7 +278,7 @@ UPDATE [shop].[outbox] SET state = 'WAITING' WHERE seq IN (SELECT CAST(j.value A
 --   [1]
 UPDATE [shop].[outbox] SET state = 'PENDING' WHERE seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND state IN ('PUBLISHING')
 --   [1]
-SELECT a.typ, a.id, COALESCE((SELECT b.seq FROM [shop].[outbox] b WHERE 1 = 1 AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY), 9223372036854775807) FROM OPENJSON(@p1) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id') AS a
+SELECT a.typ, a.id, (SELECT b.seq FROM [shop].[outbox] b WHERE 1 = 1 AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) FROM OPENJSON(@p1) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id') AS a
 --   [{"typ":"","id":""}]
 UPDATE o SET state = 'PENDING' FROM [shop].[outbox] AS o INNER JOIN OPENJSON(@p1) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id', head bigint '$.head') AS h ON o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND o.seq < h.head
 --   [{"typ":"O","id":"1","head":9}]
@@ -286,13 +286,13 @@ COMMIT
 
 -- mend
 BEGIN
-SELECT o.seq FROM [shop].[outbox] o WITH (UPDLOCK, ROWLOCK, READPAST) WHERE o.state = 'PUBLISHING' AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = @p1 AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.expires_at > SYSUTCDATETIME()) ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p2 ROWS ONLY
+SELECT o.seq FROM [shop].[outbox] o WITH (UPDLOCK, READCOMMITTEDLOCK, READPAST) WHERE o.state = 'PUBLISHING' AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = @p1 AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.expires_at > SYSUTCDATETIME()) ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p2 ROWS ONLY
 --   shop.outbox
---   10000
+--   4000
 SELECT o.seq FROM [shop].[outbox] o WHERE o.state = 'PUBLISHING' AND o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = @p2 AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.expires_at > SYSUTCDATETIME()) ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p3 ROWS ONLY
 --   [1]
 --   shop.outbox
---   10000
+--   4000
 UPDATE [shop].[outbox] SET state = 'PENDING' WHERE seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND state IN ('PUBLISHING')
 --   [1]
 DELETE FROM [shop].[rowrelay_claims] WHERE outbox = @p1 AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= DATEADD(millisecond, -CAST(@p2 AS int), SYSUTCDATETIME())
@@ -300,7 +300,7 @@ DELETE FROM [shop].[rowrelay_claims] WHERE outbox = @p1 AND (unit LIKE 'i:%' OR 
 --   3600000
 COMMIT
 SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM [shop].[outbox] o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING'
-SELECT a.typ, a.id, COALESCE((SELECT b.seq FROM [shop].[outbox] b WHERE b.aggregate_type = a.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(a.typ) AND b.aggregate_id = a.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(a.id) AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY), 9223372036854775807) FROM OPENJSON(@p1) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id') AS a
+SELECT a.typ, a.id, (SELECT b.seq FROM [shop].[outbox] b WHERE b.aggregate_type = a.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(a.typ) AND b.aggregate_id = a.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(a.id) AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) FROM OPENJSON(@p1) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id') AS a
 --   [{"typ":"O","id":"1"}]
 UPDATE o SET state = 'PENDING' FROM [shop].[outbox] AS o INNER JOIN OPENJSON(@p1) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id', head bigint '$.head') AS h ON o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND o.seq < h.head AND o.aggregate_type = h.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_type) = DATALENGTH(h.typ) AND o.aggregate_id = h.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_id) = DATALENGTH(h.id)
 --   [{"typ":"O","id":"1","head":9}]
@@ -310,7 +310,7 @@ SELECT r.part FROM OPENJSON(@p1) WITH (part bigint '$.part', low bigint '$.low',
 --   [{"part":0,"low":0,"high":512},{"part":1,"low":512,"high":1024}]
 
 -- figures
-SELECT (SELECT COUNT(*) FROM (SELECT 1 AS one FROM [shop].[outbox] o WHERE o.state = 'PENDING' ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM [shop].[outbox] o WHERE o.state = 'FAILED' ORDER BY o.next_attempt_at OFFSET 0 ROWS FETCH NEXT @p2 ROWS ONLY) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM [shop].[outbox] o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' ORDER BY o.aggregate_type, o.aggregate_id, o.seq OFFSET 0 ROWS FETCH NEXT @p3 ROWS ONLY) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM [shop].[outbox] o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'DEAD LETTER' ORDER BY o.aggregate_type, o.aggregate_id, o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY) n), COALESCE((SELECT DATEDIFF_BIG(millisecond, a.created_at, SYSUTCDATETIME()) FROM [shop].[outbox] a WHERE a.seq = (SELECT MIN(h.seq) FROM (SELECT (SELECT o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) AS seq FROM OPENJSON(@p5) WITH (b bigint '$.b') AS r) h)), 0)
+SELECT (SELECT COUNT(*) FROM (SELECT 1 AS one FROM [shop].[outbox] o WHERE o.state = 'PENDING' ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM [shop].[outbox] o WHERE o.state = 'FAILED' ORDER BY o.next_attempt_at OFFSET 0 ROWS FETCH NEXT @p2 ROWS ONLY) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM [shop].[outbox] o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' ORDER BY o.aggregate_type, o.aggregate_id, o.seq OFFSET 0 ROWS FETCH NEXT @p3 ROWS ONLY) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM [shop].[outbox] o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'DEAD LETTER' ORDER BY o.aggregate_type, o.aggregate_id, o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY) n), (SELECT DATEDIFF_BIG(millisecond, a.created_at, SYSUTCDATETIME()) FROM [shop].[outbox] a WHERE a.seq = (SELECT MIN(h.seq) FROM (SELECT (SELECT o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) AS seq FROM OPENJSON(@p5) WITH (b bigint '$.b') AS r) h))
 --   100001
 --   100001
 --   100001
