@@ -107,33 +107,32 @@ func (c *outboxCase) run(t *testing.T, proof outboxProof) {
 	written := make(chan struct{})
 	go func() { writing.Wait(); close(written) }()
 
-	kills, restarts := 0, 0
-	for open := true; open; {
-		select {
-		case <-written:
-			open = false
-		default:
-		}
-		if open = open || unpublished(t, db) > 0; !open || stage.ctx.Err() != nil {
-			break
-		}
-		if restarts < proof.restarts && int(writers.written.Load()) > proof.events*(restarts+1)/(proof.restarts+2) {
-			stage.restart("rabbitmq", []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}[restarts%2])
-			restarts++
-			continue
-		}
+	restarts := make(chan int, 1)
+	go func() {
+		n := 0
+		defer func() { restarts <- n }() // also where it fails
+		stage.restartBroker(proof, writers, &n)
+	}()
+	kills := 0
+	for open := true; open && stage.ctx.Err() == nil; {
 		stage.killOne()
 		kills++
 		wait(stage.ctx, time.Second)
+		select {
+		case <-written:
+			open = len(restarts) == 0 || unpublished(t, db) > 0
+		default:
+		}
 	}
+	broken := <-restarts
 	writing.Wait()
 	took := time.Since(begun)
 
 	got := queue.drain(t, rabbit)
 	lost, inverted, duplicated := writers.compare(got)
 	t.Logf("OUTBOX %-10s %-11s events %6d in %4.0fs, kills %3d, restarts of the broker %d, LOST %d, INVERTED %d, DUPLICATED %d",
-		c.engine, c.strategy, writers.written.Load(), took.Seconds(), kills, restarts, lost, inverted, duplicated)
-	if writers.written.Load() == 0 || kills == 0 || restarts < proof.restarts {
+		c.engine, c.strategy, writers.written.Load(), took.Seconds(), kills, broken, lost, inverted, duplicated)
+	if writers.written.Load() == 0 || kills == 0 || broken < proof.restarts {
 		t.Error("nothing happened")
 	}
 	if left := unpublished(t, db); lost != 0 || inverted != 0 || left != 0 {
@@ -141,6 +140,16 @@ func (c *outboxCase) run(t *testing.T, proof outboxProof) {
 			t.Logf("an instance said:\n%s", in.tail())
 		}
 		t.Errorf("events were lost or inverted; %d are not published", left)
+	}
+}
+
+// restartBroker restarts RabbitMQ while events are written: politely (SIGTERM) and by a crash (SIGKILL), in turns.
+func (c *chaos) restartBroker(proof outboxProof, writers *outboxWriters, restarts *int) {
+	for ; *restarts < proof.restarts && c.ctx.Err() == nil; *restarts++ {
+		for c.ctx.Err() == nil && int(writers.written.Load()) < proof.events*(*restarts+1)/(proof.restarts+2) {
+			wait(c.ctx, 100*time.Millisecond)
+		}
+		c.restart("rabbitmq", []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}[*restarts%2])
 	}
 }
 

@@ -81,6 +81,7 @@ func TestSessionOnEngines(t *testing.T) {
 func TestTakeOverOnEngines(t *testing.T) {
 	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			everyEngine(t, func(t *testing.T, b *bench) {
 				cfg := engineConfig(b, strategy)
 				b.write("A/1")
@@ -146,6 +147,7 @@ func TestRebalancingOnEngines(t *testing.T) {
 func TestInstancesOnEngines(t *testing.T) {
 	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			everyEngine(t, func(t *testing.T, b *bench) { runInstances(t, b, engineConfig(b, strategy)) }, func(c *Config) { c.Strategy = strategy })
 		})
 	}

@@ -71,18 +71,24 @@ func TestPlans(t *testing.T) {
 }
 
 // fill writes n pending events of n/10 aggregates in one statement.
-func (b *bench) fill(n int) {
+func (b *bench) fill(n int) { b.fillAs(n, Pending) }
+
+func (b *bench) fillAs(n int, state State) {
 	b.tb.Helper()
-	const columns = "INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key) "
+	const columns = "INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key, state, published_at) "
+	published := "NULL"
+	if state == Published {
+		published = b.d.now()
+	}
+	values := fmt.Sprintf("SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n, '%s', %s", max(n/10, 1), state, published)
 	switch b.conn.Engine {
 	case "postgres":
-		b.exec(fmt.Sprintf(columns+"SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n FROM generate_series(1, %d) n", max(n/10, 1), n))
+		b.exec(columns + strings.Replace(values, "NULL", "CAST(NULL AS timestamptz)", 1) + fmt.Sprintf(" FROM generate_series(1, %d) n", n))
 	case "mysql":
-		b.exec(fmt.Sprintf(columns+"WITH RECURSIVE d(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM d WHERE i < 99), s AS (SELECT a.i + 100 * b.i + 10000 * c.i AS n "+
-			"FROM d a, d b, d c WHERE c.i < 1 + %d / 10000) SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n FROM s WHERE n < %d", n, max(n/10, 1), n))
+		b.exec(fmt.Sprintf("%sWITH RECURSIVE d(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM d WHERE i < 99), s AS (SELECT a.i + 100 * b.i + 10000 * c.i AS n "+
+			"FROM d a, d b, d c WHERE c.i < 1 + %d / 10000) %s FROM s WHERE n < %d", columns, n, values, n))
 	default:
-		b.exec(fmt.Sprintf(columns+"WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %d) SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n FROM s",
-			n, max(n/10, 1)))
+		b.exec(fmt.Sprintf("%sWITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %d) %s FROM s", columns, n, values))
 	}
 }
 
