@@ -1,0 +1,169 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// These tests run ticks one after the other over the model of an outbox, in simulated time, with the seed's attempts and waits
+// (seeds/004, "Handling Failures").
+
+// target accepts events, but those that it refuses, or none while it is down.
+type target struct {
+	t        *testing.T
+	mu       sync.Mutex
+	down     bool
+	refuses  map[int64]bool
+	begun    time.Time
+	tries    map[int64][]time.Duration // when a refused event came alone
+	accepted map[int64]time.Duration   // when an event was first accepted
+	order    []int64                   // first acceptances
+	repeated int
+}
+
+func (to *target) Deliver(_ context.Context, d change.Delivery) error {
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	if to.down {
+		return poller.FailAll(len(d.Events), poller.Unavailable, 0, errors.New("connection refused"))
+	}
+	for i := range d.Events {
+		if seq := seqOf(to.t, &d.Events[i]); to.refuses[seq] {
+			if len(d.Events) == 1 {
+				to.tries[seq] = append(to.tries[seq], time.Since(to.begun).Round(time.Second/2))
+			}
+			return poller.FailAll(len(d.Events), poller.Refused, 422, errors.New("no"))
+		}
+	}
+	for i := range d.Events {
+		seq := seqOf(to.t, &d.Events[i])
+		if _, again := to.accepted[seq]; again {
+			to.repeated++
+			continue
+		}
+		to.accepted[seq] = time.Since(to.begun)
+		to.order = append(to.order, seq)
+	}
+	return nil
+}
+
+// publishing runs ticks until the test's time is over.
+func publishing(t *testing.T, db *fakeDB, strategy Strategy) (to *target, stop func()) {
+	t.Helper()
+	cfg := testConfig(strategy)
+	cfg.Policy = poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1, Block: true}
+	to = &target{t: t, begun: time.Now(), refuses: map[int64]bool{}, tries: map[int64][]time.Duration{}, accepted: map[int64]time.Duration{}}
+	relay, err := poller.NewRelay(poller.Config{
+		App: "shop", Poller: "outbox", Feed: newPublisher(cfg, db.connect()).Feed(), To: to, Ordering: cfg.Ordering, Concurrency: 8,
+		Fetch: poller.Limit{Rows: 500, Bytes: 1 << 20}, RequestEvents: 100, RequestBytes: 1 << 20, Size: func(e *change.Event) int { return e.Size() },
+		RejectStatus: []int{422}, Retries: 3, Timeout: 5 * time.Second, Budget: 5 * time.Second, PollInterval: 100 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			if relay.Tick(ctx); ctx.Err() == nil {
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
+	}()
+	return to, func() { cancel(); <-ended }
+}
+
+// inOrder checks the first acceptances of each aggregate.
+func (to *target) inOrder(db *fakeDB) {
+	to.t.Helper()
+	newest := map[aggregate]int64{}
+	for _, seq := range to.order {
+		agg := db.at(seq).agg
+		if seq < newest[agg] {
+			to.t.Errorf("event %d of %v was first accepted after %d", seq, agg, newest[agg])
+		}
+		newest[agg] = max(newest[agg], seq)
+	}
+}
+
+func TestOutageOfHalfAnHour(t *testing.T) {
+	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+		t.Run(string(strategy), func(t *testing.T) {
+			in(t, func(t *testing.T, db *fakeDB) {
+				to, stop := publishing(t, db, strategy)
+				to.down = true
+				for n := range 30 * 60 {
+					db.add(fmt.Sprint(n % 7))
+					time.Sleep(time.Second)
+				}
+				to.mu.Lock()
+				to.down = false
+				to.mu.Unlock()
+				time.Sleep(2 * time.Minute)
+				stop()
+				if len(to.order) != 30*60 {
+					t.Errorf("%d of %d events were accepted", len(to.order), 30*60)
+				}
+				to.inOrder(db)
+				counted := 0
+				for i, state := range db.states() {
+					if state != Published {
+						t.Errorf("event %d is %s", i+1, state)
+					}
+					counted += db.at(int64(i + 1)).attempts
+				}
+				// An event that failed alone just before the end looks refused when another is accepted just after it.
+				if counted > 1 {
+					t.Errorf("%d attempts were counted in half an hour", counted)
+				}
+			})
+		})
+	}
+}
+
+func TestPoisonEvent(t *testing.T) {
+	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+		t.Run(string(strategy), func(t *testing.T) {
+			in(t, func(t *testing.T, db *fakeDB) {
+				to, stop := publishing(t, db, strategy)
+				to.refuses[1] = true
+				db.add("bad", "good", "bad", "bad")
+				for range 200 { // an event of another aggregate each second, before and after the end
+					db.add("good")
+					time.Sleep(time.Second)
+				}
+				want := []time.Duration{0, time.Second, 6 * time.Second, 36 * time.Second, 156 * time.Second}
+				if got := to.tries[1]; len(got) != len(want) || !slices.EqualFunc(got, want, func(a, b time.Duration) bool { return a >= b && a <= b+2*time.Second }) {
+					t.Errorf("tried after %s, want %s", got, want)
+				}
+				for i := 5; i <= 204; i++ {
+					if took := to.accepted[int64(i)] - time.Duration(i-5)*time.Second; to.accepted[int64(i)] == 0 && i > 5 || took > time.Second {
+						t.Errorf("event %d of another aggregate was accepted after %s", i, took)
+					}
+				}
+				if got := db.states(); got[0] != Dead || got[2] != Waiting || got[3] != Waiting || got[1] != Published {
+					t.Errorf("states %s", got[:4])
+				}
+				to.mu.Lock()
+				to.refuses[1] = false
+				to.mu.Unlock()
+				db.change(Dead, Failed) // what `rowrelay outbox requeue` does
+				time.Sleep(15 * time.Second)
+				stop()
+				to.inOrder(db)
+				if got := db.states(); got[0] != Published || got[2] != Published || got[3] != Published {
+					t.Errorf("states after requeue %s", got[:4])
+				}
+			})
+		})
+	}
+}
