@@ -285,7 +285,7 @@ func TestOutboxDeadLetterQueue(t *testing.T) {
 	wants(t, string(text), `"a1-0"`, "422", "a1")
 	until(t, "the host to see an error", func() bool {
 		return slices.ContainsFunc(host.Logs(), func(l fakehost.Line) bool {
-			return l.Level == fakehost.Error && strings.Contains(l.Text, `"event":"dead_lettered"`) && strings.Contains(l.Text, "rowrelay outbox requeue events --id a1-0")
+			return l.Level == fakehost.Error && strings.Contains(l.Text, `"event":"dead_lettered"`) && requeueByID.MatchString(l.Text)
 		})
 	})
 }

@@ -51,7 +51,7 @@ func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant
 		s.mu.Unlock()
 	}
 	if s.cfg.Ordering == poller.OrderSource {
-		if s.blocked = next >= 0; s.blocked {
+		if s.blocked = next >= 0 && len(rows) == 0; s.blocked {
 			return poller.Grant{}, s.waitInOrder(next)
 		}
 	}

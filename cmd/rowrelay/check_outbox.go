@@ -37,7 +37,7 @@ func (p *pollerView) checkOutbox(ctx context.Context, c *console, a *app, w *wir
 		Next:      []publisher.Entry{},
 	}
 	if s.CleanupSchedule == "" {
-		v.Cleanup = fmt.Sprintf("never by rowrelay run (source__cleanup_schedule=none); rowrelay outbox cleanup deletes what was published more than %s ago", plain(s.Retention))
+		v.Cleanup = fmt.Sprintf("never (source__cleanup_schedule=none); rowrelay outbox cleanup deletes what was published more than %s ago", plain(s.Retention))
 	}
 	if w.cfg.DeadLetter.Kind == "queue" {
 		v.Dead += ", and a copy on the queue " + w.cfg.DeadLetter.Queue + " of " + w.cfg.DeadLetter.ConnectionSetting
@@ -100,9 +100,12 @@ func (p *pollerView) checkFunctions(c *console, w *wired, host *hostFile, v *che
 	if host.err != nil {
 		return // standalone
 	}
+	p.Warnings = append(p.Warnings, leftovers(c, w.cfg)...)
+	s := &w.cfg.Source
 	name := w.cfg.Name + handler.CleanupSuffix
 	timer, err := readFunction(appRoot(c), name)
 	switch {
+	case s.CleanupSchedule == "":
 	case errors.Is(err, fs.ErrNotExist):
 		p.Warnings = append(p.Warnings, fmt.Sprintf("there is no %s/function.json: published events are never deleted under the Functions host until `rowrelay functions` has written it", name))
 	case err != nil:
@@ -110,7 +113,6 @@ func (p *pollerView) checkFunctions(c *console, w *wired, host *hostFile, v *che
 	default:
 		v.Cleanup += "; under the Functions host at " + timer.Schedule + " (" + name + ")"
 	}
-	s := &w.cfg.Source
 	if s.FanoutQueue == "" {
 		return
 	}
@@ -124,6 +126,9 @@ func (p *pollerView) checkFunctions(c *console, w *wired, host *hostFile, v *che
 	}
 	if n := host.Extensions.Queues.MaxDequeueCount; n != 1 {
 		p.Warnings = append(p.Warnings, host.path+`: extensions.queues.maxDequeueCount is not 1: a partition that failed is tried again at once, and again; the next timer does it anyway: write `+queuesText)
+	}
+	if host.Extensions.Queues.MaxPollingInterval == "" {
+		p.Warnings = append(p.Warnings, host.path+`: extensions.queues.maxPollingInterval is missing: the host looks into a queue that was empty only once a minute: write `+queuesText)
 	}
 }
 

@@ -25,8 +25,8 @@ the poller's name with a function.json made from templates/poller.json. Its sche
 <POLLER>_SCHEDULE, for example ORDERS_SCHEDULE=*/10 * * * * *. (The host finds no setting whose name contains two
 underscores from a function.json.)
 
-For an outbox it also writes <poller>_cleanup, a timer that deletes published events (at source__cleanup_schedule), and with
-source__fanout_queue <poller>_partition, which a queue message starts for each partition with work.
+For an outbox it also writes <poller>_cleanup, a timer that deletes published events (at source__cleanup_schedule, unless that is
+none), and with source__fanout_queue <poller>_partition, which a queue message starts for each partition with work.
 
 An existing file is left alone unless --force is given.`,
 		RunE: func(_ *cobra.Command, names []string) error { return writeFunctions(c, names, force) },
@@ -58,6 +58,11 @@ func writeFunctions(c *console, names []string, force bool) error {
 				return err
 			}
 		}
+		for _, text := range leftovers(c, p) {
+			if _, err := fmt.Fprintln(c.out, text); err != nil {
+				return err
+			}
+		}
 		if isOutbox(p) && p.Source.FanoutQueue != "" {
 			if err := tellHost(c); err != nil {
 				return err
@@ -80,11 +85,9 @@ func functionsOf(p *config.Poller) []function {
 	if !isOutbox(p) {
 		return list
 	}
-	schedule := p.Source.CleanupSchedule
-	if schedule == "" {
-		schedule = hourly // none is for rowrelay run: under the host whoever wants no clean-up removes the folder
+	if schedule := p.Source.CleanupSchedule; schedule != "" {
+		list = append(list, function{p.Name + handler.CleanupSuffix, "its schedule is " + schedule, templates.Cleanup(schedule)})
 	}
-	list = append(list, function{p.Name + handler.CleanupSuffix, "its schedule is " + schedule, templates.Cleanup(schedule)})
 	if s := &p.Source; s.FanoutQueue != "" {
 		list = append(list, function{
 			p.Name + handler.PartitionSuffix, "it reads the queue " + s.FanoutQueue + " of " + s.FanoutSetting, templates.Partition(s.FanoutQueue, s.FanoutSetting),
@@ -93,8 +96,25 @@ func functionsOf(p *config.Poller) []function {
 	return list
 }
 
-// hourly is the schedule of clean-ups where the settings say none.
-const hourly = "0 0 * * * *"
+// leftovers say which functions of an outbox are there that its settings do not ask for: the host would run them.
+func leftovers(c *console, p *config.Poller) (list []string) {
+	if !isOutbox(p) {
+		return nil
+	}
+	left := func(name string) bool {
+		_, err := os.Stat(filepath.Join(appRoot(c), name, "function.json"))
+		return err == nil
+	}
+	if name := p.Name + handler.PartitionSuffix; p.Source.FanoutQueue == "" && left(name) {
+		list = append(list, fmt.Sprintf("%s/ is left over: %s is not set, and every message that the host still finds for it would fail; remove the folder",
+			name, p.Setting("source__fanout_queue")))
+	}
+	if name := p.Name + handler.CleanupSuffix; p.Source.CleanupSchedule == "" && left(name) {
+		list = append(list, fmt.Sprintf("%s/ is left over: %s=none, and under the Functions host it goes on deleting published events; remove the folder",
+			name, p.Setting("source__cleanup_schedule")))
+	}
+	return list
+}
 
 // tellHost says what host.json lacks for queue triggers.
 func tellHost(c *console) error {
@@ -105,6 +125,9 @@ func tellHost(c *console) error {
 	}
 	if host.err == nil && host.Extensions.Queues.MaxDequeueCount != 1 {
 		p.line("%s: add %s, so that a partition that failed waits for the next timer", host.path, queuesText)
+	}
+	if host.err == nil && host.Extensions.Queues.MaxPollingInterval == "" {
+		p.line("%s: extensions.queues.maxPollingInterval is missing: the host looks into a queue that was empty once a minute; add %s", host.path, queuesText)
 	}
 	return p.err
 }

@@ -29,7 +29,8 @@ type hostFile struct {
 	} `json:"extensionBundle"`
 	Extensions struct {
 		Queues struct {
-			MaxDequeueCount int `json:"maxDequeueCount"`
+			MaxDequeueCount    int    `json:"maxDequeueCount"`
+			MaxPollingInterval string `json:"maxPollingInterval"` // "": the host's default, a minute
 		} `json:"queues"`
 	} `json:"extensions"`
 }

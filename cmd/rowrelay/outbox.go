@@ -66,6 +66,29 @@ func (t *target) desk(name string) (*desk, error) {
 	return &desk{target: t, cfg: cfg, poller: w.cfg, outbox: pub, close: pub.Close}, nil
 }
 
+// atDesk opens the outbox of a poller for some work on it.
+func (t *target) atDesk(name string, work func(*desk) error) error {
+	d, err := t.desk(name)
+	if err != nil {
+		return err
+	}
+	defer d.end()
+	return flat(work(d))
+}
+
+// flat is an error on one line: a driver may say the failure of each address on a line of its own.
+func flat(err error) error {
+	if err == nil || !strings.ContainsAny(err.Error(), "\r\n") {
+		return err
+	}
+	return &flatError{err}
+}
+
+type flatError struct{ err error }
+
+func (e *flatError) Error() string { return strings.Join(strings.Fields(e.err.Error()), " ") }
+func (e *flatError) Unwrap() error { return e.err }
+
 // tableOf returns a poller that is an outbox, connected, without faults that concern its table. Nothing else of it is wired.
 func (a *app) tableOf(name string) (*wired, error) {
 	for _, p := range a.cfg.Pollers {
@@ -111,9 +134,7 @@ func aboutTable(p *config.Poller, setting string) bool {
 
 // end closes connections; what was to be written is written by now.
 func (d *desk) end() {
-	if d != nil {
-		_ = d.close()
-	}
+	_ = d.close()
 }
 
 // agreed shows what is about to be done and asks for the poller's name. It is false for a dry run.

@@ -28,12 +28,7 @@ It works in chunks: Ctrl-C stops between two of them, and the same command goes 
   rowrelay outbox requeue orders --event-type OrderPlaced --younger-than 24h --dry-run`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := t.desk(args[0])
-			defer d.end()
-			if err != nil {
-				return err
-			}
-			return d.requeue(cmd.Context(), &f)
+			return t.atDesk(args[0], func(d *desk) error { return d.requeue(cmd.Context(), &f) })
 		},
 	})
 	return f.flags(cmd, "dead", 0)
@@ -54,12 +49,7 @@ It works in chunks: Ctrl-C stops between two of them, and the same command goes 
   rowrelay outbox discard orders --event-type Heartbeat --older-than 168h --dry-run`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := t.desk(args[0])
-			defer d.end()
-			if err != nil {
-				return err
-			}
-			return d.discard(cmd.Context(), &f)
+			return t.atDesk(args[0], func(d *desk) error { return d.discard(cmd.Context(), &f) })
 		},
 	})
 	return f.flags(cmd, "dead", 0)
@@ -123,7 +113,7 @@ func (d *desk) change(ctx context.Context, filter publisher.Filter, event, what 
 		d.audit(event, "events", n, "filter", filterText(&filter))
 	}
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && err != nil:
 		return d.stopped("stopped: %d of %d events were changed; the same command goes on with the others", n, total)
 	case err != nil:
 		return fmt.Errorf("after %d of %d events: %w", n, total, err)

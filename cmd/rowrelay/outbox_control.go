@@ -24,12 +24,7 @@ Ctrl-C stops between two chunks; the same command, or the next clean-up, goes on
   rowrelay outbox cleanup orders`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := t.desk(args[0])
-			defer d.end()
-			if err != nil {
-				return err
-			}
-			return d.cleanup(cmd.Context())
+			return t.atDesk(args[0], func(d *desk) error { return d.cleanup(cmd.Context()) })
 		},
 	}
 	cmd.Flags().BoolVar(&t.dryRun, "dry-run", false, "only count the events that were created before the retention; it reads them all")
@@ -52,15 +47,14 @@ func (d *desk) cleanup(ctx context.Context) error {
 	did, err := d.outbox.Cleanup(ctx, func(n int64) { bar.show(n, 0, fmt.Sprintf("%d events deleted", n)) })
 	bar.end()
 	switch {
-	case ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())):
+	case ctx.Err() != nil && (did.More || errors.Is(err, ctx.Err())):
 		return d.stopped("stopped: %d event(s) were deleted; the same command goes on with the others", did.Rows)
 	case err != nil:
 		return fmt.Errorf("after %d events: %w", did.Rows, err)
-	case did.More:
-		return d.idle("%d event(s) were deleted; another clean-up is under way", did.Rows)
-	}
-	if did.Rows == 0 {
-		return d.done("done: 0 event(s) were deleted: none was published more than %s ago", plain(s.Retention))
+	case did.Chunks == 0: // one that runs looks at a chunk at least
+		return d.idle("another clean-up is under way: nothing was done")
+	case did.Rows == 0:
+		return d.done("done: 0 event(s) were deleted: none was published or discarded more than %s ago", plain(s.Retention))
 	}
 	return d.done("done: %d event(s) were deleted in %d chunk(s), in %s", did.Rows, did.Chunks, did.Took.Round(time.Millisecond))
 }
@@ -74,12 +68,7 @@ nothing and succeed (event=paused). Writers are not hindered: events pile up as 
 		Example: `  rowrelay outbox pause orders --yes`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := t.desk(args[0])
-			defer d.end()
-			if err != nil {
-				return err
-			}
-			return d.pause(cmd.Context())
+			return t.atDesk(args[0], func(d *desk) error { return d.pause(cmd.Context()) })
 		},
 	})
 }
@@ -92,12 +81,7 @@ func newOutboxResume(t *target) *cobra.Command {
 		Example: `  rowrelay outbox resume orders --yes`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := t.desk(args[0])
-			defer d.end()
-			if err != nil {
-				return err
-			}
-			return d.resume(cmd.Context())
+			return t.atDesk(args[0], func(d *desk) error { return d.resume(cmd.Context()) })
 		},
 	})
 }

@@ -68,10 +68,10 @@ func stateOf(text string) (publisher.State, error) {
 // unsaid is an error where a flag was given with an empty value, or zero: in a script that is a variable which was not set, and
 // the flag would restrict nothing.
 func (f *choiceOfEvents) unsaid() error {
-	var err error
 	if f.given == nil {
 		return nil
 	}
+	var faults []string
 	f.given.Visit(func(flag *pflag.Flag) { // only those that were given
 		switch flag.Name {
 		case "state", "id", "key", "aggregate-type", "aggregate", "event-type":
@@ -80,27 +80,22 @@ func (f *choiceOfEvents) unsaid() error {
 				values = list.GetSlice()
 			}
 			if len(values) == 0 || slices.Contains(values, "") {
-				err = errors.Join(err, fmt.Errorf("--%s is empty: give it a value, or leave it out to choose whatever it is", flag.Name))
+				faults = append(faults, fmt.Sprintf("--%s is empty: give it a value, or leave it out to choose whatever it is", flag.Name))
 			}
 		case "older-than", "younger-than":
-			if d, parseErr := time.ParseDuration(flag.Value.String()); parseErr != nil || d == 0 {
-				err = errors.Join(err, fmt.Errorf("--%s is zero: give it a duration such as 24h, or leave it out for events of any age", flag.Name))
+			if d, err := time.ParseDuration(flag.Value.String()); err != nil || d == 0 {
+				faults = append(faults, fmt.Sprintf("--%s is zero: give it a duration such as 24h, or leave it out for events of any age", flag.Name))
 			}
 		case "limit":
 			if flag.Value.String() == "0" && flag.DefValue == "0" { // where a limit is the default, 0 says that all are wanted
-				err = errors.Join(err, errors.New("--limit is zero: give it a number, or leave it out to change all"))
+				faults = append(faults, "--limit is zero: give it a number, or leave it out to change all")
 			}
 		}
 	})
-	return oneLineError(err)
-}
-
-// oneLineError joins the lines of an error.
-func oneLineError(err error) error {
-	if err == nil {
-		return nil
+	if len(faults) > 0 {
+		return errors.New(strings.Join(faults, "; "))
 	}
-	return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
+	return nil
 }
 
 // filter is what the flags choose: of these states, unless --state says others; only of allowed ones (nil: any).

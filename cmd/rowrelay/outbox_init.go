@@ -103,7 +103,7 @@ func isForeign(ctx context.Context, w *wired, must bool) (bool, error) {
 	}
 	look, err := publisher.Look(ctx, w.conn, w.cfg.Source.Table)
 	if err != nil && must {
-		return false, fmt.Errorf("look whether %s exists: %w", w.cfg.Source.Table, err)
+		return false, flat(fmt.Errorf("look whether %s exists: %w", w.cfg.Source.Table, err))
 	}
 	return err == nil && look.Exists && !look.Own, nil
 }
@@ -170,7 +170,7 @@ func (t *target) applyInit(ctx context.Context, w *wired, d *ddl) error {
 			if ctx.Err() != nil {
 				err = errors.New("it was stopped: run the same command again")
 			}
-			return fmt.Errorf("statement %d of %d (%s): %w", i+1, len(d.statements), title, err)
+			return flat(fmt.Errorf("statement %d of %d (%s): %w", i+1, len(d.statements), title, err))
 		}
 	}
 	return t.done("done: %s are there; rowrelay check %s proves it", d.tables, w.cfg.Name)

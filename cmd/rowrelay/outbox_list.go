@@ -27,12 +27,7 @@ one event a line.`,
   rowrelay outbox list orders --aggregate 4711 --state pending,failed,waiting,published,dead`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := t.desk(args[0])
-			defer d.end()
-			if err != nil {
-				return err
-			}
-			return d.list(cmd.Context(), &f)
+			return t.atDesk(args[0], func(d *desk) error { return d.list(cmd.Context(), &f) })
 		},
 	}
 	return f.flags(cmd, "dead, failed, waiting", listed)

@@ -24,12 +24,7 @@ unless they are renewed. Counting may stop at a bound, which is shown as "at lea
   rowrelay outbox status orders --json | jq .oldest_pending_seconds`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := t.desk(args[0])
-			defer d.end()
-			if err != nil {
-				return err
-			}
-			return d.status(cmd.Context())
+			return t.atDesk(args[0], func(d *desk) error { return d.status(cmd.Context()) })
 		},
 	}
 }

@@ -34,7 +34,7 @@ func (o *fakeOutbox) chosen(f publisher.Filter) []int {
 	var at []int
 	for i := range o.events {
 		e := &o.events[i]
-		if (len(f.States) == 0 || slices.Contains(f.States, e.State)) && (len(f.IDs) == 0 || slices.Contains(f.IDs, e.ID)) &&
+		if (len(f.States) == 0 || slices.Contains(f.States, e.State)) && (len(f.IDs)+len(f.Keys) == 0 || slices.Contains(f.IDs, e.ID) || slices.Contains(f.Keys, e.IdempotencyKey)) &&
 			(f.EventType == "" || f.EventType == e.EventType) && (f.Limit == 0 || len(at) < f.Limit) {
 			at = append(at, i)
 		}
@@ -192,19 +192,26 @@ func TestDiscardSaysThatItIsForEverAndByWhom(t *testing.T) {
 	}
 }
 
-// Ctrl-C between chunks is no failure, and the command says how to go on.
+// Ctrl-C between chunks fails, and the command says how to go on.
 func TestStopBetweenChunks(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	o := &fakeOutbox{events: some(), stop: stop, chunk: 1}
 	d, out, _ := deskOf(o, "")
 	d.yes = true
-	if err := d.requeue(ctx, &choiceOfEvents{}); err != nil || !strings.Contains(out.String(), "stopped: 1 of 2 events were changed; the same command goes on") {
+	if err := d.requeue(ctx, &choiceOfEvents{}); !isQuiet(err) || !strings.Contains(out.String(), "stopped: 1 of 2 events were changed; the same command goes on") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	ctx, stop = context.WithCancel(t.Context())
 	o = &fakeOutbox{stop: stop}
 	d, out, _ = deskOf(o, "")
-	if err := d.cleanup(ctx); err != nil || !strings.Contains(out.String(), "stopped: 20 event(s) were deleted; the same command goes on") {
+	if err := d.cleanup(ctx); !isQuiet(err) || !strings.Contains(out.String(), "stopped: 20 event(s) were deleted; the same command goes on") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	ctx, stop = context.WithCancel(t.Context())
+	o = &fakeOutbox{events: some(), stop: stop, chunk: 1}
+	d, out, _ = deskOf(o, "")
+	d.yes, d.json = true, true
+	if err := d.discard(ctx, &choiceOfEvents{}); !isQuiet(err) || !strings.HasPrefix(out.String(), `{"done":false,"result":"stopped: 1 of 2 events`) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	o = &fakeOutbox{}

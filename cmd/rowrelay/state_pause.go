@@ -43,7 +43,7 @@ func (t *target) outboxDesk(name string) *desk {
 func (t *target) pause(ctx context.Context, name string) error {
 	if d := t.outboxDesk(name); d != nil {
 		defer d.end()
-		return d.pause(ctx)
+		return flat(d.pause(ctx))
 	}
 	op, err := t.begin(ctx, name)
 	defer op.end()
@@ -76,7 +76,7 @@ func (t *target) pause(ctx context.Context, name string) error {
 func (t *target) resume(ctx context.Context, name string) error {
 	if d := t.outboxDesk(name); d != nil {
 		defer d.end()
-		return d.resume(ctx)
+		return flat(d.resume(ctx))
 	}
 	op, err := t.begin(ctx, name)
 	defer op.end()

@@ -51,7 +51,8 @@ type Service[L any] struct {
 
 // Message is one event on its way.
 type Message struct {
-	// ID is the event's id, at most 128 characters. Key is what order is kept by, at most 128 characters.
+	// ID is the event's id, at most 128 characters. Key is what order is kept by, at most 128 characters; "" for an event that
+	// has no aggregate, and so no order.
 	ID, Key string
 	// Type is the event's type, at most 128 characters.
 	Type, ContentType string
@@ -82,8 +83,8 @@ func New[L any](cfg Config, service Service[L]) (*Output[L], error) {
 // Close ends all links, those in use when their messages are answered, and waits for it no longer than ctx.
 func (o *Output[L]) Close(ctx context.Context) error { return o.links.shut(ctx) }
 
-// errNotTried is what became of events whose destination turned out to be unavailable for an earlier one.
-var errNotTried = errors.New("not tried, because the destination was unavailable for an earlier one")
+// errNotTried is what became of events whose destination turned out to be down for an earlier one.
+var errNotTried = errors.New("not tried, because the destination was down for an earlier one")
 
 // Deliver sends each event of d as a message of its own, and none after ctx has ended. A crash in here leaves open which
 // messages arrived.
@@ -110,7 +111,7 @@ type call[L any] struct {
 	d       *change.Delivery
 	started time.Time
 	results []result
-	down    sync.Map // destinations that were unavailable: the other events for one would only wait for the same
+	down    sync.Map // what the destinations that were down said, a result: the other events for one would only hear the same
 }
 
 // try sends event i when there is a place, unless ctx has ended or its destination is down.
@@ -130,9 +131,10 @@ func (c *call[L]) try(ctx context.Context, i int) result {
 	case <-ctx.Done():
 		return result{err: context.Cause(ctx)}
 	}
-	if _, isDown := c.down.Load(destination); isDown {
+	if said, isDown := c.down.Load(destination); isDown {
 		<-c.output.places
-		return result{err: errNotTried}
+		r, _ := said.(result)
+		return result{cause: r.cause, named: r.named, err: errNotTried}
 	}
 	// The SDKs wait on locks, and for tokens, without looking at ctx: their call is not waited for beyond it. It sends nothing
 	// any more then, because it does look before it sends; the place stays taken as long as it lasts.
@@ -151,8 +153,8 @@ func (c *call[L]) try(ctx context.Context, i int) result {
 			r = result{err: context.Cause(ctx)}
 		}
 	}
-	if r.err != nil && r.cause == poller.Unavailable {
-		c.down.Store(destination, true)
+	if r.err != nil && (r.cause == poller.Unavailable || r.cause == poller.Misplaced) {
+		c.down.Store(destination, r)
 	}
 	return r
 }
@@ -180,7 +182,7 @@ func (c *call[L]) send(ctx context.Context, destination string, m *Message) resu
 		if v.cause == poller.Impossible {
 			v.err = fmt.Errorf("event %s, with a body of %d bytes: %w", m.ID, len(m.Body), v.err)
 		}
-		if !v.lost || v.cause != poller.Unavailable || !l.opened.Before(c.started) || ctx.Err() != nil {
+		if !v.lost || v.cause == poller.Refused || v.cause == poller.Impossible || !l.opened.Before(c.started) || ctx.Err() != nil {
 			return v.result
 		}
 	}

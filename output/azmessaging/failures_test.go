@@ -102,15 +102,15 @@ func TestFailures(t *testing.T) {
 		text  string
 		busy  bool
 	}{
-		"there is none":                 {rule: attach("amqp:not-found"), text: `; create it, or correct output__destination`},
-		"link refused":                  {rule: attach("amqp:unauthorized-access"), text: "ROLE"},
+		"there is none":                 {rule: attach("amqp:not-found"), cause: poller.Misplaced, named: true, text: `; create it, or correct output__destination`},
+		"link refused":                  {rule: attach("amqp:unauthorized-access"), cause: poller.Misplaced, named: true, text: "ROLE"},
 		"link refused otherwise":        {rule: attach("amqp:invalid-field"), text: "said the peer"},
-		"token refused":                 {rule: amqptest.Rule{Token: 401}, text: "ROLE"},
-		"no entity for a token":         {rule: amqptest.Rule{Token: 404}, text: `; create it, or correct output__destination`},
+		"token refused":                 {rule: amqptest.Rule{Token: 401}, cause: poller.Misplaced, named: true, text: "ROLE"},
+		"no entity for a token":         {rule: amqptest.Rule{Token: 404}, cause: poller.Misplaced, named: true, text: `; create it, or correct output__destination`},
 		"token service down":            {rule: amqptest.Rule{Token: 503}, text: "503"},
 		"throttled":                     {rule: reject("com.microsoft:server-busy"), text: "throttled", busy: true},
-		"full":                          {rule: reject("amqp:resource-limit-exceeded"), text: "is full"},
-		"disabled":                      {rule: reject("com.microsoft:entity-disabled"), text: "enable it"},
+		"full":                          {rule: reject("amqp:resource-limit-exceeded"), cause: poller.Misplaced, named: true, text: "is full"},
+		"disabled":                      {rule: reject("com.microsoft:entity-disabled"), cause: poller.Misplaced, named: true, text: "enable it"},
 		"timeout of the service":        {rule: reject("com.microsoft:timeout"), text: "said the peer"},
 		"fault of the service":          {rule: reject("amqp:internal-error"), text: "said the peer"},
 		"refused":                       {rule: reject("amqp:not-allowed"), cause: poller.Refused, named: true, text: "said the peer"},
@@ -120,8 +120,8 @@ func TestFailures(t *testing.T) {
 		"released":                      {rule: amqptest.Rule{Do: amqptest.Release}, text: "without accepting it"},
 		"modified":                      {rule: amqptest.Rule{Do: amqptest.Modify}, text: "without accepting it"},
 		"link ended":                    {rule: detach("amqp:link:detach-forced"), text: ""},
-		"link ended, deleted":           {rule: detach("amqp:not-found"), text: `; create it, or correct output__destination`},
-		"link ended, no right any more": {rule: detach("amqp:unauthorized-access"), text: "ROLE"},
+		"link ended, deleted":           {rule: detach("amqp:not-found"), cause: poller.Misplaced, named: true, text: `; create it, or correct output__destination`},
+		"link ended, no right any more": {rule: detach("amqp:unauthorized-access"), cause: poller.Misplaced, named: true, text: "ROLE"},
 		"connection lost":               {rule: amqptest.Rule{Do: amqptest.Cut}, text: ""},
 	} {
 		for _, s := range services {

@@ -31,14 +31,19 @@ type verdict struct {
 	lost bool // the link is of no more use
 }
 
-// judgeOpening is judge for a link that could not be opened, which says nothing about any event.
+// judgeOpening is judge for a link that could not be opened: that says something about the destination, or about the way
+// there, and nothing about any event.
 func (s *Service[L]) judgeOpening(ctx context.Context, destination string, err error) result {
 	r := s.judge(ctx, destination, err).result
-	r.cause, r.named = poller.Unavailable, false
+	if r.cause != poller.Misplaced {
+		r.cause, r.named = poller.Unavailable, false
+	}
 	return r
 }
 
-// judge turns an error of the SDK into what it says about the event. Only an answer about the message itself refuses it.
+// judge turns an error of the SDK into what it says about the event. Only an answer about the message itself refuses it. What
+// the service says about the entity makes the event misplaced. That a token was refused is said of one entity at a time: where
+// it is the key that is wrong, all are refused, and none can bear witness against another.
 func (s *Service[L]) judge(ctx context.Context, destination string, err error) verdict {
 	v := s.answer(destination, err)
 	if v.cause == poller.Unavailable && ctx.Err() != nil {
@@ -59,15 +64,19 @@ func (s *Service[L]) answer(destination string, err error) verdict {
 		v.cause, v.named, v.lost = poller.Impossible, true, false
 		mend = ": leave columns out with source__columns, or raise the entity's limit"
 	case code == NotFound, condition == amqp.ErrCondNotFound:
+		v.cause, v.named = poller.Misplaced, true
 		mend = fmt.Sprintf(": there is no %s %q; create it, or correct output__destination", s.Entity, destination)
 	case code == Unauthorized, condition == amqp.ErrCondUnauthorizedAccess:
+		v.cause, v.named = poller.Misplaced, true
 		mend = fmt.Sprintf(": give the identity the role %s on the namespace or on %q, or check the connection string's policy (it needs Send) and key", s.Role, destination)
 	case condition == "com.microsoft:server-busy":
 		v.after = s.Busy
 		mend = ": the namespace is throttled; it may need more units"
 	case condition == amqp.ErrCondResourceLimitExceeded:
+		v.cause, v.named = poller.Misplaced, true
 		mend = fmt.Sprintf(": %s %q is full; let its receivers catch up, or raise its size", s.Entity, destination)
 	case condition == "com.microsoft:entity-disabled":
+		v.cause, v.named = poller.Misplaced, true
 		mend = fmt.Sprintf(": %s %q is disabled for sending; enable it", s.Entity, destination)
 	case passing[condition]:
 	case scope == ofMessage: // a rejected disposition

@@ -168,9 +168,9 @@ func TestDestinationsAreApart(t *testing.T) {
 				t.Fatalf("%v", err)
 			}
 			for _, f := range failure.Failed {
-				want := poller.FailedEvent{Index: f.Index, Cause: poller.Unavailable}
+				want := poller.FailedEvent{Index: f.Index, Cause: poller.Misplaced, Named: true} // whether it was tried or not
 				if f.Index%4 == 3 {
-					want.Cause, want.Named = poller.Impossible, true
+					want.Cause = poller.Impossible
 				}
 				if f != want || f.Index%2 == 0 {
 					t.Errorf("%+v", f)

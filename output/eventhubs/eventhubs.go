@@ -2,7 +2,8 @@
 // (output__kind=eventhubs).
 //
 // The partition key is the aggregate's id, or the order key of a row: what has one key stays in one partition, in the order
-// in which it was sent. A key beyond the service's 128 characters stands as its beginning and a hash, the same one every time.
+// in which it was sent. A key beyond the service's 128 characters stands as its beginning and a hash, the same one every time;
+// an event without an aggregate has no key, and goes to any partition.
 // MessageId is the event's id (Event Hubs drops no repetitions: receivers do, by it), the application properties are the
 // event's attributes.
 //

@@ -79,13 +79,19 @@ func TestConformance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		missing, err := output.ParseDestinations("orders", map[string]string{"misplaced": "missing"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		peer.Set("missing", amqptest.Rule{Attach: &amqptest.Condition{Condition: "amqp:not-found"}})
 		return outputtest.Fixture{
 			Messages: func(*testing.T) []outputtest.Message { return messages(peer, "orders", "order-events", "shipped") },
 			Payloads: open(t, peer.Connection(), "orders", func(c *eventhubs.Config) {
 				c.Destinations, c.Format = destinations, change.Payload
 			}),
 			Default: "order-events", Other: "shipped",
-			Output:      open(t, peer.Connection(), "orders", nil),
+			Output:      open(t, peer.Connection(), "orders", func(c *eventhubs.Config) { c.Destinations = missing }),
+			Misplace:    func(d *change.Delivery, i int) { d.Events[i].Outbox = &change.Outbox{EventType: "misplaced"} },
 			Unreachable: open(t, amqptest.Unreachable, "orders", nil),
 			Received:    func(*testing.T) [][]byte { return bodies(peer.Received("orders")) },
 			TooLarge:    262144,
@@ -160,6 +166,22 @@ func TestLongAggregateID(t *testing.T) {
 	}
 	if len(keys) != 3 || keys[0] != keys[1] || keys[0] == keys[2] {
 		t.Fatalf("partition keys: %q", keys)
+	}
+}
+
+// An event without an aggregate has no partition key: it goes to any partition.
+func TestNoAggregateNoKey(t *testing.T) {
+	peer := amqptest.Start(t)
+	o := open(t, peer.Connection(), "orders", nil)
+	if err := o.Deliver(t.Context(), outboxDelivery("")); err != nil {
+		t.Fatal(err)
+	}
+	got := peer.Received("orders")
+	if len(got) != 1 {
+		t.Fatalf("%d messages arrived", len(got))
+	}
+	if key, has := got[0].Envelope["x-opt-partition-key"]; has {
+		t.Errorf("the partition key is %v", key)
 	}
 }
 

@@ -21,6 +21,7 @@ func TestBroker(t *testing.T) {
 	t.Run("nothing is sent after the context has ended", func(t *testing.T) { nothingLate(t, broker) })
 	t.Run("a delivery's end does not touch another", func(t *testing.T) { apart(t, broker) })
 	t.Run("a broker that does not answer is unavailable in time", func(t *testing.T) { silent(t, broker) })
+	t.Run("a partition without its replicas", func(t *testing.T) { fewReplicas(t, broker) })
 	t.Run("logins", func(t *testing.T) { logins(t, broker) })
 	t.Run("a right that is missing", func(t *testing.T) { unauthorized(t, broker) })
 	t.Run("TLS and an identity", func(t *testing.T) { identity(t, broker) })
@@ -116,6 +117,28 @@ func silent(t *testing.T, broker *testenv.KafkaBroker) {
 	_ = p.listener.Close()
 }
 
+// fewReplicas: what passes is waited for, what stays is told well before the time is up.
+func fewReplicas(t *testing.T, broker *testenv.KafkaBroker) {
+	p := newProxy(t, broker)
+	topic := broker.Topic(t, 1)
+	o := open(t, broker.Proxied, topic, nil)
+	p.set(pass, starve, starve, starve)
+	d := outbox(0, 3)
+	if err := o.Deliver(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	arrivedOnce(t, broker.Records(t, topic), d)
+	p.set(starve)
+	begin := time.Now()
+	err := o.Deliver(t.Context(), outbox(10, 2))
+	failed(t, err, poller.FailedEvent{Index: 0, Cause: poller.Misplaced, Named: true}, poller.FailedEvent{Index: 1, Cause: poller.Misplaced, Named: true})
+	contains(t, err, topic, "NOT_ENOUGH_REPLICAS", "min.insync.replicas")
+	if took := time.Since(begin); took > 15*time.Second { // of the 30 s of output__timeout
+		t.Errorf("it took %s", took)
+	}
+	_ = p.listener.Close()
+}
+
 // restarted: a producer sends windows, each key's number n+1 after its number n was confirmed, as the tick does, while the broker
 // is killed under it, and once more between two of them. Nothing is lost or inverted.
 func restarted(t *testing.T, broker *testenv.KafkaBroker) {
@@ -181,7 +204,8 @@ func restarted(t *testing.T, broker *testenv.KafkaBroker) {
 	t.Logf("%d deliveries failed while the broker was down; %d duplicates", failures, duplicates)
 }
 
-// unavailable delivers d and returns the events that were not brought, which must be for no fault of theirs.
+// unavailable delivers d and returns the events that were not brought, which must be for no fault of theirs: while a broker
+// starts, it says of topics that they have no leader.
 func unavailable(t *testing.T, o *kafka.Output, d change.Delivery) ([]change.Event, error) {
 	t.Helper()
 	err := o.Deliver(t.Context(), d)
@@ -194,7 +218,7 @@ func unavailable(t *testing.T, o *kafka.Output, d change.Delivery) ([]change.Eve
 	}
 	var rest []change.Event
 	for _, f := range failure.Failed {
-		if f.Cause != poller.Unavailable {
+		if f.Cause != poller.Unavailable && f.Cause != poller.Misplaced {
 			t.Fatalf("event %d is %s: %v", f.Index, f.Cause, err)
 		}
 		rest = append(rest, d.Events[f.Index])

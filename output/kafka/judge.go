@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -42,13 +43,32 @@ func fail(records []*sent, err error) {
 	}
 }
 
-// judge says what an error says about its event. Only an answer about the record itself speaks against it: a missing topic or
-// right does not, and the event is sent again when the operator has mended it.
+// ofPlace are the brokers' answers about a topic or a partition, which another one's records need not meet.
+var ofPlace = []error{
+	kerr.UnknownTopicOrPartition, kerr.InvalidTopicException, kerr.TopicAuthorizationFailed, kerr.PolicyViolation,
+	kerr.LeaderNotAvailable, kerr.NotLeaderForPartition, kerr.ReplicaNotAvailable, kerr.KafkaStorageError,
+	kerr.NotEnoughReplicas, kerr.NotEnoughReplicasAfterAppend,
+}
+
+// misplaced is an error about the one topic that it names, whatever it says.
+type misplaced struct{ error }
+
+func (m misplaced) Unwrap() error { return m.error }
+
+func aboutPlace(err error) bool {
+	var one misplaced
+	return errors.As(err, &one) || slices.ContainsFunc(ofPlace, func(answer error) bool { return errors.Is(err, answer) })
+}
+
+// judge says what an error says about its event. Only an answer about the record itself speaks against it: a topic that is
+// missing, forbidden or without a leader does not, and the event is sent again when the operator has mended it.
 func judge(s *sent) poller.Cause {
 	var never impossible
 	switch {
 	case errors.As(s.err, &never):
 		return poller.Impossible
+	case aboutPlace(s.err):
+		return poller.Misplaced
 	case !s.alone || !refusesBatch(s.err):
 		return poller.Unavailable
 	case tooLarge(s.err):
@@ -56,6 +76,12 @@ func judge(s *sent) poller.Cause {
 	default:
 		return poller.Refused
 	}
+}
+
+// weight orders causes by what is worth telling: what concerns all is worth more to people than what concerns one topic, and
+// that more than what concerns one event, which its own rejection names anyway.
+func weight(c poller.Cause) int {
+	return slices.Index([]poller.Cause{poller.Impossible, poller.Refused, poller.Misplaced, poller.Unavailable}, c)
 }
 
 // mend says what to do about an error, for people; "" where the error says it all.
@@ -76,6 +102,10 @@ func mend(s *sent) string {
 		return "check user, password and sasl of what output__connection names, or the identity's role, Azure Event Hubs Data Sender"
 	case errors.Is(err, kerr.UnsupportedSaslMechanism):
 		return "the broker has another mechanism: see sasl in what output__connection names"
+	case errors.Is(err, kerr.NotEnoughReplicas), errors.Is(err, kerr.NotEnoughReplicasAfterAppend):
+		return fmt.Sprintf("start the brokers that hold topic %s, or lower its min.insync.replicas", topic)
+	case errors.Is(err, kerr.LeaderNotAvailable), errors.Is(err, kerr.NotLeaderForPartition):
+		return fmt.Sprintf("a partition of topic %s has no leader: start the brokers that hold it", topic)
 	case tooLarge(err):
 		return fmt.Sprintf("leave columns out with source__columns, take a smaller output__format, or raise max.message.bytes of topic %s", topic)
 	case errors.Is(err, kerr.UnsupportedForMessageFormat):
@@ -98,8 +128,7 @@ func (o *Output) sum(ctx context.Context, all []sent) error {
 		}
 		cause := judge(s)
 		failure.Failed = append(failure.Failed, poller.FailedEvent{Index: i, Cause: cause, Named: cause != poller.Unavailable})
-		// What concerns all is worth more to people than what concerns one event, which its own rejection names anyway.
-		if worst == nil || cause < judge(worst) {
+		if worst == nil || weight(cause) > weight(judge(worst)) {
 			worst = s
 		}
 	}

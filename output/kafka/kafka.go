@@ -3,7 +3,8 @@
 //
 // A record's value is the single form of output__format, its key is change.Event.MessageKey (the aggregate's id, or the row's
 // order key), which the Java client's hash maps to a partition, its headers are change.Delivery.Attributes and content-type,
-// and its topic is the event's destination.
+// and its topic is the event's destination. An event without an aggregate has the key null: it may go to any partition,
+// and a topic that is compacted, which would keep one event of all those, refuses it.
 //
 // # Order
 //
@@ -127,6 +128,9 @@ func (o *Output) options() []kgo.Opt {
 		// Within a delivery there is little time: look again soon, for a new leader or a topic that was created a moment ago.
 		kgo.MetadataMinAge(100 * time.Millisecond),
 		kgo.UnknownTopicRetries(1),
+		// After some five seconds, what a partition lacks (a leader, replicas) is told instead of waited for until the time is up:
+		// other topics may work. What may have been written is repeated until then all the same.
+		kgo.RecordRetries(8),
 		kgo.RetryBackoffFn(backoff),
 	}, o.security...)
 }
@@ -160,10 +164,8 @@ func (o *Output) send(ctx context.Context, records []*sent) {
 	}
 	p.produce(ctx, records)
 	if missing := without(records, missingTopic); o.cfg.Create && len(missing) > 0 {
-		if err := p.create(ctx, missing); err != nil {
-			fail(missing, err)
-		} else {
-			p.produce(ctx, missing)
+		if created := p.create(ctx, missing); len(created) > 0 {
+			p.produce(ctx, created)
 		}
 	}
 	o.give(p, records)

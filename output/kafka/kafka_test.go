@@ -100,9 +100,12 @@ func TestConformance(t *testing.T) {
 	p := newProxy(t, broker)
 	outputtest.Run(t, func(t *testing.T) outputtest.Fixture {
 		p.set(pass)
-		topic, other := broker.Topic(t, 3), broker.Topic(t, 1)
+		topic, other, missing := broker.Topic(t, 3), broker.Topic(t, 1), broker.TopicName(t)
 		return outputtest.Fixture{
-			Output:      open(t, broker.Proxied, topic, nil),
+			Output: open(t, broker.Proxied, topic, func(c *kafka.Config) {
+				c.Destinations = destinations(t, topic, map[string]string{"misplaced": missing})
+			}),
+			Misplace:    func(d *change.Delivery, i int) { d.Events[i].Outbox = &change.Outbox{EventType: "misplaced"} },
 			Unreachable: open(t, "127.0.0.1:1", topic, nil),
 			Received: func(t *testing.T) [][]byte {
 				var bodies [][]byte
@@ -204,7 +207,7 @@ func TestMissingTopic(t *testing.T) {
 	d := outbox(0, 3)
 	d.Events[1].Outbox.EventType = "OrderShipped"
 	err := o.Deliver(t.Context(), d)
-	failed(t, err, poller.FailedEvent{Index: 1, Cause: poller.Unavailable})
+	failed(t, err, poller.FailedEvent{Index: 1, Cause: poller.Misplaced, Named: true})
 	contains(t, err, missing, "kafka-topics.sh", "--create --topic "+missing, "auto.create.topics.enable", "1 of 3 events")
 	if got := len(server.Records(t, topic)); got != 2 {
 		t.Errorf("%d events arrived at the other topic, want 2", got)
@@ -217,6 +220,29 @@ func TestMissingTopic(t *testing.T) {
 	}
 	if got := len(server.Records(t, missing)); got != 1 {
 		t.Errorf("%d events arrived, want 1", got)
+	}
+}
+
+// Without an aggregate there is no key: such events share no partition by force, and a topic that is compacted, which would
+// keep the last of all of them, refuses them.
+func TestNoAggregateNoKey(t *testing.T) {
+	server := testenv.Kafka(t)
+	topic, compacted := server.Topic(t, 3), server.Topic(t, 1, "cleanup.policy=compact")
+	o := open(t, server.Address, topic, func(c *kafka.Config) {
+		c.Destinations = destinations(t, topic, map[string]string{"OrderShipped": compacted})
+	})
+	d := outbox(0, 4)
+	for i := range 3 {
+		d.Events[i].Outbox.AggregateID = ""
+	}
+	d.Events[2].Outbox.EventType, d.Events[3].Outbox.EventType = "OrderShipped", "OrderShipped"
+	failed(t, o.Deliver(t.Context(), d), poller.FailedEvent{Index: 2, Cause: poller.Refused, Named: true})
+	records := append(server.Records(t, topic), server.Records(t, compacted)...)
+	arrivedOnce(t, records, d, 2)
+	for _, r := range records {
+		if want := header(r, "aggregate_id"); string(r.Key) != want || (r.Key == nil) != (want == "") {
+			t.Errorf("the key is %q (null: %t), want %q", r.Key, r.Key == nil, want)
+		}
 	}
 }
 

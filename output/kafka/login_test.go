@@ -92,7 +92,7 @@ func unauthorized(t *testing.T, broker *testenv.KafkaBroker) {
 	d := outbox(0, 3)
 	d.Events[2].Outbox.EventType = "OrderShipped"
 	err := o.Deliver(t.Context(), d)
-	failed(t, err, poller.FailedEvent{Index: 2})
+	failed(t, err, poller.FailedEvent{Index: 2, Cause: poller.Misplaced, Named: true})
 	contains(t, err, topic, "right to WRITE")
 	arrivedOnce(t, broker.Records(t, free), d, 2)
 }

@@ -171,8 +171,9 @@ func (w *window) take() []error {
 }
 
 // create creates the topics of records, with the brokers' own number of partitions and replicas, and waits until the brokers
-// know them. Another instance may create one at the same time, which is the same success.
-func (p *producer) create(ctx context.Context, records []*sent) error {
+// know them; it returns the records whose topics are there then, and notes in the others why not. Another instance may create
+// one at the same time, which is the same success.
+func (p *producer) create(ctx context.Context, records []*sent) []*sent {
 	req, known := kmsg.NewPtrCreateTopicsRequest(), kmsg.NewPtrMetadataRequest()
 	asked := make(map[string]bool)
 	for _, s := range records {
@@ -180,22 +181,42 @@ func (p *producer) create(ctx context.Context, records []*sent) error {
 			continue
 		}
 		asked[s.record.Topic] = true
-		topic, look := kmsg.NewCreateTopicsRequestTopic(), kmsg.NewMetadataRequestTopic()
+		topic := kmsg.NewCreateTopicsRequestTopic()
 		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = s.record.Topic, -1, -1
-		look.Topic = &topic.Topic
-		req.Topics, known.Topics = append(req.Topics, topic), append(known.Topics, look)
+		req.Topics = append(req.Topics, topic)
 	}
 	resp, err := req.RequestWith(ctx, p.client)
 	if err != nil {
-		return output.Errorf(err, "creating topic %q: %v", records[0].record.Topic, p.explain(ctx, err))
+		fail(records, output.Errorf(err, "creating topic %q: %v", records[0].record.Topic, p.explain(ctx, err)))
+		return nil
 	}
+	refused := make(map[string]error)
 	for _, topic := range resp.Topics {
 		if err := kerr.ErrorForCode(topic.ErrorCode); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
-			return output.Errorf(err, "creating topic %q: %v", topic.Topic, err)
+			refused[topic.Topic] = misplaced{output.Errorf(err, "creating topic %q: %v", topic.Topic, err)}
+			continue
+		}
+		look := kmsg.NewMetadataRequestTopic()
+		look.Topic = &topic.Topic
+		known.Topics = append(known.Topics, look)
+	}
+	var created []*sent
+	for _, s := range records {
+		if s.err = refused[s.record.Topic]; s.err == nil {
+			created = append(created, s)
 		}
 	}
-	for {
-		found, err := known.RequestWith(ctx, p.client)
+	if err := p.await(ctx, known); err != nil {
+		fail(created, err)
+		return nil
+	}
+	return created
+}
+
+// await waits until the brokers know topics, and all their partitions have a leader.
+func (p *producer) await(ctx context.Context, topics *kmsg.MetadataRequest) error {
+	for len(topics.Topics) > 0 { // without any it would ask for all
+		found, err := topics.RequestWith(ctx, p.client)
 		if err == nil && !slices.ContainsFunc(found.Topics, notReady) {
 			return nil
 		}
@@ -205,6 +226,7 @@ func (p *producer) create(ctx context.Context, records []*sent) error {
 		case <-time.After(lookAgain):
 		}
 	}
+	return nil
 }
 
 const lookAgain = 50 * time.Millisecond

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
@@ -14,10 +17,11 @@ import (
 type fate int
 
 const (
-	pass fate = iota
-	hold      // it stays unanswered, and the broker does not see it
-	cut       // the connection ends before the broker sees it
-	lose      // the broker takes it, and the connection ends instead of its answer
+	pass   fate = iota
+	hold        // it stays unanswered, and the broker does not see it
+	cut         // the connection ends before the broker sees it
+	lose        // the broker takes it, and the connection ends instead of its answer
+	starve      // the proxy answers that a replica is missing, and the broker does not see it
 )
 
 // proxy stands between a client and a broker's listener, and reads the requests.
@@ -111,6 +115,16 @@ func (p *proxy) serve(t *testing.T, client net.Conn) {
 				continue
 			case cut:
 				return
+			case starve:
+				answer, err := starved(request)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := client.Write(answer); err != nil {
+					return
+				}
+				continue
 			case lose:
 				mu.Lock()
 				lost = true
@@ -122,6 +136,38 @@ func (p *proxy) serve(t *testing.T, client net.Conn) {
 			return
 		}
 	}
+}
+
+// starved answers a produce request as the leader of partitions does whose replicas are down: one broker alone has no such.
+func starved(request []byte) ([]byte, error) {
+	req := kmsg.NewPtrProduceRequest()
+	req.SetVersion(int16(binary.BigEndian.Uint16(request[2:])))
+	correlation, body := request[4:8], request[8:]
+	body = body[2+binary.BigEndian.Uint16(body):] // the client's id
+	if req.IsFlexible() {
+		body = body[1:] // no tags
+	}
+	if err := req.ReadFrom(body); err != nil {
+		return nil, err
+	}
+	resp := req.ResponseKind().(*kmsg.ProduceResponse)
+	for _, topic := range req.Topics {
+		t := kmsg.NewProduceResponseTopic()
+		t.Topic, t.TopicID = topic.Topic, topic.TopicID
+		for _, partition := range topic.Partitions {
+			p := kmsg.NewProduceResponseTopicPartition()
+			p.Partition, p.ErrorCode = partition.Partition, kerr.NotEnoughReplicas.Code
+			t.Partitions = append(t.Partitions, p)
+		}
+		resp.Topics = append(resp.Topics, t)
+	}
+	answer := append(make([]byte, 4, 64), correlation...)
+	if req.IsFlexible() {
+		answer = append(answer, 0)
+	}
+	answer = resp.AppendTo(answer)
+	binary.BigEndian.PutUint32(answer, uint32(len(answer)-4))
+	return answer, nil
 }
 
 func (p *proxy) fate() fate {

@@ -45,7 +45,9 @@ func (o *Output) encode(d *change.Delivery) []sent {
 		buf = o.cfg.Format.AppendEvent(buf, d, i)
 		r := &records[i]
 		r.Topic, r.Value, r.Timestamp = topic, buf[start:len(buf):len(buf)], recordTime(e, now)
-		r.Key, buf = appended(buf, e.MessageKey())
+		if key := e.MessageKey(); key != "" { // without an aggregate there is no order to keep: null goes to any partition
+			r.Key, buf = appended(buf, key)
+		}
 		attributes = d.Attributes(attributes[:0], e)
 		// CloudEvents' Kafka binding recognises the structured mode by content-type.
 		attributes = append(attributes, change.Attribute{Name: "content-type", Value: o.cfg.Format.ContentTypeOf(e)})

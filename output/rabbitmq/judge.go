@@ -74,7 +74,7 @@ func about(reason string, r route) bool {
 	}
 	exchange = "exchange '" + exchange + "' in vhost"
 	if strings.Contains(reason, "access to topic '") {
-		return strings.Contains(reason, "access to topic '"+r.key+"' in "+exchange)
+		return strings.Contains(reason, "access to topic '"+r.key+"' in ") && strings.Contains(reason, exchange)
 	}
 	return strings.Contains(reason, exchange)
 }

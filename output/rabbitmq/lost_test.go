@@ -10,11 +10,13 @@ import (
 	"encoding/binary"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"math/big"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -196,6 +198,95 @@ func TestAnUnconfirmedDeliveryIsNotOvertaken(t *testing.T) {
 	}
 	if p.dials != 1 {
 		t.Errorf("%d connections, want 1", p.dials)
+	}
+}
+
+// A broker that reads nothing: what has not left when the context ends never leaves. The connection is reset, and others that
+// are in flight over it learn so at once.
+func TestNothingIsWrittenAfterTheEnd(t *testing.T) {
+	b := newBroker(t)
+	p, through := via(t, b)
+	b.queue(t, "q", nil)
+	o := open(t, rabbitmq.Config{URL: through}, b.queues[0], nil)
+	var wg sync.WaitGroup
+	for i := range 8 { // so that there is more than one channel
+		wg.Go(func() { deliver(t, o, rows(5000+1000*i, 300)) })
+	}
+	wg.Wait()
+	b.ids(t)
+	stall := make(chan struct{})
+	p.mu.Lock()
+	p.stall = stall
+	p.mu.Unlock()
+	other := make(chan error, 1)
+	p.mu.Lock()
+	p.said = 0
+	p.mu.Unlock()
+	heard := p.hush()
+	go func() { other <- o.Deliver(t.Context(), rows(6000, 2)) }()
+	<-heard
+	d := rows(0, 100)
+	size := 0
+	for i := range d.Events {
+		d.Events[i].Row = fmt.Appendf(nil, `"%s"`, strings.Repeat("x", 400<<10))
+		size += len(d.Events[i].Row)
+	}
+	why := errors.New("the right to deliver ended")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, why)
+	defer cancel()
+	began := time.Now()
+	failed(t, o.Deliver(ctx, d), poller.Unavailable, indices(0, 100), why.Error())
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	failed(t, <-other, poller.Unavailable, []int{0, 1}) // before the proxy says or reads anything
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the other took %s", took)
+	}
+	close(stall)
+	p.speak()
+	eventually(t, "the connection ends", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.ended > 0
+	})
+	p.mu.Lock()
+	said := p.said
+	p.stall = nil
+	p.mu.Unlock()
+	if said > size/2 { // what the kernel had: some MB
+		t.Errorf("%d bytes left of a delivery of %d whose context had ended", said, size)
+	}
+	deliver(t, o, rows(0, 3))
+}
+
+// Attempts to connect that fail before AMQP begins leave nothing behind.
+func TestFailedDialsLeaveNothing(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	go func() { // says what neither TLS nor AMQP understands
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_, _ = c.Read(make([]byte, 1000))
+				_, _ = c.Write([]byte("AMQP\x00\x00\x09\x01"))
+				_ = c.Close()
+			}()
+		}
+	}()
+	for _, u := range []string{"amqps://u:p@%s/?cacertfile=/none", "amqps://u:p@%s/", "amqp://u:p@%s/"} {
+		o := open(t, rabbitmq.Config{URL: fmt.Sprintf(u, l.Addr())}, "q", nil)
+		before := runtime.NumGoroutine()
+		for range 20 {
+			failed(t, o.Deliver(t.Context(), rows(0, 1)), poller.Unavailable, []int{0})
+		}
+		eventually(t, "goroutines end: "+u, func() bool { return runtime.NumGoroutine() <= before+3 })
 	}
 }
 

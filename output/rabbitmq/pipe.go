@@ -1,7 +1,9 @@
 package rabbitmq
 
 import (
+	"errors"
 	"net"
+	"os"
 	"sync"
 	"time"
 )
@@ -22,6 +24,13 @@ type pipe struct {
 	holds   int   // deliveries that are being composed: the writer is not woken for their parts
 	closing bool
 	err     error // of the writer, or because of abort: nothing more is written
+	stops   []stop
+}
+
+// stop is a delivery whose right has ended, which waits for the writer to say that the kernel has all of it.
+type stop struct {
+	position int64
+	over     chan struct{}
 }
 
 const (
@@ -90,15 +99,47 @@ func (p *pipe) position() int64 {
 	return p.taken
 }
 
-// stop aborts the connection unless the kernel has everything up to position: when it returns, nothing leaves any more of what
-// the kernel did not have.
+// stop resets the connection unless the kernel has everything up to position: when it returns, nothing leaves any more of what
+// the kernel did not have. It waits for nothing but a system call that is under way.
 func (p *pipe) stop(position int64) {
+	s := stop{position, make(chan struct{})}
 	p.mu.Lock()
-	over := p.sent >= position
-	p.mu.Unlock()
-	if !over {
-		p.abort()
+	if p.err != nil || p.sent >= position {
+		p.mu.Unlock()
+		return
 	}
+	p.stops = append(p.stops, s)
+	_ = p.SetWriteDeadline(time.Unix(1, 0)) // ends a write that waits; fails on a closed connection only
+	p.mu.Unlock()
+	p.signal()
+	select {
+	case <-s.over:
+	case <-p.done:
+	}
+}
+
+// look answers those who called stop, and reports whether there were any, and whether the writer goes on.
+func (p *pipe) look() (asked, more bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err != nil {
+		return false, false
+	}
+	for _, s := range p.stops {
+		if p.sent < s.position {
+			p.err, p.gather = net.ErrClosed, nil
+			p.forgo()
+			return true, false
+		}
+	}
+	for _, s := range p.stops {
+		close(s.over)
+	}
+	asked, p.stops = len(p.stops) > 0, nil
+	if asked && !p.closing {
+		_ = p.SetWriteDeadline(time.Time{}) // fails on a closed connection only
+	}
+	return asked, true
 }
 
 // write is the writer.
@@ -107,11 +148,14 @@ func (p *pipe) write() {
 	defer func() { _ = p.Conn.Close() }() // the reader learns it; the connection is lost either way
 	var spare []byte
 	for range p.wake {
+		if _, more := p.look(); !more {
+			return
+		}
 		p.mu.Lock()
-		out, closing, err := p.gather, p.closing, p.err
+		out, closing := p.gather, p.closing
 		p.gather = spare[:0]
 		p.mu.Unlock()
-		if err != nil || !p.pass(out) || closing {
+		if !p.pass(out) || closing {
 			return
 		}
 		if spare = out; cap(spare) > keep {
@@ -120,20 +164,20 @@ func (p *pipe) write() {
 	}
 }
 
-// pass hands bytes to the kernel and reports whether that went well.
+// pass hands bytes to the kernel and reports whether the writer goes on.
 func (p *pipe) pass(out []byte) bool {
 	for len(out) > 0 {
 		n, err := p.Conn.Write(out[:min(len(out), chunk)])
-		if err != nil {
-			p.fail(err)
-			return false
-		}
 		out = out[n:]
 		p.mu.Lock()
 		p.sent += int64(n)
-		err = p.err
 		p.mu.Unlock()
-		if err != nil {
+		asked, more := p.look()
+		if !more {
+			return false
+		}
+		if err != nil && (!asked || !errors.Is(err, os.ErrDeadlineExceeded)) {
+			p.fail(err)
 			return false
 		}
 	}
@@ -161,14 +205,19 @@ func (p *pipe) Close() error {
 	return nil
 }
 
-// abort resets the connection: what the broker has not read yet, it never will (TCP's RST discards it on both sides). When it
-// returns, nothing is written any more.
+// abort resets the connection. When it returns, nothing is written any more.
 func (p *pipe) abort() {
 	p.fail(net.ErrClosed)
-	if c, ok := p.Conn.(*net.TCPConn); ok {
-		_ = c.SetLinger(0) // fails on a closed connection only
-	}
+	p.forgo()
 	_ = p.Conn.Close() // ends a write that waits
 	p.signal()         // and a writer that waits for something to write
 	<-p.done
+}
+
+// forgo lets the connection's end be a reset: what the broker has not read yet, it never will (TCP's RST discards it on both
+// sides).
+func (p *pipe) forgo() {
+	if c, ok := p.Conn.(*net.TCPConn); ok {
+		_ = c.SetLinger(0) // fails on a closed connection only
+	}
 }

@@ -176,6 +176,9 @@ type proxy struct {
 	heard   chan struct{} // closed when a client says something while mute
 	after   [2]int        // >0: connections are cut when the broker, or the client, has sent so many bytes more
 	cut     bool          // connections are refused
+	stall   chan struct{} // not nil: what clients say is not read until it is closed
+	said    int           // bytes that were read from clients
+	ended   int           // how often reading from a client has ended
 }
 
 // via returns a proxy and the URL through it.
@@ -230,8 +233,20 @@ func (p *proxy) copy(to, from net.Conn, said bool) {
 	defer func() { _, _ = to.Close(), from.Close() }()
 	b := make([]byte, 32<<10)
 	for {
+		p.mu.Lock()
+		stall := p.stall
+		p.mu.Unlock()
+		if said && stall != nil {
+			<-stall
+		}
 		n, err := from.Read(b)
 		p.mu.Lock()
+		if said {
+			p.said += n
+			if err != nil {
+				p.ended++
+			}
+		}
 		mute := p.mute
 		if said && mute != nil && p.heard != nil && n > 0 {
 			close(p.heard)

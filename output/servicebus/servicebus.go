@@ -4,7 +4,8 @@
 // A message's MessageId is the event's id, so that duplicate detection (a property of the entity) drops repetitions within
 // its window. SessionId and PartitionKey are the aggregate's id, or the order key of a row: an entity with sessions keeps
 // each aggregate's order for its receivers, one without ignores the session. An id beyond the service's 128 characters stands
-// as its beginning and a hash, the same one every time. Subject is the event's type, the application properties are the
+// as its beginning and a hash, the same one every time. An event without an aggregate has neither: it has no order to keep, and
+// an entity with sessions refuses it. Subject is the event's type, the application properties are the
 // event's attributes.
 //
 // Messages are sent singly, side by side over one link for each destination: a batch of AMQP must not mix partition keys
@@ -92,14 +93,17 @@ func open(ctx context.Context, c *azmessaging.Connection, destination string) (*
 func (l *link) end(ctx context.Context) { _ = l.client.Close(ctx) }
 
 func send(ctx context.Context, l *link, m *azmessaging.Message) error {
+	return l.sender.SendMessage(ctx, message(m), nil)
+}
+
+func message(m *azmessaging.Message) *azservicebus.Message {
 	message := &azservicebus.Message{
-		MessageID: &m.ID, SessionID: &m.Key, Subject: &m.Type, ContentType: &m.ContentType,
-		ApplicationProperties: m.Properties, Body: m.Body,
+		MessageID: &m.ID, Subject: &m.Type, ContentType: &m.ContentType, ApplicationProperties: m.Properties, Body: m.Body,
 	}
-	if m.Key != "" { // an empty session is one, an empty partition key is not
-		message.PartitionKey = &m.Key
+	if m.Key != "" { // an empty session would be one, too: that of all events without an aggregate
+		message.SessionID, message.PartitionKey = &m.Key, &m.Key
 	}
-	return l.sender.SendMessage(ctx, message, nil)
+	return message
 }
 
 func code(err error) azmessaging.Code {

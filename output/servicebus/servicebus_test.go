@@ -78,13 +78,19 @@ func TestConformance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		missing, err := output.ParseDestinations("orders", map[string]string{"misplaced": "missing"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		peer.Set("missing", amqptest.Rule{Attach: &amqptest.Condition{Condition: "amqp:not-found"}})
 		return outputtest.Fixture{
 			Messages: func(*testing.T) []outputtest.Message { return messages(peer, "orders", "order-events", "shipped") },
 			Payloads: open(t, peer.Connection(), "orders", func(c *servicebus.Config) {
 				c.Destinations, c.Format = destinations, change.Payload
 			}),
 			Default: "order-events", Other: "shipped",
-			Output:      open(t, peer.Connection(), "orders", nil),
+			Output:      open(t, peer.Connection(), "orders", func(c *servicebus.Config) { c.Destinations = missing }),
+			Misplace:    func(d *change.Delivery, i int) { d.Events[i].Outbox = &change.Outbox{EventType: "misplaced"} },
 			Unreachable: open(t, amqptest.Unreachable, "orders", nil),
 			Received:    func(*testing.T) [][]byte { return bodies(peer.Received("orders")) },
 			TooLarge:    262144,

@@ -1,0 +1,319 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/publisher"
+)
+
+// isQuiet reports whether an error fails the process without being shown again.
+func isQuiet(err error) bool {
+	var quiet *exitError
+	return errors.As(err, &quiet)
+}
+
+// parsed are the flags of a command line, as requeue and discard take them; listing as list does.
+func parsed(t *testing.T, listing bool, args ...string) *choiceOfEvents {
+	t.Helper()
+	var f choiceOfEvents
+	limit := 0
+	if listing {
+		limit = listed
+	}
+	if err := f.flags(&cobra.Command{}, "dead", limit).ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	return &f
+}
+
+// A flag that was given without a value is a script's mistake: it must not choose every event.
+func TestFlagsWithoutValuesAreRefused(t *testing.T) {
+	for _, args := range [][]string{
+		{"--id", ""}, {"--id="}, {"--id", "1", "--id", ""}, {"--key", ""}, {"--key", "k1", "--key", ""}, {"--aggregate", ""}, {"--aggregate-type", ""},
+		{"--event-type", ""}, {"--state", ""}, {"--older-than", "0s"}, {"--older-than", "0"}, {"--younger-than", "0h"}, {"--limit", "0"},
+	} {
+		o := &fakeOutbox{events: some()}
+		d, _, _ := deskOf(o, "")
+		d.yes = true
+		name, _, _ := strings.Cut(args[0], "=")
+		for _, change := range []func(context.Context, *choiceOfEvents) error{d.requeue, d.discard} {
+			err := change(t.Context(), parsed(t, false, args...))
+			if err == nil || !strings.Contains(err.Error(), name+" is ") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q: %v", args, err)
+			}
+		}
+		if got := o.states(); got != untouched {
+			t.Errorf("%q: %s", args, got)
+		}
+		if err := d.list(t.Context(), parsed(t, true, args...)); (err == nil) != (name == "--limit") {
+			t.Errorf("list %q: %v", args, err)
+		}
+	}
+	if err := parsed(t, false, "--id", "", "--older-than", "0s").unsaid(); err == nil || !strings.Contains(err.Error(), "--id is empty") ||
+		!strings.Contains(err.Error(), "--older-than is zero") {
+		t.Errorf("two at once: %v", err)
+	}
+	if err := parsed(t, false, "--id", "1", "--aggregate", "0", "--older-than", "1s", "--limit", "1").unsaid(); err != nil {
+		t.Error(err)
+	}
+}
+
+// An id is never a key, and neither is split at a comma.
+func TestIDsAndKeysAreNotSplit(t *testing.T) {
+	f, err := parsed(t, false, "--id", "1", "--id", "a,b", "--key", "x,y", "--key", "1").filter(nil, nil)
+	if err != nil || strings.Join(f.IDs, "|") != "1|a,b" || strings.Join(f.Keys, "|") != "x,y|1" {
+		t.Errorf("%+v, %v", f, err)
+	}
+	o := &fakeOutbox{events: some()}
+	o.events[0].IdempotencyKey = "6" // the number of the other dead letter
+	d, _, _ := deskOf(o, "")
+	d.yes = true
+	if err := d.discard(t.Context(), parsed(t, false, "--key", "6")); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.states(); got != "DISCARDED,WAITING,PUBLISHED,FAILED,PENDING,DEAD LETTER" {
+		t.Error(got)
+	}
+}
+
+// What was named and is not there is said, before anything is done and at its end.
+func TestUnmatchedIDsAreNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		says string
+		none bool
+	}{
+		"one of two":       {[]string{"--id", "6", "--id", "77"}, "done: 1; no such event has --id 77", false},
+		"a key":            {[]string{"--id", "6", "--key", "$(x) y"}, "done: 1; no such event has --key '$(x) y'", false},
+		"both":             {[]string{"--id", "78", "--id", "6", "--key", "no"}, "done: 1; no such event has --id 78, --key no", false},
+		"none":             {[]string{"--id", "77", "--key", "no"}, "there are no such events; no such event has --id 77, --key no", true},
+		"of another state": {[]string{"--id", "6", "--id", "3"}, "done: 1; no such event has --id 3", false},
+		"all are there":    {[]string{"--id", "006", "--id", "6"}, "done: 1\n", false},
+		"beyond the limit": {[]string{"--id", "1", "--id", "6", "--limit", "1"}, "done: 1\n", false},
+		"percent signs":    {[]string{"--id", "6", "--key", "100%d"}, "done: 1; no such event has --key '100%d'", false},
+	} {
+		o := &fakeOutbox{events: some()}
+		d, out, _ := deskOf(o, "")
+		d.yes = true
+		if err := d.requeue(t.Context(), parsed(t, false, c.args...)); err != nil || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+		if strings.Contains(c.says, "no such event has") && !c.none && strings.Count(out.String(), "no such event has") != 2 {
+			t.Errorf("%s: it has to be said before the question, too:\n%s", name, out)
+		}
+	}
+}
+
+// No more is shown than is changed.
+func TestLimitShowsWhatItChanges(t *testing.T) {
+	o := &fakeOutbox{events: append(some(), some()...)}
+	d, out, _ := deskOf(o, "")
+	d.dryRun = true
+	if err := d.requeue(t.Context(), &choiceOfEvents{limit: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "DEAD LETTER"); n != 2 {
+		t.Errorf("%d events are shown, 2 would be changed:\n%s", n, out)
+	}
+}
+
+// An empty clean-up speaks of no chunks, and of another one that is under way.
+func TestEmptyCleanup(t *testing.T) {
+	for says, did := range map[string]publisher.Cleaned{"done: 0 event(s) were deleted: none": {Chunks: 1}, "another clean-up is under way": {}} {
+		d, out, _ := deskOf(&fakeOutbox{}, "")
+		d.outbox = cleaned{did: did}
+		if err := d.cleanup(t.Context()); err != nil || !strings.Contains(out.String(), says) || strings.Contains(out.String(), "chunk(s)") {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}
+
+type cleaned struct {
+	publisher.Operator
+	did publisher.Cleaned
+}
+
+func (c cleaned) Cleanup(context.Context, func(int64)) (publisher.Cleaned, error) { return c.did, nil }
+
+// Ctrl-C at the question ends it, though nothing is typed.
+func TestStopAtTheQuestion(t *testing.T) {
+	in, typed := io.Pipe()
+	defer typed.Close() //nolint:errcheck // nothing is under way
+	stop := make(chan struct{})
+	time.AfterFunc(10*time.Millisecond, func() { close(stop) })
+	var out bytes.Buffer
+	if err := confirm(&console{in: in, out: &out, err: &out, stop: stop}, "orders"); err == nil || err.Error() != "stopped: nothing was changed" {
+		t.Error(err)
+	}
+}
+
+// sharing are the faults of outboxes a and b, whose settings are given behind their prefix.
+func sharing(t *testing.T, connections []string, a, b string) (faults []config.Faults) {
+	t.Helper()
+	env := append([]string{"state__kind=memory", "pollers__a__output__kind=stdout", "pollers__b__output__kind=stdout",
+		"pollers__a__source__mode=outbox", "pollers__b__source__mode=outbox"}, connections...)
+	for name, list := range map[string]string{"a": a, "b": b} {
+		connection, table, _ := strings.Cut(list, " ")
+		env = append(env, "pollers__"+name+"__source__connection="+connection, "pollers__"+name+"__source__table="+table)
+	}
+	cfg, err := config.Load(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wires := wire(&console{out: io.Discard, err: io.Discard}, cfg)
+	t.Cleanup(func() { _ = wires.Close() })
+	for _, w := range wires.pollers {
+		faults = append(faults, w.faults)
+	}
+	return faults
+}
+
+// Two outboxes of one table would divide the events between their destinations.
+func TestOutboxesThatShareATableAreRefused(t *testing.T) {
+	connections := []string{"PG=postgres://u:p@h/shop", "PG2=postgres://other:p@H:5432/shop?sslmode=require", "PG3=postgres://u:p@h/other",
+		"MY=mysql://u:p@h/shop", "LITE=sqlite:shop.db", "MS=Server=h;Database=shop;User Id=u;Password=p"}
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"PG outbox", "PG outbox", true}, {"PG outbox", "PG2 public.outbox", true}, {"PG outbox", "PG3 outbox", false}, {"PG outbox", "PG events", false},
+		{"PG outbox", "PG sales.outbox", false}, {"PG outbox", "PG Outbox", false}, {"MY outbox", "MY shop.OUTBOX", true}, {"MY outbox", "MY other.outbox", false},
+		{"LITE outbox", "LITE main.Outbox", true}, {"MS outbox", "MS [dbo].[outbox]", true}, {"MS outbox", "MS sales.outbox", false}, {"PG outbox", "MY outbox", false},
+	} {
+		faults := sharing(t, connections, c.a, c.b)
+		if !c.same {
+			if len(faults[0])+len(faults[1]) > 0 {
+				t.Errorf("%s, %s: %v", c.a, c.b, faults)
+			}
+			continue
+		}
+		for i, other := range []string{"b", "a"} {
+			if len(faults[i]) != 1 || !strings.Contains(faults[i][0].Problem, "pollers__"+other+"__source__table") || faults[i][0].Mend == "" {
+				t.Errorf("%s, %s: %v", c.a, c.b, faults[i])
+			}
+		}
+	}
+}
+
+// What an operator does with the rows needs nothing of the output, nor of fan-out, to be right.
+func TestDeskNeedsOnlyTheTable(t *testing.T) {
+	good := []string{"DB=sqlite:" + filepath.Join(t.TempDir(), "shop.db"), "pollers__events__source__mode=outbox", "pollers__events__source__connection=DB",
+		"pollers__events__source__table=outbox"}
+	for name, c := range map[string]struct {
+		more []string
+		err  string
+	}{
+		"no output":           {nil, ""},
+		"a broker not set":    {[]string{"pollers__events__output__kind=rabbitmq", "pollers__events__output__connection=MQ"}, ""},
+		"a broken broker":     {[]string{"pollers__events__output__kind=rabbitmq", "pollers__events__output__connection=MQ", "MQ=http://x"}, ""},
+		"fan-out half set":    {[]string{"pollers__events__output__kind=stdout", "pollers__events__source__fanout_queue=parts"}, ""},
+		"a schedule":          {[]string{"pollers__events__output__kind=stdout", "pollers__events__source__cleanup_schedule=never", "pollers__events__schedule=x"}, ""},
+		"a number":            {[]string{"pollers__events__batch_size=many", "pollers__events__max_attempts=none", "pollers__events__tick_budget=x"}, ""},
+		"dead letters":        {[]string{"pollers__events__dead_letter__kind=queue"}, ""},
+		"another poller":      {[]string{"pollers__orders__batch_size=0"}, ""},
+		"the app":             {[]string{"state__kind=paper"}, ""},
+		"the claims":          {[]string{"pollers__events__source__claim_ttl=soon"}, "pollers__events__source__claim_ttl"},
+		"the strategy":        {[]string{"pollers__events__source__strategy=best"}, "pollers__events__source__strategy"},
+		"a misspelt setting":  {[]string{"pollers__events__source__tabel=x"}, "pollers__events__source__tabel"},
+		"the order":           {[]string{"pollers__events__ordering=any"}, "pollers__events__ordering"},
+		"no connection":       {[]string{"pollers__events__source__connection=ABSENT"}, "ABSENT, which is not set"},
+		"a broken connection": {[]string{"DB=nonsense"}, "DB"},
+		"it is no outbox":     {[]string{"pollers__events__source__mode=cursor", "pollers__events__source__cursor=id"}, "is no outbox"},
+	} {
+		env := map[string]string{}
+		for _, pair := range append(good[:len(good):len(good)], c.more...) {
+			key, value, _ := strings.Cut(pair, "=")
+			env[key] = value
+		}
+		var out bytes.Buffer
+		con := &console{out: &out, err: &out}
+		for key, value := range env {
+			con.environ = append(con.environ, key+"="+value)
+		}
+		d, err := (&target{console: con}).desk("events")
+		if err == nil {
+			d.end()
+		}
+		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%s: %v, want %q", name, err, c.err)
+		}
+	}
+}
+
+// A schedule whose days do not exist is a fault, not a clean-up that never comes.
+func TestCleanupScheduleThatNeverFires(t *testing.T) {
+	if _, err := cleanupSchedule("0 0 0 30 2 *"); err == nil || !strings.Contains(err.Error(), "never fires") {
+		t.Error(err)
+	}
+	if s, err := cleanupSchedule("0 0 0 29 2 *"); err != nil || s == nil {
+		t.Error(s, err)
+	}
+}
+
+// What standard output gives to events it does not give to log lines.
+func TestLogLinesStayOutOfTheEvents(t *testing.T) {
+	for kind, want := range map[string]bool{"stdout": true, "http": false} {
+		var out, errs bytes.Buffer
+		cfg := &config.App{Log: config.Log{Level: "info"}, Pollers: []*config.Poller{{}, {Outputs: []config.Output{{Kind: "http"}, {Kind: kind}}}}}
+		newLogger(&console{out: &out, err: &errs}, cfg).Info("hello")
+		if (out.Len() == 0) != want || (errs.Len() > 0) != want {
+			t.Errorf("%s: out %q, err %q", kind, &out, &errs)
+		}
+	}
+}
+
+func TestErrorsAreOneLine(t *testing.T) {
+	cause := errors.New("failed to connect:\n\t127.0.0.1:1: refused\n\t[::1]:1: refused")
+	if err := flat(cause); !errors.Is(err, cause) || err.Error() != "failed to connect: 127.0.0.1:1: refused [::1]:1: refused" {
+		t.Error(err)
+	}
+	if flat(nil) != nil {
+		t.Error("no error became one")
+	}
+}
+
+// Functions that the settings do not ask for are not written, and named where they are left over.
+func TestLeftoverFunctions(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"orders_partition", "orders_cleanup"} {
+		if err := os.Mkdir(filepath.Join(root, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name, "function.json"), []byte(`{"bindings":[]}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := &console{environ: []string{"FUNCTIONS_APP_ROOT_PATH=" + root}}
+	for want, settings := range map[string][]string{
+		"orders_partition/":                 nil,
+		"orders_partition/,orders_cleanup/": {"source__cleanup_schedule=none"},
+		"orders_cleanup/":                   {"source__cleanup_schedule=none", "source__fanout_queue=q-1", "source__fanout_connection=Q"},
+		"":                                  {"source__fanout_queue=q-1", "source__fanout_connection=Q"},
+	} {
+		p := outboxPoller(t, settings...)
+		var got []string
+		for _, text := range leftovers(c, p) {
+			name, _, _ := strings.Cut(text, " ")
+			got = append(got, name)
+		}
+		if strings.Join(got, ",") != want {
+			t.Errorf("%q: %q, want %q", settings, got, want)
+		}
+		for _, f := range functionsOf(p) {
+			if strings.Contains(want, f.name+"/") {
+				t.Errorf("%q: %s is written", settings, f.name)
+			}
+		}
+	}
+}
