@@ -34,7 +34,7 @@ build: ## the binary for this machine: ./rowrelay
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o rowrelay ./cmd/rowrelay
 
 compile: ## does everything build? (vet looks at the tests)
-	@go build ./...
+	@go build ./... && cd bench && go vet ./...
 
 format: ## gofmt finds nothing to change
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (run gofmt -w .):"; gofmt -l .; exit 1; }
@@ -61,7 +61,7 @@ bench-outbox: build ## the outbox publisher beside two Go libraries, and its lat
 outbox: ## every event in order to RabbitMQ while instances are killed and the broker restarts: LOST, INVERTED, DUPLICATED
 	@ROWRELAY_OUTBOX_EVENTS=$(or $(EVENTS),100000) scripts/services.sh run -- go test ./e2e -run '^TestOutbox$$' -v -timeout 120m | grep --line-buffered -E 'OUTBOX|^(---|ok|FAIL|panic)|NOT RUN'
 
-services: ## start PostgreSQL, MariaDB and Azurite and leave them running
+services: ## start the engines and leave them running
 	@scripts/services.sh start && scripts/services.sh status
 
 stop: ## stop them and delete their data

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -258,6 +259,42 @@ func TestNothingIsWrittenAfterTheEnd(t *testing.T) {
 		t.Errorf("%d bytes left of a delivery of %d whose context had ended", said, size)
 	}
 	deliver(t, o, rows(0, 3))
+}
+
+// countdown ends when it has been asked so often whether it has ended.
+type countdown struct {
+	context.Context
+	left atomic.Int32
+	end  context.CancelCauseFunc
+	why  error
+}
+
+func (c *countdown) Err() error {
+	if c.left.Add(-1) <= 0 {
+		c.end(c.why)
+	}
+	return c.Context.Err()
+}
+
+// The context ends while a delivery is composed: what waits to be sent together with the rest is dropped.
+func TestTheEndWhileComposing(t *testing.T) {
+	b := newBroker(t)
+	b.queue(t, "q", nil)
+	o := open(t, rabbitmq.Config{URL: b.url}, b.queues[0], nil)
+	deliver(t, o, rows(5000, 1))
+	b.ids(t)
+	c := &countdown{why: errors.New("the right to deliver ended")}
+	c.Context, c.end = context.WithCancelCause(t.Context())
+	c.left.Store(10)
+	failed(t, o.Deliver(c, rows(0, 20)), poller.Unavailable, indices(0, 20), c.why.Error())
+	if c.left.Load() > 0 {
+		t.Fatal("the delivery ended before its context")
+	}
+	d := rows(100, 2)
+	deliver(t, o, d)
+	if diff := cmp.Diff(ids(&d), b.ids(t)); diff != "" {
+		t.Errorf("what arrived (-want +got):\n%s", diff)
+	}
 }
 
 // Attempts to connect that fail before AMQP begins leave nothing behind.
