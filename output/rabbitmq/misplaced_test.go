@@ -1,6 +1,7 @@
 package rabbitmq_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"testing"
 
@@ -52,6 +53,29 @@ func TestReturnsAmongEqualIDs(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A return that cannot be booked on an event: one of them may be lost, and so none counts as accepted.
+func TestAReturnOfNothingThatWasSent(t *testing.T) {
+	b := newBroker(t)
+	p, through := via(t, b)
+	q := b.queue(t, "q", nil)
+	o := open(t, rabbitmq.Config{URL: through}, q, nil)
+	deliver(t, o, rows(0, 2)) // over channel 1
+	heard := p.hush()
+	ended := make(chan error, 1)
+	go func() { ended <- o.Deliver(t.Context(), rows(10, 3)) }()
+	<-heard
+	frame := func(kind byte, payload ...byte) []byte {
+		return append(append(binary.BigEndian.AppendUint32([]byte{kind, 0, 1}, uint32(len(payload))), payload...), 0xce)
+	}
+	p.inject(t, append(
+		frame(1, 0, 60, 0, 50, 1, 0x38, 1, 'x', 0, 1, 'q'),     // basic.return: 312, x, no exchange, the key q
+		frame(2, 0, 60, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)..., // without properties, an empty body
+	))
+	p.speak()
+	failed(t, <-ended, poller.Unavailable, indices(0, 3), "not sent over this channel")
+	deliver(t, o, rows(20, 2))
 }
 
 // An exchange that the user must not write to costs the channel: its own events are misplaced, the others were only dragged
