@@ -131,7 +131,7 @@ var pollerSettings = []setting{
 	{name: "source__fanout_connection", kind: connectionName, mode: outboxMode, defText: "none: no fan-out",
 		doc: "Scale-out under the Functions host: the setting that holds the storage connection of the queue through which partitions with work are handed to other instances. Needs `source__fanout_queue`."},
 	{name: "source__fanout_queue", kind: queueName, mode: outboxMode, defText: "none: no fan-out",
-		doc: "The queue of `source__fanout_connection`."},
+		doc: "The queue of `source__fanout_connection`. A partition's function ends when the partition is drained, whatever `poll_interval` is."},
 	{name: "schedule", kind: text("an NCRONTAB schedule", "*/5 * * * * *"), def: "*/1 * * * * *",
 		doc: "When `rowrelay run` starts a tick. Under the Functions host the schedule in function.json counts, and this one has no effect."},
 	{name: "batch_size", kind: whole(1, 100_000, "500"), def: "500",

@@ -137,6 +137,7 @@ func TestOutboxStatusOfADeadServer(t *testing.T) {
 	t.Parallel()
 	o := newOutboxShop(t, "sqlite", "http://127.0.0.1:9/")
 	o.settings = o.settings.with(settings{"SHOP_DB": "postgres://shop:secret@localhost:1/shop?sslmode=prefer"})
+	wants(t, o.say("outbox", "init", "events"), "CREATE TABLE IF NOT EXISTS", "outbox") // whoever prints it may have no access
 	if said := o.refused("outbox", "status", "events"); strings.Contains(said, "secret") || !strings.Contains(said, "refused") {
 		t.Errorf("%s", said)
 	}
@@ -188,6 +189,30 @@ func TestOutboxStopAtTheQuestion(t *testing.T) {
 	}
 	if s := o.status(); s.Dead != 1 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestOutboxCleanupThatIsStopped fails and says so, and the next one goes on.
+func TestOutboxCleanupThatIsStopped(t *testing.T) {
+	t.Parallel()
+	o := newOutboxShop(t, "sqlite", "http://127.0.0.1:9/")
+	o.settings = o.settings.with(settings{"pollers__events__source__retention": "1h", "pollers__events__source__cleanup_chunk": "1"})
+	o.write(50, 100)
+	execute(t, o.db, `UPDATE outbox SET state = 'PUBLISHED', published_at = strftime('%Y-%m-%d %H:%M:%f', 'now')`)
+	o.age()
+	r := &running{cmd: exec.CommandContext(t.Context(), program, "outbox", "cleanup", "events", "--json")}
+	r.cmd.Dir, r.cmd.Env, r.cmd.Stdout = o.dir, o.settings.environ(), r
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the first chunks", func() bool { return o.count() < 5000 })
+	if code := r.interrupt(t); code != 1 || !strings.HasPrefix(r.text(), `{"done":false,"result":"stopped: `) || o.count() == 0 {
+		t.Errorf("exit code %d, %d events are left: %s", code, o.count(), r.text())
+	}
+	o.settings = o.settings.with(settings{"pollers__events__source__cleanup_chunk": ""})
+	wants(t, o.say("outbox", "cleanup", "events"), "were deleted in ")
+	if n := o.count(); n != 0 {
+		t.Errorf("%d events are left", n)
 	}
 }
 

@@ -51,7 +51,7 @@ const (
 // Event is one event to be published.
 type Event struct {
 	// AggregateType and AggregateID name what the event is about, "Order" and "42", and decide what it is kept in order with.
-	// At most 255 characters each.
+	// At most 255 characters each; like Type and IdempotencyKey valid UTF-8 without NUL.
 	AggregateType, AggregateID string
 	// Type names what happened: "OrderPlaced". At most 255 characters.
 	Type string
@@ -73,12 +73,22 @@ func (e *Event) check() error {
 		if member.value == "" {
 			return fmt.Errorf("outbox: Event.%s is empty", member.name)
 		}
-		if len([]rune(member.value)) > longest {
-			return fmt.Errorf("outbox: Event.%s has more than %d characters", member.name, longest)
+		if err := plain(member.name, member.value); err != nil {
+			return err
 		}
 	}
-	if len([]rune(e.IdempotencyKey)) > longest {
-		return fmt.Errorf("outbox: Event.IdempotencyKey has more than %d characters", longest)
+	return plain("IdempotencyKey", e.IdempotencyKey)
+}
+
+// plain returns an error where a member is no text that every engine stores as it stands and the publisher finds again.
+func plain(member, value string) error {
+	switch {
+	case !utf8.ValidString(value):
+		return fmt.Errorf("outbox: Event.%s is not valid UTF-8", member)
+	case strings.ContainsRune(value, 0):
+		return fmt.Errorf("outbox: Event.%s contains NUL", member)
+	case utf8.RuneCountInString(value) > longest:
+		return fmt.Errorf("outbox: Event.%s has more than %d characters", member, longest)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func Look(ctx context.Context, conn source.Connection, table string) (found Foun
 		return found, err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
-	err = t.do(ctx, "look for the table", func(ctx context.Context, q querier) error {
+	err = t.once(ctx, func(ctx context.Context, q querier) error {
 		found = Found{}
 		qualified, err := t.d.resolve(ctx, q, t.outbox.parts)
 		if err != nil || qualified == "" {

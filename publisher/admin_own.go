@@ -122,17 +122,22 @@ func (e *ownEvents) requeueStatement(seqs []int64) *statement {
 		e.d.anyInt(s, e.d.seq(), seqs), " AND state IN ('DEAD LETTER', 'FAILED')")
 }
 
-// discardThese lets those that waited only behind what is discarded go on in the same transaction.
+// discardThese lets those that waited only behind what is discarded go on in the same transaction, and more than
+// that takes in further ones.
 func (e *ownEvents) discardThese(ctx context.Context, entries []Entry, reason string) (n int64, err error) {
+	var rest []aggregate
 	err = e.tx(ctx, "discard events", func(ctx context.Context, q querier) error {
 		if n, err = e.discardStatement(entrySeqs(entries), reason).exec(ctx, q); err != nil {
 			return err
 		}
-		if err := e.flip(ctx, q, aggregatesOf(entries)); err != nil {
+		if _, rest, err = e.letGo(ctx, q, aggregatesOf(entries)); err != nil {
 			return fmt.Errorf("let what waited behind them go on: %w", err)
 		}
 		return nil
 	})
+	if err == nil {
+		e.letRestGo(ctx, rest)
+	}
 	return n, err
 }
 

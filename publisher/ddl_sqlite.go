@@ -12,8 +12,8 @@ func (d sqlite) ddl(table, claims name) []string {
 		`CREATE TABLE IF NOT EXISTS ` + table.String() + ` (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id INTEGER GENERATED ALWAYS AS (seq) VIRTUAL,
-    aggregate_type TEXT NOT NULL CHECK (length(aggregate_type) <= 255),
-    aggregate_id TEXT NOT NULL CHECK (length(aggregate_id) <= 255),
+    aggregate_type TEXT NOT NULL CHECK (` + d.plain("aggregate_type") + `),
+    aggregate_id TEXT NOT NULL CHECK (` + d.plain("aggregate_id") + `),
     event_type TEXT NOT NULL CHECK (length(event_type) <= 255),
     payload TEXT NOT NULL,
     created_at TEXT NOT NULL DEFAULT (` + d.now() + `),
@@ -44,4 +44,10 @@ func (d sqlite) ddl(table, claims name) []string {
     PRIMARY KEY (outbox, unit)
 ) WITHOUT ROWID`,
 	}
+}
+
+// plain is the condition that a name is text, without NUL and not too long: length() ends at a NUL, and a blob equals no text. That it
+// is valid UTF-8 no condition can say.
+func (sqlite) plain(column string) string {
+	return "typeof(" + column + ") = 'text' AND instr(" + column + ", char(0)) = 0 AND length(" + column + ") <= 255"
 }

@@ -70,6 +70,10 @@ type dialect interface {
 	take(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []unitInfo) ([]string, error)
 	// claimInTx says that draw and take are more than one statement and need a transaction.
 	claimInTx() bool
+	// byUnit begins a statement (SELECT of their units, DELETE or UPDATE with set) on the claims c of units, up to conditions in
+	// WHERE. It looks at no other row: MySQL and SQL Server lock what a statement looks at, and two that lock each other's claims
+	// on the way to their own, each in an order of its own, deadlock.
+	byUnit(s *statement, t *sqlTable, verb string, set func() string, outbox string, units []string)
 	// put is an upsert of a claim's row whoever holds it (a member, a pause): owner, token, expiry and info are replaced.
 	put(s *statement, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string)
 
@@ -89,6 +93,15 @@ type jsonColumn struct {
 type unitInfo struct{ unit, info string }
 
 var unitColumns = []jsonColumn{{"unit", true}, {"info", true}}
+
+// named are units without a word about them.
+func named(units []string) []unitInfo {
+	list := make([]unitInfo, len(units))
+	for i, unit := range units {
+		list[i].unit = unit
+	}
+	return list
+}
 
 // jsonUnits are units for a rows parameter, sorted: two instances that claim several take the locks in one order.
 func jsonUnits(units []unitInfo) any {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -132,27 +131,20 @@ func (d mySQL) draw(ctx context.Context, q querier, t *sqlTable, outbox string) 
 	return token, err
 }
 
-// take inserts or replaces the claims in one statement, and reads back which of them are the owner's now and were not before.
+// take inserts or replaces the claims in one statement, and reads back which of them are the owner's now. A token is drawn for
+// each attempt, so that what was taken under it before is of this attempt, too: the answer to that was lost.
 // Assignments are made from left to right: expires_at, which decides, is the last.
 func (d mySQL) take(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []unitInfo) ([]string, error) {
 	wanted := make([]string, len(units))
 	for i, u := range units {
 		wanted[i] = u.unit
 	}
-	before, err := d.mine(ctx, q, t, outbox, c, wanted)
-	if err != nil {
-		return nil, err
-	}
 	s := t.statement()
 	d.takeStatement(s, t, outbox, c, units)
 	if _, err := s.exec(ctx, q); err != nil {
 		return nil, err
 	}
-	after, err := d.mine(ctx, q, t, outbox, c, wanted)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(after, func(unit string) bool { return slices.Contains(before, unit) }), nil
+	return d.mine(ctx, q, t, outbox, c, wanted)
 }
 
 func (d mySQL) takeStatement(s *statement, t *sqlTable, outbox string, c claim, units []unitInfo) {
@@ -170,6 +162,27 @@ func (d mySQL) mine(ctx context.Context, q querier, t *sqlTable, outbox string, 
 	s.add("SELECT unit FROM ", t.claims.String(), " WHERE outbox = ", s.arg(outbox), " AND owner = ", s.arg(c.owner), " AND token = ", s.arg(c.token),
 		" AND expires_at > ", d.now(), " AND ", d.anyText(s, "unit", units))
 	return s.units(ctx, q)
+}
+
+// byUnit reads the list first and seeks each unit's row: the optimizer may take a list in IN for a reason to scan.
+func (d mySQL) byUnit(s *statement, t *sqlTable, verb string, set func() string, outbox string, units []string) {
+	from := func() {
+		s.add(s.rows("r", unitColumns, jsonUnits(named(units))), " STRAIGHT_JOIN ", t.claims.String(), " c ON c.outbox = ", s.arg(outbox),
+			" AND c.unit = r.unit ", mysqlExact)
+	}
+	switch verb {
+	case "SELECT":
+		s.add("SELECT c.unit FROM ")
+		from()
+	case "DELETE":
+		s.add("DELETE c FROM ")
+		from()
+	default:
+		s.add("UPDATE ")
+		from()
+		s.add(" SET ", set())
+	}
+	s.add(" WHERE 1 = 1")
 }
 
 func (d mySQL) put(s *statement, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string) {

@@ -108,6 +108,10 @@ func (sqlite) take(ctx context.Context, q querier, t *sqlTable, outbox string, c
 	return s.units(ctx, q)
 }
 
+func (sqlite) byUnit(s *statement, t *sqlTable, verb string, set func() string, outbox string, units []string) {
+	byUnitList(s, t, verb, set, outbox, units)
+}
+
 func (sqlite) put(s *statement, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string) {
 	onConflictPut(s, t, outbox, unit, owner, token, ms, info)
 }

@@ -125,6 +125,7 @@ func (sqlServer) draw(ctx context.Context, q querier, t *sqlTable, outbox string
 	return token, err
 }
 
+// take returns what it had taken already, too: the answer to that was lost.
 func (d sqlServer) take(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []unitInfo) ([]string, error) {
 	s := t.statement()
 	d.takeStatement(s, t, outbox, c, units)
@@ -135,9 +136,24 @@ func (d sqlServer) takeStatement(s *statement, t *sqlTable, outbox string, c cla
 	s.add("MERGE INTO ", t.claims.String(), " WITH (HOLDLOCK) AS c USING (SELECT ", s.arg(outbox), sqlServerExact, " AS outbox, ", "r.unit", sqlServerExact, " AS unit, ", s.arg(c.owner),
 		" AS owner, CAST(", s.arg(int64(c.token)), " AS bigint) AS token, ", d.later(s.arg(c.ttl.Milliseconds())), " AS expires_at, r.info FROM ", //nolint:gosec // tokens count up from 1
 		s.rows("r", unitColumns, jsonUnits(units)), ") AS n ON c.outbox = n.outbox AND c.unit = n.unit",
-		" WHEN MATCHED AND c.expires_at <= ", d.now(), " THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info",
+		" WHEN MATCHED AND (c.expires_at <= ", d.now(), " OR c.owner = n.owner AND c.token = n.token) THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info",
 		" WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info)",
 		" OUTPUT inserted.unit;")
+}
+
+// byUnit reads the list first and seeks each unit's row.
+func (d sqlServer) byUnit(s *statement, t *sqlTable, verb string, set func() string, outbox string, units []string) {
+	hint, _ := d.lock(false)
+	switch verb {
+	case "SELECT":
+		s.add("SELECT c.unit")
+	case "DELETE":
+		s.add("DELETE c")
+	default:
+		s.add("UPDATE c SET ", set())
+	}
+	s.add(" FROM ", s.rows("r", unitColumns, jsonUnits(named(units))), " INNER LOOP JOIN ", t.claims.String(), " AS c", hint,
+		" ON c.unit = r.unit", sqlServerExact, " WHERE c.outbox = ", s.arg(outbox))
 }
 
 func (d sqlServer) put(s *statement, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string) {

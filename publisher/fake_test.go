@@ -27,6 +27,9 @@ type fakeDB struct {
 	members  map[string]time.Time
 	token    uint64
 	parts    int
+	strategy Strategy // in force
+	chunk    int      // how many events of an aggregate a settlement lets go at once; 0: all
+	rnd      *rand.Rand
 	pausedBy string
 	log      func(format string, args ...any)
 }
@@ -117,6 +120,33 @@ func (db *fakeDB) flip(agg *aggregate) (n int) {
 		}
 	}
 	return n
+}
+
+// letGo is flip for a settlement: only the first events at once, and the rest after a while, or, where the instance crashes
+// in between, with mend.
+func (db *fakeDB) letGo(agg aggregate) {
+	if db.chunk == 0 {
+		db.flip(&agg)
+		return
+	}
+	n := 0
+	for _, r := range db.rows {
+		if r.state != Waiting || r.agg != agg || db.blocked(r, true) {
+			continue
+		}
+		if n++; n <= db.chunk {
+			r.state = Pending
+			continue
+		}
+		if db.rnd.IntN(4) > 0 {
+			time.AfterFunc(time.Duration(db.rnd.IntN(int(3*time.Second))), func() {
+				db.mu.Lock()
+				defer db.mu.Unlock()
+				db.letGo(agg)
+			})
+		}
+		return
+	}
 }
 
 func (db *fakeDB) live(unit string) (fakeClaim, bool) {
@@ -288,6 +318,7 @@ func (t *fakeTable) look(ctx context.Context) (g glance, err error) {
 		for _, r := range t.db.rows {
 			if _, claimed := t.db.live(unitOfAggregate(r.agg)); r.committed {
 				g.work = g.work || r.state == Pending || r.state == Failed && !r.next.After(t.db.now()) || r.state == Publishing && !claimed
+				g.waiting = g.waiting || r.state == Waiting
 			}
 		}
 		return nil
@@ -300,11 +331,16 @@ func (t *fakeTable) draw(ctx context.Context) (token uint64, err error) {
 	return token, err
 }
 
-func (t *fakeTable) survey(ctx context.Context, owner string, want int) (result survey, err error) {
+func (t *fakeTable) survey(ctx context.Context, owner string, strategy Strategy, want int) (result survey, err error) {
 	err = t.do(ctx, "survey", func() error {
-		result.held = map[int]string{}
+		result = survey{held: map[int]string{}}
+		claimed := false
 		for unit := range t.db.claims {
 			if c, live := t.db.live(unit); live {
+				claimed = true
+				if unit == leaderUnit {
+					result.leader = c.owner
+				}
 				if i, ok := partitionOf(unit); ok {
 					result.held[i] = c.owner
 				}
@@ -317,10 +353,20 @@ func (t *fakeTable) survey(ctx context.Context, owner string, want int) (result 
 		}
 		slices.Sort(result.members)
 		alone := len(result.members) == 0 || len(result.members) == 1 && result.members[0] == owner
-		if want > 0 && (t.db.parts == 0 || len(result.held) == 0 && alone) {
+		if want > 0 && (t.db.parts == 0 || alone && !claimed) {
 			t.db.parts = want
 		}
-		result.partitions = t.db.parts
+		if t.db.strategy == "" || alone && !claimed {
+			if t.db.strategy == SkipLocked && strategy != SkipLocked {
+				for _, r := range t.db.rows {
+					if r.state == Publishing {
+						r.state = Pending
+					}
+				}
+			}
+			t.db.strategy = strategy
+		}
+		result.strategy, result.partitions = t.db.strategy, t.db.parts
 		return nil
 	})
 	return result, err
@@ -464,8 +510,9 @@ func (t *fakeTable) pick(ctx context.Context, owner string, token uint64, ttl ti
 	return p.rows, p.more, err
 }
 
-func (t *fakeTable) due(ctx context.Context, ranges []bucketRange, limit int, c claim) (rows []row, next time.Duration, err error) {
+func (t *fakeTable) due(ctx context.Context, ranges []bucketRange, limit poller.Limit, c claim) (rows []row, next time.Duration, err error) {
 	err = t.do(ctx, "due", func() error {
+		size := 0
 		rows, next = nil, -1
 		for _, r := range t.sorted(ranges) {
 			if r.state != Failed || t.db.blocked(r, true) {
@@ -477,7 +524,8 @@ func (t *fakeTable) due(ctx context.Context, ranges []bucketRange, limit int, c 
 				}
 				continue
 			}
-			if len(rows) == limit {
+			size += len(t.row(r).outbox.Payload)
+			if len(rows) >= limit.Rows || len(rows) > 0 && limit.Bytes > 0 && size > limit.Bytes {
 				continue
 			}
 			if c.owner != "" {
@@ -544,10 +592,10 @@ func (t *fakeTable) settle(ctx context.Context, owner string, held int, m marks)
 			if row := t.db.at(r.ref.seq); row.state == Failed {
 				row.state = Published
 			}
-			t.db.flip(&r.aggregate)
+			t.db.letGo(r.aggregate)
 		}
 		for _, f := range m.failed {
-			t.db.flip(&f.aggregate)
+			t.db.letGo(f.aggregate)
 		}
 		for _, r := range m.returned {
 			if row := t.db.at(r.seq); row.state == Publishing {

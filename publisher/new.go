@@ -23,6 +23,7 @@ type Publisher struct {
 	before  map[int]bool // partitions that the last session of this process held
 	counted time.Time
 	figures *poller.OutboxFigures // as of counted
+	mended  time.Time             // when mend was last begun: a session may last seconds
 }
 
 // New returns the publisher of an outbox. It does not connect. Errors name the member of cfg, or the setting, at fault and
@@ -64,6 +65,17 @@ func (c *Config) check() error {
 
 // Close ends the connections. Sessions have to be closed before.
 func (p *Publisher) Close() error { return p.table.close() }
+
+// mendNow reports, once every mendEvery, that it is time to mend.
+func (p *Publisher) mendNow() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.mended.IsZero() && time.Since(p.mended) < mendEvery {
+		return false
+	}
+	p.mended = time.Now()
+	return true
+}
 
 // count returns the figures of the outbox, counted anew where the last ones are old; nil where that failed.
 func (p *Publisher) count(ctx context.Context) *poller.OutboxFigures {

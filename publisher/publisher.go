@@ -80,17 +80,18 @@ var errLost = errors.New("a claim of this instance has expired or was taken over
 type table interface {
 	// describe proves the settings against the catalog. It costs no round trip while what it learned before is fresh.
 	describe(ctx context.Context) (description, error)
-	// look reports, without writing, whether there is anything to publish (pending or due, or left PUBLISHING), whether the
-	// outbox is paused, and the partition count that is in force (0: none yet). One round trip.
+	// look reports, without writing, whether there is anything to publish (pending or due, or left PUBLISHING), whether anything
+	// may be WAITING, whether the outbox is paused, and the partition count that is in force (0: none yet). One round trip.
 	look(ctx context.Context) (glance, error)
 
 	// draw returns a token larger than every token drawn before for this outbox.
 	draw(ctx context.Context) (uint64, error)
-	// survey returns the claims of partitions and the live members of an outbox, by the database's clock. want is the partition
-	// count of the settings: it is stored where no partition's claim and no member but the owner is live, and what is in force is
-	// returned. An owner joins before it surveys, and takes partitions only by a survey made after that: otherwise another could
-	// change the count in between, and two would hold one bucket.
-	survey(ctx context.Context, owner string, want int) (survey, error)
+	// survey returns the claims of the leader and of partitions, and the live members of an outbox, by the database's clock.
+	// strategy and want are the settings', want being the partition count (0: the strategy has none). They are stored where no claim of
+	// any kind and no member but the owner is live, and what is in force is returned: strategies do not see each other's claims, so
+	// that two of them at once would publish the same events. An owner joins before it surveys, and takes or picks only by a survey
+	// made after that: otherwise another could change what is in force in between.
+	survey(ctx context.Context, owner string, strategy Strategy, want int) (survey, error)
 	// join and renew keep the member's row and all its claims alive for ttl; renew returns how many claims of units (members' rows not
 	// counted) the owner still holds.
 	join(ctx context.Context, owner string, ttl time.Duration) error
@@ -108,7 +109,7 @@ type table interface {
 	pick(ctx context.Context, owner string, token uint64, ttl time.Duration, limit poller.Limit) (rows []row, more bool, err error)
 	// due returns FAILED rows whose next attempt is due, at most limit, and how long until the next one is; -1 where there is none.
 	// For skip_locked (owner not "") it claims their aggregates like pick.
-	due(ctx context.Context, ranges []bucketRange, limit int, claim claim) (rows []row, next time.Duration, err error)
+	due(ctx context.Context, ranges []bucketRange, limit poller.Limit, claim claim) (rows []row, next time.Duration, err error)
 	// other returns one publishable row whose aggregate is none of avoid, without claiming it; nil where there is none. It is the
 	// first of its aggregate that is not done with: for skip_locked no earlier one is PUBLISHING, under whatever claim.
 	other(ctx context.Context, ranges []bucketRange, avoid []aggregate) (*row, error)
@@ -140,13 +141,16 @@ type description struct {
 
 type glance struct {
 	work, paused bool
+	waiting      bool   // there are, or may be, WAITING events
 	by           string // who paused it, when and why
 	partitions   int
 }
 
 // survey is what the claims table says.
 type survey struct {
+	strategy   Strategy // in force
 	partitions int
+	leader     string         // the owner of the leader's live claim
 	members    []string       // live, the asking one included where it has joined; sorted
 	held       map[int]string // partition → owner, of live claims
 }

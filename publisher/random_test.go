@@ -33,6 +33,7 @@ type world struct {
 	poison   map[int64]int       // seq → how many more times it is refused
 	down     bool
 	calm     bool // nothing goes wrong any more
+	mixed    bool // instances have strategies of their own
 	lossy    int  // of 1000 requests, how many answers are lost
 	hang     int  // of 1000 requests, how many hang
 	excuse   map[string]int
@@ -61,7 +62,7 @@ type broker struct {
 
 func (b *broker) Deliver(ctx context.Context, d change.Delivery) error {
 	w := b.w
-	probe := w.cfg.Strategy == SkipLocked && strings.HasPrefix(d.BatchID, "probe")
+	probe := (w.cfg.Strategy == SkipLocked || w.mixed) && strings.HasPrefix(d.BatchID, "probe")
 	var marked []string
 	w.mu.Lock()
 	for i, e := range d.Events {
@@ -162,7 +163,11 @@ func seqOf(t *testing.T, e *change.Event) int64 {
 
 // instance ticks until it crashes or the world ends.
 func (w *world) instance(name string, table table, dead chan struct{}, faults func() int, stop chan struct{}) {
-	p := newPublisher(w.cfg, table)
+	own := w.cfg
+	if w.mixed {
+		own.Strategy = []Strategy{Leader, Partitioned, SkipLocked}[w.roll(3)]
+	}
+	p := newPublisher(own, table)
 	feed := p.Feed()
 	cfg := poller.Config{
 		App: "app", Poller: "outbox", Feed: feed, To: &broker{w, name, dead}, Ordering: w.cfg.Ordering, Concurrency: 1 + w.roll(4),
@@ -247,6 +252,10 @@ func randomInstances(t *testing.T, seed uint64) {
 	}
 	if db.ordering == poller.OrderSource {
 		w.cfg.Strategy = Leader
+	}
+	w.mixed = db.ordering != poller.OrderSource && rnd.IntN(4) == 0 // a roll-out that goes wrong
+	if rnd.IntN(2) == 0 {
+		db.chunk, db.rnd = 1+rnd.IntN(3), rand.New(rand.NewPCG(seed, 6))
 	}
 	if rnd.IntN(2) == 0 {
 		w.lossy, w.hang = rnd.IntN(60), rnd.IntN(20)

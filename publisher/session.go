@@ -41,7 +41,7 @@ type session struct {
 	looked  time.Time // when look was last asked
 	idle    bool      // the last fetch brought nothing
 	blocked bool      // ordering=source: a FAILED event waits for its next attempt
-	mended  time.Time
+	opened  bool      // mend was considered after claims were asked for
 	batches int
 	pass    pass
 	units   units
@@ -66,7 +66,6 @@ type session struct {
 	dueAt    time.Time        // when FAILED events are asked for next
 	told     bool             // that ordering=source waits
 	parked   map[string]int   // order key → number of the fetch that was the last one begun when it was parked
-	troubled bool             // there are, or may be, FAILED or WAITING events
 	warnings []string
 	letters  []poller.DeadLetter
 	owed     error // what Close has to tell
@@ -108,9 +107,12 @@ func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 		s.idle = true
 		return poller.Grant{}, nil
 	}
-	if err := s.mend(ctx); err != nil {
-		return poller.Grant{}, err
+	if !s.opened && s.strategy == SkipLocked {
+		if _, err := s.mend(ctx); err != nil { // a crash may have left events PUBLISHING
+			return poller.Grant{}, err
+		}
 	}
+	s.opened = true
 	if grant, err := s.retries(ctx, limit); err != nil || len(grant.Batch.Events) > 0 || s.blocked {
 		return grant, err
 	}
@@ -131,27 +133,34 @@ func (s *session) look(ctx context.Context) (bool, error) {
 		return false, &poller.Fault{Event: poller.Paused, Err: fmt.Errorf("%w %s: `rowrelay outbox resume %s` lets it go on", ErrPaused, g.by, s.cfg.Poller)}
 	}
 	s.looked = time.Now()
+	// Events may be WAITING for nothing, after a crash or an operator's work beside a running session: nothing else would ever look
+	// at them again. And work that a fetch does not find may be PUBLISHING under no claim.
+	if lost := g.work && s.idle; g.waiting || lost {
+		mended, err := s.mend(ctx)
+		if err != nil {
+			return false, err
+		}
+		g.work = g.work || mended
+	}
 	if g.work && s.idle {
 		s.bringForward(0) // it may be a FAILED event that is due
 	}
 	return g.work || s.right != nil && !s.idle, nil
 }
 
-// mendEvery is how often what crashes and operators leave behind is looked for while events fail.
+// mendEvery is how often a process looks for what crashes and operators leave behind, while anything waits.
 const mendEvery = 30 * time.Second
 
-func (s *session) mend(ctx context.Context) error {
-	s.mu.Lock()
-	troubled := s.troubled
-	s.mu.Unlock()
-	if !s.mended.IsZero() && (!troubled || time.Since(s.mended) < mendEvery) {
-		return nil
+// mend does so where that is due, and reports whether it made events publishable. It needs no claims: see table.
+func (s *session) mend(ctx context.Context) (bool, error) {
+	if !s.p.mendNow() {
+		return false, nil
 	}
-	if _, err := s.table.mend(ctx); err != nil {
-		return faultOf(poller.FetchFailed, "mending states", err)
+	n, err := s.table.mend(ctx)
+	if err != nil {
+		return false, faultOf(poller.FetchFailed, "mending states", err)
 	}
-	s.mended = time.Now()
-	return nil
+	return n > 0, nil
 }
 
 // Parked reports whether an event of this order key failed in this session, and its retry is not settled yet.

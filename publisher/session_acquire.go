@@ -46,11 +46,11 @@ func (s *session) acquire(ctx context.Context) error {
 	case s.strategy == Leader:
 		err = s.lead(ctx)
 	case s.strategy == SkipLocked:
-		err = s.draw(ctx)
+		err = s.share(ctx)
 	case s.only >= 0:
 		err = s.takeOnly(ctx)
 	default:
-		if err = s.table.join(ctx, s.owner, s.cfg.ClaimTTL); err == nil {
+		if err = s.join(ctx); err == nil {
 			err = s.survey(ctx)
 		}
 	}
@@ -123,28 +123,68 @@ func (s *session) take(ctx context.Context, units []string) ([]string, error) {
 	return got, s.draw(ctx)
 }
 
+// join makes the session a live member, of any strategy: a survey by one who has not joined may be overtaken by another
+// strategy, or another number of partitions.
+func (s *session) join(ctx context.Context) error { return s.table.join(ctx, s.owner, s.cfg.ClaimTTL) }
+
+// lookAround surveys, and ends the session where another strategy is in force: claims of one are none to another. It changes
+// only while no other member and no claim is live, so that a session which meets a change later has lost its own.
+func (s *session) lookAround(ctx context.Context, partitions int) (survey, error) {
+	found, err := s.table.survey(ctx, s.owner, s.strategy, partitions)
+	if err != nil || found.strategy == s.strategy {
+		return found, err
+	}
+	s.right.end(errLost)
+	who := "whose claims have not expired yet"
+	if others := s.others(found.members); len(others) > 0 {
+		who = "by " + strings.Join(others, ", ")
+	}
+	return found, &poller.Fault{Event: poller.LeaseAcquireSkipped, Err: fmt.Errorf("the outbox is being published with source__strategy=%s, %s: "+
+		"this instance's source__strategy=%s takes effect when no other instance is live", found.strategy, who, s.strategy)}
+}
+
+// others are members without this session.
+func (s *session) others(members []string) []string {
+	return slices.DeleteFunc(slices.Clone(members), func(m string) bool { return m == s.owner })
+}
+
 func (s *session) lead(ctx context.Context) error {
+	if err := s.join(ctx); err != nil {
+		return err
+	}
+	found, err := s.lookAround(ctx, 0)
+	if err != nil {
+		return err
+	}
+	if found.leader != "" {
+		return skipped([]string{found.leader})
+	}
 	got, err := s.take(ctx, []string{leaderUnit})
 	if err != nil {
 		return err
 	}
-	if len(got) > 0 {
-		return s.table.join(ctx, s.owner, s.cfg.ClaimTTL) // so that others can say who it is
+	if len(got) == 0 {
+		return skipped(s.others(found.members))
 	}
-	found, err := s.table.survey(ctx, s.owner, 0)
-	if err != nil {
-		return err
-	}
-	return skipped(found.members)
+	return nil
 }
 
-// takeOnly joins first although nobody shares with it: a survey by one who has not joined may be overtaken by another number of
-// partitions.
-func (s *session) takeOnly(ctx context.Context) error {
-	if err := s.table.join(ctx, s.owner, s.cfg.ClaimTTL); err != nil {
+// share is for skip_locked: aggregates are claimed as they are picked.
+func (s *session) share(ctx context.Context) error {
+	if err := s.join(ctx); err != nil {
 		return err
 	}
-	found, err := s.table.survey(ctx, s.owner, s.cfg.Partitions)
+	if _, err := s.lookAround(ctx, 0); err != nil {
+		return err
+	}
+	return s.draw(ctx)
+}
+
+func (s *session) takeOnly(ctx context.Context) error {
+	if err := s.join(ctx); err != nil {
+		return err
+	}
+	found, err := s.lookAround(ctx, s.cfg.Partitions)
 	if err != nil {
 		return err
 	}
@@ -215,7 +255,7 @@ func (s *session) rebalance(ctx context.Context) error {
 
 // survey looks at who holds what, and takes or begins to hand over what the session's share says.
 func (s *session) survey(ctx context.Context) error {
-	found, err := s.table.survey(ctx, s.owner, s.cfg.Partitions)
+	found, err := s.lookAround(ctx, s.cfg.Partitions)
 	if err != nil {
 		return err
 	}

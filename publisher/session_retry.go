@@ -41,14 +41,9 @@ func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant
 	s.mu.Unlock()
 	defer s.endFetch()
 	begun := time.Now()
-	rows, next, err := s.dueRows(ctx, ranges, min(limit.Rows, maxRetries))
+	rows, next, err := s.dueRows(ctx, ranges, poller.Limit{Rows: min(limit.Rows, maxRetries), Bytes: limit.Bytes})
 	if err != nil {
 		return poller.Grant{}, faultOf(poller.FetchFailed, "fetching events to be tried again", err)
-	}
-	if next >= 0 || len(rows) > 0 {
-		s.mu.Lock()
-		s.troubled = true
-		s.mu.Unlock()
 	}
 	if s.cfg.Ordering == poller.OrderSource {
 		if s.blocked = next >= 0 && len(rows) == 0; s.blocked {
@@ -69,7 +64,7 @@ func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant
 }
 
 // dueRows asks for as many as are in flight beyond the limit: those are still FAILED, and due.
-func (s *session) dueRows(ctx context.Context, ranges []bucketRange, most int) (rows []row, next time.Duration, err error) {
+func (s *session) dueRows(ctx context.Context, ranges []bucketRange, most poller.Limit) (rows []row, next time.Duration, err error) {
 	if s.strategy == SkipLocked {
 		rows, err = s.claiming(ctx, func(ctx context.Context, c claim) (rows []row, err error) {
 			rows, next, err = s.table.due(ctx, nil, most, c)
@@ -78,9 +73,13 @@ func (s *session) dueRows(ctx context.Context, ranges []bucketRange, most int) (
 		return rows, next, err
 	}
 	s.mu.Lock()
-	flying := s.flights.retries
+	_, bytes := s.flights.within(bucketRange{0, Buckets})
+	asked := poller.Limit{Rows: most.Rows + s.flights.retries, Bytes: most.Bytes}
+	if most.Bytes > 0 {
+		asked.Bytes += bytes
+	}
 	s.mu.Unlock()
-	if rows, next, err = s.table.due(ctx, ranges, most+flying, claim{}); err != nil {
+	if rows, next, err = s.table.due(ctx, ranges, asked, claim{}); err != nil {
 		return nil, 0, err
 	}
 	rows, _ = s.fresh(rows, len(rows), false)
@@ -90,7 +89,19 @@ func (s *session) dueRows(ctx context.Context, ranges []bucketRange, most int) (
 			kept = append(kept, r)
 		}
 	}
-	return kept[:min(len(kept), most)], next, nil
+	return fitting(kept, most), next, nil
+}
+
+// fitting cuts rows where a fetch would have stopped. One comes however large it is.
+func fitting(rows []row, most poller.Limit) []row {
+	size := 0
+	for i := range rows {
+		size += len(rows[i].outbox.Payload)
+		if i >= most.Rows || i > 0 && most.Bytes > 0 && size > most.Bytes {
+			return rows[:i]
+		}
+	}
+	return rows
 }
 
 // bringForward makes FAILED events be asked for after d at the latest.

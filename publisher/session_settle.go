@@ -239,9 +239,6 @@ func (t *tally) end(freed int, err error) {
 	for _, r := range t.landed {
 		s.flights.landed(r)
 	}
-	if len(t.marks.failed)+len(t.marks.waiting) > 0 {
-		s.troubled = true
-	}
 	if t.soonest > 0 {
 		s.bringForwardLocked(t.soonest)
 	}

@@ -60,7 +60,7 @@ func TestWorkIsClaimedFetchedMarkedAndReleased(t *testing.T) {
 		db.add("a", "b", "a")
 		s := open(t, testConfig(Leader), table)
 		g := s.next()
-		if got := table.called(); got != "look draw×2 join take mend due fetch" {
+		if got := table.called(); got != "look draw×2 join survey take due fetch" {
 			t.Errorf("the first Next with work calls %s", got)
 		}
 		if len(g.Batch.Events) != 3 || g.Token != 2 || g.Check() != nil || g.Right.Err() != nil || g.Source.Table != "outbox" {

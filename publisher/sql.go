@@ -48,7 +48,7 @@ type eventSQL interface {
 	look(ctx context.Context) (glance, error)
 	fetch(ctx context.Context, ranges []bucketRange, after position, limit poller.Limit) ([]row, bool, error)
 	pick(ctx context.Context, owner string, token uint64, ttl time.Duration, limit poller.Limit) ([]row, bool, error)
-	due(ctx context.Context, ranges []bucketRange, limit int, c claim) ([]row, time.Duration, error)
+	due(ctx context.Context, ranges []bucketRange, limit poller.Limit, c claim) ([]row, time.Duration, error)
 	other(ctx context.Context, ranges []bucketRange, avoid []aggregate) (*row, error)
 	settle(ctx context.Context, owner string, held int, m marks) error
 	// restore makes PUBLISHING events of an owner's claims PENDING, in a transaction that gives the claims up; units nil means all.

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Rows of the claims table beside the units of units.go: the fencing counter (its info is {"partitions":64}), which exists
-// while paused, live members, and aggregates.
+// Rows of the claims table beside the units of units.go: the fencing counter (its info is what is in force:
+// {"strategy":"partitioned","partitions":64}), which exists while paused, live members, and aggregates.
 const (
 	counterUnit     = "*"
 	pauseUnit       = "pause"
@@ -23,8 +23,10 @@ const (
 // Dead rows of members and aggregates are kept so long for people to see.
 const deadRowsKept = time.Hour
 
+// counterInfo is what is in force for all instances; the zero value: nothing yet.
 type counterInfo struct {
-	Partitions int `json:"partitions"`
+	Strategy   Strategy `json:"strategy,omitempty"`
+	Partitions int      `json:"partitions,omitempty"`
 }
 
 // claimsTx is one transaction, or no more than one statement where the engine needs none.
@@ -71,17 +73,21 @@ func (t *sqlTable) renew(ctx context.Context, owner string, ttl time.Duration) (
 	if err != nil {
 		return 0, err
 	}
-	var held int64
-	err = t.do(ctx, "renew the claims", func(ctx context.Context, q querier) error {
-		s := t.statement()
-		s.add("UPDATE ", t.claims.String(), " SET expires_at = ", t.d.later(s.arg(ttl.Milliseconds())))
-		t.heldBy(s, c.name, owner)
-		if held, err = s.exec(ctx, q); err != nil {
+	var held []string
+	err = t.tx(ctx, "renew the claims", func(ctx context.Context, q querier) (err error) {
+		if held, err = t.lockClaims(ctx, q, c.name, owner, 0); err != nil || len(held) == 0 {
 			return err
 		}
-		return t.joinAs(ctx, q, c, owner, ttl)
+		s := t.statement()
+		t.d.byUnit(s, t, "UPDATE", func() string { return "expires_at = " + t.d.later(s.arg(ttl.Milliseconds())) }, c.name, held)
+		s.add(" AND c.owner = ", s.arg(owner))
+		_, err = s.exec(ctx, q)
+		return err
 	})
-	return int(held), err
+	if err != nil {
+		return 0, err
+	}
+	return len(held), t.join(ctx, owner, ttl)
 }
 
 // heldBy adds the condition, with its WHERE, that a claim of a unit is the owner's and live.
@@ -96,21 +102,51 @@ func (t *sqlTable) guard(s *statement, outbox, owner string, held int) {
 	s.add(") >= ", s.arg(held))
 }
 
-// lockClaims keeps the owner's claims from being taken over until the transaction ends, or returns errLost.
-func (t *sqlTable) lockClaims(ctx context.Context, q querier, outbox, owner string, held int) error {
-	hint, suffix := t.d.lock(false)
+// lockClaims keeps the owner's claims from being taken over until the transaction ends, and returns their units, or errLost.
+// It looks for them without a lock first: see byUnit.
+func (t *sqlTable) lockClaims(ctx context.Context, q querier, outbox, owner string, held int) ([]string, error) {
 	s := t.statement()
-	s.add("SELECT unit FROM ", t.claims.String(), hint)
+	s.add("SELECT unit FROM ", t.claims.String())
 	t.heldBy(s, outbox, owner)
-	s.add(" ORDER BY unit", suffix)
 	units, err := s.units(ctx, q)
 	if err != nil {
-		return fmt.Errorf("lock the claims: %w", err)
+		return nil, fmt.Errorf("find the claims: %w", err)
+	}
+	if len(units) > 0 {
+		if units, err = t.lockUnits(ctx, q, outbox, owner, units, " AND c.expires_at > "+t.d.now()); err != nil {
+			return nil, err
+		}
 	}
 	if len(units) < held {
-		return fmt.Errorf("%w: %d of %d are left", errLost, len(units), held)
+		return nil, fmt.Errorf("%w: %d of %d are left", errLost, len(units), held)
 	}
-	return nil
+	return units, nil
+}
+
+// lockUnits locks those of units that are the owner's, in the order of their names, and returns them.
+func (t *sqlTable) lockUnits(ctx context.Context, q querier, outbox, owner string, units []string, also string) ([]string, error) {
+	_, suffix := t.d.lock(false)
+	s := t.statement()
+	t.d.byUnit(s, t, "SELECT", nil, outbox, units)
+	s.add(" AND c.owner = ", s.arg(owner), also, " ORDER BY c.unit", suffix)
+	units, err := s.units(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("lock the claims: %w", err)
+	}
+	return units, nil
+}
+
+// byUnitList is byUnit for engines that lock what a statement finds, and not what it looks at.
+func byUnitList(s *statement, t *sqlTable, verb string, set func() string, outbox string, units []string) {
+	switch verb {
+	case "SELECT":
+		s.add("SELECT c.unit FROM ", t.claims.String(), " AS c")
+	case "DELETE":
+		s.add("DELETE FROM ", t.claims.String(), " AS c")
+	default:
+		s.add("UPDATE ", t.claims.String(), " AS c SET ", set())
+	}
+	s.add(" WHERE c.outbox = ", s.arg(outbox), " AND ", t.d.anyText(s, "c.unit", units))
 }
 
 // checkClaims is lockClaims without a lock, to tell why a guarded statement changed nothing.
@@ -136,12 +172,8 @@ func (t *sqlTable) take(ctx context.Context, owner string, token uint64, units [
 	if err != nil {
 		return nil, err
 	}
-	list := make([]unitInfo, len(units))
-	for i, u := range units {
-		list[i] = unitInfo{unit: u}
-	}
 	err = t.claimsTx(ctx, "claim units", func(ctx context.Context, q querier) error {
-		got, err = t.d.take(ctx, q, t, c.name, claim{owner, token, ttl}, list)
+		got, err = t.d.take(ctx, q, t, c.name, claim{owner, token, ttl}, named(units))
 		return err
 	})
 	slices.Sort(got)
@@ -159,45 +191,91 @@ func (t *sqlTable) release(ctx context.Context, owner string, units []string) er
 		return err
 	}
 	return t.tx(ctx, "give claims back", func(ctx context.Context, q querier) error {
+		mine, err := t.unitsOf(ctx, q, c.name, owner, units)
+		if err != nil || len(mine) == 0 {
+			return err
+		}
+		if mine, err = t.lockUnits(ctx, q, c.name, owner, mine, ""); err != nil {
+			return err
+		}
 		if t.cfg.Strategy == SkipLocked {
 			if err := c.events.restore(ctx, q, owner, units); err != nil {
 				return err
 			}
 		}
-		if err := t.dropClaims(ctx, q, c.name, owner, units); err != nil {
+		if err := t.dropClaims(ctx, q, c.name, owner, mine); err != nil {
 			return err
 		}
-		// What stays says who had it last. Its end lies in the past by the database's clock: that of the statement.
+		kept := slices.DeleteFunc(mine, passing)
+		if len(kept) == 0 {
+			return nil
+		}
+		// What stays has its token still. Its end lies in the past by the database's clock: that of the statement.
 		s := t.statement()
-		s.add("UPDATE ", t.claims.String(), " SET owner = '', expires_at = ", t.d.earlier("1"), " WHERE outbox = ", s.arg(c.name), " AND owner = ", s.arg(owner))
-		t.among(s, units)
-		_, err := s.exec(ctx, q)
+		t.d.byUnit(s, t, "UPDATE", func() string { return "owner = '', expires_at = " + t.d.earlier("1") }, c.name, kept)
+		s.add(" AND c.owner = ", s.arg(owner))
+		_, err = s.exec(ctx, q)
 		return err
 	})
 }
 
-// dropClaims deletes the rows of aggregates, and the member's own where everything is given up.
-func (t *sqlTable) dropClaims(ctx context.Context, q querier, outbox, owner string, units []string) error {
-	s := t.statement()
-	s.add("DELETE FROM ", t.claims.String(), " WHERE outbox = ", s.arg(outbox), " AND owner = ", s.arg(owner), " AND (unit LIKE 'a:%'")
-	if units == nil {
-		s.add(" OR unit LIKE 'i:%'")
+// unitsOf returns units, or all that an owner has, its member's row and what has expired included.
+func (t *sqlTable) unitsOf(ctx context.Context, q querier, outbox, owner string, units []string) ([]string, error) {
+	if units != nil {
+		return units, nil
 	}
-	s.add(")")
-	t.among(s, units)
+	s := t.statement()
+	s.add("SELECT unit FROM ", t.claims.String(), " WHERE outbox = ", s.arg(outbox), " AND owner = ", s.arg(owner))
+	units, err := s.units(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("find the claims: %w", err)
+	}
+	return units, nil
+}
+
+// passing says that the row of a unit goes when its claim ends.
+func passing(unit string) bool {
+	return strings.HasPrefix(unit, aggregatePrefix) || strings.HasPrefix(unit, memberPrefix)
+}
+
+// dropClaims deletes the rows of those units that pass.
+func (t *sqlTable) dropClaims(ctx context.Context, q querier, outbox, owner string, units []string) error {
+	var passed []string
+	for _, unit := range units {
+		if passing(unit) {
+			passed = append(passed, unit)
+		}
+	}
+	if len(passed) == 0 {
+		return nil
+	}
+	s := t.statement()
+	t.d.byUnit(s, t, "DELETE", nil, outbox, passed)
+	s.add(" AND c.owner = ", s.arg(owner))
 	_, err := s.exec(ctx, q)
 	return err
 }
 
-func (t *sqlTable) among(s *statement, units []string) {
-	if units != nil {
-		s.add(" AND ", t.d.anyText(s, "unit", units))
+// dropOld deletes rows of members and aggregates that have been dead for long, some at a time.
+func (t *sqlTable) dropOld(ctx context.Context, q querier, outbox string) error {
+	age := deadRowsKept.Milliseconds()
+	s := t.statement()
+	s.add("SELECT unit FROM ", t.claims.String(), " WHERE outbox = ", s.arg(outbox), " AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= ",
+		t.d.earlier(s.arg(age)), " ORDER BY unit", t.d.limit(s.arg(mendAtOnce)))
+	units, err := s.units(ctx, q)
+	if err != nil || len(units) == 0 {
+		return err
 	}
+	s = t.statement()
+	t.d.byUnit(s, t, "DELETE", nil, outbox, units)
+	s.add(" AND c.expires_at <= ", t.d.earlier(s.arg(age)))
+	_, err = s.exec(ctx, q)
+	return err
 }
 
 // survey locks the counter's row first, so that surveys come one after the other: an owner that has joined is seen by every
-// survey after its own, and no survey changes the partition count between another's look and its takes.
-func (t *sqlTable) survey(ctx context.Context, owner string, want int) (result survey, err error) {
+// survey after its own, and no survey changes strategy or partition count between another's look and its takes.
+func (t *sqlTable) survey(ctx context.Context, owner string, strategy Strategy, want int) (result survey, err error) {
 	c, err := t.catalog(ctx)
 	if err != nil {
 		return survey{}, err
@@ -210,19 +288,58 @@ func (t *sqlTable) survey(ctx context.Context, owner string, want int) (result s
 		if result, err = t.claimed(ctx, q, c.name); err != nil {
 			return err
 		}
-		result.partitions = stored
-		alone := len(result.members) == 0 || len(result.members) == 1 && result.members[0] == owner
-		if want <= 0 || want == stored || stored > 0 && (len(result.held) > 0 || !alone) {
-			return nil
+		next, err := t.nextInForce(ctx, q, c, &result, owner, stored, counterInfo{strategy, want})
+		result.strategy, result.partitions = next.Strategy, next.Partitions
+		if err != nil || next == stored {
+			return err
 		}
-		result.partitions = want
-		return t.storePartitions(ctx, q, c.name, want)
+		if stored.Strategy == SkipLocked && next.Strategy != SkipLocked && c.description.own {
+			// No claim is live, so that whoever left these has died. The other strategies do not look for them before they publish
+			// what is behind them.
+			s := t.statement()
+			if _, err := s.add("UPDATE ", t.outbox.String(), " SET state = 'PENDING' WHERE state = 'PUBLISHING'").exec(ctx, q); err != nil {
+				return fmt.Errorf("free what is left PUBLISHING: %w", err)
+			}
+		}
+		return t.storeInForce(ctx, q, c.name, next)
 	})
 	return result, err
 }
 
-// lockCounter reads the partition count in force, 0 for none yet, and locks its row, which it makes where there is none.
-func (t *sqlTable) lockCounter(ctx context.Context, q querier, outbox string) (int, error) {
+// nextInForce is what is in force from now on: what is wanted, where nobody else lives and nothing is claimed. Claims are asked for
+// beside members, because one that was taken after its owner's last renewal lives longer than that owner's row.
+func (t *sqlTable) nextInForce(ctx context.Context, q querier, c *catalog, found *survey, owner string, stored, want counterInfo) (counterInfo, error) {
+	if want.Partitions <= 0 {
+		want.Partitions = stored.Partitions // for when the strategy changes back
+	}
+	if want == stored {
+		return stored, nil
+	}
+	next := stored
+	if stored.Strategy == "" {
+		next.Strategy = want.Strategy
+	}
+	if stored.Partitions == 0 {
+		next.Partitions = want.Partitions
+	}
+	alone := len(found.members) == 0 || len(found.members) == 1 && found.members[0] == owner
+	if !alone || next == want {
+		return next, nil
+	}
+	s := t.statement()
+	s.add("SELECT COUNT(*) FROM ", t.claims.String(), " WHERE outbox = ", s.arg(c.name), " AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > ", t.d.now())
+	var live int
+	if err := s.row(ctx, q, &live); err != nil {
+		return stored, fmt.Errorf("count live claims: %w", err)
+	}
+	if live > 0 {
+		return next, nil
+	}
+	return want, nil
+}
+
+// lockCounter reads what is in force, and locks its row, which it makes where there is none.
+func (t *sqlTable) lockCounter(ctx context.Context, q querier, outbox string) (counterInfo, error) {
 	hint, suffix := t.d.lock(false)
 	s := t.statement()
 	s.add("SELECT info FROM ", t.claims.String(), hint, " WHERE outbox = ", s.arg(outbox), " AND unit = '*'", suffix)
@@ -234,21 +351,21 @@ func (t *sqlTable) lockCounter(ctx context.Context, q querier, outbox string) (i
 		}
 	}
 	if err != nil {
-		return 0, fmt.Errorf("read the partition count: %w", err)
+		return counterInfo{}, fmt.Errorf("read what is in force: %w", err)
 	}
-	return partitionsOf(info.String), nil
+	return inForce(info.String), nil
 }
 
-func partitionsOf(info string) int {
+func inForce(info string) counterInfo {
 	var c counterInfo
-	if json.Unmarshal([]byte(info), &c) != nil || c.Partitions < 1 || c.Partitions > Buckets {
-		return 0 // somebody's own text: as if there were none
+	if json.Unmarshal([]byte(info), &c) != nil || c.Partitions < 0 || c.Partitions > Buckets {
+		return counterInfo{} // somebody's own text: as if there were none
 	}
-	return c.Partitions
+	return c
 }
 
-func (t *sqlTable) storePartitions(ctx context.Context, q querier, outbox string, n int) error {
-	info, err := json.Marshal(counterInfo{n})
+func (t *sqlTable) storeInForce(ctx context.Context, q querier, outbox string, c counterInfo) error {
+	info, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
@@ -258,7 +375,7 @@ func (t *sqlTable) storePartitions(ctx context.Context, q querier, outbox string
 	return err
 }
 
-// claimed reads live partitions and members.
+// claimed reads who leads, who holds which partitions, and live members.
 func (t *sqlTable) claimed(ctx context.Context, q querier, outbox string) (survey, error) {
 	result := survey{held: map[int]string{}}
 	s := t.statement()
@@ -270,6 +387,8 @@ func (t *sqlTable) claimed(ctx context.Context, q querier, outbox string) (surve
 		}
 		if p, ok := partitionOf(unit); ok {
 			result.held[p] = owner
+		} else if unit == leaderUnit {
+			result.leader = owner
 		} else if member, ok := strings.CutPrefix(unit, memberPrefix); ok {
 			result.members = append(result.members, member)
 		}

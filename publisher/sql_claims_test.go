@@ -96,15 +96,15 @@ func TestTakeOver(t *testing.T) {
 	})
 }
 
-// TestSurvey: the partition count changes only where nobody else lives.
+// TestSurvey: strategy and partition count change only where nobody else lives.
 func TestSurvey(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		ctx := t.Context()
 		want := func(owner string, want int, partitions int, members []string, held map[int]string) {
 			t.Helper()
-			s, err := b.survey(ctx, owner, want)
+			s, err := b.survey(ctx, owner, Partitioned, want)
 			b.must(err)
-			if diff := cmp.Diff(survey{partitions, members, held}, s, cmp.AllowUnexported(survey{})); diff != "" {
+			if diff := cmp.Diff(survey{Partitioned, partitions, "", members, held}, s, cmp.AllowUnexported(survey{})); diff != "" {
 				t.Errorf("survey (-want +got):\n%s", diff)
 			}
 		}
@@ -132,6 +132,44 @@ func TestSurvey(t *testing.T) {
 		}
 		want("b", 16, 16, []string{"b"}, none)
 	})
+}
+
+// TestStrategyInForce: a strategy is in force until no other member, and no claim of any kind, is live.
+func TestStrategyInForce(t *testing.T) {
+	everyEngine(t, func(t *testing.T, b *bench) {
+		ctx := t.Context()
+		in := func(owner string, mine, want Strategy, leader string) {
+			t.Helper()
+			s, err := b.survey(ctx, owner, mine, map[Strategy]int{Partitioned: 8}[mine])
+			b.must(err)
+			if s.strategy != want || s.leader != leader {
+				t.Errorf("%s with %s: %s is in force, led by %q; want %s, %q", owner, mine, s.strategy, s.leader, want, leader)
+			}
+		}
+		b.must(b.join(ctx, "a", time.Minute))
+		in("a", Leader, Leader, "")
+		b.must(b.join(ctx, "b", time.Minute))
+		in("b", Partitioned, Leader, "") // a is live, although it has claimed nothing yet
+		in("b", SkipLocked, Leader, "")
+		b.lead("a", time.Minute)
+		in("a", SkipLocked, Leader, "a")
+		b.must(b.release(ctx, "b", nil))
+		in("a", SkipLocked, Leader, "a") // its own claim
+		b.exec("DELETE FROM rowrelay_claims WHERE unit = 'i:a'")
+		in("c", Partitioned, Leader, "a") // a claim that lives longer than its member
+		b.must(b.release(ctx, "a", nil))
+		in("c", SkipLocked, SkipLocked, "")
+		// A crash under skip_locked leaves events PUBLISHING, and a claim that has to expire.
+		b.write("A/1", "A/1", "B/1")
+		rows, _, err := b.pick(ctx, "c", 9, time.Hour, poller.Limit{Rows: 2})
+		if err != nil || len(rows) != 2 {
+			t.Fatalf("picked %d rows, %v", len(rows), err)
+		}
+		in("d", Leader, SkipLocked, "")
+		b.exec("UPDATE rowrelay_claims SET expires_at = " + b.d.earlier("1000") + " WHERE unit LIKE 'a:%'")
+		in("d", Leader, Leader, "")
+		b.wantStates(Pending, Pending, Pending)
+	}, func(c *Config) { c.Strategy = SkipLocked })
 }
 
 func TestPause(t *testing.T) {

@@ -33,7 +33,7 @@ func (t *sqlTable) pick(ctx context.Context, owner string, token uint64, ttl tim
 	return c.events.pick(ctx, owner, token, ttl, limit)
 }
 
-func (t *sqlTable) due(ctx context.Context, ranges []bucketRange, limit int, by claim) ([]row, time.Duration, error) {
+func (t *sqlTable) due(ctx context.Context, ranges []bucketRange, limit poller.Limit, by claim) ([]row, time.Duration, error) {
 	c, err := t.catalog(ctx)
 	if err != nil {
 		return nil, -1, err

@@ -118,7 +118,7 @@ func (m *mapped) read(ctx context.Context, q querier, s *statement, limit poller
 }
 
 // due shows the first failed event of each aggregate whose time has come. One round trip while nothing has failed.
-func (m *mapped) due(ctx context.Context, _ []bucketRange, limit int, _ claim) (rows []row, next time.Duration, err error) {
+func (m *mapped) due(ctx context.Context, _ []bucketRange, limit poller.Limit, _ claim) (rows []row, next time.Duration, err error) {
 	err = m.t.do(ctx, "look for events that are due", func(ctx context.Context, q querier) error {
 		rows, next = nil, -1
 		var ms *int64
@@ -130,7 +130,7 @@ func (m *mapped) due(ctx context.Context, _ []bucketRange, limit int, _ claim) (
 			return nil
 		}
 		attempts, ids := make(map[string]int), []string(nil)
-		err := m.sql.dueIDs(min(limit, m.chunk)).each(ctx, q, func(scan func(...any) error) (bool, error) {
+		err := m.sql.dueIDs(min(limit.Rows, m.chunk)).each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var id string
 			var n int
 			if err := scan(&id, &n); err != nil {
@@ -142,7 +142,7 @@ func (m *mapped) due(ctx context.Context, _ []bucketRange, limit int, _ claim) (
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if rows, _, err = m.read(ctx, q, m.sql.byID(ids), poller.Limit{}); err != nil {
+		if rows, _, err = m.read(ctx, q, m.sql.byID(ids), limit); err != nil {
 			return err
 		}
 		for i := range rows {

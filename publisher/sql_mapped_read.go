@@ -60,7 +60,7 @@ func (m *mapped) scan(scan func(...any) error) (row, error) {
 func (m *mapped) look(ctx context.Context) (g glance, err error) {
 	err = m.t.do(ctx, "look for work", func(ctx context.Context, c querier) error {
 		var by sql.NullString
-		if err := m.lookStatement().row(ctx, c, &by, &g.work); err != nil {
+		if err := m.lookStatement().row(ctx, c, &by, &g.work, &g.waiting); err != nil {
 			return err
 		}
 		g.paused, g.by = by.Valid, by.String
@@ -76,7 +76,9 @@ func (m *mapped) lookStatement() *statement {
 	q.visible(s)
 	s.add(") THEN 1 WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
 	s.add(s.arg(q.outbox), " AND s.state = '", string(Failed), "' AND s.next_attempt_at <= ", q.d.now(), " AND ").add(q.head(s))
-	return s.add(") THEN 1 ELSE 0 END")
+	// What waits is not stored: mend looks at the entries that it waits behind.
+	s.add(") THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
+	return s.add(s.arg(q.outbox), " AND s.state IN (", quoted(q.blocks), ")) THEN 1 ELSE 0 END")
 }
 
 // figures counts up to a bound: of a table that has no index for it, every pending row is read.

@@ -15,7 +15,7 @@ func (m *mapped) settle(ctx context.Context, owner string, held int, marks marks
 		return m.publish(ctx, owner, held, marks.published)
 	}
 	return m.t.tx(ctx, "settle", func(ctx context.Context, q querier) error {
-		if err := m.t.lockClaims(ctx, q, m.sql.outbox, owner, held); err != nil {
+		if _, err := m.t.lockClaims(ctx, q, m.sql.outbox, owner, held); err != nil {
 			return err
 		}
 		ids := refIDs(marks.published)

@@ -46,12 +46,13 @@ func (q *mappedSQL) countAttempt(id string) *statement {
 	return s.add(q.d.quote(q.id.name), " = ", q.typed(&q.id, s.arg(id)))
 }
 
-// failAgain changes the entry of an event that failed before, unless an operator did in the meantime.
+// failAgain changes the entry of an event that failed before, unless an operator did in the meantime. A misplaced event's attempts
+// stop short of the last one: they need not grow.
 func (q *mappedSQL) failAgain(f *failure) *statement {
 	s := q.statement("UPDATE ", q.side, " SET ")
 	return s.add("state = ", s.arg(string(f.state())), ", attempts = ", s.arg(f.attempts), ", next_attempt_at = ", q.next(s, f),
 		", last_error = ", s.arg(f.reason)).
-		add(" WHERE outbox = ", s.arg(q.outbox), " AND event = ", s.arg(f.ref.id), " AND state = '", string(Failed), "' AND attempts = ", s.arg(f.attempts-1))
+		add(" WHERE outbox = ", s.arg(q.outbox), " AND event = ", s.arg(f.ref.id), " AND state = '", string(Failed), "' AND attempts IN (", s.arg(f.attempts-1), ", ", s.arg(f.attempts), ")")
 }
 
 // failFirst makes the entry of an event that did not fail before, if it is still to be published.

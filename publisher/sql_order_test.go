@@ -79,7 +79,7 @@ func TestOneDueOfAnAggregate(t *testing.T) {
 		b.write("O/1", "O/1", "O/2")
 		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.d.earlier("1000"))
 		due := func() (list []int64) {
-			rows, _, err := b.due(t.Context(), nil, 10, claim{})
+			rows, _, err := b.due(t.Context(), nil, poller.Limit{Rows: 10}, claim{})
 			b.must(err)
 			for _, r := range rows {
 				list = append(list, r.ref.seq)

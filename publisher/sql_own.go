@@ -58,10 +58,13 @@ func (e *ownEvents) blocks(s *statement, heads bool) {
 	}
 	s.add("EXISTS (SELECT 1 FROM ", e.outbox.String(), " b", e.d.force(e.blockedIndex()), " WHERE ")
 	if !e.bySource() {
-		s.add(e.d.seek("b", "o.aggregate_id"), e.d.same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"), " AND ")
+		s.add(e.d.seek("b", "o.aggregate_id"), e.d.same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"), " AND ", e.ordered(), " AND ")
 	}
 	s.add(e.seq("b"), " < ", e.seq("o"), e.inTheWay("b", heads), ")")
 }
+
+// ordered is the condition that o has an aggregate: events without one wait for none. (To SQL Server a blank equals "".)
+func (e *ownEvents) ordered() string { return e.d.bytes("o.aggregate_id") + " > 0" }
 
 // blockedIndex is the index that finds what is in the way.
 func (e *ownEvents) blockedIndex() string {
@@ -109,15 +112,26 @@ func (e *ownEvents) look(ctx context.Context) (g glance, err error) {
 			s.add(" AND NOT ")
 			e.claimed(s)
 		})
+		// Where no index leads with the state, the index of what waits holds what others wait behind too: to look for WAITING in it
+		// would read every dead letter. That there is anything of the kind is reason enough to let mend look.
+		s.add(", 0), COALESCE(")
+		if e.d.byState() {
+			first(s, Waiting, func() {})
+		} else {
+			s.add("(SELECT 1 FROM ", e.outbox.String(), " o WHERE o.state IN (", blockedStates, ") ORDER BY ", e.order(Waiting), e.d.limit("1"), ")")
+		}
 		s.add(", 0), (SELECT COALESCE(p.info, '') FROM ", e.claims.String(), " p WHERE p.outbox = ", s.arg(e.name), " AND p.unit = 'pause')",
 			", (SELECT n.info FROM ", e.claims.String(), " n WHERE n.outbox = ", s.arg(e.name), " AND n.unit = '*')")
 		// SQL Server evaluates a subquery in COALESCE twice, and what the first one saw may be gone: NULL says that there was work.
-		var work sql.NullInt64
+		var work, waiting sql.NullInt64
 		var by, info sql.NullString
-		if err := s.row(ctx, q, &work, &by, &info); err != nil {
+		if err := s.row(ctx, q, &work, &waiting, &by, &info); err != nil {
 			return err
 		}
-		g = glance{work: !work.Valid || work.Int64 != 0, paused: by.Valid, by: by.String, partitions: partitionsOf(info.String)}
+		g = glance{
+			work: !work.Valid || work.Int64 != 0, waiting: !waiting.Valid || waiting.Int64 != 0, paused: by.Valid, by: by.String,
+			partitions: inForce(info.String).Partitions,
+		}
 		return nil
 	})
 	return g, err

@@ -13,21 +13,21 @@ import (
 // due returns failed events whose time has come, and which are the first of their aggregate: where an operator made several due
 // at once, they go out one after the other. For skip_locked their aggregates are claimed; the events stay FAILED, so that a
 // crash leaves them due.
-func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit int, by claim) (rows []row, next time.Duration, err error) {
+func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit poller.Limit, by claim) (rows []row, next time.Duration, err error) {
+	limit.Rows = max(limit.Rows, 1)
 	work := func(ctx context.Context, q querier) error {
 		s := e.statement()
 		s.add("SELECT ")
 		e.columns(s)
 		s.add(", 0 FROM ", e.outbox.String(), " o WHERE o.state = 'FAILED' AND o.next_attempt_at <= ", e.d.now())
 		e.inRanges(s, ranges)
-		s.add(" AND NOT ")
-		e.blocks(s, true)
+		e.first(s)
 		if by.owner != "" {
 			s.add(" AND NOT ")
 			e.claimed(s)
 		}
-		s.add(" ORDER BY o.next_attempt_at, ", e.seq("o"), e.d.limit(s.arg(max(limit, 1))))
-		if rows, _, err = e.read(ctx, q, s, poller.Limit{Rows: max(limit, 1)}); err != nil {
+		s.add(" ORDER BY o.next_attempt_at, ", e.seq("o"), e.d.limit(s.arg(limit.Rows)))
+		if rows, _, err = e.read(ctx, q, s, limit); err != nil {
 			return err
 		}
 		if by.owner != "" && len(rows) > 0 {
@@ -49,16 +49,35 @@ func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit int, by
 	return rows, next, nil
 }
 
-// claimRows is steps 2 to 4 of pick for failed events: a row that is not FAILED any more when its aggregate is claimed was
+// first adds the condition that o, a failed event, is the first of its aggregate that is in the way. It seeks that one: to ask for
+// one before o reads all that wait behind it on MariaDB.
+func (e *ownEvents) first(s *statement) {
+	if e.cfg.Ordering == poller.OrderNone {
+		return
+	}
+	s.add(" AND (")
+	if !e.bySource() {
+		s.add("NOT ", e.ordered(), " OR ")
+	}
+	s.add("(SELECT ", e.seq("b"), " FROM ", e.outbox.String(), " b", e.d.force(e.blockedIndex()), " WHERE ")
+	if e.bySource() {
+		s.add("1 = 1")
+	} else {
+		s.add(e.d.seek("b", "o.aggregate_id"), e.d.same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"))
+	}
+	s.add(e.inTheWay("b", true), " ORDER BY ", e.seq("b"), e.d.limit("1"), ") = ", e.seq("o"), ")")
+}
+
+// claimRows is steps 2 and 3 of pick for failed events: a row that is not FAILED any more when its aggregate is claimed was
 // settled by another instance in between.
 func (e *ownEvents) claimRows(ctx context.Context, q querier, by claim, rows []row) ([]row, error) {
 	found := make([]candidate, 0, len(rows))
-	seen := map[string]int{}
+	seen := map[string]bool{}
 	for i := range rows {
 		c := candidate{seq: rows[i].ref.seq, bucket: rows[i].at.bucket, aggregate: aggregate{rows[i].outbox.AggregateType, rows[i].outbox.AggregateID}}
 		c.unit = e.d.aggregateUnit(c.aggregate)
-		if _, again := seen[c.unit]; !again {
-			seen[c.unit] = i
+		if !seen[c.unit] { // events without an aggregate have one unit
+			seen[c.unit] = true
 			found = append(found, c)
 		}
 	}
@@ -66,16 +85,23 @@ func (e *ownEvents) claimRows(ctx context.Context, q querier, by claim, rows []r
 	if err != nil || len(got) == 0 {
 		return nil, err
 	}
-	list := make([]int64, len(got))
+	claimed := map[aggregate]bool{}
 	for i := range got {
-		list[i] = got[i].seq
+		claimed[got[i].aggregate] = true
+	}
+	var list []int64
+	for i := range rows {
+		if claimed[aggregate{rows[i].outbox.AggregateType, rows[i].outbox.AggregateID}] {
+			list = append(list, rows[i].ref.seq)
+		}
 	}
 	s := e.statement()
 	s.add("SELECT ")
 	e.columns(s)
-	s.add(", 0 FROM ", e.outbox.String(), " o WHERE ", e.d.anyInt(s, e.seq("o"), list), " AND o.state = 'FAILED' AND NOT ")
-	e.blocks(s, true)
-	rows, _, err = e.read(ctx, q, s, poller.Limit{Rows: len(got) + 1})
+	s.add(", 0 FROM ", e.outbox.String(), " o WHERE ", e.d.anyInt(s, e.seq("o"), list), " AND o.state = 'FAILED'")
+	e.first(s)
+	s.add(" ORDER BY o.next_attempt_at, ", e.seq("o"))
+	rows, _, err = e.read(ctx, q, s, poller.Limit{Rows: len(list) + 1})
 	if err != nil {
 		return nil, err
 	}
@@ -114,15 +140,12 @@ func (e *ownEvents) nextDue(ctx context.Context, q querier, ranges []bucketRange
 func (e *ownEvents) mend(ctx context.Context) (int, error) {
 	var left int
 	err := e.tx(ctx, "mend events left PUBLISHING", func(ctx context.Context, q querier) (err error) {
-		if left, err = e.orphans(ctx, q); err != nil {
-			return err
-		}
-		s := e.statement()
-		s.add("DELETE FROM ", e.claims.String(), " WHERE outbox = ", s.arg(e.name), " AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= ",
-			e.d.earlier(s.arg(deadRowsKept.Milliseconds())))
-		_, err = s.exec(ctx, q)
+		left, err = e.orphans(ctx, q)
 		return err
 	})
+	if err == nil {
+		err = e.do(ctx, "remove old claims", func(ctx context.Context, q querier) error { return e.dropOld(ctx, q, e.name) })
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -134,8 +157,9 @@ func (e *ownEvents) mend(ctx context.Context) (int, error) {
 // of 5000 locks of rows.
 const mendAtOnce = 4_000
 
-// orphans makes PUBLISHING events without a live claim PENDING. The rows are locked first, so that no pick is half-way through
-// with them; then claims are looked at again, by a statement that sees what picks have committed until then.
+// orphans makes PUBLISHING events without a live claim PENDING. The rows are locked first, leaving out those that a pick is
+// about to mark; then claims are looked at again, by a statement that sees what picks have committed until then. A pick that
+// claims such an aggregate meanwhile has its events PENDING in flight, which nobody else finds as long as the claim lives.
 func (e *ownEvents) orphans(ctx context.Context, q querier) (int, error) {
 	find := func(list []int64) ([]int64, error) {
 		hint, suffix := e.d.lock(true)
@@ -183,13 +207,17 @@ func (e *ownEvents) loose(ctx context.Context) (int, error) {
 	}
 	var count int64
 	for some := range slices.Chunk(waiting, 1000) {
-		err := e.do(ctx, "let waiting events go on", func(ctx context.Context, q querier) error {
-			n, err := e.letGo(ctx, q, some)
-			count += n
-			return err
-		})
-		if err != nil {
-			return int(count), err
+		for len(some) > 0 {
+			err := e.do(ctx, "let waiting events go on", func(ctx context.Context, q querier) error {
+				n, rest, err := e.letGo(ctx, q, some)
+				if count += n; err == nil {
+					some = rest
+				}
+				return err
+			})
+			if err != nil {
+				return int(count), err
+			}
 		}
 	}
 	return int(count), nil

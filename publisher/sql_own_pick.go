@@ -13,26 +13,26 @@ import (
 
 // pick hands aggregates out, in one transaction under READ COMMITTED:
 //
-//  1. Look, without a lock, for pending events whose aggregate nobody has claimed and nothing holds up, from a bucket drawn at
-//     random: so instances begin at different places, and no bucket starves. A search that begins with a bucket shows each
+//  1. Look, without a lock, for pending events whose aggregate nobody has claimed, from a bucket drawn at random: so instances begin at different places, and no bucket starves. A search that begins with a bucket shows each
 //     aggregate's first pending event, its head, first.
-//  2. Lock the heads, leaving out those that are locked already: whoever has the head's lock is about to claim the aggregate.
-//  3. Claim the aggregates. A claim that lives is left alone, the owner's own too: its events are in flight.
-//  4. In a new statement read the events of the aggregates that were got, pending and PUBLISHING, by seq, and mark them.
+//  2. Claim the aggregates. A claim that lives is left alone, the owner's own too: its events are in flight.
+//  3. In a new statement read the events of the aggregates that were got, pending and PUBLISHING, by seq, and mark them.
+//
+// An aggregate that something holds up is handed out as well, once: its events say that they wait, and settle as WAITING, which
+// no search for pending events finds again. Its failed event is due again when that claim has ended.
 //
 // Why no two instances have one aggregate: the claim's row is unique, and is replaced only when it has expired by the
-// database's clock. The lock of step 2 is no more than a way round waiting for each other.
+// database's clock. Nothing else decides.
 //
 // Why the order holds: what step 1 saw may be old. Another instance may have had the aggregate in between, and published its
-// events, or given them back, or failed one. It ended its claim in the transaction that wrote so, and step 3 cannot get the
-// claim before that commit; step 4's statement begins after step 3, and so sees what was written: it never misses an earlier
+// events, or given them back, or failed one. It ended its claim in the transaction that wrote so, and step 2 cannot get the
+// claim before that commit; step 3's statement begins after step 2, and so sees what was written: it never misses an earlier
 // event because somebody had it locked, and does not bring one that was published. A claim that expired has no last commit: its
-// events are PUBLISHING still, which is why step 4 reads those. (The old owner's mark, if it comes now, is refused.)
+// events are PUBLISHING still, which is why step 3 reads those. (The old owner's mark, if it comes now, is refused.)
 //
-// Why nothing deadlocks for long: heads are locked without waiting, claims are taken in the order of their names, and what
-// step 4 writes belongs to aggregates that nobody else has; a writer whose event turns up with a smaller seq than the head, which
-// writers that lock the aggregate rule out, could make two instances lock two heads of one aggregate. Then the database ends
-// one of the transactions, and it is repeated.
+// Why nothing deadlocks: every transaction of an instance (a pick, a settlement, a renewal, a release) locks claims first, in
+// the order of their names, and then events of aggregates that it has claimed, which no other instance's transaction writes.
+// What it locks of the claims it finds by their keys: a search by owner would lock others' on the way, out of that order.
 func (e *ownEvents) pick(ctx context.Context, owner string, token uint64, ttl time.Duration, limit poller.Limit) (rows []row, more bool, err error) {
 	return e.pickFrom(ctx, rand.IntN(Buckets), claim{owner, token, ttl}, limit) //nolint:gosec // a place to begin at
 }
@@ -115,30 +115,12 @@ func (e *ownEvents) candidateStatement(s *statement, state State, r *bucketRange
 		s.add(" AND o.bucket >= ", s.arg(r.from), " AND o.bucket < ", s.arg(r.to))
 	}
 	s.add(" AND NOT ")
-	e.blocks(s, true)
-	s.add(" AND NOT ")
 	e.claimed(s)
 	s.add(" ORDER BY ", e.order(state), e.d.limit(s.arg(n)))
 }
 
-// claimAggregates locks the heads and claims their aggregates; it returns those that it got.
+// claimAggregates claims the aggregates of heads; it returns those that it got.
 func (e *ownEvents) claimAggregates(ctx context.Context, q querier, c claim, found []candidate) ([]candidate, error) {
-	heads := make([]int64, len(found))
-	for i := range found {
-		heads[i] = found[i].seq
-	}
-	hint, suffix := e.d.lock(true)
-	s := e.statement()
-	s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o", hint, " WHERE ", e.d.anyInt(s, e.seq("o"), heads),
-		" AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')", suffix)
-	locked, err := s.ints(ctx, q)
-	if err != nil {
-		return nil, fmt.Errorf("lock aggregates: %w", err)
-	}
-	found = slices.DeleteFunc(found, func(c candidate) bool { return !slices.Contains(locked, c.seq) })
-	if len(found) == 0 {
-		return nil, nil
-	}
 	units := make([]unitInfo, len(found))
 	for i := range found {
 		units[i] = unitInfo{found[i].unit, unitText(found[i].aggregate)}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"strconv"
+	"time"
 )
 
 // settle is idempotent but for one thing: where the answer to a commit that freed aggregates is lost, the repetition finds
@@ -22,12 +24,19 @@ func (e *ownEvents) settle(ctx context.Context, owner string, held int, m marks)
 			return e.checkClaims(ctx, q, e.name, owner, held)
 		})
 	}
-	return e.tx(ctx, "mark events", func(ctx context.Context, q querier) error {
-		if err := e.lockClaims(ctx, q, e.name, owner, held); err != nil {
+	var rest []aggregate
+	err := e.tx(ctx, "mark events", func(ctx context.Context, q querier) (err error) {
+		if _, err := e.lockClaims(ctx, q, e.name, owner, held); err != nil {
 			return err
 		}
-		return e.apply(ctx, q, owner, &m)
+		rest, err = e.apply(ctx, q, owner, &m)
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	e.letRestGo(ctx, rest)
+	return nil
 }
 
 func (m *marks) empty() bool {
@@ -40,38 +49,38 @@ func (m *marks) plain() bool {
 }
 
 // apply makes marks, in the order in which they depend on each other: what failed decides what waits, and what does not wait
-// any more is found last.
-func (e *ownEvents) apply(ctx context.Context, q querier, owner string, m *marks) error {
+// any more is found last. It returns the aggregates of which more events wait for nothing than one transaction lets go.
+func (e *ownEvents) apply(ctx context.Context, q querier, owner string, m *marks) (rest []aggregate, err error) {
 	published := seqs(m.published)
 	for _, r := range m.retried {
 		published = append(published, r.ref.seq)
 	}
 	if err := e.set(ctx, q, e.published(), published, "'PENDING', 'PUBLISHING', 'FAILED'"); err != nil {
-		return fmt.Errorf("published: %w", err)
+		return nil, fmt.Errorf("published: %w", err)
 	}
 	if err := e.fail(ctx, q, m.failed); err != nil {
-		return fmt.Errorf("failed: %w", err)
+		return nil, fmt.Errorf("failed: %w", err)
 	}
 	if err := e.wait(ctx, q, m.waiting); err != nil {
-		return fmt.Errorf("waiting: %w", err)
+		return nil, fmt.Errorf("waiting: %w", err)
 	}
-	if err := e.flip(ctx, q, m.unblocked(e.cfg.Policy.Block)); err != nil {
-		return fmt.Errorf("pending again: %w", err)
+	if _, rest, err = e.letGo(ctx, q, m.unblocked(e.cfg.Policy.Block)); err != nil {
+		return nil, fmt.Errorf("pending again: %w", err)
 	}
 	if err := e.set(ctx, q, "state = 'PENDING'", seqs(m.returned), "'PUBLISHING'"); err != nil {
-		return fmt.Errorf("returned: %w", err)
+		return nil, fmt.Errorf("returned: %w", err)
 	}
 	if len(m.freed) == 0 {
-		return nil
+		return rest, nil
 	}
 	units := make([]string, len(m.freed))
 	for i, a := range m.freed {
 		units[i] = e.d.aggregateUnit(a)
 	}
 	if err := e.dropClaims(ctx, q, e.name, owner, units); err != nil {
-		return fmt.Errorf("freed: %w", err)
+		return nil, fmt.Errorf("freed: %w", err)
 	}
-	return nil
+	return rest, nil
 }
 
 func seqs(refs []ref) []int64 {
@@ -123,6 +132,8 @@ func (e *ownEvents) set(ctx context.Context, q querier, set string, seqs []int64
 
 var failureColumns = []jsonColumn{{"seq", false}, {"attempts", false}, {"pause", false}, {"dead", false}, {"reason", true}}
 
+// fail leaves alone what an operator has requeued since it was handed out: that has no attempts. (A misplaced event's attempts
+// stop short of the last one, so that they need not grow.)
 func (e *ownEvents) fail(ctx context.Context, q querier, failed []failure) error {
 	if len(failed) == 0 {
 		return nil
@@ -146,7 +157,7 @@ func (e *ownEvents) fail(ctx context.Context, q querier, failed []failure) error
 	s.add(e.d.update(e.outbox.String(), "o",
 		"state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, "+
 			"next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE "+e.d.later("f.pause")+" END",
-		s.rows("f", failureColumns, list), e.seq("o")+" = f.seq AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')"))
+		s.rows("f", failureColumns, list), e.seq("o")+" = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')"))
 	_, err := s.exec(ctx, q)
 	return err
 }
@@ -173,24 +184,43 @@ func (e *ownEvents) wait(ctx context.Context, q querier, waiting []marked) error
 	return e.set(ctx, q, "state = 'PENDING'", all, "'PUBLISHING'")
 }
 
-// flip is letGo for those who do not count.
-func (e *ownEvents) flip(ctx context.Context, q querier, of []aggregate) error {
-	_, err := e.letGo(ctx, q, of)
-	return err
+// goAtOnce is how many events one transaction lets go, of all its aggregates together: however many wait, it must not take
+// longer than source__timeout, or it would never succeed. (SQL Server makes one lock of the table of 5000 locks of rows.)
+var goAtOnce = 4_000
+
+// letRestGo goes on with letGo in transactions of their own, when the marks that made it possible are durable. It takes as long as
+// one statement may: the session settles nothing else meanwhile. What is left then, or by a crash or a fault, mend finds.
+func (e *ownEvents) letRestGo(ctx context.Context, rest []aggregate) {
+	begun := time.Now()
+	for len(rest) > 0 && (e.cfg.Timeout <= 0 || time.Since(begun) < e.cfg.Timeout) {
+		some := rest
+		err := e.do(ctx, "let waiting events go on", func(ctx context.Context, q querier) (err error) {
+			_, rest, err = e.letGo(ctx, q, some)
+			return err
+		})
+		if err != nil {
+			return
+		}
+	}
 }
 
-// letGo makes the waiting events of aggregates PENDING up to the first one that is in the way still. It is two statements
-// however many events wait.
-func (e *ownEvents) letGo(ctx context.Context, q querier, of []aggregate) (int64, error) {
+// letGo makes the waiting events of aggregates PENDING up to the first one that is in the way still, by seq, and no more of them
+// than goAtOnce. It returns how many, and the aggregates that have more. It is two statements however many events wait.
+//
+// The order holds between one part and the next, and after a crash there: an event that is PENDING while an earlier one of its
+// aggregate is WAITING is fetched with waits set, and absorbed instead of sent, be it of the aggregate's rest, let go by
+// somebody else out of turn, or written since. What goes first is the beginning of what waits, so that nothing else stands before
+// that, and it is sent as it comes.
+func (e *ownEvents) letGo(ctx context.Context, q querier, of []aggregate) (n int64, rest []aggregate, err error) {
 	if len(of) == 0 {
-		return 0, nil
+		return 0, nil, nil
 	}
 	if e.bySource() {
 		of = []aggregate{{}} // every event waits for every earlier one: there is one order
 	}
-	heads, err := e.heads(ctx, q, of)
+	heads, rest, err := e.heads(ctx, q, of)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	where := "o.state IN (" + blockedStates + ") AND o.state = 'WAITING' AND " + e.seq("o") + " < h.head"
 	if !e.bySource() {
@@ -198,7 +228,8 @@ func (e *ownEvents) letGo(ctx context.Context, q querier, of []aggregate) (int64
 	}
 	s := e.statement()
 	s.add(e.d.update(e.outbox.String(), "o"+e.d.force(e.blockedIndex()), "state = 'PENDING'", s.rows("h", headColumns, heads), where))
-	return s.exec(ctx, q)
+	n, err = s.exec(ctx, q)
+	return n, rest, err
 }
 
 var headColumns = []jsonColumn{{"typ", true}, {"id", true}, {"head", false}}
@@ -209,26 +240,48 @@ type head struct {
 	Head int64  `json:"head"`
 }
 
-// heads returns for each aggregate the first event that holds up others; a number beyond all where there is none.
-func (e *ownEvents) heads(ctx context.Context, q querier, of []aggregate) ([]head, error) {
+// heads returns for each aggregate the first event that is not let go now: one that holds up others, or the first waiting one beyond
+// this aggregate's part of goAtOnce; a number beyond all where there is neither. rest are those where it is the latter.
+func (e *ownEvents) heads(ctx context.Context, q querier, of []aggregate) (list []head, rest []aggregate, err error) {
 	s := e.statement()
-	s.add("SELECT a.typ, a.id, (SELECT b.", e.d.seq(), " FROM ", e.outbox.String(), " b", e.d.force(e.blockedIndex()), " WHERE ")
-	if e.bySource() {
-		s.add("1 = 1")
-	} else {
-		s.add(e.d.seek("b", "a.id"), e.d.same("b.aggregate_type", "b.aggregate_id", "a.typ", "a.id"))
+	first := func(cond string, skip int) {
+		s.add("(SELECT b.", e.d.seq(), " FROM ", e.outbox.String(), " b", e.d.force(e.blockedIndex()), " WHERE ")
+		if e.bySource() {
+			s.add("1 = 1")
+		} else {
+			s.add(e.d.seek("b", "a.id"), e.d.same("b.aggregate_type", "b.aggregate_id", "a.typ", "a.id"))
+		}
+		s.add(cond, " ORDER BY ", e.seq("b"), e.oneBehind(skip), ")")
 	}
-	s.add(e.inTheWay("b", true), " ORDER BY ", e.seq("b"), e.d.limit("1"), ") FROM ", s.rows("a", aggregateColumns, jsonAggregates(of)))
-	var list []head
-	err := s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+	s.add("SELECT a.typ, a.id, ")
+	first(e.inTheWay("b", true), 0)
+	s.add(", ")
+	first(" AND b.state IN ("+blockedStates+") AND b.state = 'WAITING'", max(1, goAtOnce/len(of)))
+	s.add(" FROM ", s.rows("a", aggregateColumns, jsonAggregates(of)))
+	err = s.each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var h head
-		var seq sql.NullInt64
-		err := scan(&h.Typ, &h.ID, &seq)
-		if h.Head = seq.Int64; !seq.Valid {
+		var blocking, beyond sql.NullInt64
+		err := scan(&h.Typ, &h.ID, &blocking, &beyond)
+		if h.Head = blocking.Int64; !blocking.Valid {
 			h.Head = math.MaxInt64
+		}
+		if beyond.Valid && beyond.Int64 < h.Head {
+			h.Head = beyond.Int64
+			rest = append(rest, aggregate{h.Typ, h.ID})
 		}
 		list = append(list, h)
 		return true, err
 	})
-	return list, err
+	return list, rest, err
+}
+
+// oneBehind limits a result to the row behind so many.
+func (e *ownEvents) oneBehind(skip int) string {
+	if skip == 0 {
+		return e.d.limit("1")
+	}
+	if e.d.engine() == "sqlserver" {
+		return " OFFSET " + strconv.Itoa(skip) + " ROWS FETCH NEXT 1 ROWS ONLY"
+	}
+	return e.d.limit("1") + " OFFSET " + strconv.Itoa(skip)
 }

@@ -167,7 +167,7 @@ func TestLifeOfAnEvent(t *testing.T) {
 		var due []row
 		eventually(t, "the failed event is due", func() bool {
 			var err error
-			due, _, err = b.due(ctx, nil, 10, claim{})
+			due, _, err = b.due(ctx, nil, poller.Limit{Rows: 10}, claim{})
 			b.must(err)
 			return len(due) == 1
 		})
@@ -177,7 +177,7 @@ func TestLifeOfAnEvent(t *testing.T) {
 		// A second failure: the next attempt is far.
 		fail.attempts, fail.delay = 2, time.Hour
 		b.must(b.settle(ctx, "me", 1, marks{failed: []failure{fail}}))
-		due, next, err := b.due(ctx, nil, 10, claim{})
+		due, next, err := b.due(ctx, nil, poller.Limit{Rows: 10}, claim{})
 		if err != nil || len(due) != 0 || next < 59*time.Minute || next > time.Hour+time.Second {
 			t.Errorf("due: %d rows, next %v, %v; want none for an hour", len(due), next, err)
 		}

@@ -115,7 +115,7 @@ func (r *record) work(ctx context.Context, table *sqlTable, owner string, random
 		}
 		rows, _, err := table.pick(ctx, owner, token, ttl, poller.Limit{Rows: 1 + random.IntN(12)})
 		if err == nil && len(rows) == 0 {
-			rows, _, err = table.due(ctx, nil, 5, claim{owner, token, ttl})
+			rows, _, err = table.due(ctx, nil, poller.Limit{Rows: 5}, claim{owner, token, ttl})
 		}
 		if err != nil {
 			if ctx.Err() == nil {

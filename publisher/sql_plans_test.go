@@ -26,7 +26,7 @@ var planned = map[string]func(context.Context, *sqlTable) error{
 		return err
 	},
 	"due": func(ctx context.Context, t *sqlTable) error {
-		_, _, err := t.due(ctx, []bucketRange{{0, 16}}, 10, claim{})
+		_, _, err := t.due(ctx, []bucketRange{{0, 16}}, poller.Limit{Rows: 10}, claim{})
 		return err
 	},
 	"other": func(ctx context.Context, t *sqlTable) error {
@@ -73,14 +73,17 @@ func TestPlans(t *testing.T) {
 // fill writes n pending events of n/10 aggregates in one statement.
 func (b *bench) fill(n int) { b.fillAs(n, Pending) }
 
-func (b *bench) fillAs(n int, state State) {
+func (b *bench) fillAs(n int, state State) { b.fillOf(n, max(n/10, 1), state) }
+
+// fillOf writes n events of so many aggregates, O/0 and so on.
+func (b *bench) fillOf(n, aggregates int, state State) {
 	b.tb.Helper()
 	const columns = "INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key, state, published_at) "
 	published := "NULL"
 	if state == Published {
 		published = b.d.now()
 	}
-	values := fmt.Sprintf("SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n, '%s', %s", max(n/10, 1), state, published)
+	values := fmt.Sprintf("SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n, '%s', %s", aggregates, state, published)
 	switch b.conn.Engine {
 	case "postgres":
 		b.exec(columns + strings.Replace(values, "NULL", "CAST(NULL AS timestamptz)", 1) + fmt.Sprintf(" FROM generate_series(1, %d) n", n))

@@ -69,14 +69,14 @@ func TestPlan(t *testing.T) {
 		before map[int]bool
 		want   plan
 	}{
-		"alone":              {survey{4, []string{"me"}, nil}, nil, nil, plan{take: []int{0, 1, 2, 3}}},
-		"half":               {survey{4, []string{"me", "you"}, nil}, nil, nil, plan{take: []int{0, 1}}},
-		"what is left":       {survey{4, []string{"me", "you"}, map[int]string{0: "you", 1: "you", 2: "you"}}, nil, nil, plan{take: []int{3}}},
-		"as before":          {survey{4, []string{"me", "you"}, nil}, nil, map[int]bool{3: true}, plan{take: []int{3, 0}}},
-		"too many":           {survey{4, []string{"me", "you"}, map[int]string{0: "me", 1: "me", 2: "me"}}, []int{0, 1, 2}, nil, plan{leave: []int{2}}},
-		"enough":             {survey{5, []string{"me", "you"}, map[int]string{0: "me"}}, []int{0, 1, 2}, nil, plan{take: []int{}}},
-		"not yet a member":   {survey{4, []string{"you"}, nil}, nil, nil, plan{take: []int{0, 1}}},
-		"an answer got lost": {survey{2, []string{"me"}, map[int]string{0: "me", 1: "me"}}, []int{1}, nil, plan{take: []int{0}}},
+		"alone":              {survey{partitions: 4, members: []string{"me"}, held: nil}, nil, nil, plan{take: []int{0, 1, 2, 3}}},
+		"half":               {survey{partitions: 4, members: []string{"me", "you"}, held: nil}, nil, nil, plan{take: []int{0, 1}}},
+		"what is left":       {survey{partitions: 4, members: []string{"me", "you"}, held: map[int]string{0: "you", 1: "you", 2: "you"}}, nil, nil, plan{take: []int{3}}},
+		"as before":          {survey{partitions: 4, members: []string{"me", "you"}, held: nil}, nil, map[int]bool{3: true}, plan{take: []int{3, 0}}},
+		"too many":           {survey{partitions: 4, members: []string{"me", "you"}, held: map[int]string{0: "me", 1: "me", 2: "me"}}, []int{0, 1, 2}, nil, plan{leave: []int{2}}},
+		"enough":             {survey{partitions: 5, members: []string{"me", "you"}, held: map[int]string{0: "me"}}, []int{0, 1, 2}, nil, plan{take: []int{}}},
+		"not yet a member":   {survey{partitions: 4, members: []string{"you"}, held: nil}, nil, nil, plan{take: []int{0, 1}}},
+		"an answer got lost": {survey{partitions: 2, members: []string{"me"}, held: map[int]string{0: "me", 1: "me"}}, []int{1}, nil, plan{take: []int{0}}},
 	} {
 		if got := planOf(&c.survey, "me", c.has, c.before, 0); !slices.Equal(got.take, c.want.take) || !slices.Equal(got.leave, c.want.leave) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)

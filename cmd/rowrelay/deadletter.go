@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
@@ -22,7 +23,8 @@ type letters struct {
 	key          string
 	since, until time.Duration
 	asRecorded   bool
-	parked       bool // --parked: not records, but what waits for its next attempt
+	given        []*pflag.FlagSet // of each command that has filters
+	parked       bool             // --parked: not records, but what waits for its next attempt
 }
 
 func newDeadLetter(c *console) *cobra.Command {
@@ -90,11 +92,20 @@ func (l *letters) filters(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&l.key, "key", "", "only those whose key holds this text")
 	cmd.Flags().DurationVar(&l.since, "since", 0, "only those given up within this time: 24h")
 	cmd.Flags().DurationVar(&l.until, "until", 0, "only those given up longer ago than this")
+	l.given = append(l.given, cmd.Flags())
 	return cmd
 }
 
 // check refuses ids together with filters: which of the two would be meant is not known.
 func (l *letters) check(ids []string) error {
+	if slices.Contains(ids, "") {
+		return errors.New("an event id is empty: name the event, or give no ids at all")
+	}
+	for _, given := range l.given { // of one command only they were parsed
+		if err := unsaid(given, "cause", "reason", "key", "since", "until"); err != nil {
+			return err
+		}
+	}
 	if len(ids) > 0 && (l.cause != "" || l.reason != "" || l.key != "" || l.since > 0 || l.until > 0) {
 		return errors.New("give event ids, or filters (--cause, --reason, --key, --since, --until), not both")
 	}

@@ -120,9 +120,13 @@ func (a *app) tableOf(name string) (*wired, error) {
 func aboutTable(p *config.Poller, setting string) bool {
 	rest, ok := strings.CutPrefix(strings.ToLower(setting), "pollers__"+p.Name+"__")
 	if !ok { // the setting that holds a connection, or a misspelt name
-		s := &p.Source
 		lower := strings.ToLower(setting)
-		return strings.HasPrefix(lower, strings.ToLower(s.ConnectionSetting)) || strings.EqualFold(setting, s.Connection.Setting) || strings.Contains(lower, "source")
+		for _, name := range []string{strings.ToLower(p.Source.ConnectionSetting), strings.ToLower(p.Source.Connection.Setting)} {
+			if lower == name || strings.HasPrefix(lower, name+"__") {
+				return true
+			}
+		}
+		return strings.HasPrefix(lower, "poll") && strings.Contains(lower, "source")
 	}
 	switch {
 	case strings.HasPrefix(rest, "source__fanout_"), rest == "source__cleanup_schedule":

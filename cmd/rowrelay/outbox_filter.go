@@ -65,31 +65,32 @@ func stateOf(text string) (publisher.State, error) {
 	return "", fmt.Errorf("--state %q is not one of %s", text, strings.Join(stateNames(), ", "))
 }
 
-// unsaid is an error where a flag was given with an empty value, or zero: in a script that is a variable which was not set, and
-// the flag would restrict nothing.
-func (f *choiceOfEvents) unsaid() error {
-	if f.given == nil {
+// unsaid is an error where a flag that chooses was given with an empty value, or zero: in a script that is a variable which was
+// not set, and the flag would restrict nothing. given is nil where there is no command line.
+func unsaid(given *pflag.FlagSet, names ...string) error {
+	if given == nil {
 		return nil
 	}
 	var faults []string
-	f.given.Visit(func(flag *pflag.Flag) { // only those that were given
-		switch flag.Name {
-		case "state", "id", "key", "aggregate-type", "aggregate", "event-type":
-			values := []string{flag.Value.String()}
-			if list, ok := flag.Value.(pflag.SliceValue); ok {
-				values = list.GetSlice()
+	given.Visit(func(flag *pflag.Flag) { // only those that were given
+		if !slices.Contains(names, flag.Name) {
+			return
+		}
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		switch {
+		case flag.Value.Type() == "duration":
+			if d, err := time.ParseDuration(values[0]); err != nil || d == 0 {
+				faults = append(faults, fmt.Sprintf("--%s is zero: give it a duration such as 24h, or leave it out for any age", flag.Name))
 			}
-			if len(values) == 0 || slices.Contains(values, "") {
-				faults = append(faults, fmt.Sprintf("--%s is empty: give it a value, or leave it out to choose whatever it is", flag.Name))
+		case flag.Value.Type() == "int":
+			if values[0] == "0" && flag.DefValue == "0" { // where a limit is the default, 0 says that all are wanted
+				faults = append(faults, fmt.Sprintf("--%s is zero: give it a number, or leave it out for all", flag.Name))
 			}
-		case "older-than", "younger-than":
-			if d, err := time.ParseDuration(flag.Value.String()); err != nil || d == 0 {
-				faults = append(faults, fmt.Sprintf("--%s is zero: give it a duration such as 24h, or leave it out for events of any age", flag.Name))
-			}
-		case "limit":
-			if flag.Value.String() == "0" && flag.DefValue == "0" { // where a limit is the default, 0 says that all are wanted
-				faults = append(faults, "--limit is zero: give it a number, or leave it out to change all")
-			}
+		case len(values) == 0 || slices.Contains(values, ""):
+			faults = append(faults, fmt.Sprintf("--%s is empty: give it a value, or leave it out to choose whatever it is", flag.Name))
 		}
 	})
 	if len(faults) > 0 {
@@ -100,7 +101,7 @@ func (f *choiceOfEvents) unsaid() error {
 
 // filter is what the flags choose: of these states, unless --state says others; only of allowed ones (nil: any).
 func (f *choiceOfEvents) filter(states, allowed []publisher.State) (publisher.Filter, error) {
-	if err := f.unsaid(); err != nil {
+	if err := unsaid(f.given, "state", "id", "key", "aggregate-type", "aggregate", "event-type", "older-than", "younger-than", "limit"); err != nil {
 		return publisher.Filter{}, err
 	}
 	switch {

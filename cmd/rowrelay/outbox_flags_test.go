@@ -60,12 +60,30 @@ func TestFlagsWithoutValuesAreRefused(t *testing.T) {
 			t.Errorf("list %q: %v", args, err)
 		}
 	}
-	if err := parsed(t, false, "--id", "", "--older-than", "0s").unsaid(); err == nil || !strings.Contains(err.Error(), "--id is empty") ||
+	if _, err := parsed(t, false, "--id", "", "--older-than", "0s").filter(nil, nil); err == nil || !strings.Contains(err.Error(), "--id is empty") ||
 		!strings.Contains(err.Error(), "--older-than is zero") {
 		t.Errorf("two at once: %v", err)
 	}
-	if err := parsed(t, false, "--id", "1", "--aggregate", "0", "--older-than", "1s", "--limit", "1").unsaid(); err != nil {
+	if _, err := parsed(t, false, "--id", "1", "--aggregate", "0", "--older-than", "1s", "--limit", "1").filter(nil, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// The same of dead letters that are no outbox's.
+func TestDeadLetterFlagsWithoutValuesAreRefused(t *testing.T) {
+	for _, args := range [][]string{{"--cause", ""}, {"--reason", ""}, {"--key="}, {"--since", "0s"}, {"--until", "0"}} {
+		var l letters
+		other, cmd := l.filters(&cobra.Command{}), l.filters(&cobra.Command{})
+		if err := errors.Join(other.ParseFlags(nil), cmd.ParseFlags(args)); err != nil {
+			t.Fatal(err)
+		}
+		name, _, _ := strings.Cut(args[0], "=")
+		if err := l.check(nil); err == nil || !strings.Contains(err.Error(), name+" is ") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+	if err := new(letters).check([]string{"a", ""}); err == nil {
+		t.Error("an empty id is taken")
 	}
 }
 
@@ -214,22 +232,24 @@ func TestDeskNeedsOnlyTheTable(t *testing.T) {
 		more []string
 		err  string
 	}{
-		"no output":           {nil, ""},
-		"a broker not set":    {[]string{"pollers__events__output__kind=rabbitmq", "pollers__events__output__connection=MQ"}, ""},
-		"a broken broker":     {[]string{"pollers__events__output__kind=rabbitmq", "pollers__events__output__connection=MQ", "MQ=http://x"}, ""},
-		"fan-out half set":    {[]string{"pollers__events__output__kind=stdout", "pollers__events__source__fanout_queue=parts"}, ""},
-		"a schedule":          {[]string{"pollers__events__output__kind=stdout", "pollers__events__source__cleanup_schedule=never", "pollers__events__schedule=x"}, ""},
-		"a number":            {[]string{"pollers__events__batch_size=many", "pollers__events__max_attempts=none", "pollers__events__tick_budget=x"}, ""},
-		"dead letters":        {[]string{"pollers__events__dead_letter__kind=queue"}, ""},
-		"another poller":      {[]string{"pollers__orders__batch_size=0"}, ""},
-		"the app":             {[]string{"state__kind=paper"}, ""},
-		"the claims":          {[]string{"pollers__events__source__claim_ttl=soon"}, "pollers__events__source__claim_ttl"},
-		"the strategy":        {[]string{"pollers__events__source__strategy=best"}, "pollers__events__source__strategy"},
-		"a misspelt setting":  {[]string{"pollers__events__source__tabel=x"}, "pollers__events__source__tabel"},
-		"the order":           {[]string{"pollers__events__ordering=any"}, "pollers__events__ordering"},
-		"no connection":       {[]string{"pollers__events__source__connection=ABSENT"}, "ABSENT, which is not set"},
-		"a broken connection": {[]string{"DB=nonsense"}, "DB"},
-		"it is no outbox":     {[]string{"pollers__events__source__mode=cursor", "pollers__events__source__cursor=id"}, "is no outbox"},
+		"no output":               {nil, ""},
+		"a broker not set":        {[]string{"pollers__events__output__kind=rabbitmq", "pollers__events__output__connection=MQ"}, ""},
+		"a broken broker":         {[]string{"pollers__events__output__kind=rabbitmq", "pollers__events__output__connection=MQ", "MQ=http://x"}, ""},
+		"a broker of a like name": {[]string{"pollers__events__output__kind=rabbitmq", "pollers__events__output__connection=DB_MQ", "DB_MQ=http://x"}, ""},
+		"a misspelt poller":       {[]string{"poller__events__source__claim_ttl=9s"}, "poller__events__source__claim_ttl"},
+		"fan-out half set":        {[]string{"pollers__events__output__kind=stdout", "pollers__events__source__fanout_queue=parts"}, ""},
+		"a schedule":              {[]string{"pollers__events__output__kind=stdout", "pollers__events__source__cleanup_schedule=never", "pollers__events__schedule=x"}, ""},
+		"a number":                {[]string{"pollers__events__batch_size=many", "pollers__events__max_attempts=none", "pollers__events__tick_budget=x"}, ""},
+		"dead letters":            {[]string{"pollers__events__dead_letter__kind=queue"}, ""},
+		"another poller":          {[]string{"pollers__orders__batch_size=0"}, ""},
+		"the app":                 {[]string{"state__kind=paper"}, ""},
+		"the claims":              {[]string{"pollers__events__source__claim_ttl=soon"}, "pollers__events__source__claim_ttl"},
+		"the strategy":            {[]string{"pollers__events__source__strategy=best"}, "pollers__events__source__strategy"},
+		"a misspelt setting":      {[]string{"pollers__events__source__tabel=x"}, "pollers__events__source__tabel"},
+		"the order":               {[]string{"pollers__events__ordering=any"}, "pollers__events__ordering"},
+		"no connection":           {[]string{"pollers__events__source__connection=ABSENT"}, "ABSENT, which is not set"},
+		"a broken connection":     {[]string{"DB=nonsense"}, "DB"},
+		"it is no outbox":         {[]string{"pollers__events__source__mode=cursor", "pollers__events__source__cursor=id"}, "is no outbox"},
 	} {
 		env := map[string]string{}
 		for _, pair := range append(good[:len(good):len(good)], c.more...) {
