@@ -258,3 +258,31 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// What an engine would not store as it stands, or the publisher not find again, is refused before anything is sent; the error names
+// the member and not what it holds.
+func TestRefusedText(t *testing.T) {
+	w, err := outbox.NewWriter(outbox.SQLite, "outbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := map[string]func(*outbox.Event) *string{
+		"AggregateType":  func(e *outbox.Event) *string { return &e.AggregateType },
+		"AggregateID":    func(e *outbox.Event) *string { return &e.AggregateID },
+		"Type":           func(e *outbox.Event) *string { return &e.Type },
+		"IdempotencyKey": func(e *outbox.Event) *string { return &e.IdempotencyKey },
+	}
+	for name, member := range members {
+		for text, why := range map[string]string{
+			"secret\x00": "Event." + name + " contains NUL", "\x00": "Event." + name + " contains NUL",
+			"secret\xff": "Event." + name + " is not valid UTF-8", strings.Repeat("é", 256): "Event." + name + " has more than 255 characters",
+		} {
+			e := outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Placed", IdempotencyKey: "k", Payload: []byte("{}")}
+			*member(&e) = text
+			err := w.Write(t.Context(), nil, e)
+			if err == nil || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s of %q: %v, want %q", name, text, err, why)
+			}
+		}
+	}
+}

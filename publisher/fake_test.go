@@ -570,7 +570,7 @@ func (t *fakeTable) settle(ctx context.Context, owner string, held int, m marks)
 		}
 		for _, f := range m.failed {
 			row := t.db.at(f.ref.seq)
-			if !open(row) && row.state != Failed {
+			if !open(row) && row.state != Failed || row.attempts != f.attempts && row.attempts != f.attempts-1 {
 				continue
 			}
 			row.state, row.attempts, row.next = Failed, f.attempts, t.db.now().Add(f.delay)

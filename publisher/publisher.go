@@ -10,8 +10,8 @@
 //	WAITING ◀───── FAILED ──▶ DEAD LETTER ──▶ DISCARDED (by an operator)
 //
 // An event that fails with evidence against it becomes FAILED, with the time of its next attempt; later events of its
-// aggregate become WAITING when they are first met, so that they leave the index of pending ones, and PENDING again, all in
-// one statement, when the failed one is settled. Events of one aggregate are published by seq.
+// aggregate become WAITING when they are first met, so that they leave the index of pending ones, and PENDING again, by seq
+// and some thousands in a transaction, when the failed one is settled. Events of one aggregate are published by seq.
 //
 // # Claims
 //
@@ -96,7 +96,8 @@ type table interface {
 	// counted) the owner still holds.
 	join(ctx context.Context, owner string, ttl time.Duration) error
 	renew(ctx context.Context, owner string, ttl time.Duration) (int, error)
-	// take claims units that are free or expired, and returns those that it got.
+	// take claims units that are free or expired, and returns those that it got, what it has under this token already among them: a
+	// token is drawn for each take, and the answer to a first attempt may have been lost.
 	take(ctx context.Context, owner string, token uint64, units []string, ttl time.Duration) ([]string, error)
 	// release gives units back; nil means all, and the member's row with them. Events that are left PUBLISHING become PENDING.
 	release(ctx context.Context, owner string, units []string) error
@@ -118,7 +119,8 @@ type table interface {
 	// unless the owner holds `held` claims. Rows that are not in the expected state any more (an operator acted) are left alone.
 	settle(ctx context.Context, owner string, held int, m marks) error
 	// mend turns WAITING rows without an earlier failed one in their aggregate into PENDING ones, and PUBLISHING ones without a live
-	// claim too, and returns how many: what a crash or an operator beside a running session may leave.
+	// claim too, and returns how many: what a crash or an operator beside a running session may leave. Who calls it needs no claim: an
+	// event that becomes PENDING too early is fetched with waits set.
 	mend(ctx context.Context) (int, error)
 	// work returns the partitions (of n) that have something to publish now.
 	work(ctx context.Context, n int) ([]int, error)

@@ -439,10 +439,11 @@ func TestReportAtClose(t *testing.T) {
 func TestFaultsSayWhatTheyAre(t *testing.T) {
 	for method, event := range map[string]poller.Event{
 		"look": poller.FetchFailed, "take": poller.LeaseAcquireFailed, "draw": poller.LeaseAcquireFailed, "fetch": poller.FetchFailed,
-		"due": poller.FetchFailed, "mend": poller.FetchFailed,
+		"due": poller.FetchFailed, "mend": poller.FetchFailed, "join": poller.LeaseAcquireFailed, "survey": poller.LeaseAcquireFailed,
 	} {
 		in(t, func(t *testing.T, db *fakeDB) {
-			db.add("a")
+			db.add("a", "b")
+			db.at(2).state = Waiting
 			table := db.connect()
 			table.fail[method] = errCut
 			s := open(t, testConfig(Leader), table)

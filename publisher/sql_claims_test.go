@@ -60,7 +60,7 @@ func TestTakeOver(t *testing.T) {
 		if got := take("new", 2, time.Minute, "p0", "p3"); !slices.Equal(got, []string{"p3"}) {
 			t.Errorf("new got %v, want p3: the other is held", got)
 		}
-		if got := take("old", 1, time.Minute, "p0"); len(got) != 0 {
+		if got := take("old", 3, time.Minute, "p0"); len(got) != 0 {
 			t.Errorf("old got %v again", got)
 		}
 		b.must(b.release(ctx, "old", []string{"p1"}))

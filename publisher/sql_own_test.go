@@ -188,7 +188,7 @@ func TestLifeOfAnEvent(t *testing.T) {
 		b.must(b.settle(ctx, "me", 1, marks{retried: []marked{markedRow(&rows[0])}}))
 		b.wantStates(Published, Pending, Pending, Published, Pending, Published)
 		// The second dies: what is behind it stays blocked.
-		fail = failure{marked: markedRow(&rows[1]), attempts: 5, dead: true, reason: "refused"}
+		fail = failure{marked: markedRow(&rows[1]), attempts: 1, dead: true, reason: "refused"}
 		b.must(b.settle(ctx, "me", 1, marks{failed: []failure{fail}, waiting: []marked{markedRow(&rest[0]), markedRow(&rest[1])}}))
 		b.wantStates(Published, Dead, Waiting, Published, Waiting, Published)
 		f, err := b.figures(ctx)
@@ -211,7 +211,7 @@ func TestDeadLetterReleases(t *testing.T) {
 		b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 1, delay: time.Hour}},
 			waiting: []marked{markedRow(&rows[1]), markedRow(&rows[2])}}))
 		b.wantStates(Failed, Waiting, Waiting)
-		b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 5, dead: true}}}))
+		b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 2, dead: true}}}))
 		b.wantStates(Dead, Pending, Pending)
 		for _, r := range b.all() {
 			if r.waits {

@@ -1,5 +1,6 @@
 -- look
-SELECT (SELECT COALESCE(c.info, '') FROM `shop`.`rowrelay_claims` c WHERE c.outbox = ? AND c.unit = 'pause'), CASE WHEN EXISTS (SELECT 1 FROM `shop`.`outbox` o WHERE o.`published` = 0 AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.event = CAST(o.`id` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin) AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.aggregate_type = CAST(o.`aggregate_type` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin AND s.aggregate_id = CAST(o.`aggregate_id` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < CAST(CONCAT(o.`id` >= 0, LPAD(o.`id` & 9223372036854775807, 19, '0')) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin)) THEN 1 WHEN EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.state = 'FAILED' AND s.next_attempt_at <= UTC_TIMESTAMP(6) AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` e WHERE e.outbox = ? AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))) THEN 1 ELSE 0 END
+SELECT (SELECT COALESCE(c.info, '') FROM `shop`.`rowrelay_claims` c WHERE c.outbox = ? AND c.unit = 'pause'), CASE WHEN EXISTS (SELECT 1 FROM `shop`.`outbox` o WHERE o.`published` = 0 AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.event = CAST(o.`id` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin) AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.aggregate_type = CAST(o.`aggregate_type` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin AND s.aggregate_id = CAST(o.`aggregate_id` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < CAST(CONCAT(o.`id` >= 0, LPAD(o.`id` & 9223372036854775807, 19, '0')) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin)) THEN 1 WHEN EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.state = 'FAILED' AND s.next_attempt_at <= UTC_TIMESTAMP(6) AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` e WHERE e.outbox = ? AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))) THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.state IN ('FAILED', 'DEAD LETTER')) THEN 1 ELSE 0 END
+--   shop.outbox
 --   shop.outbox
 --   shop.outbox
 --   shop.outbox
@@ -45,7 +46,7 @@ DELETE FROM `shop`.`rowrelay_claims_events` WHERE outbox = ? AND event IN (?, ?)
 --   7
 --   8
 -- failed again
-UPDATE `shop`.`rowrelay_claims_events` SET state = ?, attempts = ?, next_attempt_at = UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND, last_error = ? WHERE outbox = ? AND event = ? AND state = 'FAILED' AND attempts = ?
+UPDATE `shop`.`rowrelay_claims_events` SET state = ?, attempts = ?, next_attempt_at = UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND, last_error = ? WHERE outbox = ? AND event = ? AND state = 'FAILED' AND attempts IN (?, ?)
 --   FAILED
 --   2
 --   5000
@@ -53,6 +54,7 @@ UPDATE `shop`.`rowrelay_claims_events` SET state = ?, attempts = ?, next_attempt
 --   shop.outbox
 --   7
 --   1
+--   2
 -- failed for the first time
 INSERT INTO `shop`.`rowrelay_claims_events` (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT ?, CAST(o.`id` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, CAST(o.`aggregate_type` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, CAST(o.`aggregate_id` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, CAST(CONCAT(o.`id` >= 0, LPAD(o.`id` & 9223372036854775807, 19, '0')) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, ?, 2, UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND, ? FROM `shop`.`outbox` o WHERE o.`id` = CAST(? AS SIGNED) AND o.`published` = 0 AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.event = CAST(o.`id` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin)
 --   shop.outbox
@@ -62,13 +64,14 @@ INSERT INTO `shop`.`rowrelay_claims_events` (outbox, event, aggregate_type, aggr
 --   7
 --   shop.outbox
 -- given up
-UPDATE `shop`.`rowrelay_claims_events` SET state = ?, attempts = ?, next_attempt_at = NULL, last_error = ? WHERE outbox = ? AND event = ? AND state = 'FAILED' AND attempts = ?
+UPDATE `shop`.`rowrelay_claims_events` SET state = ?, attempts = ?, next_attempt_at = NULL, last_error = ? WHERE outbox = ? AND event = ? AND state = 'FAILED' AND attempts IN (?, ?)
 --   DEAD LETTER
 --   5
 --   422
 --   shop.outbox
 --   7
 --   4
+--   5
 -- count the attempt
 UPDATE `shop`.`outbox` SET `retry_count` = COALESCE(`retry_count`, 0) + 1 WHERE `id` = CAST(? AS SIGNED)
 --   7

@@ -1,5 +1,6 @@
 -- look
-SELECT (SELECT COALESCE(c.info, '') FROM `shop`.`rowrelay_claims` c WHERE c.outbox = ? AND c.unit = 'pause'), CASE WHEN EXISTS (SELECT 1 FROM `shop`.`outbox` o WHERE o.`Status` = 'New' AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.event = CAST(HEX(o.`Id`) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin)) THEN 1 WHEN EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.state = 'FAILED' AND s.next_attempt_at <= UTC_TIMESTAMP(6) AND 1 = 1) THEN 1 ELSE 0 END
+SELECT (SELECT COALESCE(c.info, '') FROM `shop`.`rowrelay_claims` c WHERE c.outbox = ? AND c.unit = 'pause'), CASE WHEN EXISTS (SELECT 1 FROM `shop`.`outbox` o WHERE o.`Status` = 'New' AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.event = CAST(HEX(o.`Id`) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin)) THEN 1 WHEN EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.state = 'FAILED' AND s.next_attempt_at <= UTC_TIMESTAMP(6) AND 1 = 1) THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.state IN ('FAILED', 'DEAD LETTER')) THEN 1 ELSE 0 END
+--   shop.outbox
 --   shop.outbox
 --   shop.outbox
 --   shop.outbox
@@ -36,7 +37,7 @@ DELETE FROM `shop`.`rowrelay_claims_events` WHERE outbox = ? AND event IN (?)
 --   shop.outbox
 --   0b5ab1a0-0000-4000-8000-000000000001
 -- failed again
-UPDATE `shop`.`rowrelay_claims_events` SET state = ?, attempts = ?, next_attempt_at = UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND, last_error = ? WHERE outbox = ? AND event = ? AND state = 'FAILED' AND attempts = ?
+UPDATE `shop`.`rowrelay_claims_events` SET state = ?, attempts = ?, next_attempt_at = UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND, last_error = ? WHERE outbox = ? AND event = ? AND state = 'FAILED' AND attempts IN (?, ?)
 --   FAILED
 --   2
 --   5000
@@ -44,6 +45,7 @@ UPDATE `shop`.`rowrelay_claims_events` SET state = ?, attempts = ?, next_attempt
 --   shop.outbox
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   1
+--   2
 -- failed for the first time
 INSERT INTO `shop`.`rowrelay_claims_events` (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT ?, CAST(HEX(o.`Id`) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, '', '', CAST(DATE_FORMAT(o.`Added`, '%Y-%m-%d %H:%i:%s.%f') AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, ?, 2, UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND, ? FROM `shop`.`outbox` o WHERE o.`Id` = UNHEX(?) AND o.`Status` = 'New' AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.event = CAST(HEX(o.`Id`) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin)
 --   shop.outbox
@@ -53,13 +55,14 @@ INSERT INTO `shop`.`rowrelay_claims_events` (outbox, event, aggregate_type, aggr
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   shop.outbox
 -- given up
-UPDATE `shop`.`rowrelay_claims_events` SET state = ?, attempts = ?, next_attempt_at = NULL, last_error = ? WHERE outbox = ? AND event = ? AND state = 'FAILED' AND attempts = ?
+UPDATE `shop`.`rowrelay_claims_events` SET state = ?, attempts = ?, next_attempt_at = NULL, last_error = ? WHERE outbox = ? AND event = ? AND state = 'FAILED' AND attempts IN (?, ?)
 --   DEAD LETTER
 --   5
 --   422
 --   shop.outbox
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   4
+--   5
 -- entries
 SELECT s.event FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.event > ? ORDER BY s.event LIMIT ?
 --   shop.outbox

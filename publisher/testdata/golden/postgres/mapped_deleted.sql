@@ -1,5 +1,6 @@
 -- look
-SELECT (SELECT COALESCE(c.info, '') FROM "shop"."rowrelay_claims" c WHERE c.outbox = $1 AND c.unit = 'pause'), CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" o WHERE 1 = 1 AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $2 AND s.event = CAST(o."Id" AS text) COLLATE "C") AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $3 AND s.aggregate_type = '' AND s.aggregate_id = COALESCE(CAST(o."Key" AS text) COLLATE "C", '') AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND (s.position < to_char((o."Added" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C" OR (s.position = to_char((o."Added" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C" AND s.event < CAST(o."Id" AS text) COLLATE "C")))) THEN 1 WHEN EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $4 AND s.state = 'FAILED' AND s.next_attempt_at <= statement_timestamp() AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" e WHERE e.outbox = $5 AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))) THEN 1 ELSE 0 END
+SELECT (SELECT COALESCE(c.info, '') FROM "shop"."rowrelay_claims" c WHERE c.outbox = $1 AND c.unit = 'pause'), CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" o WHERE 1 = 1 AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $2 AND s.event = CAST(o."Id" AS text) COLLATE "C") AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $3 AND s.aggregate_type = '' AND s.aggregate_id = COALESCE(CAST(o."Key" AS text) COLLATE "C", '') AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND (s.position < to_char((o."Added" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C" OR (s.position = to_char((o."Added" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C" AND s.event < CAST(o."Id" AS text) COLLATE "C")))) THEN 1 WHEN EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $4 AND s.state = 'FAILED' AND s.next_attempt_at <= statement_timestamp() AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" e WHERE e.outbox = $5 AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))) THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $6 AND s.state IN ('FAILED', 'DEAD LETTER')) THEN 1 ELSE 0 END
+--   shop.outbox
 --   shop.outbox
 --   shop.outbox
 --   shop.outbox
@@ -42,7 +43,7 @@ DELETE FROM "shop"."rowrelay_claims_events" WHERE outbox = $1 AND event IN ($2)
 --   shop.outbox
 --   0b5ab1a0-0000-4000-8000-000000000001
 -- failed again
-UPDATE "shop"."rowrelay_claims_events" SET state = $1, attempts = $2, next_attempt_at = statement_timestamp() + CAST($3 AS bigint) * interval '1 millisecond', last_error = $4 WHERE outbox = $5 AND event = $6 AND state = 'FAILED' AND attempts = $7
+UPDATE "shop"."rowrelay_claims_events" SET state = $1, attempts = $2, next_attempt_at = statement_timestamp() + CAST($3 AS bigint) * interval '1 millisecond', last_error = $4 WHERE outbox = $5 AND event = $6 AND state = 'FAILED' AND attempts IN ($7, $8)
 --   FAILED
 --   2
 --   5000
@@ -50,6 +51,7 @@ UPDATE "shop"."rowrelay_claims_events" SET state = $1, attempts = $2, next_attem
 --   shop.outbox
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   1
+--   2
 -- failed for the first time
 INSERT INTO "shop"."rowrelay_claims_events" (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT $1, CAST(o."Id" AS text) COLLATE "C", '', COALESCE(CAST(o."Key" AS text) COLLATE "C", ''), to_char((o."Added" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C", $2, 2, statement_timestamp() + CAST($3 AS bigint) * interval '1 millisecond', $4 FROM "shop"."outbox" o WHERE o."Id" = CAST(CAST($5 AS text) AS uuid) AND 1 = 1 AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $6 AND s.event = CAST(o."Id" AS text) COLLATE "C")
 --   shop.outbox
@@ -59,13 +61,14 @@ INSERT INTO "shop"."rowrelay_claims_events" (outbox, event, aggregate_type, aggr
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   shop.outbox
 -- given up
-UPDATE "shop"."rowrelay_claims_events" SET state = $1, attempts = $2, next_attempt_at = NULL, last_error = $3 WHERE outbox = $4 AND event = $5 AND state = 'FAILED' AND attempts = $6
+UPDATE "shop"."rowrelay_claims_events" SET state = $1, attempts = $2, next_attempt_at = NULL, last_error = $3 WHERE outbox = $4 AND event = $5 AND state = 'FAILED' AND attempts IN ($6, $7)
 --   DEAD LETTER
 --   5
 --   422
 --   shop.outbox
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   4
+--   5
 -- entries
 SELECT s.event FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.event > $2 ORDER BY s.event LIMIT $3
 --   shop.outbox

@@ -1,8 +1,8 @@
 CREATE TABLE IF NOT EXISTS "shop"."outbox" (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id INTEGER GENERATED ALWAYS AS (seq) VIRTUAL,
-    aggregate_type TEXT NOT NULL CHECK (length(aggregate_type) <= 255),
-    aggregate_id TEXT NOT NULL CHECK (length(aggregate_id) <= 255),
+    aggregate_type TEXT NOT NULL CHECK (typeof(aggregate_type) = 'text' AND instr(aggregate_type, char(0)) = 0 AND length(aggregate_type) <= 255),
+    aggregate_id TEXT NOT NULL CHECK (typeof(aggregate_id) = 'text' AND instr(aggregate_id, char(0)) = 0 AND length(aggregate_id) <= 255),
     event_type TEXT NOT NULL CHECK (length(event_type) <= 255),
     payload TEXT NOT NULL,
     created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')),

@@ -1,5 +1,6 @@
 -- look
-SELECT (SELECT COALESCE(c.info, '') FROM "shop"."rowrelay_claims" c WHERE c.outbox = ?1 AND c.unit = 'pause'), CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" o WHERE o."Status" = 'New' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?2 AND s.event = CAST(o."Id" AS TEXT))) THEN 1 WHEN EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?3 AND s.state = 'FAILED' AND s.next_attempt_at <= strftime('%Y-%m-%d %H:%M:%f', 'now') AND 1 = 1) THEN 1 ELSE 0 END
+SELECT (SELECT COALESCE(c.info, '') FROM "shop"."rowrelay_claims" c WHERE c.outbox = ?1 AND c.unit = 'pause'), CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" o WHERE o."Status" = 'New' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?2 AND s.event = CAST(o."Id" AS TEXT))) THEN 1 WHEN EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?3 AND s.state = 'FAILED' AND s.next_attempt_at <= strftime('%Y-%m-%d %H:%M:%f', 'now') AND 1 = 1) THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?4 AND s.state IN ('FAILED', 'DEAD LETTER')) THEN 1 ELSE 0 END
+--   shop.outbox
 --   shop.outbox
 --   shop.outbox
 --   shop.outbox
@@ -36,7 +37,7 @@ DELETE FROM "shop"."rowrelay_claims_events" WHERE outbox = ?1 AND event IN (?2)
 --   shop.outbox
 --   0b5ab1a0-0000-4000-8000-000000000001
 -- failed again
-UPDATE "shop"."rowrelay_claims_events" SET state = ?1, attempts = ?2, next_attempt_at = strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', (?3) / 1000.0)), last_error = ?4 WHERE outbox = ?5 AND event = ?6 AND state = 'FAILED' AND attempts = ?7
+UPDATE "shop"."rowrelay_claims_events" SET state = ?1, attempts = ?2, next_attempt_at = strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', (?3) / 1000.0)), last_error = ?4 WHERE outbox = ?5 AND event = ?6 AND state = 'FAILED' AND attempts IN (?7, ?8)
 --   FAILED
 --   2
 --   5000
@@ -44,6 +45,7 @@ UPDATE "shop"."rowrelay_claims_events" SET state = ?1, attempts = ?2, next_attem
 --   shop.outbox
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   1
+--   2
 -- failed for the first time
 INSERT INTO "shop"."rowrelay_claims_events" (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT ?1, CAST(o."Id" AS TEXT), '', '', CAST(o."Added" AS TEXT), ?2, 2, strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', (?3) / 1000.0)), ?4 FROM "shop"."outbox" o WHERE o."Id" = ?5 AND o."Status" = 'New' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?6 AND s.event = CAST(o."Id" AS TEXT))
 --   shop.outbox
@@ -53,13 +55,14 @@ INSERT INTO "shop"."rowrelay_claims_events" (outbox, event, aggregate_type, aggr
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   shop.outbox
 -- given up
-UPDATE "shop"."rowrelay_claims_events" SET state = ?1, attempts = ?2, next_attempt_at = NULL, last_error = ?3 WHERE outbox = ?4 AND event = ?5 AND state = 'FAILED' AND attempts = ?6
+UPDATE "shop"."rowrelay_claims_events" SET state = ?1, attempts = ?2, next_attempt_at = NULL, last_error = ?3 WHERE outbox = ?4 AND event = ?5 AND state = 'FAILED' AND attempts IN (?6, ?7)
 --   DEAD LETTER
 --   5
 --   422
 --   shop.outbox
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   4
+--   5
 -- entries
 SELECT s.event FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?1 AND s.event > ?2 ORDER BY s.event LIMIT ?3
 --   shop.outbox

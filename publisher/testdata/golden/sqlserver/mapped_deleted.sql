@@ -1,5 +1,6 @@
 -- look
-SELECT (SELECT COALESCE(c.info, '') FROM [shop].[rowrelay_claims] c WHERE c.outbox = @p1 AND c.unit = 'pause'), CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] o WHERE 1 = 1 AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims_events] s WITH (REPEATABLEREAD) WHERE s.outbox = @p2 AND s.event = CAST(o.[Id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2) AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims_events] s WITH (REPEATABLEREAD) WHERE s.outbox = @p3 AND s.aggregate_type = '' AND s.aggregate_id = COALESCE(CAST(o.[Key] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, '') AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND (s.position < CAST(CONVERT(varchar(33), CAST(SWITCHOFFSET(o.[Added], '+00:00') AS datetime2(7)), 121) AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 OR (s.position = CAST(CONVERT(varchar(33), CAST(SWITCHOFFSET(o.[Added], '+00:00') AS datetime2(7)), 121) AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 AND s.event < CAST(o.[Id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2)))) THEN 1 WHEN EXISTS (SELECT 1 FROM [shop].[rowrelay_claims_events] s WHERE s.outbox = @p4 AND s.state = 'FAILED' AND s.next_attempt_at <= SYSUTCDATETIME() AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims_events] e WHERE e.outbox = @p5 AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))) THEN 1 ELSE 0 END
+SELECT (SELECT COALESCE(c.info, '') FROM [shop].[rowrelay_claims] c WHERE c.outbox = @p1 AND c.unit = 'pause'), CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] o WHERE 1 = 1 AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims_events] s WITH (REPEATABLEREAD) WHERE s.outbox = @p2 AND s.event = CAST(o.[Id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2) AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims_events] s WITH (REPEATABLEREAD) WHERE s.outbox = @p3 AND s.aggregate_type = '' AND s.aggregate_id = COALESCE(CAST(o.[Key] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, '') AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND (s.position < CAST(CONVERT(varchar(33), CAST(SWITCHOFFSET(o.[Added], '+00:00') AS datetime2(7)), 121) AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 OR (s.position = CAST(CONVERT(varchar(33), CAST(SWITCHOFFSET(o.[Added], '+00:00') AS datetime2(7)), 121) AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 AND s.event < CAST(o.[Id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2)))) THEN 1 WHEN EXISTS (SELECT 1 FROM [shop].[rowrelay_claims_events] s WHERE s.outbox = @p4 AND s.state = 'FAILED' AND s.next_attempt_at <= SYSUTCDATETIME() AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims_events] e WHERE e.outbox = @p5 AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))) THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[rowrelay_claims_events] s WHERE s.outbox = @p6 AND s.state IN ('FAILED', 'DEAD LETTER')) THEN 1 ELSE 0 END
+--   shop.outbox
 --   shop.outbox
 --   shop.outbox
 --   shop.outbox
@@ -42,7 +43,7 @@ DELETE FROM [shop].[rowrelay_claims_events] WHERE outbox = @p1 AND event IN (@p2
 --   shop.outbox
 --   0b5ab1a0-0000-4000-8000-000000000001
 -- failed again
-UPDATE [shop].[rowrelay_claims_events] SET state = @p1, attempts = @p2, next_attempt_at = DATEADD(millisecond, CAST(@p3 AS int), SYSUTCDATETIME()), last_error = @p4 WHERE outbox = @p5 AND event = @p6 AND state = 'FAILED' AND attempts = @p7
+UPDATE [shop].[rowrelay_claims_events] SET state = @p1, attempts = @p2, next_attempt_at = DATEADD(millisecond, CAST(@p3 AS int), SYSUTCDATETIME()), last_error = @p4 WHERE outbox = @p5 AND event = @p6 AND state = 'FAILED' AND attempts IN (@p7, @p8)
 --   FAILED
 --   2
 --   5000
@@ -50,6 +51,7 @@ UPDATE [shop].[rowrelay_claims_events] SET state = @p1, attempts = @p2, next_att
 --   shop.outbox
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   1
+--   2
 -- failed for the first time
 INSERT INTO [shop].[rowrelay_claims_events] (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT @p1, CAST(o.[Id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, '', COALESCE(CAST(o.[Key] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, ''), CAST(CONVERT(varchar(33), CAST(SWITCHOFFSET(o.[Added], '+00:00') AS datetime2(7)), 121) AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, @p2, 2, DATEADD(millisecond, CAST(@p3 AS int), SYSUTCDATETIME()), @p4 FROM [shop].[outbox] o WHERE o.[Id] = CAST(@p5 AS uniqueidentifier) AND 1 = 1 AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims_events] s WITH (REPEATABLEREAD) WHERE s.outbox = @p6 AND s.event = CAST(o.[Id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2)
 --   shop.outbox
@@ -59,13 +61,14 @@ INSERT INTO [shop].[rowrelay_claims_events] (outbox, event, aggregate_type, aggr
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   shop.outbox
 -- given up
-UPDATE [shop].[rowrelay_claims_events] SET state = @p1, attempts = @p2, next_attempt_at = NULL, last_error = @p3 WHERE outbox = @p4 AND event = @p5 AND state = 'FAILED' AND attempts = @p6
+UPDATE [shop].[rowrelay_claims_events] SET state = @p1, attempts = @p2, next_attempt_at = NULL, last_error = @p3 WHERE outbox = @p4 AND event = @p5 AND state = 'FAILED' AND attempts IN (@p6, @p7)
 --   DEAD LETTER
 --   5
 --   422
 --   shop.outbox
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   4
+--   5
 -- entries
 SELECT s.event FROM [shop].[rowrelay_claims_events] s WHERE s.outbox = @p1 AND s.event > @p2 ORDER BY s.event OFFSET 0 ROWS FETCH NEXT @p3 ROWS ONLY
 --   shop.outbox
