@@ -56,7 +56,7 @@ func (to *target) Deliver(_ context.Context, d change.Delivery) error {
 }
 
 // publishing runs ticks until the test's time is over.
-func publishing(t *testing.T, db *fakeDB, strategy Strategy) (to *target, stop func()) {
+func publishing(t *testing.T, db *fakeDB, strategy Strategy, poll time.Duration) (to *target, stop func()) {
 	t.Helper()
 	cfg := testConfig(strategy)
 	cfg.Policy = poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1, Block: true}
@@ -64,7 +64,7 @@ func publishing(t *testing.T, db *fakeDB, strategy Strategy) (to *target, stop f
 	relay, err := poller.NewRelay(poller.Config{
 		App: "shop", Poller: "outbox", Feed: newPublisher(cfg, db.connect()).Feed(), To: to, Ordering: cfg.Ordering, Concurrency: 8,
 		Fetch: poller.Limit{Rows: 500, Bytes: 1 << 20}, RequestEvents: 100, RequestBytes: 1 << 20, Size: func(e *change.Event) int { return e.Size() },
-		RejectStatus: []int{422}, Retries: 3, Timeout: 5 * time.Second, Budget: 5 * time.Second, PollInterval: 100 * time.Millisecond,
+		RejectStatus: []int{422}, Retries: 3, Timeout: 5 * time.Second, Budget: 5 * time.Second, PollInterval: poll,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +80,13 @@ func publishing(t *testing.T, db *fakeDB, strategy Strategy) (to *target, stop f
 		}
 	}()
 	return to, func() { cancel(); <-ended }
+}
+
+// set changes what the target does.
+func (to *target) set(change func()) {
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	change()
 }
 
 // inOrder checks the first acceptances of each aggregate.
@@ -99,19 +106,17 @@ func TestOutageOfHalfAnHour(t *testing.T) {
 	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			in(t, func(t *testing.T, db *fakeDB) {
-				to, stop := publishing(t, db, strategy)
-				to.down = true
-				for n := range 30 * 60 {
+				to, stop := publishing(t, db, strategy, time.Second)
+				to.set(func() { to.down = true })
+				for n := range 30 * 6 {
 					db.add(fmt.Sprint(n % 7))
-					time.Sleep(time.Second)
+					time.Sleep(10 * time.Second)
 				}
-				to.mu.Lock()
-				to.down = false
-				to.mu.Unlock()
+				to.set(func() { to.down = false })
 				time.Sleep(2 * time.Minute)
 				stop()
-				if len(to.order) != 30*60 {
-					t.Errorf("%d of %d events were accepted", len(to.order), 30*60)
+				if len(to.order) != 30*6 {
+					t.Errorf("%d of %d events were accepted", len(to.order), 30*6)
 				}
 				to.inOrder(db)
 				counted := 0
@@ -137,13 +142,14 @@ func TestPoisonEvent(t *testing.T) {
 	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			in(t, func(t *testing.T, db *fakeDB) {
-				to, stop := publishing(t, db, strategy)
-				to.refuses[1] = true
+				to, stop := publishing(t, db, strategy, 100*time.Millisecond)
+				to.set(func() { to.refuses[1] = true })
 				db.add("bad", "good", "bad", "bad")
 				for range 200 { // an event of another aggregate each second, before and after the end
 					db.add("good")
 					time.Sleep(time.Second)
 				}
+				to.mu.Lock()
 				want := []time.Duration{0, time.Second, 6 * time.Second, 36 * time.Second, 156 * time.Second}
 				if got := to.tries[1]; len(got) != len(want) || !slices.EqualFunc(got, want, func(a, b time.Duration) bool { return a >= b && a <= b+2*time.Second }) {
 					t.Errorf("tried after %s, want %s", got, want)
@@ -156,7 +162,6 @@ func TestPoisonEvent(t *testing.T) {
 				if got := db.states(); got[0] != Dead || got[2] != Waiting || got[3] != Waiting || got[1] != Published {
 					t.Errorf("states %s", got[:4])
 				}
-				to.mu.Lock()
 				to.refuses[1] = false
 				to.mu.Unlock()
 				db.change(Dead, Failed) // what `rowrelay outbox requeue` does

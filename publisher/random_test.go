@@ -216,9 +216,9 @@ func (w *world) instance(name string, table table, dead chan struct{}, faults fu
 // pause and the broker refuses, hangs and loses answers. Then: every event was accepted, or given up; no aggregate had two
 // events in flight; first acceptances of each came in order; and duplicates have a reason.
 func TestRandomInstances(t *testing.T) {
-	first, seeds := uint64(0), uint64(400)
+	first, seeds := uint64(0), uint64(60)
 	if testing.Short() {
-		seeds = 200
+		seeds = 30
 	}
 	if text := os.Getenv("PUBLISHER_SEED"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 64)
