@@ -13,7 +13,7 @@ export ROWRELAY_TEST_ENGINES_FILE=$engines
 # value makes go test run them again; only tests that need no engine come from the cache.
 packages=("$@")
 ((${#packages[@]} > 0)) || packages=(./...)
-scripts/services.sh run -- go test -race -timeout 20m "${packages[@]}"
+scripts/services.sh run -- go test -race -timeout 40m "${packages[@]}"
 rc=$?
 
 echo
