@@ -134,7 +134,7 @@ func TestBuckets(t *testing.T) {
 				"uuids":   func(i int) string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(fmt.Sprint(i))).String() },
 				"names":   func(i int) string { return fmt.Sprintf("order-%d", i) },
 			} {
-				b := newBench(t, e.url)
+				b := newBench(t, e.url, func(c *Config) { c.Timeout = 5 * time.Minute }) // SQLite is slow under the race detector
 				b.must(b.tx(t.Context(), "write", func(ctx context.Context, q querier) error {
 					type object struct {
 						ID string `json:"id"`
