@@ -97,6 +97,16 @@ func latency(ctx context.Context, o options) error {
 	committed := make(map[int]time.Time)
 	arrived := make(map[int]time.Time)
 	total := int(o.latency.Seconds() * float64(o.rate))
+	if err := d.transaction(ctx, total, total+1); err != nil { // starting is not latency: the rate begins when this one arrives
+		return err
+	}
+	select {
+	case <-messages:
+	case err := <-ended:
+		return err
+	case <-time.After(time.Minute):
+		return errors.New("the first event did not arrive within a minute")
+	}
 	go write(ctx, d, o.rate, total, func(first, last int, now time.Time) {
 		mu.Lock()
 		defer mu.Unlock()

@@ -16,6 +16,7 @@ type table struct {
 	rows     []string // order keys, in source order
 	position int      // acknowledged rows
 	fetches  int
+	asked    []time.Time // when each fetch began
 	settles  []settlementMade
 	closed   int
 	cancel   context.CancelCauseFunc
@@ -61,6 +62,9 @@ func position(i int) change.Cursor {
 }
 
 func (s *tableSession) Next(ctx context.Context, limit Limit) (Grant, error) {
+	s.mu.Lock()
+	s.asked = append(s.asked, time.Now())
+	s.mu.Unlock()
 	if err := pause(ctx, s.wait); err != nil {
 		return Grant{}, err
 	}

@@ -63,12 +63,13 @@ type tick struct {
 	fetches  int        // begun
 	fetchErr error      // why there will be no more; what was fetched before is delivered first
 	settling bool
-	extras   int  // requests in flight that send an event again, or ahead, as evidence only
-	drained  bool // the last fetch brought less than its limit
-	idle     int  // fetches in a row that brought nothing
-	batches  int  // live ones: retries that are always due must not use up max_batches
-	worked   bool // a batch with events was fetched
-	seen     bool // a batch with a right to deliver was fetched, and live whether one of them was live
+	extras   int       // requests in flight that send an event again, or ahead, as evidence only
+	began    time.Time // the last fetch
+	drained  bool      // the last fetch brought less than its limit
+	idle     int       // fetches in a row that brought nothing
+	batches  int       // live ones: retries that are always due must not use up max_batches
+	worked   bool      // a batch with events was fetched
+	seen     bool      // a batch with a right to deliver was fetched, and live whether one of them was live
 	live     bool
 	returned bool // the right to deliver was given back with the last commit
 
@@ -190,15 +191,22 @@ func (t *tick) fetch() {
 	go func() {
 		var grant Grant
 		var err error
-		if pause(t.stop, wait) == nil { // stopped while it waited: no batch, and no failure
+		stopped := pause(t.stop, wait) != nil // then no batch, and no failure
+		began := time.Now()
+		if !stopped {
 			err = guard(func() (err error) { grant, err = t.session.Next(t.fetchCtx, t.cfg.Fetch); return err })
 		}
-		t.post(func() { t.fetched(grant, err) })
+		t.post(func() { t.began = began; t.fetched(grant, err) })
 	}()
 }
 
-// interval is the wait before a drained source is asked again: it doubles with every empty answer, up to PollIntervalMax.
+// interval is the wait before a drained source is asked again. While there is work, fetches begin PollInterval apart, so that
+// delivering and settling add nothing to what a change waits; after an empty answer the wait is a whole one (a source that
+// answers slowly is not asked without a pause), and it doubles with every further one, up to PollIntervalMax.
 func (t *tick) interval() time.Duration {
+	if t.idle == 0 {
+		return t.cfg.PollInterval - time.Since(t.began)
+	}
 	wait := t.cfg.PollInterval
 	for range t.idle {
 		if wait >= t.cfg.PollIntervalMax {

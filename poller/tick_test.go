@@ -239,6 +239,32 @@ func TestPollIntervalKeepsPollingInsideATick(t *testing.T) {
 	})
 }
 
+// While there is work, the time that deliveries take is not added to the poll interval; once there is none, the wait is a whole one.
+func TestPollIntervalCountsFromTheFetchWhileThereIsWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := &table{rows: keys(1, 1), wait: 100 * time.Millisecond}
+		begun := time.Now()
+		to := newSink(t, func(ctx context.Context, _ change.Delivery) error {
+			err := pause(ctx, 600*time.Millisecond)
+			feed.mu.Lock()
+			defer feed.mu.Unlock()
+			if len(feed.rows) < 3 {
+				feed.rows = keys(len(feed.rows)+1, 1)
+			}
+			return err
+		})
+		relayOf(t, feed, to, func(c *Config) { c.PollInterval, c.Budget = time.Second, 4500*time.Millisecond }).Tick(t.Context())
+		var asked []time.Duration
+		for _, at := range feed.asked {
+			asked = append(asked, at.Sub(begun))
+		}
+		want := []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second, 4100 * time.Millisecond}
+		if !slices.Equal(asked, want) {
+			t.Errorf("asked at %v, want %v", asked, want)
+		}
+	})
+}
+
 func TestLostRightCancelsRequestsAndCommitsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		feed := &table{rows: keys(10, 10)}
