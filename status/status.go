@@ -1,0 +1,112 @@
+// Package status says how every poller and output is doing: the one model behind `rowrelay status`, /status.json and the
+// status page.
+//
+// Durable figures (position, lease, parked events, dead letters, pause, skips) are read from the state documents and from the
+// outbox's own tables, so that every instance shows the same. What only a tick knows (lag, rate, what held rows back, the last
+// error) is read from the note that the instance at work leaves beside the document: see Note. A note is for looking at:
+// nothing depends on it, and a tick that cannot write it goes on.
+package status
+
+import "time"
+
+// Health is how an output is doing, in one word; the worst comes first on the page.
+type Health string
+
+// The healths.
+const (
+	Failing Health = "failing" // its last tick failed, or its settings have faults
+	Stale   Health = "stale"   // no tick has succeeded for far longer than its schedule says
+	Blocked Health = "blocked" // rows are held back, or as many are parked as max_parked allows
+	Paused  Health = "paused"  // by an operator
+	Parked  Health = "parked"  // it works; some events wait for a repetition or for an operator
+	Healthy Health = "healthy"
+	New     Health = "new" // it has never run
+)
+
+// Report is everything at one moment. Times are UTC.
+type Report struct {
+	App      string    `json:"app"`
+	Version  string    `json:"version"`
+	Instance string    `json:"instance"` // who answers
+	At       time.Time `json:"at"`
+	Faults   []Problem `json:"faults"` // of settings that belong to no poller
+	Outputs  []Output  `json:"outputs"`
+}
+
+// Output is one output of one poller; an outbox has one.
+type Output struct {
+	Poller string `json:"poller"`
+	Output string `json:"output"` // "" for the only one
+	Mode   string `json:"mode"`   // cursor or outbox
+	Source string `json:"source"` // the table, or "query"
+	Kind   string `json:"kind"`   // of the output: http, queue …
+	Health Health `json:"health"`
+	Says   string `json:"says"` // one sentence: why this health
+
+	Position    string     `json:"position,omitempty"`     // the checkpoint's cursor as JSON text; none of an outbox
+	CommittedAt *time.Time `json:"committed_at,omitempty"` // the checkpoint
+	Lease       *Lease     `json:"lease,omitempty"`        // of an outbox: one for each owner is in Owners
+	Owners      []Lease    `json:"owners,omitempty"`
+	Token       uint64     `json:"fencing_token,string"`
+
+	LagSeconds  *float64   `json:"lag_seconds,omitempty"` // of the last tick; of an outbox the age of the oldest pending event, now
+	Rate        *float64   `json:"events_per_second,omitempty"`
+	LastSuccess *time.Time `json:"last_success,omitempty"`
+	NextRun     *time.Time `json:"next_run,omitempty"`
+
+	HeldBack    *HeldBack `json:"held_back,omitempty"`
+	Pause       *Pause    `json:"paused,omitempty"`
+	Pending     *int64    `json:"pending,omitempty"` // of an outbox
+	Parked      int64     `json:"parked"`            // parked (cursor) or failed (outbox)
+	Waiting     int64     `json:"waiting"`           // behind them
+	DeadLetters int64     `json:"dead_letters"`
+	Skipped     int64     `json:"skipped_rows"` // by operators, as far as the document remembers
+	CountedTo   int64     `json:"counted_to,omitempty"`
+
+	LastError *Problem  `json:"last_error,omitempty"`
+	Problems  []Problem `json:"problems"`       // faults of its settings, and figures that could not be read
+	Letters   []Letter  `json:"letters"`        // the newest dead letters, at most MaxLetters
+	Entries   []Letter  `json:"parked_entries"` // the parked events that have waited longest, at most MaxLetters
+}
+
+// MaxLetters bounds Letters and Entries: the page is for seeing; `rowrelay deadletter list` shows all.
+const MaxLetters = 50
+
+// Lease is who has the right to work.
+type Lease struct {
+	Holder           string    `json:"holder"`
+	Held             bool      `json:"held"`
+	HeartbeatSeconds float64   `json:"heartbeat_age_seconds"`
+	ExpiresAt        time.Time `json:"expires_at"`
+	Units            int       `json:"units,omitempty"` // of an outbox
+}
+
+// HeldBack says that rows wait although they are there, and for whom.
+type HeldBack struct {
+	Seconds float64 `json:"seconds"`
+	By      string  `json:"by"`
+}
+
+// Pause is an operator's.
+type Pause struct {
+	At *time.Time `json:"at,omitempty"`
+	By string     `json:"by"`
+}
+
+// Problem is something wrong, with its mend. Neither holds secrets or row values.
+type Problem struct {
+	At    *time.Time `json:"at,omitempty"`
+	Event string     `json:"event,omitempty"` // of the log line: fetch_failed …
+	Text  string     `json:"text"`
+	Mend  string     `json:"mend,omitempty"`
+}
+
+// Letter is a dead letter, or a parked event. Its payload is not shown: it may hold what the page's readers must not see.
+type Letter struct {
+	ID       string     `json:"id"` // as the commands take it
+	Key      string     `json:"key"`
+	At       *time.Time `json:"at,omitempty"`
+	Attempts int        `json:"attempts"`
+	Reason   string     `json:"reason"`
+	Next     *time.Time `json:"next,omitempty"` // of a parked one
+}
