@@ -235,6 +235,9 @@ type Delivery struct {
 	// Backfill names the backfill with a position of its own that sends the events, outside the order promise; "" for
 	// every other delivery.
 	Backfill string
+	// TraceParent and TraceState are the W3C trace context of the request; "" where nothing is traced. An event that has one of
+	// its own (Outbox.TraceParent) travels with that instead.
+	TraceParent, TraceState string
 	// Events holds at least one event, in order, and at most one for each OrderKey (unless ordering=none).
 	Events []Event
 }

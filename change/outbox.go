@@ -42,12 +42,13 @@ func (d *Delivery) Attributes(dst []Attribute, e *Event) []Attribute {
 		if !o.CreatedAt.IsZero() {
 			add("created_at", o.CreatedAt.UTC().Format(time.RFC3339Nano))
 		}
-		add("traceparent", o.TraceParent)
-		add("tracestate", o.TraceState)
 	} else {
 		add("idempotency_key", e.ID)
 		add("event_type", "rowrelay.row."+e.Op.String())
 	}
+	parent, state := d.traceOf(e)
+	add("traceparent", parent)
+	add("tracestate", state)
 	add("rowrelay_poller", d.Poller)
 	add("rowrelay_batch", d.BatchID)
 	add("rowrelay_token", strconv.FormatUint(d.Token, 10))
@@ -57,6 +58,14 @@ func (d *Delivery) Attributes(dst []Attribute, e *Event) []Attribute {
 	add("rowrelay_key_hash", e.KeyHash())
 	add("rowrelay_cursor", string(e.Cursor))
 	return dst
+}
+
+// traceOf is the W3C trace context that an event travels with: its own, which is its producer's, or else the request's.
+func (d *Delivery) traceOf(e *Event) (parent, state string) {
+	if e.Outbox != nil && e.Outbox.TraceParent != "" {
+		return e.Outbox.TraceParent, e.Outbox.TraceState
+	}
+	return d.TraceParent, d.TraceState
 }
 
 // MessageKey is what a broker keeps the order of an event's aggregate by (Kafka's key, Service Bus' SessionId, Event Hubs'

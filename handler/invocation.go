@@ -2,11 +2,15 @@ package handler
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/propagation"
 )
 
 // Invocation is what a tick wants to know of the invocation that started it. Nothing in it decides what the tick does:
@@ -50,6 +54,15 @@ func decodeInvocation(body []byte) (Invocation, error) {
 	inv.MaxRetry = number(retry["maxretrycount"])
 	// RetryContext.Exception is left alone: it is what the earlier attempt's own line said, as the host retold it.
 	return inv, nil
+}
+
+// traced returns ctx with the W3C trace context of the invocation, where the host sent one: a tick's span becomes a part of that
+// trace. Hosts that send none, or nonsense, leave it as it is.
+func traced(ctx context.Context, header http.Header) context.Context {
+	if header.Get("Traceparent") == "" {
+		return ctx
+	}
+	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
 }
 
 // triggerOf returns the value of the invocation's only binding, which for a queue trigger is the message: JSON text in a JSON

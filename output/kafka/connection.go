@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -58,9 +59,9 @@ func invalid(format string, args ...any) (Connection, error) {
 //
 //	kafka://user:password@host:9092,host2:9092?tls=true&sasl=scram-sha-256&ca=/etc/kafka/ca.pem
 //
-// where only a host is required, and user and password are percent-encoded; or an Event Hubs connection string. tls is false,
-// sasl plain where there is a user, and ca the system's certificates unless said. A password is sent by the mechanism plain without
-// TLS only where the text says tls=false.
+// where only a host is required, and user and password are percent-encoded; or an Event Hubs connection string. tls is true as soon as
+// a broker is another machine, sasl plain where there is a user, and ca the system's certificates unless said. Without TLS nothing
+// is sent to another machine, and no password by the mechanism plain, unless the text says tls=false.
 func ParseConnection(text string) (Connection, error) {
 	text = strings.TrimSpace(text)
 	if rest, ok := cutScheme(text); ok {
@@ -118,6 +119,7 @@ func (c Connection) withParameters(query string) (Connection, error) {
 		return invalid("has parameters after ? that cannot be read")
 	}
 	saidTLS := false
+	c.TLS = values.Get("ca") != "" || !c.Local()
 	for name, all := range values {
 		if len(all) != 1 {
 			return invalid("has a parameter twice")
@@ -143,12 +145,21 @@ func (c Connection) withParameters(query string) (Connection, error) {
 	switch {
 	case c.SASL != "" && c.User == "":
 		return invalid("has sasl, and no user and password")
-	case c.SASL == Plain && !saidTLS:
+	case c.SASL == Plain && !c.TLS && !saidTLS:
 		return invalid("would send the password in the clear: say tls=true, or tls=false where that is meant")
 	case c.CAFile != "" && !c.TLS:
 		return invalid("has ca, and not tls=true")
 	}
 	return c, nil
+}
+
+// Local reports whether every broker that is asked first is this machine.
+func (c Connection) Local() bool {
+	return !slices.ContainsFunc(c.Brokers, func(broker string) bool {
+		host, _, err := net.SplitHostPort(broker)
+		ip := net.ParseIP(host)
+		return err != nil || !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback())
+	})
 }
 
 // brokerOf completes and checks host, host:port or [IPv6]:port.

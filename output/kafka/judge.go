@@ -111,7 +111,10 @@ func mend(s *sent) string {
 	case errors.Is(err, kerr.UnsupportedForMessageFormat):
 		return "the broker takes no records with headers and producer ids: it must be Kafka 0.11 or later"
 	case errors.As(err, &early), errors.Is(err, kerr.IllegalSaslState):
-		return "see tls and sasl in what output__connection names"
+		return "see tls and sasl in what output__connection names: TLS is the default to another machine, and a broker without it is taken only with tls=false"
+	case strings.Contains(err.Error(), "x509:"): // crypto/tls has several types for it
+		return "the broker's certificate is not trusted: name the authority that signed it with ca=<file> in what output__connection names, " +
+			"or ask there for a connection without TLS with tls=false"
 	default:
 		return ""
 	}

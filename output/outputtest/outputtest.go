@@ -99,6 +99,7 @@ func Delivery(first, n int) change.Delivery {
 	d := change.Delivery{
 		App: "shop", Poller: "orders", Engine: "sqlite", Table: "orders", Fingerprint: "sha256:00",
 		BatchID: fmt.Sprintf("batch_%d", first), Token: 1<<53 + 1, Number: uint64(first) + 1, Attempt: 1,
+		TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: "shop=1",
 		Events: make([]change.Event, n),
 	}
 	for i := range d.Events {

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"net/http"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ const (
 // setOutbox sets the headers of an outbox event. What its writer said may be any text, and a header carries printable
 // ASCII only: values are percent-encoded (see encodeHeader). A trace context that is not one is left out, because a trace is
 // no reason to hold an event back.
-func setOutbox(set func(name, value string), e *change.Event) {
+func setOutbox(h http.Header, set func(name, value string), e *change.Event) {
 	o := e.Outbox
 	set(headerEventType, encodeHeader(o.EventType))
 	set(headerAggregateType, encodeHeader(o.AggregateType))
@@ -34,6 +35,7 @@ func setOutbox(set func(name, value string), e *change.Event) {
 	}
 	if isTraceParent(o.TraceParent) {
 		set(headerTraceParent, o.TraceParent)
+		delete(h, headerTraceState) // of the request's own trace
 		if o.TraceState != "" && isPrintable(o.TraceState) {
 			set(headerTraceState, o.TraceState)
 		}

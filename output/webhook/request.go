@@ -65,6 +65,12 @@ func (o *Output) request(ctx context.Context, d *change.Delivery, body *payload)
 	if d.Backfill != "" {
 		set(headerBackfill, d.Backfill)
 	}
+	if d.TraceParent != "" { // an event of its own trace replaces it
+		set(headerTraceParent, d.TraceParent)
+		if d.TraceState != "" {
+			set(headerTraceState, d.TraceState)
+		}
+	}
 	if len(d.Events) == 1 {
 		e := &d.Events[0]
 		set(headerEventID, headerID(e.ID))
@@ -72,7 +78,7 @@ func (o *Output) request(ctx context.Context, d *change.Delivery, body *payload)
 		set(headerKeyHash, e.KeyHash())
 		set(headerCursor, string(e.Cursor.AppendText(nil)))
 		if e.Outbox != nil {
-			setOutbox(set, e)
+			setOutbox(h, set, e)
 		}
 		if o.single {
 			set("Content-Type", o.format.ContentTypeOf(e))

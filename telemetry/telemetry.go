@@ -1,0 +1,129 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.40.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Config is what Start needs.
+type Config struct {
+	// Env returns a variable; "" where it is not set. The exporters read the process's own environment besides.
+	Env func(string) string
+	// Service, Instance and Version describe the process, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES do.
+	Service, Instance, Version string
+	// Registry is what metrics are exported from: the one that /metrics shows.
+	Registry prometheus.Gatherer
+	// Log takes a warning where exporting fails, once a minute at most.
+	Log *slog.Logger
+}
+
+// Telemetry exports traces and metrics. The nil Telemetry exports nothing, and its methods return what they are given.
+type Telemetry struct {
+	tracer  trace.Tracer // nil: no traces
+	traces  *sdktrace.TracerProvider
+	metrics *metric.MeterProvider // nil: not exported
+	flushes flushes
+}
+
+// Start begins to export what the OTEL_ variables ask for; nil where they ask for nothing. It connects to nothing yet, and what is
+// wrong with the variables is a warning: rows are relayed all the same.
+func Start(ctx context.Context, cfg Config) *Telemetry {
+	p := readPlan(cfg.Env)
+	for _, text := range p.warnings {
+		cfg.Log.WarnContext(ctx, text, "event", "warning")
+	}
+	if !p.traces.on && !p.metrics.on {
+		return nil
+	}
+	told := newFaults(cfg.Log, p.secrets)
+	otel.SetErrorHandler(told)
+	otel.SetLogger(logr.Discard()) // it would quote variables, headers among them
+	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
+		semconv.ServiceName(cfg.Service), semconv.ServiceVersion(cfg.Version), semconv.ServiceInstanceID(cfg.Instance),
+	), resource.WithFromEnv())
+	if err != nil { // of OTEL_RESOURCE_ATTRIBUTES; the rest holds
+		cfg.Log.WarnContext(ctx, "OTEL_RESOURCE_ATTRIBUTES is no list of key=value pairs, and is used as far as it is understood", "event", "warning")
+	}
+	t := &Telemetry{}
+	if p.traces.on {
+		if exporter, err := traceExporter(ctx, p.traces.grpc); err != nil {
+			told.Handle(fmt.Errorf("traces: %w", err))
+		} else {
+			t.traces = sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+			t.tracer = t.traces.Tracer("github.com/rowrelay/rowrelay/telemetry", trace.WithInstrumentationVersion(cfg.Version),
+				trace.WithSchemaURL(semconv.SchemaURL))
+		}
+	}
+	if p.metrics.on {
+		if exporter, err := metricExporter(ctx, p.metrics.grpc); err != nil {
+			told.Handle(fmt.Errorf("metrics: %w", err))
+		} else {
+			from := bridge.NewMetricProducer(bridge.WithGatherer(cfg.Registry))
+			t.metrics = metric.NewMeterProvider(metric.WithResource(about), metric.WithReader(metric.NewPeriodicReader(exporter, metric.WithProducer(from))))
+		}
+	}
+	if t.traces == nil && t.metrics == nil {
+		return nil
+	}
+	t.flushes.every = metricInterval(cfg.Env)
+	return t
+}
+
+func traceExporter(ctx context.Context, grpc bool) (*otlptrace.Exporter, error) {
+	if grpc {
+		return otlptracegrpc.New(ctx)
+	}
+	return otlptracehttp.New(ctx)
+}
+
+func metricExporter(ctx context.Context, grpc bool) (metric.Exporter, error) {
+	if grpc {
+		return otlpmetricgrpc.New(ctx)
+	}
+	return otlpmetrichttp.New(ctx)
+}
+
+// stopping bounds the last export: a receiver that does not answer must not hold up a stop.
+const stopping = 5 * time.Second
+
+// Shutdown exports what is left, for five seconds at most. What cannot be exported by then is lost, and a warning says so.
+func (t *Telemetry) Shutdown(ctx context.Context) {
+	if t == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopping)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { // side by side, so that one does not use up the other's time
+		if t.metrics != nil {
+			ended <- t.metrics.Shutdown(ctx)
+			return
+		}
+		ended <- nil
+	}()
+	var err error
+	if t.traces != nil {
+		err = t.traces.Shutdown(ctx)
+	}
+	if err = errors.Join(err, <-ended); err != nil {
+		otel.Handle(err)
+	}
+}
