@@ -18,6 +18,10 @@ type Connection struct {
 	Identity string
 	// Warnings are for the operator: a connection whose other end is not verified, a keyword that has no effect.
 	Warnings []string
+	// Link says whether the way to the server is encrypted and verified.
+	Link Link
+	// Secret says that the string holds a password or a client secret; without one, an identity or the server's own rules let us in.
+	Secret bool
 	// path is the SQLite file; "" for servers.
 	path string
 	// connector opens physical connections. It already carries what belongs into the connection string: credentials,

@@ -106,6 +106,11 @@ func unverified(how, mend string) string {
 	return "the server's certificate is not verified (" + how + "): whoever is on the way can read and change what is sent; " + mend
 }
 
+// unencrypted is the warning for a connection that anybody on the way can read.
+func unencrypted(how, mend string) string {
+	return "the connection is not encrypted (" + how + "): whoever is on the way can read and change what is sent; " + mend
+}
+
 // yes reads a boolean as the drivers do.
 func yes(value string) (on, ok bool) {
 	switch strings.ToLower(value) {

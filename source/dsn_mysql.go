@@ -156,7 +156,7 @@ func (t *mysqlTarget) connection() (Connection, error) {
 			return Connection{}, fmt.Errorf("the parameter %q %w", key, err)
 		}
 	}
-	warnings, err := t.secure(cfg, mode, rootCA)
+	link, warnings, err := t.secure(cfg, mode, rootCA)
 	if err != nil {
 		return Connection{}, err
 	}
@@ -164,7 +164,11 @@ func (t *mysqlTarget) connection() (Connection, error) {
 	if err != nil {
 		return Connection{}, errors.New("the driver refuses it: check the host, the port and the parameters")
 	}
-	return Connection{Engine: engineMySQL, Identity: t.identity(), Warnings: warnings, connector: connector}, nil
+	c := Connection{Engine: engineMySQL, Identity: t.identity(), Warnings: warnings, Link: link, Secret: t.password != "", connector: connector}
+	if cfg.TLS != nil {
+		c.connector = verifiedConnector{connector, "tls=skip-verify", "tls=false"}
+	}
+	return c, nil
 }
 
 func (t *mysqlTarget) identity() string {
@@ -178,43 +182,57 @@ func (t *mysqlTarget) identity() string {
 	return host + "/" + t.database
 }
 
-// secure sets TLS up. Where the string does not say, Azure's servers are verified and other remote ones encrypted if
-// they can be, with a warning; a connection that stays on this machine is plain.
-func (t *mysqlTarget) secure(cfg *mysql.Config, mode, rootCA string) ([]string, error) {
+// secure sets TLS up. Where the string does not say, other machines are verified, and a connection that stays on this machine
+// is plain.
+func (t *mysqlTarget) secure(cfg *mysql.Config, mode, rootCA string) (Link, []string, error) {
 	local := t.network == "unix" || isLoopback(strings.ToLower(t.host))
 	switch {
-	case mode == "" && rootCA != "", mode == "" && strings.HasSuffix(normalHost(t.host), ".mysql.database.azure.com"):
-		mode = "true"
-	case mode == "" && local:
+	case mode == "" && local && rootCA == "":
 		mode = "false"
 	case mode == "":
-		mode = "preferred"
+		mode = "true"
 	}
 	if rootCA != "" && mode != "true" {
-		return nil, errors.New("the parameter \"ssl-ca\" needs tls=true")
+		return "", nil, errors.New("the parameter \"ssl-ca\" needs tls=true")
 	}
-	switch mode {
-	case "true":
-		config := &tls.Config{ServerName: t.host, MinVersion: tls.VersionTLS12}
-		if rootCA != "" {
-			pem, err := os.ReadFile(rootCA)
-			if err != nil {
-				return nil, fmt.Errorf("the parameter \"ssl-ca\": %w", err)
-			}
-			config.RootCAs = x509.NewCertPool()
-			if !config.RootCAs.AppendCertsFromPEM(pem) {
-				return nil, errors.New("the parameter \"ssl-ca\" names a file without a PEM certificate")
-			}
+	if mode == "true" {
+		config, err := mysqlTLS(t.host, rootCA)
+		if err != nil {
+			return "", nil, err
 		}
 		cfg.TLS = config
-		return nil, nil
-	default:
-		cfg.TLSConfig = mode
 		if local {
-			return nil, nil
+			return LinkLocal, nil, nil
 		}
-		return []string{unverified("tls="+mode, "set tls=true, with ssl-ca where the authority is not one of the system's")}, nil
+		return LinkVerified, nil, nil
 	}
+	cfg.TLSConfig = mode
+	const mend = "set tls=true, the default, with ssl-ca where the authority is not one of the system's"
+	switch {
+	case local:
+		return LinkLocal, nil, nil
+	case mode == "false":
+		return LinkPlain, []string{unencrypted("tls=false", mend)}, nil
+	default:
+		return LinkUnverified, []string{unverified("tls="+mode, mend)}, nil
+	}
+}
+
+// mysqlTLS proves a server's name by the authorities of a file, or by the system's.
+func mysqlTLS(host, rootCA string) (*tls.Config, error) {
+	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	if rootCA == "" {
+		return config, nil
+	}
+	pem, err := os.ReadFile(rootCA)
+	if err != nil {
+		return nil, fmt.Errorf("the parameter \"ssl-ca\": %w", err)
+	}
+	config.RootCAs = x509.NewCertPool()
+	if !config.RootCAs.AppendCertsFromPEM(pem) {
+		return nil, errors.New("the parameter \"ssl-ca\" names a file without a PEM certificate")
+	}
+	return config, nil
 }
 
 // mysqlTLSMode reads go-sql-driver's tls and MySQL's ssl-mode as the former. VERIFY_CA is verified in full.

@@ -4,7 +4,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +40,8 @@ func parsePostgres(text string) (Connection, error) {
 	if strings.Trim(u.Path, "/") == "" && query.Get("dbname") == "" && query.Get("database") == "" {
 		return Connection{}, errors.New("it names no database: write postgres://user:password@host:5432/database")
 	}
-	cfg, err := pgx.ParseConfig(text)
+	asked := postgresMode(u, query)
+	cfg, err := pgx.ParseConfig(u.String())
 	if err != nil {
 		return Connection{}, postgresFault(err, u, query)
 	}
@@ -52,38 +55,82 @@ func parsePostgres(text string) (Connection, error) {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: 2 * time.Second}
 	}
 
-	hosts := []string{postgresHost(cfg.Host, cfg.Port)}
-	verified, loopback := cfg.TLSConfig != nil && postgresVerified(query), isLoopback(strings.ToLower(cfg.Host))
+	hosts, local, plain := []string{postgresHost(cfg.Host, cfg.Port)}, isLoopback(strings.ToLower(cfg.Host)), cfg.TLSConfig == nil
 	for _, f := range cfg.Fallbacks {
 		if h := postgresHost(f.Host, f.Port); !slices.Contains(hosts, h) {
 			hosts = append(hosts, h)
 		}
-		loopback = loopback && isLoopback(strings.ToLower(f.Host))
+		local, plain = local && isLoopback(strings.ToLower(f.Host)), plain && f.TLSConfig == nil
 	}
 	slices.Sort(hosts)
 	c := Connection{
-		Engine:    enginePostgres,
-		Identity:  strings.Join(hosts, ",") + "/" + cfg.Database,
+		Engine:   enginePostgres,
+		Identity: strings.Join(hosts, ",") + "/" + cfg.Database,
+		Link:     LinkVerified, Secret: cfg.Password != "",
 		connector: &postgresConnector{stdlib.GetConnector(*cfg)},
 	}
-	if !verified && !loopback {
-		mode := query.Get("sslmode")
-		if mode == "" {
-			mode = "prefer, the default"
-		}
-		c.Warnings = append(c.Warnings, unverified("sslmode is "+mode, "set sslmode=verify-full, with sslrootcert where the "+
-			"authority is not one of the system's"))
+	verified := postgresVerified(asked, u.Query())
+	if verified {
+		c.connector = verifiedConnector{c.connector, "sslmode=require", "sslmode=disable"}
 	}
+	switch {
+	case local:
+		c.Link = LinkLocal
+		return c, nil
+	case verified:
+		return c, nil
+	case plain:
+		c.Link = LinkPlain
+		c.Warnings = append(c.Warnings, unencrypted("sslmode is "+asked, "set sslmode=verify-full, the default, with sslrootcert where the "+
+			"authority is not one of the system's"))
+		return c, nil
+	}
+	c.Link = LinkUnverified
+	c.Warnings = append(c.Warnings, unverified("sslmode is "+asked, "set sslmode=verify-full, the default, with sslrootcert where the "+
+		"authority is not one of the system's"))
 	return c, nil
+}
+
+// postgresMode completes the URL with the default of sslmode, and returns the mode that is in force: verify-full as soon as one of
+// the hosts is another machine, where libpq's own default would take a connection without TLS from whoever answers. PGSSLMODE counts
+// as said, as for every program of libpq.
+func postgresMode(u *url.URL, query url.Values) string {
+	mode := query.Get("sslmode")
+	if mode == "" {
+		mode = os.Getenv("PGSSLMODE")
+	}
+	local := true
+	hosts := u.Host
+	if query.Has("host") {
+		hosts = query.Get("host")
+	}
+	for host := range strings.SplitSeq(hosts, ",") {
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		local = local && isLoopback(strings.ToLower(strings.Trim(host, "[]")))
+	}
+	if mode == "" && !local {
+		mode = "verify-full"
+		completed := u.Query()
+		completed.Set("sslmode", mode)
+		u.RawQuery = completed.Encode()
+	}
+	return mode
 }
 
 // postgresConnector hides the configuration, which holds the password, from fmt: pgx's own connector is a struct.
 type postgresConnector struct{ driver.Connector }
 
-// postgresVerified: with a root certificate pgx makes of require what libpq does, verify-ca.
-func postgresVerified(query url.Values) bool {
-	mode := query.Get("sslmode")
-	return mode == "verify-full" || mode == "verify-ca" || mode == "require" && query.Get("sslrootcert") != ""
+// postgresVerified: with a root certificate pgx makes of require what libpq does, verify-ca. verify-ca proves the authority, not the
+// server's name: with the system's authorities everybody's certificate would do.
+func postgresVerified(mode string, query url.Values) bool {
+	root := query.Get("sslrootcert")
+	if root == "" {
+		root = os.Getenv("PGSSLROOTCERT")
+	}
+	own := root != "" && root != "system"
+	return mode == "verify-full" || own && (mode == "verify-ca" || mode == "require") || root == "system" && mode != "disable"
 }
 
 func postgresHost(host string, port uint16) string {

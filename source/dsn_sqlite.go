@@ -34,6 +34,7 @@ func parseSQLite(text string) (Connection, error) {
 	return Connection{
 		Engine:    engineSQLite,
 		Identity:  abs,
+		Link:      LinkLocal,
 		path:      abs,
 		connector: sqliteConnector{path: abs},
 	}, nil

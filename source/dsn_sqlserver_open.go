@@ -63,7 +63,7 @@ func (t *sqlServerTarget) connection() (Connection, error) {
 		return Connection{}, errors.New("the driver refuses it: check Encrypt, the certificate settings (files end in .pem or .der) and the authentication's parameters")
 	}
 	host := normalHost(t.host)
-	c := Connection{Engine: engineSQLServer, connector: newSQLServerConnector(connector), Warnings: t.warnings}
+	c := Connection{Engine: engineSQLServer, connector: verifiedConnector{newSQLServerConnector(connector), "TrustServerCertificate=True", "Encrypt=False"}, Warnings: t.warnings, Secret: t.password != ""}
 	c.Identity = host
 	if t.port != "" && t.port != "1433" {
 		c.Identity += ":" + t.port
@@ -72,16 +72,19 @@ func (t *sqlServerTarget) connection() (Connection, error) {
 		c.Identity += `\` + strings.ToLower(t.instance)
 	}
 	c.Identity += "/" + t.database
-	if !isLoopback(strings.ToLower(t.host)) {
-		trusted, _ := yes(t.trust)
-		switch {
-		case t.encrypt == "disable" || t.encrypt == "false":
-			c.Warnings = append(c.Warnings, "the connection is not encrypted (Encrypt): whoever is on the way can read and change "+
-				"what is sent; set Encrypt=True")
-		case trusted && t.encrypt != "strict":
-			c.Warnings = append(c.Warnings, unverified("TrustServerCertificate", "remove it, or give the server's certificate by "+
-				"ServerCertificate or HostNameInCertificate"))
-		}
+	trusted, _ := yes(t.trust)
+	switch {
+	case isLoopback(strings.ToLower(t.host)):
+		c.Link = LinkLocal
+	case t.encrypt == "disable" || t.encrypt == "false":
+		c.Link = LinkPlain
+		c.Warnings = append(c.Warnings, unencrypted("Encrypt", "set Encrypt=True"))
+	case trusted && t.encrypt != "strict":
+		c.Link = LinkUnverified
+		c.Warnings = append(c.Warnings, unverified("TrustServerCertificate", "remove it, or give the server's certificate by "+
+			"ServerCertificate or HostNameInCertificate"))
+	default:
+		c.Link = LinkVerified
 	}
 	return c, nil
 }

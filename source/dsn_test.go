@@ -63,7 +63,7 @@ func TestParseConnection(t *testing.T) {
 		{"url, user with domain", "sqlserver://app%40tenant:Pl4nted%3BS3cr3t@db1?database=shop&fedauth=ActiveDirectoryServicePrincipal", "sqlserver", "db1/shop", 0},
 		{"url, password login", "sqlserver://me%40x.com:Pl4nted%3BS3cr3t@db1?database=shop&fedauth=ActiveDirectoryPassword&applicationclientid=1", "sqlserver", "db1/shop", 0},
 		// PostgreSQL.
-		{"postgres", "postgres://app:Pl4nted%3BS3cr3t@DB1:5432/shop", "postgres", "db1/shop", 1},
+		{"postgres", "postgres://app:Pl4nted%3BS3cr3t@DB1:5432/shop", "postgres", "db1/shop", 0},
 		{"postgresql", "postgresql://app:Pl4nted%3BS3cr3t@db1:6432/shop?sslmode=require", "postgres", "db1:6432/shop", 1},
 		{"postgres, verified", "postgres://app:Pl4nted%3BS3cr3t@db1/shop?sslmode=verify-full", "postgres", "db1/shop", 0},
 		{"postgres, local", "postgres://app:Pl4nted%3BS3cr3t@127.0.0.1:5433/shop?sslmode=disable", "postgres", "127.0.0.1:5433/shop", 0},
@@ -71,7 +71,7 @@ func TestParseConnection(t *testing.T) {
 		{"postgres, two hosts", "postgres://app:Pl4nted%3BS3cr3t@db2,db1/shop?sslmode=verify-full&target_session_attrs=read-write", "postgres", "db1,db2/shop", 0},
 		// MySQL.
 		{"mysql", "mysql://app:Pl4nted%3BS3cr3t@DB1:3306/shop?tls=true", "mysql", "db1/shop", 0},
-		{"mysql, unsaid", "mysql://app:Pl4nted%3BS3cr3t@db1:3307/shop", "mysql", "db1:3307/shop", 1},
+		{"mysql, unsaid", "mysql://app:Pl4nted%3BS3cr3t@db1:3307/shop", "mysql", "db1:3307/shop", 0},
 		{"mysql, azure", "mysql://app:Pl4nted%3BS3cr3t@shop.mysql.database.azure.com/shop", "mysql", "shop.mysql.database.azure.com/shop", 0},
 		{"mysql, skip-verify", "mysql://app:Pl4nted%3BS3cr3t@db1/shop?tls=skip-verify", "mysql", "db1/shop", 1},
 		{"mysql, ssl-mode", "mysql://app:Pl4nted%3BS3cr3t@db1/shop?ssl-mode=VERIFY_IDENTITY", "mysql", "db1/shop", 0},

@@ -20,9 +20,7 @@ func (c *Cursor) explain(ctx context.Context, kind fault, err error) error {
 	}
 	where := c.name()
 	if untrusted(err) {
-		return fmt.Errorf("%w: %s: the server's certificate is not trusted: have the connection string name the authority that "+
-			"signed it, or ask there for a connection that is not verified (SQL Server: TrustServerCertificate=True; PostgreSQL: "+
-			"sslmode=require; MySQL: tls=skip-verify): %w", poller.ErrConfig, where, err)
+		return fmt.Errorf("%w: %s: %w", poller.ErrConfig, where, err) // verifiedConnector has said the mend
 	}
 	switch kind {
 	case faultTimeout:

@@ -153,22 +153,3 @@ func TestReleaseUnlocked(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// TestUntrustedCertificate: the fault names the way to trust it, for a driver that keeps only the error's text.
-func TestUntrustedCertificate(t *testing.T) {
-	conn, err := ParseConnection("sqlserver://u:p@db.example?database=d")
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := New(Config{Poller: "p", Table: "o", Cursor: []string{"v"}}, conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	said := src.explain(t.Context(), faultTransient, errors.New("TLS Handshake failed: x509: certificate signed by unknown authority"))
-	if !errors.Is(said, poller.ErrConfig) || !strings.Contains(said.Error(), "TrustServerCertificate=True") {
-		t.Error(said)
-	}
-	if err := src.Close(); err != nil {
-		t.Error(err)
-	}
-}
