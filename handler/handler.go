@@ -7,7 +7,7 @@
 //	GET  /            200 at once, without a database: the host's readiness probe and health ping
 //	GET  /metrics     the Prometheus exposition
 //	POST /{function}  one tick of the poller of that name, compared without regard to case; an outbox has functions beside
-//	                  it (see Outbox)
+//	                  it (see Outbox); or an HTTP function (see Config.HTTP)
 //
 // The answers, all JSON objects (an empty or null 2xx body would hang the invocation until the host kills us):
 //
@@ -76,6 +76,11 @@ type Config struct {
 	Faults []error
 	// Log receives one line for each Report; under the host it is NewHostLogger's.
 	Log *slog.Logger
+	// Observe is told of each Report after its line was logged, with what the line of a failed tick says to do next ("" of
+	// others); nil where nobody asks. It must return at once: the invocation is answered after it.
+	Observe func(r *poller.Report, next string)
+	// HTTP are the HTTP functions, by name in lower case. A poller of the same name comes first.
+	HTTP map[string]http.Handler
 	// Registry takes the metrics and is what MetricsHandler shows; nil means one of the handler's own.
 	Registry *prometheus.Registry
 }
@@ -88,6 +93,8 @@ type Handler struct {
 	names    []string
 	faults   []error
 	log      *slog.Logger
+	observer func(r *poller.Report, next string) // or nil
+	http     map[string]http.Handler
 	metrics  *Metrics
 	registry *prometheus.Registry
 	router   chi.Router
@@ -107,6 +114,8 @@ func New(lifetime context.Context, cfg Config) *Handler {
 		pollers:  make(map[string]Poller, len(cfg.Pollers)),
 		faults:   cfg.Faults,
 		log:      cfg.Log,
+		observer: cfg.Observe,
+		http:     cfg.HTTP,
 		metrics:  NewMetrics(cfg.Log),
 		registry: cfg.Registry,
 
@@ -191,8 +200,23 @@ func (h *Handler) account(ctx context.Context, name string, inv Invocation, repo
 			h.metrics.Observe(&reports[i])
 		}
 		logReport(ctx, h.log, &reports[i], inv, p.Outbox != nil)
+		if known {
+			h.observe(&reports[i], p.Outbox != nil)
+		}
 	}
 	return reports
+}
+
+// observe tells the observer of a tick.
+func (h *Handler) observe(r *poller.Report, outbox bool) {
+	if h.observer == nil {
+		return
+	}
+	mend := ""
+	if r.Failed() {
+		mend = next(r, outbox)
+	}
+	h.observer(r, mend)
 }
 
 // run runs the tick and turns a panic into a failed one. A panic in a goroutine that the tick started is beyond its

@@ -74,6 +74,7 @@ func (h *Handler) fanOut(ctx context.Context, name string, p *Poller, inv Invoca
 		return report, false
 	}
 	h.metrics.Observe(&report)
+	defer h.observeFanOut(&report)
 	if report.Failed() || report.Event == poller.Paused {
 		logReport(ctx, h.log, &report, inv, true)
 		return report, true
@@ -150,7 +151,7 @@ func (h *Handler) seen(ctx context.Context, f *Fanout, report *poller.Report) {
 	h.mu.Unlock()
 	if time.Since(s.at) >= aboutEvery {
 		figures, paused, err := f.About(ctx)
-		s = fanoutSeen{at: time.Now(), paused: paused && err == nil}
+		s.at, s.paused = time.Now(), paused && err == nil
 		if err == nil {
 			report.Outbox = &figures
 		} else {
@@ -165,10 +166,25 @@ func (h *Handler) seen(ctx context.Context, f *Fanout, report *poller.Report) {
 	}
 }
 
+// observeFanOut tells the observer of a failure, and of its end. That messages were handed out says nothing of the events in the
+// partitions: their own ticks tell of those, and must not be talked over.
+func (h *Handler) observeFanOut(report *poller.Report) {
+	h.mu.Lock()
+	s := h.fanouts[report.Poller]
+	was := s.failed
+	s.failed = report.Failed()
+	h.fanouts[report.Poller] = s
+	h.mu.Unlock()
+	if was || report.Failed() || report.Event == poller.Paused {
+		h.observe(report, true)
+	}
+}
+
 // fanoutSeen is what a timer has last seen of its outbox.
 type fanoutSeen struct {
 	at     time.Time
 	paused bool
+	failed bool // the last fan-out
 }
 
 // partitionOf reads a queue message. Its error says what is wrong with it, without quoting it.

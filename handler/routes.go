@@ -55,7 +55,11 @@ func (h *Handler) invoke(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	function := clip(chi.URLParam(r, "function"), 128)
-	status, said, err := h.call(r.Context(), strings.ToLower(function), body, inv)
+	if name := strings.ToLower(function); h.isHTTP(name) {
+		h.invokeHTTP(w, r, name, body)
+		return
+	}
+	status, said, err := h.call(traced(r.Context(), r.Header), strings.ToLower(function), body, inv)
 	if err != nil {
 		h.log.ErrorContext(r.Context(), "unknown function", "event", "unknown_function", "function", function,
 			"error", err.Error(), "invocation_id", inv.ID,
@@ -105,6 +109,10 @@ func (h *Handler) write(w http.ResponseWriter, status int, said answer) {
 	if err != nil { // strings only: it cannot happen, and must not become an empty 200 if it does
 		status, body = http.StatusInternalServerError, []byte(`{"error":"the answer could not be encoded"}`)
 	}
+	h.send(w, status, body)
+}
+
+func (h *Handler) send(w http.ResponseWriter, status int, body []byte) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set("Content-Length", strconv.Itoa(len(body)))

@@ -13,6 +13,9 @@ type Snapshot struct {
 	clock   storeClock
 }
 
+// Now is the earliest that the store's clock can show by now: ages of what the document says are judged by it.
+func (s *Snapshot) Now() time.Time { return s.clock.atLeast(time.Now()) }
+
 // Held says who holds the lease, judged by the store's clock as it must be by now; nil when it may be acquired: nobody
 // owns it, or it expired longer ago than the grace. Our own owner id is not special, because an earlier life of this
 // instance may still be delivering.
@@ -21,7 +24,7 @@ func (s *Snapshot) Held() *HeldError {
 	if l.OwnerID == "" {
 		return nil
 	}
-	now := s.clock.atLeast(time.Now())
+	now := s.Now()
 	left := l.ExpiresAt.Add(grace(l.TTL)).Sub(now)
 	if left <= 0 {
 		return nil

@@ -23,6 +23,9 @@ const (
 	New     Health = "new" // it has never run
 )
 
+// Healths are all of them, the worst first.
+var Healths = []Health{Failing, Stale, Blocked, Paused, Parked, Healthy, New}
+
 // Report is everything at one moment. Times are UTC.
 type Report struct {
 	App      string    `json:"app"`
@@ -60,12 +63,17 @@ type Output struct {
 	Parked      int64     `json:"parked"`            // parked (cursor) or failed (outbox)
 	Waiting     int64     `json:"waiting"`           // behind them
 	DeadLetters int64     `json:"dead_letters"`
-	Skipped     int64     `json:"skipped_rows"` // by operators, as far as the document remembers
-	CountedTo   int64     `json:"counted_to,omitempty"`
+	Skipped     int64     `json:"skipped_rows"`         // by operators, as far as the document remembers
+	CountedTo   int64     `json:"counted_to,omitempty"` // a figure of an outbox that is this large is at least that
+
+	Late            *Late  `json:"late_commits,omitempty"`
+	Backfill        string `json:"backfill,omitempty"`          // one under way, in words
+	DeadLetterQueue string `json:"dead_letter_queue,omitempty"` // where dead letters go, and are not counted
+	MaxParked       int64  `json:"max_parked,omitempty"`
 
 	LastError *Problem  `json:"last_error,omitempty"`
 	Problems  []Problem `json:"problems"`       // faults of its settings, and figures that could not be read
-	Letters   []Letter  `json:"letters"`        // the newest dead letters, at most MaxLetters
+	Letters   []Letter  `json:"letters"`        // the newest dead letters, at most MaxLetters; where there are very many, the newest of some; of an outbox the oldest
 	Entries   []Letter  `json:"parked_entries"` // the parked events that have waited longest, at most MaxLetters
 }
 
@@ -76,7 +84,7 @@ const MaxLetters = 50
 type Lease struct {
 	Holder           string    `json:"holder"`
 	Held             bool      `json:"held"`
-	HeartbeatSeconds float64   `json:"heartbeat_age_seconds"`
+	HeartbeatSeconds float64   `json:"heartbeat_age_seconds"` // by the store's clock; 0 of an owner of an outbox
 	ExpiresAt        time.Time `json:"expires_at"`
 	Units            int       `json:"units,omitempty"` // of an outbox
 }
@@ -85,6 +93,13 @@ type Lease struct {
 type HeldBack struct {
 	Seconds float64 `json:"seconds"`
 	By      string  `json:"by"`
+}
+
+// Late says how late commits are found. With overlap, the position is the window's low edge, and Frontier how far rows were delivered.
+type Late struct {
+	Mode       string `json:"mode"`
+	Frontier   string `json:"frontier,omitempty"`
+	Remembered int    `json:"remembered"`
 }
 
 // Pause is an operator's.
@@ -108,5 +123,7 @@ type Letter struct {
 	At       *time.Time `json:"at,omitempty"`
 	Attempts int        `json:"attempts"`
 	Reason   string     `json:"reason"`
-	Next     *time.Time `json:"next,omitempty"` // of a parked one
+	Next     *time.Time `json:"next,omitempty"`    // of a parked one
+	Blocked  bool       `json:"blocked,omitempty"` // it is parked, and waits for an operator
+	Waiting  int        `json:"waiting,omitempty"` // rows behind a parked one
 }

@@ -9,9 +9,13 @@
 //
 // An outbox has cleanup.json, a timer for its clean-up, and for fan-out partition.json, which a queue
 // message starts for each partition with work. Queue triggers need the extension bundle in host.json.
+//
+// status.json and statusactions.json make the status page two HTTP functions: to look, with a function key, and to act, with
+// the admin key. Their routes do not clash: status and status.json, and status/actions.
 package templates
 
 import (
+	"bytes"
 	_ "embed" // the templates
 	"strings"
 )
@@ -24,6 +28,12 @@ var cleanup string
 
 //go:embed partition.json
 var partition string
+
+//go:embed status.json
+var status []byte
+
+//go:embed statusactions.json
+var statusActions []byte
 
 // placeholder is where the template names the app setting of the schedule.
 const placeholder = "<POLLER>_SCHEDULE"
@@ -47,3 +57,9 @@ func Cleanup(schedule string) []byte {
 func Partition(queue, connection string) []byte {
 	return []byte(strings.NewReplacer("<QUEUE>", queue, "<CONNECTION>", connection).Replace(partition))
 }
+
+// Status returns the function.json of the status page.
+func Status() []byte { return bytes.Clone(status) }
+
+// StatusActions returns the function.json of what the status page's buttons ask.
+func StatusActions() []byte { return bytes.Clone(statusActions) }

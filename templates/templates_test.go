@@ -44,6 +44,37 @@ func TestPollerIsTheTimerFunctionOfTheSample(t *testing.T) {
 	}
 }
 
+// TestStatusFunctionsAreGuarded: looking needs a function key, acting the admin key, and each has one method.
+func TestStatusFunctionsAreGuarded(t *testing.T) {
+	for name, c := range map[string]struct {
+		content              []byte
+		level, method, route string
+	}{
+		"status":        {templates.Status(), "function", "get", "{page:regex(^status([.]json)?$)}"},
+		"statusactions": {templates.StatusActions(), "admin", "post", "status/actions"},
+	} {
+		var function struct {
+			Bindings []struct {
+				Type, Direction, Name, AuthLevel, Route string
+				Methods                                 []string
+			}
+		}
+		if err := json.Unmarshal(c.content, &function); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if len(function.Bindings) != 2 {
+			t.Fatalf("%s has %d bindings", name, len(function.Bindings))
+		}
+		in, out := function.Bindings[0], function.Bindings[1]
+		if in.Type != "httpTrigger" || in.Direction != "in" || in.AuthLevel != c.level || !slices.Equal(in.Methods, []string{c.method}) || in.Route != c.route {
+			t.Errorf("%s: %+v", name, in)
+		}
+		if out.Type != "http" || out.Direction != "out" || out.Name != "res" {
+			t.Errorf("%s: %+v", name, out)
+		}
+	}
+}
+
 // What the host needs, byte for byte: see "Ten traps" in the protocol facts, 10.
 func TestHostFileStartsTheBinary(t *testing.T) {
 	var host struct {

@@ -31,5 +31,8 @@
 // It is stricter than the host in one place: the host follows a redirect, here it fails the invocation at once.
 //
 // What it does not play: schedules (a test invokes by hand), the singleton lock of timers, retry policies (Invocation.Retry
-// sends what one would), HTTP triggers, output bindings.
+// sends what one would), output bindings but http.
+//
+// Front plays the way of an HTTP request to an httpTrigger function: route, methods, keys, the description of the request that is posted
+// to the worker, and the response that is made of its Outputs.
 package fakehost

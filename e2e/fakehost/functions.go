@@ -14,8 +14,9 @@ import (
 type function struct {
 	name    string
 	trigger string // the trigger's binding name: the member of Data
-	kind    string // timerTrigger, queueTrigger
-	err     error  // why the host would not index it
+	kind    string // timerTrigger, queueTrigger, httpTrigger
+	http    *endpoint
+	err     error // why the host would not index it
 }
 
 var functionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,127}$`)
@@ -34,25 +35,25 @@ func index(root string, set settings, bundle bool) (map[string]function, error) 
 			continue // not a function's folder
 		}
 		f := function{name: entry.Name()}
-		f.trigger, f.kind, f.err = indexOne(entry.Name(), data, set, bundle)
+		f.err = f.index(data, set, bundle)
 		functions[f.name] = f
 	}
 	return functions, nil
 }
 
-func indexOne(name string, data []byte, set settings, bundle bool) (trigger, kind string, err error) {
-	if !functionName.MatchString(name) {
-		return "", "", fmt.Errorf("%q is not a valid function name", name)
+func (f *function) index(data []byte, set settings, bundle bool) (err error) {
+	if !functionName.MatchString(f.name) {
+		return fmt.Errorf("%q is not a valid function name", f.name)
 	}
 	var file struct {
 		Disabled bool
 		Bindings []map[string]any
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
-		return "", "", fmt.Errorf("function.json: %w", err)
+		return fmt.Errorf("function.json: %w", err)
 	}
 	if file.Disabled {
-		return "", "", errors.New("the function is disabled")
+		return errors.New("the function is disabled")
 	}
 	for _, binding := range file.Bindings {
 		for member, value := range binding {
@@ -61,35 +62,35 @@ func indexOne(name string, data []byte, set settings, bundle bool) (trigger, kin
 				continue
 			}
 			if binding[member], err = resolve(text, set); err != nil {
-				return "", "", err
+				return err
 			}
 		}
 		bindingKind, _ := binding["type"].(string)
 		bindingName, _ := binding["name"].(string)
 		direction, _ := binding["direction"].(string)
 		if bindingKind == "" || bindingName == "" || (direction != "in" && direction != "out" && direction != "inout") {
-			return "", "", errors.New("function.json: each binding needs a type, a name and a direction")
+			return errors.New("function.json: each binding needs a type, a name and a direction")
 		}
 		if !bundle && bindingKind != "timerTrigger" && !strings.HasPrefix(bindingKind, "http") {
-			return "", "", fmt.Errorf("the binding type %q is not registered: host.json has no extensionBundle", bindingKind)
+			return fmt.Errorf("the binding type %q is not registered: host.json has no extensionBundle", bindingKind)
 		}
 		if !strings.HasSuffix(bindingKind, "Trigger") {
 			continue
 		}
-		if trigger != "" {
-			return "", "", errors.New("function.json: more than one trigger")
+		if f.trigger != "" {
+			return errors.New("function.json: more than one trigger")
 		}
-		trigger, kind = bindingName, bindingKind
-		if schedule, _ := binding["schedule"].(string); kind == "timerTrigger" {
+		f.trigger, f.kind = bindingName, bindingKind
+		if schedule, _ := binding["schedule"].(string); f.kind == "timerTrigger" {
 			if err := checkSchedule(schedule); err != nil {
-				return "", "", err
+				return err
 			}
 		}
 	}
-	if trigger == "" {
-		return "", "", errors.New("function.json: no trigger")
+	if f.trigger == "" {
+		return errors.New("function.json: no trigger")
 	}
-	return trigger, kind, nil
+	return f.route(file.Bindings)
 }
 
 var timeSpan = regexp.MustCompile(`^(\d+\.)?\d{1,2}:\d{2}(:\d{2})?$`)

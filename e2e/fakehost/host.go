@@ -30,11 +30,14 @@ type Options struct {
 	Root string
 	// Settings are the app settings; nil means the Values of the root's local.settings.json.
 	Settings map[string]string
+	// Keys are the function app's keys, for Front.
+	Keys Keys
 }
 
 // Host is a running function app.
 type Host struct {
 	root      string
+	keys      Keys
 	settings  settings
 	config    hostConfig
 	functions map[string]function
@@ -64,7 +67,7 @@ func Start(ctx context.Context, o Options) (*Host, error) {
 			return nil, err
 		}
 	}
-	h := &Host{root: root, settings: o.Settings, changed: make(chan struct{}), closed: make(chan struct{})}
+	h := &Host{root: root, keys: o.Keys, settings: o.Settings, changed: make(chan struct{}), closed: make(chan struct{})}
 	if h.config, err = readHostConfig(root, h.settings); err != nil {
 		return nil, err
 	}
@@ -105,12 +108,17 @@ func (h *Host) InvokeWith(ctx context.Context, name string, inv Invocation) Resu
 		result.Why = fmt.Sprintf("the function %q is in error: %v", name, f.err)
 		return result
 	}
-	w, err := h.ready(ctx)
+	body, err := inv.body(f, time.Now())
 	if err != nil {
 		result.Why = err.Error()
 		return result
 	}
-	body, err := inv.body(f, time.Now())
+	return h.invoke(ctx, result, f, body)
+}
+
+// invoke posts an invocation to the worker.
+func (h *Host) invoke(ctx context.Context, result Result, f function, body []byte) Result {
+	w, err := h.ready(ctx)
 	if err != nil {
 		result.Why = err.Error()
 		return result

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrelay/rowrelay/status"
+)
+
+func newStatus(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status [poller ...]",
+		Short: "Show how every poller is doing: health, lag, position, lease, parked events, dead letters",
+		Long: `Status shows for each poller and output what the status page shows: how it is doing and why, how far it has come, who holds the
+lease, what is parked or was given up, and the last error with its mend. The worst comes first. With --json it prints the report that
+/status.json answers.
+
+It asks the state store, and the databases of outboxes, each for five seconds at most, and changes nothing. What only a tick knows (lag,
+rate, the last error, who holds rows back) is as of the note that the instance at work has left in the state store: ticks that did
+something leave one every 15 seconds at most, ticks that find nothing leave none. Without a state store (outboxes alone may do
+without) only that instance's own page knows it.
+
+It fails (exit code 1) when something is failing or stale, or when the settings have faults; parked events, dead letters and a
+pause do not make it fail.`,
+		Example: `  rowrelay status
+  rowrelay status orders
+  rowrelay status --json | jq -r '.outputs[] | select(.health != "healthy") | .poller + ": " + .says'`,
+		RunE: func(cmd *cobra.Command, names []string) error { return showStatus(cmd.Context(), c, names) },
+	}
+}
+
+func showStatus(ctx context.Context, c *console, names []string) error {
+	cfg, err := load(c)
+	if err != nil {
+		return err
+	}
+	a := wire(c, cfg)
+	defer func() { _ = a.Close() }() // nothing was written
+	chosen, err := a.choose(names)
+	if err != nil {
+		return err
+	}
+	if len(chosen) == 0 && len(cfg.Faults) == 0 {
+		return errors.New("there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md)")
+	}
+	var host *hostFile
+	if file := readHost(appRoot(c)); file.err == nil {
+		host = &file
+	}
+	report := newStatusBoard(c, a, host, chosen, nil, nil).Report(ctx)
+	slices.SortStableFunc(report.Outputs, func(x, y status.Output) int {
+		return cmp.Compare(slices.Index(status.Healths, x.Health), slices.Index(status.Healths, y.Health))
+	})
+	if c.json {
+		err = encodeJSON(c.out, &report)
+	} else {
+		err = printStatus(c.out, &report)
+	}
+	if err != nil {
+		return err
+	}
+	if len(report.Faults) > 0 || slices.ContainsFunc(report.Outputs, func(o status.Output) bool { return o.Health == status.Failing || o.Health == status.Stale }) {
+		return &exitError{errors.New("something is failing")}
+	}
+	return nil
+}

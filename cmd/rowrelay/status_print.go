@@ -1,0 +1,174 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rowrelay/rowrelay/status"
+)
+
+// statusWidth is how wide the report for people is, as far as words can be broken.
+const statusWidth = 80
+
+// printStatus writes a report for people.
+func printStatus(w io.Writer, r *status.Report) error {
+	p := &printer{w: w}
+	p.line("%s at %s", r.App, r.At.Format(time.DateTime+" UTC"))
+	for i := range r.Faults {
+		p.problem("fault", &r.Faults[i])
+	}
+	for i := range r.Outputs {
+		p.reported(&r.Outputs[i], r.At)
+	}
+	return p.err
+}
+
+// reported writes one output: a headline, why, and then what there is to say, a line each.
+func (p *printer) reported(o *status.Output, now time.Time) {
+	name := o.Poller
+	if o.Output != "" {
+		name += "." + o.Output
+	}
+	p.line("")
+	p.line("%-8s %s  %s", strings.ToUpper(string(o.Health)), name, oneLine(fmt.Sprintf("(%s, %s to %s)", o.Mode, o.Source, o.Kind)))
+	p.wrapped("", o.Says)
+	switch e := o.LastError; {
+	case e == nil:
+	case strings.Contains(o.Says, e.Text): // it is said above
+		p.wrapped("mend", e.Mend)
+	default:
+		p.problem("last error", e)
+	}
+	for i := range o.Problems {
+		p.problem("problem", &o.Problems[i])
+	}
+	p.wrapped("ticks", ticksText(o, now))
+	p.wrapped("position", o.Position)
+	if o.Late != nil && o.Late.Frontier != "" {
+		p.wrapped("delivered", "as far as "+o.Late.Frontier+" ("+o.Late.Mode+")")
+	}
+	if o.Pending != nil {
+		p.wrapped("pending", atLeastText(*o.Pending, o.CountedTo))
+	}
+	p.wrapped("waits", waitsText(o))
+	p.wrapped("lease", leaseText(o, now))
+	if o.Pause != nil {
+		since := ""
+		if o.Pause.At != nil {
+			since = " since " + o.Pause.At.Format(time.DateTime)
+		}
+		p.wrapped("paused", "by "+o.Pause.By+since)
+	}
+	p.wrapped("backfill", o.Backfill)
+	if o.Skipped > 0 {
+		p.wrapped("SKIPPED", fmt.Sprintf("%d row(s), by operators", o.Skipped))
+	}
+}
+
+func (p *printer) problem(name string, problem *status.Problem) {
+	text := problem.Text
+	if problem.At != nil {
+		text = problem.At.UTC().Format(time.DateTime) + " " + problem.Event + ": " + text
+	}
+	p.wrapped(name, text)
+	p.wrapped("mend", problem.Mend)
+}
+
+// ticksText is what the last ticks told.
+func ticksText(o *status.Output, now time.Time) string {
+	var parts []string
+	if o.LagSeconds != nil {
+		parts = append(parts, "lag "+seconds(*o.LagSeconds))
+	}
+	if o.Rate != nil {
+		parts = append(parts, fmt.Sprintf("%.4g events/s", *o.Rate))
+	}
+	if o.LastSuccess != nil {
+		parts = append(parts, "last success "+ago(*o.LastSuccess, now))
+	}
+	if o.NextRun != nil {
+		parts = append(parts, "next at "+o.NextRun.UTC().Format(time.TimeOnly))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func waitsText(o *status.Output) string {
+	parked := "parked"
+	if o.Pending != nil {
+		parked = "failed"
+	}
+	text := fmt.Sprintf("%s %s, %s behind them, %s dead letter(s)", atLeastText(o.Parked, o.CountedTo), parked,
+		atLeastText(o.Waiting, o.CountedTo), atLeastText(o.DeadLetters, o.CountedTo))
+	if o.DeadLetterQueue != "" {
+		text += " here, others in the queue " + o.DeadLetterQueue
+	}
+	return text
+}
+
+func leaseText(o *status.Output, now time.Time) string {
+	var parts []string
+	for _, owner := range o.Owners {
+		parts = append(parts, fmt.Sprintf("%s: %d unit(s) until %s from now unless renewed", owner.Holder, owner.Units, seconds(owner.ExpiresAt.Sub(now).Seconds())))
+	}
+	switch l := o.Lease; {
+	case l == nil && o.Pending != nil && len(parts) == 0:
+		return "nobody publishes now"
+	case l == nil:
+	case l.Held:
+		parts = append(parts, fmt.Sprintf("held by %s, heartbeat %s ago", l.Holder, seconds(l.HeartbeatSeconds)))
+	case l.Holder != "":
+		parts = append(parts, fmt.Sprintf("expired: %s gave no sign of life for %s", l.Holder, seconds(l.HeartbeatSeconds)))
+	default:
+		parts = append(parts, "free")
+	}
+	if len(parts) > 0 && o.Token > 0 {
+		parts = append(parts, fmt.Sprintf("token %d", o.Token))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func atLeastText(n, bound int64) string {
+	v := outboxView{Bound: bound}
+	return v.count(n)
+}
+
+func ago(t, now time.Time) string {
+	d := max(now.Sub(t), 0).Round(time.Second)
+	if d >= 48*time.Hour {
+		return t.UTC().Format(time.DateTime)
+	}
+	return d.String() + " ago"
+}
+
+// wrapped writes a text under its name, in lines that are as long as statusWidth where it has spaces to break at.
+func (p *printer) wrapped(name, text string) {
+	if text == "" {
+		return
+	}
+	const indent = 11
+	line := fmt.Sprintf("  %-*s", indent-2, name)
+	width := indent
+	if len(name) > indent-3 {
+		line += " "
+		width = len(line)
+	}
+	begun := false
+	for word := range strings.FieldsSeq(text) {
+		n := utf8.RuneCountInString(word)
+		if begun && width+1+n > statusWidth {
+			p.line("%s", line)
+			line, width, begun = strings.Repeat(" ", indent), indent, false
+		}
+		if begun {
+			line += " "
+			width++
+		}
+		line += word
+		width += n
+		begun = true
+	}
+	p.line("%s", line)
+}

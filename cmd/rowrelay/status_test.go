@@ -1,0 +1,456 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
+	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
+
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/status"
+)
+
+// statusShop is an app with a receiver that refuses, fails and recovers as it is told.
+type statusShop struct {
+	t        *testing.T
+	settings map[string]string
+	db       *sql.DB
+
+	mu     sync.Mutex
+	refuse string // requests whose body has this in it are answered 422
+	down   bool   // every request is answered 503
+}
+
+func newStatusShop(t *testing.T, driver, url, dsn string) *statusShop {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	if err == nil {
+		err = db.PingContext(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &statusShop{t: t, db: db}
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch {
+		case s.down:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case s.refuse != "" && bytes.Contains(body, []byte(s.refuse)):
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			_, _ = w.Write(body) // as talkative receivers do
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	s.settings = map[string]string{
+		"state__app_name": "shop", "SHOP_DB": url, "log__level": "debug",
+		"pollers__orders__source__connection": "SHOP_DB", "pollers__orders__source__table": "orders",
+		"pollers__orders__output__kind": "http", "pollers__orders__output__url": receiver.URL, "pollers__orders__output__retries": "1",
+		"pollers__orders__retry_delays": "1h", "pollers__orders__max_attempts": "2", "pollers__orders__tick_budget": "2s",
+	}
+	return s
+}
+
+// ordersShop watches a table orders(id, changed, note) in SQLite.
+func ordersShop(t *testing.T, more map[string]string) *statusShop {
+	t.Helper()
+	url := testenv.SQLite(t)
+	s := newStatusShop(t, "sqlite", url, strings.TrimPrefix(url, "sqlite:")+"?_pragma=busy_timeout(10000)")
+	s.execute(`CREATE TABLE orders (id INTEGER PRIMARY KEY, changed INTEGER NOT NULL, note TEXT)`)
+	s.settings["pollers__orders__source__cursor"] = "changed"
+	s.settings["pollers__orders__source__late_commits"] = "none"
+	maps.Copy(s.settings, more)
+	return s
+}
+
+func (s *statusShop) execute(text string, args ...any) {
+	s.t.Helper()
+	if _, err := s.db.ExecContext(s.t.Context(), text, args...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// receiver tells the receiver what to do from now on.
+func (s *statusShop) receiver(refuse string, down bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse, s.down = refuse, down
+}
+
+func (s *statusShop) environ() []string {
+	var environ []string
+	for name, value := range s.settings {
+		environ = append(environ, name+"="+value)
+	}
+	return environ
+}
+
+// cli runs a command in this process, as main does.
+func (s *statusShop) cli(args ...string) (out, errs string, err error) {
+	s.t.Helper()
+	var stdout, stderr bytes.Buffer
+	args = append(args, "--settings", emptySettings(s.t))
+	err = run(s.t.Context(), args, s.environ(), strings.NewReader(""), &stdout, &stderr)
+	return stdout.String(), stderr.String(), err
+}
+
+// emptySettings keeps a local.settings.json of whoever runs the tests out of them.
+func emptySettings(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "settings.json")
+	if err := os.WriteFile(path, []byte(`{"Values":{}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func (s *statusShop) must(args ...string) {
+	s.t.Helper()
+	if out, errs, err := s.cli(args...); err != nil {
+		s.t.Fatalf("%q: %v\n%s%s", args, err, out, errs)
+	}
+}
+
+// tick runs one tick of every poller, well or not.
+func (s *statusShop) tick() {
+	s.t.Helper()
+	out, errs, err := s.cli("run", "--once")
+	var shown *exitError
+	if err != nil && !errors.As(err, &shown) {
+		s.t.Fatalf("%v\n%s%s", err, out, errs)
+	}
+}
+
+// report is what the command shows, which is another instance than the one that ticked.
+func (s *statusShop) report() (r status.Report, failed bool) {
+	s.t.Helper()
+	out, errs, err := s.cli("status", "--json")
+	var shown *exitError
+	if err != nil && !errors.As(err, &shown) {
+		s.t.Fatalf("%v\n%s", err, errs)
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		s.t.Fatalf("%v: %s", err, out)
+	}
+	return r, err != nil
+}
+
+// want is the only output, which has to be in this health.
+func (s *statusShop) want(what string, want status.Health) status.Output {
+	s.t.Helper()
+	r, failed := s.report()
+	o := r.Outputs[0]
+	if o.Health != want {
+		s.t.Errorf("%s: %s: %s; want %s\n%+v", what, o.Health, o.Says, want, o)
+	}
+	if broken := want == status.Failing || want == status.Stale; failed != broken {
+		s.t.Errorf("%s: the command failed: %t", what, failed)
+	}
+	out, _, _ := s.cli("status")
+	if !strings.Contains(out, strings.ToUpper(string(want))) {
+		s.t.Errorf("%s: for people:\n%s", what, out)
+	}
+	return o
+}
+
+// page is what the process of the page has: the app, the report, and the buttons, with its log.
+func (s *statusShop) page() (*statusSide, *bytes.Buffer) {
+	s.t.Helper()
+	c := &console{environ: s.environ(), out: io.Discard, err: io.Discard}
+	cfg, err := config.Load(c.environ)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	a := wire(c, cfg)
+	log := &bytes.Buffer{}
+	side := newStatusSide(c, a, nil, nil, slog.New(slog.NewJSONHandler(log, nil)))
+	s.t.Cleanup(func() {
+		side.close()
+		if err := a.Close(); err != nil {
+			s.t.Error(err)
+		}
+	})
+	return side, log
+}
+
+func (s *statusShop) says(text string, err error) func(want string) {
+	return func(want string) {
+		s.t.Helper()
+		if err != nil || !strings.Contains(text, want) {
+			s.t.Errorf("%q, %v; want %q", text, err, want)
+		}
+	}
+}
+
+// stores are the state stores that the same story is told on.
+func stores(t *testing.T) map[string]map[string]string {
+	return map[string]map[string]string{
+		"file": {"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state")},
+		"blob": {
+			"state__kind": "blob", "AzureWebJobsStorage": testenv.Azurite(t), "state__create": "true", "pollers__orders__lease_ttl": "10s",
+			"state__container": fmt.Sprintf("status-%d", time.Now().UnixNano()),
+		},
+	}
+}
+
+// TestStatusOfAPoller: one poller through all that can become of it, as every other instance sees it, on real stores.
+func TestStatusOfAPoller(t *testing.T) {
+	const secret = "row value 4711"
+	for name, store := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			s := ordersShop(t, store)
+			for i := range 10 {
+				s.execute(`INSERT INTO orders VALUES (?, ?, ?)`, i, i, secret)
+			}
+			if o := s.want("before the first tick", status.New); o.CommittedAt != nil || o.Lease != nil || o.NextRun == nil || o.Source != "orders" || o.Kind != "http" {
+				t.Errorf("%+v", o)
+			}
+			s.tick()
+			o := s.want("after the first tick", status.Healthy)
+			if !strings.Contains(o.Position, `"value":9`) || o.CommittedAt == nil || o.LastSuccess == nil || o.Token != 1 || o.Lease.Held || o.LagSeconds == nil || o.Rate == nil {
+				t.Errorf("%+v", o)
+			}
+
+			side, log := s.page()
+			ctx := t.Context()
+			s.says(side.Operator.Pause(ctx, "orders", "", "ann@example.org"))("Paused orders")
+			s.says(side.Operator.Pause(ctx, "orders", "", "bob"))("orders has been paused since")
+			if o := s.want("paused", status.Paused); o.Pause == nil || o.Pause.By != "ann@example.org" || o.Pause.At == nil {
+				t.Errorf("%+v", o.Pause)
+			}
+			s.says(side.Operator.Resume(ctx, "orders", "", "bob"))("Resumed orders")
+			s.says(side.Operator.Resume(ctx, "orders", "", "bob"))("orders is not paused")
+			if text := log.String(); strings.Count(text, `"event":"paused"`) != 1 || !strings.Contains(text, `"by":"ann@example.org"`) ||
+				!strings.Contains(text, `"event":"resumed","poller":"orders","output":"","by":"bob"`) {
+				t.Errorf("the audit: %s", text)
+			}
+
+			s.receiver(`"id":21`, false)
+			s.execute(`INSERT INTO orders VALUES (20, 20, ?), (21, 21, ?), (22, 22, ?)`, secret, secret, secret)
+			s.tick()
+			o = s.want("parked", status.Parked)
+			if o.Parked != 1 || len(o.Entries) != 1 || o.Entries[0].Key != `{"id":21}` || o.Entries[0].Attempts != 1 || o.Entries[0].Next == nil || !strings.Contains(o.Entries[0].Reason, "422") {
+				t.Errorf("%+v", o)
+			}
+			s.settings["pollers__orders__max_attempts"] = "1"
+			s.execute(`UPDATE orders SET changed = 30 WHERE id = 21`)
+			s.execute(`INSERT INTO orders VALUES (31, 31, ?)`, secret) // a witness
+			s.tick()
+			// The update is behind the parked event: its key is tried when it is due. A row of its own is given up at once.
+			s.receiver(`"id":4`, false)
+			s.execute(`INSERT INTO orders VALUES (40, 40, ?), (41, 41, ?), (50, 50, ?)`, secret, secret, secret)
+			s.tick()
+			o = s.want("dead-lettered", status.Parked)
+			if o.DeadLetters != 2 || len(o.Letters) != 2 || o.Letters[0].ID == "" || o.Letters[0].At == nil || o.Letters[0].Attempts != 1 {
+				t.Errorf("%+v", o)
+			}
+			s.receiver("", false)
+			replayed := o.Letters[0].ID
+			s.says(side.Operator.Replay(ctx, "orders", "", replayed, "ann"))("read again and delivered")
+			if _, err := side.Operator.Replay(ctx, "orders", "", replayed, "ann"); err == nil || strings.Contains(err.Error(), "\n") {
+				t.Errorf("a second replay: %v", err)
+			}
+			if text := log.String(); !strings.Contains(text, `"event":"deadletter_replayed","poller":"orders","output":"","by":"ann","id":"`+replayed) {
+				t.Errorf("the audit: %s", text)
+			}
+			s.tick()
+			if o = s.want("replayed", status.Parked); o.DeadLetters != 1 || len(o.Letters) != 1 || o.Letters[0].ID == replayed {
+				t.Errorf("%+v", o)
+			}
+
+			s.receiver("", true)
+			s.execute(`INSERT INTO orders VALUES (60, 60, ?)`, secret)
+			s.tick()
+			o = s.want("failing", status.Failing)
+			if e := o.LastError; e == nil || e.Event != "handler_failed" || !strings.Contains(e.Text, "503") || !strings.Contains(e.Mend, "the receiver") || e.At == nil {
+				t.Errorf("%+v", o.LastError)
+			}
+			s.sameEverywhere()
+			s.receiver("", false)
+			s.tick()
+			if o = s.want("recovered", status.Parked); o.LastError == nil || o.LastError.Event != "handler_failed" {
+				t.Errorf("%+v", o)
+			}
+			s.execute(`INSERT INTO orders VALUES (70, 70, ?)`, secret)
+			s.heldBack()
+			r, _ := s.report()
+			if text := fmt.Sprintf("%+v", r); strings.Contains(text, secret) {
+				t.Errorf("a row's value: %s", text)
+			}
+		})
+	}
+}
+
+// sameEverywhere compares what two instances show that have not ticked, but for what is theirs alone.
+func (s *statusShop) sameEverywhere() {
+	s.t.Helper()
+	var shown [2]string
+	for i := range shown {
+		s.settings["WEBSITE_INSTANCE_ID"] = fmt.Sprintf("instance%d", i)
+		side, _ := s.page()
+		r := side.Reader.Report(s.t.Context())
+		if r.Instance != s.settings["WEBSITE_INSTANCE_ID"] {
+			s.t.Errorf("%s answers", r.Instance)
+		}
+		r.Instance, r.At = "", time.Time{}
+		for j := range r.Outputs {
+			r.Outputs[j].NextRun = nil
+			r.Outputs[j].Lease.HeartbeatSeconds = 0
+		}
+		data, err := json.Marshal(r)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		shown[i] = string(data)
+	}
+	delete(s.settings, "WEBSITE_INSTANCE_ID")
+	if shown[0] != shown[1] {
+		s.t.Errorf("two instances show\n%s\n%s", shown[0], shown[1])
+	}
+}
+
+// heldBack lets an instance tell of a tick whose rows were held back; another shows it.
+func (s *statusShop) heldBack() {
+	s.t.Helper()
+	side, _ := s.page()
+	now := time.Now()
+	side.observe(&poller.Report{
+		Poller: "orders", Event: poller.FetchEmpty, Started: now, Ended: now, HeldBack: 40 * time.Second, HeldBy: "session 7 of appuser", Parked: -1,
+	}, "")
+	side.close()
+	if o := s.want("held back", status.Blocked); o.HeldBack == nil || o.HeldBack.By != "session 7 of appuser" || o.HeldBack.Seconds != 40 {
+		s.t.Errorf("%+v", o.HeldBack)
+	}
+}
+
+// TestStatusOfADeadStore: nothing hangs, what is wrong is said without the account's key, and what can be read is shown.
+func TestStatusOfADeadStore(t *testing.T) {
+	const key = "cGxhbnRlZCBhY2NvdW50IGtleSA0NzEx"
+	s := ordersShop(t, map[string]string{
+		"state__kind": "blob", "state__create": "true", "pollers__orders__lease_ttl": "10s",
+		"AzureWebJobsStorage": "DefaultEndpointsProtocol=http;AccountName=shop;AccountKey=" + key + ";BlobEndpoint=http://127.0.0.1:1/shop;",
+	})
+	url := testenv.SQLite(t)
+	events := newStatusShop(t, "sqlite", url, strings.TrimPrefix(url, "sqlite:"))
+	maps.Copy(s.settings, map[string]string{
+		"EVENTS_DB": events.settings["SHOP_DB"], "pollers__events__source__mode": "outbox", "pollers__events__source__connection": "EVENTS_DB",
+		"pollers__events__source__table": "outbox", "pollers__events__output__kind": "http", "pollers__events__output__url": "http://127.0.0.1:1/",
+		"pollers__bad__source__connection": "SHOP_DB", "pollers__bad__source__table": "orders", "pollers__bad__schedule": "nonsense",
+		"pollers__bad__source__cursor": "changed", "pollers__bad__output__kind": "stdout",
+	})
+	s.must("outbox", "init", "events", "--apply")
+	r, failed := s.report()
+	if !failed || len(r.Outputs) != 3 {
+		t.Fatalf("%+v", r)
+	}
+	for _, o := range r.Outputs {
+		want, says := status.Failing, "the state document could not be read"
+		switch o.Poller {
+		case "events":
+			want, says = status.Healthy, "No failure is noted"
+		case "bad":
+			says = "schedule"
+		}
+		if o.Health != want || !strings.Contains(o.Says, says) {
+			t.Errorf("%s is %s: %s; want %s: …%s…", o.Poller, o.Health, o.Says, want, says)
+		}
+	}
+	out, errs, _ := s.cli("status")
+	if data, _ := json.Marshal(r); strings.Contains(string(data)+out+errs, key) {
+		t.Errorf("the account's key is shown: %s", data)
+	}
+}
+
+// TestStatusOfAnOutbox: the figures of an outbox in PostgreSQL, without any state store, and the buttons on it.
+func TestStatusOfAnOutbox(t *testing.T) {
+	url := testenv.Postgres(t)
+	s := newStatusShop(t, "pgx", url, url)
+	delete(s.settings, "state__kind")
+	maps.Copy(s.settings, map[string]string{
+		"pollers__orders__source__mode": "outbox", "pollers__orders__source__table": "outbox", "pollers__orders__max_attempts": "1",
+		"pollers__orders__output__format": "cloudevents",
+	})
+	s.must("outbox", "init", "orders", "--apply")
+	if o := s.want("empty", status.Healthy); o.Pending == nil || *o.Pending != 0 || o.Mode != "outbox" || o.Position != "" {
+		t.Errorf("%+v", o)
+	}
+	const secret = "payload 4711"
+	add := func(aggregate string) {
+		s.execute(`INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES ('Order', $1, 'OrderChanged', $2, $3)`,
+			aggregate, `{"note":"`+secret+`"}`, fmt.Sprintf("%s-%d", aggregate, time.Now().UnixNano()))
+	}
+	add("a1")
+	add("a1")
+	if o := s.want("pending", status.Healthy); *o.Pending != 2 || o.LagSeconds == nil || !strings.Contains(o.Says, "without a state store") {
+		t.Errorf("%+v", o)
+	}
+	ctx := context.Background()
+	side, log := s.page()
+	s.says(side.Operator.Pause(ctx, "orders", "", "ann"))("Paused orders")
+	if o := s.want("paused", status.Paused); o.Pause == nil || o.Pause.By != "ann" || o.Pause.At == nil {
+		t.Errorf("%+v", o.Pause)
+	}
+	s.says(side.Operator.Resume(ctx, "orders", "", "ann"))("Resumed orders")
+	s.receiver("a1", false)
+	add("a2") // a witness
+	s.tick()
+	o := s.want("dead", status.Parked)
+	if o.DeadLetters != 1 || o.Waiting != 1 || len(o.Letters) != 1 || o.Letters[0].Key != "Order/a1" || !strings.Contains(o.Letters[0].Reason, "422") {
+		t.Errorf("%+v", o)
+	}
+	s.receiver("", false)
+	s.says(side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann"))("due now")
+	s.says(side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann"))("there are no such events")
+	if text := log.String(); !strings.Contains(text, `"event":"outbox_requeued","poller":"orders","by":"ann"`) || !strings.Contains(text, `"event":"paused","poller":"orders","by":"ann"`) {
+		t.Errorf("the audit: %s", text)
+	}
+	for range 20 { // what waited behind it comes with the same tick, or with a later one
+		s.tick()
+		if r, _ := s.report(); *r.Outputs[0].Pending == 0 {
+			break
+		}
+	}
+	if o := s.want("published", status.Healthy); *o.Pending+o.Waiting+o.DeadLetters != 0 {
+		t.Errorf("%+v", o)
+	}
+	r, _ := s.report()
+	if text := fmt.Sprintf("%+v", r); strings.Contains(text, secret) {
+		t.Errorf("a payload: %s", text)
+	}
+	s.settings["SHOP_DB"] = strings.Replace(url, "@", "planted4711@", 1)
+	if !strings.Contains(s.settings["SHOP_DB"], "planted4711") {
+		t.Fatal("the database's URL has no user")
+	}
+	o = s.want("no way to the database", status.Failing)
+	if text := fmt.Sprintf("%+v", o); !strings.Contains(o.Says, "the outbox could not be read") || strings.Contains(text, "planted4711") {
+		t.Errorf("%s", text)
+	}
+}

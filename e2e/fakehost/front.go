@@ -1,0 +1,271 @@
+package fakehost
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What follows was read from Azure/azure-functions-host at 89dc438 (2024-10-25), with both forwarding flags off:
+//
+//	keys         WebHost/Security/Authentication/Keys/AuthenticationLevelHandler.cs, Authorization/AuthUtility.cs
+//	to worker    WebJobs.Script/Extensions/HttpRequestExtensions.cs GetRequestAsJObject,
+//	             Workers/MessageExtensions/ScriptInvocationContextExtensions.cs
+//	from worker  Workers/Http/HttpScriptInvocationResultExtensions.cs GetHttpOutputBindingResponse, HttpOutputBindingResponse.cs,
+//	             Binding/Http/HttpBinding.cs CreateResult, RawScriptResult.cs
+//
+// Routes are ASP.NET Core's. Played are those that consist of literal segments and of segments {name:regex(…)}.
+
+// Keys are the keys of a function app.
+type Keys struct {
+	// Master opens everything.
+	Master string
+	// Function opens functions whose authLevel is function: a host key, as of "default".
+	Function string
+}
+
+// endpoint is an httpTrigger.
+type endpoint struct {
+	level   string // anonymous, function, admin
+	methods []string
+	pattern *regexp.Regexp // of the path below /api/
+	names   []string       // of the route's parameters
+	output  string         // the name of the http output binding
+}
+
+var routeParameter = regexp.MustCompile(`^\{([a-zA-Z]+):regex\((.*)\)\}$`)
+
+// route reads the bindings of an HTTP function.
+func (f *function) route(bindings []map[string]any) error {
+	if f.kind != "httpTrigger" {
+		return nil
+	}
+	f.http = &endpoint{level: "function"}
+	route := f.name
+	for _, binding := range bindings {
+		switch binding["type"] {
+		case "http":
+			f.http.output, _ = binding["name"].(string)
+		case "httpTrigger":
+			if level, ok := binding["authLevel"].(string); ok {
+				f.http.level = strings.ToLower(level)
+			}
+			if text, ok := binding["route"].(string); ok {
+				route = text
+			}
+			methods, _ := binding["methods"].([]any)
+			for _, m := range methods {
+				f.http.methods = append(f.http.methods, strings.ToUpper(fmt.Sprint(m)))
+			}
+		}
+	}
+	switch {
+	case f.http.level != "anonymous" && f.http.level != "function" && f.http.level != "admin":
+		return fmt.Errorf("function.json: authLevel %q", f.http.level)
+	case strings.HasPrefix(route, "/"), strings.HasPrefix(route, "admin/"), strings.HasPrefix(route, "runtime/"):
+		return fmt.Errorf("the route %q is not valid, or conflicts with one of the host's own", route)
+	}
+	var pattern []string
+	for _, segment := range strings.Split(route, "/") {
+		if parameter := routeParameter.FindStringSubmatch(segment); parameter != nil {
+			// A constraint that is not anchored may match anywhere in the segment.
+			f.http.names = append(f.http.names, parameter[1])
+			pattern = append(pattern, "("+strings.TrimSuffix(strings.TrimPrefix(parameter[2], "^"), "$")+")")
+			continue
+		}
+		if strings.ContainsAny(segment, "{}") {
+			return fmt.Errorf("the route %q has a parameter that the fake host does not know", route)
+		}
+		pattern = append(pattern, regexp.QuoteMeta(segment))
+	}
+	var err error
+	f.http.pattern, err = regexp.Compile("(?i)^" + strings.Join(pattern, "/") + "$")
+	return err
+}
+
+// parameters returns the route's parameters, nil where the path is another.
+func (e *endpoint) parameters(path string) map[string]any {
+	match := e.pattern.FindStringSubmatch(path)
+	if match == nil {
+		return nil
+	}
+	parameters := map[string]any{}
+	group := 1
+	for _, name := range e.names {
+		parameters[name] = match[group]
+		group++
+	}
+	return parameters
+}
+
+// Front is the function app as the world sees it, below /api/.
+func (h *Host) Front() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path, ok := strings.CutPrefix(r.URL.Path, "/api/")
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		for _, f := range h.functions {
+			if f.err != nil || f.http == nil || len(f.http.methods) > 0 && !slices.Contains(f.http.methods, r.Method) {
+				continue
+			}
+			if parameters := f.http.parameters(path); parameters != nil {
+				h.answerHTTP(w, r, f, parameters)
+				return
+			}
+		}
+		http.NotFound(w, r)
+	})
+}
+
+// level is what the request's key allows: Anonymous, Function or Admin. The header comes first.
+func (k Keys) level(r *http.Request) string {
+	key := r.URL.Query().Get("code")
+	if values := r.Header.Values("x-functions-key"); len(values) > 0 {
+		key = values[0]
+	}
+	if key == "" { // and it matches no key that the app does not have
+		return "Anonymous"
+	}
+	switch key {
+	case k.Master:
+		return "Admin"
+	case k.Function:
+		return "Function"
+	default:
+		return "Anonymous"
+	}
+}
+
+// hostClaims are the types by which the host writes down what a key allows.
+const hostClaims = "http://schemas.microsoft.com/2017/07/functions/claims/"
+
+// identities are what the request's User has: an empty one where no key was given.
+func identities(level string) []map[string]any {
+	identity := map[string]any{
+		"AuthenticationType": nil, "IsAuthenticated": false, "Actor": nil, "BootstrapContext": nil, "Claims": []any{}, "Label": nil, "Name": nil,
+		"NameClaimType": "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name", "RoleClaimType": "http://schemas.microsoft.com/ws/2008/06/identity/claims/role",
+	}
+	if level != "Anonymous" {
+		claim := func(name, value string) map[string]any {
+			return map[string]any{
+				"Issuer": "LOCAL AUTHORITY", "OriginalIssuer": "LOCAL AUTHORITY", "Properties": map[string]any{}, "Type": hostClaims + name, "Value": value,
+				"ValueType": "http://www.w3.org/2001/XMLSchema#string",
+			}
+		}
+		identity["AuthenticationType"], identity["IsAuthenticated"] = "WebJobsAuthLevel", true
+		identity["Claims"] = []any{claim("authlevel", level), claim("invoke", "true")}
+	}
+	return []map[string]any{identity}
+}
+
+func (h *Host) answerHTTP(w http.ResponseWriter, r *http.Request, f function, parameters map[string]any) {
+	level := h.keys.level(r)
+	if f.http.level == "admin" && level != "Admin" || f.http.level == "function" && level == "Anonymous" {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	body, err := describe(r, f, level, parameters)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	result := h.invoke(r.Context(), Result{InvocationID: newID()}, f, body)
+	if !result.Succeeded {
+		h.journal.add("host", "HTTP function failed: "+result.Why)
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	if err := respond(w, result.Outputs, f.http.output); err != nil {
+		h.journal.add("host", err.Error())
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+}
+
+// describe is the invocation's body: the request as an object, whose header values are lists, and whose query values are strings.
+func describe(r *http.Request, f function, level string, parameters map[string]any) ([]byte, error) {
+	headers := map[string][]string{"Host": {r.Host}}
+	flat := map[string]string{"Host": r.Host}
+	for name, values := range r.Header {
+		headers[name], flat[name] = values, strings.Join(values, ",")
+	}
+	query := map[string]string{}
+	for name, values := range r.URL.Query() {
+		query[name] = strings.Join(values, ",")
+	}
+	request := map[string]any{
+		"Url": "http://" + r.Host + r.URL.RequestURI(), "Method": r.Method, "Query": query, "Headers": headers, "Params": parameters,
+		"Identities": identities(level),
+	}
+	if r.ContentLength > 0 { // what comes in chunks is not passed on
+		content, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, fmt.Errorf("fakehost: read the request: %w", err)
+		}
+		media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		request["Body"] = string(content)
+		if media == "application/octet-stream" || strings.HasPrefix(media, "multipart/") {
+			request["Body"] = base64.StdEncoding.EncodeToString(content)
+		}
+	}
+	metadata := Invocation{}.metadata(f, time.Now())
+	metadata["Query"], metadata["Headers"] = query, flat
+	for name, value := range query { // each scalar is JSON text in a string
+		if text, err := jsonText(value); err == nil && !strings.HasSuffix(strings.ToLower(name), "trigger") {
+			metadata[name] = text
+		}
+	}
+	return encode(map[string]any{f.trigger: request}, metadata)
+}
+
+// respond makes the response of the output: its status is a string or a number, its body any value, and of a repeated header one is left.
+func respond(w http.ResponseWriter, outputs map[string]json.RawMessage, name string) error {
+	var output struct {
+		StatusCode json.RawMessage
+		Body       json.RawMessage
+		Headers    map[string]any
+	}
+	raw, ok := outputs[name] // the name's case counts
+	if !ok {
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	if err := json.Unmarshal(raw, &output); err != nil {
+		return errors.New("Failed while trying to Deserialize to httpOutputBindingResponse. Output is not in expected format") //nolint:revive,staticcheck // the host's words
+	}
+	status, err := strconv.Atoi(strings.Trim(string(output.StatusCode), `"`))
+	if err != nil {
+		status = http.StatusOK
+	}
+	for name, value := range output.Headers {
+		if value == nil {
+			return fmt.Errorf("the header %s is null", name)
+		}
+		w.Header().Set(name, fmt.Sprint(value))
+	}
+	var text string
+	if err := json.Unmarshal(output.Body, &text); err != nil { // an object is written out, indented
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, output.Body, "", "  "); err != nil {
+			return fmt.Errorf("the body: %w", err)
+		}
+		text = indented.String()
+	}
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text) // the client has gone
+	return nil
+}

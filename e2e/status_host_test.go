@@ -1,0 +1,166 @@
+package e2e
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/rowrelay/rowrelay/e2e/fakehost"
+)
+
+var hostKeys = fakehost.Keys{Master: "master key+/=", Function: "function key+/="}
+
+// startFront starts a function app with the status page, and its front.
+func startFront(t *testing.T, root string, s settings) (*fakehost.Host, string) {
+	t.Helper()
+	host, err := fakehost.Start(t.Context(), fakehost.Options{Root: root, Settings: withSchedules(s), Keys: hostKeys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.Close)
+	front := httptest.NewServer(host.Front())
+	t.Cleanup(front.Close)
+	return host, front.URL
+}
+
+// TestStatusUnderTheHost: the page is a function behind a function key, its actions another behind the admin key.
+func TestStatusUnderTheHost(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	root := functionApp(t, o.settings)
+	host, front := startFront(t, root, o.settings)
+	for _, name := range []string{"status", "statusactions"} {
+		if err, known := host.Functions()[name]; err != nil || !known {
+			t.Fatalf("the host refuses %s: %v", name, err)
+		}
+	}
+	key := []string{"x-functions-key", hostKeys.Function}
+	o.settled(t, front+"/api/status.json", func() {
+		for _, name := range []string{"orders", "customers", "returns", "letters", "invoices"} {
+			host.Invoke(t.Context(), name) // what becomes of it is what is looked at
+		}
+	}, key...)
+	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
+	act := front + "/api/status/actions"
+	for what, c := range map[string]struct{ code, want int }{
+		"page without a key":         {first(ask(t, http.MethodGet, front+"/api/status", "")), http.StatusUnauthorized},
+		"JSON with a wrong key":      {first(ask(t, http.MethodGet, front+"/api/status.json", "", "x-functions-key", "x")), http.StatusUnauthorized},
+		"another page":               {first(ask(t, http.MethodGet, front+"/api/status.html", "", key...)), http.StatusNotFound},
+		"POST to the page":           {first(ask(t, http.MethodPost, front+"/api/status", "x", key...)), http.StatusNotFound},
+		"action, function key":       {first(ask(t, http.MethodPost, act, pauseForm, append(form, key...)...)), http.StatusUnauthorized},
+		"action, no key":             {first(ask(t, http.MethodPost, act, pauseForm, form...)), http.StatusUnauthorized},
+		"action, key in the address": {first(ask(t, http.MethodPost, act+"?code=master+key%2B%2F%3D", pauseForm, form...)), http.StatusBadRequest},
+		"action, cross-site":         {first(ask(t, http.MethodPost, act, pauseForm, append(form, "x-functions-key", hostKeys.Master, "Sec-Fetch-Site", "cross-site")...)), http.StatusForbidden},
+	} {
+		if c.code != c.want {
+			t.Errorf("%s: %d, want %d", what, c.code, c.want)
+		}
+	}
+
+	b := newBrowser(t)
+	b.visit(front + "/api/status?code=function+key%2B%2F%3D")
+	if card := b.card("invoices"); !strings.Contains(card, "failing") || !strings.Contains(card, "handler_failed") {
+		t.Errorf("the card of invoices: %s", card)
+	}
+	b.press(inCard("pause", "orders"))
+	b.says("Admin key")
+	b.run(chromedp.SendKeys("#key", "wrong", chromedp.ByQuery), chromedp.Click("button.primary", chromedp.ByQuery))
+	b.says("does not accept this key")
+	b.run(chromedp.SendKeys("#key", hostKeys.Master, chromedp.ByQuery), chromedp.Click("button.primary", chromedp.ByQuery))
+	b.says("Paused orders")
+	var address string
+	b.run(chromedp.Location(&address))
+	if strings.Contains(address, "master") {
+		t.Errorf("the admin key stands in the address: %s", address)
+	}
+	// Nobody has switched Easy Auth on: a name that somebody sends is not believed.
+	if by := pausedBy(read(t, front+"/api/status.json", key...), "orders"); by != "status page, admin key" {
+		t.Errorf("paused by %q", by)
+	}
+	b.press(".crumb a")
+	if card := b.card("orders"); !strings.Contains(card, "paused") {
+		t.Errorf("the card of orders: %s", card)
+	}
+	b.quiet()
+	for _, line := range host.Logs() {
+		if strings.Contains(line.Text, "master key") || strings.Contains(line.Text, "function key+") {
+			t.Errorf("a key is in the log: %s", line.Text)
+		}
+	}
+}
+
+const pauseForm = "do=pause&poller=orders&yes=true"
+
+// TestStatusActionsNeedTheAdminKeyWhateverFunctionJSONSays: somebody made the function anonymous.
+func TestStatusActionsNeedTheAdminKeyWhateverFunctionJSONSays(t *testing.T) {
+	t.Parallel()
+	s, _ := sqliteShop(t, newSink(t).URL, 1)
+	root := functionApp(t, s)
+	path := filepath.Join(root, "statusactions", "function.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := strings.Replace(string(text), `"admin"`, `"anonymous"`, 1)
+	if open == string(text) {
+		t.Fatal("authLevel is not admin")
+	}
+	if err := os.WriteFile(path, []byte(open), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, front := startFront(t, root, s)
+	for _, key := range []string{"", hostKeys.Function} {
+		code, said := ask(t, http.MethodPost, front+"/api/status/actions", pauseForm, "Content-Type", "application/x-www-form-urlencoded", "x-functions-key", key, "Rowrelay-Host-Admin", "1")
+		if code != http.StatusForbidden || !strings.Contains(said, "authLevel must be admin") {
+			t.Errorf("%q: %d %s", key, code, said)
+		}
+	}
+}
+
+// TestStatusBelievesEasyAuthWhereItIsOn: the name goes into the audit, and only there.
+func TestStatusBelievesEasyAuthWhereItIsOn(t *testing.T) {
+	t.Parallel()
+	for enabled, want := range map[string]string{"True": "status page, ann@example.com (id-7)", "": "status page, admin key"} {
+		s, _ := sqliteShop(t, newSink(t).URL, 1)
+		host, front := startFront(t, functionApp(t, s), s.with(settings{"WEBSITE_AUTH_ENABLED": enabled}))
+		must(t, host, "orders")
+		code, said := ask(t, http.MethodPost, front+"/api/status/actions", pauseForm, "Content-Type", "application/x-www-form-urlencoded",
+			"x-functions-key", hostKeys.Master, "X-MS-CLIENT-PRINCIPAL-NAME", "ann@example.com", "X-MS-CLIENT-PRINCIPAL-ID", "id-7")
+		if code != http.StatusOK {
+			t.Fatalf("%d %s", code, said)
+		}
+		if by := pausedBy(read(t, front+"/api/status.json", "x-functions-key", hostKeys.Function), "orders"); by != want {
+			t.Errorf("Easy Auth %q: paused by %q, want %q", enabled, by, want)
+		}
+	}
+}
+
+// TestAPollerNamedStatusComesFirst: it ticks, and the page is not written over it.
+func TestAPollerNamedStatusComesFirst(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, _ := sqliteShop(t, to.URL, 2)
+	renamed := settings{}
+	for name, value := range s {
+		renamed[strings.Replace(name, "pollers__orders__", "pollers__status__", 1)] = value
+	}
+	root := functionApp(t, renamed)
+	host, front := startFront(t, root, renamed)
+	must(t, host, "status")
+	if n, _ := to.count(); n != 2 {
+		t.Errorf("%d rows arrived", n)
+	}
+	if code, _ := ask(t, http.MethodGet, front+"/api/status", "", "x-functions-key", hostKeys.Function); code != http.StatusNotFound {
+		t.Errorf("the page answers %d", code)
+	}
+	out, _, err := command(t.Context(), root, renamed, "functions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(t, out, "status/ is the poller's", "statusactions")
+}

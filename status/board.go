@@ -1,0 +1,173 @@
+package status
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// Board is the Reader over the outputs that it is given. It asks for all of them at once, each part within Bound; what does not
+// answer is named among the output's problems, and is not asked again while it still hangs.
+type Board struct {
+	cfg BoardConfig
+	all []*row
+}
+
+var _ Reader = (*Board)(nil)
+
+// BoardConfig is what NewBoard needs.
+type BoardConfig struct {
+	App, Version, Instance string
+	Faults                 []Problem
+	Outputs                []Subject
+	// Store has the notes; nil where there is none. Seen is what this process's own ticks told; nil in one that does not tick.
+	Store state.Store
+	Seen  *Recorder
+	Bound time.Duration
+}
+
+// Subject is one output to be reported.
+type Subject struct {
+	// Base has the names, and whatever else never changes.
+	Base Output
+	// Faults are those of its settings. With any, its parts are read all the same.
+	Faults []Problem
+	Parts  []Part
+	// Next is when its next tick is due; nil where that is not known.
+	Next func(time.Time) (time.Time, bool)
+	// Limit is how long no tick may succeed before that is a sign; 0 where the schedule is not known. Ticks says that this process
+	// ticks it by its schedule, so that its own silence is one.
+	Limit time.Duration
+	Ticks bool
+}
+
+// Part reads some of the figures of an output.
+type Part struct {
+	What string // "the state document", for the problem that it could not be read
+	// Main says that nothing is known of the output without it.
+	Main bool
+	// Every is how long what was read may be shown again: what costs more is read more rarely.
+	Every time.Duration
+	// Read returns what puts the figures into a report. state.ErrNotFound with Main: it has never run.
+	Read func(ctx context.Context) (func(*Output), error)
+}
+
+// row is one output with the reads of its parts.
+type row struct {
+	Subject
+	parts []*reading[func(*Output)]
+	note  *reading[*Note]
+}
+
+// NewBoard returns a Board.
+func NewBoard(cfg BoardConfig) *Board {
+	b := &Board{cfg: cfg}
+	for _, s := range cfg.Outputs {
+		r := &row{Subject: s}
+		for _, p := range s.Parts {
+			r.parts = append(r.parts, newReading(cfg.Bound, p.Every, p.Read))
+		}
+		if cfg.Store != nil {
+			key := NoteKey(cfg.App, s.Base.Poller, s.Base.Output)
+			r.note = newReading(cfg.Bound, 0, func(ctx context.Context) (*Note, error) { return readNote(ctx, cfg.Store, key) })
+		}
+		b.all = append(b.all, r)
+	}
+	return b
+}
+
+// Report implements Reader.
+func (b *Board) Report(ctx context.Context) Report {
+	r := Report{App: b.cfg.App, Version: b.cfg.Version, Instance: b.cfg.Instance, Faults: append([]Problem{}, b.cfg.Faults...), Outputs: make([]Output, len(b.all))}
+	var wg sync.WaitGroup
+	for i := range b.all {
+		wg.Go(func() { r.Outputs[i] = b.report(ctx, b.all[i]) })
+	}
+	wg.Wait()
+	r.At = time.Now().UTC()
+	return r
+}
+
+// Forget makes the next report read everything of a poller anew: something was done to it.
+func (b *Board) Forget(name string) {
+	for _, r := range b.all {
+		if r.Base.Poller != name {
+			continue
+		}
+		for _, p := range r.parts {
+			p.forget()
+		}
+	}
+}
+
+// report reads one output.
+func (b *Board) report(ctx context.Context, r *row) Output {
+	type answer struct {
+		put func(*Output)
+		err error
+	}
+	answers := make([]answer, len(r.parts))
+	var stored *Note
+	var noteErr error
+	var wg sync.WaitGroup
+	for i, p := range r.parts {
+		wg.Go(func() { answers[i].put, answers[i].err = p.get(ctx) })
+	}
+	if r.note != nil {
+		wg.Go(func() { stored, noteErr = r.note.get(ctx) })
+	}
+	wg.Wait()
+
+	o := r.Base
+	o.Problems = append([]Problem{}, r.Faults...)
+	o.Letters, o.Entries = []Letter{}, []Letter{}
+	f := facts{now: time.Now(), faults: len(r.Faults), shared: b.cfg.Faults, exists: true, alone: r.note == nil, limit: r.Limit}
+	for i, a := range answers {
+		switch {
+		case a.err == nil:
+			a.put(&o)
+		case isAbsent(a.err) && r.Parts[i].Main:
+			f.exists = false
+		default:
+			o.Problems = append(o.Problems, Problem{Text: said(fmt.Sprintf("%s could not be read: %v", r.Parts[i].What, a.err))})
+			f.unread = f.unread || r.Parts[i].Main
+		}
+	}
+	if noteErr != nil && !f.unread {
+		o.Problems = append(o.Problems, Problem{Text: said(fmt.Sprintf("the note of its last tick could not be read: %v", noteErr))})
+	}
+	own, good := b.cfg.Seen.seen(o.Poller, o.Output)
+	if r.Ticks {
+		f.good = good
+	}
+	if own != nil {
+		f.own = own.LastSuccess
+	}
+	f.note = join(own, stored)
+	o.noted(f.note)
+	if r.Next != nil {
+		if next, ok := r.Next(f.now); ok {
+			o.NextRun = &next
+		}
+	}
+	o.Health, o.Says = judge(&o, &f)
+	return o
+}
+
+// noted puts into the output what its ticks have told.
+func (o *Output) noted(n *Note) {
+	o.LastSuccess = o.CommittedAt // each commit was a success
+	if n == nil {
+		return
+	}
+	if before(o.LastSuccess, n.LastSuccess) {
+		o.LastSuccess = n.LastSuccess
+	}
+	if o.LagSeconds == nil && o.Mode != outboxMode { // of an outbox it was asked now
+		o.LagSeconds = n.Lag
+	}
+	o.Rate, o.HeldBack, o.LastError = n.Rate, n.HeldBack, n.LastError
+}

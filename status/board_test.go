@@ -1,0 +1,130 @@
+package status
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/state/memstore"
+)
+
+func partOf(read func(context.Context) (func(*Output), error)) []Part {
+	return []Part{{What: "the state document", Main: true, Read: read}}
+}
+
+// TestADeadStoreHangsNothing: an output whose store does not answer is told of after the bound, the others are whole, and the read
+// that hangs is not begun again beside itself.
+func TestADeadStoreHangsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int32
+		release := make(chan struct{})
+		b := NewBoard(BoardConfig{App: "shop", Bound: 5 * time.Second, Outputs: []Subject{
+			{Base: Output{Poller: "dead"}, Parts: partOf(func(context.Context) (func(*Output), error) { // it does not even look at its context
+				asked.Add(1)
+				<-release
+				return nil, errors.New("too late")
+			})},
+			{Base: Output{Poller: "well"}, Parts: partOf(func(context.Context) (func(*Output), error) { return func(o *Output) { o.Token = 7 }, nil })},
+		}})
+		begun := time.Now()
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				r := b.Report(t.Context())
+				if dead := r.Outputs[0]; dead.Health != Failing || len(dead.Problems) != 1 || dead.Problems[0].Text != "the state document could not be read: there was no answer within 5s" {
+					t.Errorf("%+v", dead)
+				}
+				if well := r.Outputs[1]; well.Health != Healthy || well.Token != 7 {
+					t.Errorf("%+v", well)
+				}
+			})
+		}
+		wg.Wait()
+		if took := time.Since(begun); took != 5*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		b.Report(t.Context())
+		if n := asked.Load(); n != 1 {
+			t.Errorf("the dead store was asked %d times", n)
+		}
+		close(release)
+		synctest.Wait()
+		b.Report(t.Context())
+		if n := asked.Load(); n != 2 {
+			t.Errorf("the store that answers again was asked %d times", n)
+		}
+	})
+}
+
+func TestFiguresAreSharedForATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		parts := partOf(func(context.Context) (func(*Output), error) {
+			asked++
+			n := uint64(asked)
+			return func(o *Output) { o.Token = n }, nil
+		})
+		parts[0].Every = 3 * time.Second
+		b := NewBoard(BoardConfig{Bound: time.Second, Outputs: []Subject{{Base: Output{Poller: "orders"}, Parts: parts}}})
+		for i, want := range []uint64{1, 1, 1, 2, 2} { // at 0, 1, 2, 3, 4 s
+			if got := b.Report(t.Context()).Outputs[0].Token; got != want {
+				t.Errorf("after %d s: %d, want %d", i, got, want)
+			}
+			time.Sleep(time.Second)
+		}
+		b.Forget("others")
+		if got := b.Report(t.Context()).Outputs[0].Token; got != 2 {
+			t.Errorf("what was done to another poller: %d", got)
+		}
+		b.Forget("orders")
+		if got := b.Report(t.Context()).Outputs[0].Token; got != 3 {
+			t.Errorf("after something was done to it: %d", got)
+		}
+	})
+}
+
+// TestReportIsWhole: what cannot be read is said, and nothing panics or is null in JSON.
+func TestReportIsWhole(t *testing.T) {
+	store := memstore.New()
+	if _, err := store.Create(t.Context(), NoteKey("shop", "paid", ""), []byte("not a note")); err != nil {
+		t.Fatal(err)
+	}
+	seen := NewRecorder(RecorderConfig{App: "shop", Instance: "one"})
+	failing := tick(poller.FetchFailed, 0)
+	failing.Poller = "failing"
+	seen.Observe(failing, "mend it")
+	b := NewBoard(BoardConfig{App: "shop", Version: "v1", Instance: "one", Bound: time.Second, Store: store, Seen: seen, Outputs: []Subject{
+		{Base: Output{Poller: "absent"}, Parts: partOf(func(context.Context) (func(*Output), error) { return nil, state.ErrNotFound })},
+		{Base: Output{Poller: "panics"}, Parts: partOf(func(context.Context) (func(*Output), error) { panic("a bug") })},
+		{Base: Output{Poller: "faulty"}, Faults: []Problem{{Text: "schedule: nonsense", Mend: "write another"}}},
+		{Base: Output{Poller: "paid"}, Parts: []Part{
+			{What: "the state document", Main: true, Read: func(context.Context) (func(*Output), error) { return func(*Output) {}, nil }},
+			{What: "the dead letters", Read: func(context.Context) (func(*Output), error) { return nil, errors.New("denied") }},
+		}, Next: func(now time.Time) (time.Time, bool) { return now.Add(time.Minute), true }},
+		{Base: Output{Poller: "failing"}, Parts: partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil })},
+	}})
+	r := b.Report(t.Context())
+	for i, want := range []Health{New, Failing, Failing, Healthy, Failing} {
+		if o := &r.Outputs[i]; o.Health != want || o.Says == "" {
+			t.Errorf("%s is %s: %s; want %s", o.Poller, o.Health, o.Says, want)
+		}
+	}
+	if got := r.Outputs[3]; len(got.Problems) != 1 || got.Problems[0].Text != "the dead letters could not be read: denied" || got.NextRun == nil {
+		t.Errorf("%+v", got)
+	}
+	if e := r.Outputs[4].LastError; e == nil || e.Mend != "mend it" || e.Event != "fetch_failed" {
+		t.Errorf("%+v", e)
+	}
+	data, err := json.Marshal(r)
+	if err != nil || strings.Contains(string(data), "null") {
+		t.Errorf("%v: %s", err, data)
+	}
+}

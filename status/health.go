@@ -1,0 +1,193 @@
+package status
+
+import (
+	"fmt"
+	"time"
+)
+
+// facts are what a health is judged by, beside the figures of the output itself.
+type facts struct {
+	now    time.Time
+	faults int       // of its settings; the first is the first of Problems
+	shared []Problem // faults of the settings that all pollers share: none of them runs
+	unread bool      // what says most of all, the document or the outbox, could not be read; the first of Problems says why
+	exists bool      // there is a document, or an outbox
+	alone  bool      // there is no state store: what ticks told is known to their own process only
+	note   *Note
+	// own is when a tick of this process last succeeded. good is when one last ended well, also because another was at work; the
+	// zero time where this process is not one that ticks by the schedule.
+	own  *time.Time
+	good time.Time
+	// limit is how long no tick may succeed before that is a sign; 0: the schedule is not known.
+	limit time.Duration
+}
+
+// judge says how an output is doing, and why in one sentence. The first of the rules that fits decides.
+func judge(o *Output, f *facts) (Health, string) {
+	switch {
+	case len(f.shared) > 0:
+		return Failing, fmt.Sprintf("The settings of all pollers have %s: %s", count(len(f.shared), "fault"), first(f.shared))
+	case f.faults > 0:
+		return Failing, fmt.Sprintf("Its settings have %s: %s", count(f.faults, "fault"), first(o.Problems))
+	case f.unread:
+		return Failing, "How it is doing cannot be read: " + first(o.Problems)
+	case fails(o, f.note):
+		return Failing, failure(f)
+	}
+	paused := o.Pause != nil
+	if text := silence(o, f); text != "" && !paused {
+		return Stale, text
+	}
+	switch held := o.Parked + o.Waiting; {
+	case o.HeldBack != nil && !paused:
+		text := fmt.Sprintf("Rows have been held back for %s", span(time.Duration(o.HeldBack.Seconds*float64(time.Second))))
+		if o.HeldBack.By != "" {
+			text += ", by " + o.HeldBack.By
+		}
+		return Blocked, text
+	case o.Mode != outboxMode && o.MaxParked > 0 && held >= o.MaxParked:
+		return Blocked, fmt.Sprintf("%d rows are parked, as many as max_parked allows: it goes no further until some are delivered or given up", held)
+	case paused:
+		text := "Paused by " + o.Pause.By
+		if o.Pause.At != nil {
+			text += " since " + stamp(*o.Pause.At)
+		}
+		return Paused, text
+	case o.Parked+o.Waiting+o.DeadLetters > 0:
+		return Parked, waiting(o)
+	case !f.exists && o.LastSuccess == nil:
+		return New, "It has never run: the first tick writes its state document"
+	}
+	return Healthy, well(o, f)
+}
+
+// outboxMode is Output.Mode of an outbox.
+const outboxMode = "outbox"
+
+// fails reports whether the last tick that was noted failed. A pause since then has ended that: no tick tries.
+func fails(o *Output, n *Note) bool {
+	if n == nil || !n.Failed || n.LastError == nil {
+		return false
+	}
+	return o.Pause == nil || o.Pause.At != nil && n.At.After(*o.Pause.At)
+}
+
+func failure(f *facts) string {
+	e := f.note.LastError
+	text := fmt.Sprintf("The last tick failed (%s) at %s: %s", e.Event, stamp(f.note.At), e.Text)
+	if f.limit > 0 && f.now.Sub(f.note.At) > f.limit+noteEvery {
+		text += ". No tick has been noted since"
+	}
+	return text
+}
+
+// silence says that ticks do not come, or do not end; "" where nothing shows it. Ticks that find nothing to do leave no trace
+// in the store, so that it is known by what was left undone, or by this process's own ticks.
+func silence(o *Output, f *facts) string {
+	if f.limit <= 0 {
+		return ""
+	}
+	limit := f.limit.Seconds()
+	held := o.Lease != nil && o.Lease.Held
+	switch {
+	case o.Lease != nil && !held && o.Lease.Holder != "" && o.Lease.HeartbeatSeconds > limit:
+		return fmt.Sprintf("%s held the lease and died: its last sign of life is %s old, and nobody has taken over", o.Lease.Holder,
+			span(time.Duration(o.Lease.HeartbeatSeconds*float64(time.Second))))
+	case o.Mode == outboxMode && o.Pending != nil && *o.Pending > 0 && o.LagSeconds != nil && *o.LagSeconds > limit && !anyHeld(o.Owners):
+		return fmt.Sprintf("The oldest pending event has waited for %s, and nobody publishes", span(time.Duration(*o.LagSeconds*float64(time.Second))))
+	case !f.good.IsZero() && f.now.Sub(f.good) > f.limit && !held && !anyHeld(o.Owners):
+		return fmt.Sprintf("No tick of this process has ended well since %s", stamp(f.good))
+	case f.note != nil && f.note.More && f.now.Sub(f.note.At) > f.limit+noteEvery && !held && !anyHeld(o.Owners) && older(o.CommittedAt, f.now.Add(-f.limit)):
+		return fmt.Sprintf("The last tick that was noted ended at %s and left more to do, and none has been noted since", stamp(f.note.At))
+	}
+	return ""
+}
+
+func anyHeld(owners []Lease) bool {
+	for i := range owners {
+		if owners[i].Held {
+			return true
+		}
+	}
+	return false
+}
+
+// older reports whether t is before u, or no time at all.
+func older(t *time.Time, u time.Time) bool { return t == nil || t.Before(u) }
+
+// waiting says what waits for a repetition, or for an operator.
+func waiting(o *Output) string {
+	text := ""
+	add := func(n int64, what string) {
+		if n == 0 {
+			return
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += atLeast(n, o.CountedTo) + " " + what
+	}
+	if o.Mode == outboxMode {
+		add(o.Parked, "failed")
+	} else {
+		add(o.Parked, "parked")
+	}
+	add(o.Waiting, "waiting behind them")
+	if o.DeadLetters == 1 {
+		add(o.DeadLetters, "dead letter")
+	} else {
+		add(o.DeadLetters, "dead letters")
+	}
+	return "It works; of its events: " + text
+}
+
+// well says on what grounds nothing is wrong.
+func well(o *Output, f *facts) string {
+	switch {
+	case f.own != nil && !before(f.own, o.LastSuccess):
+		return "The last tick succeeded at " + stamp(*f.own)
+	case f.alone && f.note == nil:
+		return "Nothing is given up or failed; without a state store, only the process that ticks knows what its ticks told"
+	case o.Mode == outboxMode && o.Pending != nil && *o.Pending > 0:
+		return fmt.Sprintf("%s pending, and no failure is noted", atLeast(*o.Pending, o.CountedTo))
+	case o.LastSuccess != nil:
+		return fmt.Sprintf("No failure is noted since the success at %s; ticks that find nothing to do leave no note", stamp(*o.LastSuccess))
+	}
+	return "No failure is noted; ticks that find nothing to do leave no note"
+}
+
+func atLeast(n, bound int64) string {
+	if bound > 0 && n >= bound {
+		return fmt.Sprintf("at least %d", n)
+	}
+	return fmt.Sprint(n)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func first(problems []Problem) string {
+	if len(problems) == 0 {
+		return "no reason was given"
+	}
+	return problems[0].Text
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// span is a duration for people.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}

@@ -1,0 +1,198 @@
+package status
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Note is what the ticks of one output have told last: what no state document holds. The instance that ticks leaves it in the
+// state store, because the instance that answers the page is often another one. Times are that instance's clock, in UTC.
+type Note struct {
+	Version  int       `json:"version"`
+	Instance string    `json:"instance"`
+	At       time.Time `json:"at"` // the end of the tick that was noted last
+	Event    string    `json:"event"`
+	Failed   bool      `json:"failed"`
+	Seconds  float64   `json:"tick_seconds"`
+	// More says that the tick ended although there was more to do.
+	More        bool       `json:"more,omitempty"`
+	Lag         *float64   `json:"lag_seconds,omitempty"`
+	Rate        *float64   `json:"events_per_second,omitempty"` // of the last tick that delivered something
+	HeldBack    *HeldBack  `json:"held_back,omitempty"`
+	LastSuccess *time.Time `json:"last_success,omitempty"`
+	LastError   *Problem   `json:"last_error,omitempty"` // also after a later success
+}
+
+const (
+	noteVersion = 1
+	// maxNote bounds a note that is read: whatever is larger was not written by us.
+	maxNote = 64 << 10
+	// maxText bounds the texts of a note, in bytes.
+	maxText = 2000
+	// worthANote is how long rows have to be held back to be told of: a transaction that is open for a moment is nothing.
+	worthANote = 10 * time.Second
+)
+
+// NoteKey is where the note of an output lies in the state store.
+func NoteKey(app, name, output string) string {
+	if output != "" {
+		name += "." + output
+	}
+	return "status/" + app + "/" + name + ".json"
+}
+
+// after is the note after one more tick. It is false for a tick that has seen nothing, because another is at work. mend is what
+// the log line of a failed tick said to do.
+func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
+	if r.Event == poller.LeaseAcquireSkipped {
+		return n, false
+	}
+	ended := r.Ended.UTC()
+	took := r.Ended.Sub(r.Started).Seconds()
+	n.Version, n.Instance, n.At, n.Event, n.Failed, n.Seconds = noteVersion, instance, ended, string(r.Event), r.Failed(), took
+	n.More = r.Event == poller.TickComplete && !r.Drained
+	if r.Rows > 0 && took > 0 {
+		rate := float64(r.Rows) / took
+		n.Rate = &rate
+	}
+	lag := r.Lag.Seconds()
+	switch {
+	case r.Event == poller.Paused:
+		n.Lag, n.HeldBack = nil, nil
+	case r.Failed():
+		n.LastError = &Problem{At: &ended, Event: string(r.Event), Text: said(errorText(r)), Mend: said(mend)}
+		if lag > 0 { // otherwise the tick learned nothing about it
+			n.Lag = &lag
+		}
+		if r.HeldBack >= worthANote {
+			n.HeldBack = heldBack(r)
+		}
+	default:
+		n.Lag, n.LastSuccess, n.HeldBack = &lag, &ended, nil
+		if r.HeldBack >= worthANote {
+			n.HeldBack = heldBack(r)
+		}
+	}
+	return n, true
+}
+
+func heldBack(r *poller.Report) *HeldBack {
+	return &HeldBack{Seconds: r.HeldBack.Seconds(), By: said(r.HeldBy)}
+}
+
+func errorText(r *poller.Report) string {
+	if r.Err == nil {
+		return string(r.Event)
+	}
+	return r.Err.Error()
+}
+
+// outcome is what is worth telling at once when it changes: "" while nothing is wrong.
+func (n *Note) outcome() string {
+	switch {
+	case n.Failed:
+		return "failed " + n.Event
+	case n.HeldBack != nil:
+		return "held back"
+	}
+	return ""
+}
+
+// replaces reports whether the note is to be written over the stored one: it tells of work, or of another outcome. What another
+// instance has noted of a later tick stands. So does its failure while it may still be failing: ours went well, its did not.
+func (n *Note) replaces(stored *Note, worked bool) bool {
+	switch {
+	case stored.At.After(n.At):
+		return false
+	case worked:
+		return true
+	case n.outcome() == stored.outcome():
+		return false
+	}
+	return !n.belittles(stored)
+}
+
+// belittles reports whether another instance has failed a moment ago where this one has not.
+func (n *Note) belittles(other *Note) bool {
+	return n.outcome() == "" && other.outcome() != "" && other.Instance != n.Instance && n.At.Sub(other.At) < anothersAlarm
+}
+
+// with is the note with what an older one knows and it does not.
+func (n Note) with(older *Note) Note {
+	if n.Rate == nil {
+		n.Rate = older.Rate
+	}
+	if n.LastError == nil || older.LastError != nil && before(n.LastError.At, older.LastError.At) {
+		n.LastError = older.LastError
+	}
+	if before(n.LastSuccess, older.LastSuccess) {
+		n.LastSuccess = older.LastSuccess
+	}
+	return n
+}
+
+// before reports whether t is earlier than u; no time is earlier than any.
+func before(t, u *time.Time) bool {
+	return u != nil && (t == nil || t.Before(*u))
+}
+
+// anothersAlarm is how much older than our own ticks a failure of another instance may be, to be shown all the same: one that goes
+// on failing writes its note twice in it.
+const anothersAlarm = 40 * time.Second
+
+// join is what is known by the notes of this process and of the store; either may be nil.
+func join(own, stored *Note) *Note {
+	switch {
+	case own == nil:
+		return stored
+	case stored == nil:
+		return own
+	}
+	newer, older := own, stored
+	if stored.At.After(own.At) || own.belittles(stored) {
+		newer, older = stored, own
+	}
+	both := newer.with(older)
+	return &both
+}
+
+func (n *Note) encode() ([]byte, error) { return json.Marshal(n) }
+
+func decodeNote(data []byte) (Note, error) {
+	var n Note
+	if len(data) > maxNote {
+		return n, fmt.Errorf("it takes %d bytes", len(data))
+	}
+	if err := json.Unmarshal(data, &n); err != nil {
+		return Note{}, err
+	}
+	if n.Version != noteVersion {
+		return Note{}, fmt.Errorf("it is of version %d, and this rowrelay knows %d", n.Version, noteVersion)
+	}
+	return n, nil
+}
+
+// said is a text on one line, not longer than is fit for a page, without what a terminal would obey.
+func said(text string) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "�")), " ")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
+	if len(text) <= maxText {
+		return text
+	}
+	cut := maxText - len("…")
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
+}

@@ -1,0 +1,206 @@
+package status
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// Recorder remembers what the ticks of this process have told, and leaves a Note of it in the state store, from a goroutine of its
+// own: no tick waits for it, and none fails for it.
+//
+// A note is written after a tick that did something, every 15 s at most; at once where a tick's outcome is another one than the
+// note says (it failed, failed otherwise, rows are held back, or that has ended); never after ticks that found nothing to do. So
+// that another instance's last failure does not stand for ever beside idle ticks, the stored note is looked at with the first
+// tick of a process, and then every five minutes at most.
+type Recorder struct {
+	cfg  RecorderConfig
+	wake chan struct{}
+
+	mu     sync.Mutex
+	sheets map[[2]string]*sheet // by poller and output
+	ending func()               // nil while nothing is written in the background
+	ended  chan struct{}
+	closed bool
+}
+
+// RecorderConfig is what NewRecorder needs.
+type RecorderConfig struct {
+	App, Instance string
+	// Store is nil where there is none: then nobody but this process knows what its ticks told.
+	Store state.Store
+	Log   *slog.Logger
+}
+
+// sheet is what is known of one output's ticks.
+type sheet struct {
+	key  string
+	note *Note     // of this process; nil before a tick has told anything
+	good time.Time // when a tick last succeeded, or found another at work or a pause
+
+	stored  Note   // as it was last read or written
+	version string // of it; "" for none
+	looked  time.Time
+	wrote   time.Time
+	tried   time.Time // of the last failure to look or write
+	worked  bool      // something is to be written, and may wait
+	relook  bool
+}
+
+// Times of the notes.
+const (
+	noteEvery = 15 * time.Second // also after a failure to write
+	noteSoon  = 2 * time.Second  // between two outcomes: partitions of one outbox may fail and succeed by turns
+	lookEvery = 5 * time.Minute
+	noteBound = 5 * time.Second // of one look or write
+	lastBound = 2 * time.Second // of all that is left at the end: a process that was told to stop must not wait for a note
+)
+
+// NewRecorder returns a Recorder. Close it when no tick runs any more.
+func NewRecorder(cfg RecorderConfig) *Recorder {
+	return &Recorder{cfg: cfg, wake: make(chan struct{}, 1), sheets: map[[2]string]*sheet{}}
+}
+
+// Observe takes the report of a tick, and what its log line said to do. It returns at once.
+func (c *Recorder) Observe(r *poller.Report, mend string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	who := [2]string{r.Poller, r.Output}
+	s := c.sheets[who]
+	if s == nil {
+		s = &sheet{key: NoteKey(c.cfg.App, r.Poller, r.Output)}
+		c.sheets[who] = s
+	}
+	if !r.Failed() && r.Staleness == 0 {
+		s.good = r.Ended
+	}
+	var before Note
+	if s.note != nil {
+		before = *s.note
+	}
+	note, tells := before.after(r, mend, c.cfg.Instance)
+	if !tells {
+		return
+	}
+	s.note = &note
+	s.worked = s.worked || r.Rows > 0 || r.Rejected > 0 || len(r.DeadLettered) > 0 || note.outcome() != ""
+	s.relook = s.relook || r.Ended.Sub(s.looked) >= lookEvery
+	if c.cfg.Store == nil {
+		return
+	}
+	if c.ending == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		c.ending, c.ended = cancel, make(chan struct{})
+		go c.keep(ctx)
+	}
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// seen is what this process knows of an output's ticks: nil where none has told anything. good is when one last ended well; the
+// zero time where none has.
+func (c *Recorder) seen(name, output string) (note *Note, good time.Time) {
+	if c == nil {
+		return nil, time.Time{}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.sheets[[2]string{name, output}]
+	if s == nil {
+		return nil, time.Time{}
+	}
+	return s.note, s.good // a note is replaced, never changed
+}
+
+// Close writes what is still to be written, within a few seconds, and ends.
+func (c *Recorder) Close() {
+	c.mu.Lock()
+	c.closed = true
+	ending, ended := c.ending, c.ended
+	c.mu.Unlock()
+	if ending == nil {
+		return
+	}
+	ending()
+	<-ended
+	ctx, cancel := context.WithTimeout(context.Background(), lastBound)
+	defer cancel()
+	for _, s := range c.all() {
+		if s.unwritten() && ctx.Err() == nil {
+			c.update(ctx, s)
+		}
+	}
+}
+
+// keep looks and writes when it is time, until ctx ends.
+func (c *Recorder) keep(ctx context.Context) {
+	defer close(c.ended)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.wake:
+		case <-timer.C:
+		}
+		for _, s := range c.all() {
+			if at, ok := c.due(s); ok && !time.Now().Before(at) {
+				c.update(ctx, s)
+			}
+		}
+		next := time.Hour // or the next tick
+		for _, s := range c.all() {
+			if at, ok := c.due(s); ok {
+				next = min(next, max(time.Until(at), 0))
+			}
+		}
+		timer.Reset(next)
+	}
+}
+
+func (c *Recorder) all() []*sheet {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make([]*sheet, 0, len(c.sheets))
+	for _, s := range c.sheets {
+		all = append(all, s)
+	}
+	return all
+}
+
+// due is when a sheet is to be looked at or written next.
+func (c *Recorder) due(s *sheet) (at time.Time, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case s.note == nil:
+		return at, false
+	case s.looked.IsZero(), s.relook:
+		at = s.looked
+	case s.note.replaces(&s.stored, false):
+		at = s.wrote.Add(noteSoon)
+	case s.note.replaces(&s.stored, s.worked):
+		at = s.wrote.Add(noteEvery)
+	default:
+		return at, false
+	}
+	if again := s.tried.Add(noteEvery); !s.tried.IsZero() && again.After(at) {
+		at = again
+	}
+	return at, true
+}
+
+// unwritten reports whether something is to be written. Only the goroutine that writes may ask.
+func (s *sheet) unwritten() bool {
+	return s.note != nil && (s.looked.IsZero() || s.note.replaces(&s.stored, s.worked))
+}

@@ -1,0 +1,153 @@
+package statuspage
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Guard asks for the token of status__token. With an empty token it lets everybody pass: then the listener is on loopback, which
+// config sees to.
+type Guard struct {
+	token string
+	now   func() time.Time
+
+	mu    sync.Mutex
+	wrong map[string]attempts // by address
+}
+
+// attempts are the wrong tokens that came from one address.
+type attempts struct {
+	n    int
+	last time.Time
+}
+
+// A guess must not be cheap, and a mistyped token must not lock anybody out for long. The bound on addresses holds the memory; whoever
+// has more addresses than that only gets the first attempts of each.
+const (
+	freeAttempts = 5
+	longestWait  = time.Minute
+	forgetAfter  = 15 * time.Minute
+	mostAddress  = 4096
+)
+
+// NewGuard returns the guard of a token.
+func NewGuard(token string) *Guard {
+	return &Guard{token: token, now: time.Now, wrong: map[string]attempts{}}
+}
+
+// Bearer asks for "Authorization: Bearer <token>" where there is a token. It is for scripts and scrapers.
+func (g *Guard) Bearer(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.token == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if ok, wait := g.bearer(r); !ok {
+			refuseBearer(w, wait)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// refuseBearer answers a script without the right token.
+func refuseBearer(w http.ResponseWriter, wait time.Duration) {
+	if wait > 0 {
+		w.Header().Set("Retry-After", seconds(wait))
+		http.Error(w, "too many wrong tokens from this address: try again in "+seconds(wait)+" s", http.StatusTooManyRequests)
+		return
+	}
+	w.Header().Set("WWW-Authenticate", "Bearer")
+	http.Error(w, "send Authorization: Bearer <status__token>", http.StatusUnauthorized)
+}
+
+func seconds(d time.Duration) string {
+	return strconv.Itoa(int((d + time.Second - 1) / time.Second))
+}
+
+// bearer says whether a request brings the token in its header; wait is over 0 where its address has to wait first. A request
+// that brings none is not counted: it guesses nothing.
+func (g *Guard) bearer(r *http.Request) (ok bool, wait time.Duration) {
+	scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !found || !strings.EqualFold(scheme, "Bearer") {
+		return false, 0
+	}
+	return g.check(r, token)
+}
+
+// check compares a token. While an address has to wait, not even the right one is accepted: otherwise the wait would slow
+// nobody down who guesses.
+func (g *Guard) check(r *http.Request, token string) (ok bool, wait time.Duration) {
+	address := remote(r)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.now()
+	past := g.wrong[address]
+	if wait := past.wait(now); wait > 0 {
+		return false, wait
+	}
+	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(g.token))
+	if g.token != "" && subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
+		delete(g.wrong, address)
+		return true, 0
+	}
+	if now.Sub(past.last) > forgetAfter {
+		past.n = 0
+	}
+	if len(g.wrong) >= mostAddress {
+		g.forget(now)
+	}
+	g.wrong[address] = attempts{n: past.n + 1, last: now}
+	return false, 0
+}
+
+// wait doubles with each wrong token after the free ones: 1 s, 2 s, 4 s … a minute.
+func (a attempts) wait(now time.Time) time.Duration {
+	if a.n < freeAttempts {
+		return 0
+	}
+	pause := longestWait
+	if over := a.n - freeAttempts; over < 6 {
+		pause = min(time.Second<<over, longestWait)
+	}
+	return max(0, a.last.Add(pause).Sub(now))
+}
+
+// forget makes room: what is old, or everything where nothing is.
+func (g *Guard) forget(now time.Time) {
+	for address, a := range g.wrong {
+		if now.Sub(a.last) > forgetAfter {
+			delete(g.wrong, address)
+		}
+	}
+	if len(g.wrong) >= mostAddress {
+		clear(g.wrong)
+	}
+}
+
+// remote is the address of the peer. Headers that name another are not believed: anybody can send them.
+func remote(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// isLocal says whether a request was meant for this machine by a name that only it has. A web site can make a name of its own
+// point to 127.0.0.1, and would then read the page as its own; its name stays in Host.
+func isLocal(r *http.Request) bool {
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || (ip != nil && ip.IsLoopback())
+}

@@ -1,0 +1,45 @@
+package statuspage
+
+import (
+	"crypto/sha256"
+	_ "embed" // the page
+	"encoding/base64"
+	"net/http"
+	"strings"
+)
+
+//go:embed page.css
+var styleText string
+
+//go:embed page.js
+var scriptText string
+
+// policy lets the page's own style and script run, by their hashes, lets the script ask this server, and nothing else.
+var policy = strings.Join([]string{
+	"default-src 'none'", "style-src " + hashOf(styleText), "script-src " + hashOf(scriptText), "connect-src 'self'",
+	"form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'",
+}, "; ")
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// setHeaders sets what every answer has, whatever it says.
+func setHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer") // under the host the address may hold a function key
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// secured sets the headers before anything can be answered.
+func secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		setHeaders(w.Header())
+		next.ServeHTTP(w, r)
+	})
+}

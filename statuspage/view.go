@@ -1,0 +1,185 @@
+package statuspage
+
+import (
+	"bytes"
+	_ "embed" // the page
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/status"
+)
+
+//go:embed page.html
+var pageText string
+
+// pages are the templates: status, confirm, login, done.
+var pages = template.Must(template.New("page").Funcs(template.FuncMap{
+	"ago": ago, "until": until, "stamp": stamp, "machine": machine, "span": span, "rate": rate, "count": count, "healthClass": healthClass,
+	"name": fullName, "tells": tells,
+}).Parse(pageText))
+
+// page is what every page has.
+type page struct {
+	Title  string
+	App    string
+	Style  template.CSS
+	Script template.JS
+	// Hosted: under the Functions host, which asks for the keys.
+	Hosted bool
+	// Carry is what every link takes along: the function key of a browser that came with one in its address.
+	Carry url.Values
+	// Root is where the status page is, from this one.
+	Root string
+	// Session, where one is needed, is the login; CSRF stands in its forms.
+	CSRF string
+	// LoggedIn shows the button to log out.
+	LoggedIn bool
+	// CanAct: buttons are shown. Where they are not, Why says what to set.
+	CanAct bool
+
+	Report  *status.Report
+	Tally   []tally
+	Confirm *confirmation
+	Login   *login
+	Done    *done
+}
+
+// tally is how many outputs have a health.
+type tally struct {
+	Health status.Health
+	N      int
+}
+
+// login is the form that asks for the token.
+type login struct {
+	Wrong string // why the last try was refused
+}
+
+// done is what came of an action.
+type done struct {
+	Said   string
+	Failed bool
+}
+
+// newPage begins a page.
+func newPage(title string) *page {
+	return &page{Title: title, Style: template.CSS(styleText), Script: template.JS(scriptText), Root: here} //nolint:gosec // our own files, whose hashes the policy names
+}
+
+// show fills the page with a report, the worst first.
+func (p *page) show(report *status.Report) {
+	slices.SortStableFunc(report.Outputs, func(a, b status.Output) int { return order(a.Health) - order(b.Health) })
+	p.Report, p.App = report, report.App
+	for _, h := range healths {
+		n := 0
+		for i := range report.Outputs {
+			if report.Outputs[i].Health == h {
+				n++
+			}
+		}
+		if n > 0 {
+			p.Tally = append(p.Tally, tally{h, n})
+		}
+	}
+	p.Title = headline(p.Tally) + " · " + report.App
+}
+
+// tells says whether the sentence about an output has something that the page does not show below it anyway, with its mend.
+func tells(o *status.Output) bool {
+	switch {
+	case o.LastError != nil && strings.Contains(o.Says, o.LastError.Text),
+		o.Pause != nil && o.Health == status.Paused,
+		o.HeldBack != nil && strings.Contains(o.Says, o.HeldBack.By):
+		return false
+	}
+	return o.Says != ""
+}
+
+// headline is what a tab shows: the worst.
+func headline(tallies []tally) string {
+	if len(tallies) == 0 {
+		return "no pollers"
+	}
+	worst := tallies[0]
+	if len(tallies) == 1 && worst.Health == status.Healthy {
+		return "all healthy"
+	}
+	return fmt.Sprintf("%d %s", worst.N, worst.Health)
+}
+
+// healths in the order of the page.
+var healths = []status.Health{status.Failing, status.Stale, status.Blocked, status.Paused, status.Parked, status.Healthy, status.New}
+
+// order sorts a health that is not known between the bad and the good.
+func order(h status.Health) int {
+	if i := slices.Index(healths, h); i >= 0 {
+		return 2 * i
+	}
+	return 2*slices.Index(healths, status.Healthy) - 1
+}
+
+// healthClass is the class of a health: a known word only.
+func healthClass(h status.Health) string {
+	if slices.Contains(healths, h) {
+		return string(h)
+	}
+	return "unknown"
+}
+
+// To is the address of the status page, with values.
+func (p *page) To(pairs ...string) string {
+	values := url.Values{}
+	for name, list := range p.Carry {
+		values[name] = list
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			values.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(values) == 0 {
+		return p.Root
+	}
+	return p.Root + "?" + values.Encode()
+}
+
+// JSON is the address of the same report as JSON.
+func (p *page) JSON() string { return strings.Replace(p.To(), p.Root, p.Root+".json", 1) }
+
+// render writes a page. It is made whole first, so that a fault of a template is a 500 and not half a page.
+func (p *page) render(w http.ResponseWriter, code int, name string) {
+	var body bytes.Buffer
+	if err := pages.ExecuteTemplate(&body, name, p); err != nil {
+		http.Error(w, "the page could not be made", http.StatusInternalServerError)
+		return
+	}
+	send(w, code, "text/html; charset=utf-8", body.Bytes())
+}
+
+func sendJSON(w http.ResponseWriter, code int, value any) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		http.Error(w, "the report could not be encoded", http.StatusInternalServerError)
+		return
+	}
+	send(w, code, "application/json; charset=utf-8", append(body, '\n'))
+}
+
+func send(w http.ResponseWriter, code int, kind string, body []byte) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(code)
+	_, _ = w.Write(body) // the reader has gone
+}
+
+// said is the answer to a script.
+type said struct {
+	Done  string `json:"done,omitempty"`
+	Error string `json:"error,omitempty"`
+}
