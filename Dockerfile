@@ -1,18 +1,22 @@
-# Rowrelay as a custom handler in a container of the Azure Functions host:
+# Rowrelay as a custom handler, in a container of the Azure Functions host:
 #
-#   docker build -t rowrelay . && docker run --rm --env-file app.env rowrelay
+#   docker build -t rowrelay . && docker run --rm --env-file app.env -p 8080:80 rowrelay
 #
-# Settings are environment variables (docs/settings.md); local.settings.json stays out of the image.
-FROM golang:1.26 AS build
+# Settings are environment variables (docs/settings.md); local.settings.json stays out of the image. deploy/Dockerfile.run makes one
+# without the host. HOST is a tag that Microsoft documents for custom handlers; give a digest to pin it: --build-arg HOST=…@sha256:…
+ARG GO=golang:1.26
+ARG HOST=mcr.microsoft.com/azure-functions/dotnet:4
+
+FROM ${GO} AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /wwwroot/rowrelay ./cmd/rowrelay
-# The same files as in a published zip: host.json and the function.json of each poller.
-RUN cp host.json /wwwroot/ && for f in */function.json; do install -D -m 644 "$f" "/wwwroot/$f"; done
+# host.json, the binary, and the function.json of each poller: the files of a published zip.
+ARG VERSION=dev
+RUN VERSION=${VERSION} GOARCH=$(go env GOARCH) deploy/package.sh /wwwroot
 
-FROM mcr.microsoft.com/azure-functions/dotnet:4
+FROM ${HOST}
 ENV AzureWebJobsScriptRoot=/home/site/wwwroot \
     AzureFunctionsJobHost__Logging__Console__IsEnabled=true \
     FUNCTIONS_WORKER_RUNTIME=custom
