@@ -3,10 +3,10 @@
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test sim sim-bugs late chaos outbox bench-outbox static check build compile format vet lint settings vuln bench services stop
+.PHONY: help demo test sim sim-bugs late chaos outbox bench-outbox static check build compile format vet lint settings vuln licences licences-check sbom release release-check recording bench services stop
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 demo: ## rows of a real table arriving at a real endpoint; needs nothing but Go
 	@go run ./cmd/rowrelay demo
@@ -28,7 +28,7 @@ sim-bugs: ## does the simulation find the seeded bugs? BUG=name for one, with it
 
 check: static test ## everything that CI runs
 
-static: compile format vet lint settings vuln ## all checks but the tests
+static: compile format vet lint settings licences-check vuln ## all checks but the tests
 
 build: ## the binary for this machine: ./rowrelay
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o rowrelay ./cmd/rowrelay
@@ -51,6 +51,24 @@ settings: ## docs/settings.md is what the code generates (else: go generate ./co
 
 vuln: ## known vulnerabilities in what the binary calls, where the database can be reached
 	@scripts/vuln.sh
+
+licences: ## write docs/licences.md: what is in the binary, and under which licence
+	@scripts/licences.sh
+
+licences-check: ## docs/licences.md is current, and all licences go together with Apache-2.0
+	@scripts/licences.sh check && cd internal/release && go vet ./... && go test ./...
+
+sbom: ## the bill of materials of this machine's binary (CycloneDX); PLATFORM=linux/arm64 for another
+	@scripts/sbom.sh $(PLATFORM)
+
+release: ## archives, bills of materials and SHA256SUMS for six platforms in dist/; VERSION=v1.2.3 (SECURITY.md)
+	@scripts/release.sh $(or $(VERSION),dev)
+
+release-check: ## builds a release twice, in two directories, and compares all bytes; PLATFORM=linux/amd64 for one
+	@scripts/release.sh check $(PLATFORM)
+
+recording: ## from an empty home to a delivered row, timed, into docs/first-event.md; MODULES=warm leaves the downloads out
+	@scripts/recording.sh docs/first-event.md
 
 bench: ## every benchmark, on real engines; BENCH=regexp, BENCHFLAGS=… choose
 	@scripts/services.sh run -- go test -run '^$$' -bench '$(or $(BENCH),.)' -benchmem -timeout 60m $(BENCHFLAGS) ./...

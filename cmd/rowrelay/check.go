@@ -22,7 +22,8 @@ import (
 
 func newCheck(c *console) *cobra.Command {
 	var rows int
-	var ddl bool
+	var ddl, ready bool
+	var accepted []string
 	cmd := &cobra.Command{
 		Use:   "check [poller ...]",
 		Short: "Prove the settings, and show what would be sent",
@@ -31,15 +32,32 @@ shows for each poller: the statement that it will run (of an outbox: its layout,
 longest delay until a change is seen, how late commits are found and what can still be missed, what becomes of an event
 that the destination refuses, the lease's margin, and what is unsafe. It sends and changes nothing.
 
-It fails when anything is at fault; warnings do not make it fail.`,
+It fails when anything is at fault; warnings do not make it fail.
+
+With --production it goes through the checklist of docs/production.md instead: for each item the verdict (ok, to mend, cannot tell,
+does not apply), what was seen, and the mend. It fails when an item is to mend that --accept does not name.`,
 		Example: `  rowrelay check
   rowrelay check orders --rows 10
   rowrelay check orders --ddl > orders.sql
-  rowrelay check --json | jq '.pollers[].warnings'`,
-		RunE: func(cmd *cobra.Command, names []string) error { return check(cmd.Context(), c, names, rows, ddl) },
+  rowrelay check --json | jq '.pollers[].warnings'
+  rowrelay check --production
+  rowrelay check --production --accept lag,ordering`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if ready {
+				return checkProduction(cmd.Context(), c, names, accepted)
+			}
+			if len(accepted) > 0 {
+				return errors.New("--accept is for items of --production")
+			}
+			return check(cmd.Context(), c, names, rows, ddl)
+		},
 	}
 	cmd.Flags().IntVar(&rows, "rows", 3, "how many rows to show")
 	cmd.Flags().BoolVar(&ddl, "ddl", false, "print only the statements that let late commits be found exactly; it runs none of them")
+	cmd.Flags().BoolVar(&ready, "production", false, "go through the production checklist (docs/production.md)")
+	cmd.Flags().StringSliceVar(&accepted, "accept", nil, "ids of items that are meant to be as they are: they are shown, and do not make --production fail")
+	cmd.MarkFlagsMutuallyExclusive("production", "ddl")
+	cmd.MarkFlagsMutuallyExclusive("production", "rows")
 	return cmd
 }
 
@@ -76,6 +94,9 @@ type pollerView struct {
 	LeaseMargin string          `json:"lease_margin,omitempty"`
 	Outputs     []checkedOutput `json:"outputs"`
 	Outbox      *checkedOutbox  `json:"outbox,omitempty"` // of the mode outbox, which has no statements and outputs to show
+
+	fires bool          // the schedule does
+	gap   time.Duration // the longest between two ticks
 }
 
 type statementView struct {
@@ -275,6 +296,7 @@ func (p *pollerView) times(a *app, w *wired, host *hostFile, c *console) {
 	}
 	if s != nil {
 		gap, ok := s.LongestGap()
+		p.gap, p.fires = gap, ok
 		switch {
 		case !ok:
 			p.Warnings = append(p.Warnings, "the schedule "+p.Schedule+" never fires")

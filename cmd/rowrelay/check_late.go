@@ -21,6 +21,9 @@ type lateCheck struct {
 	Mend   string `json:"mend,omitempty"`
 	// Held is the oldest open write transaction, where the database shows one.
 	Held string `json:"held,omitempty"`
+
+	shown bool          // the server shows every open write transaction
+	age   time.Duration // of the oldest that it shows
 }
 
 // lateOf asks the database what it shows of its transactions, and says what that means. Without an answer the view says
@@ -28,8 +31,10 @@ type lateCheck struct {
 func lateOf(ctx context.Context, src *source.Cursor, found *source.Check, s *config.Source) (lateCheck, error) {
 	v := lateCheck{Mode: found.Late, Auto: found.LateAuto, Why: found.LateWhy}
 	h, err := src.Horizon(ctx)
+	v.shown = h.Shown
 	if !h.Oldest.IsZero() {
-		v.Held = fmt.Sprintf("a transaction that has written is open for %s: %s", max(h.Now.Sub(h.Oldest), 0).Round(time.Second), h.By)
+		v.age = max(h.Now.Sub(h.Oldest), 0)
+		v.Held = fmt.Sprintf("a transaction that has written is open for %s: %s", v.age.Round(time.Second), h.By)
 	}
 	v.judge(found.Engine, h.Shown, s)
 	return v, err

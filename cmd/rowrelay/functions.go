@@ -28,6 +28,10 @@ underscores from a function.json.)
 For an outbox it also writes <poller>_cleanup, a timer that deletes published events (at source__cleanup_schedule, unless that is
 none), and with source__fanout_queue <poller>_partition, which a queue message starts for each partition with work.
 
+Without names it also writes the status page: status, which answers /api/status and /api/status.json to whoever has a function
+key, and statusactions, which pauses, resumes and replays for whoever has the admin key (docs/status.md). Remove the folders, and
+there is no page.
+
 An existing file is left alone unless --force is given.`,
 		RunE: func(_ *cobra.Command, names []string) error { return writeFunctions(c, names, force) },
 	}
@@ -40,7 +44,8 @@ func writeFunctions(c *console, names []string, force bool) error {
 	if err != nil {
 		return err
 	}
-	if len(names) == 0 {
+	all := len(names) == 0
+	if all {
 		for _, p := range cfg.Pollers {
 			names = append(names, p.Name)
 		}
@@ -67,6 +72,29 @@ func writeFunctions(c *console, names []string, force bool) error {
 			if err := tellHost(c); err != nil {
 				return err
 			}
+		}
+	}
+	if !all {
+		return nil
+	}
+	return writePage(c, cfg, force)
+}
+
+// writePage writes the functions of the status page. A poller of the same name comes first, as it does when the host calls: without
+// the page it works, and without the poller nothing would.
+func writePage(c *console, cfg *config.App, force bool) error {
+	for _, f := range []function{
+		{statusFunction, "it answers GET /api/status and /api/status.json to whoever has a function key", templates.Status()},
+		{actionsFunction, "it carries out what the status page's buttons ask, for whoever has the admin key", templates.StatusActions()},
+	} {
+		if cfg.Poller(f.name) != nil {
+			if _, err := fmt.Fprintf(c.out, "%s/ is the poller's: the status page has no function of that name under the host until the poller is renamed\n", f.name); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := writeFunction(c, &f, force); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -72,7 +72,7 @@ func handlerOf(c *console, a *app, host *hostFile) []handler.Poller {
 		}
 		p.Faults = faultsOf(w.faults)
 		if w.runner != nil {
-			p.Runner = w.runner
+			p.Runner = a.telemetry.Runner(w.runner)
 		}
 		pollers = append(pollers, p)
 	}

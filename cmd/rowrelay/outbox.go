@@ -50,7 +50,7 @@ type desk struct {
 // desk opens the outbox of a poller. Nothing is published here: of its settings only those of the table and the claims have to
 // be right, so that it can be paused, or looked into, while others are being mended.
 func (t *target) desk(name string) (*desk, error) {
-	cfg, err := load(t.console)
+	cfg, err := t.config()
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +157,5 @@ func (d *desk) agreed(what string) (bool, error) {
 
 // audit writes to the log what an operator did: who, and what.
 func (d *desk) audit(event string, args ...any) {
-	log := newLogger(d.console, d.cfg)
-	log.Warn("an operator changed the outbox", append([]any{"event", event, "poller", d.poller.Name, "by", operator()}, args...)...)
+	d.auditLog(d.cfg).Warn("an operator changed the outbox", append([]any{"event", event, "poller", d.poller.Name, "by", d.who()}, args...)...)
 }

@@ -98,7 +98,7 @@ func (d *desk) pause(ctx context.Context) error {
 	if err != nil || !ok {
 		return err
 	}
-	if err := d.outbox.Pause(ctx, operator()); err != nil {
+	if err := d.outbox.Pause(ctx, d.who()); err != nil {
 		return err
 	}
 	d.audit("paused")

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,9 +25,9 @@ func newRun(c *console) *cobra.Command {
 		Use:   "run [poller ...]",
 		Short: "Relay without the Functions host, until Ctrl-C",
 		Long: `Run gives every poller its ticks by its own schedule (the setting schedule, an NCRONTAB expression as in function.json,
-in UTC), and shows Prometheus metrics on status__listen under /metrics. Without names it runs all pollers. A poller with
-poll_interval polls without a gap: where its tick ends at the budget, the next begins at once. Outboxes are cleaned up by
-their source__cleanup_schedule.
+in UTC). On status__listen it shows how they are doing, under /status, and Prometheus metrics under /metrics. Without names it
+runs all pollers. A poller with poll_interval polls without a gap: where its tick ends at the budget, the next begins at once.
+Outboxes are cleaned up by their source__cleanup_schedule.
 
 Ctrl-C stops cleanly: requests under way are finished, what was accepted is committed, and the lease is released. A
 second Ctrl-C ends at once; then what was not committed is delivered again.
@@ -60,6 +58,9 @@ func runAlone(ctx context.Context, c *console, names []string, once bool) error 
 			p.TickBudget = min(p.TickBudget, polling)
 		}
 	}
+	log, registry := newLogger(c, cfg), newRegistry()
+	c.telemetry = startTelemetry(ctx, c, cfg, registry, log)
+	defer c.telemetry.Shutdown(ctx)
 	a := wire(c, cfg)
 	defer func() { _ = a.Close() }() // nothing is under way any more, and nothing is lost with a connection
 	chosen, err := a.choose(names)
@@ -69,19 +70,21 @@ func runAlone(ctx context.Context, c *console, names []string, once bool) error 
 	if err := refuse(cfg, chosen); err != nil {
 		return err
 	}
-	log := newLogger(c, cfg)
 	tell(ctx, log, a)
 	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	defer context.AfterFunc(ctx, func() { end(errStopped) })()
-	h := handler.New(lifetime, handler.Config{Pollers: handlerOf(c, a, nil), Log: log})
+	pollers := handlerOf(c, a, nil)
+	side := newStatusSide(c, a, nil, chosen, log)
+	defer side.close()
+	h := handler.New(lifetime, handler.Config{Pollers: pollers, Log: log, Observe: side.observe, Registry: registry})
 	if once {
 		if err := refuseMarks(ctx, chosen); err != nil {
 			return err
 		}
 		return runOnce(ctx, h, chosen)
 	}
-	stop, err := serveStatus(ctx, cfg, h, log)
+	stop, err := serveStatus(ctx, cfg, side, h, log)
 	if err != nil {
 		return err
 	}
@@ -93,7 +96,7 @@ func runAlone(ctx context.Context, c *console, names []string, once bool) error 
 			wg.Go(func() { keepCleaning(ctx, h, w, log) })
 		}
 	}
-	log.Info("running", "pollers", len(chosen), "metrics", "http://"+cfg.Status.Listen+"/metrics")
+	log.Info("running", "pollers", len(chosen), "status", "http://"+cfg.Status.Listen+"/status", "metrics", "http://"+cfg.Status.Listen+"/metrics")
 	wg.Wait()
 	log.Info("stopped")
 	return nil
@@ -165,40 +168,24 @@ func runOnce(ctx context.Context, h *handler.Handler, chosen []*wired) error {
 	return nil
 }
 
-// serveStatus serves /metrics. config has seen to it that a listener beyond loopback has a token.
-func serveStatus(ctx context.Context, cfg *config.App, h *handler.Handler, log *slog.Logger) (stop func(), err error) {
+// serveStatus serves the status page and /metrics.
+func serveStatus(ctx context.Context, cfg *config.App, side *statusSide, h *handler.Handler, log *slog.Logger) (stop func(), err error) {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", cfg.Status.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("status__listen: %w: give another address, such as 127.0.0.1:0", err)
 	}
 	cfg.Status.Listen = listener.Addr().String()
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", guarded(cfg.Status.Token.Reveal(), h.MetricsHandler()))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{
+		Handler: alonePage(cfg, side, h.MetricsHandler()), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("the metrics listener ended", "error", err)
+			log.Error("the listener of the status page and the metrics ended", "error", err)
 		}
 	}()
-	return func() { _ = server.Close() }, nil // readers of metrics are not waited for
-}
-
-// guarded asks for "Authorization: Bearer <token>" where there is a token.
-func guarded(token string, h http.Handler) http.Handler {
-	if token == "" {
-		return h
-	}
-	want := sha256.Sum256([]byte("Bearer " + token))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
-		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "send Authorization: Bearer <status__token>", http.StatusUnauthorized)
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
+	return func() { _ = server.Close() }, nil // readers are not waited for
 }
 
 // tell logs at the start what is wrong, worth knowing, or fixed for the process.

@@ -57,11 +57,19 @@ func serve(ctx context.Context, c *console, port string) error {
 	for _, p := range cfg.Pollers {
 		p.Faults = append(p.Faults, p.CheckBudget(host.timeout())...)
 	}
+	registry := newRegistry()
+	c.telemetry = startTelemetry(ctx, c, cfg, registry, log)
+	defer c.telemetry.Shutdown(ctx)
 	a := wire(c, cfg)
 	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
+	pollers := handlerOf(c, a, &host)
+	side := newStatusSide(c, a, &host, nil, log)
+	h := handler.New(lifetime, handler.Config{
+		Pollers: pollers, Faults: faultsOf(cfg.Faults), HTTP: hostedPage(c, side), Log: log, Observe: side.observe, Registry: registry,
+	})
 	server := &http.Server{
-		Handler:           handler.New(lifetime, handler.Config{Pollers: handlerOf(c, a, &host), Faults: faultsOf(cfg.Faults), Log: log}),
+		Handler:           c.telemetry.AfterInvocations(h),
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
@@ -83,7 +91,9 @@ func serve(ctx context.Context, c *console, port string) error {
 	end(errStopped)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace(cfg))
 	defer cancel()
-	return errors.Join(server.Shutdown(grace), a.Close())
+	err = server.Shutdown(grace)
+	side.close()
+	return errors.Join(err, a.Close())
 }
 
 // stopGrace is how long a tick may need to end: the requests under way, then one commit.

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rowrelay/rowrelay/config"
 )
 
 func newState(c *console) *cobra.Command {
@@ -39,6 +42,42 @@ type target struct {
 	command string
 	// history says that output may also be backfill-NAME, the document of a named backfill.
 	history bool
+	// remote is not nil where the status page asks, and not a person at the console.
+	remote *remote
+}
+
+// remote is a process that relays, and carries out what somebody asks for on its status page: by the same functions as the
+// commands, without their questions, and on its own parts.
+type remote struct {
+	app *app
+	log *slog.Logger
+	by  string
+	// said is how the work ended.
+	said outcome
+}
+
+// who is the person that asks.
+func (t *target) who() string {
+	if t.remote != nil {
+		return t.remote.by
+	}
+	return operator()
+}
+
+// config is the settings of the process, or what the console shows of them.
+func (t *target) config() (*config.App, error) {
+	if t.remote != nil {
+		return t.remote.app.cfg, nil
+	}
+	return load(t.console)
+}
+
+// auditLog is where it is written what an operator did.
+func (t *target) auditLog(cfg *config.App) *slog.Logger {
+	if t.remote != nil {
+		return t.remote.log
+	}
+	return newLogger(t.console, cfg)
 }
 
 // remember notes which command runs.
@@ -53,6 +92,10 @@ func (t *target) flags(cmd *cobra.Command) *cobra.Command {
 
 // open finds the parts of one output of one poller. Other pollers' faults do not matter here.
 func (t *target) open(ctx context.Context, name string) (*app, *wired, *wiredOutput, error) {
+	if t.remote != nil {
+		w, out, err := t.find(ctx, t.remote.app, name)
+		return t.remote.app, w, out, err
+	}
 	cfg, err := load(t.console)
 	if err != nil {
 		return nil, nil, nil, err

@@ -42,7 +42,7 @@ func (t *target) begin(ctx context.Context, name string) (*operation, error) {
 
 // end closes connections; what was to be written is written by now.
 func (op *operation) end() {
-	if op != nil {
+	if op != nil && op.remote == nil {
 		_ = op.app.Close()
 	}
 }
@@ -89,6 +89,10 @@ func (t *target) stopped(format string, args ...any) error {
 }
 
 func (t *target) outcome(done bool, format string, args ...any) error {
+	if t.remote != nil {
+		t.remote.said = outcome{done, fmt.Sprintf(format, args...)}
+		return nil
+	}
 	if !t.json {
 		return t.say(format, args...)
 	}
@@ -123,8 +127,8 @@ func (op *operation) edit(ctx context.Context, what string, edit func(*state.Doc
 
 // audit writes to the log what an operator did: who, what, from where to where.
 func (op *operation) audit(event string, args ...any) {
-	log := newLogger(op.console, op.app.cfg)
-	log.Warn("an operator changed the state", append([]any{"event", event, "poller", op.name(), "output", op.output, "by", operator()}, args...)...)
+	op.auditLog(op.app.cfg).Warn("an operator changed the state",
+		append([]any{"event", event, "poller", op.name(), "output", op.output, "by", op.who()}, args...)...)
 }
 
 // operator names the person at the console, as far as the system knows.

@@ -59,7 +59,7 @@ func (t *target) pause(ctx context.Context, name string) error {
 	}
 	after, err := op.out.keeper.Amend(ctx, func(doc *state.Document) error {
 		if doc.Paused == nil {
-			doc.Paused = &state.Paused{At: time.Now(), By: operator()}
+			doc.Paused = &state.Paused{At: time.Now(), By: op.who()}
 		}
 		return nil
 	})

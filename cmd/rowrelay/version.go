@@ -9,32 +9,79 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the release build with -ldflags "-X main.version=v1.2.3".
-var version = "dev"
+// Set by the release build with -ldflags "-X main.version=v1.2.3 -X main.commit=…": an archive of the source, which is what
+// a release is built from, has no version control to ask.
+var (
+	version = "dev"
+	commit  = ""
+)
+
+// build says which program this is. It holds nothing that two builds of one commit by one Go version differ in: no time of
+// the build, no machine, no directory.
+type build struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit"`   // "" where it is not known
+	Modified bool   `json:"modified"` // built from files that differ from the commit
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// thisBuild is what the release build has said, else what the Go toolchain has written into the binary: the version of the
+// module for go install …@v1.2.3, the commit for go build in a clone.
+func thisBuild() build {
+	b := build{Version: version, Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	b.complete(info)
+	return b
+}
+
+// complete fills in what the release build has not said.
+func (b *build) complete(info *debug.BuildInfo) {
+	if v := info.Main.Version; b.Version == "dev" && v != "" && v != "(devel)" {
+		b.Version = v
+	}
+	if b.Commit != "" {
+		return
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+}
+
+func (b build) String() string {
+	text := "rowrelay " + b.Version
+	switch {
+	case b.Commit != "" && b.Modified:
+		text += " (commit " + b.Commit + ", modified)"
+	case b.Commit != "":
+		text += " (commit " + b.Commit + ")"
+	}
+	return text + ", " + b.Go + ", " + b.Platform
+}
 
 func newVersion(c *console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Short: "Print version, commit, Go version and platform",
+		Long: `Version prints what this binary was built from: its version, the commit, the Go version and the platform. "dev" is a build that
+is no release. Two builds of one release by one Go version print the same, and are the same bytes (SECURITY.md says how to check).`,
+		Example: `  rowrelay version
+  rowrelay version --json`,
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			revision := ""
-			if info, ok := debug.ReadBuildInfo(); ok {
-				for _, s := range info.Settings {
-					if s.Key == "vcs.revision" {
-						revision = s.Value
-					}
-				}
-			}
+			b := thisBuild()
 			if c.json {
-				return json.NewEncoder(c.out).Encode(map[string]string{
-					"version": version, "revision": revision, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
-				})
+				return json.NewEncoder(c.out).Encode(b)
 			}
-			if revision != "" {
-				revision = " (" + revision + ")"
-			}
-			_, err := fmt.Fprintf(c.out, "rowrelay %s%s, %s, %s/%s\n", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(c.out, b)
 			return err
 		},
 	}

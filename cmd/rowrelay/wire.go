@@ -15,14 +15,16 @@ import (
 	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/telemetry"
 )
 
 // app is the configuration made into parts. Nothing in it has connected to anything yet: the first tick does.
 type app struct {
-	cfg     *config.App
-	store   state.Store // nil while cfg has faults of its own
-	pollers []*wired
-	closers []func() error
+	cfg       *config.App
+	store     state.Store // nil while cfg has faults of its own
+	pollers   []*wired
+	closers   []func() error
+	telemetry *telemetry.Telemetry // nil: nothing is exported
 }
 
 // wired is one poller. A poller with faults has no runner, and does not hinder the others.
@@ -47,7 +49,7 @@ type wiredOutput struct {
 
 // wire turns a configuration into pollers. It never fails: what is wrong stands in the faults of what it concerns.
 func wire(c *console, cfg *config.App) *app {
-	a := &app{cfg: cfg}
+	a := &app{cfg: cfg, telemetry: c.telemetry}
 	if len(cfg.Faults) == 0 && cfg.State.Kind != "" { // outboxes alone need none
 		store, err := openStore(cfg)
 		if err != nil {
@@ -56,8 +58,9 @@ func wire(c *console, cfg *config.App) *app {
 				setting = "state__path"
 			}
 			cfg.Faults.Add(setting, err.Error(), "")
+		} else { // an adapter's own nil would not be one in the interface
+			a.store = store
 		}
-		a.store = store
 	}
 	for _, p := range cfg.Pollers {
 		w := &wired{cfg: p, faults: slices.Clone(p.Faults), warnings: p.Warnings}
@@ -67,6 +70,7 @@ func wire(c *console, cfg *config.App) *app {
 		w.checkDestinations()
 	}
 	a.checkSharing()
+	a.warnLinks()
 	for _, w := range a.pollers {
 		switch {
 		case len(cfg.Faults) > 0, len(w.faults) > 0:
@@ -161,10 +165,7 @@ func (a *app) wireOutputs(c *console, w *wired) {
 			w.faults.Add(prefix, err.Error(), "")
 			continue
 		}
-		key := state.Key(a.cfg.State.AppName, w.cfg.Name, out.Name)
-		keeper, err := state.New(state.Config{
-			Store: a.store, Key: key, Poller: w.cfg.Name, Owner: a.cfg.State.AppName + "/" + instance(c), TTL: w.cfg.LeaseTTL,
-		})
+		wired, err := a.document(c, w.cfg, out)
 		if err != nil {
 			w.faults.Add("state__kind", err.Error(), "")
 			return
@@ -175,7 +176,7 @@ func (a *app) wireOutputs(c *console, w *wired) {
 			return
 		}
 		feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
-			App: a.cfg.State.AppName, Poller: w.cfg.Name, Output: out.Name, Source: src, Keeper: keeper,
+			App: a.cfg.State.AppName, Poller: w.cfg.Name, Output: out.Name, Source: src, Keeper: wired.keeper,
 			Ordering: poller.Ordering(w.cfg.Ordering), Policy: policyOf(w.cfg), DeadLetters: letters,
 			LateWindow: w.cfg.Source.LateWindow, LateLimit: w.cfg.Source.LateLimit, LateMemory: w.cfg.Source.LateMemory,
 			Wait: w.cfg.Source.OnLongTransaction == "wait", Continue: w.cfg.Source.OnFailover == "continue",
@@ -189,12 +190,21 @@ func (a *app) wireOutputs(c *console, w *wired) {
 			w.faults.Add(prefix, err.Error(), "")
 			return
 		}
-		w.outputs = append(w.outputs, &wiredOutput{cfg: out, key: key, keeper: keeper})
+		w.outputs = append(w.outputs, wired)
 		relays = append(relays, relay)
 	}
 	if len(w.faults) == 0 {
 		w.runner = poller.New(w.cfg.Name, relays...)
 	}
+}
+
+// document is an output with the keeper of its state document.
+func (a *app) document(c *console, p *config.Poller, out *config.Output) (*wiredOutput, error) {
+	key := state.Key(a.cfg.State.AppName, p.Name, out.Name)
+	keeper, err := state.New(state.Config{
+		Store: a.store, Key: key, Poller: p.Name, Owner: a.cfg.State.AppName + "/" + instance(c), TTL: p.LeaseTTL,
+	})
+	return &wiredOutput{cfg: out, key: key, keeper: keeper}, err
 }
 
 func outputPrefix(name, output string) string {

@@ -75,7 +75,7 @@ func (a *app) wireOutbox(c *console, w *wired) {
 		if err != nil {
 			return nil, err
 		}
-		return poller.New(w.cfg.Name, relay), nil
+		return a.telemetry.Runner(poller.New(w.cfg.Name, relay)), nil
 	}}
 }
 
@@ -157,9 +157,10 @@ func publisherConfig(a *app, c *console, p *config.Poller, letters poller.DeadLe
 
 // relayConfig is how an output's events travel, whatever feed they come from.
 func relayConfig(a *app, p *config.Poller, out *config.Output, feed poller.Feed, to poller.Output, size func(*change.Event) int) poller.Config {
+	about := aboutOutput(p, out)
 	return poller.Config{
 		App: a.cfg.State.AppName, Poller: p.Name, Output: out.Name,
-		Feed: feed, To: to,
+		Feed: a.telemetry.Feed(feed, about), To: a.telemetry.Output(to, about),
 		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
 		Fetch:         poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes},
 		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size,

@@ -79,7 +79,7 @@ func TestOpenOutputs(t *testing.T) {
 // What config cannot judge is a fault of the setting that holds it, and shows nothing of a secret.
 func TestOpenOutputFaults(t *testing.T) {
 	for _, c := range []struct{ kind, connection string }{
-		{"kafka", "TO=kafka://u:hunter2@h"},
+		{"kafka", "TO=kafka://u:hunter2@localhost"},
 		{"kafka", "TO=kafka://u:hunter2@h:9092?tls=perhaps"},
 		{"servicebus", "TO=Endpoint=https://h/;SharedAccessKeyName=n;SharedAccessKey=hunter2"},
 		{"eventhubs", "TO=Endpoint=sb://h/hunter2;SharedAccessKeyName=n;SharedAccessKey=hunter2"},
