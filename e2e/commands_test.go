@@ -64,6 +64,7 @@ func TestHelp(t *testing.T) {
 		"run":               {"Ctrl-C", "status__listen", "--once", "schedule"},
 		"check":             {"statement", "index", "first rows", "sends and changes nothing", "--rows"},
 		"state":             {"show", "reset", "pause", "resume", "clone", "export", "import", "accept-fingerprint", "accept-gap", "--output"},
+		"status":            {"failing", "exit", "--json"},
 		"state show":        {"position, lease, parked events"},
 		"state reset":       {"--to beginning", "--to latest", "--to cursor=", "--to file=", "--yes", "--dry-run", "--break-lease", "refused while an instance holds the lease"},
 		"deadletter":        {"list", "show", "replay", "purge"},
@@ -85,7 +86,7 @@ func TestHelp(t *testing.T) {
 func TestMistypedCommands(t *testing.T) {
 	s, _ := sqliteShop(t, "http://127.0.0.1:9/", 0)
 	for args, want := range map[string]string{
-		"chekc":                        `unknown command "chekc"`,
+		"chekc":                        "there is no command rowrelay chekc: did you mean rowrelay check?",
 		"run --onec":                   "unknown flag: --onec",
 		"run absent --once":            `there is no poller "absent": the settings name ["orders"]`,
 		"check absent":                 `there is no poller "absent"`,

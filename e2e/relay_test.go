@@ -170,7 +170,9 @@ func (q *queueReader) count() int {
 }
 
 // TestIdleAndOneBatchTicksAreCounted: an idle tick is one read of the document and one round trip to the database, and
-// writes nothing; a tick with one batch adds two writes, the acquisition and the commit that carries the release.
+// writes nothing; a tick with one batch adds two writes, the acquisition and the commit that carries the release. The notes for
+// the status page are counted apart, over the whole test: one look by the first tick, and one write at most for each tick that
+// delivered something. However many ticks find nothing, they add none.
 func TestIdleAndOneBatchTicksAreCounted(t *testing.T) {
 	// With overlap, ticks also sweep and remember: see TestOverlapIsCounted.
 	c := newCounted(t, settings{"pollers__lines__source__late_commits": "none"})
@@ -188,6 +190,13 @@ func TestIdleAndOneBatchTicksAreCounted(t *testing.T) {
 		if got := c.tick(want.add); got != want.costs {
 			t.Errorf("%s: %+v; want %+v", want.what, got, want.costs)
 		}
+	}
+	until(t, "the first tick to be noted", func() bool { return c.storage.notes.Load() >= 2 })
+	for range 50 {
+		must(t, c.host, "lines")
+	}
+	if notes := c.storage.notes.Load(); notes > 3 {
+		t.Errorf("%d requests for notes; two ticks delivered something: want one look and two writes at most", notes)
 	}
 }
 

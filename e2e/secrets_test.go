@@ -115,7 +115,7 @@ func everywhere(t *testing.T, s settings, function string) map[string]string {
 		{"run", "--once"}, {"check"}, {"check", "--json"}, {"state", "show", function}, {"state", "show", function, "--json"},
 		{"state", "accept-fingerprint", function, "--yes"}, {"state", "accept-gap", function, "--dry-run"}, {"state", "export", function},
 		{"deadletter", "list", function}, {"deadletter", "list", function, "--json"}, {"deadletter", "replay", function, "--dry-run"},
-		{"backfill", function, "--status"}, {"functions", "--force"},
+		{"backfill", function, "--status"}, {"functions", "--force"}, {"status"}, {"status", "--json"},
 	} {
 		out, errs, err := command(t.Context(), root, s, args...)
 		var exit *exec.ExitError

@@ -15,8 +15,8 @@
 # started is stopped when the last `run` that uses it ends; what `start` or `env` started stays.
 #
 # Missing packages are installed with apt-get (as root), npm and mvn. As another user, install
-# postgresql, mariadb-server-core, mariadb-client, rabbitmq-server, nodejs, npm, default-jre-headless and maven once
-# yourself. System services of those packages are neither used nor started. As root, the servers run as `nobody`: the directory must lie where that
+# postgresql, mariadb-server-core, mariadb-client, rabbitmq-server, nodejs, npm, default-jre-headless, maven and prometheus (for
+# promtool) once yourself. System services of those packages are neither used nor started. As root, the servers run as `nobody`: the directory must lie where that
 # user may go (not below /root).
 set -euo pipefail
 
@@ -128,6 +128,9 @@ install_missing() {
     if [[ ! -f $(azurite_main) ]] || [[ $(<"$DIR/npm/version") != "$AZURITE_VERSION" ]]; then install_azurite; fi
     kafka_installed || install_kafka
 }
+
+# Not an engine, and wanted when all of them run: promtool, by which the tests check alert rules. The server is not used.
+install_tools() { command -v promtool >/dev/null || apt_install prometheus; }
 
 # install_azurite also brings a Node.js of its own, from npm, where the machine's is older than 20.19,
 # the first 20 that Azurite loads in (Debian 12 has 18).
@@ -400,6 +403,7 @@ bring_up() {
 # marks when the caller wants the services to stay.
 start_all() {
     local s pids=() down=()
+    install_tools
     for s in "${SERVICES[@]}"; do ready "$s" || down+=("$s"); done
     if ((${#down[@]} > 0)); then
         install_missing

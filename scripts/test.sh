@@ -9,6 +9,14 @@ engines=$(mktemp)
 trap 'rm -f "$engines"' EXIT
 export ROWRELAY_TEST_ENGINES_FILE=$engines
 
+# The status page is tested in a real browser. It is a tool, no service: nothing of it goes on running.
+if ! command -v chromium >/dev/null && { (($# == 0)) || [[ "$*" == *e2e* ]]; }; then
+    [[ $EUID -eq 0 ]] || { echo "missing: chromium. Install it: sudo apt-get install chromium"; exit 1; }
+    echo "installing chromium (once)"
+    apt-get update -qq || true
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null || exit 1
+fi
+
 # A cached result reaches no engine. Tests that use one read ROWRELAY_TEST_ENGINES_FILE, whose new
 # value makes go test run them again; only tests that need no engine come from the cache.
 packages=("$@")
@@ -23,7 +31,7 @@ sort -u "$engines" | sed 's/^/  /'
 grep -q '^SQL Server' "$engines" || echo "  SQL Server: NOT RUN (no test asked for it)"
 
 if (($# == 0)); then
-    for engine in PostgreSQL MariaDB SQLite Azurite RabbitMQ "Apache Kafka" "Qpid Proton"; do
+    for engine in PostgreSQL MariaDB SQLite Azurite RabbitMQ "Apache Kafka" "Qpid Proton" Chromium; do
         grep -q "^$engine " "$engines" && continue
         echo "$engine did not run: these tests do not count."
         ((rc != 0)) || rc=1
