@@ -25,7 +25,7 @@ func environment(d *database, to *sink, batch int) []string {
 		return append(env, "BENCH_RABBIT="+os.Getenv("ROWRELAY_TEST_RABBITMQ"), "pollers__orders__output__kind=rabbitmq",
 			"pollers__orders__output__connection=BENCH_RABBIT", "pollers__orders__output__destination="+to.queue)
 	}
-	return append(env, "pollers__orders__output__kind=http", "pollers__orders__output__url="+to.http.URL,
+	return append(env, "pollers__orders__output__kind=http", "pollers__orders__output__url="+to.http.url,
 		"pollers__orders__output__batch="+strconv.Itoa(batch))
 }
 
