@@ -39,7 +39,16 @@ func main() {
 	flag.DurationVar(&o.latency, "latency", 20*time.Second, "how long the latency is measured; 0: not")
 	flag.DurationVar(&o.growth, "growth", 0, "how long the growth of the table is watched; 0: not")
 	flag.IntVar(&o.rate, "rate", 2000, "events per second while latency or growth are measured")
+	receiving := flag.Bool("receive", false, "be the HTTP receiver (this command starts itself so)")
+	think := flag.Duration("think", 0, "with -receive: how long each answer takes")
 	flag.Parse()
+	if *receiving {
+		if err := receive(*think); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	binary = o.rowrelay
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

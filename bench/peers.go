@@ -68,7 +68,7 @@ func (p *publisher) send(ctx context.Context, id string, body []byte) error {
 		}
 		return nil
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.to.http.URL, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.to.http.url, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

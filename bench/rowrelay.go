@@ -25,7 +25,7 @@ func environment(d *database, to *sink, batch int) []string {
 		return append(env, "BENCH_RABBIT="+os.Getenv("ROWRELAY_TEST_RABBITMQ"), "pollers__orders__output__kind=rabbitmq",
 			"pollers__orders__output__connection=BENCH_RABBIT", "pollers__orders__output__destination="+to.queue)
 	}
-	return append(env, "pollers__orders__output__kind=http", "pollers__orders__output__url="+to.http.URL,
+	return append(env, "pollers__orders__output__kind=http", "pollers__orders__output__url="+to.http.url,
 		"pollers__orders__output__batch="+strconv.Itoa(batch))
 }
 
@@ -69,26 +69,49 @@ func relay(ctx context.Context, d *database, to *sink, batch int, more ...string
 	return errors.Join(err, errors.New(said.String()))
 }
 
+// working is `rowrelay run` at work on an outbox of its own.
+type working struct {
+	*database
+	sink  *sink
+	ended <-chan error // why, if it ends by itself
+	end   func()
+}
+
+func work(ctx context.Context, kind string, more ...string) (*working, error) {
+	d, err := newDatabase(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := initialise(ctx, d); err != nil {
+		d.drop()
+		return nil, err
+	}
+	to, err := newSink(kind)
+	if err != nil {
+		d.drop()
+		return nil, err
+	}
+	relaying, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	ended := make(chan error, 1)
+	running.Go(func() { ended <- relay(relaying, d, to, 100, more...) })
+	return &working{d, to, ended, func() {
+		stop()
+		running.Wait()
+		to.close()
+		d.drop()
+	}}, nil
+}
+
 // latency writes events at a steady rate while `rowrelay run` publishes them to RabbitMQ, and shows the time from each commit to the
 // arrival at a consumer, which follows the confirmation.
 func latency(ctx context.Context, o options) error {
-	d, err := newDatabase(ctx)
+	w, err := work(ctx, "rabbitmq")
 	if err != nil {
 		return err
 	}
-	defer d.drop()
-	if err := initialise(ctx, d); err != nil {
-		return err
-	}
-	to, err := newSink("rabbitmq")
-	if err != nil {
-		return err
-	}
-	defer to.close()
-	relaying, stop := context.WithCancel(ctx)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- relay(relaying, d, to, 100) }()
+	defer w.end()
+	d, to, ended := w.database, w.sink, w.ended
 	messages, err := to.ch.Consume(to.queue, "", true, true, false, false, nil)
 	if err != nil {
 		return err
@@ -133,8 +156,6 @@ func latency(ctx context.Context, o options) error {
 			return fmt.Errorf("%d of %d events arrived", len(arrived), total)
 		}
 	}
-	stop()
-	<-ended
 	var all []time.Duration
 	for id, at := range arrived {
 		all = append(all, at.Sub(committed[id]))
@@ -176,25 +197,12 @@ func (d *database) transaction(ctx context.Context, first, end int) error {
 // growth shows how the table, its indexes and its dead rows grow under load, with a clean-up every minute that keeps one minute of
 // published rows, and PostgreSQL's autovacuum as it is delivered.
 func growth(ctx context.Context, o options) error {
-	d, err := newDatabase(ctx)
+	w, err := work(ctx, "http, 100 per request", "pollers__orders__source__retention=1m", "pollers__orders__source__cleanup_schedule=0 * * * * *")
 	if err != nil {
 		return err
 	}
-	defer d.drop()
-	if err := initialise(ctx, d); err != nil {
-		return err
-	}
-	to, err := newSink("http, 100 per request")
-	if err != nil {
-		return err
-	}
-	defer to.close()
-	relaying, stop := context.WithCancel(ctx)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() {
-		ended <- relay(relaying, d, to, 100, "pollers__orders__source__retention=1m", "pollers__orders__source__cleanup_schedule=0 * * * * *")
-	}()
+	defer w.end()
+	d, ended := w.database, w.ended
 	go write(ctx, d, o.rate, int(o.growth.Seconds()*float64(o.rate)), func(int, int, time.Time) {})
 	fmt.Printf("\nGrowth at %d events/s, retention 1m, clean-up each minute\n  after   rows      dead rows  table MiB  indexes MiB  pending\n", o.rate)
 	for minute := 1; minute <= int(o.growth.Minutes()); minute++ {

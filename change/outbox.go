@@ -69,7 +69,8 @@ func (d *Delivery) traceOf(e *Event) (parent, state string) {
 }
 
 // MessageKey is what a broker keeps the order of an event's aggregate by (Kafka's key, Service Bus' SessionId, Event Hubs'
-// PartitionKey): the aggregate's id, or for a row of a table the JSON of its order key.
+// PartitionKey): the aggregate's id, or for a row of a table the JSON of its order key. "" is an event without
+// an aggregate: it has no order to keep.
 func (e *Event) MessageKey() string {
 	if e.Outbox != nil {
 		return e.Outbox.AggregateID

@@ -111,7 +111,7 @@ func (t *sqlTable) claimCleanup(ctx context.Context) (*cleanupRight, error) {
 		ttl: max(t.cfg.ClaimTTL, 2*t.cfg.Timeout) + longestRest}
 	var got []string
 	err = t.claimsTx(ctx, "claim the clean-up", func(ctx context.Context, q querier) error {
-		got, err = t.d.take(ctx, q, t, c.name, claim{owner: r.owner, ttl: r.ttl}, []unitInfo{{unit: cleanupUnit}})
+		got, err = t.d.take(ctx, q, t, c.name, claim{owner: r.owner, ttl: r.ttl}, []unitInfo{{unit: cleanupUnit}}, "")
 		return err
 	})
 	if err != nil || len(got) == 0 {

@@ -67,7 +67,9 @@ type dialect interface {
 
 	// draw counts the fencing token up, and take claims units, each in the transaction or connection q.
 	draw(ctx context.Context, q querier, t *sqlTable, outbox string) (uint64, error)
-	take(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []unitInfo) ([]string, error)
+	// take locks also the row of member until the transaction ends, after the units, and returns it among them where it is the
+	// owner's and live; "" is none.
+	take(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []unitInfo, member string) ([]string, error)
 	// claimInTx says that draw and take are more than one statement and need a transaction.
 	claimInTx() bool
 	// byUnit begins a statement (SELECT of their units, DELETE or UPDATE with set) on the claims c of units, up to conditions in

@@ -134,7 +134,7 @@ func (d mySQL) draw(ctx context.Context, q querier, t *sqlTable, outbox string) 
 // take inserts or replaces the claims in one statement, and reads back which of them are the owner's now. A token is drawn for
 // each attempt, so that what was taken under it before is of this attempt, too: the answer to that was lost.
 // Assignments are made from left to right: expires_at, which decides, is the last.
-func (d mySQL) take(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []unitInfo) ([]string, error) {
+func (d mySQL) take(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []unitInfo, member string) ([]string, error) {
 	wanted := make([]string, len(units))
 	for i, u := range units {
 		wanted[i] = u.unit
@@ -143,6 +143,9 @@ func (d mySQL) take(ctx context.Context, q querier, t *sqlTable, outbox string, 
 	d.takeStatement(s, t, outbox, c, units)
 	if _, err := s.exec(ctx, q); err != nil {
 		return nil, err
+	}
+	if member != "" {
+		return d.mineAlive(ctx, q, t, outbox, c, wanted, member)
 	}
 	return d.mine(ctx, q, t, outbox, c, wanted)
 }
@@ -161,6 +164,17 @@ func (d mySQL) mine(ctx context.Context, q querier, t *sqlTable, outbox string, 
 	s := t.statement()
 	s.add("SELECT unit FROM ", t.claims.String(), " WHERE outbox = ", s.arg(outbox), " AND owner = ", s.arg(c.owner), " AND token = ", s.arg(c.token),
 		" AND expires_at > ", d.now(), " AND ", d.anyText(s, "unit", units))
+	return s.units(ctx, q)
+}
+
+// mineAlive is mine together with the lock of the member's row. Those of the units are locked already, by the INSERT, whoever
+// has them.
+func (d mySQL) mineAlive(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []string, member string) ([]string, error) {
+	_, suffix := d.lock(false)
+	s := t.statement()
+	d.byUnit(s, t, "SELECT", nil, outbox, append(units, member))
+	s.add(" AND c.owner = ", s.arg(c.owner), " AND (c.token = ", s.arg(c.token), " OR c.unit = ", s.arg(member), ") AND c.expires_at > ", d.now(),
+		" ORDER BY c.unit", suffix)
 	return s.units(ctx, q)
 }
 

@@ -95,9 +95,17 @@ func (postgres) draw(ctx context.Context, q querier, t *sqlTable, outbox string)
 	return onConflictDraw(ctx, q, t, outbox)
 }
 
-func (postgres) take(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []unitInfo) ([]string, error) {
+func (postgres) take(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []unitInfo, member string) ([]string, error) {
 	s := t.statement()
+	if member == "" {
+		onConflictTake(s, t, outbox, c, units, "")
+		return s.units(ctx, q)
+	}
+	s.add("WITH taken AS (")
 	onConflictTake(s, t, outbox, c, units, "")
+	s.add("), alive AS (")
+	t.d.byUnit(s, t, "SELECT", nil, outbox, []string{member})
+	s.add(" AND c.owner = ", s.arg(c.owner), " AND c.expires_at > ", t.d.now(), " FOR UPDATE) SELECT unit FROM taken UNION ALL SELECT unit FROM alive")
 	return s.units(ctx, q)
 }
 

@@ -102,10 +102,14 @@ func (sqlite) draw(ctx context.Context, q querier, t *sqlTable, outbox string) (
 	return onConflictDraw(ctx, q, t, outbox)
 }
 
-func (sqlite) take(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []unitInfo) ([]string, error) {
+func (sqlite) take(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []unitInfo, member string) ([]string, error) {
 	s := t.statement()
 	onConflictTake(s, t, outbox, c, units, " WHERE true") // without it ON would belong to the SELECT
-	return s.units(ctx, q)
+	taken, err := s.units(ctx, q)
+	if err != nil || member == "" {
+		return taken, err
+	}
+	return t.andMember(ctx, q, outbox, c.owner, taken, member)
 }
 
 func (sqlite) byUnit(s *statement, t *sqlTable, verb string, set func() string, outbox string, units []string) {

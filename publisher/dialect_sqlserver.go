@@ -125,11 +125,16 @@ func (sqlServer) draw(ctx context.Context, q querier, t *sqlTable, outbox string
 	return token, err
 }
 
-// take returns what it had taken already, too: the answer to that was lost.
-func (d sqlServer) take(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []unitInfo) ([]string, error) {
+// take returns what it had taken already, too: the answer to that was lost. The member's row is a statement of its own: MERGE would
+// have to write to it.
+func (d sqlServer) take(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []unitInfo, member string) ([]string, error) {
 	s := t.statement()
 	d.takeStatement(s, t, outbox, c, units)
-	return s.units(ctx, q)
+	taken, err := s.units(ctx, q)
+	if err != nil || member == "" {
+		return taken, err
+	}
+	return t.andMember(ctx, q, outbox, c.owner, taken, member)
 }
 
 func (d sqlServer) takeStatement(s *statement, t *sqlTable, outbox string, c claim, units []unitInfo) {

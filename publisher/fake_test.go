@@ -154,6 +154,8 @@ func (db *fakeDB) live(unit string) (fakeClaim, bool) {
 	return c, ok && c.expires.After(db.now())
 }
 
+func (db *fakeDB) member(owner string) bool { return db.members[owner].After(db.now()) }
+
 func unitOfAggregate(a aggregate) string { return fmt.Sprintf("a:%s/%s", a.typ, a.id) }
 
 func (db *fakeDB) holds(owner string) (n int) {
@@ -346,8 +348,8 @@ func (t *fakeTable) survey(ctx context.Context, owner string, strategy Strategy,
 				}
 			}
 		}
-		for member, expires := range t.db.members {
-			if expires.After(t.db.now()) {
+		for member := range t.db.members {
+			if t.db.member(member) {
 				result.members = append(result.members, member)
 			}
 		}
@@ -379,6 +381,9 @@ func (t *fakeTable) join(ctx context.Context, owner string, ttl time.Duration) e
 func (t *fakeTable) renew(ctx context.Context, owner string, ttl time.Duration) (n int, err error) {
 	err = t.do(ctx, "renew", func() error {
 		n = 0
+		if !t.db.member(owner) {
+			return errLost
+		}
 		for unit := range t.db.claims {
 			if c, live := t.db.live(unit); live && c.owner == owner {
 				c.expires = t.db.now().Add(ttl)
@@ -486,6 +491,9 @@ func (t *fakeTable) pick(ctx context.Context, owner string, token uint64, ttl ti
 		more bool
 	}
 	p, err := ask(ctx, t, "pick", func() (p page, err error) {
+		if !t.db.member(owner) {
+			return p, errLost
+		}
 		mine := map[aggregate]bool{}
 		for _, r := range t.sorted(nil) {
 			if r.state != Pending && r.state != Publishing {
@@ -514,6 +522,9 @@ func (t *fakeTable) due(ctx context.Context, ranges []bucketRange, limit poller.
 	err = t.do(ctx, "due", func() error {
 		size := 0
 		rows, next = nil, -1
+		if c.owner != "" && !t.db.member(c.owner) {
+			return errLost
+		}
 		for _, r := range t.sorted(ranges) {
 			if r.state != Failed || t.db.blocked(r, true) {
 				continue

@@ -92,7 +92,7 @@ func (r *recording) ExecContext(_ context.Context, text string, args []sqldriver
 
 func (r *recording) QueryContext(_ context.Context, text string, args []sqldriver.NamedValue) (sqldriver.Rows, error) {
 	r.sent(text, args)
-	return &answers{rows: r.answer(text)}, nil
+	return &answers{rows: r.answer(text, args)}, nil
 }
 
 // parameters are written as far as people need them to tell which is which.
@@ -104,12 +104,17 @@ func parameters(args []sqldriver.NamedValue) string {
 	return b.String()
 }
 
-func (r *recorder) answer(text string) [][]sqldriver.Value {
+func (r *recorder) answer(text string, args []sqldriver.NamedValue) [][]sqldriver.Value {
 	has := func(parts ...string) bool {
 		return !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(text, p) })
 	}
 	row := func(values ...sqldriver.Value) [][]sqldriver.Value { return [][]sqldriver.Value{values} }
+	ofMember := slices.ContainsFunc(args, func(a sqldriver.NamedValue) bool { return strings.Contains(fmt.Sprint(a.Value), "i:me") })
 	switch {
+	case has("SELECT unit FROM taken"), has("(c.token = "):
+		return append(row(r.unit), row("i:me")...)
+	case has("SELECT c.unit FROM") && ofMember:
+		return row("i:me")
 	case has("AS one"):
 		return row(int64(1), int64(1), int64(1), int64(1), int64(1000))
 	case has("o.event_type"):

@@ -93,7 +93,7 @@ type table interface {
 	// made after that: otherwise another could change what is in force in between.
 	survey(ctx context.Context, owner string, strategy Strategy, want int) (survey, error)
 	// join and renew keep the member's row and all its claims alive for ttl; renew returns how many claims of units (members' rows not
-	// counted) the owner still holds.
+	// counted) the owner still holds. A membership that has lapsed is not renewed: that is errLost.
 	join(ctx context.Context, owner string, ttl time.Duration) error
 	renew(ctx context.Context, owner string, ttl time.Duration) (int, error)
 	// take claims units that are free or expired, and returns those that it got, what it has under this token already among them: a
@@ -106,7 +106,8 @@ type table interface {
 	// says that there are others behind. Rows whose aggregate has an earlier FAILED, DEAD LETTER (where it blocks) or WAITING event
 	// have waits set.
 	fetch(ctx context.Context, ranges []bucketRange, after position, limit poller.Limit) (rows []row, more bool, err error)
-	// pick is fetch for skip_locked: one transaction that claims aggregates with work and returns their rows, marked PUBLISHING.
+	// pick is fetch for skip_locked: one transaction that claims aggregates with work and returns their rows, marked PUBLISHING. It is
+	// undone with errLost where the owner is no live member by then: another strategy may be in force, which passes such rows over.
 	pick(ctx context.Context, owner string, token uint64, ttl time.Duration, limit poller.Limit) (rows []row, more bool, err error)
 	// due returns FAILED rows whose next attempt is due, at most limit, and how long until the next one is; -1 where there is none.
 	// For skip_locked (owner not "") it claims their aggregates like pick.

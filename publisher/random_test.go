@@ -264,9 +264,6 @@ func randomInstances(t *testing.T, seed uint64) {
 	if rnd.IntN(3) == 0 {
 		odds = rnd.IntN(60)
 	}
-	// A pick that takes effect when its owner is no live member any more leaves events PUBLISHING under a claim, and nothing but
-	// skip_locked waits for those: no other strategy is in force here where statements may come so late.
-	w.mixed = w.mixed && odds == 0 && !stalls
 	db.log = func(format string, args ...any) { w.note(format, args...) }
 
 	var all sync.WaitGroup

@@ -41,7 +41,6 @@ type session struct {
 	looked  time.Time // when look was last asked
 	idle    bool      // the last fetch brought nothing
 	blocked bool      // ordering=source: a FAILED event waits for its next attempt
-	inDoubt bool      // a fetch that claims aggregates failed: it may take effect yet
 	opened  bool      // mend was considered after claims were asked for
 	batches int
 	pass    pass
@@ -223,16 +222,7 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 		s.cancel()
 		<-s.kept // a renewal under way ends with its context
 		s.p.remember(s.units.has)
-		var err error
-		if s.inDoubt {
-			// Its commit may arrive after the release, and leave events PUBLISHING under a claim that nobody knows of, which the other
-			// strategies pass over: until that has expired, none may come into force.
-			err = s.table.join(ctx, s.owner+"?", s.cfg.ClaimTTL)
-		}
-		if err == nil {
-			err = s.table.release(ctx, s.owner, nil)
-		}
-		if err != nil {
+		if err := s.table.release(ctx, s.owner, nil); err != nil {
 			warnings = append(warnings, fmt.Sprintf("the claims of %s could not be released, others have to wait for their end (%s): %v",
 				s.owner, s.cfg.ClaimTTL, err))
 		}

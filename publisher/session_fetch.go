@@ -135,9 +135,6 @@ func (s *session) claiming(ctx context.Context, fetch func(context.Context, clai
 	c := claim{s.owner, s.token, s.cfg.ClaimTTL}
 	s.mu.Unlock()
 	rows, err := fetch(ctx, c)
-	if err != nil {
-		s.inDoubt = true
-	}
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

@@ -17,6 +17,9 @@ const (
 	aggregatePrefix = "a:"
 )
 
+// errNoMember: whoever has lapsed may have been replaced by another strategy.
+var errNoMember = fmt.Errorf("%w: its membership has lapsed", errLost)
+
 // Dead rows of members and aggregates are kept so long for people to see.
 const deadRowsKept = time.Hour
 
@@ -40,25 +43,31 @@ func (t *sqlTable) draw(ctx context.Context) (token uint64, err error) {
 	return token, err
 }
 
+// join is sent once by an instance of skip_locked, which gives up where that fails: the membership is what its picks depend on, and
+// an attempt that takes effect late must not bring it back (see pick). The next session has another name.
 func (t *sqlTable) join(ctx context.Context, owner string, ttl time.Duration) error {
 	c, err := t.catalog(ctx)
 	if err != nil {
 		return err
 	}
-	return t.do(ctx, "join the outbox", func(ctx context.Context, q querier) error {
-		return t.joinAs(ctx, q, c, owner, ttl)
-	})
+	const what = "join the outbox"
+	put := func(ctx context.Context, q querier) error {
+		s := t.statement()
+		t.d.put(s, t, c.name, memberPrefix+owner, owner, 0, ttl.Milliseconds(), "")
+		_, err := s.exec(ctx, q)
+		return err
+	}
+	if t.cfg.Strategy != SkipLocked {
+		return t.do(ctx, what, put)
+	}
+	if err := t.once(ctx, put); err != nil {
+		return t.explain(what, err)
+	}
+	return nil
 }
 
-func (t *sqlTable) joinAs(ctx context.Context, q querier, c *catalog, owner string, ttl time.Duration) error {
-	s := t.statement()
-	t.d.put(s, t, c.name, memberPrefix+owner, owner, 0, ttl.Milliseconds(), "")
-	_, err := s.exec(ctx, q)
-	return err
-}
-
-// renew extends only what has not expired: what has may be another's by now, or belong to a partition count that is not in
-// force any more.
+// renew extends only what has not expired: what has may be another's by now, or belong to a strategy or partition count that is not
+// in force any more. The member's row comes last and by itself, because a pick under way holds it.
 func (t *sqlTable) renew(ctx context.Context, owner string, ttl time.Duration) (int, error) {
 	c, err := t.catalog(ctx)
 	if err != nil {
@@ -78,7 +87,15 @@ func (t *sqlTable) renew(ctx context.Context, owner string, ttl time.Duration) (
 	if err != nil {
 		return 0, err
 	}
-	return len(held), t.join(ctx, owner, ttl)
+	return len(held), t.do(ctx, "renew the membership", func(ctx context.Context, q querier) error {
+		s := t.statement()
+		t.d.byUnit(s, t, "UPDATE", func() string { return "expires_at = " + t.d.later(s.arg(ttl.Milliseconds())) }, c.name, []string{memberPrefix + owner})
+		s.add(" AND c.owner = ", s.arg(owner), " AND c.expires_at > ", t.d.now())
+		if n, err := s.exec(ctx, q); err != nil || n > 0 {
+			return err
+		}
+		return errNoMember
+	})
 }
 
 // heldBy adds the condition, with its WHERE, that a claim of a unit is the owner's and live.
@@ -127,6 +144,12 @@ func (t *sqlTable) lockUnits(ctx context.Context, q querier, outbox, owner strin
 	return units, nil
 }
 
+// andMember locks the member's row, and adds it to units where it is the owner's and live.
+func (t *sqlTable) andMember(ctx context.Context, q querier, outbox, owner string, units []string, member string) ([]string, error) {
+	alive, err := t.lockUnits(ctx, q, outbox, owner, []string{member}, " AND c.expires_at > "+t.d.now())
+	return append(units, alive...), err
+}
+
 // byUnitList is byUnit for engines that lock what a statement finds, and not what it looks at.
 func byUnitList(s *statement, t *sqlTable, verb string, set func() string, outbox string, units []string) {
 	switch verb {
@@ -164,7 +187,7 @@ func (t *sqlTable) take(ctx context.Context, owner string, token uint64, units [
 		return nil, err
 	}
 	err = t.claimsTx(ctx, "claim units", func(ctx context.Context, q querier) error {
-		got, err = t.d.take(ctx, q, t, c.name, claim{owner, token, ttl}, named(units))
+		got, err = t.d.take(ctx, q, t, c.name, claim{owner, token, ttl}, named(units), "")
 		return err
 	})
 	slices.Sort(got)
@@ -172,7 +195,8 @@ func (t *sqlTable) take(ctx context.Context, owner string, token uint64, units [
 }
 
 // release is one transaction, so that an event is never PENDING while its aggregate is still claimed for longer than that, nor
-// PUBLISHING under no claim. A crash before it: others wait until the claims have expired.
+// PUBLISHING under no claim. A crash before it: others wait until the claims have expired. (So they do where a pick whose answer was
+// lost commits while this waits for the member's row: its events become PENDING, its claims are not found any more.)
 func (t *sqlTable) release(ctx context.Context, owner string, units []string) error {
 	if units != nil && len(units) == 0 {
 		return nil

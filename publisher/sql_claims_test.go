@@ -54,6 +54,7 @@ func TestTakeOver(t *testing.T) {
 			b.must(err)
 			return got
 		}
+		b.must(b.join(ctx, "old", time.Minute))
 		if got := take("old", 1, time.Minute, "p0", "p1", "p2"); !slices.Equal(got, []string{"p0", "p1", "p2"}) {
 			t.Fatalf("old got %v", got)
 		}
@@ -83,7 +84,7 @@ func TestTakeOver(t *testing.T) {
 			}
 		}
 		b.wantStates(Pending, Pending)
-		if held, err := b.renew(ctx, "old", time.Minute); err != nil || held != 0 {
+		if held, err := b.renew(ctx, "old", time.Minute); !errors.Is(err, errLost) || held != 0 {
 			t.Errorf("old holds %d, %v: what expired is not renewed", held, err)
 		}
 		b.must(b.settle(ctx, "new", 3, marks{published: []ref{rows[0].ref}}))
@@ -160,11 +161,13 @@ func TestStrategyInForce(t *testing.T) {
 		b.must(b.release(ctx, "a", nil))
 		in("c", SkipLocked, SkipLocked, "")
 		// A crash under skip_locked leaves events PUBLISHING, and a claim that has to expire.
+		b.must(b.join(ctx, "c", time.Minute))
 		b.write("A/1", "A/1", "B/1")
 		rows, _, err := b.pick(ctx, "c", 9, time.Hour, poller.Limit{Rows: 2})
 		if err != nil || len(rows) != 2 {
 			t.Fatalf("picked %d rows, %v", len(rows), err)
 		}
+		b.lapse("c")
 		in("d", Leader, SkipLocked, "")
 		b.exec("UPDATE rowrelay_claims SET expires_at = " + b.d.earlier("1000") + " WHERE unit LIKE 'a:%'")
 		in("d", Leader, Leader, "")

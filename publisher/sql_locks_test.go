@@ -38,6 +38,9 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 		if units, err := b.lockClaims(t.Context(), tx, c.name, "one", 4); err != nil || len(units) != 4 {
 			t.Fatalf("locked %v, %v", units, err)
 		}
+		if units, err := b.lockUnits(t.Context(), tx, c.name, "one", []string{"i:one"}, ""); err != nil || len(units) != 1 {
+			t.Fatalf("locked %v, %v", units, err)
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		if n, err := b.renew(ctx, "two", time.Minute); err != nil || n != 4 {
@@ -164,6 +167,7 @@ func TestDueBytes(t *testing.T) {
 				t.Errorf("limit %d: got %d rows, %v; want %d", limit, len(rows), err, want)
 			}
 		}
+		b.must(b.join(t.Context(), "me", time.Minute))
 		if rows, _, err := b.due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: 14}, claim{"me", 7, time.Minute}); err != nil || len(rows) != 2 {
 			t.Errorf("with claims: got %d rows, %v; want 2", len(rows), err)
 		}

@@ -15,7 +15,8 @@ import (
 //
 //  1. Look, without a lock, for pending events whose aggregate nobody has claimed, from a bucket drawn at random: so instances begin at different places, and no bucket starves. A search that begins with a bucket shows each
 //     aggregate's first pending event, its head, first.
-//  2. Claim the aggregates. A claim that lives is left alone, the owner's own too: its events are in flight.
+//  2. Claim the aggregates. A claim that lives is left alone, the owner's own too: its events are in flight. With it the row of
+//     the owner's membership is locked, and all is undone where that has lapsed.
 //  3. In a new statement read the events of the aggregates that were got, pending and PUBLISHING, by seq, and mark them.
 //
 // An aggregate that something holds up is handed out as well, once: its events say that they wait, and settle as WAITING, which
@@ -32,7 +33,17 @@ import (
 //
 // Why nothing deadlocks: every transaction of an instance (a pick, a settlement, a renewal, a release) locks claims first, in
 // the order of their names, and then events of aggregates that it has claimed, which no other instance's transaction writes.
-// What it locks of the claims it finds by their keys: a search by owner would lock others' on the way, out of that order.
+// What it locks of the claims it finds by their keys: a search by owner would lock others' on the way, out of that order. The
+// member's row ("i:") comes behind those of aggregates ("a:"), too, and nobody locks it for long but its owner; a survey that ends
+// skip_locked locks the counter and members, and then events, but no aggregates, so that a pick that waits for it holds nothing that
+// it wants.
+//
+// Why no pick leaves events PUBLISHING for another strategy, which would pass them over, however late it takes effect: a survey puts
+// another one into force only after it has deleted every lapsed member's row (see dropLapsed), and a pick holds its owner's from
+// step 2 to its commit. Where the pick has locked it first, the survey waits, and its next statements see claims and events as the
+// pick has left them: either the claims live, and skip_locked stays in force, or they have expired, and the events become PENDING
+// with all others. Where the survey was first, the pick finds no row, whenever its statement began, and is undone. Nobody brings the
+// row back: a renewal extends only what is there and live, and join is sent once.
 func (e *ownEvents) pick(ctx context.Context, owner string, token uint64, ttl time.Duration, limit poller.Limit) (rows []row, more bool, err error) {
 	return e.pickFrom(ctx, rand.IntN(Buckets), claim{owner, token, ttl}, limit) //nolint:gosec // a place to begin at
 }
@@ -119,15 +130,19 @@ func (e *ownEvents) candidateStatement(s *statement, state State, r *bucketRange
 	s.add(" ORDER BY ", e.order(state), e.d.limit(s.arg(n)))
 }
 
-// claimAggregates claims the aggregates of heads; it returns those that it got.
+// claimAggregates claims the aggregates of heads, for a live member only; it returns those that it got.
 func (e *ownEvents) claimAggregates(ctx context.Context, q querier, c claim, found []candidate) ([]candidate, error) {
 	units := make([]unitInfo, len(found))
 	for i := range found {
 		units[i] = unitInfo{found[i].unit, unitText(found[i].aggregate)}
 	}
-	names, err := e.d.take(ctx, q, e.sqlTable, e.name, c, units)
+	member := memberPrefix + c.owner
+	names, err := e.d.take(ctx, q, e.sqlTable, e.name, c, units, member)
 	if err != nil {
 		return nil, fmt.Errorf("claim aggregates: %w", err)
+	}
+	if !slices.Contains(names, member) {
+		return nil, errNoMember
 	}
 	got := map[string]bool{}
 	for _, n := range names {

@@ -103,8 +103,13 @@ type record struct {
 // work is one life of an owner: it ends when all is done, or when the owner vanishes with what it holds.
 func (r *record) work(ctx context.Context, table *sqlTable, owner string, random *rand.Rand, done *atomic.Bool) {
 	token, err := table.draw(ctx)
+	if err == nil {
+		err = table.join(ctx, owner, time.Minute)
+	}
 	if err != nil {
-		r.tb.Error(err)
+		if ctx.Err() == nil {
+			r.tb.Error(err)
+		}
 		return
 	}
 	for !done.Load() && ctx.Err() == nil {

@@ -54,6 +54,7 @@ func TestPlans(t *testing.T) {
 		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.d.now() + " WHERE " + b.d.seq() + " = 1")
 		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.d.seq() + " = 2")
 		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.d.seq() + " > 60000") // and no statistics know of it
+		b.must(b.join(t.Context(), "me", time.Minute))
 		for name, do := range planned {
 			table, r := recorded(t, b.conn.Engine)
 			table.outbox, table.claims = b.outbox, b.claims

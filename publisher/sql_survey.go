@@ -28,25 +28,73 @@ func (t *sqlTable) survey(ctx context.Context, owner string, strategy Strategy, 
 		if err != nil {
 			return err
 		}
-		if result, err = t.claimed(ctx, q, c.name); err != nil {
-			return err
-		}
-		next, err := t.nextInForce(ctx, q, c, &result, owner, stored, counterInfo{strategy, want})
-		result.strategy, result.partitions = next.Strategy, next.Partitions
-		if err != nil || next == stored {
-			return err
-		}
-		if stored.Strategy == SkipLocked && next.Strategy != SkipLocked && c.description.own {
-			// No claim is live, so that whoever left these has died. The other strategies do not look for them before they publish
-			// what is behind them.
-			s := t.statement()
-			if _, err := s.add("UPDATE ", t.outbox.String(), " SET state = 'PENDING' WHERE state = 'PUBLISHING'").exec(ctx, q); err != nil {
-				return fmt.Errorf("free what is left PUBLISHING: %w", err)
+		var next counterInfo
+		judge := func() (err error) {
+			if result, err = t.claimed(ctx, q, c.name); err != nil {
+				return err
 			}
+			next, err = t.nextInForce(ctx, q, c, &result, owner, stored, counterInfo{strategy, want})
+			result.strategy, result.partitions = next.Strategy, next.Partitions
+			return err
+		}
+		skipLockedEnds := func() bool { return stored.Strategy == SkipLocked && next.Strategy != SkipLocked }
+		if err := judge(); err != nil {
+			return err
+		}
+		if skipLockedEnds() {
+			if err := t.dropLapsed(ctx, q, c.name); err != nil {
+				return err
+			}
+			if err := judge(); err != nil { // a pick that was waited for may have left claims that live
+				return err
+			}
+		}
+		if skipLockedEnds() {
+			if err := t.freePublishing(ctx, q, c); err != nil {
+				return err
+			}
+		}
+		if next == stored {
+			return nil
 		}
 		return t.storeInForce(ctx, q, c.name, next)
 	})
 	return result, err
+}
+
+// dropLapsed deletes the rows of all members that are not live, before another strategy comes into force. It waits for picks of theirs
+// that are under way, which have locked them; what those have committed is seen by every statement behind this one. A pick that
+// comes later finds that its owner is no member, be its clock before the membership's end. (A lock without a change would not do: a
+// statement that waits for it goes on with the time at which it began.)
+//
+// There is no row that it misses: whoever joins meanwhile surveys before it picks, and so waits for the counter.
+func (t *sqlTable) dropLapsed(ctx context.Context, q querier, outbox string) error {
+	s := t.statement()
+	s.add("SELECT unit FROM ", t.claims.String(), " WHERE outbox = ", s.arg(outbox), " AND unit LIKE 'i:%' AND expires_at <= ", t.d.now())
+	units, err := s.units(ctx, q)
+	if err != nil || len(units) == 0 {
+		return err
+	}
+	s = t.statement()
+	t.d.byUnit(s, t, "DELETE", nil, outbox, units)
+	s.add(" AND c.expires_at <= ", t.d.now())
+	if _, err = s.exec(ctx, q); err != nil {
+		return fmt.Errorf("remove lapsed members: %w", err)
+	}
+	return nil
+}
+
+// freePublishing makes PENDING what was left PUBLISHING when skip_locked ends: no claim is live, so that whoever left it has died.
+// The other strategies do not look for it before they publish what is behind it.
+func (t *sqlTable) freePublishing(ctx context.Context, q querier, c *catalog) error {
+	if !c.description.own {
+		return nil
+	}
+	_, err := t.statement().add("UPDATE ", t.outbox.String(), " SET state = 'PENDING' WHERE state = 'PUBLISHING'").exec(ctx, q)
+	if err != nil {
+		return fmt.Errorf("free what is left PUBLISHING: %w", err)
+	}
+	return nil
 }
 
 // nextInForce is what is in force from now on: what is wanted, where nobody else lives and nothing is claimed. Claims are asked for

@@ -20,6 +20,15 @@ SELECT unit, owner FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit NOT L
 --   shop.outbox
 SELECT COUNT(*) FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > UTC_TIMESTAMP(6)
 --   shop.outbox
+SELECT unit FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit LIKE 'i:%' AND expires_at <= UTC_TIMESTAMP(6)
+--   shop.outbox
+DELETE c FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.expires_at <= UTC_TIMESTAMP(6)
+--   [{"unit":"p0","info":null}]
+--   shop.outbox
+SELECT unit, owner FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit NOT LIKE 'a:%' AND expires_at > UTC_TIMESTAMP(6)
+--   shop.outbox
+SELECT COUNT(*) FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > UTC_TIMESTAMP(6)
+--   shop.outbox
 UPDATE `shop`.`outbox` SET state = 'PENDING' WHERE state = 'PUBLISHING'
 UPDATE `shop`.`rowrelay_claims` SET info = ? WHERE outbox = ? AND unit = '*'
 --   {"strategy":"partitioned","partitions":32}
@@ -50,13 +59,11 @@ UPDATE JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PA
 --   60000
 --   me
 COMMIT
-INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at, info) VALUES (?, ?, ?, ?, UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND, ?) ON DUPLICATE KEY UPDATE owner = VALUES(owner), token = VALUES(token), expires_at = VALUES(expires_at), info = VALUES(info)
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ SET expires_at = UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND WHERE 1 = 1 AND c.owner = ? AND c.expires_at > UTC_TIMESTAMP(6)
+--   [{"unit":"i:me","info":null}]
 --   shop.outbox
---   i:me
---   me
---   0
 --   60000
---   
+--   me
 
 -- take
 BEGIN
@@ -198,11 +205,12 @@ INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at, in
 --   7
 --   60000
 --   [{"unit":"a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b","info":"{\"id\":\"1\",
-SELECT unit FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND owner = ? AND token = ? AND expires_at > UTC_TIMESTAMP(6) AND unit IN (?)
+SELECT c.unit FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.owner = ? AND (c.token = ? OR c.unit = ?) AND c.expires_at > UTC_TIMESTAMP(6) ORDER BY c.unit FOR UPDATE
+--   [{"unit":"a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b","info":null},{"unit":"
 --   shop.outbox
 --   me
 --   7
---   a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b
+--   i:me
 SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND OCTET_LENGTH(o.aggregate_id) > 0 AND b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, id FROM (SELECT bucket, id FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket <= ? AND o.bucket IN (5) AND CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) IN (?) ORDER BY o.bucket, o.id LIMIT ?) p UNION ALL SELECT bucket, id FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PUBLISHING' AND o.bucket >= ? AND o.bucket <= ? AND o.bucket IN (5) AND CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) IN (?) ORDER BY o.bucket, o.id LIMIT ?) l) u ORDER BY bucket, id LIMIT ?) k JOIN `shop`.`outbox` o ON o.id = k.id ORDER BY k.bucket, k.id
 --   1048576
 --   5
@@ -243,11 +251,12 @@ INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at, in
 --   7
 --   60000
 --   [{"unit":"a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b","info":"{\"id\":\"1\",
-SELECT unit FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND owner = ? AND token = ? AND expires_at > UTC_TIMESTAMP(6) AND unit IN (?)
+SELECT c.unit FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.owner = ? AND (c.token = ? OR c.unit = ?) AND c.expires_at > UTC_TIMESTAMP(6) ORDER BY c.unit FOR UPDATE
+--   [{"unit":"a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b","info":null},{"unit":"
 --   shop.outbox
 --   me
 --   7
---   a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b
+--   i:me
 SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, 0 FROM `shop`.`outbox` o WHERE o.id IN (1) AND o.state = 'FAILED' AND (NOT OCTET_LENGTH(o.aggregate_id) > 0 OR (SELECT b.id FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.id LIMIT 1) = o.id) ORDER BY o.next_attempt_at, o.id
 --   1048576
 SELECT COALESCE(-MAX(TIMESTAMPDIFF(MICROSECOND, n.due, UTC_TIMESTAMP(6)) DIV 1000), -1) FROM (SELECT o.next_attempt_at AS due FROM `shop`.`outbox` o WHERE o.state = 'FAILED' AND o.next_attempt_at > UTC_TIMESTAMP(6) ORDER BY o.next_attempt_at LIMIT 1) n

@@ -16,6 +16,15 @@ SELECT unit, owner FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit NOT 
 --   shop.outbox
 SELECT COUNT(*) FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > statement_timestamp()
 --   shop.outbox
+SELECT unit FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit LIKE 'i:%' AND expires_at <= statement_timestamp()
+--   shop.outbox
+DELETE FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit = ANY(CAST($2 AS text[])) AND c.expires_at <= statement_timestamp()
+--   shop.outbox
+--   [p0]
+SELECT unit, owner FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit NOT LIKE 'a:%' AND expires_at > statement_timestamp()
+--   shop.outbox
+SELECT COUNT(*) FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > statement_timestamp()
+--   shop.outbox
 UPDATE "shop"."outbox" SET state = 'PENDING' WHERE state = 'PUBLISHING'
 UPDATE "shop"."rowrelay_claims" SET info = $1 WHERE outbox = $2 AND unit = '*'
 --   {"strategy":"partitioned","partitions":32}
@@ -46,13 +55,11 @@ UPDATE "shop"."rowrelay_claims" AS c SET expires_at = statement_timestamp() + CA
 --   [p0]
 --   me
 COMMIT
-INSERT INTO "shop"."rowrelay_claims" (outbox, unit, owner, token, expires_at, info) VALUES ($1, $2, $3, $4, statement_timestamp() + CAST($5 AS bigint) * interval '1 millisecond', $6) ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at, info = excluded.info
---   shop.outbox
---   i:me
---   me
---   0
+UPDATE "shop"."rowrelay_claims" AS c SET expires_at = statement_timestamp() + CAST($1 AS bigint) * interval '1 millisecond' WHERE c.outbox = $2 AND c.unit = ANY(CAST($3 AS text[])) AND c.owner = $4 AND c.expires_at > statement_timestamp()
 --   60000
---   
+--   shop.outbox
+--   [i:me]
+--   me
 
 -- take
 INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at, info) SELECT CAST($1 AS text), r.unit, CAST($2 AS text), CAST($3 AS bigint), statement_timestamp() + CAST($4 AS bigint) * interval '1 millisecond', r.info FROM jsonb_to_recordset(CAST($5 AS jsonb)) AS r(unit text, info text) ORDER BY r.unit ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at, info = excluded.info WHERE c.expires_at <= statement_timestamp() OR c.owner = excluded.owner AND c.token = excluded.token RETURNING unit
@@ -181,12 +188,15 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id FROM "shop"."outbox" o 
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims" c WHERE c.outbox = $1 AND c.unit = ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) AND c.expires_at > statement_timestamp()) ORDER BY o.seq LIMIT $2
 --   shop.outbox
 --   98
-INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at, info) SELECT CAST($1 AS text), r.unit, CAST($2 AS text), CAST($3 AS bigint), statement_timestamp() + CAST($4 AS bigint) * interval '1 millisecond', r.info FROM jsonb_to_recordset(CAST($5 AS jsonb)) AS r(unit text, info text) ORDER BY r.unit ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at, info = excluded.info WHERE c.expires_at <= statement_timestamp() OR c.owner = excluded.owner AND c.token = excluded.token RETURNING unit
+WITH taken AS (INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at, info) SELECT CAST($1 AS text), r.unit, CAST($2 AS text), CAST($3 AS bigint), statement_timestamp() + CAST($4 AS bigint) * interval '1 millisecond', r.info FROM jsonb_to_recordset(CAST($5 AS jsonb)) AS r(unit text, info text) ORDER BY r.unit ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at, info = excluded.info WHERE c.expires_at <= statement_timestamp() OR c.owner = excluded.owner AND c.token = excluded.token RETURNING unit), alive AS (SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $6 AND c.unit = ANY(CAST($7 AS text[])) AND c.owner = $8 AND c.expires_at > statement_timestamp() FOR UPDATE) SELECT unit FROM taken UNION ALL SELECT unit FROM alive
 --   shop.outbox
 --   me
 --   7
 --   60000
 --   [{"unit":"a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b","info":"{\"id\":\"1\",
+--   shop.outbox
+--   [i:me]
+--   me
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND octet_length(o.aggregate_id) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= $2 AND o.bucket <= $3 AND o.bucket = ANY(CAST($4 AS bigint[])) AND ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) = ANY(CAST($5 AS text[])) ORDER BY o.bucket, o.seq LIMIT $6) p UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND o.bucket >= $7 AND o.bucket <= $8 AND o.bucket = ANY(CAST($9 AS bigint[])) AND ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) = ANY(CAST($10 AS text[])) ORDER BY o.bucket, o.seq LIMIT $11) l) u ORDER BY bucket, seq LIMIT $12) k JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.bucket, k.seq
 --   1048576
 --   5
@@ -224,12 +234,15 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 --   1048576
 --   shop.outbox
 --   10
-INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at, info) SELECT CAST($1 AS text), r.unit, CAST($2 AS text), CAST($3 AS bigint), statement_timestamp() + CAST($4 AS bigint) * interval '1 millisecond', r.info FROM jsonb_to_recordset(CAST($5 AS jsonb)) AS r(unit text, info text) ORDER BY r.unit ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at, info = excluded.info WHERE c.expires_at <= statement_timestamp() OR c.owner = excluded.owner AND c.token = excluded.token RETURNING unit
+WITH taken AS (INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at, info) SELECT CAST($1 AS text), r.unit, CAST($2 AS text), CAST($3 AS bigint), statement_timestamp() + CAST($4 AS bigint) * interval '1 millisecond', r.info FROM jsonb_to_recordset(CAST($5 AS jsonb)) AS r(unit text, info text) ORDER BY r.unit ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at, info = excluded.info WHERE c.expires_at <= statement_timestamp() OR c.owner = excluded.owner AND c.token = excluded.token RETURNING unit), alive AS (SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $6 AND c.unit = ANY(CAST($7 AS text[])) AND c.owner = $8 AND c.expires_at > statement_timestamp() FOR UPDATE) SELECT unit FROM taken UNION ALL SELECT unit FROM alive
 --   shop.outbox
 --   me
 --   7
 --   60000
 --   [{"unit":"a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b","info":"{\"id\":\"1\",
+--   shop.outbox
+--   [i:me]
+--   me
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, 0 FROM "shop"."outbox" o WHERE o.seq = ANY(CAST($2 AS bigint[])) AND o.state = 'FAILED' AND (NOT octet_length(o.aggregate_id) > 0 OR (SELECT b.seq FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1) = o.seq) ORDER BY o.next_attempt_at, o.seq
 --   1048576
 --   [1]

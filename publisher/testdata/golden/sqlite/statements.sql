@@ -16,6 +16,15 @@ SELECT unit, owner FROM "shop"."rowrelay_claims" WHERE outbox = ?1 AND unit NOT 
 --   shop.outbox
 SELECT COUNT(*) FROM "shop"."rowrelay_claims" WHERE outbox = ?1 AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > strftime('%Y-%m-%d %H:%M:%f', 'now')
 --   shop.outbox
+SELECT unit FROM "shop"."rowrelay_claims" WHERE outbox = ?1 AND unit LIKE 'i:%' AND expires_at <= strftime('%Y-%m-%d %H:%M:%f', 'now')
+--   shop.outbox
+DELETE FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = ?1 AND c.unit IN (SELECT value FROM json_each(?2)) AND c.expires_at <= strftime('%Y-%m-%d %H:%M:%f', 'now')
+--   shop.outbox
+--   ["p0"]
+SELECT unit, owner FROM "shop"."rowrelay_claims" WHERE outbox = ?1 AND unit NOT LIKE 'a:%' AND expires_at > strftime('%Y-%m-%d %H:%M:%f', 'now')
+--   shop.outbox
+SELECT COUNT(*) FROM "shop"."rowrelay_claims" WHERE outbox = ?1 AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > strftime('%Y-%m-%d %H:%M:%f', 'now')
+--   shop.outbox
 UPDATE "shop"."outbox" SET state = 'PENDING' WHERE state = 'PUBLISHING'
 UPDATE "shop"."rowrelay_claims" SET info = ?1 WHERE outbox = ?2 AND unit = '*'
 --   {"strategy":"partitioned","partitions":32}
@@ -46,13 +55,11 @@ UPDATE "shop"."rowrelay_claims" AS c SET expires_at = strftime('%Y-%m-%d %H:%M:%
 --   ["p0"]
 --   me
 COMMIT
-INSERT INTO "shop"."rowrelay_claims" (outbox, unit, owner, token, expires_at, info) VALUES (?1, ?2, ?3, ?4, strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', (?5) / 1000.0)), ?6) ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at, info = excluded.info
---   shop.outbox
---   i:me
---   me
---   0
+UPDATE "shop"."rowrelay_claims" AS c SET expires_at = strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', (?1) / 1000.0)) WHERE c.outbox = ?2 AND c.unit IN (SELECT value FROM json_each(?3)) AND c.owner = ?4 AND c.expires_at > strftime('%Y-%m-%d %H:%M:%f', 'now')
 --   60000
---   
+--   shop.outbox
+--   ["i:me"]
+--   me
 
 -- take
 INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at, info) SELECT CAST(?1 AS text), r.unit, CAST(?2 AS text), CAST(?3 AS bigint), strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', (?4) / 1000.0)), r.info FROM (SELECT json_extract(value, '$.unit') AS unit, json_extract(value, '$.info') AS info FROM json_each(?5)) AS r WHERE true ORDER BY r.unit ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at, info = excluded.info WHERE c.expires_at <= strftime('%Y-%m-%d %H:%M:%f', 'now') OR c.owner = excluded.owner AND c.token = excluded.token RETURNING unit
@@ -187,6 +194,10 @@ INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_a
 --   7
 --   60000
 --   [{"unit":"a:1:O:1","info":"{\"id\":\"1\",\"type\":\"O\"}"}]
+SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = ?1 AND c.unit IN (SELECT value FROM json_each(?2)) AND c.owner = ?3 AND c.expires_at > strftime('%Y-%m-%d %H:%M:%f', 'now') ORDER BY c.unit
+--   shop.outbox
+--   ["i:me"]
+--   me
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ?1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND length(CAST(o.aggregate_id AS BLOB)) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= ?2 AND o.bucket <= ?3 AND o.bucket IN (SELECT value FROM json_each(?4)) AND ('a:' || length(o.aggregate_type) || ':' || o.aggregate_type || ':' || o.aggregate_id) IN (SELECT value FROM json_each(?5)) ORDER BY o.bucket, o.seq LIMIT ?6) p UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND o.bucket >= ?7 AND o.bucket <= ?8 AND o.bucket IN (SELECT value FROM json_each(?9)) AND ('a:' || length(o.aggregate_type) || ':' || o.aggregate_type || ':' || o.aggregate_id) IN (SELECT value FROM json_each(?10)) ORDER BY o.bucket, o.seq LIMIT ?11) l) u ORDER BY bucket, seq LIMIT ?12) k JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.bucket, k.seq
 --   1048576
 --   5
@@ -230,6 +241,10 @@ INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_a
 --   7
 --   60000
 --   [{"unit":"a:1:O:1","info":"{\"id\":\"1\",\"type\":\"O\"}"}]
+SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = ?1 AND c.unit IN (SELECT value FROM json_each(?2)) AND c.owner = ?3 AND c.expires_at > strftime('%Y-%m-%d %H:%M:%f', 'now') ORDER BY c.unit
+--   shop.outbox
+--   ["i:me"]
+--   me
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ?1 THEN o.payload END, 0 FROM "shop"."outbox" o WHERE o.seq IN (SELECT value FROM json_each(?2)) AND o.state = 'FAILED' AND (NOT length(CAST(o.aggregate_id AS BLOB)) > 0 OR (SELECT b.seq FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1) = o.seq) ORDER BY o.next_attempt_at, o.seq
 --   1048576
 --   [1]

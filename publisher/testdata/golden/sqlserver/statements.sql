@@ -16,6 +16,15 @@ SELECT unit, owner FROM [shop].[rowrelay_claims] WHERE outbox = @p1 AND unit NOT
 --   shop.outbox
 SELECT COUNT(*) FROM [shop].[rowrelay_claims] WHERE outbox = @p1 AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > SYSUTCDATETIME()
 --   shop.outbox
+SELECT unit FROM [shop].[rowrelay_claims] WHERE outbox = @p1 AND unit LIKE 'i:%' AND expires_at <= SYSUTCDATETIME()
+--   shop.outbox
+DELETE c FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = @p2 AND c.expires_at <= SYSUTCDATETIME()
+--   [{"unit":"p0","info":null}]
+--   shop.outbox
+SELECT unit, owner FROM [shop].[rowrelay_claims] WHERE outbox = @p1 AND unit NOT LIKE 'a:%' AND expires_at > SYSUTCDATETIME()
+--   shop.outbox
+SELECT COUNT(*) FROM [shop].[rowrelay_claims] WHERE outbox = @p1 AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > SYSUTCDATETIME()
+--   shop.outbox
 UPDATE [shop].[outbox] SET state = 'PENDING' WHERE state = 'PUBLISHING'
 UPDATE [shop].[rowrelay_claims] SET info = @p1 WHERE outbox = @p2 AND unit = '*'
 --   {"strategy":"partitioned","partitions":32}
@@ -46,13 +55,11 @@ UPDATE c SET expires_at = DATEADD(millisecond, CAST(@p1 AS int), SYSUTCDATETIME(
 --   shop.outbox
 --   me
 COMMIT
-MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 COLLATE Latin1_General_100_BIN2 AS outbox, @p2 COLLATE Latin1_General_100_BIN2 AS unit, @p3 AS owner, CAST(@p4 AS bigint) AS token, DATEADD(millisecond, CAST(@p5 AS int), SYSUTCDATETIME()) AS expires_at, @p6 AS info) AS n ON c.outbox = n.outbox AND c.unit = n.unit WHEN MATCHED THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info);
---   shop.outbox
---   i:me
---   me
---   0
+UPDATE c SET expires_at = DATEADD(millisecond, CAST(@p1 AS int), SYSUTCDATETIME()) FROM OPENJSON(@p2) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = @p3 AND c.owner = @p4 AND c.expires_at > SYSUTCDATETIME()
 --   60000
---   
+--   [{"unit":"i:me","info":null}]
+--   shop.outbox
+--   me
 
 -- take
 MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 COLLATE Latin1_General_100_BIN2 AS outbox, r.unit COLLATE Latin1_General_100_BIN2 AS unit, @p2 AS owner, CAST(@p3 AS bigint) AS token, DATEADD(millisecond, CAST(@p4 AS int), SYSUTCDATETIME()) AS expires_at, r.info FROM OPENJSON(@p5) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r) AS n ON c.outbox = n.outbox AND c.unit = n.unit WHEN MATCHED AND (c.expires_at <= SYSUTCDATETIME() OR c.owner = n.owner AND c.token = n.token) THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info) OUTPUT inserted.unit;
@@ -187,6 +194,10 @@ MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 COLLA
 --   7
 --   60000
 --   [{"unit":"a:a16cfc54f6f70bbf6e4a582a9b0fc24006d49632c9dc9bcb62aeaef99612ba6b","info":"{\"id\":\"1\",
+SELECT c.unit FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = @p2 AND c.owner = @p3 AND c.expires_at > SYSUTCDATETIME() ORDER BY c.unit
+--   [{"unit":"i:me","info":null}]
+--   shop.outbox
+--   me
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND (DATALENGTH(o.aggregate_id) / 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p2 AND o.bucket <= @p3 AND o.bucket IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p4) AS j) AND (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p5) AS j) ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p6 ROWS ONLY) p UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PUBLISHING' AND o.bucket >= @p7 AND o.bucket <= @p8 AND o.bucket IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p9) AS j) AND (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p10) AS j) ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p11 ROWS ONLY) l) u ORDER BY bucket, seq OFFSET 0 ROWS FETCH NEXT @p12 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.bucket, k.seq
 --   1048576
 --   5
@@ -230,6 +241,10 @@ MERGE INTO [shop].[rowrelay_claims] WITH (HOLDLOCK) AS c USING (SELECT @p1 COLLA
 --   7
 --   60000
 --   [{"unit":"a:a16cfc54f6f70bbf6e4a582a9b0fc24006d49632c9dc9bcb62aeaef99612ba6b","info":"{\"id\":\"1\",
+SELECT c.unit FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = @p2 AND c.owner = @p3 AND c.expires_at > SYSUTCDATETIME() ORDER BY c.unit
+--   [{"unit":"i:me","info":null}]
+--   shop.outbox
+--   me
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, 0 FROM [shop].[outbox] o WHERE o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p2) AS j) AND o.state = 'FAILED' AND (NOT (DATALENGTH(o.aggregate_id) / 2) > 0 OR (SELECT b.seq FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) = o.seq) ORDER BY o.next_attempt_at, o.seq
 --   1048576
 --   [1]

@@ -1,0 +1,225 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// A roll-out changes source__strategy from skip_locked to leader while an instance of the old one, called late, is frozen: what it
+// has asked the database for takes effect when its membership has lapsed. Leaders pass PUBLISHING events over.
+
+func skipLocked(c *Config) { c.Strategy, c.Connections = SkipLocked, 2 }
+
+// lapse ends somebody's membership by the database's clock.
+func (b *bench) lapse(owner string) {
+	b.tb.Helper()
+	b.exec("UPDATE rowrelay_claims SET expires_at = " + b.d.earlier("1000") + " WHERE unit = 'i:" + owner + "'")
+}
+
+// live counts live rows of the claims table.
+func (b *bench) live(units string) (n int) {
+	b.tb.Helper()
+	s := b.statement()
+	b.must(s.add("SELECT COUNT(*) FROM rowrelay_claims WHERE unit LIKE ", s.arg(units), " AND expires_at > ", b.d.now()).row(context.Background(), b.raw, &n))
+	return n
+}
+
+// rollOut has a leader look whether its strategy may come into force.
+func (b *bench) rollOut(ctx context.Context) (Strategy, error) {
+	if err := b.join(ctx, "new", time.Minute); err != nil {
+		return "", err
+	}
+	s, err := b.survey(ctx, "new", Leader, 0)
+	return s.strategy, err
+}
+
+func (b *bench) wantRollOut(want Strategy) {
+	b.tb.Helper()
+	if got, err := b.rollOut(b.tb.Context()); err != nil || got != want {
+		b.tb.Errorf("%q is in force, %v; want %q", got, err, want)
+	}
+}
+
+// startLate makes "late" a member of skip_locked.
+func (b *bench) startLate(ttl time.Duration) {
+	b.tb.Helper()
+	b.must(b.join(b.tb.Context(), "late", ttl))
+	if s, err := b.survey(b.tb.Context(), "late", SkipLocked, 0); err != nil || s.strategy != SkipLocked {
+		b.tb.Fatalf("%q is in force, %v", s.strategy, err)
+	}
+}
+
+// TestLate: whose membership has lapsed, or was given back, claims nothing, and does not become a member again.
+func TestLate(t *testing.T) {
+	for name, end := range map[string]func(b *bench){
+		"lapsed":   func(b *bench) { b.lapse("late") },
+		"replaced": func(b *bench) { b.lapse("late"); b.wantRollOut(Leader) },
+		"released": func(b *bench) { b.must(b.release(b.tb.Context(), "late", nil)); b.wantRollOut(Leader) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			everyEngine(t, func(t *testing.T, b *bench) {
+				ctx := t.Context()
+				b.write("A/1", "A/1", "B/1", "C/1")
+				b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.d.now() + " WHERE aggregate_type = 'B'")
+				b.exec("UPDATE outbox SET state = 'PUBLISHING' WHERE aggregate_type = 'C'") // an older crash
+				b.startLate(time.Minute)
+				end(b)
+				if rows, _, err := b.pick(ctx, "late", 7, time.Minute, poller.Limit{Rows: 10}); !errors.Is(err, errLost) || len(rows) > 0 {
+					t.Errorf("pick: %d rows, %v; want errLost", len(rows), err)
+				}
+				if rows, _, err := b.due(ctx, nil, poller.Limit{Rows: 10}, claim{"late", 7, time.Minute}); !errors.Is(err, errLost) || len(rows) > 0 {
+					t.Errorf("due: %d rows, %v; want errLost", len(rows), err)
+				}
+				if _, err := b.renew(ctx, "late", time.Minute); !errors.Is(err, errLost) {
+					t.Errorf("renew: %v, want errLost", err)
+				}
+				if n := b.live("a:%") + b.live("i:late"); n > 0 {
+					t.Errorf("late has %d rows", n)
+				}
+				b.wantRollOut(Leader)
+				b.wantStates(Pending, Pending, Failed, Pending)
+			}, skipLocked)
+		})
+	}
+}
+
+type picked struct {
+	rows []row
+	err  error
+}
+
+// pickLate picks beside the test.
+func (b *bench) pickLate(ttl time.Duration) <-chan picked {
+	late, done := b.open(), make(chan picked, 1)
+	go func() {
+		rows, _, err := late.pick(b.tb.Context(), "late", 7, ttl, poller.Limit{Rows: 10})
+		done <- picked{rows, err}
+	}()
+	return done
+}
+
+// TestPickStallsAtItsClaims: the membership lapses, and another strategy comes into force, while a pick waits for a claim.
+func TestPickStallsAtItsClaims(t *testing.T) {
+	everyEngine(t, func(t *testing.T, b *bench) {
+		if b.conn.Engine == "sqlite" {
+			return // whose one writer would keep everybody waiting
+		}
+		b.write("A/1", "A/1")
+		b.startLate(time.Minute)
+		c, err := b.catalog(t.Context())
+		b.must(err)
+		stall, err := b.raw.BeginTx(t.Context(), nil)
+		b.must(err)
+		defer stall.Rollback() //nolint:errcheck // it was, where all is well
+		unit := unitInfo{b.d.aggregateUnit(aggregate{"A", "1"}), ""}
+		if _, err = b.d.take(t.Context(), stall, b.sqlTable, c.name, claim{"another", 6, time.Minute}, []unitInfo{unit}, ""); err != nil {
+			t.Fatal(err)
+		}
+		late := b.pickLate(time.Minute)
+		b.lapse("late")
+		b.wantRollOut(Leader)
+		b.must(stall.Rollback())
+		if p := <-late; !errors.Is(p.err, errLost) {
+			t.Errorf("the late pick brought %d rows, %v; want errLost", len(p.rows), p.err)
+		}
+		b.wantStates(Pending, Pending)
+		if n := b.live("a:%"); n > 0 {
+			t.Errorf("%d aggregates are claimed", n)
+		}
+	}, skipLocked)
+}
+
+// TestPickStallsAtItsMarks: a pick has found its owner alive and waits for an event's row, while the membership lapses. Another strategy
+// waits for its end, and sees what it has done.
+func TestPickStallsAtItsMarks(t *testing.T) {
+	for _, c := range []struct {
+		claims time.Duration // how long the claims last
+		want   Strategy
+		states []State
+	}{{time.Minute, SkipLocked, []State{Publishing, Publishing}}, {100 * time.Millisecond, Leader, []State{Pending, Pending}}} {
+		t.Run(fmt.Sprint(c.claims), func(t *testing.T) {
+			everyEngine(t, func(t *testing.T, b *bench) {
+				if b.conn.Engine == "sqlite" {
+					return // as above
+				}
+				b.write("A/1", "A/1")
+				stall, err := b.raw.BeginTx(t.Context(), nil)
+				b.must(err)
+				defer stall.Rollback() //nolint:errcheck // it was, where all is well
+				hint, suffix := b.d.lock(false)
+				s := b.statement()
+				if seqs, err := s.add("SELECT ", b.d.seq(), " FROM outbox", hint, suffix).ints(t.Context(), stall); err != nil || len(seqs) != 2 {
+					t.Fatalf("locked %v, %v", seqs, err)
+				}
+				b.startLate(2 * time.Second)
+				late := b.pickLate(c.claims)
+				hint, suffix = b.d.lock(true)
+				eventually(t, "the pick locks its owner's row", func() bool {
+					units, err := b.statement().add("SELECT unit FROM rowrelay_claims", hint, " WHERE unit = 'i:late'", suffix).units(t.Context(), b.raw)
+					return err == nil && len(units) == 0
+				})
+				eventually(t, "the membership lapses", func() bool { return b.live("i:late") == 0 })
+				inForce := make(chan Strategy, 1)
+				go func() {
+					s, err := b.rollOut(t.Context())
+					if err != nil {
+						t.Error(err)
+					}
+					inForce <- s
+				}()
+				select {
+				case s := <-inForce:
+					t.Fatalf("%s is in force while a pick is under way", s)
+				case <-time.After(300 * time.Millisecond):
+				}
+				b.must(stall.Rollback())
+				if p := <-late; p.err != nil || len(p.rows) != 2 {
+					t.Errorf("the pick brought %d rows, %v", len(p.rows), p.err)
+				}
+				if s := <-inForce; s != c.want {
+					t.Errorf("%s is in force, want %s", s, c.want)
+				}
+				b.wantStates(c.states...)
+				b.exec("UPDATE rowrelay_claims SET expires_at = " + b.d.earlier("1000") + " WHERE unit LIKE 'a:%'")
+				b.wantRollOut(Leader)
+				b.wantStates(Pending, Pending)
+			}, skipLocked)
+		})
+	}
+}
+
+// BenchmarkPickAndSettle is the database's part of batches of 100 events of ten aggregates under skip_locked.
+func BenchmarkPickAndSettle(bm *testing.B) {
+	for _, e := range engines {
+		if e.name == "sqlserver" {
+			continue // there is none here
+		}
+		bm.Run(e.name, func(bm *testing.B) {
+			const batch = 100
+			b := newBench(bm, e.url, skipLocked)
+			b.must(b.join(bm.Context(), "me", time.Hour))
+			b.fill(batch * (bm.N + 1))
+			bm.ResetTimer()
+			for range bm.N {
+				rows, _, err := b.pick(bm.Context(), "me", 1, time.Hour, poller.Limit{Rows: batch})
+				if err != nil || len(rows) == 0 {
+					bm.Fatal(len(rows), err)
+				}
+				var m marks
+				seen := map[aggregate]bool{}
+				for i := range rows {
+					m.published = append(m.published, rows[i].ref)
+					if a := markedRow(&rows[i]).aggregate; !seen[a] {
+						seen[a], m.freed = true, append(m.freed, a)
+					}
+				}
+				b.must(b.settle(bm.Context(), "me", len(m.freed), m))
+			}
+		})
+	}
+}
