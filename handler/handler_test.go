@@ -306,6 +306,30 @@ func TestBodiesThatAreNoInvocation(t *testing.T) {
 	}
 }
 
+// A web site can post from the browser of whoever runs `func start`; what it sends says so, and invokes nothing.
+func TestABrowserInvokesNothing(t *testing.T) {
+	for header, value := range map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"} {
+		var c console
+		server := serve(t, &c, one(runner(func(context.Context) []poller.Report {
+			t.Error("a tick ran")
+			return nil
+		})))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/orders", strings.NewReader(`{"Data":{},"Metadata":{}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set(header, value)
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusForbidden || len(c.err()) != 1 {
+			t.Errorf("%s: %s, %v", header, answer.Status, c.err())
+		}
+	}
+}
+
 // A process with faulty settings serves on: it answers the probe, fails the invocation, and says everything at once.
 func TestFaultsAnswer500(t *testing.T) {
 	fault := errors.New("pollers__orders__source__table is missing: set it to schema.table")

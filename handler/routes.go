@@ -38,6 +38,11 @@ func (h *Handler) ready(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (h *Handler) invoke(w http.ResponseWriter, r *http.Request) {
+	// The host is no browser. A web site in the browser of whoever runs `func start` could post here what looks like an invocation.
+	if r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
+		h.refuse(w, r, errBrowser)
+		return
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		h.refuse(w, r, err)
@@ -90,12 +95,17 @@ func (h *Handler) call(ctx context.Context, function string, body []byte, inv In
 	return status, said, nil
 }
 
-// refuse answers a body that is not an invocation.
+var errBrowser = errors.New("the request comes from a browser: only the Functions host may invoke functions here")
+
+// refuse answers what is not an invocation.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusBadRequest
 	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	switch {
+	case errors.As(err, &tooLarge):
 		status = http.StatusRequestEntityTooLarge
+	case errors.Is(err, errBrowser):
+		status = http.StatusForbidden
 	}
 	h.log.ErrorContext(r.Context(), "the invocation could not be read", "event", "invocation_invalid", "error", err.Error(),
 		"function", clip(chi.URLParam(r, "function"), 128), "invocation_id", clip(r.Header.Get("X-Azure-Functions-InvocationId"), 64),

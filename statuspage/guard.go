@@ -41,10 +41,21 @@ func NewGuard(token string) *Guard {
 	return &Guard{token: token, now: time.Now, wrong: map[string]attempts{}}
 }
 
-// Bearer asks for "Authorization: Bearer <token>" where there is a token. It is for scripts and scrapers.
+// notLocal answers where there is no token and a name that is not this machine's.
+func notLocal(w http.ResponseWriter) {
+	http.Error(w, "without status__token this address is for this machine only: ask for it as http://localhost:PORT, or set status__token",
+		http.StatusForbidden)
+}
+
+// Bearer asks for "Authorization: Bearer <token>" where there is a token, and else for a name of this machine. It is for scripts and
+// scrapers.
 func (g *Guard) Bearer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if g.token == "" {
+			if !isLocal(r) {
+				notLocal(w)
+				return
+			}
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -292,11 +292,14 @@ func TestAScriptActsWithTheToken(t *testing.T) {
 
 func TestMetricsKeepTheirGuard(t *testing.T) {
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1") })
-	for token, codes := range map[string][3]int{"": {200, 200, 200}, token: {401, 401, 200}} {
-		d := &desk{t: t, handler: NewGuard(token).Bearer(metrics), address: "192.0.2.1:9"}
-		for i, header := range []string{"", "Bearer wrong", "Bearer " + token} {
-			if r := d.send("GET", "/metrics", "", "Authorization", header, "Host", "scraped.example"); r.StatusCode != codes[i] {
-				t.Errorf("token %q, %q: %d", token, header, r.StatusCode)
+	for _, test := range []struct {
+		token, host string
+		codes       [3]int
+	}{{"", "localhost:7878", [3]int{200, 200, 200}}, {"", "rebound.example", [3]int{403, 403, 403}}, {token, "scraped.example", [3]int{401, 401, 200}}} {
+		d := &desk{t: t, handler: NewGuard(test.token).Bearer(metrics), address: "192.0.2.1:9"}
+		for i, header := range []string{"", "Bearer wrong", "Bearer " + test.token} {
+			if r := d.send("GET", "/metrics", "", "Authorization", header, "Host", test.host); r.StatusCode != test.codes[i] {
+				t.Errorf("token %q, host %s, %q: %d", test.token, test.host, header, r.StatusCode)
 			}
 		}
 	}

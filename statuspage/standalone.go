@@ -71,8 +71,7 @@ func (s *standalone) viewer(next func(http.ResponseWriter, *http.Request, *sessi
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.Token == "" {
 			if !isLocal(r) {
-				http.Error(w, "without status__token this page is for this machine only: open it as http://localhost:PORT/status, or set status__token",
-					http.StatusForbidden)
+				notLocal(w)
 				return
 			}
 			next(w, r, nil)

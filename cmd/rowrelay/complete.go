@@ -40,7 +40,7 @@ func everyCommand(root *cobra.Command) []*cobra.Command {
 func placeholders(use string) (words []string) {
 	_, rest, _ := strings.Cut(use, " ")
 	for rest = strings.TrimLeft(rest, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
-		end := len(rest)
+		var end int
 		switch rest[0] {
 		case '<':
 			end = strings.IndexByte(rest, '>') + 1
