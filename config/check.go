@@ -27,16 +27,17 @@ func (l *loader) checkState() {
 // checkStateKind asks for a state store where there is something to keep in it: an outbox keeps all in its own database.
 func (l *loader) checkStateKind() {
 	const key = "state__kind"
+	const mend = "Set it to blob (Azure Storage), file (this machine, for rowrelay run) or memory (forgets)"
 	if l.own.has(key) || !l.own.ok(key) {
 		return
 	}
 	for _, p := range l.app.Pollers {
 		if p.Source.Mode == outboxMode && p.DeadLetter.Kind == "queue" {
-			l.own.fault(key, "is required for "+p.Setting("dead_letter__kind")+"=queue: a dead letter that is too large for its queue is put there", "Set it, such as "+key+"=blob")
+			l.own.fault(key, "is required for "+p.Setting("dead_letter__kind")+"=queue: a dead letter that is too large for its queue is put there", mend)
 			return
 		}
 		if p.Source.Mode != outboxMode {
-			l.own.fault(key, "is required", "Set it, such as "+key+"=blob")
+			l.own.fault(key, "is required", mend)
 			return
 		}
 	}

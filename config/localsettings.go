@@ -24,13 +24,14 @@ func ReadLocalSettings(path string) ([]string, error) {
 }
 
 func parseLocalSettings(path string, data []byte) (list []string, faults Faults) {
-	var file struct {
-		IsEncrypted bool                       `json:"IsEncrypted"`
-		Values      map[string]json.RawMessage `json:"Values"`
-	}
+	var file localSettings
 	plain := plainJSON(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	if err := json.Unmarshal(plain, &file); err != nil {
 		faults.Add(path, "is not JSON with an object of Values"+jsonPlace(plain, err), `Write {"IsEncrypted": false, "Values": {"state__kind": "file"}}`)
+		return nil, faults
+	}
+	if file.Values == nil && !file.functionsOwn() {
+		faults.Add(path, "has no Values: settings beside it, or in a file without it, have no effect", `Put them below Values: {"Values": {"state__kind": "file"}}`)
 		return nil, faults
 	}
 	if file.IsEncrypted {
@@ -47,6 +48,17 @@ func parseLocalSettings(path string, data []byte) (list []string, faults Faults)
 	}
 	return list, faults
 }
+
+// localSettings is a local.settings.json as Core Tools know it.
+type localSettings struct {
+	IsEncrypted       bool                       `json:"IsEncrypted"`
+	Values            map[string]json.RawMessage `json:"Values"`
+	Host              json.RawMessage            `json:"Host"`
+	ConnectionStrings json.RawMessage            `json:"ConnectionStrings"`
+}
+
+// functionsOwn reports whether the file says something that only Core Tools read: such a file may lack Values.
+func (f *localSettings) functionsOwn() bool { return f.Host != nil || f.ConnectionStrings != nil }
 
 // jsonPlace says where a syntax error is. The error's own text is left out: it can quote a piece of a value.
 func jsonPlace(data []byte, err error) string {

@@ -13,6 +13,7 @@ import (
 
 func TestReadLocalSettings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "local.settings.json")
+	const noValues = "FILE: has no Values: settings beside it, or in a file without it, have no effect. Put them below Values: {\"Values\": {\"state__kind\": \"file\"}}."
 	for _, c := range []struct {
 		name, file string
 		want       []string
@@ -22,7 +23,12 @@ func TestReadLocalSettings(t *testing.T) {
 		{"comments and trailing commas", "\xef\xbb\xbf{ // local\n \"Values\": { /* one, */ \"u\": \"http://h//x /* y */ ,}\", // last\n }, }",
 			[]string{"u=http://h//x /* y */ ,}"}, ""},
 		{"escapes", `{"Values": {"a": "q\"//\\"}}`, []string{`a=q"//\`}, ""},
-		{"no values", `{}`, nil, ""},
+		{"no values in it", `{"IsEncrypted": false, "Values": {}}`, nil, ""},
+		{"only what Core Tools read", `{"IsEncrypted": false, "Host": {"LocalHttpPort": 7071}}`, nil, ""},
+		{"only connection strings", `{"ConnectionStrings": {}}`, nil, ""},
+		{"no Values", `{"state__kind": "hunter2"}`, nil, noValues},
+		{"nothing", `{}`, nil, noValues},
+		{"Values of null", `{"Values": null}`, nil, noValues},
 		{"not strings", `{"Values": {"a": 1, "b": true, "c": null, "d": "ok"}}`, []string{"d=ok"},
 			"FILE, Values.a: is not a string: the Functions host takes strings only. Put the value in quotes.\n" +
 				"FILE, Values.b: is not a string: the Functions host takes strings only. Put the value in quotes.\n" +

@@ -36,6 +36,16 @@ For a database, X is the setting of exactly that name, or what the portal makes 
 ` + "`SQLCONNSTR_X`, `CUSTOMCONNSTR_X`, `POSTGRESQLCONNSTR_X`, `MYSQLCONNSTR_X`" + `). SQL Server with an identity needs no string:
 ` + "`X__server`, `X__database`, `X__credential=managedidentity`" + ` and, for a user-assigned identity, ` + "`X__clientId`" + `.
 
+| engine | value of X | to another machine, where it does not say |
+|---|---|---|
+| SQLite | ` + "`sqlite:shop.db` (from the working directory on), `sqlite:///var/lib/shop.db`" + `; the file must exist | |
+| PostgreSQL | ` + "`postgres://user:password@host:5432/shop`" + `, with the parameters of libpq | ` + "`sslmode=verify-full` (`PGSSLMODE` counts as said); `sslrootcert=FILE`" + ` for an authority of your own |
+| MySQL, MariaDB | ` + "`mysql://user:password@host:3306/shop`, `user:password@tcp(host:3306)/shop`" + ` | ` + "`tls=true`; `ssl-ca=FILE`" + ` for an authority of your own |
+| SQL Server, Azure SQL | ` + "`sqlserver://user:password@host:1433?database=shop`, `Server=tcp:host,1433;Database=shop;User ID=user;Password=…`" + ` (ADO.NET) | ` + "`Encrypt=True`, `TrustServerCertificate=False`" + `, on this machine too; ` + "`ServerCertificate=FILE`" + ` for one certificate |
+
+So a connection to another machine is encrypted, and the server has to prove its name. What asks for less (` + "`sslmode=require`, `tls=skip-verify`," + `
+` + "`TrustServerCertificate=True`" + `) is taken, and ` + "`rowrelay check`" + ` warns of it. Over a socket or the loopback interface PostgreSQL and MySQL need no TLS.
+
 For storage, X is found as the Functions host finds it: ` + "`AzureWebJobsX`" + ` first, then ` + "`X`" + `. A value is a connection string and wins
 (` + "`UseDevelopmentStorage=true`" + ` is Azurite). Otherwise ` + "`X__blobServiceUri` or `X__queueServiceUri` (or `X__serviceUri`)" + ` name the service, and
 ` + "`X__credential=managedidentity` with `X__clientId` or `X__managedIdentityResourceId`" + `, or ` + "`X__tenantId`, `X__clientId` and `X__clientSecret`" + `,

@@ -67,7 +67,7 @@ var appSettings = []setting{
 // pollerSettings are those of one poller; its outputs have their own table.
 var pollerSettings = []setting{
 	{name: "source__connection", kind: connectionName, need: true,
-		doc: "The setting that holds the connection string. For SQL Server with an identity: the X of `X__server`, `X__database`, `X__credential`, `X__clientId`."},
+		doc: "The setting that holds the connection string: `sqlite:shop.db`, `postgres://…`, `mysql://…`, `sqlserver://…`; see [Connections](#connections). For SQL Server with an identity: the X of `X__server`, `X__database`, `X__credential`, `X__clientId`."},
 	{name: "source__mode", kind: choices(choice{cursorMode, available}, choice{outboxMode, available}, choice{"changetracking", changeTracking}), def: cursorMode,
 		doc: "How changes are found: `cursor` reads rows after a position in a column that grows, `outbox` publishes the events of an outbox table and keeps their states in it."},
 	{name: "source__table", kind: text("a table", "dbo.Orders"), defText: "this or `source__query`; required in outbox mode",

@@ -28,14 +28,15 @@ func newCheck(c *console) *cobra.Command {
 		Use:   "check [poller ...]",
 		Short: "Prove the settings, and show what would be sent",
 		Long: `Check validates all settings, reads host.json and function.json, connects to each database and to the state store, and
-shows for each poller: the statement that it will run (of an outbox: its layout, strategy, figures and owners), the index that serves it, the first rows that it would send, the
-longest delay until a change is seen, how late commits are found and what can still be missed, what becomes of an event
-that the destination refuses, the lease's margin, and what is unsafe. It sends and changes nothing.
+shows for each poller: the statement that it will run (of an outbox: its layout, strategy, figures and owners), the index
+that serves it, the first rows that it would send, the longest delay until a change is seen, how late commits are found and
+what can still be missed, what becomes of an event that the destination refuses, the lease's margin, and what is unsafe.
+It sends and changes nothing.
 
 It fails when anything is at fault; warnings do not make it fail.
 
-With --production it goes through the checklist of docs/production.md instead: for each item the verdict (ok, to mend, cannot tell,
-does not apply), what was seen, and the mend. It fails when an item is to mend that --accept does not name.`,
+With --production it goes through the checklist of docs/production.md instead: for each item the verdict (ok, to mend,
+cannot tell, does not apply), what was seen, and the mend. It fails when an item is to mend that --accept does not name.`,
 		Example: `  rowrelay check
   rowrelay check orders --rows 10
   rowrelay check orders --ddl > orders.sql
@@ -136,7 +137,7 @@ func check(ctx context.Context, c *console, names []string, rows int, ddl bool) 
 		view.Pollers = append(view.Pollers, p)
 	}
 	if len(view.Pollers) == 0 {
-		view.Faults = append(view.Faults, "there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md)")
+		view.Faults = append(view.Faults, "there are no pollers: is local.settings.json in this directory? Otherwise set pollers__<name>__source__table and so on (docs/settings.md)")
 		failed = true
 	}
 	switch {
@@ -157,7 +158,10 @@ func check(ctx context.Context, c *console, names []string, rows int, ddl bool) 
 }
 
 func checkPoller(ctx context.Context, c *console, a *app, w *wired, host *hostFile, rows int) *pollerView {
-	p := &pollerView{Poller: w.cfg.Name, Faults: lines(w.faults), Warnings: lines(w.warnings), NullCursors: -1, Connection: w.conn.String()}
+	p := &pollerView{Poller: w.cfg.Name, Faults: lines(w.faults), Warnings: lines(w.warnings), NullCursors: -1}
+	if w.conn.Engine != "" { // else the settings are at fault
+		p.Connection = w.conn.String()
+	}
 	if host.err == nil {
 		p.Faults = append(p.Faults, lines(w.cfg.CheckBudget(host.timeout()))...)
 	}

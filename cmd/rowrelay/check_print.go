@@ -59,11 +59,17 @@ func (p *printer) line(format string, args ...any) {
 	}
 }
 
-// field writes a labelled value, its further lines indented; nothing where there is no value.
+// field writes a labelled value, its further lines indented; nothing where there is no value. A blank follows a label of any length.
 func (p *printer) field(label, value string) {
-	if value != "" {
-		p.line("  %-11s%s", label, strings.ReplaceAll(strings.TrimSpace(value), "\n", "\n             "))
+	const width = 11
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return
 	}
+	if len(label) >= width {
+		label += " "
+	}
+	p.line("  %-*s%s", width, label, strings.ReplaceAll(value, "\n", "\n             "))
 }
 
 func (p *printer) marked(mark string, texts []string) {
@@ -134,7 +140,7 @@ func (p *printer) output(out *checkedOutput) {
 	if out.Output != "" {
 		name += " " + out.Output
 	}
-	p.field(name, " "+out.To)
+	p.field(name, out.To)
 	p.field("  document", out.Document)
 	p.field("  position", out.Position)
 	p.field("  lease", out.Lease)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -158,5 +159,24 @@ ALTER TABLE o ADD x;
 `
 	if b.String() != want {
 		t.Errorf("%s", b.String())
+	}
+}
+
+// A label that fills its column is followed by a blank all the same, and a value of blanks is none.
+func TestPrintedFields(t *testing.T) {
+	var b strings.Builder
+	p := &printer{w: &b}
+	p.field("source", " ")
+	p.output(&checkedOutput{Output: "audit", To: "stdout", Document: "d", Events: []json.RawMessage{[]byte(`{"a":1}`)}})
+	const want = "  output audit stdout\n    document d\n    would send {\"a\":1}\n"
+	if b.String() != want {
+		t.Errorf("%q", b.String())
+	}
+}
+
+func TestNoPollerAtAll(t *testing.T) {
+	if _, err := (&app{}).poller("orders"); err == nil || err.Error() !=
+		`there is no poller "orders": the settings name no poller: is local.settings.json in this directory?` {
+		t.Errorf("%v", err)
 	}
 }

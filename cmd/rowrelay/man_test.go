@@ -25,7 +25,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 			t.Errorf("%s has no Short", path)
 		case strings.HasSuffix(cmd.Short, "."), strings.ToUpper(cmd.Short[:1]) != cmd.Short[:1]:
 			t.Errorf("%s: Short %q is not a line that begins with a capital and ends without a full stop", path, cmd.Short)
-		case len(cmd.Short) > 100:
+		case len(cmd.Short) > 90:
 			t.Errorf("%s: Short is %d letters long: it has to fit on a line of the list of commands", path, len(cmd.Short))
 		}
 		if cmd.HasSubCommands() && cmd.Long == "" {
@@ -37,8 +37,8 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 			}
 		}
 		for line := range strings.Lines(cmd.Long) {
-			if len([]rune(strings.TrimSpace(line))) > 180 {
-				t.Errorf("%s: a line of Long has more than 180 letters: %.60s…", path, line)
+			if len([]rune(strings.TrimSpace(line))) > 140 {
+				t.Errorf("%s: a line of Long has more than 140 letters: %.60s…", path, line)
 			}
 		}
 	}

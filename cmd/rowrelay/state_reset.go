@@ -40,10 +40,9 @@ of parked events. It is refused while an instance holds the lease: pause the pol
 Rows that are skipped are never delivered. That is data loss: it is logged as checkpoint_advanced_manually, counted by
 rowrelay_skipped_rows_total, and listed by "rowrelay state show".
 
---break-lease takes the lease away from whoever holds it, raises the fencing token, and delivers nothing. Pause the poller
-first: a holder that is alive would otherwise go on delivering beside the next one for a moment. The holder may
-go on delivering for a moment, under the lower token. It is for a holder that is known to be dead; alone, without --to, it
-does only that.`,
+--break-lease takes the lease away from whoever holds it, raises the fencing token, and delivers nothing. It is for a holder
+that is known to be dead: one that is alive may go on delivering for a moment, under the lower token, beside the next one.
+Pause the poller first. Alone, without --to, it does only that.`,
 		Example: `  rowrelay state reset orders --to beginning --dry-run
   rowrelay state reset orders --to cursor=2026-04-07T01:23:45Z --ties before
   rowrelay state reset orders --to cursor=4711 --key id=12 --key line=3`,
@@ -51,7 +50,8 @@ does only that.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return t.reset(cmd.Context(), args[0], &r) },
 	})
 	cmd.Flags().StringVar(&r.to, "to", "", "beginning, latest, cursor=VALUE or file=PATH")
-	cmd.Flags().StringToStringVar(&r.key, "key", nil, "a key column's value, for --to cursor=: column=value, once for each")
+	cmd.Flags().StringToStringVar(&r.key, "key", nil, "a key column and its value, as `column=value`, for --to cursor=; once for each")
+	cmd.Flags().Lookup("key").DefValue = "" // none, which help need not say as []
 	cmd.Flags().StringVar(&r.ties, "ties", "", "before or after all rows of the value of --to cursor=")
 	cmd.Flags().StringVar(&r.parked, "parked", "", "keep or drop the parked events (asked for where there are some)")
 	cmd.Flags().BoolVar(&r.breakLease, "break-lease", false, "take the lease away from a holder that is dead")

@@ -100,6 +100,9 @@ func (a *app) poller(name string) (*wired, error) {
 		}
 		names = append(names, w.cfg.Name)
 	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("there is no poller %q: the settings name no poller: is local.settings.json in this directory?", name)
+	}
 	return nil, fmt.Errorf("there is no poller %q: the settings name %q", name, names)
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -153,6 +154,12 @@ func (s *Store) conflictIfGone(err error) error {
 	return err
 }
 
+// azurite reports whether the account is the emulator's, whose name is the same everywhere and stands in the path of its URL.
+func (s *Store) azurite() bool {
+	u, err := url.Parse(s.client.URL())
+	return err == nil && strings.HasPrefix(u.Path, "/devstoreaccount1/")
+}
+
 // explain turns the service's answers into the store's words, with the mend where an operator has to see to it. The
 // SDK's own text is not passed on: it holds the request's URL, and so a shared access signature.
 func (s *Store) explain(doing string, err error) error {
@@ -164,6 +171,9 @@ func (s *Store) explain(doing string, err error) error {
 		var request *url.Error
 		if errors.As(err, &request) {
 			err = request.Err
+		}
+		if s.azurite() {
+			return fmt.Errorf("%s: the storage account cannot be reached: UseDevelopmentStorage=true is Azurite: start it (npx azurite), or set state__kind=file: %w", doing, err)
 		}
 		return fmt.Errorf("%s: the storage account cannot be reached: %w", doing, err)
 	}

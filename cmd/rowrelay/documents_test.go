@@ -1,0 +1,72 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/source"
+)
+
+func document(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// What README gives to be copied is a local.settings.json without a fault. The first one has nothing of Azure.
+func TestReadmeSettings(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)```json\n(\\{.*?)```").FindAllStringSubmatch(document(t, "README.md"), -1)
+	if len(blocks) < 2 {
+		t.Fatalf("%d files", len(blocks))
+	}
+	for i, block := range blocks {
+		path := filepath.Join(t.TempDir(), "local.settings.json")
+		if err := os.WriteFile(path, []byte(block[1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		environ, err := config.ReadLocalSettings(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg, err := config.Load(environ)
+		if err != nil {
+			t.Errorf("file %d: %v", i+1, err)
+		}
+		if azure := cfg.State.Kind != "file" || strings.Contains(block[1], "AzureWebJobsStorage"); azure != (i > 0) {
+			t.Errorf("file %d: of Azure: %t", i+1, azure)
+		}
+	}
+}
+
+// The forms of connection strings that the reference shows are read, and those to another machine are verified as they stand.
+func TestReferenceConnectionStrings(t *testing.T) {
+	seen := map[string]int{}
+	for _, row := range regexp.MustCompile(`(?m)^\| (SQLite|PostgreSQL|MySQL, MariaDB|SQL Server, Azure SQL) \| ([^|]*) \|`).
+		FindAllStringSubmatch(document(t, "docs/settings.md"), -1) {
+		for _, form := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[2], -1) {
+			c, err := source.ParseConnection(form[1])
+			if err != nil {
+				t.Errorf("%s: %s: %v", row[1], form[1], err)
+				continue
+			}
+			want := source.LinkVerified
+			if row[1] == "SQLite" {
+				want = source.LinkLocal
+			}
+			if c.Link != want || len(c.Warnings) > 0 {
+				t.Errorf("%s: %s: %s, %q", row[1], form[1], c.Link, c.Warnings)
+			}
+			seen[c.Engine]++
+		}
+	}
+	if len(seen) != 4 {
+		t.Errorf("the engines %v", seen)
+	}
+}
