@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 func (l *loader) checkState() {
@@ -49,11 +50,25 @@ func (l *loader) checkStatus() {
 		return
 	}
 	host, _, err := net.SplitHostPort(st.Listen)
-	if err == nil && !isLoopback(host) && st.Token == "" {
+	if err != nil {
+		return
+	}
+	const generate = "Set one that nobody guesses, such as what openssl rand -hex 24 prints"
+	short := st.Token != "" && utf8.RuneCountInString(st.Token.Reveal()) < leastToken
+	switch {
+	case isLoopback(host) && short:
+		l.app.Warnings.Add(s.named("status__token"), fmt.Sprintf("is shorter than %d characters: whoever reaches status__listen, by a tunnel or a proxy too, can guess it", leastToken), generate)
+	case isLoopback(host):
+	case st.Token == "":
 		s.fault("status__listen", "can be reached from other machines, and status__token is not set",
 			"Set status__token, or listen on 127.0.0.1")
+	case short:
+		s.fault("status__token", fmt.Sprintf("is shorter than %d characters, and status__listen can be reached from other machines", leastToken), generate)
 	}
 }
+
+// leastToken is the fewest characters of a token that is not guessed, however fast somebody asks.
+const leastToken = 16
 
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)

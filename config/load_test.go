@@ -69,7 +69,7 @@ func TestLoadDefaults(t *testing.T) {
 func TestLoadEverySetting(t *testing.T) {
 	app, err := Load([]string{
 		"STATE__KIND=Blob", "State__Connection=STATE_STORAGE", "state__container=my-state", "state__create=TRUE",
-		"state__path=/var/lib/x", "state__app_name=shop", "log__level=debug", "status__listen=0.0.0.0:80", "status__token=tok",
+		"state__path=/var/lib/x", "state__app_name=shop", "log__level=debug", "status__listen=0.0.0.0:80", "status__token=sixteen letters!",
 		"AzureWebJobsSTATE_STORAGE=UseDevelopmentStorage=true", "STATE_STORAGE=wrong one",
 		"SQLAZURECONNSTR_DB=Server=tcp:x;Password=p",
 		"Pollers__Orders__Source__Connection=DB", "pollers__orders__source__mode=cursor",
@@ -144,7 +144,7 @@ func TestLoadEverySetting(t *testing.T) {
 	if diff := cmp.Diff(wantRest, rest, same, cmpopts.IgnoreUnexported(Poller{})); diff != "" {
 		t.Error(diff)
 	}
-	if app.Log.Level != "debug" || app.Status.Listen != "0.0.0.0:80" || app.Status.Token != "tok" {
+	if app.Log.Level != "debug" || app.Status.Listen != "0.0.0.0:80" || app.Status.Token != "sixteen letters!" {
 		t.Errorf("%+v %+v", app.Log, app.Status)
 	}
 }

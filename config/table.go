@@ -59,9 +59,9 @@ var appSettings = []setting{
 	{name: "log__level", kind: oneOf("debug", "info", "warn", "error"), def: "info",
 		doc: "The least level that is logged."},
 	{name: "status__listen", kind: listenAddress, def: "127.0.0.1:7878",
-		doc: "Where `rowrelay run` serves the status page, `/status.json`, `/metrics` and `/healthz`. Beyond loopback `status__token` is required."},
+		doc: "Where `rowrelay run` serves the status page, `/status.json`, `/metrics` and `/healthz`. Beyond loopback `status__token` is required, of 16 characters or more."},
 	{name: "status__token", kind: secretText,
-		doc: "The token that the status address asks for; without one nothing can be changed from the page. Long and random. A secret."},
+		doc: "The token that the status address asks for; without one nothing can be changed from the page. Random, 16 characters or more: `openssl rand -hex 24`. A secret."},
 }
 
 // pollerSettings are those of one poller; its outputs have their own table.

@@ -35,7 +35,7 @@ func compose(t *testing.T, path string) (c composed) {
 		t.Fatal(err)
 	}
 	// The loader's command knows no variables of the environment.
-	filled := regexp.MustCompile(`\$\{ROWRELAY_DB_PASSWORD:\?[^}]*\}`).ReplaceAllString(string(text), "Planted-1")
+	filled := regexp.MustCompile(`\$\{ROWRELAY_(DB_PASSWORD|STATUS_TOKEN):\?[^}]*\}`).ReplaceAllString(string(text), "Planted-in-the-test-1")
 	dir := filepath.Join(t.TempDir(), "deploy")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v2"
+
+	"github.com/rowrelay/rowrelay/config"
 )
 
 // Kubernetes' own schemas know no objects of the Prometheus operator and of KEDA; the types below hold what their manifests use, and
@@ -75,8 +77,7 @@ type selector struct {
 }
 
 type probe struct {
-	TCPSocket *struct{ Port string }       `yaml:"tcpSocket"`
-	HTTPGet   *struct{ Path, Port string } `yaml:"httpGet"`
+	HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
 }
 
 // manifest is what the tests look at of any object.
@@ -191,12 +192,29 @@ func TestManifestsFitEachOther(t *testing.T) {
 	}
 }
 
-// settings are what the container gets: the ConfigMap and the example's Secret.
+// settings are what the container gets: the ConfigMap and the example's Secret, with a token in the place of the example's.
 func settings(t *testing.T) map[string]string {
+	given := exampleSettings(t)
+	given["status__token"] = "planted in the test"
+	return given
+}
+
+func exampleSettings(t *testing.T) map[string]string {
 	all := manifests(t)
 	given := maps.Clone(all["ConfigMap"].Data)
 	maps.Copy(given, all["Secret"].StringData)
 	return given
+}
+
+// TestTheTokenOfTheExampleIsRefused: whoever applies it unchanged must not serve under a token that everybody can read here.
+func TestTheTokenOfTheExampleIsRefused(t *testing.T) {
+	var environ []string
+	for name, value := range exampleSettings(t) {
+		environ = append(environ, name+"="+value)
+	}
+	if _, err := config.Load(environ); err == nil || !strings.HasPrefix(err.Error(), "status__token: ") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("the settings of the manifests, with the token of the example: %v", err)
+	}
 }
 
 func TestSettingsOfTheManifestsAreAccepted(t *testing.T) {
@@ -219,25 +237,79 @@ func TestProbesOfTheManifestsAreAnswered(t *testing.T) {
 	a.start(t, nil)
 	container := manifests(t)["Deployment"].Spec.Template.Spec.Containers[0]
 	for name, p := range map[string]probe{"startup": container.StartupProbe, "liveness": container.LivenessProbe, "readiness": container.ReadinessProbe} {
-		if (p.TCPSocket == nil) == (p.HTTPGet == nil) {
-			t.Fatalf("the %s probe asks nothing, or two things", name)
+		if p.HTTPGet.Path == "" || p.HTTPGet.Port != container.Ports[0].Name {
+			t.Fatalf("the %s probe asks %+v", name, p.HTTPGet)
 		}
 		within(t, "the "+name+" probe is answered", func() bool {
-			if p.HTTPGet != nil {
-				answer, err := http.Get("http://" + a.listen + p.HTTPGet.Path)
-				if err != nil {
-					return false
-				}
-				_ = answer.Body.Close()
-				return answer.StatusCode == http.StatusOK
-			}
-			connection, err := net.Dial("tcp", a.listen)
+			answer, err := http.Get("http://" + a.listen + p.HTTPGet.Path)
 			if err != nil {
 				return false
 			}
-			return connection.Close() == nil
+			_ = answer.Body.Close()
+			return answer.StatusCode == http.StatusOK
 		})
 	}
+}
+
+// TestTheNetworkPolicyLetsOut: to Azure SQL by its redirects too, without which nothing connects from AKS; and what is offered as a comment
+// is right when the comment is taken off.
+func TestTheNetworkPolicyLetsOut(t *testing.T) {
+	text, err := os.ReadFile("kubernetes/network.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	offered := filepath.Join(t.TempDir(), "network.yaml")
+	if err := os.WriteFile(offered, bytes.ReplaceAll(text, []byte("# - {"), []byte("- {")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := inDir(".", nil, checker(t, "kubernetes-validate"), "--strict", offered); err != nil {
+		t.Errorf("with all that is offered: %v\n%s", err, out)
+	}
+	given := []int{80, 443, 1433, 11000, 11500, 11999}
+	more := []int{5432, 3306, 5671, 5672, 9092, 9093, 9094, 4317, 4318}
+	for _, port := range given {
+		if !letsOut(t, "kubernetes/network.yaml", port) {
+			t.Errorf("port %d is closed", port)
+		}
+	}
+	for _, port := range more {
+		if letsOut(t, "kubernetes/network.yaml", port) || !letsOut(t, offered, port) {
+			t.Errorf("port %d is not what is offered", port)
+		}
+	}
+}
+
+// letsOut reports whether the policy of a file lets TCP out to everywhere at a port.
+func letsOut(t *testing.T, path string, port int) bool {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var policy struct {
+		Spec struct {
+			Egress []struct {
+				To    []any
+				Ports []struct {
+					Protocol string
+					Port     int
+					EndPort  int `yaml:"endPort"`
+				}
+			}
+		}
+	}
+	_, second, found := strings.Cut(string(text), "\n---\n")
+	if err := yaml.Unmarshal([]byte(second), &policy); err != nil || !found {
+		t.Fatalf("%s: %v", path, err)
+	}
+	for _, e := range policy.Spec.Egress {
+		for _, p := range e.Ports {
+			if e.To == nil && p.Protocol == "TCP" && p.Port <= port && port <= max(p.Port, p.EndPort) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // TestScalingAsksForAMetricThatExists: KEDA would keep the number of replicas for ever otherwise, and say nothing.

@@ -61,8 +61,10 @@ func TestPostgresToQueueAndHTTP(t *testing.T) {
 	queue := unique("lines")
 	s = s.with(settings{
 		// The emulator is one slow process: the session that keeps it busy needs time for its own heartbeat.
-		"pollers__lines__lease_ttl":    "60s",
-		"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL,
+		"pollers__lines__lease_ttl": "60s",
+		// An answer that takes longer than the timeout is a message that comes twice.
+		"pollers__lines__outputs__audit__timeout": "2m",
+		"pollers__lines__output__kind":            "http", "pollers__lines__output__url": to.URL,
 		"pollers__lines__outputs__audit__kind": "queue", "pollers__lines__outputs__audit__connection": "AzureWebJobsStorage",
 		"pollers__lines__outputs__audit__queue": queue,
 	})

@@ -112,7 +112,7 @@ func everywhere(t *testing.T, s settings, function string) map[string]string {
 	seen["the log of serve"] = transcript(host)
 	s = withSchedules(s).with(settings{"status__listen": "127.0.0.1:0"})
 	for _, args := range [][]string{
-		{"run", "--once"}, {"check"}, {"check", "--json"}, {"state", "show", function}, {"state", "show", function, "--json"},
+		{"run", "--once"}, {"check"}, {"check", "--json"}, {"check", "--production"}, {"check", "--production", "--json"}, {"state", "show", function}, {"state", "show", function, "--json"},
 		{"state", "accept-fingerprint", function, "--yes"}, {"state", "accept-gap", function, "--dry-run"}, {"state", "export", function},
 		{"deadletter", "list", function}, {"deadletter", "list", function, "--json"}, {"deadletter", "replay", function, "--dry-run"},
 		{"backfill", function, "--status"}, {"functions", "--force"}, {"status"}, {"status", "--json"},

@@ -327,8 +327,10 @@ func TestStatusWithoutAToken(t *testing.T) {
 			t.Errorf("%s: %d", what, code)
 		}
 	}
-	if code := first(ask(t, http.MethodGet, home+"/metrics", "", "Host", "scraped.example")); code != http.StatusOK {
-		t.Errorf("/metrics: %d", code)
+	for host, want := range map[string]int{address: http.StatusOK, "scraped.example": http.StatusForbidden} {
+		if code := first(ask(t, http.MethodGet, home+"/metrics", "", "Host", host)); code != want {
+			t.Errorf("/metrics of %s: %d, want %d", host, code, want)
+		}
 	}
 	if by := pausedBy(read(t, home+"/status.json"), "orders"); by != "" {
 		t.Errorf("paused by %s", by)

@@ -100,7 +100,13 @@ func (h *Handler) serveHTTP(r *http.Request, function string) (w *recorder) {
 		if p := recover(); p != nil {
 			h.log.ErrorContext(r.Context(), "an HTTP function panicked; the process goes on", "function", function, "error", fmt.Sprint(p),
 				"stack", string(debug.Stack()), "next", "report this with the stack as a bug of rowrelay")
+			// The headers that it had set for every answer stay; what it had begun to say of its own does not.
+			header := w.header
 			w = newRecorder()
+			w.header = header
+			for _, own := range []string{"Set-Cookie", "Location", "Content-Encoding"} {
+				header.Del(own)
+			}
 			http.Error(w, "the function panicked", http.StatusInternalServerError)
 		}
 	}()

@@ -115,6 +115,24 @@ func TestRequireAdminBelievesTheHostOnly(t *testing.T) {
 	}
 }
 
+// TestAPanicKeepsTheHeadersOfEveryAnswer: an answer that says what went wrong is framed and cached no more than any other.
+func TestAPanicKeepsTheHeadersOfEveryAnswer(t *testing.T) {
+	h := httpHost(t, map[string]http.Handler{"page": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for name, value := range map[string]string{"Content-Security-Policy": "default-src 'none'", "Cache-Control": "no-store", "Content-Type": "image/png", "Set-Cookie": "a=b", "Location": "/x"} {
+			w.Header().Set(name, value)
+		}
+		w.WriteHeader(http.StatusOK)
+		_, _ = io.WriteString(w, "half a page")
+		panic("broken")
+	})})
+	_, r := invokeHTTP(t, h, "page", described("GET", "http://a/", "", nil))
+	res := r.Outputs["res"]
+	if res.StatusCode != strconv.Itoa(http.StatusInternalServerError) || res.Body != "the function panicked\n" || res.Headers["Content-Security-Policy"] != "default-src 'none'" || res.Headers["Cache-Control"] != "no-store" ||
+		res.Headers["Content-Type"] != "text/plain; charset=utf-8" || res.Headers["Set-Cookie"] != "" || res.Headers["Location"] != "" {
+		t.Errorf("%+v", res)
+	}
+}
+
 func TestHTTPFunctionsYieldToPollersAndSurviveNonsense(t *testing.T) {
 	ticked := &fakeTick{}
 	functions := map[string]http.Handler{

@@ -3,7 +3,9 @@ package handler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,32 +51,42 @@ func TestObserverIsTold(t *testing.T) {
 	}
 }
 
-// TestObserverOfFanOut: a failure to hand partitions out is told, and its end; a success in between would talk over what the
-// partitions' own ticks tell.
+// TestObserverOfFanOut: of each tick it is told which partition it was of, and of the timer's which of them have work; so that none
+// talks over what another tells.
 func TestObserverOfFanOut(t *testing.T) {
-	var seen []poller.Event
+	var seen []poller.Report
 	broken := false
 	fanout := &Fanout{
 		Work: func(context.Context) ([]int, int, error) {
 			if broken {
 				return nil, 0, errors.New("denied")
 			}
-			return nil, 4, nil
+			return []int{1, 3}, 4, nil
 		},
-		About:   func(context.Context) (poller.OutboxFigures, bool, error) { return poller.OutboxFigures{}, false, nil },
-		Timeout: time.Minute,
+		About:     func(context.Context) (poller.OutboxFigures, bool, error) { return poller.OutboxFigures{}, false, nil },
+		Send:      func(context.Context, []byte) error { return nil },
+		Partition: func(int) (Runner, error) { return &endingRunner{[]poller.Event{poller.HandlerFailed}}, nil },
+		Timeout:   time.Minute, Partitions: 4,
 	}
 	h := New(t.Context(), Config{
 		Pollers: []Poller{{Name: "orders", Outputs: []string{""}, Outbox: &Outbox{Fanout: fanout}}},
 		Log:     slog.New(slog.DiscardHandler),
-		Observe: func(r *poller.Report, _ string) { seen = append(seen, r.Event) },
+		Observe: func(r *poller.Report, _ string) { seen = append(seen, *r) },
 	})
-	for _, broken = range []bool{false, true, false, false} {
+	for _, broken = range []bool{false, true} {
 		if _, err := h.Tick(t.Context(), "orders", Invocation{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(seen) != 2 || seen[0] != poller.FetchFailed || seen[1] != poller.FetchEmpty {
-		t.Errorf("%v", seen)
+	h.Partition(t.Context(), "orders", []byte(`{"poller":"orders","partition":3,"of":4}`), Invocation{})
+	var got []string
+	for i := range seen {
+		if seen[i].Share == nil {
+			t.Fatalf("%+v", seen[i])
+		}
+		got = append(got, fmt.Sprint(seen[i].Event, *seen[i].Share))
+	}
+	if want := []string{"tick_complete{-1 [1 3]}", "fetch_failed{-1 []}", "handler_failed{3 []}"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

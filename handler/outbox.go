@@ -74,7 +74,7 @@ func (h *Handler) fanOut(ctx context.Context, name string, p *Poller, inv Invoca
 		return report, false
 	}
 	h.metrics.Observe(&report)
-	defer h.observeFanOut(&report)
+	defer h.observe(&report, true)
 	if report.Failed() || report.Event == poller.Paused {
 		logReport(ctx, h.log, &report, inv, true)
 		return report, true
@@ -102,7 +102,7 @@ func (h *Handler) fanOut(ctx context.Context, name string, p *Poller, inv Invoca
 // Whether the message of the timer before is still queued is not asked: one too many finds its partition held, or nothing to do.
 func (h *Handler) handOut(ctx context.Context, name string, f *Fanout) (report poller.Report, partitions []int, of int) {
 	report = newReport(name)
-	report.Event = poller.FetchEmpty
+	report.Event, report.Share = poller.FetchEmpty, &poller.Share{Partition: -1}
 	fail := func(event poller.Event, reason string, err error) {
 		report.Event, report.Reason, report.Err = event, reason, err
 	}
@@ -126,6 +126,7 @@ func (h *Handler) handOut(ctx context.Context, name string, f *Fanout) (report p
 		return report, nil, of
 	}
 	h.seen(ctx, f, &report)
+	report.Share.Work = partitions
 	for i, n := range partitions {
 		message, err := json.Marshal(partitionMessage{name, n, of})
 		if err == nil {
@@ -166,25 +167,10 @@ func (h *Handler) seen(ctx context.Context, f *Fanout, report *poller.Report) {
 	}
 }
 
-// observeFanOut tells the observer of a failure, and of its end. That messages were handed out says nothing of the events in the
-// partitions: their own ticks tell of those, and must not be talked over.
-func (h *Handler) observeFanOut(report *poller.Report) {
-	h.mu.Lock()
-	s := h.fanouts[report.Poller]
-	was := s.failed
-	s.failed = report.Failed()
-	h.fanouts[report.Poller] = s
-	h.mu.Unlock()
-	if was || report.Failed() || report.Event == poller.Paused {
-		h.observe(report, true)
-	}
-}
-
 // fanoutSeen is what a timer has last seen of its outbox.
 type fanoutSeen struct {
 	at     time.Time
 	paused bool
-	failed bool // the last fan-out
 }
 
 // partitionOf reads a queue message. Its error says what is wrong with it, without quoting it.
@@ -222,11 +208,16 @@ func (h *Handler) Partition(ctx context.Context, name string, message json.RawMe
 			"next", "nothing is lost: the rows say what is to be published; find out who else writes to the queue (source__fanout_queue)")
 		return nil
 	}
-	runner, err := h.partition(name, n)
-	if err != nil {
-		return h.account(ctx, name, inv, everyOutput(name, p.Outputs, poller.ConfigInvalid, err))
+	var reports []poller.Report
+	if runner, err := h.partition(name, n); err != nil {
+		reports = everyOutput(name, p.Outputs, poller.ConfigInvalid, err)
+	} else {
+		reports = h.run(ctx, name, Poller{Outputs: p.Outputs, Runner: runner})
 	}
-	return h.account(ctx, name, inv, h.run(ctx, name, Poller{Outputs: p.Outputs, Runner: runner}))
+	for i := range reports {
+		reports[i].Share = &poller.Share{Partition: n}
+	}
+	return h.account(ctx, name, inv, reports)
 }
 
 // partition returns the runner of a partition: always the same, so that a second tick beside the first is skipped.

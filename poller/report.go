@@ -102,6 +102,16 @@ type Report struct {
 	Outbox *OutboxFigures
 	// Skips are the advances by hand that the document remembers, oldest first; nil where it was not read.
 	Skips []state.Skip
+	// Share is what a tick was about of an outbox whose partitions are handed out one by one; nil: it was about everything.
+	Share *Share
+}
+
+// Share is a part of an outbox's work under fan-out.
+type Share struct {
+	// Partition is the one that the tick was to publish; -1: it was the timer's, which hands them out.
+	Partition int
+	// Work are the partitions that had something to publish, as the timer's tick found.
+	Work []int
 }
 
 // OutboxFigures count the events of an outbox by what becomes of them.

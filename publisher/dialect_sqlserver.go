@@ -169,16 +169,22 @@ func (d sqlServer) put(s *statement, t *sqlTable, outbox, unit, owner string, to
 		" WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info);")
 }
 
+// sqlServerVersioned names the database: on Azure SQL Database its number in sys.databases is not DB_ID()'s.
+const sqlServerVersioned = "SELECT is_read_committed_snapshot_on FROM sys.databases WHERE name = DB_NAME()"
+
 // versioned refuses a database whose READ COMMITTED reads with locks (the default but on Azure SQL): every read would wait for
 // each writer's open transaction, and a scan can miss a row that becomes PENDING behind it and return a later one of the same
-// aggregate.
+// aggregate. A database that does not say so is refused too.
 func (sqlServer) versioned(ctx context.Context, q querier) error {
 	var on sql.NullBool
-	err := q.QueryRowContext(ctx, "SELECT is_read_committed_snapshot_on FROM sys.databases WHERE database_id = DB_ID()").Scan(&on)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	err := q.QueryRowContext(ctx, sqlServerVersioned).Scan(&on)
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && !on.Valid:
+		return fmt.Errorf("%w: sys.databases does not say whether READ_COMMITTED_SNAPSHOT is ON, without which the order of events could not be kept: "+
+			"let the login see the row of its database", poller.ErrConfig)
+	case err != nil:
 		return fmt.Errorf("read the database's options: %w", err)
-	}
-	if on.Valid && !on.Bool {
+	case !on.Bool:
 		return fmt.Errorf("%w: the database reads with locks, so that the order of events could not be kept: run ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON",
 			poller.ErrConfig)
 	}

@@ -1,35 +1,67 @@
 package source
 
-// The questions of AskRights, one statement each. A login may ask all of them about itself without any right but to connect.
+// The questions of AskRights. A login may ask all of them about itself without any right but to connect.
 
-// postgresRights takes the table's quoted name, "" for none. Rights through roles count, and those on single columns.
-const postgresRights = `SELECT current_user::text, r.rolsuper, r.rolcreatedb OR r.rolcreaterole,
-	coalesce(pg_catalog.pg_has_role(t.relowner, 'USAGE'), false) AND NOT r.rolsuper,
-	concat_ws(' ', CASE WHEN pg_catalog.has_any_column_privilege(t.oid, 'INSERT') THEN 'INSERT' END,
-		CASE WHEN pg_catalog.has_any_column_privilege(t.oid, 'UPDATE') THEN 'UPDATE' END,
-		CASE WHEN pg_catalog.has_table_privilege(t.oid, 'DELETE') THEN 'DELETE' END,
-		CASE WHEN pg_catalog.has_table_privilege(t.oid, 'TRUNCATE') THEN 'TRUNCATE' END),
+// postgresRights takes the table's quoted name, "" for none. Whatever a role may do counts, when the login is a member of it: without
+// INHERIT it takes a SET ROLE more. A superuser is a member of every role.
+const postgresRights = `SELECT current_user::text, r.rolsuper, r.rolcreatedb OR r.rolcreaterole, r.rolreplication AND NOT r.rolsuper,
+	r.rolbypassrls AND NOT r.rolsuper,
+	coalesce(pg_catalog.pg_has_role(r.oid, t.relowner, 'MEMBER'), false) AND NOT r.rolsuper,
+	coalesce(pg_catalog.pg_has_role(r.oid, n.nspowner, 'MEMBER'), false) AND NOT r.rolsuper,
+	pg_catalog.pg_has_role(r.oid, d.datdba, 'MEMBER') AND NOT r.rolsuper,
+	m.ruling, concat_ws(' ', CASE WHEN m.inserts THEN 'INSERT' END, CASE WHEN m.updates THEN 'UPDATE' END,
+		CASE WHEN m.deletes THEN 'DELETE' END, CASE WHEN m.truncates THEN 'TRUNCATE' END),
 	current_setting('synchronous_standby_names'), current_setting('autovacuum')::bool, coalesce(array_to_string(t.reloptions, ', '), '')
-FROM pg_catalog.pg_roles r LEFT JOIN pg_catalog.pg_class t ON t.oid = to_regclass(nullif($1, ''))
+FROM pg_catalog.pg_roles r
+JOIN pg_catalog.pg_database d ON d.datname = current_database()
+LEFT JOIN pg_catalog.pg_class t ON t.oid = to_regclass(nullif($1, ''))
+LEFT JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
+CROSS JOIN LATERAL (SELECT bool_or(pg_catalog.has_any_column_privilege(g.oid, t.oid, 'INSERT')) AS inserts,
+		bool_or(pg_catalog.has_any_column_privilege(g.oid, t.oid, 'UPDATE')) AS updates,
+		bool_or(pg_catalog.has_table_privilege(g.oid, t.oid, 'DELETE')) AS deletes,
+		bool_or(pg_catalog.has_table_privilege(g.oid, t.oid, 'TRUNCATE')) AS truncates,
+		string_agg(quote_ident(g.rolname), ', ' ORDER BY g.rolname) FILTER (WHERE g.oid <> r.oid AND NOT r.rolsuper AND (
+			g.rolsuper OR g.rolcreaterole OR g.rolcreatedb OR g.rolreplication OR g.rolbypassrls OR g.rolname IN ('pg_execute_server_program',
+			'pg_write_server_files', 'pg_read_server_files', 'pg_write_all_data', 'azure_pg_admin', 'rds_superuser', 'cloudsqlsuperuser'))) AS ruling
+	FROM pg_catalog.pg_roles g WHERE pg_catalog.pg_has_role(r.oid, g.oid, 'MEMBER')) m
 WHERE r.rolname = current_user`
 
-// sqlServerRights takes the table's quoted name. HAS_PERMS_BY_NAME is NULL for a name that is not there.
-const sqlServerRights = `SELECT SUSER_SNAME(), CAST(COALESCE(IS_SRVROLEMEMBER(N'sysadmin'), 0) AS bit),
-	CAST(COALESCE(IS_MEMBER(N'db_owner'), 0) AS bit), CAST(COALESCE(IS_MEMBER(N'db_ddladmin'), 0) AS bit),
-	CONCAT(CASE WHEN HAS_PERMS_BY_NAME(@table, N'OBJECT', N'INSERT') = 1 THEN N'INSERT ' END,
-		CASE WHEN HAS_PERMS_BY_NAME(@table, N'OBJECT', N'UPDATE') = 1 THEN N'UPDATE ' END,
-		CASE WHEN HAS_PERMS_BY_NAME(@table, N'OBJECT', N'DELETE') = 1 THEN N'DELETE ' END,
-		CASE WHEN HAS_PERMS_BY_NAME(@table, N'OBJECT', N'ALTER') = 1 THEN N'ALTER ' END),
+// sqlServerRights asks of the login and of the database, whose number in sys.databases is not DB_ID()'s on Azure SQL Database. NULL is
+// the current database; a role that the login may not look into is NULL.
+const sqlServerRights = `SELECT COALESCE(SUSER_SNAME(), USER_NAME()), CAST(SERVERPROPERTY(N'EngineEdition') AS int),
+	CAST(COALESCE(IS_ROLEMEMBER(N'db_owner'), 0) AS bit), CAST(COALESCE(IS_ROLEMEMBER(N'db_securityadmin'), 0) AS bit),
+	CAST(COALESCE(IS_ROLEMEMBER(N'db_ddladmin'), 0) AS bit), CAST(COALESCE(IS_ROLEMEMBER(N'db_accessadmin'), 0) AS bit),
+	CAST(HAS_PERMS_BY_NAME(NULL, N'DATABASE', N'CONTROL') AS bit),
+	CAST(COALESCE(HAS_PERMS_BY_NAME(NULL, N'DATABASE', N'ALTER ANY ROLE'), 0) AS bit),
+	CAST(COALESCE(HAS_PERMS_BY_NAME(NULL, N'DATABASE', N'ALTER ANY USER'), 0) AS bit),
 	d.is_read_committed_snapshot_on
-FROM sys.databases AS d WHERE d.database_id = DB_ID()`
+FROM sys.databases AS d WHERE d.name = DB_NAME()`
 
-// mysqlRights takes the table's schema twice ("" for the connection's own) and its name. A login that may read the grants
-// of others sees them too: the grantee is us. Schemas of grants are patterns.
-const mysqlRights = `SELECT CURRENT_USER(), '', p.PRIVILEGE_TYPE FROM information_schema.USER_PRIVILEGES p
+// sqlServerServerRights asks of the server. Azure SQL Database has none of its own: there IS_SRVROLEMEMBER is always 0, and
+// HAS_PERMS_BY_NAME does not know the class.
+const sqlServerServerRights = `SELECT CAST(COALESCE(IS_SRVROLEMEMBER(N'sysadmin'), 0) AS bit),
+	CAST(COALESCE(IS_SRVROLEMEMBER(N'securityadmin'), 0) AS bit),
+	CAST(COALESCE(HAS_PERMS_BY_NAME(NULL, NULL, N'CONTROL SERVER'), 0) AS bit),
+	CAST(COALESCE(HAS_PERMS_BY_NAME(NULL, NULL, N'ALTER ANY LOGIN'), 0) AS bit)`
+
+// sqlServerTableRights takes the table's quoted name. A right on a column has a row too, which HAS_PERMS_BY_NAME passes over.
+const sqlServerTableRights = `SELECT DISTINCT p.permission_name FROM sys.fn_my_permissions(@table, N'OBJECT') AS p ORDER BY p.permission_name`
+
+// mysqlRights takes the table's schema ("" for the connection's own), and for tables and their columns its schema and name. A login
+// that may read the grants of others sees them too: the grantee is us. Schemas of grants are patterns.
+const mysqlRights = `SELECT CURRENT_USER(), '', p.PRIVILEGE_TYPE, p.IS_GRANTABLE FROM information_schema.USER_PRIVILEGES p
 WHERE REPLACE(p.GRANTEE, '''', '') = CURRENT_USER() UNION ALL
-SELECT CURRENT_USER(), p.TABLE_SCHEMA, p.PRIVILEGE_TYPE FROM information_schema.SCHEMA_PRIVILEGES p
+SELECT CURRENT_USER(), 'mysql', p.PRIVILEGE_TYPE, p.IS_GRANTABLE FROM information_schema.SCHEMA_PRIVILEGES p
+WHERE REPLACE(p.GRANTEE, '''', '') = CURRENT_USER() AND 'mysql' LIKE p.TABLE_SCHEMA UNION ALL
+SELECT CURRENT_USER(), p.TABLE_SCHEMA, p.PRIVILEGE_TYPE, p.IS_GRANTABLE FROM information_schema.SCHEMA_PRIVILEGES p
 WHERE REPLACE(p.GRANTEE, '''', '') = CURRENT_USER() AND COALESCE(NULLIF(?, ''), DATABASE()) LIKE p.TABLE_SCHEMA UNION ALL
-SELECT CURRENT_USER(), p.TABLE_SCHEMA, p.PRIVILEGE_TYPE FROM information_schema.TABLE_PRIVILEGES p
+SELECT CURRENT_USER(), 'mysql', p.PRIVILEGE_TYPE, p.IS_GRANTABLE FROM information_schema.TABLE_PRIVILEGES p
+WHERE REPLACE(p.GRANTEE, '''', '') = CURRENT_USER() AND p.TABLE_SCHEMA = 'mysql' UNION ALL
+SELECT CURRENT_USER(), p.TABLE_SCHEMA, p.PRIVILEGE_TYPE, p.IS_GRANTABLE FROM information_schema.TABLE_PRIVILEGES p
+WHERE REPLACE(p.GRANTEE, '''', '') = CURRENT_USER() AND p.TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND p.TABLE_NAME = ? UNION ALL
+SELECT CURRENT_USER(), p.TABLE_SCHEMA, p.PRIVILEGE_TYPE, p.IS_GRANTABLE FROM information_schema.COLUMN_PRIVILEGES p
 WHERE REPLACE(p.GRANTEE, '''', '') = CURRENT_USER() AND p.TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND p.TABLE_NAME = ?`
 
 const mysqlRoles = `SELECT DISTINCT ROLE_NAME FROM information_schema.APPLICABLE_ROLES`
+
+const mysqlGrants = `SHOW GRANTS`

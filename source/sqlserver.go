@@ -32,10 +32,11 @@ func (sqlServer) syntax() syntax {
 func (sqlServer) quote(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }
 
 // sqlServerLife reads what is true for a connection. A restored or copied database has a create_date of its own.
+// The database is named: on Azure SQL Database its number in sys.databases is not DB_ID()'s.
 const sqlServerLife = `SELECT CAST(SERVERPROPERTY(N'EngineEdition') AS int), CAST(SERVERPROPERTY(N'ProductVersion') AS nvarchar(128)),
 	CAST(DATABASEPROPERTYEX(DB_NAME(), N'Updateability') AS nvarchar(128)), CONVERT(nvarchar(33), d.create_date, 126)
 FROM sys.databases AS d
-WHERE d.database_id = DB_ID()`
+WHERE d.name = DB_NAME()`
 
 // sqlServerFork reads the recovery fork: a restore over the same database keeps create_date and begins a new fork.
 // Azure SQL Database has no such view.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -139,6 +140,7 @@ func (b *Board) report(ctx context.Context, r *row) Output {
 	if noteErr != nil && !f.unread {
 		o.Problems = append(o.Problems, Problem{Text: said(fmt.Sprintf("the note of its last tick could not be read: %v", noteErr))})
 	}
+	o.Letters, o.Entries = withoutAnswers(o.Letters), withoutAnswers(o.Entries)
 	own, good := b.cfg.Seen.seen(o.Poller, o.Output)
 	if r.Ticks {
 		f.good = good
@@ -159,15 +161,22 @@ func (b *Board) report(ctx context.Context, r *row) Output {
 
 // noted puts into the output what its ticks have told.
 func (o *Output) noted(n *Note) {
-	o.LastSuccess = o.CommittedAt // each commit was a success
 	if n == nil {
 		return
 	}
-	if before(o.LastSuccess, n.LastSuccess) {
-		o.LastSuccess = n.LastSuccess
-	}
+	o.LastSuccess = n.LastSuccess                    // CommittedAt is none: what a failed tick had settled is committed too
 	if o.LagSeconds == nil && o.Mode != outboxMode { // of an outbox it was asked now
 		o.LagSeconds = n.Lag
 	}
 	o.Rate, o.HeldBack, o.LastError = n.Rate, n.HeldBack, n.LastError
+}
+
+// withoutAnswers are letters whose reasons are without what destinations answered: it may echo a row. The given ones are left as
+// they are, since other reports may be made of them at the same time.
+func withoutAnswers(letters []Letter) []Letter {
+	shown := append([]Letter{}, letters...)
+	for i := range shown {
+		shown[i].Reason = poller.WithoutAnswers(shown[i].Reason)
+	}
+	return shown
 }

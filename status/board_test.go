@@ -64,6 +64,88 @@ func TestADeadStoreHangsNothing(t *testing.T) {
 	})
 }
 
+// TestAHungReadIsNotMultiplied: each action makes what is read be read anew, and where reads hang, no third is begun beside two.
+func TestAHungReadIsNotMultiplied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int32
+		release := make(chan struct{})
+		b := NewBoard(BoardConfig{Bound: time.Second, Outputs: []Subject{{Base: Output{Poller: "orders"},
+			Parts: partOf(func(context.Context) (func(*Output), error) {
+				asked.Add(1)
+				<-release
+				return func(*Output) {}, nil
+			})}}})
+		for range 5 {
+			if o := b.Report(t.Context()).Outputs[0]; o.Health != Failing {
+				t.Errorf("%+v", o)
+			}
+			b.Forget("orders")
+		}
+		if n := asked.Load(); n != 2 {
+			t.Errorf("%d reads hang", n)
+		}
+		close(release)
+		synctest.Wait()
+		if o := b.Report(t.Context()).Outputs[0]; o.Health != Healthy {
+			t.Errorf("after they have ended: %+v", o)
+		}
+	})
+}
+
+// TestSuccessIsNotInvented: what a document's checkpoint was written at is no success; failed ticks commit too, and so does its
+// creation.
+func TestSuccessIsNotInvented(t *testing.T) {
+	at := noon
+	report := func(put func(*Output), observe ...*poller.Report) Output {
+		seen := NewRecorder(RecorderConfig{App: "shop", Instance: "one"})
+		for _, r := range observe {
+			seen.Observe(r, "")
+		}
+		b := NewBoard(BoardConfig{Bound: time.Second, Seen: seen, Outputs: []Subject{
+			{Base: Output{Poller: "orders"}, Parts: partOf(func(context.Context) (func(*Output), error) { return put, nil })}}})
+		return b.Report(t.Context()).Outputs[0]
+	}
+	created := func(o *Output) { o.CommittedAt, o.Untouched = &at, true }
+	if o := report(created); o.Health != New || o.LastSuccess != nil || o.CommittedAt == nil {
+		t.Errorf("a document that was only created: %+v", o)
+	}
+	if o := report(created, tick(poller.HandlerFailed, 0)); o.Health != Failing || o.LastSuccess != nil {
+		t.Errorf("a poller that never delivered: %+v", o)
+	}
+	if o := report(created, tick(poller.FetchEmpty, 0)); o.Health != Healthy || o.LastSuccess == nil {
+		t.Errorf("nothing to deliver: %+v", o)
+	}
+	if o := report(func(o *Output) { o.CommittedAt = &at }); o.Health != Healthy || o.LastSuccess != nil {
+		t.Errorf("without a note: %+v", o)
+	}
+}
+
+// TestAnswersAreNotShown: what a receiver answers may echo a row; it stands neither in the report nor in the note.
+func TestAnswersAreNotShown(t *testing.T) {
+	store := memstore.New()
+	failed := tick(poller.HandlerFailed, 0)
+	failed.Err = errors.New("delivering: http://shop answered 422 Unprocessable Entity: " + poller.QuoteAnswer("row 4711") + ", next in 5s")
+	seen := NewRecorder(RecorderConfig{App: "shop", Instance: "one", Store: store})
+	seen.Observe(failed, "")
+	seen.Close()
+	letters := []Letter{{ID: "1", Reason: failed.Err.Error()}}
+	b := NewBoard(BoardConfig{App: "shop", Store: store, Bound: time.Second, Outputs: []Subject{{Base: Output{Poller: "orders"},
+		Parts: partOf(func(context.Context) (func(*Output), error) {
+			return func(o *Output) { o.Letters, o.Entries = letters, letters }, nil
+		})}}})
+	data, err := json.Marshal(b.Report(t.Context()))
+	if text := string(data); err != nil || strings.Contains(text, "4711") || strings.Count(text, "http://shop answered 422 Unprocessable Entity: «…», next in 5s") < 4 {
+		t.Errorf("%v: %s", err, text)
+	}
+	note, err := store.Load(t.Context(), NoteKey("shop", "orders", ""))
+	if err != nil || strings.Contains(string(note.Data), "4711") {
+		t.Errorf("%v: %s", err, note.Data)
+	}
+	if !strings.Contains(letters[0].Reason, "4711") {
+		t.Error("what others look at was changed")
+	}
+}
+
 func TestFiguresAreSharedForATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0

@@ -57,6 +57,8 @@ func judge(o *Output, f *facts) (Health, string) {
 		return Parked, waiting(o)
 	case !f.exists && o.LastSuccess == nil:
 		return New, "It has never run: the first tick writes its state document"
+	case o.Untouched && o.LastSuccess == nil:
+		return New, "Nothing was delivered yet, and no tick that ended well is noted"
 	}
 	return Healthy, well(o, f)
 }
@@ -74,7 +76,14 @@ func fails(o *Output, n *Note) bool {
 
 func failure(f *facts) string {
 	e := f.note.LastError
-	text := fmt.Sprintf("The last tick failed (%s) at %s: %s", e.Event, stamp(f.note.At), e.Text)
+	at, what := f.note.At, "The last tick"
+	if f.note.shares() { // the last tick of all may have been another partition's
+		what = f.note.partsText() + "A tick"
+		if e.At != nil {
+			at = *e.At
+		}
+	}
+	text := fmt.Sprintf("%s failed (%s) at %s: %s", what, e.Event, stamp(at), e.Text)
 	if f.limit > 0 && f.now.Sub(f.note.At) > f.limit+noteEvery {
 		text += ". No tick has been noted since"
 	}

@@ -27,12 +27,18 @@ type Note struct {
 	HeldBack    *HeldBack  `json:"held_back,omitempty"`
 	LastSuccess *time.Time `json:"last_success,omitempty"`
 	LastError   *Problem   `json:"last_error,omitempty"` // also after a later success
+	// Parts are the partitions of an outbox under fan-out whose last tick failed, and those that have recovered; Handed is what
+	// the timer found last. Both are nil where ticks are about everything. See parts.go.
+	Parts  map[string]PartEnd `json:"partitions,omitempty"`
+	Handed *Handed            `json:"handed_out,omitempty"`
+
+	unfit bool // it was stored by a clock that runs ahead, and is not believed
 }
 
 const (
 	noteVersion = 1
 	// maxNote bounds a note that is read: whatever is larger was not written by us.
-	maxNote = 64 << 10
+	maxNote = 256 << 10 // with 1024 partitions that have failed it takes 80 KiB
 	// maxText bounds the texts of a note, in bytes.
 	maxText = 2000
 	// worthANote is how long rows have to be held back to be told of: a transaction that is open for a moment is nothing.
@@ -56,7 +62,8 @@ func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 	ended := r.Ended.UTC()
 	took := r.Ended.Sub(r.Started).Seconds()
 	n.Version, n.Instance, n.At, n.Event, n.Failed, n.Seconds = noteVersion, instance, ended, string(r.Event), r.Failed(), took
-	n.More = r.Event == poller.TickComplete && !r.Drained
+	hands := r.Share != nil && r.Share.Partition < 0 // it has handed partitions out: whether they succeed, their own ticks tell
+	n.More = r.Event == poller.TickComplete && !r.Drained && !hands
 	if r.Rows > 0 && took > 0 {
 		rate := float64(r.Rows) / took
 		n.Rate = &rate
@@ -66,19 +73,21 @@ func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 	case r.Event == poller.Paused:
 		n.Lag, n.HeldBack = nil, nil
 	case r.Failed():
-		n.LastError = &Problem{At: &ended, Event: string(r.Event), Text: said(errorText(r)), Mend: said(mend)}
+		n.LastError = &Problem{At: &ended, Event: string(r.Event), Text: said(partName(r.Share) + errorText(r)), Mend: said(mend)}
 		if lag > 0 { // otherwise the tick learned nothing about it
 			n.Lag = &lag
 		}
 		if r.HeldBack >= worthANote {
 			n.HeldBack = heldBack(r)
 		}
+	case hands:
 	default:
 		n.Lag, n.LastSuccess, n.HeldBack = &lag, &ended, nil
 		if r.HeldBack >= worthANote {
 			n.HeldBack = heldBack(r)
 		}
 	}
+	n.share(r)
 	return n, true
 }
 
@@ -86,11 +95,12 @@ func heldBack(r *poller.Report) *HeldBack {
 	return &HeldBack{Seconds: r.HeldBack.Seconds(), By: said(r.HeldBy)}
 }
 
+// errorText is why a tick failed, without what a destination answered: that may echo a row.
 func errorText(r *poller.Report) string {
 	if r.Err == nil {
 		return string(r.Event)
 	}
-	return r.Err.Error()
+	return poller.WithoutAnswers(r.Err.Error())
 }
 
 // outcome is what is worth telling at once when it changes: "" while nothing is wrong.
@@ -105,15 +115,20 @@ func (n *Note) outcome() string {
 }
 
 // replaces reports whether the note is to be written over the stored one: it tells of work, or of another outcome. What another
-// instance has noted of a later tick stands. So does its failure while it may still be failing: ours went well, its did not.
+// instance has noted of a later tick stands, unless that may be later by its clock only and ours has failed. So does its failure
+// while it may still be failing: ours went well, its did not. Of partitions, each is weighed for itself.
 func (n *Note) replaces(stored *Note, worked bool) bool {
-	switch {
-	case stored.At.After(n.At):
+	switch both := n.with(stored); {
+	case stored.unfit:
+		return true
+	case stored.At.After(n.At) && !n.shares() && !n.alarms(stored):
 		return false
 	case worked:
 		return true
-	case n.outcome() == stored.outcome():
+	case both.outcome() == stored.outcome():
 		return false
+	case both.shares():
+		return true
 	}
 	return !n.belittles(stored)
 }
@@ -123,8 +138,38 @@ func (n *Note) belittles(other *Note) bool {
 	return n.outcome() == "" && other.outcome() != "" && other.Instance != n.Instance && n.At.Sub(other.At) < anothersAlarm
 }
 
+// alarms reports whether this note tells of a failure, and another instance's of none, that is not later for certain: clocks differ.
+func (n *Note) alarms(other *Note) bool {
+	return n.outcome() != "" && other.outcome() == "" && other.Instance != n.Instance && other.At.Sub(n.At) <= clockSlack
+}
+
+// fit is a stored note as it may be believed at a time: none that is of the future, and no time of the future in it. A clock that
+// runs ahead would else be the one whose notes stand, whatever others tell.
+func (n Note) fit(now time.Time) Note {
+	limit := now.Add(clockSlack)
+	if n.At.After(limit) {
+		return Note{unfit: true}
+	}
+	if n.LastSuccess != nil && n.LastSuccess.After(limit) {
+		n.LastSuccess = nil
+	}
+	if n.LastError != nil && n.LastError.At != nil && n.LastError.At.After(limit) {
+		n.LastError = &Problem{Event: n.LastError.Event, Text: n.LastError.Text, Mend: n.LastError.Mend}
+	}
+	if n.Handed != nil && n.Handed.At.After(limit) {
+		n.Handed = &Handed{}
+	}
+	for name, p := range n.Parts { // it was just decoded, and is nobody else's yet
+		if p.At.After(limit) {
+			delete(n.Parts, name)
+		}
+	}
+	return n
+}
+
 // with is the note with what an older one knows and it does not.
 func (n Note) with(older *Note) Note {
+	n.joinParts(older)
 	if n.Rate == nil {
 		n.Rate = older.Rate
 	}
@@ -142,9 +187,14 @@ func before(t, u *time.Time) bool {
 	return u != nil && (t == nil || t.Before(*u))
 }
 
-// anothersAlarm is how much older than our own ticks a failure of another instance may be, to be shown all the same: one that goes
-// on failing writes its note twice in it.
-const anothersAlarm = 40 * time.Second
+const (
+	// clockSlack is how far two instances' clocks may be apart for their notes to be believed.
+	clockSlack = time.Minute
+	// anothersAlarm is how much older than our own ticks a failure of another instance may be, to be shown all the same: one that
+	// goes on failing writes its note several times in it. It is longer than clockSlack, so that a success that is noted after it is
+	// later than the failure, whatever the clocks say.
+	anothersAlarm = 75 * time.Second
+)
 
 // join is what is known by the notes of this process and of the store; either may be nil.
 func join(own, stored *Note) *Note {
@@ -155,7 +205,7 @@ func join(own, stored *Note) *Note {
 		return own
 	}
 	newer, older := own, stored
-	if stored.At.After(own.At) || own.belittles(stored) {
+	if stored.At.After(own.At) && !own.alarms(stored) || own.belittles(stored) {
 		newer, older = stored, own
 	}
 	both := newer.with(older)
@@ -171,6 +221,9 @@ func decodeNote(data []byte) (Note, error) {
 	}
 	if err := json.Unmarshal(data, &n); err != nil {
 		return Note{}, err
+	}
+	if n.LastError != nil { // one of an older binary's
+		n.LastError.Text = poller.WithoutAnswers(n.LastError.Text)
 	}
 	if n.Version != noteVersion {
 		return Note{}, fmt.Errorf("it is of version %d, and this rowrelay knows %d", n.Version, noteVersion)

@@ -81,13 +81,14 @@ func TestJoin(t *testing.T) {
 		failed      bool
 		nothing     bool
 	}{
-		"nothing":                            {nil, nil, false, true},
-		"own only":                           {note("a", 0, true), nil, true, false},
-		"stored only":                        {nil, note("a", 0, true), true, false},
-		"another failed a moment ago":        {note("a", time.Second, false), note("b", 0, true), true, false},
-		"another failed, we succeeded since": {note("a", time.Hour, false), note("b", 0, true), false, false},
-		"we failed, another succeeded since": {note("a", 0, true), note("b", time.Second, false), false, false},
-		"we failed, and have recovered":      {note("a", time.Second, false), note("a", 0, true), false, false},
+		"nothing":                             {nil, nil, false, true},
+		"own only":                            {note("a", 0, true), nil, true, false},
+		"stored only":                         {nil, note("a", 0, true), true, false},
+		"another failed a moment ago":         {note("a", time.Second, false), note("b", 0, true), true, false},
+		"another failed, we succeeded since":  {note("a", time.Hour, false), note("b", 0, true), false, false},
+		"we failed, another's clock is later": {note("a", 0, true), note("b", clockSlack, false), true, false},
+		"we failed, another succeeded since":  {note("a", 0, true), note("b", clockSlack+time.Second, false), false, false},
+		"we failed, and have recovered":       {note("a", time.Second, false), note("a", 0, true), false, false},
 	} {
 		got := join(c.own, c.stored)
 		if (got == nil) != c.nothing || got != nil && got.Failed != c.failed {
@@ -106,5 +107,22 @@ func TestSaid(t *testing.T) {
 	}
 	if got := said(" a\r\n\tb\x00 \xff"); got != "a b\uFFFD \uFFFD" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestANoteOfTheFuture: what a clock has written that runs ahead is not believed, nor what another note has taken over from it.
+func TestANoteOfTheFuture(t *testing.T) {
+	late, early := noon.Add(clockSlack+time.Second), noon.Add(-time.Hour)
+	if n := (Note{At: late, LastSuccess: &late}).fit(noon); !n.unfit || !n.At.IsZero() || n.LastSuccess != nil {
+		t.Errorf("%+v", n)
+	}
+	n := Note{At: noon.Add(clockSlack), LastSuccess: &late, LastError: &Problem{At: &late, Text: "denied"}, Handed: &Handed{At: late},
+		Parts: map[string]PartEnd{"1": {At: late}, "2": {At: noon, Failed: "fetch_failed"}}}.fit(noon)
+	if n.unfit || n.LastSuccess != nil || n.LastError.At != nil || n.LastError.Text != "denied" || !n.Handed.At.IsZero() || len(n.Parts) != 1 {
+		t.Errorf("%+v", n)
+	}
+	n = Note{At: noon, LastSuccess: &early}.fit(noon)
+	if n.LastSuccess == nil {
+		t.Errorf("%+v", n)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // reading reads one thing, for however many ask at a time: once. A read that does not end keeps its goroutine, and no second one
-// is begun beside it.
+// is begun beside it, but for one after forget; never a third.
 type reading[T any] struct {
 	bound, every time.Duration
 	read         func(context.Context) (T, error)
@@ -19,7 +19,11 @@ type reading[T any] struct {
 	mu     sync.Mutex
 	flight *flight[T] // nil while none is under way
 	last   *flight[T] // that has ended well; nil after forget
+	flying int        // reads that have not ended, the forgotten ones among them
 }
+
+// mostFlights are the reads that may be under way at a time: the one that was forgotten, and the one after it.
+const mostFlights = 2
 
 // flight is one read; its result may be looked at when done is closed.
 type flight[T any] struct {
@@ -59,7 +63,13 @@ func (r *reading[T]) begin() *flight[T] {
 		return r.flight
 	}
 	f := &flight[T]{done: make(chan struct{})}
+	if r.flying >= mostFlights {
+		f.err = fmt.Errorf("%d earlier reads have not ended yet", r.flying)
+		close(f.done)
+		return f
+	}
 	r.flight = f
+	r.flying++
 	go r.fly(f)
 	return f
 }
@@ -74,6 +84,7 @@ func (r *reading[T]) fly(f *flight[T]) {
 		}
 		r.mu.Lock()
 		f.ended = time.Now()
+		r.flying--
 		if r.flight == f { // else it was forgotten meanwhile
 			r.flight = nil
 			if f.err == nil {

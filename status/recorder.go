@@ -90,7 +90,7 @@ func (c *Recorder) Observe(r *poller.Report, mend string) {
 		return
 	}
 	s.note = &note
-	s.worked = s.worked || r.Rows > 0 || r.Rejected > 0 || len(r.DeadLettered) > 0 || note.outcome() != ""
+	s.worked = s.worked || r.Rows > 0 || r.Rejected > 0 || len(r.DeadLettered) > 0 || r.Failed() || note.HeldBack != nil
 	s.relook = s.relook || r.Ended.Sub(s.looked) >= lookEvery
 	if c.cfg.Store == nil {
 		return
@@ -131,9 +131,13 @@ func (c *Recorder) Close() {
 		return
 	}
 	ending()
-	<-ended
 	ctx, cancel := context.WithTimeout(context.Background(), lastBound)
 	defer cancel()
+	select {
+	case <-ended:
+	case <-ctx.Done(): // the store does not even look at its context: what is left is not noted
+		return
+	}
 	for _, s := range c.all() {
 		if s.unwritten() && ctx.Err() == nil {
 			c.update(ctx, s)

@@ -75,7 +75,7 @@ func (c *Recorder) load(ctx context.Context, key string) (Note, string, error) {
 	if err != nil {
 		note = Note{}
 	}
-	return note, found.Version, nil
+	return note.fit(time.Now()), found.Version, nil
 }
 
 // write stores a note, with what the stored one knows besides. The last writer wins, unless another has noted a later tick.
@@ -116,6 +116,9 @@ func readNote(ctx context.Context, store state.Store, key string) (*Note, error)
 	note, err := decodeNote(found.Data)
 	if err != nil {
 		return nil, nil //nolint:nilerr // a newer binary's, or damage: the next tick that does something replaces it
+	}
+	if note = note.fit(time.Now()); note.unfit {
+		return nil, nil
 	}
 	return &note, nil
 }

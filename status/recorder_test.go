@@ -248,6 +248,90 @@ func TestADeadStore(t *testing.T) {
 	})
 }
 
+// ahead leaves the note of an instance whose clock runs ahead by d, and whose tick went well.
+func ahead(t *testing.T, store *memstore.Store, d time.Duration) {
+	t.Helper()
+	at := time.Now().Add(d).UTC()
+	n := Note{Version: noteVersion, Instance: "ahead", At: at, Event: "tick_complete", LastSuccess: &at}
+	data, err := n.encode()
+	if err == nil {
+		_, err = store.Create(t.Context(), NoteKey("shop", "orders", ""), data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAClockThatRunsAhead masks no failure: neither for those who look, nor for the process that fails, and the next tick of any
+// other instance writes the note anew.
+func TestAClockThatRunsAhead(t *testing.T) {
+	for name, c := range map[string]struct {
+		by    time.Duration
+		event poller.Event
+	}{
+		"by an hour, a failing tick": {time.Hour, poller.FetchFailed}, "by an hour, an idle tick": {time.Hour, poller.FetchEmpty},
+		"by 50 s, a failing tick": {50 * time.Second, poller.FetchFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memstore.New()
+				ahead(t, store, c.by)
+				p := newProcess(t, "one", store)
+				defer p.Close()
+				p.tick(c.event, 0)
+				want := Healthy
+				if c.event.Fails() {
+					want = Failing
+				}
+				for who, seen := range map[string]*Recorder{"its own page": p.Recorder, "another's": nil} {
+					b := NewBoard(BoardConfig{App: "shop", Store: store, Seen: seen, Bound: time.Second, Outputs: []Subject{
+						{Base: Output{Poller: "orders"}, Parts: partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil })},
+					}})
+					if o := b.Report(t.Context()).Outputs[0]; o.Health != want || o.LastSuccess != nil && o.LastSuccess.After(time.Now().Add(clockSlack)) {
+						t.Errorf("%s: %s: %s (%v)", who, o.Health, o.Says, o.LastSuccess)
+					}
+				}
+				if n := stored(t, store); n == nil || n.Instance != "one" || n.Failed != c.event.Fails() {
+					t.Errorf("the note: %+v", n)
+				}
+			})
+		})
+	}
+}
+
+// hungStore answers no write, and does not look at its context.
+type hungStore struct {
+	*memstore.Store
+	release chan struct{}
+}
+
+func (s hungStore) Create(context.Context, string, []byte) (state.Stamp, error) {
+	<-s.release
+	return state.Stamp{}, errors.New("too late")
+}
+
+// TestCloseDoesNotWaitForAHungStore: a process that was told to stop ends.
+func TestCloseDoesNotWaitForAHungStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := hungStore{memstore.New(), make(chan struct{})}
+		r := NewRecorder(RecorderConfig{App: "shop", Instance: "one", Store: store})
+		r.Observe(tick(poller.TickComplete, 0), "")
+		synctest.Wait()
+		begun := time.Now()
+		closed := make(chan struct{})
+		go func() { r.Close(); close(closed) }()
+		select {
+		case <-closed:
+		case <-time.After(time.Minute):
+			t.Error("it waits")
+		}
+		if took := time.Since(begun); took > lastBound {
+			t.Errorf("it took %s", took)
+		}
+		close(store.release)
+	})
+}
+
 // TestWithoutStore: only this process knows.
 func TestWithoutStore(t *testing.T) {
 	r := NewRecorder(RecorderConfig{App: "shop", Instance: "one"})

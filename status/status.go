@@ -19,8 +19,8 @@ const (
 	Blocked Health = "blocked" // rows are held back, or as many are parked as max_parked allows
 	Paused  Health = "paused"  // by an operator
 	Parked  Health = "parked"  // it works; some events wait for a repetition or for an operator
-	Healthy Health = "healthy"
-	New     Health = "new" // it has never run
+	Healthy Health = "healthy" // no failure is known; that ticks come at all is shown by alerts (RowrelayNoSuccess)
+	New     Health = "new"     // it has never run, or has delivered nothing yet
 )
 
 // Healths are all of them, the worst first.
@@ -47,15 +47,16 @@ type Output struct {
 	Says   string `json:"says"` // one sentence: why this health
 
 	Position    string     `json:"position,omitempty"`     // the checkpoint's cursor as JSON text; none of an outbox
-	CommittedAt *time.Time `json:"committed_at,omitempty"` // the checkpoint
+	CommittedAt *time.Time `json:"committed_at,omitempty"` // the checkpoint was last written: also by a tick that failed later on, or by an operator
+	Untouched   bool       `json:"untouched,omitempty"`    // no batch was ever settled by its document
 	Lease       *Lease     `json:"lease,omitempty"`        // of an outbox: one for each owner is in Owners
 	Owners      []Lease    `json:"owners,omitempty"`
 	Token       uint64     `json:"fencing_token,string"`
 
 	LagSeconds  *float64   `json:"lag_seconds,omitempty"` // of the last tick; of an outbox the age of the oldest pending event, now
 	Rate        *float64   `json:"events_per_second,omitempty"`
-	LastSuccess *time.Time `json:"last_success,omitempty"`
-	NextRun     *time.Time `json:"next_run,omitempty"`
+	LastSuccess *time.Time `json:"last_success,omitempty"` // that a tick has noted; ticks that find nothing to do note none
+	NextRun     *time.Time `json:"next_run,omitempty"`     // when the schedule says; whether anybody ticks is not known
 
 	HeldBack    *HeldBack `json:"held_back,omitempty"`
 	Pause       *Pause    `json:"paused,omitempty"`
@@ -108,7 +109,8 @@ type Pause struct {
 	By string     `json:"by"`
 }
 
-// Problem is something wrong, with its mend. Neither holds secrets or row values.
+// Problem is something wrong, with its mend. Neither holds secrets, rows, or what a destination answered, which may echo them; a
+// database's own error is shown, and may quote a value.
 type Problem struct {
 	At    *time.Time `json:"at,omitempty"`
 	Event string     `json:"event,omitempty"` // of the log line: fetch_failed …
@@ -122,7 +124,7 @@ type Letter struct {
 	Key      string     `json:"key"`
 	At       *time.Time `json:"at,omitempty"`
 	Attempts int        `json:"attempts"`
-	Reason   string     `json:"reason"`
+	Reason   string     `json:"reason"`            // without what the destination answered
 	Next     *time.Time `json:"next,omitempty"`    // of a parked one
 	Blocked  bool       `json:"blocked,omitempty"` // it is parked, and waits for an operator
 	Waiting  int        `json:"waiting,omitempty"` // rows behind a parked one

@@ -86,6 +86,7 @@ type confirmation struct {
 	Will    []string
 	Command string // that does the same
 	Letter  *status.Letter
+	Blocked bool // Letter is parked, and waits for an operator
 }
 
 // confirm finds what a request is about in a report; nil where there is no such thing.
@@ -110,6 +111,10 @@ func confirm(r request, report *status.Report) *confirmation {
 			}
 			c.Title, c.Button = "Replay this dead letter of "+name+"?", "Replay it"
 			c.Will = replayed(o)
+			if c.Blocked = c.Letter.Blocked; c.Blocked {
+				c.Title = "Replay this parked event of " + name + "?"
+				c.Will = append(c.Will, "What waits behind it follows once it is delivered; until then it stays where it is.")
+			}
 		}
 		return c
 	}
@@ -133,16 +138,44 @@ func replayed(o *status.Output) []string {
 	return []string{
 		"The next tick reads the row again by its key and delivers its newest state, in order with everything else of that key.",
 		"If it fails again, it is parked and given up again. A receiver that had already taken it gets it twice.",
+		"If a tick is at work, the poller is paused until that has ended, and goes on by itself.",
 	}
 }
 
+// letterOf finds what may be replayed: a parked event that waits for an operator, which may have no dead letter here (it lies in
+// a queue, or is gone), or else a dead letter.
 func letterOf(o *status.Output, id string) *status.Letter {
+	for i := range o.Entries {
+		if o.Entries[i].ID == id && o.Entries[i].Blocked {
+			return &o.Entries[i]
+		}
+	}
 	for i := range o.Letters {
 		if o.Letters[i].ID == id {
 			return &o.Letters[i]
 		}
 	}
 	return nil
+}
+
+// listing is the command line that lists everything of which the page lists some.
+func listing(o *status.Output, parked bool) string {
+	switch {
+	case o.Mode == "outbox" && parked:
+		return "rowrelay outbox list " + o.Poller + " --state failed --limit 0"
+	case o.Mode == "outbox":
+		return "rowrelay outbox list " + o.Poller + " --state dead --limit 0"
+	case parked:
+		return "rowrelay state show " + o.Poller + " --json" + ofOutput(o.Output)
+	}
+	return "rowrelay deadletter list " + o.Poller + ofOutput(o.Output)
+}
+
+func ofOutput(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " --output " + name
 }
 
 // command is the command line that does the same as a request. Ids are quoted for a shell, since they come from elsewhere.

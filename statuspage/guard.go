@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,22 +19,22 @@ type Guard struct {
 	now   func() time.Time
 
 	mu    sync.Mutex
-	wrong map[string]attempts // by address
+	wrong map[string]attempts // by origin
 }
 
-// attempts are the wrong tokens that came from one address.
+// attempts are the wrong tokens that came from one origin.
 type attempts struct {
 	n    int
 	last time.Time
 }
 
-// A guess must not be cheap, and a mistyped token must not lock anybody out for long. The bound on addresses holds the memory; whoever
-// has more addresses than that only gets the first attempts of each.
+// Wrong tokens are answered ever more slowly, so that logs show a guesser as 429 and a scraper with an old token as what it is. The
+// bound on origins holds the memory; whoever has more of them than that only gets the first attempts of each.
 const (
 	freeAttempts = 5
 	longestWait  = time.Minute
 	forgetAfter  = 15 * time.Minute
-	mostAddress  = 4096
+	mostOrigins  = 4096
 )
 
 // NewGuard returns the guard of a token.
@@ -92,29 +93,30 @@ func (g *Guard) bearer(r *http.Request) (ok bool, wait time.Duration) {
 	return g.check(r, token)
 }
 
-// check compares a token. While an address has to wait, not even the right one is accepted: otherwise the wait would slow
-// nobody down who guesses.
+// check compares a token. The right one is always accepted: behind a proxy or a tunnel everybody has one address, and whoever guesses
+// there, or scrapes with an old token, must not lock the others out. So the wait does not stop a guesser, whose right guess would
+// pass too; the length of the token does, which config asks for. The right one takes nothing off the count either: the next
+// scrape behind the same proxy would forgive every guess.
 func (g *Guard) check(r *http.Request, token string) (ok bool, wait time.Duration) {
-	address := remote(r)
+	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(g.token))
+	if g.token != "" && subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
+		return true, 0
+	}
+	from := origin(r)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
-	past := g.wrong[address]
+	past := g.wrong[from]
 	if wait := past.wait(now); wait > 0 {
 		return false, wait
-	}
-	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(g.token))
-	if g.token != "" && subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
-		delete(g.wrong, address)
-		return true, 0
 	}
 	if now.Sub(past.last) > forgetAfter {
 		past.n = 0
 	}
-	if len(g.wrong) >= mostAddress {
+	if len(g.wrong) >= mostOrigins {
 		g.forget(now)
 	}
-	g.wrong[address] = attempts{n: past.n + 1, last: now}
+	g.wrong[from] = attempts{n: past.n + 1, last: now}
 	return false, 0
 }
 
@@ -132,12 +134,12 @@ func (a attempts) wait(now time.Time) time.Duration {
 
 // forget makes room: what is old, or everything where nothing is.
 func (g *Guard) forget(now time.Time) {
-	for address, a := range g.wrong {
+	for from, a := range g.wrong {
 		if now.Sub(a.last) > forgetAfter {
-			delete(g.wrong, address)
+			delete(g.wrong, from)
 		}
 	}
-	if len(g.wrong) >= mostAddress {
+	if len(g.wrong) >= mostOrigins {
 		clear(g.wrong)
 	}
 }
@@ -149,6 +151,21 @@ func remote(r *http.Request) string {
 		return r.RemoteAddr
 	}
 	return host
+}
+
+// origin is whom wrong tokens are counted for: an IPv4 address, or the /64 of an IPv6 one, within which one machine may take
+// any address it likes.
+func origin(r *http.Request) string {
+	host := remote(r)
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	ip = ip.Unmap()
+	if ip.Is4() {
+		return ip.String()
+	}
+	return netip.PrefixFrom(ip.WithZone(""), 64).Masked().String()
 }
 
 // isLocal says whether a request was meant for this machine by a name that only it has. A web site can make a name of its own

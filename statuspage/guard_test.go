@@ -211,22 +211,56 @@ func TestGuessingIsSlow(t *testing.T) {
 		if guessed > 16 {
 			t.Errorf("%d guesses in ten minutes", guessed)
 		}
-		d.wants("even the right one waits", d.send("GET", "/status.json", "", "Authorization", "Bearer "+token), http.StatusTooManyRequests)
 		d.address = "192.0.2.2:1"
-		d.wants("another address", d.send("GET", "/status.json", "", "Authorization", "Bearer "+token), http.StatusOK)
+		d.wants("another address", d.send("GET", "/status.json", "", "Authorization", "Bearer no"), http.StatusUnauthorized)
 		d.address, d.cookies = "192.0.2.1:5", session
 		d.wants("a session", d.send("GET", "/status", ""), http.StatusOK)
 		d.cookies = nil
-		time.Sleep(longestWait)
-		d.wants("after the wait", d.send("GET", "/status.json", "", "Authorization", "Bearer "+token), http.StatusOK)
-		for i := range 3 * mostAddress {
-			d.address = fmt.Sprintf("[2001:db8::%x]:1", i)
+		time.Sleep(forgetAfter + time.Second)
+		for range freeAttempts {
+			d.wants("forgotten", d.send("GET", "/status.json", "", "Authorization", "Bearer no"), http.StatusUnauthorized)
+		}
+		for i := range 3 * mostOrigins {
+			d.address = fmt.Sprintf("[2001:db8:0:%x::1]:1", i)
 			_ = d.send("GET", "/status.json", "", "Authorization", "Bearer no")
 		}
-		if n := len(d.guard.wrong); n > mostAddress {
-			t.Errorf("%d addresses are remembered", n)
+		if n := len(d.guard.wrong); n > mostOrigins {
+			t.Errorf("%d origins are remembered", n)
 		}
 	})
+}
+
+// TestAGuesserLocksNobodyOut: behind a proxy or a tunnel everybody comes from one address.
+func TestAGuesserLocksNobodyOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, token)
+		guessed := 0
+		for i := range 200 { // a scraper with an old token; now and then one with the right one, and somebody who logs in
+			if d.send("GET", "/status.json", "", "Authorization", "Bearer old").StatusCode == http.StatusUnauthorized {
+				guessed++
+			}
+			if i%10 == 9 {
+				d.wants("the right token", d.send("GET", "/status.json", "", "Authorization", "Bearer "+token), http.StatusOK)
+				d.wants("a login", d.send("POST", "/status/login", url.Values{"token": {token}}.Encode()), http.StatusSeeOther)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if guessed > freeAttempts+5 {
+			t.Errorf("%d guesses in 20 seconds: the right token of somebody else forgives them", guessed)
+		}
+	})
+}
+
+// TestWrongTokensAreCountedByOrigin: one machine has all addresses of its /64.
+func TestWrongTokensAreCountedByOrigin(t *testing.T) {
+	for remote, want := range map[string]string{
+		"192.0.2.1:5": "192.0.2.1", "[::ffff:192.0.2.1]:5": "192.0.2.1", "[2001:db8:1:2:3:4:5:6]:5": "2001:db8:1:2::/64", "[2001:db8:1:2::9]:7": "2001:db8:1:2::/64",
+		"[2001:db8:1:3::9]:7": "2001:db8:1:3::/64", "[fe80::1%eth0]:7": "fe80::/64", "@": "@",
+	} {
+		if got := origin(&http.Request{RemoteAddr: remote}); got != want {
+			t.Errorf("%s: %s, want %s", remote, got, want)
+		}
+	}
 }
 
 func TestAnActionNeedsTheFormOfItsOwnLogin(t *testing.T) {

@@ -36,8 +36,8 @@ func setHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// secured sets the headers before anything can be answered.
-func secured(next http.Handler) http.Handler {
+// Secured sets the headers before anything can be answered. What refuses a request before View or Actions sees it belongs inside.
+func Secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())
 		next.ServeHTTP(w, r)

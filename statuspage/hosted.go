@@ -9,7 +9,7 @@ import (
 // View serves the page and its JSON under the Functions host, which has asked for a function key: at the address of the function
 // `status`, JSON where that ends in .json.
 func View(cfg Config) http.Handler {
-	return secured(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return Secured(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
 			http.Error(w, "the page is read with GET", http.StatusMethodNotAllowed)
 			return
@@ -56,7 +56,7 @@ func Actions(cfg Config, identity func(*http.Request) string) http.Handler {
 		code, d := perform(r, cfg.Operator, by)
 		answerScript(w, code, d)
 	})
-	return secured(http.NewCrossOriginProtection().Handler(act))
+	return Secured(http.NewCrossOriginProtection().Handler(act))
 }
 
 // EasyAuth names who asks by the headers of App Service Authentication. They are believed only where that is on (enabled is the

@@ -1,34 +1,63 @@
 (() => {
   "use strict";
-  // The status page asks for itself again and again while it is looked at, and keeps what was opened open.
-  const main = document.querySelector("main[data-refresh]");
-  const refresh = async () => {
-    if (document.hidden || String(getSelection())) return;
+  // The status page asks for itself again and again while it is looked at, and keeps what was opened open. Where it must not change
+  // under somebody's hands it says since when it has not.
+  const patience = 8000;
+  const shown = () => document.querySelector("main[data-refresh]");
+  const tell = (text) => {
     const notice = document.getElementById("stale");
+    if (!notice || notice.textContent === text) return; // a reader's voice says it once
+    notice.textContent = text;
+    notice.hidden = false;
+  };
+  const hold = (reason) => {
+    const at = document.getElementById("at");
+    tell("Not refreshed since " + (at ? at.dateTime.slice(11, 16) + " UTC" : "it was opened") + " while " + reason + ".");
+  };
+  const selecting = () => {
+    const held = String(getSelection()) !== "";
+    if (held) hold("text is selected");
+    return held;
+  };
+  // What has the focus, as a selector that finds it in the next page too; null for what the next page may not have.
+  const selectorOf = (element) => {
+    if (element.tagName === "SUMMARY" && element.parentElement.id) return "#" + CSS.escape(element.parentElement.id) + " > summary";
+    if (element.tagName === "A") return "a[href='" + CSS.escape(element.getAttribute("href")) + "']";
+    return element.tagName === "BUTTON" ? "form button" : null; // to log out: the only one
+  };
+  let busy = false;
+  const refresh = async () => {
+    if (busy || document.hidden || selecting()) return;
+    busy = true;
     try {
-      const answer = await fetch(location.href, { headers: { Accept: "text/html" }, credentials: "same-origin", redirect: "error" });
+      const answer = await fetch(location.href, {
+        headers: { Accept: "text/html" }, credentials: "same-origin", redirect: "error", signal: AbortSignal.timeout(patience),
+      });
       if (!answer.ok) throw new Error("the server answers " + answer.status);
       const next = new DOMParser().parseFromString(await answer.text(), "text/html");
       const fresh = next.querySelector("main[data-refresh]");
       if (!fresh) throw new Error("the login has ended");
-      const now = document.querySelector("main[data-refresh]");
+      if (selecting()) return; // it began meanwhile
+      const now = shown();
       for (const open of now.querySelectorAll("details[open]")) {
         const same = open.id && fresh.querySelector("#" + CSS.escape(open.id));
         if (same) same.open = true;
       }
-      const focused = document.activeElement;
-      const details = focused.tagName === "SUMMARY" && focused.parentElement.id;
-      if (now.contains(focused) && !details) return;
+      const focused = now.contains(document.activeElement) ? selectorOf(document.activeElement) : "";
+      if (focused === null || (focused && !fresh.querySelector(focused))) return hold("the focus is on something that has changed");
       now.replaceWith(fresh);
-      if (details) document.querySelector("#" + CSS.escape(details) + " > summary")?.focus({ preventScroll: true });
+      if (focused) document.querySelector(focused).focus({ preventScroll: true });
       document.title = next.title;
     } catch (error) {
-      if (!notice) return;
-      notice.textContent = "Not up to date: " + error.message + ".";
-      notice.hidden = false;
+      tell("Not up to date: " + (error.name === "TimeoutError" ? "no answer within " + patience / 1000 + " s" : error.message) + ".");
+    } finally {
+      busy = false;
     }
   };
-  if (main) setInterval(refresh, 1000 * Number(main.dataset.refresh));
+  if (shown()) {
+    setInterval(refresh, 1000 * Number(shown().dataset.refresh));
+    document.addEventListener("visibilitychange", refresh); // who comes back sees what is, not what was
+  }
 
   // Under the Functions host the admin key travels in a header, which a form cannot send.
   const form = document.getElementById("hosted");

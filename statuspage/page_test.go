@@ -75,7 +75,8 @@ func TestHostileTextsStayTexts(t *testing.T) {
 			o.Lease, o.Owners = &status.Lease{Holder: text, Held: true}, []status.Lease{{Holder: text}}
 			o.LastError, o.Problems = &status.Problem{Event: text, Text: text, Mend: text}, []status.Problem{{Text: text, Mend: text}}
 			o.Letters = []status.Letter{{ID: text, Key: text, Reason: text}}
-			o.Entries = o.Letters
+			o.Entries = []status.Letter{{ID: text, Key: text, Reason: text, Blocked: true, Waiting: 3}}
+			o.DeadLetterQueue, o.Backfill, o.Late = text, text, &status.Late{Mode: text, Frontier: text, Remembered: 3}
 			if i == 0 {
 				o.Health = status.Health(text)
 			}
@@ -161,6 +162,53 @@ func TestConfirmationSaysWhatWillHappen(t *testing.T) {
 	}
 	if asked := d.shop.done(); len(asked) > 0 {
 		t.Errorf("looking did %v", asked)
+	}
+}
+
+// TestWhatTheCommandShowsThePageShows: a queue of dead letters, a backfill, late commits, and parked events that wait for an operator.
+func TestWhatTheCommandShowsThePageShows(t *testing.T) {
+	d := newDesk(t, token)
+	d.logIn()
+	o := &d.shop.report.Outputs[1]
+	o.DeadLetters, o.Letters, o.DeadLetterQueue = 0, nil, "orders-dead"
+	o.Backfill, o.Late = "from 4 to 900, at 17", &status.Late{Mode: "overlap", Frontier: "int 98121", Remembered: 6}
+	o.Entries[0].Blocked, o.Entries[0].Waiting, o.Entries[0].Next = true, 4, nil
+	page := d.send("GET", "/status", "")
+	d.wants("page", page, http.StatusOK, "Dead letters here</dt><dd>0<", "the queue <code>orders-dead</code>: others are there, and are not counted", "from 4 to 900, at 17",
+		"overlap; delivered as far as <code>int 98121</code>; 6 rows remembered", "waits for an operator", "4 behind it",
+		`href="status?do=replay&amp;letter=p1&amp;poller=orders"`)
+	if strings.Contains(page.text, "letter=p2") {
+		t.Error("an event that waits for its next attempt can be replayed")
+	}
+	d.wants("confirm", d.send("GET", "/status?do=replay&poller=orders&letter=p1", ""), http.StatusOK, "Replay this parked event of orders?", "rowrelay deadletter replay orders p1",
+		"409 Conflict", "Parked because", `name="letter" value="p1"`)
+	d.wants("not blocked", d.send("GET", "/status?do=replay&poller=orders&letter=p2", ""), http.StatusNotFound)
+}
+
+// TestWhatIsNotListedIsSaid: how many there are, which these are, and which command has all of them.
+func TestWhatIsNotListedIsSaid(t *testing.T) {
+	d := newDesk(t, token)
+	d.logIn()
+	for i := range d.shop.report.Outputs {
+		o := &d.shop.report.Outputs[i]
+		o.Parked, o.DeadLetters = 1300, 4500
+		o.Letters = []status.Letter{{ID: "a"}, {ID: "b"}}
+		o.Entries = o.Letters
+	}
+	page := d.send("GET", "/status", "")
+	d.wants("page", page, http.StatusOK, ">2 of 4\u202f500<", ">2 of 1\u202f300<", ">oldest 2 of 4\u202f500<", ">oldest 2 of 1\u202f300<",
+		"<code>rowrelay deadletter list orders</code>", "<code>rowrelay deadletter list orders --output audit</code>", "<code>rowrelay state show orders --json --output audit</code>",
+		"<code>rowrelay outbox list events --state dead --limit 0</code>", "<code>rowrelay outbox list events --state failed --limit 0</code>")
+	if strings.Contains(page.text, "newest") {
+		t.Error("the page says that these are the newest, which it cannot know")
+	}
+	d.wants("an id that is not listed", d.send("GET", "/status?do=replay&poller=orders&letter=zz", ""), http.StatusNotFound, "rowrelay deadletter list")
+	for i := range d.shop.report.Outputs {
+		o := &d.shop.report.Outputs[i]
+		o.Parked, o.DeadLetters = 2, 2
+	}
+	if all := d.send("GET", "/status", "").text; strings.Contains(all, " of 2<") || strings.Contains(all, "All of them") {
+		t.Error("the page says that some are not listed")
 	}
 }
 

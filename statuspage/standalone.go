@@ -53,7 +53,7 @@ func Standalone(cfg Config, guard *Guard) http.Handler {
 		})
 	}
 	// Besides the token in each form and SameSite: what a browser says comes from another site is refused, the login included.
-	return secured(http.NewCrossOriginProtection().Handler(mux))
+	return Secured(http.NewCrossOriginProtection().Handler(mux))
 }
 
 // back leads whoever reloads the answer to a form, or follows an old address, to the page.
@@ -129,7 +129,7 @@ func (p *page) confirm(w http.ResponseWriter, r *http.Request, report *status.Re
 	}
 	p.App = report.App
 	if p.Confirm = confirm(asked, report); p.Confirm == nil {
-		p.finish(w, http.StatusNotFound, &done{Said: "There is nothing like that any more: no such output, or no such dead letter among the newest.", Failed: true})
+		p.finish(w, http.StatusNotFound, &done{Said: "There is nothing like that any more: no such output, or no such event among those that the page lists. rowrelay deadletter list shows all, of an outbox rowrelay outbox list.", Failed: true})
 		return
 	}
 	p.Title = p.Confirm.Title

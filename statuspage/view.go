@@ -21,7 +21,7 @@ var pageText string
 // pages are the templates: status, confirm, login, done.
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{
 	"ago": ago, "until": until, "stamp": stamp, "machine": machine, "span": span, "rate": rate, "count": count, "healthClass": healthClass,
-	"name": fullName, "tells": tells,
+	"name": fullName, "tells": tells, "listing": listing, "some": some,
 }).Parse(pageText))
 
 // page is what every page has.

@@ -45,6 +45,18 @@ func about(d time.Duration) string {
 	return fmt.Sprintf("%d s", d/time.Second)
 }
 
+// some says how many of how many are listed, where they are not all. Of an outbox they are the oldest; of the others as many are read
+// as a page has time for, of which the newest are shown, so that they are the newest of all only where there are few.
+func some(listed int, all int64, mode string) string {
+	switch {
+	case int64(listed) >= all:
+		return strconv.Itoa(listed)
+	case mode == "outbox":
+		return fmt.Sprintf("oldest %d of %s", listed, count(all))
+	}
+	return fmt.Sprintf("%d of %s", listed, count(all))
+}
+
 // span says seconds in one or two units.
 func span(s float64) string {
 	if s <= 0 {

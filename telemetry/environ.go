@@ -117,3 +117,44 @@ func (p *plan) hide(values ...string) {
 		}
 	}
 }
+
+// Export is where one kind of telemetry goes: what [Start] would do with it.
+type Export struct {
+	Signal   string // traces or metrics
+	Variable string // names the receiver; "" where none does, and it is this machine
+	Host     string
+	Plain    bool   // without TLS
+	Why      string // it is: what asks for it
+}
+
+// Exports are where the OTEL_ variables send telemetry, and what is wrong with them, as [Start] says it.
+func Exports(env func(string) string) (exports []Export, warnings []string) {
+	p := readPlan(env)
+	for _, s := range []*signal{&p.traces, &p.metrics} {
+		if s.on {
+			exports = append(exports, exportOf(s, env))
+		}
+	}
+	return exports, p.warnings
+}
+
+// exportOf reads the receiver as the exporters do: …_INSECURE wins over the URL's scheme, in both directions.
+func exportOf(s *signal, env func(string) string) Export {
+	e := Export{Signal: strings.ToLower(s.name), Host: "localhost"}
+	variable := specific(s, "ENDPOINT", env)
+	if u, err := url.Parse(env(variable)); err == nil && u.Host != "" {
+		e.Variable, e.Host = variable, u.Hostname()
+		if u.Scheme == "http" {
+			e.Plain, e.Why = true, "plain http"
+		}
+	}
+	variable = specific(s, "INSECURE", env)
+	switch value := strings.TrimSpace(env(variable)); {
+	case value == "":
+	case strings.EqualFold(value, "true"):
+		e.Plain, e.Why = true, variable+"=true"
+	default:
+		e.Plain, e.Why = false, ""
+	}
+	return e
+}

@@ -167,6 +167,13 @@ func merged(all ...map[string]string) map[string]string {
 // The host invokes with a trace context; the tick, what it did, and what the destination got are parts of that trace. What the SDK's
 // own timers would export comes at once, because an instance may be frozen after the answer.
 func TestAnInvocationIsOneTrace(t *testing.T) {
+	for name, flag := range map[string]string{"sampled": "01", "not sampled by the host": "00"} { // -00 is what it sends with Application Insights
+		t.Run(name, func(t *testing.T) { anInvocationIsOneTrace(t, flag) })
+	}
+}
+
+func anInvocationIsOneTrace(t *testing.T, flag string) {
+	t.Helper()
 	to, from := newCollector(t), newShop(t, http.StatusOK)
 	address := freeAddress(t)
 	_, port, _ := net.SplitHostPort(address)
@@ -182,7 +189,7 @@ func TestAnInvocationIsOneTrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("traceparent", "00-"+trace+"-"+span+"-01")
+		request.Header.Set("traceparent", "00-"+trace+"-"+span+"-"+flag)
 		answer, err := http.DefaultClient.Do(request)
 		if err != nil {
 			return 0

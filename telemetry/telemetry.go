@@ -67,7 +67,7 @@ func Start(ctx context.Context, cfg Config) *Telemetry {
 		if exporter, err := traceExporter(ctx, p.traces.grpc); err != nil {
 			told.Handle(fmt.Errorf("traces: %w", err))
 		} else {
-			t.traces = sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+			t.traces = sdktrace.NewTracerProvider(append(sampling(cfg.Env), sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))...)
 			t.tracer = t.traces.Tracer("github.com/rowrelay/rowrelay/telemetry", trace.WithInstrumentationVersion(cfg.Version),
 				trace.WithSchemaURL(semconv.SchemaURL))
 		}
@@ -85,6 +85,17 @@ func Start(ctx context.Context, cfg Config) *Telemetry {
 	}
 	t.flushes.every = metricInterval(cfg.Env)
 	return t
+}
+
+// sampling is the sampler where OTEL_TRACES_SAMPLER names none. The SDK's own default follows the parent, and the parent is the Functions
+// host: with Application Insights it says "not sampled" of every invocation, and nothing would be exported. What the host says decides
+// nothing here; the trace stays its own, so that both are found under one id.
+func sampling(env func(string) string) []sdktrace.TracerProviderOption {
+	if env("OTEL_TRACES_SAMPLER") != "" {
+		return nil // the SDK reads it
+	}
+	return []sdktrace.TracerProviderOption{sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.AlwaysSample(),
+		sdktrace.WithRemoteParentNotSampled(sdktrace.AlwaysSample())))}
 }
 
 func traceExporter(ctx context.Context, grpc bool) (*otlptrace.Exporter, error) {

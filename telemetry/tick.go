@@ -78,7 +78,14 @@ type runner struct {
 // Run runs the ticks, and ends their spans with what their reports say: nobody knows earlier how a tick ended.
 func (r *runner) Run(ctx context.Context) []poller.Report {
 	all := &round{ticks: map[string]*tick{}}
+	returned := false
+	defer func() { // without recover: whoever does sees the stack of the panic
+		if !returned {
+			all.panicked()
+		}
+	}()
 	reports := r.next.Run(context.WithValue(ctx, roundKey{}, all))
+	returned = true
 	for i := range reports {
 		if t := all.ticks[reports[i].Output]; t != nil {
 			t.end(&reports[i])
@@ -94,6 +101,21 @@ type round struct {
 }
 
 type roundKey struct{}
+
+// panicked ends all ticks of a Run that will not report: what they did would have no parent otherwise. What panicked is not told: it may
+// hold a row. The log's line has it.
+func (r *round) panicked() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.ticks {
+		t.begin()
+		t.mu.Lock()
+		t.span.SetAttributes(attrReason.String("panic"), attrEmpty.Int(t.empty))
+		fail(t.span, errors.New("panic"), "panic")
+		t.span.End()
+		t.mu.Unlock()
+	}
+}
 
 // tick is the span of one tick, begun when there is something to tell.
 type tick struct {

@@ -128,7 +128,7 @@ func check(ctx context.Context, c *console, names []string, rows int, ddl bool) 
 	if err != nil {
 		return err
 	}
-	host := readHost(appRoot(c))
+	host := readHost(appRoot(c), c.environ)
 	view := checkView{Warnings: lines(cfg.Warnings), State: storeName(&cfg.State), Faults: append(lines(cfg.Faults), host.faults()...)}
 	failed := len(view.Faults) > 0
 	for _, w := range chosen {

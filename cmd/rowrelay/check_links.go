@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/output/azmessaging"
 	"github.com/rowrelay/rowrelay/output/kafka"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/telemetry"
 )
 
 // link is a connection that the app makes, as its settings say it.
@@ -67,7 +68,7 @@ func outputLink(out *config.Output) *link {
 	if out.Name != "" {
 		what += " " + out.Name
 	}
-	l := &link{what: what, setting: out.Broker.Setting, kind: out.Kind, safety: source.LinkVerified, secret: out.Broker.ConnectionString != ""}
+	l := &link{what: what, setting: out.Broker.Setting, kind: out.Kind, safety: source.LinkVerified, secret: out.Broker.ConnectionString != "" || out.Broker.ClientSecret != ""}
 	switch out.Kind {
 	case "http":
 		u, err := url.Parse(out.URL.Reveal())
@@ -86,7 +87,7 @@ func outputLink(out *config.Output) *link {
 		l.rate(u.Hostname(), u.Scheme == "amqps", "amqp, which is AMQP without TLS", "write an amqps URL")
 	case "kafka":
 		if out.Broker.Namespace != "" {
-			l.host = out.Broker.Namespace
+			l.host, l.entra = out.Broker.Namespace, true
 			return l
 		}
 		c, err := kafka.ParseConnection(out.Broker.ConnectionString.Reveal())
@@ -149,11 +150,7 @@ func storageLink(what string, s *config.Storage, service string) *link {
 
 // storageEndpoint is the address that a storage connection string gives a service, as the SDK reads it.
 func storageEndpoint(text, service string) string {
-	members := map[string]string{}
-	for part := range strings.SplitSeq(text, ";") {
-		name, value, _ := strings.Cut(part, "=")
-		members[strings.ToLower(strings.TrimSpace(name))] = strings.TrimSpace(value)
-	}
+	members := storageMembers(text)
 	if own := members[service+"endpoint"]; own != "" {
 		return own
 	}
@@ -167,9 +164,40 @@ func storageEndpoint(text, service string) string {
 	return protocol + "://" + members["accountname"] + "." + service + "." + suffix
 }
 
+// storageMembers are the parts of a storage connection string, by their names in lower case.
+func storageMembers(text string) map[string]string {
+	members := map[string]string{}
+	for part := range strings.SplitSeq(text, ";") {
+		name, value, _ := strings.Cut(part, "=")
+		members[strings.ToLower(strings.TrimSpace(name))] = strings.TrimSpace(value)
+	}
+	return members
+}
+
+// telemetryLinks are the connections that export telemetry, one for each receiver.
+func telemetryLinks(exports []telemetry.Export) (links []link) {
+	for _, e := range exports {
+		l := link{what: "the " + e.Signal, setting: e.Variable, kind: "otlp", safety: source.LinkVerified}
+		l.rate(e.Host, !e.Plain, e.Why, "write an https endpoint, and leave OTEL_EXPORTER_OTLP_INSECURE out")
+		same := slices.IndexFunc(links, func(other link) bool { return other.setting == l.setting && other.how == l.how })
+		if same >= 0 {
+			links[same].what = "telemetry"
+			continue
+		}
+		links = append(links, l)
+	}
+	return links
+}
+
 // warnLinks adds a warning for every connection that leaves this machine unverified. The sources' are there already, as
 // warnings of their connection strings, and those of URLs, by config.
-func (a *app) warnLinks() {
+func (a *app) warnLinks(env func(string) string) {
+	exports, _ := telemetry.Exports(env) // what is wrong with the variables is said where telemetry starts
+	for _, l := range telemetryLinks(exports) {
+		if l.leaves() {
+			a.cfg.Warnings.Add(l.setting, l.warning(), "")
+		}
+	}
 	if l := stateLink(a.cfg); l != nil && l.leaves() {
 		a.cfg.Warnings.Add(l.setting, l.warning(), "")
 	}

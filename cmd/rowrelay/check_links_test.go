@@ -41,6 +41,12 @@ func TestLinksThatLeaveUnverified(t *testing.T) {
 		{[]string{"state__kind=blob", "AzureWebJobsStorage=DefaultEndpointsProtocol=http" + key}, "the state store to shop.blob.core.windows.net"},
 		{[]string{"state__kind=blob", "AzureWebJobsStorage=BlobEndpoint=http://localhost:10000/shop" + key}, ""},
 		{[]string{"pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=Q", "Q=DefaultEndpointsProtocol=http" + key}, "the queue of dead letters"},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=https://otel.example.com"}, ""},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318"}, ""},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://otel.example.com"}, "of telemetry to otel.example.com is not encrypted (plain http)"},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://otel.example.com", "OTEL_SDK_DISABLED=true"}, ""},
+		{[]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://otel.example.com"}, "of the traces to otel.example.com"},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=https://otel.example.com", "OTEL_EXPORTER_OTLP_INSECURE=true"}, "OTEL_EXPORTER_OTLP_INSECURE=true"},
 	} {
 		settings := c.settings
 		for _, s := range settings {

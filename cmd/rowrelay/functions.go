@@ -146,7 +146,7 @@ func leftovers(c *console, p *config.Poller) (list []string) {
 
 // tellHost says what host.json lacks for queue triggers.
 func tellHost(c *console) error {
-	host := readHost(appRoot(c))
+	host := readHost(appRoot(c), c.environ)
 	p := &printer{w: c.out}
 	if host.err == nil && !host.bundle() {
 		p.line("%s lacks what queue triggers need: add %s", host.path, bundleText)

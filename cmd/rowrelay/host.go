@@ -33,6 +33,9 @@ type hostFile struct {
 			MaxPollingInterval string `json:"maxPollingInterval"` // "": the host's default, a minute
 		} `json:"queues"`
 	} `json:"extensions"`
+	Logging hostLogging `json:"logging"`
+
+	timeoutFrom string // the app setting that overrides functionTimeout; "" is the file
 }
 
 // bundle reports whether the host knows bindings other than timers and HTTP.
@@ -43,14 +46,53 @@ func (h *hostFile) bundle() bool {
 // defaultTimeout is the host's functionTimeout where host.json says none: the shortest of all plans' (Consumption).
 const defaultTimeout = 5 * time.Minute
 
-func readHost(root string) hostFile {
+// readHost reads host.json with the app settings that override it, as the host does.
+func readHost(root string, environ []string) hostFile {
 	h := hostFile{path: filepath.Join(root, "host.json")}
 	text, err := os.ReadFile(h.path)
 	if err == nil {
 		err = json.Unmarshal(text, &h)
 	}
 	h.err = err
+	h.Logging.fold()
+	if err == nil {
+		h.override(environ)
+	}
 	return h
+}
+
+// overriding is what the names of app settings begin with that override host.json: AzureFunctionsJobHost__path__to__value.
+const overriding = "AzureFunctionsJobHost__"
+
+// override puts the app settings over the file, those that Rowrelay reads. Names have no case.
+func (h *hostFile) override(environ []string) {
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		path, ok := strings.CutPrefix(strings.ToLower(strings.ReplaceAll(name, ":", "__")), strings.ToLower(overriding))
+		if !ok {
+			continue
+		}
+		switch path {
+		case "functiontimeout":
+			h.FunctionTimeout, h.timeoutFrom = value, name
+		case "customhandler__description__defaultexecutablepath":
+			h.CustomHandler.Description.Executable = value
+		case "extensionbundle__id":
+			h.ExtensionBundle.ID = value
+		case "extensionbundle__version":
+			h.ExtensionBundle.Version = value
+		case "extensions__queues__maxdequeuecount":
+			if n, err := strconv.Atoi(value); err == nil {
+				h.Extensions.Queues.MaxDequeueCount = n
+			}
+		case "extensions__queues__maxpollinginterval":
+			h.Extensions.Queues.MaxPollingInterval = value
+		default:
+			if rest, ok := strings.CutPrefix(path, "logging__"); ok {
+				h.Logging.override(rest, value)
+			}
+		}
+	}
 }
 
 // timeout is functionTimeout; a host.json that cannot be read, or says nonsense, gives the default, which is what `check`
@@ -63,6 +105,14 @@ func (h *hostFile) timeout() time.Duration {
 	return d
 }
 
+// timeoutName is where functionTimeout stands.
+func (h *hostFile) timeoutName() string {
+	if h.timeoutFrom != "" {
+		return h.timeoutFrom
+	}
+	return h.path + ": functionTimeout"
+}
+
 // faults are what is wrong with host.json, for `check`.
 func (h *hostFile) faults() []string {
 	switch {
@@ -73,7 +123,7 @@ func (h *hostFile) faults() []string {
 	}
 	var faults []string
 	if _, err := parseTimeSpan(h.FunctionTimeout); h.FunctionTimeout != "" && err != nil {
-		faults = append(faults, fmt.Sprintf("%s: functionTimeout %q is not a time span: write \"00:05:00\"", h.path, h.FunctionTimeout))
+		faults = append(faults, fmt.Sprintf("%s %q is not a time span: write \"00:05:00\"", h.timeoutName(), h.FunctionTimeout))
 	}
 	if exe := h.CustomHandler.Description.Executable; strings.HasPrefix(exe, "./") {
 		// Core Tools sets the execute bit only on the zip entry that equals this byte for byte.

@@ -1,10 +1,6 @@
 package main
 
-import (
-	"encoding/json"
-	"os"
-	"strings"
-)
+import "strings"
 
 func judgeSettings(f *facts) answer {
 	if len(f.faults) > 0 {
@@ -32,27 +28,32 @@ func judgeSlots(f *facts) answer {
 		return none("no host.json: this is not a Function App")
 	case slot == "":
 		return unknown("if the app has slots: mark AzureWebJobs.<poller>.Disabled=true in each but the one in production, as a setting of the slot", "WEBSITE_SLOT_NAME is not set here: ask inside of the app, or look at its slots in the portal")
-	case strings.EqualFold(slot, "Production"):
-		return good("this is the slot in production")
+	case strings.EqualFold(slot, production):
+		return unknown("look at the app's other slots, if there are any: AzureWebJobs.<function>.Disabled=true has to be a setting of each", "this is the slot in production, from which the others are not seen")
 	}
 	var running []string
 	for _, p := range f.pollers {
-		if !f.disabled(p) {
-			running = append(running, p.w.cfg.Name)
+		for i := range p.functions {
+			if fn := &p.functions[i]; !f.disabled(fn) {
+				running = append(running, fn.name)
+			}
 		}
 	}
 	if len(running) > 0 {
-		return bad("", "this is the slot %s, and its timers run: %s", slot, list(running))
+		return bad("", "this is the slot %s, and it runs %s", slot, list(running))
 	}
-	return good("this is the slot %s, and its timers are disabled", slot)
+	return good("this is the slot %s, and what it has of these pollers is disabled", slot)
 }
 
-// disabled reports whether the host does not run a poller's timer.
-func (f *facts) disabled(p *pollerFacts) bool {
-	if p.function.Disabled {
+// production is the name of the slot that every app has.
+const production = "Production"
+
+// disabled reports whether the host does not run a function.
+func (f *facts) disabled(fn *foundFunction) bool {
+	if fn.file.Disabled {
 		return true
 	}
-	for _, name := range []string{"AzureWebJobs." + p.w.cfg.Name + ".Disabled", "AzureWebJobs_" + p.w.cfg.Name + "_Disabled"} {
+	for _, name := range []string{"AzureWebJobs." + fn.name + ".Disabled", "AzureWebJobs_" + fn.name + "_Disabled"} {
 		if v := strings.ToLower(f.env(name)); v == "true" || v == "1" {
 			return true
 		}
@@ -65,40 +66,18 @@ func judgeAlwaysReady(f *facts) answer {
 		return none("no host.json: `rowrelay run` has its own timers")
 	}
 	var asleep []string
+	slot := f.env("WEBSITE_SLOT_NAME")
 	for _, p := range f.pollers {
-		if f.disabled(p) && f.env("WEBSITE_SLOT_NAME") == "" {
-			asleep = append(asleep, p.w.cfg.Name)
+		for i := range p.functions {
+			if fn := &p.functions[i]; f.disabled(fn) && (slot == "" || strings.EqualFold(slot, production)) {
+				asleep = append(asleep, fn.name)
+			}
 		}
 	}
 	if len(asleep) > 0 {
-		return bad("remove AzureWebJobs.<poller>.Disabled", "the host does not run the timers of %s: they are disabled", list(asleep))
+		return bad("remove AzureWebJobs.<function>.Disabled, or disabled in its function.json", "the host does not run %s: disabled", list(asleep))
 	}
 	return unknown("", "the plan's settings are not shown to the app: look at Always On, or at the always-ready instances, in the portal")
-}
-
-func judgeFunction(f *facts, p *pollerFacts) answer {
-	if !f.hosted {
-		return none("no host.json")
-	}
-	name := p.w.cfg.Name + "/function.json"
-	if p.functionErr != nil {
-		return bad("write it with rowrelay functions", "%s: %v", name, p.functionErr)
-	}
-	if len(p.function.Retry) > 0 && string(p.function.Retry) != "null" {
-		return bad("remove retry from "+name, "%s has a retry policy of the host", name)
-	}
-	for _, b := range p.function.Bindings {
-		if !strings.EqualFold(b.Type, "timerTrigger") {
-			continue
-		}
-		switch {
-		case b.RunOnStartup:
-			return bad("write runOnStartup: false", "%s has runOnStartup: true", name)
-		case b.UseMonitor != nil && !*b.UseMonitor:
-			return bad("write useMonitor: true", "%s has useMonitor: false", name)
-		}
-	}
-	return good("runOnStartup false, useMonitor true, no retry policy")
 }
 
 func judgeLog(f *facts) answer {
@@ -108,29 +87,23 @@ func judgeLog(f *facts) answer {
 	if !f.hosted {
 		return good("log__level=info")
 	}
-	for _, name := range []string{"default", "Function"} {
-		switch level := f.hostLevel(name); strings.ToLower(level) {
+	for _, category := range f.logCategories() {
+		switch level, rule := f.host.Logging.level(category); strings.ToLower(level) {
 		case "", "trace", "debug", "information":
 		default:
-			return bad("write Information", "log__level=info, but logLevel.%s in host.json is %s", name, level)
+			return bad("write Information", "log__level=info, but %s is %s, for %s (host.json, or an app setting %s…)", rule, level, category, overriding)
 		}
 	}
 	return good("log__level=info, and host.json passes Information on")
 }
 
-// hostLevel is a level of host.json's logging; "" where it says none.
-func (f *facts) hostLevel(name string) string {
-	var file struct {
-		Logging struct {
-			LogLevel map[string]string `json:"logLevel"`
-		} `json:"logging"`
+// logCategories are those under which the host logs what the process writes, and each of its functions.
+func (f *facts) logCategories() []string {
+	categories := []string{"Host.Function.Console"}
+	for _, p := range f.pollers {
+		for _, fn := range functionsOf(p.w.cfg) {
+			categories = append(categories, "Function."+fn.name, "Function."+fn.name+".User")
+		}
 	}
-	text, err := os.ReadFile(f.host.path)
-	if err == nil {
-		err = json.Unmarshal(text, &file)
-	}
-	if err != nil {
-		return ""
-	}
-	return file.Logging.LogLevel[name]
+	return categories
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/internal/testenv"
@@ -49,22 +51,155 @@ func TestKeptFor(t *testing.T) {
 
 // TestAccounts: whether the state lies in the host's account, by each form of the two settings.
 func TestAccounts(t *testing.T) {
-	const shop = "DefaultEndpointsProtocol=https;AccountName=Shop;AccountKey=eA=="
+	const (
+		shop  = "DefaultEndpointsProtocol=https;AccountName=Shop;AccountKey=eA=="
+		state = "state__connection=S"
+		// SAS forms, which name no account.
+		whole = "BlobEndpoint=https://shop.blob.core.windows.net/;SharedAccessSignature=sv=2024&ss=b&srt=co&sig=x"
+		one   = "BlobEndpoint=https://shop.blob.core.windows.net/;SharedAccessSignature=sv=2024&sr=c&sig=x"
+		own   = "BlobEndpoint=https://blobs.example.com/;SharedAccessSignature=sv=2024&ss=b&srt=co&sig=x"
+	)
 	for _, c := range []struct {
-		env        []string
-		same, free bool // the host's account; without a key
+		env  []string
+		want verdict
 	}{
-		{[]string{"AzureWebJobsStorage=" + shop}, true, false},
-		{[]string{"AzureWebJobsStorage__accountName=shop"}, true, true},
-		{[]string{"AzureWebJobsStorage__accountName=shop", "state__connection=S", "S=" + shop}, true, false},
-		{[]string{"AzureWebJobsStorage__accountName=shop", "state__connection=S", "S__blobServiceUri=https://state.blob.core.windows.net"}, false, true},
-		{[]string{"AzureWebJobsStorage__blobServiceUri=https://shop.blob.core.windows.net", "state__connection=S", "S__blobServiceUri=https://shop.blob.core.windows.net/"}, true, true},
+		{[]string{"AzureWebJobsStorage=" + shop}, toMend},
+		{[]string{"AzureWebJobsStorage=" + shop, state, "S=" + whole}, toMend}, // ok before: no AccountName
+		{[]string{"AzureWebJobsStorage=" + whole}, toMend},
+		{[]string{"AzureWebJobsStorage=" + shop, state, "S=" + one}, isOK},
+		{[]string{"AzureWebJobsStorage=" + shop, state, "S=" + own}, cannotTell},
+		{[]string{"AzureWebJobsStorage=" + own, state, "S=" + shop}, cannotTell},
+		{[]string{"AzureWebJobsStorage=@Microsoft.KeyVault(SecretUri=https://v/s)", state, "S=" + shop}, cannotTell},
+		{[]string{state, "S=" + shop}, cannotTell}, // under the host: where its storage is, is set somewhere else
+		{[]string{"AzureWebJobsStorage__accountName=shop"}, cannotTell},
+		{[]string{"AzureWebJobsStorage__accountName=shop", state, "S=" + shop}, toMend},
+		{[]string{"AzureWebJobsStorage__accountName=shop", state, "S__blobServiceUri=https://state.blob.core.windows.net"}, isOK},
+		{[]string{"AzureWebJobsStorage__blobServiceUri=https://shop.blob.core.windows.net", state, "S__blobServiceUri=https://shop.blob.core.windows.net/"}, cannotTell},
+		{[]string{"AzureWebJobsStorage=UseDevelopmentStorage=true"}, toMend},
 	} {
-		f, _ := factsOf(t, append(c.env, "state__kind=blob")...)
-		s := &f.app.cfg.State.Connection
-		if same := accountOf(s) != "" && accountOf(s) == f.hostAccount(); same != c.same || (s.ConnectionString == "") != c.free {
-			t.Errorf("%q: the same %v, without a key %v; %q and %q", c.env, same, s.ConnectionString == "", accountOf(s), f.hostAccount())
+		f, p := factsOf(t, append(c.env, "state__kind=blob")...)
+		hosted(f, p)
+		if got := judgeAccount(f); got.Verdict != c.want || strings.Contains(got.Seen+got.Mend, "sig=") {
+			t.Errorf("%q is %s: %s", c.env, got.Verdict, got.Seen)
 		}
+	}
+	f, _ := factsOf(t, "state__kind=blob", state, "S="+shop)
+	if got := judgeAccount(f); got.Verdict != noMatter {
+		t.Errorf("without a host: %s: %s", got.Verdict, got.Seen)
+	}
+}
+
+func TestAccountAt(t *testing.T) {
+	for endpoint, want := range map[string]string{
+		"https://shop.blob.core.windows.net": "shop", "https://shop.z01.blob.storage.azure.net/": "shop", "https://Shop-secondary.blob.core.windows.net": "shop",
+		"https://shop.privatelink.blob.core.windows.net": "shop", "http://127.0.0.1:10000/devstoreaccount1": "devstoreaccount1",
+		"http://azurite:10000/devstoreaccount1": "devstoreaccount1", "https://blobs.example.com": "", "": "", ":// bad": "",
+	} {
+		if got := accountAt(endpoint); got != want {
+			t.Errorf("%q is the account %q, want %q", endpoint, got, want)
+		}
+	}
+}
+
+// TestBriefHidesSignatures: a request that does not get there is an error with its whole URL.
+func TestBriefHidesSignatures(t *testing.T) {
+	closed := httptest.NewServer(nil)
+	address := closed.URL
+	closed.Close()
+	f, p := factsOf(t, "state__kind=blob", "state__connection=S", "S=BlobEndpoint="+address+"/shop;SharedAccessSignature=sv=2024&sig=plantedSignature4711",
+		"pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=Q",
+		"Q=QueueEndpoint="+address+"/shop;SharedAccessSignature=sv=2024&sig=plantedSignature4711")
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	p.askQueues(ctx, false)
+	f.askStore(ctx)
+	for name, err := range map[string]error{"list": f.listErr, "soft delete": f.copies.err, "versions": f.copies.versionErr, "dead letters": p.waitErr} {
+		if err == nil || strings.Contains(err.Error(), "planted") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, err := range p.queues {
+		if err == nil || strings.Contains(err.Error(), "planted") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestVersions: the documents are asked, as the service's properties do not say it. Azurite keeps none.
+func TestVersions(t *testing.T) {
+	const blobItem = "<Blob><Name>state/shop/orders.json</Name>%s<Properties><Etag>1</Etag></Properties></Blob>"
+	for name, c := range map[string]struct {
+		status   int
+		blobs    string
+		versions bool
+		want     verdict
+	}{
+		"versions":     {200, fmt.Sprintf(blobItem, "<VersionId>2026-01-01T00:00:00.0000000Z</VersionId><IsCurrentVersion>true</IsCurrentVersion>"), true, toMend},
+		"none":         {200, fmt.Sprintf(blobItem, ""), false, isOK},
+		"no documents": {200, "", false, cannotTell},
+		"denied":       {403, "", false, cannotTell},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if got := r.URL.Query().Get("include"); r.Method != http.MethodGet || got != "versions" {
+					t.Errorf("%s %s", r.Method, r.URL)
+				}
+				w.Header().Set("Content-Type", "application/xml")
+				w.WriteHeader(c.status)
+				_, _ = fmt.Fprintf(w, `<?xml version="1.0" encoding="utf-8"?><EnumerationResults><Blobs>%s</Blobs><NextMarker/></EnumerationResults>`, c.blobs)
+			}))
+			defer server.Close()
+			f, _ := factsOf(t, "state__kind=blob", "AzureWebJobsStorage=AccountName=shop;AccountKey=eA==;BlobEndpoint="+server.URL+"/shop")
+			f.copies.documents, f.copies.versions, f.copies.versionErr = versionsOf(t.Context(), &f.app.cfg.State)
+			if got := judgeCopies(f); f.copies.versions != c.versions || got.Verdict != c.want {
+				t.Errorf("%+v: %s: %s", f.copies, got.Verdict, got.Seen)
+			}
+		})
+	}
+}
+
+// TestVersionsOfAzurite: a real listing of a real document.
+func TestVersionsOfAzurite(t *testing.T) {
+	f, _ := factsOf(t, "state__kind=blob", "state__container="+fmt.Sprintf("versions-%d", time.Now().UnixNano()), "AzureWebJobsStorage="+testenv.Azurite(t))
+	if _, err := f.app.store.Create(t.Context(), "state/shop/orders.json", []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	f.askStore(t.Context())
+	if f.copies != (copies{documents: 1}) || f.listErr != nil {
+		t.Errorf("%+v, %v", f.copies, f.listErr)
+	}
+}
+
+// TestDeadLettersInAQueue: they are counted where the login may read the queue.
+func TestDeadLettersInAQueue(t *testing.T) {
+	for name, c := range map[string]struct {
+		status       int
+		count        string
+		held, queues verdict
+	}{
+		"some":   {200, "3", toMend, isOK},
+		"none":   {200, "0", isOK, isOK},
+		"sender": {403, "", cannotTell, cannotTell}, // what deploy/ gives, and the item itself asks for
+		"gone":   {404, "", cannotTell, toMend},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if c.count != "" {
+					w.Header().Set("x-ms-approximate-messages-count", c.count)
+				}
+				if c.status == 404 {
+					w.Header().Set("x-ms-error-code", "QueueNotFound")
+				}
+				w.WriteHeader(c.status)
+			}))
+			defer server.Close()
+			f, p := factsOf(t, "pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=Q",
+				"Q=AccountName=shop;AccountKey=eA==;QueueEndpoint="+server.URL+"/shop")
+			p.askQueues(t.Context(), false)
+			if held, queues := judgeHeld(f, p), judgeQueues(f, p); held.Verdict != c.held || queues.Verdict != c.queues {
+				t.Errorf("held %s (%s), queues %s (%s)", held.Verdict, held.Seen, queues.Verdict, queues.Seen)
+			}
+		})
 	}
 }
 

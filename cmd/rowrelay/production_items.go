@@ -36,7 +36,7 @@ func appItems() []item {
 			id: "slots", group: groupApp, asks: "no other deployment slot runs these pollers", app: judgeSlots,
 			why: "A slot has its own copy of the timers. With the same app name it shares the lease, so that each tick runs with whichever version " +
 				"was first; with another name everything is delivered twice.",
-			mend: "mark AzureWebJobs.<poller>.Disabled=true as a setting of every slot but the one in production",
+			mend: "mark AzureWebJobs.<function>.Disabled=true, for each function of a poller, as a setting of every slot but the one in production",
 		},
 		{
 			id: "always-ready", group: groupApp, asks: "the plan keeps the timers running", app: judgeAlwaysReady,
@@ -52,8 +52,8 @@ func appItems() []item {
 		},
 		{
 			id: "log-level", group: groupApp, asks: "the log level is info, and the host passes lines on", app: judgeLog,
-			why:  "Debug lines cost money; without Info there is no line of each tick; what host.json drops, no alert sees.",
-			mend: "set log__level=info, and logLevel.default in host.json to Information",
+			why:  "Debug lines cost money; without Info there is no line of each tick; what host.json drops, or an app setting AzureFunctionsJobHost__logging__… that overrides it, no alert sees.",
+			mend: "set log__level=info, and logLevel.default in host.json to Information, without stricter levels for Function.<poller>",
 		},
 	}
 }
@@ -77,9 +77,9 @@ func stateItems() []item {
 			mend: "name another account in state__connection, or reach it with an identity that has Storage Blob Data Contributor on the container only",
 		},
 		{
-			id: "state-copies", group: groupState, asks: "soft delete does not keep every old state", app: judgeCopies,
+			id: "state-copies", group: groupState, asks: "neither soft delete nor versions keep every old state", app: judgeCopies,
 			why:  "A document is rewritten by each commit and each heartbeat. With soft delete for blobs, or versions, each of these is kept and paid for.",
-			mend: "turn soft delete for blobs off in this account, or keep the state in an account of its own; soft delete for containers costs nothing",
+			mend: "turn soft delete for blobs and versions off in this account, or keep the state in an account of its own; soft delete for containers costs nothing",
 		},
 		{
 			id: "start", group: groupState, asks: "a lost document means doubles, not loss", each: judgeStart,
@@ -95,7 +95,7 @@ func timeItems() []item {
 		{
 			id: "budget", group: groupTime, asks: "a tick ends well before the host would kill it", each: judgeBudget,
 			why:  "At functionTimeout the host kills the process, and everything that is under way in it.",
-			mend: "lower tick_budget, or raise functionTimeout in host.json",
+			mend: "lower tick_budget, or raise functionTimeout in host.json (an app setting AzureFunctionsJobHost__functionTimeout overrides it)",
 		},
 		{
 			id: "timeouts", group: groupTime, asks: "one statement and one request take less than a tick", each: judgeTimeouts,

@@ -8,8 +8,8 @@ func securityItems() []item {
 			mend: "leave the default in force, and name the authority that signed the server's certificate",
 		},
 		{
-			id: "output-tls", group: groupSecurity, asks: "outputs, state and queues are reached over verified TLS", each: judgeOutputTLS,
-			why: "Rows, keys and signatures travel there.", mend: "use https, amqps, TLS; only connections inside of one machine may do without",
+			id: "output-tls", group: groupSecurity, asks: "outputs, state, queues and telemetry are reached over verified TLS", each: judgeOutputTLS,
+			why: "Rows, keys, signatures and the headers of telemetry travel there.", mend: "use https, amqps, TLS; only connections inside of one machine may do without",
 		},
 		{
 			id: "login-rights", group: groupSecurity, asks: "the database login is no administrator", each: judgeAdmin,
@@ -48,7 +48,7 @@ func outputItems() []item {
 		{
 			id: "queues", group: groupOutput, asks: "the queues of events and of dead letters are there", each: judgeQueues,
 			why:  "Events to a queue that is missing are held back, and dead letters keep their key parked.",
-			mend: "create the queue, and give the identity Storage Queue Data Message Sender",
+			mend: "create the queue, and give the identity Storage Queue Data Message Sender (which may not see whether the queue is there: then look yourself)",
 		},
 		{
 			id: "attempts", group: groupOutput, asks: "a refused event is tried long enough, and where it ends is known", each: judgeAttempts,

@@ -1,28 +1,35 @@
 package main
 
 import (
-	"fmt"
-	"net/url"
-	"path/filepath"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/telemetry"
 )
 
 func judgeMetrics(f *facts) answer {
 	if strings.EqualFold(f.env("OTEL_SDK_DISABLED"), "true") || strings.EqualFold(f.env("OTEL_METRICS_EXPORTER"), "none") {
 		return bad("remove OTEL_SDK_DISABLED and OTEL_METRICS_EXPORTER=none", "OTEL_ variables switch the metrics off")
 	}
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
-		to := f.env(name)
-		if to == "" {
+	for _, text := range f.exportTold {
+		if strings.Contains(text, "metrics are not exported") {
+			return bad("mend the variable (docs/observability.md)", "%s", text)
+		}
+	}
+	for _, e := range f.exports {
+		if e.Signal != "metrics" {
 			continue
 		}
-		l := link{}
-		host, secure := endpointOf(to)
-		l.rate(host, secure, "", "")
-		if l.leaves() {
-			return bad("write an https endpoint", "%s is plain http to %s", name, host)
+		to := telemetryLinks([]telemetry.Export{e})[0]
+		switch {
+		case to.leaves():
+			return bad(to.mend, "they go to %s in the clear: %s", e.Host, e.Why)
+		case f.hosted && to.safety == source.LinkLocal:
+			return unknown("name a receiver in OTEL_EXPORTER_OTLP_ENDPOINT", "they go to %s, this machine itself: whether somebody listens is not seen", e.Host)
+		case e.Variable == "":
+			return good("they go to %s, as no endpoint is named", e.Host)
 		}
-		return good("%s is set, to %s", name, host)
+		return good("%s is set, to %s", e.Variable, e.Host)
 	}
 	if f.hosted {
 		return unknown("set OTEL_EXPORTER_OTLP_ENDPOINT, or alert on the log lines in Application Insights (docs/observability.md)",
@@ -53,38 +60,12 @@ func judgeStatus(f *facts) answer {
 		}
 		return good("status__token is set; it listens on %s", listen)
 	}
-	open := f.openFunctions()
-	if len(open) > 0 {
-		return bad("", "authLevel is anonymous in %s", list(open))
+	open, unread := f.openFunctions()
+	switch {
+	case len(open) > 0:
+		return bad("", "%s", list(open))
+	case len(unread) > 0:
+		return unknown("mend the file", "cannot be read: %s", list(unread))
 	}
 	return good("no function of HTTP is anonymous")
-}
-
-// openFunctions are the function.json that let everybody in.
-func (f *facts) openFunctions() (open []string) {
-	paths, err := filepath.Glob(filepath.Join(appRoot(f.c), "*", "function.json"))
-	if err != nil {
-		return nil
-	}
-	for _, path := range paths {
-		file, err := readFunctionFile(path)
-		if err != nil {
-			continue // the settings' item says it of a poller's
-		}
-		for _, b := range file.Bindings {
-			if strings.EqualFold(b.Type, "httpTrigger") && strings.EqualFold(b.AuthLevel, "anonymous") {
-				open = append(open, fmt.Sprintf("%s/function.json", filepath.Base(filepath.Dir(path))))
-			}
-		}
-	}
-	return open
-}
-
-// endpointOf is the host of a URL, and whether it is https.
-func endpointOf(text string) (host string, secure bool) {
-	u, err := url.Parse(text)
-	if err != nil {
-		return "", false
-	}
-	return u.Hostname(), u.Scheme == "https"
 }

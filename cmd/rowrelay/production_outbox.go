@@ -46,6 +46,12 @@ func judgeCleanup(f *facts, p *pollerFacts) answer {
 	return good("at %s, what was published more than %s ago", cfg.CleanupSchedule, plain(cfg.Retention))
 }
 
+// Autovacuum comes too late above these: the part of the table, and the rows beside it, that may be dead.
+const (
+	largestFactor    = 0.05
+	largestThreshold = 1_000_000
+)
+
 func judgeVacuum(_ *facts, p *pollerFacts) answer {
 	switch {
 	case !isOutbox(p.w.cfg):
@@ -56,8 +62,15 @@ func judgeVacuum(_ *facts, p *pollerFacts) answer {
 		return unknown("mend the settings first", "%s", p.because())
 	case !p.rights.Autovacuum:
 		return bad("turn autovacuum on, for the server and the table", "autovacuum is off for the table")
-	case !strings.Contains(p.rights.Vacuums, "autovacuum_vacuum_scale_factor"):
+	}
+	switch factor, ok := p.rights.VacuumNumber("scale_factor"); {
+	case !ok:
 		return bad("", "the table has autovacuum's default scale factor")
+	case factor > largestFactor:
+		return bad("", "autovacuum waits for %g of the table to be dead (%s)", factor, p.rights.Vacuums)
+	}
+	if threshold, ok := p.rights.VacuumNumber("threshold"); ok && threshold > largestThreshold {
+		return bad("", "autovacuum waits for %.0f dead rows (%s)", threshold, p.rights.Vacuums)
 	}
 	return good("%s", p.rights.Vacuums)
 }

@@ -48,10 +48,18 @@ func judgeQueues(f *facts, p *pollerFacts) answer {
 	if len(p.queues) == 0 {
 		return none("no queue of a storage account; dead letters go to %s", deadLettersOf(f, p))
 	}
+	var unseen []string
 	for _, name := range slices.Sorted(maps.Keys(p.queues)) {
-		if err := p.queues[name]; err != nil {
+		switch err := p.queues[name]; {
+		case denied(err):
+			unseen = append(unseen, fmt.Sprintf("%s (%v)", name, err))
+		case err != nil:
 			return bad("", "%s: %v", name, err)
 		}
+	}
+	if len(unseen) > 0 {
+		return unknown("see in the portal that the queue is there, and that the identity has Storage Queue Data Message Sender",
+			"not shown to this login, which may only send, as it should, or not even that: %s", list(unseen))
 	}
 	return good("%s", list(slices.Sorted(maps.Keys(p.queues))))
 }
@@ -81,6 +89,7 @@ func judgeAttempts(f *facts, p *pollerFacts) answer {
 
 func judgeHeld(_ *facts, p *pollerFacts) answer {
 	var held []string
+	unread := ""
 	add := func(n int64, what string) {
 		if n > 0 {
 			held = append(held, fmt.Sprintf("%d %s", n, what))
@@ -91,6 +100,8 @@ func judgeHeld(_ *facts, p *pollerFacts) answer {
 		return unknown("mend the settings first", "%s", p.broken)
 	case p.lettErr != nil:
 		return unknown("mend what state-reached says", "the dead letters cannot be listed: %v", p.lettErr)
+	case p.waitErr != nil || p.waiting == nil && p.deadQueue() != "":
+		unread = "how many dead letters wait in the queue " + p.deadQueue() + " is not shown to this login"
 	}
 	for _, out := range p.view.Outputs {
 		if out.Paused != "" {
@@ -106,10 +117,25 @@ func judgeHeld(_ *facts, p *pollerFacts) answer {
 		add(p.about.Figures.Failed, "failed event(s)")
 	}
 	add(int64(p.letters), "dead letter(s)")
+	if p.waiting != nil {
+		add(*p.waiting, "dead letter(s) in the queue "+p.deadQueue())
+	}
 	if len(held) > 0 {
 		return bad("", "%s", list(held))
 	}
+	if unread != "" {
+		return unknown("look into the queue: nothing else is held", "%s", unread)
+	}
 	return good("nothing")
+}
+
+// deadQueue names the queue of dead letters; "" where they go elsewhere.
+func (p *pollerFacts) deadQueue() string {
+	d := &p.w.cfg.DeadLetter
+	if d.Kind != "queue" {
+		return ""
+	}
+	return d.Queue + " of " + d.Connection.Setting
 }
 
 func judgeOrdering(_ *facts, p *pollerFacts) answer {

@@ -10,49 +10,6 @@ import (
 	"github.com/rowrelay/rowrelay/source"
 )
 
-func judgeSecrets(f *facts) answer {
-	var names, local []string
-	add := func(name string) {
-		if name == "" || slices.Contains(names, name) {
-			return
-		}
-		names = append(names, name)
-		if f.local[name] {
-			local = append(local, name)
-		}
-	}
-	for _, l := range f.allLinks() {
-		if l.secret {
-			add(l.setting)
-		}
-	}
-	for _, p := range f.pollers {
-		for i := range p.w.cfg.Outputs {
-			out := &p.w.cfg.Outputs[i]
-			prefix := "output__"
-			if out.Name != "" {
-				prefix = "outputs__" + out.Name + "__"
-			}
-			if out.Secret != "" {
-				add(p.w.cfg.Setting(prefix + "secret"))
-			}
-			if len(out.Headers) > 0 {
-				add(p.w.cfg.Setting(prefix + "headers__…"))
-			}
-			if out.Kind == "http" && keyInURL(out) != "" {
-				add(p.w.cfg.Setting(prefix + "url"))
-			}
-		}
-	}
-	switch {
-	case len(names) == 0:
-		return good("no setting holds a secret")
-	case len(local) > 0:
-		return bad("put them into the app's settings, as references to a Key Vault, and leave the file to development", "local.settings.json holds %s", list(local))
-	}
-	return unknown("", "these hold secrets, as far as the app sees: %s", list(names))
-}
-
 // allLinks are those of all pollers, and of the state, each setting once.
 func (f *facts) allLinks() (links []link) {
 	if f.state != nil {
@@ -108,6 +65,8 @@ func judgeWrites(_ *facts, p *pollerFacts) answer {
 		return unknown("", "a query: which tables it reads is not looked into")
 	case len(r.Writes) > 0:
 		return bad("REVOKE "+list(r.Writes)+" on "+p.w.cfg.Source.Table, "%s may %s", r.Login, list(r.Writes))
+	case len(r.Admin) > 0:
+		return bad("see login-rights", "%s has no right to write, but rules: it is %s", r.Login, list(r.Admin))
 	case len(r.Roles) > 0:
 		return unknown("look at SHOW GRANTS for them", "%s has the role(s) %s, whose rights are not looked into", r.Login, list(r.Roles))
 	default:
@@ -120,6 +79,7 @@ func judgeOutputTLS(f *facts, p *pollerFacts) answer {
 	if f.state != nil && !isOutbox(p.w.cfg) {
 		links = append(links, *f.state)
 	}
+	links = append(links, telemetryLinks(f.exports)...)
 	if len(links) == 0 {
 		return none("nothing is sent to another machine")
 	}
@@ -153,9 +113,14 @@ func judgeIdentities(f *facts, p *pollerFacts) answer {
 			others = append(others, fmt.Sprintf("%s (%s)", l.setting, l.kind))
 		}
 	}
+	if f.hostKey() && !slices.Contains(keys, hostStorage) {
+		keys = append(keys, hostStorage+" (the host's)")
+	}
 	switch {
 	case len(keys) > 0:
 		return bad("", "a key or a password logs in with %s", list(keys))
+	case known && len(others) > 0:
+		return good("identities, where the service knows them; these take none: %s", list(others))
 	case known:
 		return good("identities only")
 	case len(others) > 0:
@@ -165,8 +130,10 @@ func judgeIdentities(f *facts, p *pollerFacts) answer {
 }
 
 // keyInURL names the part of an output's URL that looks like a secret.
-func keyInURL(out *config.Output) string {
-	u, err := url.Parse(out.URL.Reveal())
+func keyInURL(out *config.Output) string { return secretInURL(out.URL.Reveal()) }
+
+func secretInURL(text string) string {
+	u, err := url.Parse(text)
 	if err != nil {
 		return ""
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // stateless reports whether no poller has a state document.
@@ -52,33 +51,6 @@ func judgeReached(f *facts) answer {
 		return bad("", "%s: %v", storeName(s), f.listErr)
 	}
 	return good("%s answers", storeName(s))
-}
-
-func judgeAccount(f *facts) answer {
-	s := &f.app.cfg.State
-	switch {
-	case s.Kind != "blob":
-		return none("the state is in no storage account")
-	case strings.HasPrefix(s.Container, "azure-webjobs-"):
-		return bad("set state__container to a container of its own", "the container %s is the host's", s.Container)
-	case !f.samehost:
-		return good("%s is not the account of AzureWebJobsStorage", s.Connection.Setting)
-	case f.keyless:
-		return good("the host's account, with an identity: see that its role is on the container %s only", s.Container)
-	}
-	return bad("", "it is the account of AzureWebJobsStorage, and %s reaches it with a key", s.Connection.Setting)
-}
-
-func judgeCopies(f *facts) answer {
-	switch {
-	case f.app.cfg.State.Kind != "blob" || f.app.store == nil:
-		return none("the state is in no storage account")
-	case f.keptErr != nil:
-		return unknown("look at the account's data protection: no soft delete for blobs, no versions; soft delete for containers is welcome", "the account's settings are not shown to this login (%v)", f.keptErr)
-	case f.kept > 0:
-		return bad("", "soft delete for blobs is on: every old state is kept for %d day(s)", f.kept)
-	}
-	return good("soft delete for blobs is off")
 }
 
 func judgeStart(_ *facts, p *pollerFacts) answer {

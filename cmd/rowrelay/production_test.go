@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/telemetry"
 )
 
 // updateProduction writes docs/production.md: go test ./cmd/rowrelay -run TestProductionPage -update-production.
@@ -59,7 +61,8 @@ func factsOf(t *testing.T, settings ...string) (*facts, *pollerFacts) {
 	if len(w.faults) > 0 {
 		t.Fatal(w.faults)
 	}
-	f := &facts{c: c, app: a, host: &hostFile{FunctionTimeout: "00:05:00", path: "absent"}, state: stateLink(cfg)}
+	f := &facts{c: c, app: a, host: &hostFile{FunctionTimeout: "00:05:00", path: "absent"}, state: stateLink(cfg), copies: copies{documents: 1}}
+	f.exports, f.exportTold = telemetry.Exports(c.env)
 	p := &pollerFacts{
 		w: w, links: linksOf(w), queues: map[string]error{},
 		view: &pollerView{
@@ -77,7 +80,16 @@ func factsOf(t *testing.T, settings ...string) (*facts, *pollerFacts) {
 }
 
 // hosted makes a Function App of it.
-func hosted(f *facts, p *pollerFacts) { f.hosted = true }
+func hosted(f *facts, p *pollerFacts) {
+	f.hosted = true
+	for _, fn := range functionsOf(p.w.cfg) {
+		found := foundFunction{name: fn.name}
+		if err := errors.Join(json.Unmarshal(fn.content, &found.want), json.Unmarshal(fn.content, &found.file)); err != nil {
+			panic(err)
+		}
+		p.functions = append(p.functions, found)
+	}
+}
 
 const outboxMode = "pollers__orders__source__mode=outbox"
 
@@ -88,6 +100,15 @@ func TestNoItemIsAYesMan(t *testing.T) {
 	queue := []string{"Q=DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=eA==", "pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=Q"}
 	blob := func(account string) []string {
 		return []string{"state__kind=blob", "AzureWebJobsStorage=DefaultEndpointsProtocol=https;AccountName=" + account + ";AccountKey=eA=="}
+	}
+	const account = "DefaultEndpointsProtocol=https;AccountName=host;AccountKey=eA=="
+	fanout := []string{outboxMode, "Q=" + account, "pollers__orders__source__fanout_connection=Q", "pollers__orders__source__fanout_queue=parts"}
+	principal := []string{
+		"pollers__orders__output__url=", "pollers__orders__output__secret=", "pollers__orders__output__kind=servicebus", "pollers__orders__output__destination=orders",
+		"pollers__orders__output__connection=SB", "SB__fullyQualifiedNamespace=shop.servicebus.windows.net", "SB__tenantId=t", "SB__clientId=c", "SB__clientSecret=s",
+	}
+	held := func(name string) change {
+		return func(f *facts, _ *pollerFacts) { f.local = map[string]bool{name: true} }
 	}
 	seen := map[string]bool{}
 	for _, c := range []struct {
@@ -100,23 +121,37 @@ func TestNoItemIsAYesMan(t *testing.T) {
 		{"app-name", []string{"state__app_name="}, nil, "local by default"},
 		{"slots", []string{"WEBSITE_SLOT_NAME=staging"}, hosted, "orders"},
 		{"always-ready", []string{"AzureWebJobs.orders.Disabled=1"}, hosted, "disabled"},
-		{"functions", nil, func(f *facts, p *pollerFacts) { hosted(f, p); p.functionErr = os.ErrNotExist }, "rowrelay functions"},
-		{"functions", nil, func(f *facts, p *pollerFacts) { hosted(f, p); p.function.Retry = []byte("{}") }, "retry"},
+		{"functions", nil, func(f *facts, p *pollerFacts) { hosted(f, p); p.functions[0].err = os.ErrNotExist }, "rowrelay functions"},
+		{"functions", nil, func(f *facts, p *pollerFacts) { hosted(f, p); p.functions[0].file.Retry = []byte("{}") }, "retry"},
 		{"functions", nil, functionWith(`{"bindings":[{"type":"timerTrigger","runOnStartup":true}]}`), "runOnStartup"},
 		{"functions", nil, functionWith(`{"bindings":[{"type":"timerTrigger","useMonitor":false}]}`), "useMonitor"},
+		{"functions", nil, functionWith(`{"bindings":[]}`), "no timerTrigger"},
+		{"functions", []string{outboxMode}, functionOf("orders_cleanup", `{"bindings":[{"type":"timerTrigger","schedule":"0 0 * * * *","runOnStartup":true}]}`), "orders_cleanup/function.json has runOnStartup"},
+		{"functions", []string{outboxMode}, functionOf("orders_cleanup", `{"retry":{},"bindings":[{"type":"timerTrigger","schedule":"0 0 * * * *"}]}`), "retry"},
+		{"functions", []string{outboxMode}, functionOf("orders_cleanup", `{"bindings":[{"type":"timerTrigger","schedule":"0 0 0 1 1 *"}]}`), "and the settings say"},
+		{"functions", fanout, functionOf("orders_partition", `{"bindings":[]}`), "no queueTrigger"},
+		{"functions", fanout, functionOf("orders_partition", `{"bindings":[{"type":"queueTrigger","queueName":"other","connection":"Q"}]}`), "reads the queue"},
+		{"functions", nil, func(f *facts, p *pollerFacts) { hosted(f, p); p.leftovers = []string{"orders_cleanup/ is left over"} }, "left over"},
 		{"log-level", []string{"log__level=debug"}, nil, "debug"},
 		{"log-level", []string{"log__level=error"}, nil, "error"},
 		{"log-level", nil, hostJSON(`{"logging":{"logLevel":{"default":"Warning"}}}`), "logLevel.default"},
+		{"log-level", nil, hostJSON(`{"logging":{"logLevel":{"Default":"Warning"}}}`), "logLevel.default"},
+		{"log-level", nil, hostJSON(`{"logging":{"logLevel":{"default":"Information","Function.orders":"Error"}}}`), "function.orders is Error"},
+		{"log-level", nil, hostJSON(`{"logging":{"logLevel":{"default":"Information","Function.Orders.User":"None"}}}`), "function.orders.user is None"},
+		{"log-level", nil, hostJSON(`{"logging":{"applicationInsights":{"logLevel":{"default":"Critical"}}}}`), "applicationInsights.logLevel.default is Critical"},
+		{"log-level", []string{"AzureFunctionsJobHost__logging__logLevel__default=Warning"}, hostJSON(`{"logging":{"logLevel":{"default":"Information"}}}`), "is Warning"},
 		{"state-store", []string{"state__kind=memory"}, nil, "memory"},
 		{"state-store", []string{"state__path=state"}, nil, "working directory"},
 		{"state-store", nil, hosted, "another instance"},
 		{"state-store", []string{"state__kind=blob", "AzureWebJobsStorage=UseDevelopmentStorage=true"}, nil, "emulator"},
 		{"state-reached", blob("shop"), func(f *facts, _ *pollerFacts) { f.listErr = errors.New("HTTP 404 ContainerNotFound") }, "ContainerNotFound"},
 		{"state-account", append(blob("shop"), "state__container=azure-webjobs-hosts"), nil, "host's"},
-		{"state-account", blob("shop"), func(f *facts, _ *pollerFacts) { f.samehost = true }, "with a key"},
-		{"state-copies", blob("shop"), func(f *facts, _ *pollerFacts) { f.kept = 7 }, "7 day"},
+		{"state-account", blob("shop"), hosted, "with a key"},
+		{"state-copies", blob("shop"), func(f *facts, _ *pollerFacts) { f.copies.days = 7 }, "7 day"},
+		{"state-copies", blob("shop"), func(f *facts, _ *pollerFacts) { f.copies.versions = true }, "versions"},
 		{"start", []string{"pollers__orders__source__start=latest"}, nil, "latest"},
 		{"budget", []string{"pollers__orders__tick_budget=5m"}, hosted, "not below"},
+		{"budget", []string{"AzureFunctionsJobHost__functionTimeout=00:01:00"}, hostJSON(`{"functionTimeout":"00:10:00"}`), "functionTimeout 1m0s"},
 		{"timeouts", []string{"pollers__orders__source__timeout=2m"}, nil, "2m"},
 		{"timeouts", []string{"pollers__orders__output__timeout=50s"}, nil, "50s"},
 		{"lease", []string{"pollers__orders__lease_ttl=10s"}, nil, "10s"},
@@ -154,13 +189,26 @@ func TestNoItemIsAYesMan(t *testing.T) {
 		{"read-only", nil, func(_ *facts, p *pollerFacts) { p.rights.Writes = []string{"DELETE"} }, "REVOKE DELETE on orders"},
 		{"identities", blob("shop"), nil, "AzureWebJobsStorage"},
 		{"identities", []string{"DB=Server=shop.database.windows.net;Database=shop;User ID=a;Password=b"}, nil, "DB"},
-		{"secrets", nil, func(f *facts, _ *pollerFacts) { f.local = map[string]bool{"DB": true} }, "local.settings.json holds DB"},
+		{"output-tls", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://otel.example.com"}, nil, "telemetry: plain http"},
+		{"output-tls", []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://otel.example.com"}, nil, "the traces: plain http"},
+		{"output-tls", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=https://otel.example.com", "OTEL_EXPORTER_OTLP_INSECURE=true"}, nil, "OTEL_EXPORTER_OTLP_INSECURE=true"},
+		{"identities", principal, nil, "SB"},
+		{"identities", []string{"AzureWebJobsStorage=" + account}, hosted, "AzureWebJobsStorage (the host's)"},
+		{"secrets", nil, held("DB"), "local.settings.json holds DB"},
+		{"secrets", nil, held("db"), "local.settings.json holds DB"},
+		{"secrets", principal, held("SB__clientSecret"), "local.settings.json holds SB__clientSecret"},
+		{"secrets", []string{"pollers__orders__output__headers__X_Api_Key=k"}, held("pollers__orders__output__headers__X_Api_Key"), "holds pollers__orders__output__headers__X_Api_Key"},
+		{"secrets", []string{"pollers__orders__output__headers__X_Api_Key=%KEY%", "KEY=k"}, held("KEY"), "holds KEY"},
+		{"secrets", []string{"status__token=a token of more than sixteen"}, held("status__token"), "holds status__token"},
+		{"secrets", []string{"OTEL_EXPORTER_OTLP_HEADERS=api-key=k"}, held("OTEL_EXPORTER_OTLP_HEADERS"), "holds OTEL_EXPORTER_OTLP_HEADERS"},
+		{"secrets", []string{"AzureWebJobsStorage=" + account}, func(f *facts, p *pollerFacts) { hosted(f, p); held("AzureWebJobsStorage")(f, p) }, "holds AzureWebJobsStorage"},
 		{"signature", []string{"pollers__orders__output__secret="}, nil, "no output__secret"},
 		{"signature", []string{"pollers__orders__output__url=https://hooks.example.com/x?code=1"}, nil, "code="},
 		{"queues", queue, func(_ *facts, p *pollerFacts) { p.queues["dead of Q"] = errors.New("HTTP 404 QueueNotFound") }, "QueueNotFound"},
 		{"attempts", []string{"pollers__orders__max_attempts=1"}, nil, "1 attempt"},
 		{"attempts", []string{"pollers__orders__retry_delays=1s"}, nil, "over 4s"},
 		{"held", nil, func(_ *facts, p *pollerFacts) { p.letters = 2 }, "2 dead letter"},
+		{"held", queue, func(_ *facts, p *pollerFacts) { n := int64(6); p.waiting = &n }, "6 dead letter"},
 		{"held", nil, func(_ *facts, p *pollerFacts) { p.view.Outputs = []checkedOutput{{Parked: 4, Paused: "by x"}} }, "4 parked"},
 		{"held", []string{outboxMode}, func(_ *facts, p *pollerFacts) { p.about.Figures.Dead = 5 }, "5 dead letter"},
 		{"ordering", []string{"pollers__orders__ordering=none"}, nil, "ordering=none"},
@@ -172,8 +220,14 @@ func TestNoItemIsAYesMan(t *testing.T) {
 		{"outbox-vacuum", []string{outboxMode}, func(_ *facts, p *pollerFacts) { p.rights.Vacuums = "" }, "scale factor"},
 		{"metrics", []string{"OTEL_SDK_DISABLED=true", "OTEL_EXPORTER_OTLP_ENDPOINT=https://x"}, nil, "switch the metrics off"},
 		{"metrics", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://otel.example.com"}, nil, "plain http"},
+		{"metrics", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=https://otel.example.com", "OTEL_EXPORTER_OTLP_INSECURE=true"}, nil, "in the clear"},
+		{"metrics", []string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://otel.example.com"}, nil, "in the clear"},
+		{"metrics", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=https://otel.example.com", "OTEL_EXPORTER_OTLP_PROTOCOL=http/json"}, nil, "not exported"},
+		{"metrics", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=https://otel.example.com", "OTEL_METRICS_EXPORTER=prometheus"}, nil, "not exported"},
+		{"metrics", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=otel.example.com:4318"}, nil, "not exported"},
+		{"status-page", nil, httpFunction("statusactions", "function"), "authLevel is not admin in statusactions/function.json"},
 		{"status-page", []string{"status__token=short"}, nil, "5 characters"},
-		{"status-page", nil, openFunction, "anonymous in open/function.json"},
+		{"status-page", nil, httpFunction("open", "anonymous"), "anonymous in open/function.json"},
 	} {
 		f, p := factsOf(t, c.settings...)
 		if c.change != nil {
@@ -213,43 +267,51 @@ func TestNoItemIsAYesMan(t *testing.T) {
 	}
 }
 
-func functionWith(text string) func(*facts, *pollerFacts) {
+// functionWith makes a Function App whose poller has this function.json, functionOf one of a poller's functions.
+func functionWith(text string) func(*facts, *pollerFacts) { return functionOf("orders", text) }
+
+func functionOf(name, text string) func(*facts, *pollerFacts) {
 	return func(f *facts, p *pollerFacts) {
-		f.hosted = true
-		file, err := os.CreateTemp("", "rr-function-*.json")
-		if err != nil {
+		hosted(f, p)
+		at := slices.IndexFunc(p.functions, func(fn foundFunction) bool { return fn.name == name })
+		var file functionFile
+		if err := json.Unmarshal([]byte(text), &file); err != nil {
 			panic(err)
 		}
-		defer os.Remove(file.Name()) //nolint:errcheck // a temporary file
-		_, _ = file.WriteString(text)
-		_ = file.Close()
-		p.function, p.functionErr = readFunctionFile(file.Name())
+		p.functions[at].file = file
 	}
 }
 
 func hostJSON(text string) func(*facts, *pollerFacts) {
 	return func(f *facts, p *pollerFacts) {
-		dir, err := os.MkdirTemp("", "rr-host-*")
-		if err != nil {
-			panic(err)
-		}
-		f.host.path, f.hosted = filepath.Join(dir, "host.json"), true
-		if err := os.WriteFile(f.host.path, []byte(text), 0o600); err != nil {
-			panic(err)
-		}
+		hosted(f, p)
+		root := tempRoot(map[string]string{"host.json": text})
+		defer os.RemoveAll(root) //nolint:errcheck // a temporary folder
+		*f.host = readHost(root, f.c.environ)
 	}
 }
 
-// openFunction makes a Function App with a function that everybody may call.
-func openFunction(f *facts, p *pollerFacts) {
-	hostJSON(`{}`)(f, p)
-	root := filepath.Dir(f.host.path)
-	f.c.environ = append(f.c.environ, "FUNCTIONS_APP_ROOT_PATH="+root)
-	if err := os.Mkdir(filepath.Join(root, "open"), 0o755); err != nil {
+// tempRoot is a Function App's folder with files.
+func tempRoot(files map[string]string) string {
+	root, err := os.MkdirTemp("", "rr-host-*")
+	if err != nil {
 		panic(err)
 	}
-	if err := os.WriteFile(filepath.Join(root, "open", "function.json"), []byte(`{"bindings":[{"type":"httpTrigger","authLevel":"anonymous"}]}`), 0o600); err != nil {
-		panic(err)
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			panic(err)
+		}
+	}
+	return root
+}
+
+// httpFunction makes a Function App with one function of HTTP.
+func httpFunction(name, level string) func(*facts, *pollerFacts) {
+	return func(f *facts, p *pollerFacts) {
+		hosted(f, p)
+		root := tempRoot(map[string]string{name + "/function.json": `{"bindings":[{"type":"httpTrigger","authLevel":"` + level + `"}]}`})
+		f.c.environ = append(f.c.environ, "FUNCTIONS_APP_ROOT_PATH="+root)
 	}
 }
 
@@ -261,13 +323,19 @@ func late(mode poller.LateCommits, shown bool, age time.Duration) func(*facts, *
 
 // TestItemsThatAreOK: what is in order is said to be, and is not only not to mend.
 func TestItemsThatAreOK(t *testing.T) {
+	queued := []string{"Q=DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=eA==", "pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=Q"}
 	for _, c := range []struct {
 		id       string
 		settings []string
 		change   func(f *facts, p *pollerFacts)
 		want     verdict
 	}{
-		{"slots", []string{"WEBSITE_SLOT_NAME=Production"}, hosted, isOK},
+		{"slots", []string{"WEBSITE_SLOT_NAME=Production"}, hosted, cannotTell},                                           // the others are not seen
+		{"slots", []string{outboxMode, "WEBSITE_SLOT_NAME=staging", "AzureWebJobs.orders.Disabled=true"}, hosted, toMend}, // its clean-up runs
+		{"always-ready", []string{"WEBSITE_SLOT_NAME=Production", "AzureWebJobs.orders.Disabled=true"}, hosted, toMend},
+		{"functions", []string{outboxMode}, hosted, isOK},
+		{"log-level", []string{"AzureFunctionsJobHost__logging__logLevel__default=Information"}, hostJSON(`{"logging":{"logLevel":{"default":"Warning"}}}`), isOK},
+		{"budget", []string{"AzureFunctionsJobHost__functionTimeout=00:10:00"}, hostJSON(`{"functionTimeout":"00:01:00"}`), isOK},
 		{"slots", []string{"WEBSITE_SLOT_NAME=staging", "AzureWebJobs.orders.Disabled=true"}, hosted, isOK},
 		{"slots", nil, nil, noMatter},
 		{"late-commits", nil, late(poller.LateOverlap, true, time.Second), isOK},
@@ -278,10 +346,19 @@ func TestItemsThatAreOK(t *testing.T) {
 		{"identities", nil, nil, noMatter},
 		{"login-rights", []string{"DB=mysql://u:p@db.example.com/shop"}, func(_ *facts, p *pollerFacts) { p.rights.Roles = []string{"r"} }, cannotTell},
 		{"login-rights", nil, func(_ *facts, p *pollerFacts) { p.rights, p.rightsErr = source.Rights{}, errors.New("denied") }, cannotTell},
-		{"state-copies", []string{"state__kind=blob", "AzureWebJobsStorage__accountName=shop"}, func(f *facts, _ *pollerFacts) { f.keptErr = errors.New("HTTP 403") }, cannotTell},
-		{"state-account", []string{"state__kind=blob", "AzureWebJobsStorage__accountName=shop"}, func(f *facts, _ *pollerFacts) { f.samehost, f.keyless = true, true }, isOK},
+		{"state-copies", []string{"state__kind=blob", "AzureWebJobsStorage__accountName=shop"}, func(f *facts, _ *pollerFacts) { f.copies.err = errors.New("HTTP 403") }, cannotTell},
+		{"state-copies", []string{"state__kind=blob", "AzureWebJobsStorage__accountName=shop"}, func(f *facts, _ *pollerFacts) { f.copies.documents = 0 }, cannotTell},
+		{"state-account", []string{"state__kind=blob", "AzureWebJobsStorage__accountName=shop"}, hosted, cannotTell},
 		{"signature", []string{"pollers__orders__output__secret=", "pollers__orders__output__headers__x_functions_key=k"}, nil, isOK},
 		{"metrics", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318"}, nil, isOK},
+		{"metrics", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318"}, hosted, cannotTell},
+		{"metrics", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://otel.example.com", "OTEL_EXPORTER_OTLP_INSECURE=false"}, nil, isOK},
+		{"metrics", []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://otel.example.com"}, nil, cannotTell},
+		{"queues", queued, func(_ *facts, p *pollerFacts) {
+			p.queues["dead of Q"] = &httpError{403, "AuthorizationPermissionMismatch"}
+		}, cannotTell},
+		{"held", queued, func(_ *facts, p *pollerFacts) { p.waitErr = &httpError{403, "AuthorizationPermissionMismatch"} }, cannotTell},
+		{"secrets", []string{"DB=sqlite:shop.db", "pollers__orders__output__secret=", "status__token=a token of more than sixteen"}, nil, cannotTell},
 		{"secrets", nil, nil, cannotTell},
 		{"secrets", []string{"DB=sqlite:shop.db", "pollers__orders__output__secret="}, nil, isOK},
 		{"outbox-vacuum", nil, nil, noMatter},

@@ -53,7 +53,7 @@ func serve(ctx context.Context, c *console, port string) error {
 	}
 	cfg, _ := config.Load(c.environ) // its error is the faults that the App holds
 	log := handler.NewHostLogger(c.out, c.err, levelOf(cfg))
-	host := readHost(appRoot(c))
+	host := readHost(appRoot(c), c.environ)
 	for _, p := range cfg.Pollers {
 		p.Faults = append(p.Faults, p.CheckBudget(host.timeout())...)
 	}

@@ -48,7 +48,7 @@ func showStatus(ctx context.Context, c *console, names []string) error {
 		return errors.New("there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md)")
 	}
 	var host *hostFile
-	if file := readHost(appRoot(c)); file.err == nil {
+	if file := readHost(appRoot(c), c.environ); file.err == nil {
 		host = &file
 	}
 	report := newStatusBoard(c, a, host, chosen, nil, nil).Report(ctx)

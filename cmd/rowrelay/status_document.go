@@ -55,7 +55,7 @@ func (d *documentPart) read(ctx context.Context) (func(*status.Output), error) {
 	entries := d.entries
 	return func(o *status.Output) {
 		o.Position, o.Token, o.Lease = v.Position.String(), v.Token, lease
-		o.CommittedAt = timeOrNil(v.UpdatedAt)
+		o.CommittedAt, o.Untouched = timeOrNil(v.UpdatedAt), v.BatchID == ""
 		if v.Paused != nil {
 			o.Pause = &status.Pause{At: timeOrNil(v.Paused.At), By: v.Paused.By}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -65,41 +66,55 @@ func (l *lettersPart) look(ctx context.Context, names []string) ([]status.Letter
 	defer l.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	kept := map[string]readLetter{}
-	var mu sync.Mutex
-	var failed error
+	found := make([]foundLetter, len(names)) // a slot for each read, so that none writes where another does
 	var wg sync.WaitGroup
 	turns := make(chan struct{}, lettersOnce)
-	for _, name := range names {
+	for i, name := range names {
 		if r, ok := l.known[name]; ok && time.Since(r.at) < lettersKept {
-			kept[name] = r
+			found[i] = foundLetter{readLetter: r}
 			continue
 		}
 		turns <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-turns }()
-			letter, err := letterOf(ctx, deadletter.NewStore(l.store), name)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case errors.Is(err, state.ErrNotFound):
-			case err != nil:
-				failed = cmp.Or(failed, err)
+			if found[i] = l.readOne(ctx, name); found[i].err != nil && !errors.Is(found[i].err, state.ErrNotFound) {
 				cancel()
-			default:
-				kept[name] = readLetter{letter, time.Now()}
 			}
 		})
 	}
 	wg.Wait()
-	l.known = kept
+	l.known = make(map[string]readLetter, len(names))
 	letters := []status.Letter{}
-	for _, name := range names {
-		if r, ok := kept[name]; ok {
-			letters = append(letters, r.letter)
+	var failed error
+	for i, name := range names {
+		switch f := &found[i]; {
+		case f.err == nil:
+			l.known[name] = f.readLetter
+			letters = append(letters, f.letter)
+		case errors.Is(f.err, state.ErrNotFound):
+		case failed == nil || errors.Is(failed, context.Canceled): // the others were cancelled for the one that failed
+			failed = f.err
 		}
 	}
 	return letters, failed
+}
+
+// foundLetter is what became of one read.
+type foundLetter struct {
+	readLetter
+	err error
+}
+
+// readOne reads one record. A panic is an error: it would end the process, from a goroutine that nobody else watches.
+func (l *lettersPart) readOne(ctx context.Context, name string) (f foundLetter) {
+	defer func() {
+		if p := recover(); p != nil {
+			f.err = fmt.Errorf("reading a dead letter panicked: %v", p)
+		}
+	}()
+	f.letter, f.err = letterOf(ctx, deadletter.NewStore(l.store), name)
+	f.at = time.Now()
+	return f
 }
 
 // letterOf reads one record. One that makes no sense is shown by its name.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -33,7 +34,7 @@ func (o *statusOperator) Resume(ctx context.Context, name, output, by string) (s
 	return o.told(t, name, "Resumed "+name+": it goes on with its next tick.", t.resume(ctx, name))
 }
 
-// Replay hands one dead letter back: rowrelay deadletter replay, or outbox requeue --id.
+// Replay hands one dead letter back: rowrelay deadletter replay, or outbox requeue --id. A tick at work is paused for it.
 func (o *statusOperator) Replay(ctx context.Context, name, output, letter, by string) (string, error) {
 	t := o.target(output, by)
 	if d := t.outboxDesk(name); d != nil {
@@ -41,9 +42,11 @@ func (o *statusOperator) Replay(ctx context.Context, name, output, letter, by st
 		err := d.requeue(ctx, &choiceOfEvents{ids: []string{letter}})
 		return o.told(t, name, "The event is due now, and what waits behind it follows.", err)
 	}
-	err := o.patiently(ctx, func() error {
-		return (&letters{target: t}).replay(ctx, name, []string{letter})
-	})
+	do := func(ctx context.Context) error { return (&letters{target: t}).replay(ctx, name, []string{letter}) }
+	err := do(ctx)
+	if isAtWork(err) {
+		err = o.whilePaused(ctx, t, name, do)
+	}
 	return o.told(t, name, "The row will be read again and delivered with the next tick.", err)
 }
 
@@ -65,18 +68,77 @@ func (o *statusOperator) told(t *target, name, done string, err error) (string, 
 	return t.remote.said.Result, nil
 }
 
-// leasePatience is how long a replay waits for a moment in which nobody holds the lease: ticks come and go.
-const leasePatience = 10 * time.Second
+const (
+	// leasePatience is how long a replay waits for the tick at work to give the lease back: its batch has to end. It is less than
+	// the page gives an action, so that there is time left for the rest.
+	leasePatience = 20 * time.Second
+	// restoreBound is how long it is tried to end the pause of a replay.
+	restoreBound = 8 * time.Second
+)
 
-// patiently repeats what was refused because a tick was at work, for a short time.
-func (o *statusOperator) patiently(ctx context.Context, do func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, leasePatience)
+// isAtWork reports whether something was refused because a tick holds the lease, or has just written the document.
+func isAtWork(err error) bool {
+	var held *state.HeldError
+	return errors.As(err, &held) || errors.Is(err, state.ErrConflict)
+}
+
+// whilePaused does what needs the lease to be free: a tick with poll_interval, or with much to do, holds it nearly always. The poller
+// is paused, unless it is, the tick at work is waited for, and then it goes on as before. If this process dies in between, the
+// poller stays paused, and the page says by whom and what for.
+func (o *statusOperator) whilePaused(ctx context.Context, t *target, name string, do func(context.Context) error) (err error) {
+	op, err := t.begin(ctx, name)
+	if err != nil {
+		return err
+	}
+	// At is what the document can hold, so that our pause is known again.
+	ours := state.Paused{At: time.Now().UTC().Truncate(time.Millisecond), By: t.who() + ", for a replay"}
+	isOurs := func(p *state.Paused) bool { return p != nil && p.By == ours.By && p.At.Equal(ours.At) }
+	defer func() { err = errors.Join(err, o.restore(ctx, op, isOurs)) }()
+	after, err := op.out.keeper.Amend(ctx, func(doc *state.Document) error {
+		if doc.Paused == nil {
+			doc.Paused = &ours
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if isOurs(after.Doc.Paused) {
+		op.audit("paused", "for", "a replay")
+	}
+	bounded, cancel := context.WithTimeout(ctx, leasePatience)
 	defer cancel()
 	for {
-		err := do()
-		var held *state.HeldError
-		if !errors.As(err, &held) && !errors.Is(err, state.ErrConflict) || !sleepUntil(ctx, time.Now().Add(200*time.Millisecond)) {
+		// Not bounded: what has begun is finished, within the bound of the action.
+		if err = do(ctx); !isAtWork(err) {
 			return err
 		}
+		if !sleepUntil(bounded, time.Now().Add(200*time.Millisecond)) {
+			break
+		}
 	}
+	if held := new(state.HeldError); errors.As(err, &held) {
+		return fmt.Errorf("nothing was replayed: %s, and did not give it back within %s: pause %s, and replay when the lease is free", held, leasePatience, name)
+	}
+	return err
+}
+
+// restore ends our own pause, also when nobody waits for it any more; another's stays.
+func (o *statusOperator) restore(ctx context.Context, op *operation, isOurs func(*state.Paused) bool) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreBound)
+	defer cancel()
+	ended := false
+	_, err := op.out.keeper.Amend(ctx, func(doc *state.Document) error {
+		if isOurs(doc.Paused) {
+			doc.Paused, ended = nil, true
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s may still be paused for the replay, resume it: %w", op.name(), err)
+	}
+	if ended {
+		op.audit("resumed", "after", "a replay")
+	}
+	return nil
 }

@@ -25,7 +25,7 @@ func hostedPage(c *console, side *statusSide) map[string]http.Handler {
 	cfg := statuspage.Config{Reader: side.Reader, Operator: side.Operator}
 	return map[string]http.Handler{
 		statusFunction:  statuspage.View(cfg),
-		actionsFunction: handler.RequireAdmin(statuspage.Actions(cfg, statuspage.EasyAuth(c.env(easyAuthSetting)))),
+		actionsFunction: statuspage.Secured(handler.RequireAdmin(statuspage.Actions(cfg, statuspage.EasyAuth(c.env(easyAuthSetting))))),
 	}
 }
 

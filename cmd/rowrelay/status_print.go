@@ -89,6 +89,9 @@ func ticksText(o *status.Output, now time.Time) string {
 	if o.LastSuccess != nil {
 		parts = append(parts, "last success "+ago(*o.LastSuccess, now))
 	}
+	if o.CommittedAt != nil {
+		parts = append(parts, "checkpoint written "+ago(*o.CommittedAt, now))
+	}
 	if o.NextRun != nil {
 		parts = append(parts, "next at "+o.NextRun.UTC().Format(time.TimeOnly))
 	}

@@ -70,7 +70,7 @@ func wire(c *console, cfg *config.App) *app {
 		w.checkDestinations()
 	}
 	a.checkSharing()
-	a.warnLinks()
+	a.warnLinks(c.env)
 	for _, w := range a.pollers {
 		switch {
 		case len(cfg.Faults) > 0, len(w.faults) > 0:

@@ -2,7 +2,9 @@ package fakehost
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -79,17 +81,21 @@ func (h *Host) environment(port int) []string {
 	)
 }
 
-// freePort picks a port as the host does: it was free a moment ago.
+// freePort picks a port as the host does: it was free a moment ago. It is below those that the kernel gives to connections (from
+// 32768 on), of which the tests beside this one open thousands: one of them would take it before the worker listens.
 func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
-	if err != nil {
-		return 0, fmt.Errorf("fakehost: find a free port: %w", err)
+	for range 100 {
+		port := 20_000 + rand.IntN(12_000)
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)) //nolint:noctx // it returns at once
+		if err != nil {
+			continue
+		}
+		if err := listener.Close(); err != nil {
+			return 0, fmt.Errorf("fakehost: find a free port: %w", err)
+		}
+		return port, nil
 	}
-	address, ok := listener.Addr().(*net.TCPAddr)
-	if err := listener.Close(); err != nil || !ok {
-		return 0, fmt.Errorf("fakehost: find a free port: %w", err)
-	}
-	return address.Port, nil
+	return 0, errors.New("fakehost: no port between 20000 and 32000 is free")
 }
 
 // probe asks GET / until anything at all answers.

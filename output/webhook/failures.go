@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
 )
 
 // failedItems decodes a JSON answer and returns the indices, in events, of those that it says failed, in its order. An
@@ -50,7 +51,7 @@ func failedItems(body []byte, events []change.Event) ([]int, error) {
 			index, known = parseIndex(name, len(events))
 		}
 		if !known {
-			return nil, fmt.Errorf("its batchItemFailures names %s, which is neither the id nor the index of an event that was sent", quoteShort(name))
+			return nil, fmt.Errorf("its batchItemFailures names %s, which is neither the id nor the index of an event that was sent", poller.QuoteAnswer(quoteShort(name)))
 		}
 		indices = append(indices, index)
 	}

@@ -63,14 +63,14 @@ func mend(code int) string {
 	}
 }
 
-// answered is the error of a status, with an excerpt of the body.
+// answered is the error of a status, with an excerpt of the body, which may echo what was sent: see poller.QuoteAnswer.
 func (o *Output) answered(resp *http.Response, mend string) error {
 	text := fmt.Sprintf("%s answered %d %s", o.origin, resp.StatusCode, http.StatusText(resp.StatusCode))
 	if mend != "" {
 		text += " (" + mend + ")"
 	}
 	if excerpt := o.excerpt(resp.Body); excerpt != "" {
-		text += ": " + excerpt
+		text = strings.TrimSpace(text) + ": " + poller.QuoteAnswer(excerpt)
 	}
 	return errors.New(strings.TrimSpace(text))
 }

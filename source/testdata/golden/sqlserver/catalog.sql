@@ -5,7 +5,7 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET LOCK_TIMEOUT 28500
 SELECT CAST(SERVERPROPERTY(N'EngineEdition') AS int), CAST(SERVERPROPERTY(N'ProductVersion') AS nvarchar(128)),
 	CAST(DATABASEPROPERTYEX(DB_NAME(), N'Updateability') AS nvarchar(128)), CONVERT(nvarchar(33), d.create_date, 126)
 FROM sys.databases AS d
-WHERE d.database_id = DB_ID()
+WHERE d.name = DB_NAME()
 
 -- recovery fork
 SELECT CAST(r.recovery_fork_guid AS nvarchar(36))

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/status"
+)
+
+// TestReplayWhileATickIsAtWork: a poller with poll_interval holds its lease nearly all the time. The replay pauses it for a moment,
+// and leaves it as it was.
+func TestReplayWhileATickIsAtWork(t *testing.T) {
+	s := ordersShop(t, stores(t)["file"])
+	s.settings["pollers__orders__max_attempts"] = "1"
+	s.receiver(`"id":2`, false)
+	s.execute(`INSERT INTO orders VALUES (1, 1, ''), (2, 2, ''), (3, 3, '')`)
+	s.tick()
+	s.execute(`INSERT INTO orders VALUES (4, 4, '')`)
+	s.tick()
+	o := s.want("dead-lettered", status.Parked)
+	if len(o.Letters) != 1 {
+		t.Fatalf("%+v", o)
+	}
+	s.receiver("", false)
+
+	side, log := s.page()
+	operator := side.Operator.(*statusOperator)
+	tgt := operator.target("", "test")
+	op, err := tgt.begin(t.Context(), "orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := op.out.keeper.Acquire(t.Context(), op.snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paused := make(chan string, 1)
+	go func() { // what the tick at work does when it sees the pause
+		defer close(paused)
+		for t.Context().Err() == nil {
+			snap, err := op.out.keeper.Load(t.Context())
+			if err == nil && snap.Doc.Paused != nil {
+				paused <- snap.Doc.Paused.By
+				if err := lease.Release(context.WithoutCancel(t.Context())); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			sleepUntil(t.Context(), time.Now().Add(20*time.Millisecond))
+		}
+	}()
+	s.says(side.Operator.Replay(t.Context(), "orders", "", o.Letters[0].ID, "ann"))("read again and delivered")
+	if by := <-paused; by != "ann, for a replay" {
+		t.Errorf("paused by %q", by)
+	}
+	for _, want := range []string{`"event":"paused","poller":"orders","output":"","by":"ann","for":"a replay"`, `"event":"deadletter_replayed"`, `"event":"resumed"`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the audit lacks %s: %s", want, log.String())
+		}
+	}
+	s.tick()
+	if o := s.want("replayed", status.Healthy); o.Pause != nil || o.DeadLetters != 0 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestReplayThatIsNotToBeHad: the lease is not given back in time. Nothing is replayed, the poller is as it was, and another's pause
+// stays.
+func TestReplayThatIsNotToBeHad(t *testing.T) {
+	for _, before := range []*state.Paused{nil, {At: time.Now(), By: "bob"}} {
+		s := ordersShop(t, stores(t)["file"])
+		s.settings["pollers__orders__max_attempts"] = "1"
+		s.receiver(`"id":2`, false)
+		s.execute(`INSERT INTO orders VALUES (1, 1, ''), (2, 2, ''), (3, 3, '')`)
+		s.tick()
+		s.execute(`INSERT INTO orders VALUES (4, 4, '')`)
+		s.tick()
+		o := s.want("dead-lettered", status.Parked)
+		side, _ := s.page()
+		operator := side.Operator.(*statusOperator)
+		tgt := operator.target("", "test")
+		op, err := tgt.begin(t.Context(), "orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lease, err := op.out.keeper.Acquire(t.Context(), op.snap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = lease.Release(context.WithoutCancel(t.Context())) }()
+		if _, err := op.out.keeper.Amend(t.Context(), func(doc *state.Document) error { doc.Paused = before; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		// Whoever asked is not waited for: the bound of the test is shorter than the real one.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		_, err = side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann")
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), "nothing was replayed: the lease is held by") || strings.Contains(err.Error(), "--break-lease") {
+			t.Errorf("%v", err)
+		}
+		snap, err := op.out.keeper.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after := snap.Doc.Paused; (after == nil) != (before == nil) || after != nil && after.By != "bob" {
+			t.Errorf("paused before: %+v, after: %+v", before, after)
+		}
+	}
+}

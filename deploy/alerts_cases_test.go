@@ -1,0 +1,141 @@
+package deploy_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// minute is in seconds, as everything of a life.
+const minute = 60
+
+// life is one instance with one poller, as scrapes every 15 seconds see it. The recordings of the real program are too short and too
+// coarse for what a schedule of minutes does.
+type life struct {
+	schedule int // a tick every so many seconds
+	end      int
+	starts   []int                  // after the first, which is at 0; a restart takes 15 s
+	fails    func(at int) bool      // nil: none does
+	silent   func(at int) bool      // no tick then; nil: all come
+	dies     func(at int) (up bool) // nil: up
+}
+
+// series are what it shows. promtool's clock begins at 0, where the world's is at now: the gauge's 0 is as far in the past here.
+func (l *life) series() []inputSeries {
+	const scraped, now = 15, 1_700_000_000
+	failures, success, started := 0, -now, 0
+	seen := map[string][]string{}
+	see := func(name, value string) { seen[name] = append(seen[name], value) }
+	for at := 0; at <= l.end; at++ {
+		if slices.Contains(l.starts, at) {
+			failures, success, started = 0, -now, at
+		}
+		up := l.dies == nil || l.dies(at)
+		down := !up || started > 0 && at < started+15
+		if tick := at > 0 && at%l.schedule == 0; tick && !down && (l.silent == nil || !l.silent(at)) {
+			if l.fails != nil && l.fails(at) {
+				failures++
+			} else {
+				success = at
+			}
+		}
+		if at%scraped != 0 {
+			continue
+		}
+		values := []string{strconv.Itoa(failures), strconv.Itoa(success), strconv.Itoa(started), "0"}
+		for i, name := range []string{`rowrelay_failures_total{reason="unavailable",`, `rowrelay_last_success_timestamp_seconds{`, `process_start_time_seconds{`, `rowrelay_paused{`} {
+			labels := `job="rowrelay",instance="shop:7878"}`
+			if i != 2 {
+				labels = `poller="orders",output="",` + labels
+			}
+			if down {
+				values[i] = "stale"
+			}
+			see(name+labels, values[i])
+		}
+	}
+	var list []inputSeries
+	for name, values := range seen {
+		list = append(list, inputSeries{name, strings.Join(values, " ")})
+	}
+	return list
+}
+
+func between(from, to int) func(int) bool { return func(at int) bool { return from <= at && at < to } }
+
+func from(begin int) func(int) bool { return func(at int) bool { return at >= begin } }
+
+func every(step, begin, end int) (list []int) {
+	for at := begin; at < end; at += step {
+		list = append(list, at)
+	}
+	return list
+}
+
+// What is over, what a slow schedule does and a restart ring nobody; what goes on does.
+func TestAlertsKnowABlipAndASlowSchedule(t *testing.T) {
+	const failing, without = "RowrelayTicksFailing", "RowrelayNoSuccess"
+	hour := 60 * minute
+	for _, c := range []struct {
+		name string
+		life life
+		want []string
+	}{
+		{"three failures in 30 seconds", life{schedule: 10, end: hour, fails: between(20*minute, 20*minute+30)}, nil},
+		{"six minutes of failures", life{schedule: 10, end: hour, fails: between(20*minute, 26*minute)}, nil},
+		{"a quarter of an hour of failures", life{schedule: 10, end: hour, fails: between(20*minute, 35*minute)}, []string{failing}},
+		{"every other tick fails", life{schedule: 10, end: hour, fails: func(at int) bool { return at%20 == 0 }}, []string{failing}},
+		{"every 5 minutes", life{schedule: 5 * minute, end: 3 * hour}, nil},
+		{"every 5 minutes, one failure", life{schedule: 5 * minute, end: 3 * hour, fails: between(hour, hour+minute)}, nil},
+		{"every 5 minutes, two in a row", life{schedule: 5 * minute, end: 3 * hour, fails: between(hour, hour+6*minute)}, nil},
+		{"every 5 minutes, three in a row", life{schedule: 5 * minute, end: 90 * minute, fails: between(hour, hour+11*minute)}, nil},
+		{"every 5 minutes, all fail", life{schedule: 5 * minute, end: 2 * hour, fails: from(hour)}, []string{without, failing}},
+		{"every 15 minutes", life{schedule: 15 * minute, end: 6 * hour}, nil},
+		{"every 15 minutes, all fail", life{schedule: 15 * minute, end: 3 * hour, fails: from(hour)}, []string{without, failing}},
+		{"every 15 minutes, none succeeded ever", life{schedule: 15 * minute, end: 3 * hour, fails: from(0)}, []string{without, failing}},
+		{"every 5 minutes, restarts", life{schedule: 5 * minute, end: 4 * hour, starts: []int{hour + minute, 2 * hour, 3*hour - 10}}, nil},
+		{"every 15 minutes, restarts over a tick", life{schedule: 15 * minute, end: 4 * hour, starts: []int{2*hour - 5, 3*hour - 10}}, nil},
+		{"no tick comes", life{schedule: 10, end: 2 * hour, silent: from(hour)}, []string{without}},
+		{"no tick comes after a restart", life{schedule: 10, end: 2 * hour, starts: []int{hour}, silent: from(hour)}, []string{without}},
+		{"no tick ever comes", life{schedule: 10, end: hour, silent: from(0)}, []string{without}},
+		{"dies every 5 minutes, without a tick", life{schedule: 10, end: 3 * hour, starts: every(5*minute, hour, 3*hour), silent: from(hour)}, []string{without}},
+		{"dies every 5 minutes from the first", life{schedule: 10, end: 2 * hour, starts: every(5*minute, 5*minute, 2*hour), silent: from(0)}, []string{without}},
+		{"is gone", life{schedule: 10, end: 2 * hour, dies: func(at int) bool { return at < hour }}, []string{without}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			wanted := firing(map[string][]string{"orders": c.want})
+			if said, ok := c.life.ask(t, question{Expr: fired, Samples: wanted}); !ok {
+				t.Errorf("other alerts fired than expected:\n%s", said)
+			}
+		})
+	}
+}
+
+func (l *life) ask(t *testing.T, q question) (string, bool) {
+	t.Helper()
+	rules, err := filepath.Abs("alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.At = (time.Duration(l.end) * time.Second).String()
+	text, err := json.Marshal(map[string]any{
+		"rule_files": []string{rules}, "evaluation_interval": "15s",
+		"tests": []any{map[string]any{"interval": "15s", "input_series": l.series(), "promql_expr_test": []question{q}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "test.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), promtool(t), "test", "rules", file).CombinedOutput()
+	return strings.TrimSpace(string(out)), err == nil
+}

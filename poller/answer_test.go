@@ -1,0 +1,28 @@
+package poller
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestAnswersAreLeftOut: whatever a destination says, also with marks of its own, also in a text that was cut.
+func TestAnswersAreLeftOut(t *testing.T) {
+	for answer, text := range map[string]string{
+		"row 4711":             "delivering: http://shop answered 422 (check it): " + QuoteAnswer("row 4711") + ", next in 5s",
+		"x » 4711 « y":         "delivering: " + QuoteAnswer("x » 4711 « y") + " and " + QuoteAnswer("4711"),
+		"cut 4711 and no more": clip(QuoteAnswer("cut 4711 and no more" + strings.Repeat("4711", maxReason))),
+	} {
+		if !strings.Contains(text, "4711") {
+			t.Fatalf("%q lacks the answer", text)
+		}
+		if got := WithoutAnswers(text); strings.Contains(got, "4711") || !strings.Contains(got, "«…»") {
+			t.Errorf("%q: %q", answer, got)
+		}
+	}
+	if got := WithoutAnswers("a " + QuoteAnswer("b") + " c"); got != "a «…» c" {
+		t.Errorf("%q", got)
+	}
+	if got := WithoutAnswers("nothing » was answered"); got != "nothing » was answered" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,64 @@
+package publisher
+
+import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sqlc-dev/teesql/parser"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// options is a SQL Server that answers the question for its database's options.
+type options struct {
+	recording
+	rows [][]sqldriver.Value
+	err  error
+}
+
+func (o *options) Connect(context.Context) (sqldriver.Conn, error) { return o, nil }
+
+func (o *options) QueryContext(_ context.Context, text string, _ []sqldriver.NamedValue) (sqldriver.Rows, error) {
+	if text != sqlServerVersioned {
+		return nil, errors.New("not to be asked: " + text)
+	}
+	return &answers{rows: o.rows}, o.err
+}
+
+// TestVersioned: only a database that says that it reads row versions is not refused.
+func TestVersioned(t *testing.T) {
+	broken := errors.New("broken")
+	for name, c := range map[string]struct {
+		rows [][]sqldriver.Value
+		err  error
+		is   error
+		says string
+	}{
+		"on":        {rows: [][]sqldriver.Value{{true}}},
+		"off":       {rows: [][]sqldriver.Value{{false}}, is: poller.ErrConfig, says: "run ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON"},
+		"not told":  {rows: [][]sqldriver.Value{{nil}}, is: poller.ErrConfig, says: "does not say"},
+		"not shown": {is: poller.ErrConfig, says: "does not say"},
+		"broken":    {err: broken, is: broken, says: "read the database's options"},
+	} {
+		db := sql.OpenDB(&options{rows: c.rows, err: c.err})
+		err := sqlServer{}.versioned(t.Context(), db)
+		if !errors.Is(err, c.is) || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestGoldenVersioned: DB_ID() need not be the number that sys.databases has, on Azure SQL Database.
+func TestGoldenVersioned(t *testing.T) {
+	if _, err := parser.Parse(t.Context(), strings.NewReader(sqlServerVersioned)); err != nil {
+		t.Errorf("not T-SQL: %v", err)
+	}
+	pin(t, "sqlserver/options.sql", sqlServerVersioned+"\n")
+}
