@@ -118,7 +118,7 @@ func (o *statusOperator) whilePaused(ctx context.Context, t *target, name string
 		}
 	}
 	if held := new(state.HeldError); errors.As(err, &held) {
-		return fmt.Errorf("nothing was replayed: %s, and did not give it back within %s: pause %s, and replay when the lease is free", held, leasePatience, name)
+		return fmt.Errorf("nothing was replayed: %w, and did not give it back within %s: pause %s, and replay when the lease is free", held, leasePatience, name)
 	}
 	return err
 }
