@@ -81,11 +81,24 @@ func (h *Host) environment(port int) []string {
 	)
 }
 
+// lastPort counts the ports that were picked, from a place of its own in each process of tests.
+var lastPort = func() *atomic.Uint32 {
+	var n atomic.Uint32
+	n.Store(rand.Uint32N(ports))
+	return &n
+}()
+
+const (
+	firstPort = 20_000
+	ports     = 12_000
+)
+
 // freePort picks a port as the host does: it was free a moment ago. It is below those that the kernel gives to connections (from
-// 32768 on), of which the tests beside this one open thousands: one of them would take it before the worker listens.
+// 32768 on), of which the tests beside this one open thousands, and none that was picked a moment ago for another worker: either
+// might take it before the worker listens.
 func freePort() (int, error) {
 	for range 100 {
-		port := 20_000 + rand.IntN(12_000)
+		port := int(firstPort + lastPort.Add(1)%ports)
 		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)) //nolint:noctx // it returns at once
 		if err != nil {
 			continue
@@ -95,7 +108,7 @@ func freePort() (int, error) {
 		}
 		return port, nil
 	}
-	return 0, errors.New("fakehost: no port between 20000 and 32000 is free")
+	return 0, errors.New("fakehost: a hundred ports above 20000 are taken")
 }
 
 // probe asks GET / until anything at all answers.
