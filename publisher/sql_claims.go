@@ -57,7 +57,7 @@ func (t *sqlTable) join(ctx context.Context, owner string, ttl time.Duration) er
 		_, err := s.exec(ctx, q)
 		return err
 	}
-	if t.cfg.Strategy != SkipLocked {
+	if t.cfg.Strategy != SkipLocked || t.d.engine() == "sqlite" { // a library: what has failed there cannot take effect any more
 		return t.do(ctx, what, put)
 	}
 	if err := t.once(ctx, put); err != nil {
