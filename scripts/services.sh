@@ -15,8 +15,8 @@
 # started is stopped when the last `run` that uses it ends; what `start` or `env` started stays.
 #
 # Missing packages are installed with apt-get (as root), npm and mvn. As another user, install
-# postgresql, mariadb-server-core, mariadb-client, rabbitmq-server, nodejs, npm, default-jre-headless, maven and prometheus (for
-# promtool) once yourself. System services of those packages are neither used nor started. As root, the servers run as `nobody`: the directory must lie where that
+# postgresql, mariadb-server-core, mariadb-client, rabbitmq-server, nodejs, npm, default-jre-headless, maven, prometheus (for
+# promtool), chromium, groff-base and sqlite3 once yourself. System services of those packages are neither used nor started. As root, the servers run as `nobody`: the directory must lie where that
 # user may go (not below /root).
 set -euo pipefail
 
@@ -129,8 +129,16 @@ install_missing() {
     kafka_installed || install_kafka
 }
 
-# Not an engine, and wanted when all of them run: promtool, by which the tests check alert rules. The server is not used.
-install_tools() { command -v promtool >/dev/null || apt_install prometheus; }
+# What tests use beside the engines: promtool for the alert rules (its server is not used), a browser for the status page, groff
+# for the manual pages, and the client that documents write commands for.
+install_tools() {
+    local missing=()
+    command -v promtool >/dev/null || missing+=(prometheus)
+    command -v chromium >/dev/null || missing+=(chromium)
+    command -v groff >/dev/null || missing+=(groff-base)
+    command -v sqlite3 >/dev/null || missing+=(sqlite3)
+    ((${#missing[@]} == 0)) || apt_install "${missing[@]}"
+}
 
 # install_azurite also brings a Node.js of its own, from npm, where the machine's is older than 20.19,
 # the first 20 that Azurite loads in (Debian 12 has 18).

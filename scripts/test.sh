@@ -9,14 +9,6 @@ engines=$(mktemp)
 trap 'rm -f "$engines"' EXIT
 export ROWRELAY_TEST_ENGINES_FILE=$engines
 
-# The status page is tested in a real browser. It is a tool, no service: nothing of it goes on running.
-if ! command -v chromium >/dev/null && { (($# == 0)) || [[ "$*" == *e2e* ]]; }; then
-    [[ $EUID -eq 0 ]] || { echo "missing: chromium. Install it: sudo apt-get install chromium"; exit 1; }
-    echo "installing chromium (once)"
-    apt-get update -qq || true
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null || exit 1
-fi
-
 # A cached result reaches no engine. Tests that use one read ROWRELAY_TEST_ENGINES_FILE, whose new
 # value makes go test run them again; only tests that need no engine come from the cache.
 packages=("$@")

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
 // Every command says what it is, and those that a user types say how. It holds for commands that do not exist yet.
@@ -112,13 +111,11 @@ func TestManPages(t *testing.T) {
 	}
 }
 
-// The pages are right by the formatter's own judgement, and what is read is what --help says. Debian has groff wherever it has man;
-// where it is missing the last lines of make test say so.
+// The pages are right by the formatter's own judgement, and what is read is what --help says.
 func TestManPagesAsTheyAreRead(t *testing.T) {
 	groff, err := exec.LookPath("groff")
 	if err != nil {
-		testenv.NotRun(t, "the manual pages as groff reads them", "groff is missing: apt-get install groff-base")
-		t.Skip("groff is missing: apt-get install groff-base")
+		t.Fatal("groff is missing: scripts/services.sh start installs it (groff-base)")
 	}
 	dir := pages(t)
 	files, err := filepath.Glob(filepath.Join(dir, "*.1"))
