@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-
 )
 
 // Every command says what it is, and those that a user types say how. It holds for commands that do not exist yet.

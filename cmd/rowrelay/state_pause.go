@@ -50,7 +50,7 @@ func (t *target) pause(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if p := op.snap.Doc.Paused; p != nil {
+	if p := op.snap.Doc.Paused; p != nil && !isForReplay(p) {
 		return op.idle("%s has been paused since %s by %s", op.name(), p.At.UTC().Format(time.RFC3339), p.By)
 	}
 	ok, err := op.agreed(fmt.Sprintf("%s will stop before its next batch.", op.name()))
@@ -58,7 +58,7 @@ func (t *target) pause(ctx context.Context, name string) error {
 		return err
 	}
 	after, err := op.out.keeper.Amend(ctx, func(doc *state.Document) error {
-		if doc.Paused == nil {
+		if doc.Paused == nil || isForReplay(doc.Paused) { // whose end would end this one too
 			doc.Paused = &state.Paused{At: time.Now(), By: op.who()}
 		}
 		return nil

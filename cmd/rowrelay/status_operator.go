@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/state"
@@ -82,6 +83,12 @@ func isAtWork(err error) bool {
 	return errors.As(err, &held) || errors.Is(err, state.ErrConflict)
 }
 
+// forReplay ends the name in a pause that lasts only as long as a replay.
+const forReplay = ", for a replay"
+
+// isForReplay reports whether a pause is a replay's. An operator's takes its place, and outlasts it.
+func isForReplay(p *state.Paused) bool { return strings.HasSuffix(p.By, forReplay) }
+
 // whilePaused does what needs the lease to be free: a tick with poll_interval, or with much to do, holds it nearly always. The poller
 // is paused, unless it is, the tick at work is waited for, and then it goes on as before. If this process dies in between, the
 // poller stays paused, and the page says by whom and what for.
@@ -91,7 +98,7 @@ func (o *statusOperator) whilePaused(ctx context.Context, t *target, name string
 		return err
 	}
 	// At is what the document can hold, so that our pause is known again.
-	ours := state.Paused{At: time.Now().UTC().Truncate(time.Millisecond), By: t.who() + ", for a replay"}
+	ours := state.Paused{At: time.Now().UTC().Truncate(time.Millisecond), By: t.who() + forReplay}
 	isOurs := func(p *state.Paused) bool { return p != nil && p.By == ours.By && p.At.Equal(ours.At) }
 	defer func() { err = errors.Join(err, o.restore(ctx, op, isOurs)) }()
 	after, err := op.out.keeper.Amend(ctx, func(doc *state.Document) error {

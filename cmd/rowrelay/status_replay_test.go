@@ -10,9 +10,9 @@ import (
 	"github.com/rowrelay/rowrelay/status"
 )
 
-// TestReplayWhileATickIsAtWork: a poller with poll_interval holds its lease nearly all the time. The replay pauses it for a moment,
-// and leaves it as it was.
-func TestReplayWhileATickIsAtWork(t *testing.T) {
+// deadLettered is a shop of four rows, of which the second was given up.
+func deadLettered(t *testing.T) (*statusShop, status.Output) {
+	t.Helper()
 	s := ordersShop(t, stores(t)["file"])
 	s.settings["pollers__orders__max_attempts"] = "1"
 	s.receiver(`"id":2`, false)
@@ -21,15 +21,13 @@ func TestReplayWhileATickIsAtWork(t *testing.T) {
 	s.execute(`INSERT INTO orders VALUES (4, 4, '')`)
 	s.tick()
 	o := s.want("dead-lettered", status.Parked)
-	if len(o.Letters) != 1 {
-		t.Fatalf("%+v", o)
-	}
-	s.receiver("", false)
+	return s, o
+}
 
-	side, log := s.page()
-	operator := side.Operator.(*statusOperator)
-	tgt := operator.target("", "test")
-	op, err := tgt.begin(t.Context(), "orders")
+// atWork takes the lease, as a tick does that goes on for long.
+func atWork(t *testing.T, o *statusOperator) (*operation, *state.Lease) {
+	t.Helper()
+	op, err := o.target("", "test").begin(t.Context(), "orders")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,6 +35,22 @@ func TestReplayWhileATickIsAtWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = lease.Release(context.WithoutCancel(t.Context())) }) // it may have been given back
+	return op, lease
+}
+
+// TestReplayWhileATickIsAtWork: a poller with poll_interval holds its lease nearly all the time. The replay pauses it for a moment,
+// and leaves it as it was.
+func TestReplayWhileATickIsAtWork(t *testing.T) {
+	s, o := deadLettered(t)
+	if len(o.Letters) != 1 {
+		t.Fatalf("%+v", o)
+	}
+	s.receiver("", false)
+
+	side, log := s.page()
+	operator := side.Operator.(*statusOperator)
+	op, lease := atWork(t, operator)
 	paused := make(chan string, 1)
 	go func() { // what the tick at work does when it sees the pause
 		defer close(paused)
@@ -71,32 +85,16 @@ func TestReplayWhileATickIsAtWork(t *testing.T) {
 // stays.
 func TestReplayThatIsNotToBeHad(t *testing.T) {
 	for _, before := range []*state.Paused{nil, {At: time.Now(), By: "bob"}} {
-		s := ordersShop(t, stores(t)["file"])
-		s.settings["pollers__orders__max_attempts"] = "1"
-		s.receiver(`"id":2`, false)
-		s.execute(`INSERT INTO orders VALUES (1, 1, ''), (2, 2, ''), (3, 3, '')`)
-		s.tick()
-		s.execute(`INSERT INTO orders VALUES (4, 4, '')`)
-		s.tick()
-		o := s.want("dead-lettered", status.Parked)
+		s, o := deadLettered(t)
 		side, _ := s.page()
 		operator := side.Operator.(*statusOperator)
-		tgt := operator.target("", "test")
-		op, err := tgt.begin(t.Context(), "orders")
-		if err != nil {
-			t.Fatal(err)
-		}
-		lease, err := op.out.keeper.Acquire(t.Context(), op.snap)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = lease.Release(context.WithoutCancel(t.Context())) }()
+		op, _ := atWork(t, operator)
 		if _, err := op.out.keeper.Amend(t.Context(), func(doc *state.Document) error { doc.Paused = before; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		// Whoever asked is not waited for: the bound of the test is shorter than the real one.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		_, err = side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann")
+		_, err := side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann")
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), "nothing was replayed: the lease is held by") || strings.Contains(err.Error(), "--break-lease") {
 			t.Errorf("%v", err)
@@ -108,5 +106,42 @@ func TestReplayThatIsNotToBeHad(t *testing.T) {
 		if after := snap.Doc.Paused; (after == nil) != (before == nil) || after != nil && after.By != "bob" {
 			t.Errorf("paused before: %+v, after: %+v", before, after)
 		}
+	}
+}
+
+// TestPauseDuringAReplay: who pauses while a replay has the poller paused is not told that it is paused already, only for the replay's
+// end to let it go on.
+func TestPauseDuringAReplay(t *testing.T) {
+	s, o := deadLettered(t)
+	side, _ := s.page()
+	op, _ := atWork(t, side.Operator.(*statusOperator))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann")
+		ended <- err
+	}()
+	pausedBy := func() string {
+		snap, err := op.out.keeper.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if snap.Doc.Paused == nil {
+			return ""
+		}
+		return snap.Doc.Paused.By
+	}
+	for begun := time.Now(); pausedBy() == ""; sleepUntil(t.Context(), time.Now().Add(10*time.Millisecond)) {
+		if time.Since(begun) > time.Minute {
+			t.Fatal("the replay does not pause")
+		}
+	}
+	s.says(side.Operator.Pause(t.Context(), "orders", "", "carol"))("Paused orders")
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("the replay says that it was done")
+	}
+	if by := pausedBy(); by != "carol" {
+		t.Errorf("paused by %q", by)
 	}
 }
