@@ -44,7 +44,7 @@ func (o *Output) connect(ctx context.Context) (*link, error) {
 		o.mu.Unlock()
 		return nil, errClosed
 	}
-	if l := o.link; l != nil && !l.conn.IsClosed() {
+	if l := o.link; l != nil && !l.closed() {
 		o.mu.Unlock()
 		return l, nil
 	}
@@ -73,12 +73,15 @@ func (o *Output) ready(ctx context.Context) (*link, error) {
 		if err := l.free(ctx); err != nil {
 			return nil, err
 		}
-		if !l.conn.IsClosed() {
+		if !l.closed() {
 			return l, nil
 		}
 		// It was reset, because the broker did not answer. A new one waits for nothing.
 	}
 }
+
+// closed reports whether the connection is of no more use.
+func (l *link) closed() bool { return l.conn.IsClosed() || l.pipe.ended() }
 
 // open fills in p.
 func (o *Output) open(p *dialing) {

@@ -118,6 +118,13 @@ func (p *pipe) stop(position int64) {
 	}
 }
 
+// ended reports whether nothing more is written. The library learns it a moment later, from its reader.
+func (p *pipe) ended() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err != nil
+}
+
 // look answers those who called stop, and reports whether there were any, and whether the writer goes on.
 func (p *pipe) look() (asked, more bool) {
 	p.mu.Lock()
