@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -268,6 +269,39 @@ func TestTicksThatNameEveryEvent(t *testing.T) {
 		}
 		if len(p.graves.letters) != 0 || !p.doc().Checkpoint.Cursor.IsStart() {
 			t.Errorf("%d dead letters, position %s", len(p.graves.letters), p.doc().Checkpoint.Cursor)
+		}
+	})
+}
+
+// TestEachEventHasItsOwnReason: of the events that one answer names, each is set aside with what happened to its own; what the
+// output says nothing about in particular has the answer's reason.
+func TestEachEventHasItsOwnReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 30)
+		p := newProcess(t, nil, s, nil)
+		own := map[int]error{3: errors.New("too large"), 7: errors.New("no route"), 9: nil}
+		relay := p.ticking(outputFunc(func(_ context.Context, d change.Delivery) error {
+			said := &DeliveryError{Err: errors.New("some of them failed")}
+			for i := range d.Events {
+				if err, bad := own[idOf(&d.Events[i])]; bad {
+					said.Failed = append(said.Failed, FailedEvent{Index: i, Cause: Impossible, Named: true, Err: err})
+				}
+			}
+			if len(said.Failed) == 0 {
+				return nil
+			}
+			return said
+		}))
+		if r := relay.Tick(t.Context()); r.Failed() || r.Rejected != 3 {
+			t.Fatalf("%s: %v; %d rejected", r.Event, r.Err, r.Rejected)
+		}
+		reasons := map[string]string{}
+		for _, e := range p.parked() {
+			reasons[string(e.Key)] = e.Reason
+		}
+		if want := map[string]string{`{"id":3}`: "too large", `{"id":7}`: "no route", `{"id":9}`: "some of them failed"}; !maps.Equal(reasons, want) {
+			t.Errorf("reasons %v, want %v", reasons, want)
 		}
 	})
 }

@@ -89,7 +89,22 @@ type Grant struct {
 	// Check reports by wall clock and monotonic clock, without a round trip, whether the right still holds at this
 	// moment: it is asked before each request, because a frozen process learns of an ended context too late.
 	Check func() error
+	// Rest is what the fetch showed of the live rows behind it. Batch.More does not say that: it may be about late rows, retries or
+	// a backfill.
+	Rest Rest
 }
+
+// Rest says whether live rows follow a batch.
+type Rest uint8
+
+const (
+	// RestUnknown: the fetch was none of live rows; and always of an outbox, whose rows say themselves what waits.
+	RestUnknown Rest = iota
+	// RestNone: behind it there was no live row.
+	RestNone
+	// RestMore: it stopped at a limit, and there are more.
+	RestMore
+)
 
 // Outcome is what became of one event.
 type Outcome uint8
@@ -164,6 +179,8 @@ type FailedEvent struct {
 	Status int // HTTP status, 0 where there was none
 	// Named says that the destination named this very event (batchItemFailures), rather than refusing the request as a whole.
 	Named bool
+	// Err is what happened to this event, where the destination said so; nil: DeliveryError.Err is.
+	Err error
 }
 
 // Error describes the failure.

@@ -151,7 +151,11 @@ func (q *request) note(number uint64, failed []FailedEvent) {
 		accepted = append(accepted, q.pending[next:f.Index]...)
 		next = f.Index + 1
 		i := q.pending[f.Index]
-		q.failures[i] = failure{FailedEvent: f, alone: alone, proven: q.failures[i].proven, since: since, at: now, err: q.err}
+		why := f.Err
+		if why == nil {
+			why = q.err
+		}
+		q.failures[i] = failure{FailedEvent: f, alone: alone, proven: q.failures[i].proven, since: since, at: now, err: why}
 		if f.Cause != Impossible && !q.tick.rejects(f.Status) {
 			again = append(again, i)
 		}

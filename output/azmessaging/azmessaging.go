@@ -224,7 +224,11 @@ func (o *Output[L]) sum(results []result) error {
 		if r.err == nil {
 			continue
 		}
-		failure.Failed = append(failure.Failed, poller.FailedEvent{Index: i, Cause: r.cause, Named: r.named})
+		failed := poller.FailedEvent{Index: i, Cause: r.cause, Named: r.named}
+		if failed.Named {
+			failed.Err = output.Errorf(r.err, "sending to %s %s: %v", o.service.Name, o.cfg.Connection, r.err)
+		}
+		failure.Failed = append(failure.Failed, failed)
 		failure.RetryAfter = max(failure.RetryAfter, r.after)
 		if first == nil || errors.Is(first, errNotTried) {
 			first = r.err

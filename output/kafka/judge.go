@@ -130,7 +130,11 @@ func (o *Output) sum(ctx context.Context, all []sent) error {
 			continue
 		}
 		cause := judge(s)
-		failure.Failed = append(failure.Failed, poller.FailedEvent{Index: i, Cause: cause, Named: cause != poller.Unavailable})
+		failed := poller.FailedEvent{Index: i, Cause: cause, Named: cause != poller.Unavailable}
+		if failed.Named {
+			failed.Err = o.failure(s.err, "producing to %s: %s", o.place(s), told(s))
+		}
+		failure.Failed = append(failure.Failed, failed)
 		if worst == nil || weight(cause) > weight(judge(worst)) {
 			worst = s
 		}
@@ -138,21 +142,30 @@ func (o *Output) sum(ctx context.Context, all []sent) error {
 	if worst == nil {
 		return nil
 	}
-	to := strings.Join(o.cfg.Connection.Brokers, ",")
-	if worst.record != nil {
-		to = fmt.Sprintf("topic %q at %s", worst.record.Topic, to)
-	}
-	text := fmt.Sprintf("producing to %s: %d of %d events failed: %s", to, len(failure.Failed), len(all),
-		strings.TrimSuffix(worst.err.Error(), "."))
-	if m := mend(worst); m != "" {
-		text += ": " + m
-	}
 	err := worst.err
 	if ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
 		err = errors.Join(err, context.Cause(ctx))
 	}
-	failure.Err = o.failure(err, "%s", text)
+	failure.Err = o.failure(err, "producing to %s: %d of %d events failed: %s", o.place(worst), len(failure.Failed), len(all), told(worst))
 	return &failure
+}
+
+// place names where a record was to go.
+func (o *Output) place(s *sent) string {
+	brokers := strings.Join(o.cfg.Connection.Brokers, ",")
+	if s.record == nil {
+		return brokers
+	}
+	return fmt.Sprintf("topic %q at %s", s.record.Topic, brokers)
+}
+
+// told is what went wrong with a record, and what mends it.
+func told(s *sent) string {
+	text := strings.TrimSuffix(s.err.Error(), ".")
+	if m := mend(s); m != "" {
+		text += ": " + m
+	}
+	return text
 }
 
 // failure returns an error with a text of one line without the connection's secret; err stays reachable. Neither brokers nor

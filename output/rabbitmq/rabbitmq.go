@@ -177,7 +177,11 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 	for i := range results {
 		if r := &results[i]; !r.accepted {
 			// Each event is a message of its own: what makes it impossible is about this very one.
-			failure.Failed = append(failure.Failed, poller.FailedEvent{Index: i, Cause: r.cause, Named: r.cause != poller.Unavailable})
+			failed := poller.FailedEvent{Index: i, Cause: r.cause, Named: r.cause != poller.Unavailable}
+			if failed.Named {
+				failed.Err = output.Errorf(r.err, "publishing to RabbitMQ at %s: %v", o.broker, r.err)
+			}
+			failure.Failed = append(failure.Failed, failed)
 		}
 	}
 	failure.Err = output.Errorf(first, "publishing to RabbitMQ at %s: %d of %d events failed: %v", o.broker, failed, len(results), first)

@@ -92,62 +92,6 @@ func unused(t testing.TB) string {
 	return l.Addr().String()
 }
 
-func TestWhatIsNotThereIsNamedAndTheRestIsAccepted(t *testing.T) {
-	b := newBroker(t)
-	there := b.queue(t, ".upsert", nil)
-	unbound := b.exchange(t, "unbound", "", "")
-	missing := b.prefix + "missing"
-	for _, c := range []struct {
-		name, destination string
-		want              []string
-	}{
-		{"queue", b.prefix + ".{op}", []string{there[:len(there)-len("upsert")] + "delete", "does not exist", "state__create=true"}},
-		{"binding", unbound + "/key.{op}", []string{unbound, `"key.delete"`, "bind a durable queue"}},
-		{"exchange", missing + "/k", []string{missing, "does not exist", "state__create=true"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			o := open(t, rabbitmq.Config{URL: b.url}, c.destination, map[string]string{"ok": there})
-			d := rows(0, 6)
-			for i := range d.Events {
-				d.Events[i].Op = change.Delete
-				if i%2 == 0 {
-					d.Events[i].Outbox = &change.Outbox{EventType: "ok"}
-				}
-			}
-			for range 2 { // the second time, what was learned of the topology must not be wrong
-				failed(t, o.Deliver(t.Context(), d), poller.Misplaced, []int{1, 3, 5}, c.want...)
-				if diff := cmp.Diff(ids(&d, 0, 2, 4), b.ids(t)); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
-			}
-		})
-	}
-}
-
-func TestItGoesOnWhenTheTopologyIsMended(t *testing.T) {
-	b := newBroker(t)
-	o := open(t, rabbitmq.Config{URL: b.url}, b.prefix+"late/key", nil)
-	d := rows(0, 3)
-	failed(t, o.Deliver(t.Context(), d), poller.Misplaced, indices(0, 3), "does not exist")
-	exchange := b.exchange(t, "late", "", "")
-	failed(t, o.Deliver(t.Context(), d), poller.Misplaced, indices(0, 3), "bind")
-	queue := b.queue(t, "q", nil)
-	b.exchange(t, "late", queue, "key")
-	deliver(t, o, d)
-
-	// An exchange that goes away costs the channel; the next delivery knows better.
-	if err := b.ch.ExchangeDelete(exchange, false, false); err != nil {
-		t.Fatal(err)
-	}
-	failed(t, o.Deliver(t.Context(), d), poller.Misplaced, indices(0, 3), "no exchange")
-	failed(t, o.Deliver(t.Context(), d), poller.Misplaced, indices(0, 3), "does not exist")
-	b.exchange(t, "late", queue, "key")
-	deliver(t, o, d)
-	if got := b.ids(t); len(got) != 6 {
-		t.Errorf("%d messages, want those of 2 deliveries", len(got))
-	}
-}
-
 func TestCreate(t *testing.T) {
 	b := newBroker(t)
 	queue, exchange := b.prefix+"created", b.prefix+"x"
@@ -185,50 +129,8 @@ func TestAFullQueueSaysNo(t *testing.T) {
 	deliver(t, o, again) // over the same channel: a nack breaks nothing
 }
 
-// More returns than any buffer holds, between confirmed ones: each is told of its own.
-func TestReturnedAmongConfirmed(t *testing.T) {
-	b := newBroker(t)
-	b.queue(t, ".upsert", nil)
-	o := open(t, rabbitmq.Config{URL: b.url}, b.prefix+".{op}", nil)
-	d := rows(0, 1000)
-	var gone, there []int
-	for i := range d.Events {
-		if i%3 > 0 {
-			d.Events[i].Op = change.Delete
-			gone = append(gone, i)
-		} else {
-			there = append(there, i)
-		}
-	}
-	for range 2 {
-		failed(t, o.Deliver(t.Context(), d), poller.Misplaced, gone, "does not exist")
-		if diff := cmp.Diff(ids(&d, there...), b.ids(t)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	}
-}
-
-// Returns and confirms that arrive all at once: no confirm is looked at before the return that came ahead of it.
-func TestReturnedAllAtOnce(t *testing.T) {
-	b := newBroker(t)
-	p, through := via(t, b)
-	o := open(t, rabbitmq.Config{URL: through}, b.prefix+"none", nil)
-	d := rows(0, 12)
-	for range 20 {
-		heard := p.hush()
-		ended := make(chan error, 1)
-		go func() { ended <- o.Deliver(t.Context(), d) }()
-		<-heard
-		p.speak()
-		failed(t, <-ended, poller.Misplaced, indices(0, 12), "does not exist")
-	}
-}
-
 func TestAThousandDeliveriesAtOnce(t *testing.T) {
-	b := newBroker(t)
-	p, through := via(t, b)
-	b.queue(t, "q", nil)
-	o := open(t, rabbitmq.Config{URL: through, Concurrency: 16}, b.queues[0], nil)
+	b, p, o := behindProxy(t, rabbitmq.Config{Concurrency: 16})
 	var wg sync.WaitGroup
 	for i := range 1000 {
 		wg.Go(func() {
@@ -277,10 +179,7 @@ func TestTooLargeForTheBroker(t *testing.T) {
 
 // Headers larger than a frame would cost the connection, and with it all deliveries under way.
 func TestHeadersThatNoFrameHolds(t *testing.T) {
-	b := newBroker(t)
-	p, through := via(t, b)
-	b.queue(t, "q", nil)
-	o := open(t, rabbitmq.Config{URL: through, Format: change.Row}, b.queues[0], nil)
+	b, p, o := behindProxy(t, rabbitmq.Config{Format: change.Row})
 	for _, size := range []int{100_000, 129_000, 131_072, 200_000} {
 		d := rows(0, 3)
 		d.Events[1].Cursor = change.Cursor(strings.Repeat("c", size))

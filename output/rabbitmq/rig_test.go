@@ -123,6 +123,15 @@ func open(t testing.TB, cfg rabbitmq.Config, destination string, byType map[stri
 	return o
 }
 
+// behindProxy is a broker with one queue, and an output to that queue by way of a proxy.
+func behindProxy(t testing.TB, cfg rabbitmq.Config) (*broker, *proxy, *rabbitmq.Output) {
+	t.Helper()
+	b := newBroker(t)
+	p, through := via(t, b)
+	cfg.URL = through
+	return b, p, open(t, cfg, b.queue(t, "q", nil), nil)
+}
+
 // deliver delivers d, which must succeed.
 func deliver(t testing.TB, o *rabbitmq.Output, d change.Delivery) {
 	t.Helper()
@@ -142,6 +151,9 @@ func failed(t testing.TB, err error, cause poller.Cause, indices []int, want ...
 	for _, f := range failure.Failed {
 		if got = append(got, f.Index); f.Cause != cause {
 			t.Errorf("event %d is %s, want %s (%v)", f.Index, f.Cause, cause, err)
+		}
+		if (f.Err != nil) != f.Named {
+			t.Errorf("event %d, named: %t, has the error %v", f.Index, f.Named, f.Err)
 		}
 	}
 	if diff := cmp.Diff(indices, got); diff != "" {

@@ -180,7 +180,11 @@ func (o *Output) sum(results []result) error {
 			continue
 		}
 		// Each event is a message of its own: what refuses it, or makes it impossible, is an answer about this very one.
-		failure.Failed = append(failure.Failed, poller.FailedEvent{Index: i, Cause: r.cause, Status: r.status, Named: r.cause != poller.Unavailable})
+		failed := poller.FailedEvent{Index: i, Cause: r.cause, Status: r.status, Named: r.cause != poller.Unavailable}
+		if failed.Named {
+			failed.Err = output.Errorf(r.err, "sending to queue %q: %v", o.name, r.err)
+		}
+		failure.Failed = append(failure.Failed, failed)
 		failure.RetryAfter = max(failure.RetryAfter, r.after)
 		if first == nil || errors.Is(first, errNotTried) {
 			first = r.err

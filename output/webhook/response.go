@@ -103,7 +103,8 @@ func (o *Output) judgeJSON(ctx context.Context, d *change.Delivery, resp *http.R
 	indices = slices.Compact(indices)
 	failed := make([]poller.FailedEvent, len(indices))
 	for i, index := range indices {
-		failed[i] = poller.FailedEvent{Index: index, Cause: poller.Refused, Status: resp.StatusCode, Named: true}
+		failed[i] = poller.FailedEvent{Index: index, Cause: poller.Refused, Status: resp.StatusCode, Named: true,
+			Err: fmt.Errorf("%s answered %d and named this event in batchItemFailures", o.origin, resp.StatusCode)}
 	}
 	return &poller.DeliveryError{Failed: failed, Err: fmt.Errorf("%s answered %d and named %d of %d events in batchItemFailures, first %s",
 		o.origin, resp.StatusCode, len(indices), len(d.Events), d.Events[indices[0]].ID)}

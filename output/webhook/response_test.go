@@ -33,6 +33,9 @@ func deliver(t *testing.T, h http.HandlerFunc) ([]string, *poller.DeliveryError)
 	}
 	for _, f := range failure.Failed {
 		outcomes[f.Index] = fmt.Sprintf("%s %d", f.Cause, f.Status)
+		if (f.Err != nil) != f.Named {
+			t.Errorf("event %d, named: %t, has the error %v", f.Index, f.Named, f.Err)
+		}
 		if f.Named {
 			outcomes[f.Index] = "named " + outcomes[f.Index]
 		}
