@@ -14,18 +14,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/production"
 	"github.com/rowrelay/rowrelay/state/blobstore"
 )
-
-// copies are what the storage account keeps of documents that were overwritten.
-type copies struct {
-	days int32 // for which soft delete keeps them; 0: it is off
-	err  error // why that is not known
-
-	documents  int   // that were looked at for versions: one of these is enough
-	versions   bool  // one has a version
-	versionErr error // why they could not be looked at
-}
 
 // httpError is an answer of Azure's: the SDK's own text is the whole of it.
 type httpError struct {
@@ -35,10 +26,9 @@ type httpError struct {
 
 func (e *httpError) Error() string { return fmt.Sprintf("HTTP %d %s", e.status, e.code) }
 
-// denied reports whether the login may not ask this.
-func denied(err error) bool {
-	var answer *httpError
-	return errors.As(err, &answer) && answer.status == http.StatusForbidden
+// Is tells what the login may not ask from what is not there.
+func (e *httpError) Is(target error) bool {
+	return target == production.ErrDenied && e.status == http.StatusForbidden
 }
 
 // brief is an error of Azure's SDK in one line, without the URL of the request: it may hold a shared access signature.
@@ -55,8 +45,8 @@ func brief(err error) error {
 }
 
 // askQueues asks whether the queues are there. Those of Azurite and with state__create are made when they are needed.
-func (p *pollerFacts) askQueues(ctx context.Context, create bool) {
-	p.queues = map[string]error{}
+func (p *gatheredPoller) askQueues(ctx context.Context, create bool) {
+	p.found.Queues = map[string]error{}
 	ask := func(s *config.Storage, name string) (messages *int64, err error) {
 		client, err := queueClient(s, name)
 		if err == nil {
@@ -67,38 +57,39 @@ func (p *pollerFacts) askQueues(ctx context.Context, create bool) {
 			messages, err = new(int64), nil
 		}
 		err = brief(err)
-		p.queues[name+" of "+s.Setting] = err
+		p.found.Queues[name+" of "+s.Setting] = err
 		return messages, err
 	}
 	for i := range p.w.cfg.Outputs {
 		if out := &p.w.cfg.Outputs[i]; out.Kind == "queue" {
-			_, _ = ask(&out.Connection, out.Queue) // kept in queues
+			_, _ = ask(&out.Connection, out.Queue) // kept in Queues
 		}
 	}
 	if d := &p.w.cfg.DeadLetter; d.Kind == "queue" {
-		p.waiting, p.waitErr = ask(&d.Connection, d.Queue)
+		p.found.Letters.Queued, p.found.Letters.QueuedErr = ask(&d.Connection, d.Queue)
 	}
 }
 
 // askStore looks at the state store without writing to it.
-func (f *facts) askStore(ctx context.Context) {
-	if f.app.store == nil {
+func (g *gathering) askStore(ctx context.Context) {
+	if g.app.store == nil {
 		return
 	}
-	s := &f.app.cfg.State
+	s, store := &g.app.cfg.State, &g.facts.Store
 	if s.Kind == "file" {
 		_, err := os.Stat(s.Path)
-		f.missing = err != nil
+		store.Missing = err != nil
 		return
 	}
 	if s.Kind != "blob" {
 		return
 	}
-	if _, err := f.app.store.List(ctx, documentsOf(s)); err != nil {
-		f.listErr = brief(err)
+	if _, err := g.app.store.List(ctx, documentsOf(s)); err != nil {
+		store.ListErr = brief(err)
 	}
-	f.copies.days, f.copies.err = keptFor(ctx, &s.Connection)
-	f.copies.documents, f.copies.versions, f.copies.versionErr = versionsOf(ctx, s)
+	copies := &store.Copies
+	copies.Days, copies.Err = keptFor(ctx, &s.Connection)
+	copies.Documents, copies.Versions, copies.VersionErr = versionsOf(ctx, s)
 }
 
 func documentsOf(s *config.State) string { return "state/" + s.AppName + "/" }

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+
+	"github.com/rowrelay/rowrelay/production"
+	"github.com/rowrelay/rowrelay/telemetry"
+)
+
+// gathering collects what the production checklist is judged by.
+type gathering struct {
+	c     *console
+	app   *app
+	host  hostFile
+	facts *production.Facts
+}
+
+// gather collects all that there is to know of the chosen pollers, and of what they share.
+func gather(ctx context.Context, c *console, a *app, chosen []*wired) *production.Facts {
+	g := newGathering(c, a)
+	if len(chosen) == 0 {
+		g.facts.Faults = append(g.facts.Faults, "there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md)")
+	}
+	g.askStore(ctx)
+	for _, w := range chosen {
+		g.poller(w).ask(ctx)
+	}
+	return g.facts
+}
+
+// newGathering knows what the settings and the files of a Function App say. It has asked no service yet.
+func newGathering(c *console, a *app) *gathering {
+	g := &gathering{c: c, app: a, host: readHost(appRoot(c), c.environ)}
+	s := &a.cfg.State
+	f := &production.Facts{
+		Config: a.cfg, Environ: c.environ, Local: localNames(c), Faults: append(lines(a.cfg.Faults), g.host.faults()...),
+		Store: production.Store{
+			Name: storeName(s), Opened: a.store != nil, Account: accountOf(&s.Connection), OneContainer: ofOneContainer(&s.Connection),
+		},
+	}
+	g.facts = f
+	if l := stateLink(a.cfg); l != nil {
+		state := l.fact()
+		f.Store.Link = &state
+	}
+	f.HostAccount = hostAccount(f.Env)
+	f.Telemetry = telemetryFacts(c)
+	if g.host.err == nil {
+		f.Host = &production.Host{Timeout: g.host.timeout()}
+		f.Host.HTTP, f.Host.Unread = httpTriggers(appRoot(c))
+		g.logLevels("Host.Function.Console")
+	}
+	return g
+}
+
+// logLevels adds what the host passes on of categories.
+func (g *gathering) logLevels(categories ...string) {
+	for _, category := range categories {
+		level, rule := g.host.Logging.level(category)
+		g.facts.Host.LogLevels = append(g.facts.Host.LogLevels, production.LogLevel{Category: category, Level: level, Rule: rule})
+	}
+}
+
+func telemetryFacts(c *console) production.Telemetry {
+	exports, told := telemetry.Exports(c.env)
+	t := production.Telemetry{Links: linkFacts(telemetryLinks(exports)), Faults: told}
+	for _, e := range exports {
+		if e.Signal == "metrics" {
+			t.Metrics = &linkFacts(telemetryLinks([]telemetry.Export{e}))[0]
+		}
+	}
+	return t
+}
+
+func linkFacts(links []link) (facts []production.Link) {
+	for i := range links {
+		facts = append(facts, links[i].fact())
+	}
+	return facts
+}
+
+func (l *link) fact() production.Link {
+	return production.Link{
+		What: l.what, Setting: l.setting, Kind: l.kind, Host: l.host, Safety: l.safety, How: l.how, Mend: l.mend, Secret: l.secret, Entra: l.entra,
+	}
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/production"
+)
+
+// TestKeptFor: soft delete is read off the service's properties, and a login that may not read them is told from one that is off.
+func TestKeptFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		policy string
+		days   int32
+		fails  string
+	}{
+		"on":     {200, "<DeleteRetentionPolicy><Enabled>true</Enabled><Days>7</Days></DeleteRetentionPolicy>", 7, ""},
+		"off":    {200, "<DeleteRetentionPolicy><Enabled>false</Enabled></DeleteRetentionPolicy>", 0, ""},
+		"denied": {403, "", 0, "HTTP 403"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodGet || r.URL.Query().Get("comp") != "properties" {
+					t.Errorf("%s %s: nothing else is asked", r.Method, r.URL)
+				}
+				w.Header().Set("Content-Type", "application/xml")
+				w.WriteHeader(c.status)
+				_, _ = fmt.Fprintf(w, "<StorageServiceProperties>%s</StorageServiceProperties>", c.policy)
+			}))
+			defer server.Close()
+			days, err := keptFor(t.Context(), &config.Storage{ConnectionString: config.Secret("AccountName=shop;AccountKey=eA==;BlobEndpoint=" + server.URL + "/shop")})
+			if days != c.days || (err != nil) != (c.fails != "") || err != nil && !strings.Contains(err.Error(), c.fails) {
+				t.Errorf("%d days, %v", days, err)
+			}
+		})
+	}
+	if days, err := keptFor(t.Context(), &config.Storage{ConnectionString: config.Secret(testenv.Azurite(t))}); days != 0 || err != nil {
+		t.Errorf("Azurite: %d, %v", days, err)
+	}
+}
+
+// TestAccounts: whether the state lies in the host's account, by each form of the two settings.
+func TestAccounts(t *testing.T) {
+	const (
+		shop  = "DefaultEndpointsProtocol=https;AccountName=Shop;AccountKey=eA=="
+		state = "state__connection=S"
+		// SAS forms, which name no account.
+		whole = "BlobEndpoint=https://shop.blob.core.windows.net/;SharedAccessSignature=sv=2024&ss=b&srt=co&sig=x"
+		one   = "BlobEndpoint=https://shop.blob.core.windows.net/;SharedAccessSignature=sv=2024&sr=c&sig=x"
+		own   = "BlobEndpoint=https://blobs.example.com/;SharedAccessSignature=sv=2024&ss=b&srt=co&sig=x"
+	)
+	for _, c := range []struct {
+		env  []string
+		want production.Verdict
+	}{
+		{[]string{"AzureWebJobsStorage=" + shop}, production.ToMend},
+		{[]string{"AzureWebJobsStorage=" + shop, state, "S=" + whole}, production.ToMend}, // ok before: no AccountName
+		{[]string{"AzureWebJobsStorage=" + whole}, production.ToMend},
+		{[]string{"AzureWebJobsStorage=" + shop, state, "S=" + one}, production.OK},
+		{[]string{"AzureWebJobsStorage=" + shop, state, "S=" + own}, production.CannotTell},
+		{[]string{"AzureWebJobsStorage=" + own, state, "S=" + shop}, production.CannotTell},
+		{[]string{"AzureWebJobsStorage=@Microsoft.KeyVault(SecretUri=https://v/s)", state, "S=" + shop}, production.CannotTell},
+		{[]string{state, "S=" + shop}, production.CannotTell}, // under the host: where its storage is, is set somewhere else
+		{[]string{"AzureWebJobsStorage__accountName=shop"}, production.CannotTell},
+		{[]string{"AzureWebJobsStorage__accountName=shop", state, "S=" + shop}, production.ToMend},
+		{[]string{"AzureWebJobsStorage__accountName=shop", state, "S__blobServiceUri=https://state.blob.core.windows.net"}, production.OK},
+		{[]string{"AzureWebJobsStorage__blobServiceUri=https://shop.blob.core.windows.net", state, "S__blobServiceUri=https://shop.blob.core.windows.net/"}, production.CannotTell},
+		{[]string{"AzureWebJobsStorage=UseDevelopmentStorage=true"}, production.ToMend},
+	} {
+		f, _ := factsIn(t, hosted, append(c.env, "state__kind=blob")...)
+		if got := verdictOn(t, f, "state-account"); got.Verdict != c.want || strings.Contains(got.Seen+got.Mend, "sig=") {
+			t.Errorf("%q is %s: %s", c.env, got.Verdict, got.Seen)
+		}
+	}
+	f, _ := factsOf(t, "state__kind=blob", state, "S="+shop)
+	if got := verdictOn(t, f, "state-account"); got.Verdict != production.NoMatter {
+		t.Errorf("without a host: %s: %s", got.Verdict, got.Seen)
+	}
+}
+
+func TestAccountAt(t *testing.T) {
+	for endpoint, want := range map[string]string{
+		"https://shop.blob.core.windows.net": "shop", "https://shop.z01.blob.storage.azure.net/": "shop", "https://Shop-secondary.blob.core.windows.net": "shop",
+		"https://shop.privatelink.blob.core.windows.net": "shop", "http://127.0.0.1:10000/devstoreaccount1": "devstoreaccount1",
+		"http://azurite:10000/devstoreaccount1": "devstoreaccount1", "https://blobs.example.com": "", "": "", ":// bad": "",
+	} {
+		if got := accountAt(endpoint); got != want {
+			t.Errorf("%q is the account %q, want %q", endpoint, got, want)
+		}
+	}
+}
+
+// TestBriefHidesSignatures: a request that does not get there is an error with its whole URL.
+func TestBriefHidesSignatures(t *testing.T) {
+	closed := httptest.NewServer(nil)
+	address := closed.URL
+	closed.Close()
+	f, p := factsOf(t, "state__kind=blob", "state__connection=S", "S=BlobEndpoint="+address+"/shop;SharedAccessSignature=sv=2024&sig=plantedSignature4711",
+		"pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=Q",
+		"Q=QueueEndpoint="+address+"/shop;SharedAccessSignature=sv=2024&sig=plantedSignature4711")
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	p.askQueues(ctx, false)
+	f.askStore(ctx)
+	store := &f.facts.Store
+	for name, err := range map[string]error{"list": store.ListErr, "soft delete": store.Copies.Err, "versions": store.Copies.VersionErr, "dead letters": p.found.Letters.QueuedErr} {
+		if err == nil || strings.Contains(err.Error(), "planted") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, err := range p.found.Queues {
+		if err == nil || strings.Contains(err.Error(), "planted") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestVersions: the documents are asked, as the service's properties do not say it. Azurite keeps none.
+func TestVersions(t *testing.T) {
+	const blobItem = "<Blob><Name>state/shop/orders.json</Name>%s<Properties><Etag>1</Etag></Properties></Blob>"
+	for name, c := range map[string]struct {
+		status   int
+		blobs    string
+		versions bool
+		want     production.Verdict
+	}{
+		"versions":     {200, fmt.Sprintf(blobItem, "<VersionId>2026-01-01T00:00:00.0000000Z</VersionId><IsCurrentVersion>true</IsCurrentVersion>"), true, production.ToMend},
+		"none":         {200, fmt.Sprintf(blobItem, ""), false, production.OK},
+		"no documents": {200, "", false, production.CannotTell},
+		"denied":       {403, "", false, production.CannotTell},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if got := r.URL.Query().Get("include"); r.Method != http.MethodGet || got != "versions" {
+					t.Errorf("%s %s", r.Method, r.URL)
+				}
+				w.Header().Set("Content-Type", "application/xml")
+				w.WriteHeader(c.status)
+				_, _ = fmt.Fprintf(w, `<?xml version="1.0" encoding="utf-8"?><EnumerationResults><Blobs>%s</Blobs><NextMarker/></EnumerationResults>`, c.blobs)
+			}))
+			defer server.Close()
+			f, _ := factsOf(t, "state__kind=blob", "AzureWebJobsStorage=AccountName=shop;AccountKey=eA==;BlobEndpoint="+server.URL+"/shop")
+			copies := &f.facts.Store.Copies
+			copies.Documents, copies.Versions, copies.VersionErr = versionsOf(t.Context(), &f.app.cfg.State)
+			if got := verdictOn(t, f, "state-copies"); copies.Versions != c.versions || got.Verdict != c.want {
+				t.Errorf("%+v: %s: %s", copies, got.Verdict, got.Seen)
+			}
+		})
+	}
+}
+
+// TestVersionsOfAzurite: a real listing of a real document.
+func TestVersionsOfAzurite(t *testing.T) {
+	f, _ := factsOf(t, "state__kind=blob", "state__container="+fmt.Sprintf("versions-%d", time.Now().UnixNano()), "AzureWebJobsStorage="+testenv.Azurite(t))
+	if _, err := f.app.store.Create(t.Context(), "state/shop/orders.json", []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	f.askStore(t.Context())
+	if store := f.facts.Store; store.Copies != (production.Copies{Documents: 1}) || store.ListErr != nil {
+		t.Errorf("%+v", store)
+	}
+}
+
+// TestDeadLettersInAQueue: they are counted where the login may read the queue.
+func TestDeadLettersInAQueue(t *testing.T) {
+	for name, c := range map[string]struct {
+		status       int
+		count        string
+		held, queues production.Verdict
+	}{
+		"some":   {200, "3", production.ToMend, production.OK},
+		"none":   {200, "0", production.OK, production.OK},
+		"sender": {403, "", production.CannotTell, production.CannotTell}, // what deploy/ gives, and the item itself asks for
+		"gone":   {404, "", production.CannotTell, production.ToMend},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if c.count != "" {
+					w.Header().Set("x-ms-approximate-messages-count", c.count)
+				}
+				if c.status == 404 {
+					w.Header().Set("x-ms-error-code", "QueueNotFound")
+				}
+				w.WriteHeader(c.status)
+			}))
+			defer server.Close()
+			f, p := factsOf(t, "pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=Q",
+				"Q=AccountName=shop;AccountKey=eA==;QueueEndpoint="+server.URL+"/shop")
+			p.askQueues(t.Context(), false)
+			if held, queues := verdictOn(t, f, "held"), verdictOn(t, f, "queues"); held.Verdict != c.held || queues.Verdict != c.queues {
+				t.Errorf("held %s (%s), queues %s (%s)", held.Verdict, held.Seen, queues.Verdict, queues.Seen)
+			}
+		})
+	}
+}

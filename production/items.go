@@ -1,0 +1,32 @@
+package production
+
+import "slices"
+
+// item is one line of the checklist: of the command, and of docs/production.md, which is written from this table.
+// Exactly one of app and each is set.
+type item struct {
+	id, group string
+	asks      string // what should hold, one sentence
+	why       string // what goes wrong otherwise
+	mend      string // how it is mended in general; an answer may say more
+	app       func(f *Facts) Answer
+	each      func(f *Facts, p *Poller) Answer
+	untold    bool // nothing that the command can see decides it
+}
+
+// The groups of the checklist, in their order.
+const (
+	groupApp       = "Application"
+	groupState     = "State"
+	groupTime      = "Time"
+	groupSource    = "Source"
+	groupSecurity  = "Security"
+	groupOutput    = "Output and failures"
+	groupOutbox    = "Outbox"
+	groupOperation = "Operation"
+)
+
+// checklist is the whole table, in the order of the page.
+func checklist() []item {
+	return slices.Concat(appItems(), stateItems(), timeItems(), sourceItems(), securityItems(), outputItems(), outboxItems(), operationItems())
+}

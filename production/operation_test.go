@@ -1,0 +1,52 @@
+package production
+
+import (
+	"testing"
+
+	"github.com/rowrelay/rowrelay/source"
+)
+
+func TestOperationItems(t *testing.T) { try(t, operationCases()) }
+
+func operationCases() []verdictCase {
+	metrics := func(l Link) func(*Facts, *Poller) {
+		return func(f *Facts, _ *Poller) { f.Telemetry.Metrics = &l }
+	}
+	const variable = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	verified := Link{Setting: variable, Host: "otel.example.com", Safety: source.LinkVerified}
+	local := Link{Setting: variable, Host: "localhost", Safety: source.LinkLocal}
+	byDefault := Link{Host: "localhost", Safety: source.LinkLocal}
+	plain := Link{Setting: variable, Host: "otel.example.com", Safety: source.LinkPlain, How: "plain http", Mend: "write an https endpoint"}
+	faulty := func(text string) func(*Facts, *Poller) {
+		return func(f *Facts, _ *Poller) { f.Telemetry.Faults = []string{text} }
+	}
+	trigger := func(name, level string, acts bool) func(*Facts, *Poller) {
+		return both(hosted, func(f *Facts, _ *Poller) { f.Host.HTTP = []HTTPTrigger{{name, level, acts}} })
+	}
+	unread := both(hosted, func(f *Facts, _ *Poller) { f.Host.Unread = []string{"x/function.json"} })
+	return []verdictCase{
+		{"metrics", nil, nil, CannotTell, "/metrics is not seen here"},
+		{"metrics", nil, hosted, CannotTell, "not to be had from outside"},
+		{"metrics", nil, metrics(verified), OK, "OTEL_EXPORTER_OTLP_ENDPOINT is set, to otel.example.com"},
+		{"metrics", nil, metrics(local), OK, "localhost"},
+		{"metrics", nil, metrics(byDefault), OK, "no endpoint is named"},
+		{"metrics", nil, both(hosted, metrics(local)), CannotTell, "this machine itself"},
+		{"metrics", nil, metrics(plain), ToMend, "plain http"},
+		{"metrics", []string{"OTEL_SDK_DISABLED=true"}, metrics(verified), ToMend, "switch the metrics off"},
+		{"metrics", []string{"OTEL_METRICS_EXPORTER=none"}, nil, ToMend, "switch the metrics off"},
+		{"metrics", nil, faulty("OTEL_METRICS_EXPORTER is neither otlp nor none: metrics are not exported"), ToMend, "not exported"},
+		{"metrics", nil, both(faulty("OTEL_TRACES_EXPORTER is neither: traces are not exported"), metrics(verified)), OK, ""},
+		{"alerts", nil, nil, CannotTell, ""},
+		{"recovery", nil, nil, CannotTell, ""},
+		{"runbook", nil, nil, CannotTell, ""},
+		{"status-page", nil, nil, OK, "for this machine only"},
+		{"status-page", []string{"status__token=a token of more than sixteen"}, nil, OK, "status__token is set"},
+		{"status-page", []string{"status__token=short"}, nil, ToMend, "5 characters"},
+		{"status-page", nil, hosted, OK, "no function of HTTP is anonymous"},
+		{"status-page", nil, trigger("status", "function", false), OK, ""},
+		{"status-page", nil, trigger("statusactions", "Admin", true), OK, ""},
+		{"status-page", nil, trigger("statusactions", "function", true), ToMend, "authLevel is not admin in statusactions/function.json"},
+		{"status-page", nil, trigger("open", "anonymous", false), ToMend, "anonymous in open/function.json"},
+		{"status-page", nil, unread, CannotTell, "x/function.json"},
+	}
+}

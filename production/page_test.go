@@ -1,0 +1,127 @@
+package production
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// update writes docs/production.md: go test ./production -run TestPage -update.
+var update = flag.Bool("update", false, "write docs/production.md from the checklist")
+
+const pageHead = `# The production checklist
+
+<!-- Written from the checklist in production/: go test ./production -run TestPage -update. Do not edit. -->
+
+` + "`rowrelay check --production`" + ` goes through this list: run it where the settings of production are, before the first start, after each
+change of the settings, and in the pipeline that deploys. It connects to the databases, the state store and the queues; it sends and changes
+nothing. Destinations of events are not asked.
+
+| verdict | means |
+|---|---|
+| ok | seen to be in order, and what was seen is said |
+| to mend | seen not to be; the exit code is 1 |
+| cannot tell | nothing that the command sees decides it: look there yourself. These do not make the command fail |
+| does not apply | to this app |
+
+An item that is meant to be as it is can be named: ` + "`rowrelay check --production --accept lag,ordering`" + ` shows it as accepted and does not fail for it.
+` + "`--json`" + ` prints the same for machines. A verdict is what the command saw at that moment, with the rights and from the place where it ran: run on a laptop it sees
+the laptop's environment. On Azure, run it in the app's own environment, or with its settings in the file of ` + "`--settings`" + `.
+
+The list has what seed 000, §10 asks for, and what else was found to go wrong. Where a rule differs from the seed's, the item says why.
+`
+
+// page is docs/production.md: the checklist, and two outputs of the command.
+func page(goodOutput, badOutput string) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("%s", pageHead)
+	group := ""
+	for _, i := range checklist() {
+		if i.group != group {
+			group = i.group
+			line("## %s\n", group)
+		}
+		line("### `%s`\n\n%s%s.\n", i.id, strings.ToUpper(i.asks[:1]), i.asks[1:])
+		line("- **Why**: %s", linked(i.why))
+		if i.untold {
+			line("- **Verdict**: cannot tell, always: a person has to look.")
+		}
+		line("- **Mend**: %s.\n", linked(strings.TrimSuffix(i.mend, ".")))
+	}
+	line("## What it prints\n\nBoth outputs are the binary's, from a test (`e2e/production_test.go`), with names and ports replaced. "+
+		"The engines are real PostgreSQL and Azurite; the TLS of the first is a front of the test's, because the tests' PostgreSQL has none. "+
+		"Not run: Azure, SQL Server.\n\n"+
+		"An app that is ready: `rowrelay run` on one machine, PostgreSQL over verified TLS, a login that may only read.\n\n%s\n"+
+		"A Function App that works, and is not ready:\n\n%s", fenced(goodOutput), strings.TrimRight(fenced(badOutput), "\n"))
+	return b.String()
+}
+
+var pageName = regexp.MustCompile(`docs/([a-z-]+\.md)`)
+
+// linked makes links of the names of pages, and keeps <poller> from being taken for a tag.
+func linked(text string) string {
+	return strings.ReplaceAll(pageName.ReplaceAllString(text, "[$0]($1)"), "<", `\<`)
+}
+
+func fenced(output string) string { return fmt.Sprintf("```text\n%s```\n", output) }
+
+// TestPage: docs/production.md is the checklist, and what check --production wrote in e2e.
+func TestPage(t *testing.T) {
+	outputs := map[string]string{}
+	for _, name := range []string{"good", "bad"} {
+		text, err := os.ReadFile(filepath.Join("..", "e2e", "testdata", "production", name+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		outputs[name] = string(text)
+	}
+	want := page(outputs["good"], outputs["bad"])
+	const path = "../docs/production.md"
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("docs/production.md (-checklist +page), write it with -update:\n%s", diff)
+	}
+	// The command's ids, in their order, are the page's headings.
+	var ids, headings []string
+	for _, i := range checklist() {
+		ids = append(ids, i.id)
+	}
+	for _, m := range regexp.MustCompile("(?m)^### `([a-z-]+)`").FindAllStringSubmatch(string(got), -1) {
+		headings = append(headings, m[1])
+	}
+	if !slices.Equal(ids, headings) || len(ids) != len(slices.Compact(slices.Sorted(slices.Values(ids)))) {
+		t.Errorf("the command has %q\nthe page %q", ids, headings)
+	}
+	for _, output := range outputs {
+		at := 0
+		for _, line := range strings.Split(output, "\n") {
+			for n, id := range ids {
+				if strings.HasPrefix(line, "  ") && len(line) > 12 && strings.HasPrefix(line[12:], id+" ") {
+					if n < at {
+						t.Errorf("%s stands behind %s", id, ids[at])
+					}
+					at = n
+				}
+			}
+		}
+		if at != len(ids)-1 {
+			t.Errorf("an output ends with %s", ids[at])
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package production
+
+import (
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/config"
+)
+
+func judgeSecrets(f *Facts) Answer {
+	var names, local []string
+	for _, name := range f.secretSettings() {
+		if slices.Contains(names, name) {
+			continue
+		}
+		names = append(names, name)
+		for written := range f.Local {
+			if strings.EqualFold(written, name) {
+				local = append(local, name)
+			}
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return good("no setting holds a secret")
+	case len(local) > 0:
+		return bad("put them into the app's settings, as references to a Key Vault, and leave the file to development", "local.settings.json holds %s", list(local))
+	}
+	return unknown("", "these hold secrets, as far as the app sees: %s", list(names))
+}
+
+// secretSettings are the settings with a secret in them, some more than once.
+func (f *Facts) secretSettings() (names []string) {
+	for _, l := range f.allLinks() {
+		if l.Secret {
+			names = append(names, f.holder(l.Setting))
+		}
+	}
+	if f.hostKey() {
+		names = append(names, hostStorage)
+	}
+	for _, p := range f.Pollers {
+		for i := range p.Config.Outputs {
+			names = append(names, f.outputSecrets(p.Config, &p.Config.Outputs[i])...)
+		}
+	}
+	if f.Config.Status.Token != "" {
+		names = append(names, "status__token")
+		names = append(names, f.referred("status__token")...)
+	}
+	for _, signal := range []string{"", "TRACES_", "METRICS_"} {
+		if name := "OTEL_EXPORTER_OTLP_" + signal + "HEADERS"; f.Env(name) != "" {
+			names = append(names, name)
+		}
+		if name := "OTEL_EXPORTER_OTLP_" + signal + "ENDPOINT"; secretInURL(f.Env(name)) != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// hostStorage is the setting of the host's own storage account.
+const hostStorage = "AzureWebJobsStorage"
+
+// hostKey reports whether the host logs in to its own storage account with a key, or a signature.
+func (f *Facts) hostKey() bool { return f.hosted() && f.HostAccount.Key }
+
+// holder is the setting that holds the secret of a connection: with the secret of a service principal it is one below the
+// connection's name.
+func (f *Facts) holder(connection string) string {
+	if below := connection + "__clientSecret"; f.Env(connection) == "" && f.Env(below) != "" {
+		return below
+	}
+	return connection
+}
+
+// outputSecrets are the settings of an output that hold secrets, and those that they take them from.
+func (f *Facts) outputSecrets(p *config.Poller, out *config.Output) (names []string) {
+	prefix := "output__"
+	if out.Name != "" {
+		prefix = "outputs__" + out.Name + "__"
+	}
+	var keys []string
+	if out.Secret != "" {
+		keys = append(keys, "secret")
+	}
+	for _, header := range slices.Sorted(maps.Keys(out.Headers)) {
+		keys = append(keys, "headers__"+strings.ToLower(strings.ReplaceAll(header, "-", "_")))
+	}
+	if out.Kind == "http" && keyInURL(out) != "" {
+		keys = append(keys, "url")
+	}
+	for _, key := range keys {
+		name := p.Setting(prefix + key)
+		names = append(names, name)
+		names = append(names, f.referred(name)...)
+	}
+	return names
+}
+
+var reference = regexp.MustCompile(`%([A-Za-z_][A-Za-z0-9_]*)%`)
+
+// referred are the settings that a value is put together from, by %NAME%.
+func (f *Facts) referred(name string) (names []string) {
+	for _, m := range reference.FindAllStringSubmatch(f.Env(name), -1) {
+		if f.Env(m[1]) != "" {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
+
+// keyInURL names the part of an output's URL that looks like a secret.
+func keyInURL(out *config.Output) string { return secretInURL(out.URL.Reveal()) }
+
+func secretInURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	if _, has := u.User.Password(); has {
+		return "user:password@"
+	}
+	for name := range u.Query() {
+		switch strings.ToLower(name) {
+		case "code", "key", "apikey", "api_key", "token", "access_token", "sig", "signature", "secret":
+			return name + "="
+		}
+	}
+	return ""
+}

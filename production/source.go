@@ -1,0 +1,179 @@
+package production
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+func sourceItems() []item {
+	return []item{
+		{
+			id: "late-commits", group: groupSource, asks: "rows that commit late are found", each: judgeLate,
+			why: "A transaction takes its cursor value when it writes, and shows it when it commits. Whatever came between is passed over unless late rows " +
+				"are looked for (docs/late-commits.md).",
+			mend: "make the cursor exact (rowrelay check --ddl), or let the login see open transactions",
+		},
+		{
+			id: "index", group: groupSource, asks: "an index serves the order of the cursor", each: judgeIndex,
+			why: "Otherwise every fetch reads and sorts the table.", mend: "create the index that rowrelay check shows",
+		},
+		{
+			id: "key", group: groupSource, asks: "the key is proved unique and never NULL", each: judgeKey,
+			why:  "Rows with one cursor are told apart by the key (seed 000, §1: a stable key with a total order).",
+			mend: "watch the table with source__table, or be sure that the query's key is unique",
+		},
+		{
+			id: "cursor", group: groupSource, asks: "the cursor's type is fine enough, and every row has one", each: judgeCursor,
+			why: "Two writes within the resolution of the type look like one (seed 000, window W7: the earlier state is not delivered); a row whose cursor is NULL is " +
+				"never delivered.",
+			mend: "use rowversion, xid8, an integer that grows, or a timestamp of microseconds; make the column NOT NULL with a default",
+		},
+		{
+			id: "cursor-moves", group: groupSource, asks: "updates move the cursor", each: judgeMoves,
+			why:  "An update that leaves the cursor as it was is not seen.",
+			mend: "watch a column that every write sets; for a table of new rows only this is as it should be",
+		},
+		{
+			id: "gaps", group: groupSource, asks: "a restored or failed-over database is noticed", each: judgeGaps,
+			why: "After a restore the stored position may be ahead of the data: what is written then below it would be passed over. With " +
+				"source__on_failover=continue the same holds for an asynchronous replica.",
+			mend: "let the login read what tells one life of the database from the next, and use source__on_failover=stop unless replicas are synchronous",
+		},
+		{
+			id: "connections", group: groupSource, asks: "there is a connection for each output", each: judgeConnections,
+			why:  "Outputs of a poller share its pool: with fewer connections they wait for each other.",
+			mend: "raise source__connections; all instances together must stay below the database's own limit",
+		},
+	}
+}
+
+func judgeLate(_ *Facts, p *Poller) Answer {
+	late, window := p.Table.Late, p.Config.Source.LateWindow
+	switch {
+	case p.isOutbox():
+		return none("an outbox shows its rows by their state")
+	case late == nil:
+		return unknown("mend the settings first", "%s", p.because())
+	case late.Mode == poller.LateExact:
+		return good("exact: %s", late.Why)
+	case late.Mode == poller.LateNone:
+		return bad("set source__late_commits=auto", "none: %s", late.Missed)
+	case !late.Shown && p.Engine == "sqlite":
+		return good("%s within %s; SQLite has one writer at a time", late.Mode, plain(window))
+	case !late.Shown:
+		return bad(late.Mend, "%s: open transactions are not shown, so that late_window (%s) cannot be held against them", late.Mode, plain(window))
+	case late.Age > window:
+		return bad("end that transaction, or raise source__late_window above the longest that there is", "%s: %s, and late_window is %s", late.Mode, late.Held, plain(window))
+	}
+	return good("%s within %s; open transactions are shown, the oldest is %s old", late.Mode, plain(window), late.Age.Round(time.Second))
+}
+
+func judgeIndex(_ *Facts, p *Poller) Answer {
+	switch {
+	case p.isOutbox():
+		return none("an outbox has the indexes of its layout")
+	case p.Table.Late == nil:
+		return unknown("mend the settings first", "%s", p.because())
+	case p.Table.Index != "":
+		return good("%s", p.Table.Index)
+	case p.Table.CreateIndex != "":
+		return bad(p.Table.CreateIndex, "none")
+	}
+	return unknown("read the plan that rowrelay check shows: it should have no sort and no full scan", "a query or a view: the catalog does not tell")
+}
+
+func judgeKey(_ *Facts, p *Poller) Answer {
+	switch key := p.Table.Key; {
+	case p.isOutbox():
+		return none("an outbox has its layout's key")
+	case key == "":
+		return unknown("mend the settings first", "%s", p.because())
+	case strings.HasPrefix(key, "not provable"):
+		return unknown("", "%s", key)
+	case slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, "may hold NULL, although it is in the primary key") }):
+		return bad("declare the key NOT NULL", "%s, which may hold NULL", key)
+	default:
+		return good("%s", key)
+	}
+}
+
+// coarse is a resolution in which two writes of one row are likely.
+const coarse = time.Millisecond
+
+func judgeCursor(_ *Facts, p *Poller) Answer {
+	if p.isOutbox() {
+		return none("an outbox has its own position")
+	}
+	if len(p.Cursor) == 0 {
+		return unknown("mend the settings first", "%s", p.because())
+	}
+	if n := p.Table.NullCursors; n > 0 {
+		return bad("give them a cursor, and make the column NOT NULL with a default", "%d row(s) have a NULL cursor and are not delivered", n)
+	}
+	var seen []string
+	for _, col := range p.Cursor {
+		switch {
+		case col.Float:
+			return bad("", "%s %s: binary fractions, which come back rounded", col.Name, col.Type)
+		case col.Step > coarse && len(p.Cursor) == 1:
+			return bad("", "%s %s tells writes apart by %s only", col.Name, col.Type, col.Step)
+		case col.Nullable && !col.Query:
+			return bad("make the column NOT NULL, with a default", "%s %s may be NULL", col.Name, col.Type)
+		}
+		seen = append(seen, col.Name+" "+col.Type)
+	}
+	return good("%s, and no row without", list(seen))
+}
+
+func judgeMoves(_ *Facts, p *Poller) Answer {
+	if p.isOutbox() {
+		return none("events of an outbox are not updated")
+	}
+	if len(p.Cursor) == 0 {
+		return unknown("mend the settings first", "%s", p.because())
+	}
+	for _, w := range p.Warnings {
+		if strings.Contains(w, "updates will not be seen") {
+			return bad("", "%s", w)
+		}
+	}
+	for _, col := range p.Cursor {
+		if col.Moved != "" {
+			how, _, _ := strings.Cut(col.Moved, " (")
+			return good("%s %s", col.Name, how)
+		}
+	}
+	return unknown("", "nothing about %s says that updates move it", p.Cursor[0].Name)
+}
+
+func judgeGaps(_ *Facts, p *Poller) Answer {
+	cfg := &p.Config.Source
+	switch {
+	case p.isOutbox():
+		return none("an outbox that is restored publishes its restored rows")
+	case p.Table.Late == nil:
+		return unknown("mend the settings first", "%s", p.because())
+	case p.Table.Incarnation == "" && p.Engine == "sqlite":
+		return unknown("after the file was restored, run rowrelay check before the next start", "a file of SQLite does not tell one life from the next; a counter that went back is noticed")
+	case p.Table.Incarnation == "":
+		return bad("PostgreSQL: GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint() TO the role", "the database does not show its incarnation to this login")
+	case cfg.OnFailover != "continue":
+		return good("the incarnation is known; source__on_failover=stop")
+	case p.Engine == "postgres" && p.Rights.Told && p.Rights.Standbys == "":
+		return bad("set source__on_failover=stop, or synchronous_standby_names on the server", "source__on_failover=continue, and synchronous_standby_names is empty: replicas are asynchronous")
+	case p.Engine == "postgres" && p.Rights.Told:
+		return good("source__on_failover=continue, and synchronous_standby_names is %s", p.Rights.Standbys)
+	}
+	return unknown("use source__on_failover=stop unless every replica is synchronous", "source__on_failover=continue: whether replicas are synchronous is not seen here")
+}
+
+func judgeConnections(_ *Facts, p *Poller) Answer {
+	n, outputs := p.Config.Source.Connections, len(p.Config.Outputs)
+	if n < outputs {
+		return bad("", "source__connections=%d for %d outputs", n, outputs)
+	}
+	return good("source__connections=%d for %d output(s)", n, outputs)
+}
