@@ -56,8 +56,9 @@ type Event struct {
 	// At is the position just after this event, where that is not Cursor itself: a window, for instance, that the row was
 	// seen in. Nil means Cursor. See [Event.Position].
 	At Cursor
-	// Time is the cursor's own instant where the cursor is a time, otherwise the time of the fetch.
-	Time time.Time
+	// Time is the cursor's own instant where the cursor is a time, otherwise the time of the fetch; Undated says that it is the latter.
+	Time    time.Time
+	Undated bool
 	// Attempts counts the failed attempts that were held against this very event (its ID) before this batch; 0 for an event
 	// that was not tried yet.
 	Attempts int

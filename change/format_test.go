@@ -3,8 +3,6 @@ package change_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -14,9 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/golden"
 )
-
-var updateFormats = flag.Bool("update-formats", false, "write the golden files of the wire formats")
 
 var formats = []change.Format{change.CloudEvents, change.RowChange, change.SQLTrigger, change.Row, change.Payload}
 
@@ -70,38 +67,23 @@ func TestFormatsMatchGoldenFiles(t *testing.T) {
 	}
 	for _, f := range formats {
 		for _, c := range outboxCases() {
-			golden(t, f, "outbox-"+c.name, f.AppendLine(nil, delivery(c.event), 0))
-			golden(t, f, "outbox-batch-"+c.name, f.AppendBatch(nil, delivery(c.event)))
+			pinFormat(t, f, "outbox-"+c.name, f.AppendLine(nil, delivery(c.event), 0))
+			pinFormat(t, f, "outbox-batch-"+c.name, f.AppendBatch(nil, delivery(c.event)))
 		}
 		for _, c := range cases() {
-			golden(t, f, "single-"+c.name, f.AppendEvent(nil, delivery(c.event), 0))
-			golden(t, f, "batch-"+c.name, f.AppendBatch(nil, delivery(c.event)))
+			pinFormat(t, f, "single-"+c.name, f.AppendEvent(nil, delivery(c.event), 0))
+			pinFormat(t, f, "batch-"+c.name, f.AppendBatch(nil, delivery(c.event)))
 		}
-		golden(t, f, "batch-all", f.AppendBatch(nil, delivery(all...)))
+		pinFormat(t, f, "batch-all", f.AppendBatch(nil, delivery(all...)))
 	}
 }
 
-func golden(t *testing.T, f change.Format, name string, got []byte) {
+func pinFormat(t *testing.T, f change.Format, name string, got []byte) {
 	t.Helper()
 	if !json.Valid(got) {
 		t.Errorf("%s %s is not JSON: %s", f, name, got)
 	}
-	path := filepath.Join("testdata", "formats", f.String(), name+".json")
-	if *updateFormats {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, append(got, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (go test ./change -run Golden -update-formats writes it)", err)
-	}
-	if diff := cmp.Diff(strings.TrimSuffix(string(want), "\n"), string(got)); diff != "" {
-		t.Errorf("%s differs (-golden +got):\n%s", path, diff)
-	}
+	golden.File(t, filepath.Join("testdata", "formats", f.String(), name+".json"), string(got)+"\n")
 }
 
 func TestParseFormat(t *testing.T) {

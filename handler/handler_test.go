@@ -1,17 +1,12 @@
 package handler_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,95 +14,6 @@ import (
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/poller"
 )
-
-// runner is a Runner made of a function.
-type runner func(ctx context.Context) []poller.Report
-
-func (r runner) Run(ctx context.Context) []poller.Report { return r(ctx) }
-
-func ends(event poller.Event, err error) runner {
-	return func(context.Context) []poller.Report {
-		return []poller.Report{{Poller: "orders", Output: "output", Event: event, Err: err, Parked: -1, NullCursors: -1}}
-	}
-}
-
-// console is what the process wrote, as the host would read it.
-type console struct {
-	mu             sync.Mutex
-	stdout, stderr bytes.Buffer
-}
-
-type stream struct {
-	c *console
-	b *bytes.Buffer
-}
-
-func (s stream) Write(p []byte) (int, error) {
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (c *console) logger() *slog.Logger {
-	return handler.NewHostLogger(stream{c, &c.stdout}, stream{c, &c.stderr}, slog.LevelDebug)
-}
-
-func (c *console) lines(b *bytes.Buffer) []map[string]any {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var list []map[string]any
-	for line := range strings.Lines(b.String()) {
-		var record map[string]any
-		if err := json.Unmarshal([]byte(line), &record); err != nil {
-			record = map[string]any{"not JSON": line}
-		}
-		list = append(list, record)
-	}
-	return list
-}
-
-func (c *console) out() []map[string]any { return c.lines(&c.stdout) }
-func (c *console) err() []map[string]any { return c.lines(&c.stderr) }
-
-func serve(t *testing.T, c *console, cfg handler.Config) *httptest.Server {
-	t.Helper()
-	cfg.Log = c.logger()
-	server := httptest.NewServer(handler.New(t.Context(), cfg))
-	t.Cleanup(server.Close)
-	return server
-}
-
-func one(r handler.Runner) handler.Config {
-	return handler.Config{Pollers: []handler.Poller{{Name: "orders", Outputs: []string{"output"}, Runner: r}}}
-}
-
-const timer = `{"Data":{"timer":{"Schedule":{"AdjustForDST":true},"ScheduleStatus":null,"IsPastDue":false}},"Metadata":{"sys":{"MethodName":"orders"}}}`
-
-func do(t *testing.T, method, url, body string) (int, map[string]any) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("X-Azure-Functions-InvocationId", "8f0a")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close() //nolint:errcheck // read to its end below
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := res.Header.Get("Content-Type"); got != "application/json" {
-		t.Errorf("Content-Type is %q; the host fails an invocation that is not answered with application/json", got)
-	}
-	var object map[string]any
-	if err := json.Unmarshal(data, &object); err != nil || object == nil {
-		t.Fatalf("the answer %q is not a JSON object (%v); the host would wait for one until it kills the process", data, err)
-	}
-	return res.StatusCode, object
-}
 
 // Every event that a tick can end as has its status, and every failure says what and what next on stderr, once.
 func TestAnswers(t *testing.T) {
@@ -255,144 +161,6 @@ func TestReadyTouchesNothing(t *testing.T) {
 	}
 	if len(c.out())+len(c.err()) != 0 {
 		t.Error("the host asks often: a probe writes no log line")
-	}
-}
-
-func TestUnknownFunctionNamesTheMend(t *testing.T) {
-	var c console
-	server := serve(t, &c, handler.Config{Pollers: []handler.Poller{{Name: "orders"}, {Name: "customers"}}})
-	status, body := do(t, "POST", server.URL+"/order", timer)
-	if status != 404 {
-		t.Errorf("status %d, want 404", status)
-	}
-	lines := c.err()
-	if len(lines) != 1 {
-		t.Fatalf("one line on stderr, please; got %v", lines)
-	}
-	for _, text := range []string{fmt.Sprint(body["error"]), fmt.Sprint(lines[0]["error"])} {
-		if !strings.Contains(text, "customers, orders") || !strings.Contains(text, "folder") {
-			t.Errorf("%q does not name the pollers and the mend", text)
-		}
-	}
-}
-
-func TestBodiesThatAreNoInvocation(t *testing.T) {
-	for name, test := range map[string]struct {
-		body   string
-		status int
-	}{
-		"empty":      {"", 400},
-		"cut":        {`{"Data":{"timer"`, 400},
-		"array":      {`[]`, 400},
-		"null":       {`null`, 400},
-		"more":       {`{} {}`, 400},
-		"form":       {`a=b`, 400},
-		"over 1 MiB": {`{"Data":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`, 413},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var c console
-			server := serve(t, &c, one(runner(func(context.Context) []poller.Report {
-				t.Error("a tick ran")
-				return nil
-			})))
-			status, body := do(t, "POST", server.URL+"/orders", test.body)
-			if status != test.status || body["error"] == nil {
-				t.Errorf("got %d %v, want %d and an error", status, body, test.status)
-			}
-			if len(c.err()) != 1 {
-				t.Errorf("the host discards the body: one line on stderr, please; got %v", c.err())
-			}
-		})
-	}
-}
-
-// A web site can post from the browser of whoever runs `func start`; what it sends says so, and invokes nothing.
-func TestABrowserInvokesNothing(t *testing.T) {
-	for header, value := range map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"} {
-		var c console
-		server := serve(t, &c, one(runner(func(context.Context) []poller.Report {
-			t.Error("a tick ran")
-			return nil
-		})))
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/orders", strings.NewReader(`{"Data":{},"Metadata":{}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set(header, value)
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = answer.Body.Close()
-		if answer.StatusCode != http.StatusForbidden || len(c.err()) != 1 {
-			t.Errorf("%s: %s, %v", header, answer.Status, c.err())
-		}
-	}
-}
-
-// A process with faulty settings serves on: it answers the probe, fails the invocation, and says everything at once.
-func TestFaultsAnswer500(t *testing.T) {
-	fault := errors.New("pollers__orders__source__table is missing: set it to schema.table")
-	general := errors.New("state__kind is missing: set it to blob")
-	orders := handler.Poller{Name: "orders", Outputs: []string{"a", "b"}, Faults: []error{fault}}
-	for name, test := range map[string]struct {
-		cfg      handler.Config
-		function string
-		lines    int
-		says     []string
-	}{
-		"of the poller":                 {handler.Config{Pollers: []handler.Poller{orders}}, "orders", 2, []string{"source__table"}},
-		"of all":                        {handler.Config{Pollers: []handler.Poller{orders}, Faults: []error{general}}, "orders", 2, []string{"2 faults", "state__kind", "source__table"}},
-		"that hide which pollers exist": {handler.Config{Faults: []error{general}}, "orders", 1, []string{"state__kind"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var c console
-			server := serve(t, &c, test.cfg)
-			if status, _ := do(t, "POST", server.URL+"/"+test.function, timer); status != 500 {
-				t.Errorf("status %d, want 500", status)
-			}
-			if status, _ := do(t, "GET", server.URL+"/", ""); status != 200 {
-				t.Errorf("the probe is answered with %d, want 200", status)
-			}
-			lines := c.err()
-			if len(lines) != test.lines {
-				t.Fatalf("%d lines on stderr, please; got %v", test.lines, lines)
-			}
-			for _, part := range test.says {
-				if !strings.Contains(fmt.Sprint(lines[0]["error"]), part) || lines[0]["event"] != "config_invalid" {
-					t.Errorf("%v does not say %s", lines[0], part)
-				}
-			}
-		})
-	}
-}
-
-func TestPanicFailsTheInvocationOnly(t *testing.T) {
-	var c console
-	calls := 0
-	server := serve(t, &c, one(runner(func(context.Context) []poller.Report {
-		if calls++; calls == 1 {
-			panic("nil map\nof a tick")
-		}
-		return []poller.Report{{Poller: "orders", Output: "output", Event: poller.FetchEmpty}}
-	})))
-	if status, _ := do(t, "POST", server.URL+"/orders", timer); status != 500 {
-		t.Errorf("status %d, want 500", status)
-	}
-	lines := c.err()
-	if len(lines) != 1 || !strings.Contains(fmt.Sprint(lines[0]["stack"]), "TestPanicFailsTheInvocationOnly") {
-		t.Errorf("one line with the stack, please; got %v", lines)
-	}
-	if status, _ := do(t, "POST", server.URL+"/orders", timer); status != 200 {
-		t.Errorf("after the panic the next tick answers %d, want 200", status)
-	}
-}
-
-func TestNoReportIsNoSuccess(t *testing.T) {
-	var c console
-	server := serve(t, &c, one(runner(func(context.Context) []poller.Report { return nil })))
-	if status, _ := do(t, "POST", server.URL+"/orders", timer); status != 500 {
-		t.Errorf("status %d, want 500", status)
 	}
 }
 

@@ -23,25 +23,13 @@ type engine struct {
 }
 
 func engines() []engine {
-	opened := func(t *testing.T, driver, dsn string) *sql.DB {
-		db, err := sql.Open(driver, dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return db
-	}
 	return []engine{
-		{"PostgreSQL", outbox.Postgres, func(t *testing.T) *sql.DB { return opened(t, "pgx", testenv.Postgres(t)) }},
-		{"MariaDB", outbox.MySQL, func(t *testing.T) *sql.DB { return opened(t, "mysql", testenv.MySQLDSN(t, testenv.MySQL(t))) }},
+		{"PostgreSQL", outbox.Postgres, func(t *testing.T) *sql.DB { return testenv.Open(t, "pgx", testenv.Postgres(t)) }},
+		{"MariaDB", outbox.MySQL, func(t *testing.T) *sql.DB { return testenv.Open(t, "mysql", testenv.MySQLDSN(t, testenv.MySQL(t))) }},
 		{"SQLite", outbox.SQLite, func(t *testing.T) *sql.DB {
-			return opened(t, "sqlite", strings.TrimPrefix(testenv.SQLite(t), "sqlite:")+"?_pragma=busy_timeout(20000)&_txlock=immediate")
+			return testenv.Open(t, "sqlite", strings.TrimPrefix(testenv.SQLite(t), "sqlite:")+"?_pragma=busy_timeout(20000)&_txlock=immediate")
 		}},
-		{"SQL Server", outbox.SQLServer, func(t *testing.T) *sql.DB { return opened(t, "sqlserver", testenv.SQLServer(t)) }},
+		{"SQL Server", outbox.SQLServer, func(t *testing.T) *sql.DB { return testenv.Open(t, "sqlserver", testenv.SQLServer(t)) }},
 	}
 }
 

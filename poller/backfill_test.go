@@ -172,10 +172,7 @@ func TestEmptyBackfillEnds(t *testing.T) {
 // TestBackfilledRowOfAParkedKeyWaits: it is absorbed as any other.
 func TestBackfilledRowOfAParkedKeyWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShop()
-		s.fill(1, 3)
-		p := newProcess(t, nil, s, nil)
-		p.verdict = poison(2)
+		_, p := refusing(t, nil, 3, 2)
 		p.tick()
 		p.sent = nil
 		p.backfill(state.Backfill{ID: "b1", To: position(3)})

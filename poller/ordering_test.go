@@ -14,10 +14,7 @@ import (
 // TestSourceOrderWaits: under ordering=source the poller waits at the bad event, and goes on behind it.
 func TestSourceOrderWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShop()
-		s.fill(1, 5)
-		p := newProcess(t, nil, s, func(c *CheckpointedConfig) { c.Ordering = OrderSource })
-		p.verdict = poison(3)
+		_, p := refusing(t, func(c *CheckpointedConfig) { c.Ordering = OrderSource }, 5, 3)
 		begun := time.Now()
 		r := p.tick()
 		if r.Event != HandlerFailed || !strings.Contains(r.Err.Error(), "attempt 1 of 5") || !strings.Contains(r.Err.Error(), "next in 1s") || r.Rows != 2 {
@@ -48,10 +45,7 @@ func TestSourceOrderWaits(t *testing.T) {
 // TestSourceOrderKnowsItsAttempts: the event comes again as a live row, with the attempts that were counted.
 func TestSourceOrderKnowsItsAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShop()
-		s.fill(1, 2)
-		p := newProcess(t, nil, s, func(c *CheckpointedConfig) { c.Ordering = OrderSource })
-		p.verdict = poison(1)
+		_, p := refusing(t, func(c *CheckpointedConfig) { c.Ordering = OrderSource }, 2, 1)
 		p.tick()
 		time.Sleep(time.Second)
 		b := p.next(p.open())
@@ -115,10 +109,7 @@ func TestSourceOrderGivesUpALateRow(t *testing.T) {
 // TestSourceOrderCountsAttemptsBesideABackfill: rows of the backfill that are accepted say nothing about the live one.
 func TestSourceOrderCountsAttemptsBesideABackfill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shop := newShop()
-		shop.fill(1, 400)
-		p := newProcess(t, nil, shop, func(c *CheckpointedConfig) { c.Ordering = OrderSource })
-		p.verdict = poison(500)
+		shop, p := refusing(t, func(c *CheckpointedConfig) { c.Ordering = OrderSource }, 400, 500)
 		p.tick()
 		shop.put(500, "t", "bad")
 		_, err := p.keeper.Amend(t.Context(), func(d *state.Document) error {

@@ -179,7 +179,7 @@ type FailedEvent struct {
 	Status int // HTTP status, 0 where there was none
 	// Named says that the destination named this very event (batchItemFailures), rather than refusing the request as a whole.
 	Named bool
-	// Err is what happened to this event, where the destination said so; nil: DeliveryError.Err is.
+	// Err is what happened to this event in particular, where the output can tell; nil: what DeliveryError.Err says.
 	Err error
 }
 

@@ -64,6 +64,16 @@ func newProcess(t *testing.T, store state.Store, s *shop, adjust func(*Checkpoin
 	return p
 }
 
+// refusing returns a shop of the rows 1 to n and an instance over it, whose receiver refuses some of the rows until they are good.
+func refusing(t *testing.T, adjust func(*CheckpointedConfig), n int, bad ...int) (*shop, *process) {
+	t.Helper()
+	s := newShop()
+	s.fill(1, n)
+	p := newProcess(t, nil, s, adjust)
+	p.verdict = poison(bad...)
+	return s, p
+}
+
 // open begins a session.
 func (p *process) open() *checkpointed {
 	p.t.Helper()

@@ -61,7 +61,7 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 		}
 		if err == nil {
 			after = last
-			err = rest(ctx, min(time.Since(begin), longestRest))
+			err = pauseFor(ctx, min(time.Since(begin), longestRest))
 		}
 		if err == nil {
 			err = right.renew(ctx)
@@ -79,17 +79,6 @@ func stopped(ctx context.Context, c *Cleaned, begun time.Time, err error) error 
 		return err
 	}
 	return nil
-}
-
-func rest(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // cleanupRight is the claim under which a clean-up runs.

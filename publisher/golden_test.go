@@ -4,10 +4,8 @@ import (
 	"context"
 	"database/sql"
 	sqldriver "database/sql/driver"
-	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -16,35 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sqlc-dev/teesql/parser"
 
+	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/poller"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
-
-// pin compares with a file under testdata/golden, or writes it.
-func pin(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "golden", name)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (write it with: go test ./publisher -run Golden -update, and read what it holds)", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-file +now):\n%s", path, diff)
-	}
-}
 
 // recorder is a driver that writes down what it is sent, and answers every question with a row that fits.
 type recorder struct {
@@ -206,7 +180,7 @@ func TestGolden(t *testing.T) {
 					}
 				}
 			}
-			pin(t, filepath.Join(engine, "statements.sql"), all.String())
+			golden.Pin(t, filepath.Join(engine, "statements.sql"), all.String())
 		})
 	}
 }
@@ -292,7 +266,7 @@ func TestGoldenDDL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pin(t, filepath.Join(engine, "ddl.sql"), strings.Join(statements, ";\n")+";\n")
+		golden.Pin(t, filepath.Join(engine, "ddl.sql"), strings.Join(statements, ";\n")+";\n")
 		if engine == "sqlserver" {
 			for _, text := range statements {
 				isTSQL(t, text)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlc-dev/teesql/parser"
 
+	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -150,7 +151,7 @@ func TestGoldenMapped(t *testing.T) {
 				g.add("clean-up looks", q.cleanLook(place, ids[0], 3600_000, 1000))
 				g.add("clean-up deletes", q.cleanDelete("", ids, 3600_000))
 			}
-			pin(t, filepath.Join(engine, "mapped_"+layoutName+".sql"), g.String())
+			golden.Pin(t, filepath.Join(engine, "mapped_"+layoutName+".sql"), g.String())
 		}
 	}
 }
@@ -171,7 +172,7 @@ func TestGoldenAdmin(t *testing.T) {
 			prefix = "SET DEADLOCK_PRIORITY LOW; "
 		}
 		g.add("clean-up deletes", e.cleanDelete(prefix, 7, 4007))
-		pin(t, filepath.Join(engine, "admin.sql"), g.String())
+		golden.Pin(t, filepath.Join(engine, "admin.sql"), g.String())
 
 		ddl, err := MappedDDL(engine, "shop.outbox", "rowrelay_claims")
 		if err != nil {
@@ -182,6 +183,6 @@ func TestGoldenAdmin(t *testing.T) {
 			d.WriteString(text + ";\n")
 			d.parse(text)
 		}
-		pin(t, filepath.Join(engine, "mapped_ddl.sql"), d.String())
+		golden.Pin(t, filepath.Join(engine, "mapped_ddl.sql"), d.String())
 	}
 }

@@ -275,3 +275,26 @@ func claimName(qualified string) string {
 	sum := sha256.Sum256([]byte(qualified))
 	return cut(qualified, room-33) + "#" + hex.EncodeToString(sum[:16])
 }
+
+// read runs a statement of events' columns and stops at the limit; more says that there was another row.
+func (s *statement) read(ctx context.Context, q querier, limit poller.Limit, scanned func(func(...any) error) (row, error)) (rows []row, more bool, err error) {
+	size := 0
+	err = s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+		if len(rows) > 0 && (len(rows) >= limit.Rows || limit.Bytes > 0 && size >= limit.Bytes) {
+			more = true
+			return false, nil
+		}
+		r, err := scanned(scan)
+		if err != nil {
+			return false, err
+		}
+		size += len(r.outbox.Payload)
+		if len(rows) > 0 && limit.Bytes > 0 && size > limit.Bytes {
+			more = true // this one comes with the next fetch
+			return false, nil
+		}
+		rows = append(rows, r)
+		return true, nil
+	})
+	return rows, more, err
+}

@@ -88,31 +88,8 @@ func (m *mapped) fetch(ctx context.Context, _ []bucketRange, _ position, limit p
 	var more bool
 	s := m.sql.publishable(m.sql.projection(), limit.Rows+1, nil)
 	err := m.t.do(ctx, "fetch", func(ctx context.Context, q querier) (err error) {
-		rows, more, err = m.read(ctx, q, s, limit)
+		rows, more, err = s.read(ctx, q, limit, m.scan)
 		return err
-	})
-	return rows, more, err
-}
-
-// read collects the rows of a statement up to a limit.
-func (m *mapped) read(ctx context.Context, q querier, s *statement, limit poller.Limit) (rows []row, more bool, err error) {
-	size := 0
-	err = s.each(ctx, q, func(scan func(...any) error) (bool, error) {
-		if len(rows) > 0 && (limit.Rows > 0 && len(rows) >= limit.Rows || limit.Bytes > 0 && size >= limit.Bytes) {
-			more = true
-			return false, nil
-		}
-		r, err := m.scan(scan)
-		if err != nil {
-			return false, err
-		}
-		size += len(r.outbox.Payload)
-		if len(rows) > 0 && limit.Bytes > 0 && size > limit.Bytes {
-			more = true // this one comes with the next fetch
-			return false, nil
-		}
-		rows = append(rows, r)
-		return true, nil
 	})
 	return rows, more, err
 }
@@ -142,7 +119,7 @@ func (m *mapped) due(ctx context.Context, _ []bucketRange, limit poller.Limit, _
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if rows, _, err = m.read(ctx, q, m.sql.byID(ids), limit); err != nil {
+		if rows, _, err = m.sql.byID(ids).read(ctx, q, limit, m.scan); err != nil {
 			return err
 		}
 		for i := range rows {
@@ -158,7 +135,7 @@ func (m *mapped) other(ctx context.Context, _ []bucketRange, avoid []aggregate) 
 	var rows []row
 	s := m.sql.publishable(m.sql.projection(), 1, avoid)
 	err := m.t.do(ctx, "look for a probe", func(ctx context.Context, q querier) (err error) {
-		rows, _, err = m.read(ctx, q, s, poller.Limit{Rows: 1})
+		rows, _, err = s.read(ctx, q, poller.Limit{Rows: 1}, m.scan)
 		return err
 	})
 	if err != nil || len(rows) == 0 {

@@ -244,34 +244,11 @@ func (e *ownEvents) scan(scan func(...any) error) (row, error) {
 	return r, nil
 }
 
-// read runs a statement of columns and stops at the limit; more says that there was another row.
-func (e *ownEvents) read(ctx context.Context, q querier, s *statement, limit poller.Limit) (rows []row, more bool, err error) {
-	size := 0
-	err = s.each(ctx, q, func(scan func(...any) error) (bool, error) {
-		if len(rows) > 0 && (len(rows) >= limit.Rows || limit.Bytes > 0 && size >= limit.Bytes) {
-			more = true
-			return false, nil
-		}
-		r, err := e.scan(scan)
-		if err != nil {
-			return false, err
-		}
-		size += len(r.outbox.Payload)
-		if len(rows) > 0 && limit.Bytes > 0 && size > limit.Bytes {
-			more = true // this one comes with the next fetch
-			return false, nil
-		}
-		rows = append(rows, r)
-		return true, nil
-	})
-	return rows, more, err
-}
-
 func (e *ownEvents) fetch(ctx context.Context, ranges []bucketRange, after position, limit poller.Limit) (rows []row, more bool, err error) {
 	err = e.do(ctx, "fetch events", func(ctx context.Context, q querier) error {
 		s := e.statement()
 		e.fetchStatement(s, ranges, after, max(limit.Rows, 1)+1)
-		rows, more, err = e.read(ctx, q, s, limit)
+		rows, more, err = s.read(ctx, q, limit, e.scan)
 		return err
 	})
 	return rows, more, err
@@ -314,7 +291,7 @@ func (e *ownEvents) other(ctx context.Context, ranges []bucketRange, avoid []agg
 			}
 		})
 		s.add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.d.seq())
-		rows, _, err := e.read(ctx, q, s, poller.Limit{Rows: 1})
+		rows, _, err := s.read(ctx, q, poller.Limit{Rows: 1}, e.scan)
 		found = nil
 		if len(rows) > 0 {
 			found = &rows[0]

@@ -27,7 +27,7 @@ func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit poller.
 			e.claimed(s)
 		}
 		s.add(" ORDER BY o.next_attempt_at, ", e.seq("o"), e.d.limit(s.arg(limit.Rows)))
-		if rows, _, err = e.read(ctx, q, s, limit); err != nil {
+		if rows, _, err = s.read(ctx, q, limit, e.scan); err != nil {
 			return err
 		}
 		if by.owner != "" && len(rows) > 0 {
@@ -101,7 +101,7 @@ func (e *ownEvents) claimRows(ctx context.Context, q querier, by claim, rows []r
 	s.add(", 0 FROM ", e.outbox.String(), " o WHERE ", e.d.anyInt(s, e.seq("o"), list), " AND o.state = 'FAILED'")
 	e.first(s)
 	s.add(" ORDER BY o.next_attempt_at, ", e.seq("o"))
-	rows, _, err = e.read(ctx, q, s, poller.Limit{Rows: len(list) + 1})
+	rows, _, err = s.read(ctx, q, poller.Limit{Rows: len(list) + 1}, e.scan)
 	if err != nil {
 		return nil, err
 	}

@@ -164,7 +164,7 @@ func unitText(a aggregate) string {
 func (e *ownEvents) handOut(ctx context.Context, q querier, got []candidate, limit poller.Limit) (rows []row, more bool, err error) {
 	s := e.statement()
 	e.handOutStatement(s, got, max(limit.Rows, 1)+1)
-	if rows, more, err = e.read(ctx, q, s, limit); err != nil {
+	if rows, more, err = s.read(ctx, q, limit, e.scan); err != nil {
 		return nil, false, fmt.Errorf("read their events: %w", err)
 	}
 	list := make([]int64, len(rows))

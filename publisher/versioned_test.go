@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqlc-dev/teesql/parser"
 
+	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -60,5 +61,5 @@ func TestGoldenVersioned(t *testing.T) {
 	if _, err := parser.Parse(t.Context(), strings.NewReader(sqlServerVersioned)); err != nil {
 		t.Errorf("not T-SQL: %v", err)
 	}
-	pin(t, "sqlserver/options.sql", sqlServerVersioned+"\n")
+	golden.Pin(t, "sqlserver/options.sql", sqlServerVersioned+"\n")
 }

@@ -72,11 +72,7 @@ func BenchmarkFetch(b *testing.B) {
 
 func benchTable(b *testing.B, driver, dsn string, statements ...string) *sql.DB {
 	b.Helper()
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = db.Close() })
+	db := testenv.Open(b, driver, dsn)
 	for _, s := range statements {
 		if _, err := db.Exec(s); err != nil {
 			b.Fatal(err)

@@ -1,7 +1,6 @@
 package source_test
 
 import (
-	"database/sql"
 	"errors"
 	"strings"
 	"testing"
@@ -22,15 +21,7 @@ func TestCursorBeyondAll(t *testing.T) {
 		"postgres infinity": {"pgx", postgres, postgres, "timestamptz", "now()", "infinity"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db, err := sql.Open(c.driver, c.dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := db.Close(); err != nil {
-					t.Error(err)
-				}
-			})
+			db := testenv.Open(t, c.driver, c.dsn)
 			for _, text := range []string{
 				"DROP TABLE IF EXISTS beyond", "CREATE TABLE beyond (id integer PRIMARY KEY, version " + c.typ + " NOT NULL)",
 				"INSERT INTO beyond VALUES (1, " + c.first + "), (2, '" + c.last + "'), (3, " + c.first + ")",

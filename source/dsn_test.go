@@ -302,21 +302,7 @@ func TestDriverReading(t *testing.T) {
 		{"principal", ";Authentication=active directory SERVICE principal", msdsn.EncryptionRequired, false, map[string]string{"fedauth": "ActiveDirectoryServicePrincipal"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			target, err := adoTarget(base + c.more)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := target.check(); err != nil {
-				t.Fatal(err)
-			}
-			u, err := target.driverURL()
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := msdsn.Parse(u)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := driverReading(t, base+c.more)
 			if got.Host != "db1.example.com" || got.Port != 1444 || got.Database != "a;b/c?" || got.User != "u@t" || got.Password != password {
 				t.Errorf("got %s %d %s %s", got.Host, got.Port, got.Database, got.User)
 			}
@@ -338,20 +324,29 @@ func TestDriverReading(t *testing.T) {
 		{`Server=[2001:db8::1];Database=d;User ID=u;Password=p`, "2001:db8::1", ""},
 		{`Server=.;Database=d;User ID=u;Password=p`, "localhost", ""},
 	} {
-		target, err := adoTarget(c.text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := target.check(); err != nil {
-			t.Fatal(err)
-		}
-		u, err := target.driverURL()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := msdsn.Parse(u)
-		if err != nil || got.Host != c.host || got.Instance != c.instance {
-			t.Errorf("%s: host %q, instance %q, %v", c.text, got.Host, got.Instance, err)
+		if got := driverReading(t, c.text); got.Host != c.host || got.Instance != c.instance {
+			t.Errorf("%s: host %q, instance %q", c.text, got.Host, got.Instance)
 		}
 	}
+}
+
+// driverReading is what the driver reads in the URL that we make of a connection string.
+func driverReading(t *testing.T, text string) msdsn.Config {
+	t.Helper()
+	target, err := adoTarget(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := target.check(); err != nil {
+		t.Fatal(err)
+	}
+	u, err := target.driverURL()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := msdsn.Parse(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
 }

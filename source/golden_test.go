@@ -1,38 +1,12 @@
 package source
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/rowrelay/rowrelay/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
-
-// pin compares with a file under testdata/golden, or writes it.
-func pin(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "golden", name)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (write it with: go test ./source -run Golden -update, and read what it holds)", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-file +now):\n%s", path, diff)
-	}
-}
 
 // everyDialect are all engines; a new one is added here and to dialectFor.
 var everyDialect = []string{engineSQLServer, enginePostgres, engineMySQL, engineSQLite}
@@ -83,7 +57,7 @@ func TestGoldenStatements(t *testing.T) {
 				if strings.Contains(strings.ToUpper(st.text), "OFFSET") {
 					t.Errorf("%s %s %s has an OFFSET", engine, name, variant)
 				}
-				pin(t, filepath.Join(engine, name+"_"+variant+".sql"), golden(&sel, st))
+				golden.Pin(t, filepath.Join(engine, name+"_"+variant+".sql"), goldenText(&sel, st))
 			}
 			// What sweeps, retries, probes and operators read: one file for each selection.
 			all := len(sel.order)
@@ -97,15 +71,15 @@ func TestGoldenStatements(t *testing.T) {
 				{"the last row below a value", sel.below()}, {"any row from a value on", sel.fromCursor()},
 				{"by one key", goldenKeys(&sel, 1)}, {"by two keys", goldenKeys(&sel, 2)}, {"after a row, no order key of four", goldenAvoid(&sel)},
 			} {
-				b.WriteString("-- " + v.name + "\n" + golden(&sel, v.st) + "\n")
+				b.WriteString("-- " + v.name + "\n" + goldenText(&sel, v.st) + "\n")
 			}
-			pin(t, filepath.Join(engine, name+"_ranges.sql"), b.String())
+			golden.Pin(t, filepath.Join(engine, name+"_ranges.sql"), b.String())
 		}
 	}
 }
 
-// golden is a statement with its parameters.
-func golden(sel *selection, st statement) string {
+// goldenText is a statement with its parameters.
+func goldenText(sel *selection, st statement) string {
 	var args []string
 	for _, i := range st.args {
 		switch n := len(sel.order); {

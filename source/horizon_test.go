@@ -16,15 +16,7 @@ import (
 // writer opens a pool beside the source.
 func writer(t *testing.T, driver, dsn string, ddl ...string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open(driver, strings.TrimPrefix(dsn, "sqlite:"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Errorf("close the writer: %v", err)
-		}
-	})
+	db := testenv.Open(t, driver, strings.TrimPrefix(dsn, "sqlite:"))
 	execAll(t, db, ddl...)
 	return db
 }

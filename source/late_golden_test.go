@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -20,7 +21,7 @@ func pinPage(t *testing.T, p *plan, name string, also ...condition) string {
 			all.WriteString("-- parameter: " + param.Name + " " + param.Type + "\n")
 		}
 	}
-	pin(t, filepath.Join(p.dialect.engine(), name+".sql"), all.String())
+	golden.Pin(t, filepath.Join(p.dialect.engine(), name+".sql"), all.String())
 	return p.sel.page(501, span{after: len(p.sel.order), also: also}).text
 }
 

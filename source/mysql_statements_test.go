@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rowrelay/rowrelay/internal/golden"
 )
 
 // TestMySQLPlans: the real planner reads a page as a range of the index, from the position on, for every type that a
@@ -90,5 +92,5 @@ func TestMySQLStatements(t *testing.T) {
 		mysqlSession(&Config{Timeout: 500 * time.Millisecond}, map[string]string{"version": "10.11.6-MariaDB"})} {
 		fmt.Fprintf(&b, "%s;\n\n", s)
 	}
-	pin(t, "mysql/statements.sql", b.String())
+	golden.Pin(t, "mysql/statements.sql", b.String())
 }

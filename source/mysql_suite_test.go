@@ -11,7 +11,7 @@ import (
 func TestMySQL(t *testing.T) {
 	url := testenv.MySQL(t)
 	sourcetest.Run(t, sourcetest.Engine{
-		Name: "mysql", URL: url, DB: open(t, "mysql", testenv.MySQLDSN(t, url)), Network: true,
+		Name: "mysql", URL: url, DB: testenv.Open(t, "mysql", testenv.MySQLDSN(t, url)), Network: true,
 		Quote:  func(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" },
 		BigInt: "bigint", Text: "varchar(100)", Bool: "boolean", DateTime: "datetime(6)", True: "true", False: "false",
 		Boundaries: []sourcetest.Boundary{

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
@@ -174,7 +175,7 @@ func TestMySQLValues(t *testing.T) {
 	if len(examples) > 0 {
 		t.Errorf("examples of types that are not listed: %v", examples)
 	}
-	pin(t, "mysql/types.txt", listing.String())
+	golden.Pin(t, "mysql/types.txt", listing.String())
 }
 
 // TestMySQLFloats: the text protocol holds every bit of a double, and of a float by way of a double.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -81,7 +82,7 @@ func TestGoldenSnapshots(t *testing.T) {
 	}
 	pinned["present"], pinned["ahead"] = p.sel.present().text+"\n", p.sel.ahead().text+"\n"
 	for name, text := range pinned {
-		pin(t, filepath.Join("postgres", "snapshot_"+name+".sql"), text)
+		golden.Pin(t, filepath.Join("postgres", "snapshot_"+name+".sql"), text)
 	}
 }
 

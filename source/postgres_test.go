@@ -1,7 +1,6 @@
 package source_test
 
 import (
-	"database/sql"
 	"strings"
 	"testing"
 
@@ -9,25 +8,10 @@ import (
 	"github.com/rowrelay/rowrelay/source/sourcetest"
 )
 
-// open returns a pool for the writer beside the source.
-func open(t testing.TB, driver, dsn string) *sql.DB {
-	t.Helper()
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Errorf("close the writer: %v", err)
-		}
-	})
-	return db
-}
-
 func TestPostgres(t *testing.T) {
 	url := testenv.Postgres(t)
 	sourcetest.Run(t, sourcetest.Engine{
-		Name: "postgres", URL: url, DB: open(t, "pgx", url), Network: true,
+		Name: "postgres", URL: url, DB: testenv.Open(t, "pgx", url), Network: true,
 		Quote:  func(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` },
 		BigInt: "bigint", Text: "varchar(100)", Bool: "boolean", DateTime: "timestamp", True: "true", False: "false",
 		Boundaries: []sourcetest.Boundary{

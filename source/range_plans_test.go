@@ -20,7 +20,7 @@ func TestRangePlans(t *testing.T) {
 			"ANALYZE", "SEARCH r", "SCAN"},
 	} {
 		t.Run(e.name, func(t *testing.T) {
-			db := gapDB(t, e.driver, e.dsn)
+			db := testenv.Open(t, e.driver, e.dsn)
 			mustExec(t, db, "CREATE TABLE o (k varchar(20) NOT NULL, id bigint NOT NULL, v bigint NOT NULL, u bigint NOT NULL UNIQUE, w bigint, PRIMARY KEY (k, id))",
 				"CREATE INDEX ix ON o (v, k, id)", e.fill, e.analyze)
 			where := "w < 2 OR w = 2"

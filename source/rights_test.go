@@ -11,14 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
 // TestGoldenRights pins what a server is asked of the login.
 func TestGoldenRights(t *testing.T) {
-	pin(t, filepath.Join(enginePostgres, "rights.sql"), postgresRights+"\n")
-	pin(t, filepath.Join(engineSQLServer, "rights.sql"), sqlServerRights+"\n\n"+sqlServerServerRights+"\n\n"+sqlServerTableRights+"\n")
-	pin(t, filepath.Join(engineMySQL, "rights.sql"), mysqlRights+"\n\n"+mysqlRoles+"\n\n"+mysqlGrants+"\n")
+	golden.Pin(t, filepath.Join(enginePostgres, "rights.sql"), postgresRights+"\n")
+	golden.Pin(t, filepath.Join(engineSQLServer, "rights.sql"), sqlServerRights+"\n\n"+sqlServerServerRights+"\n\n"+sqlServerTableRights+"\n")
+	golden.Pin(t, filepath.Join(engineMySQL, "rights.sql"), mysqlRights+"\n\n"+mysqlRoles+"\n\n"+mysqlGrants+"\n")
 	for _, text := range []string{sqlServerRights, sqlServerServerRights, sqlServerTableRights} {
 		isTSQL(t, text, "SelectStatement")
 	}
@@ -45,16 +46,7 @@ type postgresLogin struct {
 func newPostgresLogin(t *testing.T) *postgresLogin {
 	t.Helper()
 	l := &postgresLogin{t: t, admin: testenv.Postgres(t), role: "rr_rights_" + strings.ToLower(rand.Text())}
-	db, err := sql.Open("pgx", l.admin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.db = db
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	l.db = testenv.Open(t, "pgx", l.admin)
 	l.newRole(l.role, "LOGIN PASSWORD 'x'")
 	u, err := url.Parse(l.admin)
 	if err != nil {

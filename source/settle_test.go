@@ -101,48 +101,42 @@ func settleSources(t *testing.T, url string) (byTime, byMarks *Cursor) {
 	return byTime, newSource(t, url, cfg)
 }
 
-func TestPostgresSettle(t *testing.T) {
-	url := testenv.Postgres(t)
-	for name, typ := range map[string][3]string{
-		"timestamptz": {"timestamptz", "now() - interval '61 minutes'", "now()"},
-		"timestamp":   {"timestamp", "now() at time zone 'UTC' - interval '61 minutes'", "now() at time zone 'UTC'"},
-		"date":        {"date", "(now() at time zone 'UTC')::date - 2", "(now() at time zone 'UTC')::date"},
-	} {
+// settlesByType runs settles for types of the cursor: each with an instant of 61 minutes ago, and with now.
+func settlesByType(t *testing.T, url, driver, dsn string, types map[string][3]string) {
+	t.Helper()
+	for name, typ := range types {
 		t.Run(name, func(t *testing.T) {
-			db := writer(t, "pgx", url, "DROP TABLE IF EXISTS o", "CREATE TABLE o (id int PRIMARY KEY, c "+typ[0]+" NOT NULL)")
+			db := writer(t, driver, dsn, "DROP TABLE IF EXISTS o", "CREATE TABLE o (id int NOT NULL PRIMARY KEY, c "+typ[0]+" NOT NULL)")
 			byTime, byMarks := settleSources(t, url)
 			settles(t, byTime, byMarks, db, typ[1], typ[2])
 		})
 	}
+}
+
+func TestPostgresSettle(t *testing.T) {
+	url := testenv.Postgres(t)
+	settlesByType(t, url, "pgx", url, map[string][3]string{
+		"timestamptz": {"timestamptz", "now() - interval '61 minutes'", "now()"},
+		"timestamp":   {"timestamp", "now() at time zone 'UTC' - interval '61 minutes'", "now() at time zone 'UTC'"},
+		"date":        {"date", "(now() at time zone 'UTC')::date - 2", "(now() at time zone 'UTC')::date"},
+	})
 }
 
 func TestMySQLSettle(t *testing.T) {
 	url := testenv.MySQL(t)
-	for name, typ := range map[string][3]string{
+	settlesByType(t, url, "mysql", testenv.MySQLDSN(t, url), map[string][3]string{
 		"timestamp": {"timestamp(6)", "now(6) - interval 61 minute", "now(6)"},
 		"datetime":  {"datetime(6)", "utc_timestamp(6) - interval 61 minute", "utc_timestamp(6)"},
 		"seconds":   {"datetime", "utc_timestamp() - interval 61 minute", "utc_timestamp()"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			db := writer(t, "mysql", testenv.MySQLDSN(t, url), "DROP TABLE IF EXISTS o", "CREATE TABLE o (id int PRIMARY KEY, c "+typ[0]+" NOT NULL)")
-			byTime, byMarks := settleSources(t, url)
-			settles(t, byTime, byMarks, db, typ[1], typ[2])
-		})
-	}
+	})
 }
 
 func TestSQLServerSettle(t *testing.T) {
 	url := testenv.SQLServer(t)
-	for name, typ := range map[string][3]string{
+	settlesByType(t, url, "sqlserver", url, map[string][3]string{
 		"datetime2":      {"datetime2", "DATEADD(minute, -61, SYSUTCDATETIME())", "SYSUTCDATETIME()"},
 		"datetimeoffset": {"datetimeoffset", "DATEADD(minute, -61, SYSUTCDATETIME())", "SYSUTCDATETIME()"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			db := writer(t, "sqlserver", url, "DROP TABLE IF EXISTS o", "CREATE TABLE o (id int NOT NULL PRIMARY KEY, c "+typ[0]+" NOT NULL)")
-			byTime, byMarks := settleSources(t, url)
-			settles(t, byTime, byMarks, db, typ[1], typ[2])
-		})
-	}
+	})
 }
 
 // TestSQLiteExact: ids and commits are of one order, so that nothing is held back and nothing remembered.

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"strings"
@@ -126,15 +125,7 @@ func TestNullsHold(t *testing.T) {
 // the second.
 func TestEqualKeys(t *testing.T) {
 	mysqlURL, postgresURL := testenv.MySQL(t), testenv.Postgres(t)
-	w, err := sql.Open("mysql", testenv.MySQLDSN(t, mysqlURL))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := testenv.Open(t, "mysql", testenv.MySQLDSN(t, mysqlURL))
 	cfg := Config{Table: "w", Key: []string{"k"}, Cursor: []string{"v"}}
 	const rows = "INSERT INTO o VALUES ('b',1.0),('cafe',2.00),('café',2.00),('x',3),('y',3)"
 	mustExec(t, w, "CREATE TABLE o (k varchar(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PRIMARY KEY, v decimal(5,2) NOT NULL)",

@@ -10,7 +10,7 @@ import (
 
 func TestSQLite(t *testing.T) {
 	url := testenv.SQLite(t)
-	db := open(t, "sqlite", strings.TrimPrefix(url, "sqlite:")+"?_pragma=journal_mode(wal)&_pragma=busy_timeout(5000)")
+	db := testenv.Open(t, "sqlite", strings.TrimPrefix(url, "sqlite:")+"?_pragma=journal_mode(wal)&_pragma=busy_timeout(5000)")
 	if err := db.Ping(); err != nil { // makes the file
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 func TestSQLServer(t *testing.T) {
 	url := testenv.SQLServer(t)
 	sourcetest.Run(t, sourcetest.Engine{
-		Name: "sqlserver", URL: url, DB: open(t, "sqlserver", url), Network: true,
+		Name: "sqlserver", URL: url, DB: testenv.Open(t, "sqlserver", url), Network: true,
 		Quote:  func(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" },
 		BigInt: "bigint", Text: "varchar(100)", Bool: "bit", DateTime: "datetime2(7)", True: "1", False: "0",
 		Boundaries: []sourcetest.Boundary{

@@ -14,6 +14,8 @@ import (
 
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/sqlc-dev/teesql/parser"
+
+	"github.com/rowrelay/rowrelay/internal/golden"
 )
 
 // isTSQL parses text and checks that it holds exactly the statements of these types: a parser that takes garbage for a
@@ -122,7 +124,7 @@ func TestSQLServerStatements(t *testing.T) {
 			add("avoid", p.sel.page(2, span{after: len(p.sel.order), also: []condition{p.noneOf([][]byte{p.sampleKey("null")})}}))
 			add("nulls of the cursor", p.sel.nulls(true))
 			add("nulls of the key", p.sel.nulls(false))
-			pin(t, "sqlserver/page_"+c.name+".sql", b.String())
+			golden.Pin(t, "sqlserver/page_"+c.name+".sql", b.String())
 			if p.indexAdvice != "" {
 				isTSQL(t, p.indexAdvice, "CreateIndexStatement")
 			}
@@ -160,7 +162,7 @@ func TestSQLServerCatalogStatements(t *testing.T) {
 	add("identity elsewhere", fill(sqlServerIdentity, "[sh]]op]."), sel)
 	add("rowversion", sqlServerRowVersion, sel)
 	add("described text", sqlServerWrapped("SELECT 1 AS a -- comment"), sel)
-	pin(t, "sqlserver/catalog.sql", b.String())
+	golden.Pin(t, "sqlserver/catalog.sql", b.String())
 }
 
 // TestSQLServerQuote holds the quoting of names against the parser: whatever the name, it is one identifier.
@@ -259,7 +261,7 @@ func TestSQLServerValues(t *testing.T) {
 	if len(examples) > 0 {
 		t.Errorf("types that are not listed: %v", examples)
 	}
-	pin(t, "sqlserver/types.txt", listing.String())
+	golden.Pin(t, "sqlserver/types.txt", listing.String())
 }
 
 // TestSQLServerChangedType: a value of another Go type than the plan's is noticed, never encoded as something else.

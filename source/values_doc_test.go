@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/golden"
 )
 
 const valuesDoc = "../docs/values.md"
@@ -29,15 +31,7 @@ func TestValuesDocument(t *testing.T) {
 		}
 		text = before + begin + typesTable(t, d) + end + after
 	}
-	if text == string(data) {
-		return
-	}
-	if !*update {
-		t.Fatalf("%s does not say what the code does: go test ./source -run ValuesDocument -update", valuesDoc)
-	}
-	if err := os.WriteFile(valuesDoc, []byte(text), 0o644); err != nil { //nolint:gosec // a document
-		t.Fatal(err)
-	}
+	golden.File(t, valuesDoc, text)
 }
 
 // typesTable is one line for each group of types that are alike.

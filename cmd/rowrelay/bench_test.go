@@ -26,6 +26,7 @@ import (
 	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -121,11 +122,7 @@ func (r *benchReceiver) reset() (requests, bytes int64) { return r.requests.Swap
 // benchTable opens a database and runs statements.
 func benchTable(b *testing.B, driver, dsn string, statements ...string) *sql.DB {
 	b.Helper()
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = db.Close() })
+	db := testenv.Open(b, driver, dsn)
 	for _, s := range statements {
 		if _, err := db.ExecContext(b.Context(), s); err != nil {
 			b.Fatalf("%s: %v", s, err)

@@ -44,8 +44,14 @@ func TestPolicyView(t *testing.T) {
 // pollerOf reads settings of one good poller.
 func pollerOf(t *testing.T, settings ...string) *config.Poller {
 	t.Helper()
+	return loadPoller(t, append([]string{"source__table=orders", "source__cursor=id"}, settings...)...)
+}
+
+// loadPoller reads settings of one poller, over an SQLite database and to stdout.
+func loadPoller(t *testing.T, settings ...string) *config.Poller {
+	t.Helper()
 	env := []string{"state__kind=memory", "DB=sqlite:shop.db", "Q=UseDevelopmentStorage=true", "pollers__orders__source__connection=DB",
-		"pollers__orders__source__table=orders", "pollers__orders__source__cursor=id", "pollers__orders__output__kind=stdout"}
+		"pollers__orders__output__kind=stdout"}
 	for _, s := range settings {
 		env = append(env, "pollers__orders__"+s)
 	}

@@ -315,16 +315,7 @@ func TestWhichStrategySuits(t *testing.T) {
 // outboxPoller reads settings of one good outbox.
 func outboxPoller(t *testing.T, settings ...string) *config.Poller {
 	t.Helper()
-	env := []string{"state__kind=memory", "DB=sqlite:shop.db", "Q=UseDevelopmentStorage=true", "pollers__orders__source__connection=DB",
-		"pollers__orders__source__table=outbox", "pollers__orders__source__mode=outbox", "pollers__orders__output__kind=stdout"}
-	for _, s := range settings {
-		env = append(env, "pollers__orders__"+s)
-	}
-	app, err := config.Load(env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return app.Pollers[0]
+	return loadPoller(t, append([]string{"source__table=outbox", "source__mode=outbox"}, settings...)...)
 }
 
 // A tick that polls and ended because its time was over is followed at once; every other waits for the schedule.

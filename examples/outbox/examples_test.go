@@ -93,7 +93,7 @@ func TestPrograms(t *testing.T) {
 			if err != nil {
 				t.Fatal("not a URL") // without the value: it holds a password
 			}
-			db := open(t, "pgx", text)
+			db := testenv.Open(t, "pgx", text)
 			prepare(t, db, "postgres")
 
 			// Another writer holds the aggregate: the program has to wait for its commit, and then comes after it.
@@ -159,9 +159,11 @@ func TestStatements(t *testing.T) {
 		file, engine string
 		open         func(t *testing.T) *sql.DB
 	}{
-		{"postgres.sql", "postgres", func(t *testing.T) *sql.DB { return open(t, "pgx", testenv.Postgres(t)) }},
-		{"mysql.sql", "mysql", func(t *testing.T) *sql.DB { return open(t, "mysql", testenv.MySQLDSN(t, testenv.MySQL(t))) }},
-		{"sqlite.sql", "sqlite", func(t *testing.T) *sql.DB { return open(t, "sqlite", strings.TrimPrefix(testenv.SQLite(t), "sqlite:")) }},
+		{"postgres.sql", "postgres", func(t *testing.T) *sql.DB { return testenv.Open(t, "pgx", testenv.Postgres(t)) }},
+		{"mysql.sql", "mysql", func(t *testing.T) *sql.DB { return testenv.Open(t, "mysql", testenv.MySQLDSN(t, testenv.MySQL(t))) }},
+		{"sqlite.sql", "sqlite", func(t *testing.T) *sql.DB {
+			return testenv.Open(t, "sqlite", strings.TrimPrefix(testenv.SQLite(t), "sqlite:"))
+		}},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			db := c.open(t)
@@ -186,7 +188,7 @@ func TestStatements(t *testing.T) {
 		if _, err := parser.Parse(t.Context(), strings.NewReader(read(t, "sqlserver.sql"))); err != nil {
 			t.Error(err)
 		}
-		db := open(t, "sqlserver", testenv.SQLServer(t))
+		db := testenv.Open(t, "sqlserver", testenv.SQLServer(t))
 		prepare(t, db, "sqlserver")
 		if _, err := db.ExecContext(t.Context(), read(t, "sqlserver.sql")); err != nil {
 			t.Fatal(err)
@@ -202,20 +204,6 @@ func read(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(data)
-}
-
-func open(t *testing.T, driver, dsn string) *sql.DB {
-	t.Helper()
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
 }
 
 func prepare(t *testing.T, db *sql.DB, engine string) {

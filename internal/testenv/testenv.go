@@ -158,6 +158,14 @@ func withDatabase(tb testing.TB, variable, server, name string) string {
 	return u.String()
 }
 
+// Open opens a database for a test beside the code under test, until the test ends.
+func Open(tb testing.TB, driver, dsn string) *sql.DB {
+	tb.Helper()
+	db := open(tb, driver, dsn)
+	tb.Cleanup(func() { closeDB(tb, db) })
+	return db
+}
+
 func open(tb testing.TB, driver, dsn string) *sql.DB {
 	tb.Helper()
 	db, err := sql.Open(driver, dsn)

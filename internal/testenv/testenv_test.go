@@ -22,13 +22,13 @@ func TestEachDatabaseIsItsOwnAndGoesAway(t *testing.T) {
 	}
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
-			outer := open(t, e.driver, e.dsn(t, e.url(t)))
+			outer := testenv.Open(t, e.driver, e.dsn(t, e.url(t)))
 			var gone string
 			t.Run("inner", func(t *testing.T) {
 				url := e.url(t)
 				gone = url[strings.LastIndex(url, "/")+1:]
 				gone, _, _ = strings.Cut(gone, "?")
-				inner := open(t, e.driver, e.dsn(t, url))
+				inner := testenv.Open(t, e.driver, e.dsn(t, url))
 				for _, stmt := range []string{"CREATE TABLE t (id int PRIMARY KEY)", "INSERT INTO t VALUES (1)"} {
 					if _, err := inner.ExecContext(t.Context(), stmt); err != nil {
 						t.Fatal(err)
@@ -54,7 +54,7 @@ func TestSQLiteFileIsUsable(t *testing.T) {
 	if !ok || !filepath.IsAbs(path) {
 		t.Fatalf("SQLite returned %q, want sqlite: and an absolute path", url)
 	}
-	if _, err := open(t, "sqlite", path).ExecContext(t.Context(), "CREATE TABLE t (id int)"); err != nil {
+	if _, err := testenv.Open(t, "sqlite", path).ExecContext(t.Context(), "CREATE TABLE t (id int)"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -87,20 +87,6 @@ func TestSQLServerSaysWhenItDidNotRun(t *testing.T) {
 	if want := "SQL Server: NOT RUN (ROWRELAY_TEST_SQLSERVER is not set)\n"; string(got) != want {
 		t.Errorf("recorded %q, want %q", got, want)
 	}
-}
-
-func open(t *testing.T, driver, dsn string) *sql.DB {
-	t.Helper()
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
 }
 
 func count(t *testing.T, db *sql.DB, query, arg string) int {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -66,47 +65,15 @@ func fakeOutput(t testing.TB, f *fake, concurrency int) *Output[string] {
 	return o
 }
 
-// TestConcurrencyIsTheOutputs: deliveries side by side share the places and the one link, and one that waits for a place
-// notices the end of its context.
+// TestConcurrencyIsTheOutputs: deliveries side by side share the places and the one link.
 func TestConcurrencyIsTheOutputs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var underWay, sent atomic.Int32
-		f := &fake{send: func(context.Context, *Message) error {
-			if n := underWay.Add(1); n > 4 {
-				t.Errorf("%d messages are under way at once", n)
-			}
-			sent.Add(1)
-			time.Sleep(time.Second)
-			underWay.Add(-1)
-			return nil
-		}}
+		f := &fake{}
 		o := fakeOutput(t, f, 4)
-		var deliveries sync.WaitGroup
-		for i := range 4 {
-			deliveries.Go(func() {
-				if err := o.Deliver(t.Context(), outputtest.Delivery(100*i, 10)); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		synctest.Wait()
-		if n := underWay.Load(); n != 4 {
-			t.Errorf("%d messages are under way, want every place taken", n)
-		}
-		over := errors.New("the right to deliver ended")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		waiting := make(chan error, 1)
-		go func() { waiting <- o.Deliver(ctx, outputtest.Delivery(1000, 3)) }()
-		synctest.Wait()
-		cancel(over)
-		var failure *poller.DeliveryError
-		if err := <-waiting; !errors.Is(err, over) || !errors.As(err, &failure) || len(failure.Failed) != 3 {
-			t.Errorf("%v", err)
-		}
-		deliveries.Wait()
-		if n := sent.Load(); n != 40 {
-			t.Errorf("%d messages were sent, want 40", n)
-		}
+		outputtest.Places(t, func(send func()) poller.Output {
+			f.send = func(context.Context, *Message) error { send(); return nil }
+			return o
+		})
 		if opened, _ := f.counts(); opened != 1 {
 			t.Errorf("%d links were opened, want one", opened)
 		}
@@ -181,23 +148,13 @@ func TestLostLink(t *testing.T) {
 	})
 }
 
-// TestPanicFailsItsEvent: it is told like any other fault of the way to the service, and does not end the process.
+// TestPanicFailsItsEvent: it does not end the process.
 func TestPanicFailsItsEvent(t *testing.T) {
 	for _, f := range []*fake{
 		{send: func(context.Context, *Message) error { panic("planned") }},
 		{open: func(context.Context, string) error { panic("planned") }},
 	} {
-		o := fakeOutput(t, f, 3)
-		for range 2 { // the places are given back
-			err := o.Deliver(t.Context(), outputtest.Delivery(0, 20))
-			var failure *poller.DeliveryError
-			if !errors.As(err, &failure) || len(failure.Failed) != 20 || failure.Failed[0].Cause != poller.Unavailable {
-				t.Fatalf("%v", err)
-			}
-			if text := err.Error(); !strings.Contains(text, "panic: planned") || strings.Contains(text, "\n") {
-				t.Errorf("%q", text)
-			}
-		}
+		outputtest.Panics(t, fakeOutput(t, f, 3))
 	}
 }
 

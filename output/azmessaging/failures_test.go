@@ -9,7 +9,6 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/amqptest"
-	"github.com/rowrelay/rowrelay/output"
 	"github.com/rowrelay/rowrelay/output/azmessaging"
 	"github.com/rowrelay/rowrelay/output/eventhubs"
 	"github.com/rowrelay/rowrelay/output/outputtest"
@@ -17,52 +16,19 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// closer is what both outputs are.
-type closer interface {
-	poller.Output
-	Close(ctx context.Context) error
-}
-
 // services are both outputs, over their SDKs.
 var services = []struct {
 	name, entity, role string
 	busy               time.Duration
-	open               func(azmessaging.Config) (closer, error)
+	open               func(azmessaging.Config) (amqptest.Output, error)
 }{
-	{"servicebus", "queue or topic", "Azure Service Bus Data Sender", 10 * time.Second, func(c azmessaging.Config) (closer, error) { return servicebus.New(c) }},
-	{"eventhubs", "event hub", "Azure Event Hubs Data Sender", 4 * time.Second, func(c azmessaging.Config) (closer, error) { return eventhubs.New(c) }},
+	{"servicebus", "queue or topic", "Azure Service Bus Data Sender", 10 * time.Second, func(c azmessaging.Config) (amqptest.Output, error) { return servicebus.New(c) }},
+	{"eventhubs", "event hub", "Azure Event Hubs Data Sender", 4 * time.Second, func(c azmessaging.Config) (amqptest.Output, error) { return eventhubs.New(c) }},
 }
 
-func config(t testing.TB, connection, destination string) azmessaging.Config {
-	t.Helper()
-	c, err := azmessaging.ParseConnection(connection)
-	if err != nil {
-		t.Fatal(err)
-	}
-	destinations, err := output.ParseDestinations(destination, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return azmessaging.Config{Connection: c, Destinations: destinations}
-}
-
-func start(t testing.TB, open func(azmessaging.Config) (closer, error), cfg azmessaging.Config) closer {
-	t.Helper()
-	o, err := open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { shut(t, o) })
-	return o
-}
-
-func shut(t testing.TB, o closer) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := o.Close(ctx); err != nil {
-		t.Errorf("Close: %v", err)
-	}
+// is says whether f is this, with an error of its own where the service named the event.
+func is(f poller.FailedEvent, index int, cause poller.Cause, named bool) bool {
+	return f.Index == index && f.Cause == cause && f.Status == 0 && f.Named == named && (f.Err != nil) == named
 }
 
 // deliver returns the account of the one event of d.
@@ -127,13 +93,13 @@ func TestFailures(t *testing.T) {
 		for _, s := range services {
 			t.Run(name+"/"+s.name, func(t *testing.T) {
 				peer, address := peers[s.name], strings.ReplaceAll(name, " ", "-")
-				o := start(t, s.open, config(t, peer.Connection(), address))
+				o := amqptest.Open(t, s.open, amqptest.Config(t, peer.Connection(), address, nil))
 				peer.Set(address, c.rule)
 				d := outputtest.Delivery(0, 1)
 				failure, event := deliver(t, o, d)
 				text := failure.Error()
 				want := strings.ReplaceAll(c.text, "ROLE", "the role "+s.role)
-				if event.Cause != c.cause || event.Named != c.named || !strings.Contains(text, want) {
+				if !is(event, 0, c.cause, c.named) || !strings.Contains(text, want) {
 					t.Errorf("%s (named: %t): %q\nwant %s (named: %t) with %q", event.Cause, event.Named, text, c.cause, c.named, want)
 				}
 				if strings.ContainsAny(text, "\r\n") || strings.Contains(text, "cGxhbnRlZA") {

@@ -2,20 +2,11 @@ package azmessaging_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/rowrelay/rowrelay/internal/amqptest"
+	"github.com/rowrelay/rowrelay/internal/tlstest"
 	"github.com/rowrelay/rowrelay/output"
 	"github.com/rowrelay/rowrelay/output/azmessaging"
 	"github.com/rowrelay/rowrelay/output/outputtest"
@@ -46,25 +38,7 @@ func (c *credential) GetToken(_ context.Context, o policy.TokenRequestOptions) (
 }
 
 // authority is the certificate that clients here trust, one for the process: a process reads whom it trusts once.
-var authority = sync.OnceValue(certificate)
-
-// certificate is one of localhost's own.
-func certificate() tls.Certificate {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		panic(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "rowrelay test"}, DNSNames: []string{"localhost"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		panic(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-}
+var authority = sync.OnceValue(func() tls.Certificate { return tlstest.Certificate("localhost") })
 
 // wrap is the peer behind TLS; it returns the address.
 func wrap(t *testing.T, peer *amqptest.Peer, cert tls.Certificate) string {
@@ -101,12 +75,8 @@ func wrap(t *testing.T, peer *amqptest.Peer, cert tls.Certificate) string {
 // As an identity, over TLS: the way that leads to Azure, up to whose certificate it is. A certificate that is not trusted, and
 // an identity without a token, are outages.
 func TestIdentity(t *testing.T) {
-	trusted, other := authority(), certificate()
-	file := filepath.Join(t.TempDir(), "trusted.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: trusted.Certificate[0]}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("SSL_CERT_FILE", file) // nothing else in this package uses TLS
+	trusted, other := authority(), tlstest.Certificate("localhost")
+	t.Setenv("SSL_CERT_FILE", tlstest.File(t, trusted)) // nothing else in this package uses TLS
 	for _, s := range services {
 		t.Run(s.name, func(t *testing.T) {
 			peer := amqptest.Start(t)
@@ -114,12 +84,12 @@ func TestIdentity(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			open := func(address string, c *credential) closer {
+			open := func(address string, c *credential) amqptest.Output {
 				connection, err := azmessaging.WithIdentity(address, c)
 				if err != nil {
 					t.Fatal(err)
 				}
-				return start(t, s.open, azmessaging.Config{Connection: connection, Destinations: destinations})
+				return amqptest.Open(t, s.open, azmessaging.Config{Connection: connection, Destinations: destinations})
 			}
 
 			me := &credential{}
@@ -140,7 +110,7 @@ func TestIdentity(t *testing.T) {
 				}
 			}
 
-			for want, o := range map[string]closer{
+			for want, o := range map[string]amqptest.Output{
 				"certificate":   open(wrap(t, peer, other), &credential{}),
 				"not logged in": open(wrap(t, peer, trusted), &credential{err: errors.New("DefaultAzureCredential:\nnot logged in")}),
 			} {
@@ -160,13 +130,13 @@ func TestLargeMessage(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			peer := amqptest.Start(t)
 			peer.Set("orders", amqptest.Rule{Max: 1 << 20})
-			o := start(t, s.open, config(t, peer.Connection(), "orders"))
+			o := amqptest.Open(t, s.open, amqptest.Config(t, peer.Connection(), "orders", nil))
 			d := outputtest.Delivery(0, 2)
 			d.Events[0].Row = []byte(`{"text":"` + strings.Repeat("x", 1<<20-8<<10) + `"}`)
 			d.Events[1].Row = []byte(`{"text":"` + strings.Repeat("x", 1<<20) + `"}`)
 			err := o.Deliver(t.Context(), d)
 			var failure *poller.DeliveryError
-			if !errors.As(err, &failure) || len(failure.Failed) != 1 || failure.Failed[0] != (poller.FailedEvent{Index: 1, Cause: poller.Impossible, Named: true}) {
+			if !errors.As(err, &failure) || len(failure.Failed) != 1 || !is(failure.Failed[0], 1, poller.Impossible, true) {
 				t.Fatalf("%v", err)
 			}
 			if text := err.Error(); !strings.Contains(text, d.Events[1].ID) || !strings.Contains(text, "bytes") {

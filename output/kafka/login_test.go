@@ -2,20 +2,11 @@ package kafka_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
-	"net"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/tlstest"
 	"github.com/rowrelay/rowrelay/output/kafka"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -113,7 +105,7 @@ func (c *credential) GetToken(_ context.Context, o policy.TokenRequestOptions) (
 // identity reaches the broker as Event Hubs is reached: by TLS, and SASL OAUTHBEARER with the token of a credential.
 func identity(t *testing.T, broker *testenv.KafkaBroker) {
 	topic := broker.Topic(t, 1)
-	cert, ca := certificate(t)
+	cert := tlstest.Certificate("127.0.0.1")
 	l, err := tls.Listen("tcp", broker.BearerProxied, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +120,7 @@ func identity(t *testing.T, broker *testenv.KafkaBroker) {
 	err = open(t, "", topic, func(cfg *kafka.Config) { cfg.Connection, cfg.Credential = c, cred }).Deliver(t.Context(), outbox(0, 1))
 	failed(t, err, poller.FailedEvent{Index: 0})
 	contains(t, err, "certificate")
-	c.CAFile = ca
+	c.CAFile = tlstest.File(t, cert)
 	o := open(t, "", topic, func(cfg *kafka.Config) { cfg.Connection, cfg.Credential = c, cred })
 	if err := o.Deliver(t.Context(), outbox(0, 4)); err != nil {
 		t.Fatal(err)
@@ -143,26 +135,4 @@ func identity(t *testing.T, broker *testenv.KafkaBroker) {
 	err = open(t, "", topic, func(cfg *kafka.Config) { cfg.Connection, cfg.Credential = c, cred }).Deliver(t.Context(), outbox(0, 1))
 	failed(t, err, poller.FailedEvent{Index: 0})
 	contains(t, err, "no identity here")
-}
-
-// certificate returns one for 127.0.0.1, and the PEM file that vouches for it.
-func certificate(t *testing.T) (tls.Certificate, string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }

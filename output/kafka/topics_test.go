@@ -1,0 +1,110 @@
+package kafka_test
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/output/kafka"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+func TestMissingTopic(t *testing.T) {
+	server := testenv.Kafka(t)
+	topic, missing := server.Topic(t, 1), server.TopicName(t)
+	o := open(t, server.Address, topic, func(c *kafka.Config) {
+		c.Destinations = destinations(t, topic, map[string]string{"OrderShipped": missing})
+	})
+	d := outbox(0, 3)
+	d.Events[1].Outbox.EventType = "OrderShipped"
+	err := o.Deliver(t.Context(), d)
+	failed(t, err, poller.FailedEvent{Index: 1, Cause: poller.Misplaced, Named: true})
+	contains(t, err, missing, "kafka-topics.sh", "--create --topic "+missing, "auto.create.topics.enable", "1 of 3 events")
+	if got := len(server.Records(t, topic)); got != 2 {
+		t.Errorf("%d events arrived at the other topic, want 2", got)
+	}
+	// The mend is enough: no restart.
+	server.Create(t, missing, 1)
+	d.Events = d.Events[1:2]
+	if err := o.Deliver(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(server.Records(t, missing)); got != 1 {
+		t.Errorf("%d events arrived, want 1", got)
+	}
+}
+
+func TestCreate(t *testing.T) {
+	server := testenv.Kafka(t)
+	topic := server.TopicName(t)
+	var wg sync.WaitGroup
+	for k := range 3 { // instances that meet it at the same time
+		o := open(t, server.Address, topic, func(c *kafka.Config) { c.Create = true })
+		wg.Go(func() {
+			if err := o.Deliver(t.Context(), outbox(10*k, 2)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if got := len(server.Records(t, topic)); got != 6 {
+		t.Errorf("%d events arrived, want 6", got)
+	}
+}
+
+func TestIllegalTopicIsImpossible(t *testing.T) {
+	server := testenv.Kafka(t)
+	topic := server.Topic(t, 1)
+	o := open(t, server.Address, "unused", func(c *kafka.Config) {
+		c.Destinations = destinations(t, "{aggregate_type}", map[string]string{"OrderPlaced": topic})
+	})
+	names := []string{"order item", "ä", ".", "..", strings.Repeat("x", 250), "a/b", ""}
+	d := outbox(0, len(names)+1)
+	var want []poller.FailedEvent
+	for i, name := range names {
+		d.Events[i].Outbox.AggregateType, d.Events[i].Outbox.EventType = name, "other"
+		want = append(want, poller.FailedEvent{Index: i, Cause: poller.Impossible, Named: true})
+	}
+	err := o.Deliver(t.Context(), d)
+	failed(t, err, want...)
+	contains(t, err, "order item", "output__destination")
+	if got := len(server.Records(t, topic)); got != 1 {
+		t.Errorf("%d events arrived, want 1", got)
+	}
+}
+
+// TestTooLargeForTheTopic: the client does not know the topic's limit, and the broker refuses a batch as a whole.
+func TestTooLargeForTheTopic(t *testing.T) {
+	server := testenv.Kafka(t)
+	topic, other := server.Topic(t, 1, "max.message.bytes=20000"), server.Topic(t, 1, "max.message.bytes=5000")
+	o := open(t, server.Address, topic, func(c *kafka.Config) {
+		c.Format = change.Payload
+		c.Destinations = destinations(t, topic, map[string]string{"OrderShipped": other})
+	})
+	d := outbox(0, 31)
+	for i := range d.Events {
+		d.Events[i].Outbox.Payload = bytes.Repeat([]byte("x"), 2000)
+	}
+	d.Events[7].Outbox.Payload, d.Events[7].Outbox.EventType = bytes.Repeat([]byte("x"), 6000), "OrderShipped"
+	d.Events[8].Outbox.EventType = "OrderShipped"
+	d.Events[17].Outbox.Payload = bytes.Repeat([]byte("x"), 30000)
+	err := o.Deliver(t.Context(), d)
+	failed(t, err, poller.FailedEvent{Index: 7, Cause: poller.Impossible, Named: true}, poller.FailedEvent{Index: 17, Cause: poller.Impossible, Named: true})
+	contains(t, err, "MESSAGE_TOO_LARGE", "max.message.bytes")
+	arrivedOnce(t, append(server.Records(t, topic), server.Records(t, other)...), d, 7, 17)
+}
+
+func TestRecordThatTheBrokerRefuses(t *testing.T) {
+	server := testenv.Kafka(t)
+	topic := server.Topic(t, 1, "message.timestamp.before.max.ms=600000")
+	d := outbox(0, 9)
+	d.Events[3].Outbox.CreatedAt = time.Now().Add(-30 * time.Minute)
+	err := open(t, server.Address, topic, nil).Deliver(t.Context(), d)
+	failed(t, err, poller.FailedEvent{Index: 3, Cause: poller.Refused, Named: true})
+	contains(t, err, "INVALID_TIMESTAMP")
+	arrivedOnce(t, server.Records(t, topic), d, 3)
+}

@@ -1,0 +1,68 @@
+package rabbitmq_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/output/rabbitmq"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+func blockedFrame(reason string) []byte {
+	payload := append([]byte{0, 10, 0, 60, byte(len(reason))}, reason...)
+	frame := binary.BigEndian.AppendUint32([]byte{1, 0, 0}, uint32(len(payload)))
+	return append(append(frame, payload...), 0xce)
+}
+
+func TestABlockedConnection(t *testing.T) {
+	b, p, o := behindProxy(t, rabbitmq.Config{})
+	deliver(t, o, rows(0, 2))
+	b.ids(t)
+
+	// The alarm comes while a delivery waits for its confirms.
+	arrived := p.hush()
+	why := errors.New("the right to deliver ended")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- o.Deliver(ctx, rows(10, 2)) }()
+	<-arrived
+	p.inject(t, blockedFrame("low on memory"))
+	eventually(t, "the next delivery is refused at once", func() bool {
+		short, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer stop()
+		err := o.Deliver(short, rows(20, 2))
+		return err != nil && strings.Contains(err.Error(), "low on memory")
+	})
+	cancel(why)
+	err := <-ended
+	failed(t, err, poller.Unavailable, []int{0, 1}, "low on memory", "blocks publishers")
+	if !errors.Is(err, why) {
+		t.Errorf("%v does not wrap the cause", err)
+	}
+	// It ends.
+	p.inject(t, []byte{1, 0, 0, 0, 0, 0, 4, 0, 10, 0, 61, 0xce})
+	p.speak()
+	eventually(t, "deliveries go on", func() bool { return o.Deliver(t.Context(), rows(30, 2)) == nil })
+	if p.dials != 1 {
+		t.Errorf("%d connections, want 1", p.dials)
+	}
+}
+
+func TestABlockedConnectionIsClosed(t *testing.T) {
+	_, p, o := behindProxy(t, rabbitmq.Config{})
+	deliver(t, o, rows(0, 2))
+	p.inject(t, blockedFrame("low on disk"))
+	eventually(t, "deliveries are refused", func() bool {
+		err := o.Deliver(t.Context(), rows(20, 2))
+		return err != nil && strings.Contains(err.Error(), "low on disk")
+	})
+	p.hush()
+	began := time.Now()
+	if err := o.Close(); err != nil || time.Since(began) > 4*time.Second {
+		t.Errorf("Close took %s: %v", time.Since(began), err)
+	}
+}

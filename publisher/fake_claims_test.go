@@ -1,0 +1,131 @@
+package publisher
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+func (t *fakeTable) describe(context.Context) (description, error) {
+	own := !t.db.mapped
+	return description{Description: poller.Description{Engine: "fake", Table: "outbox", Fingerprint: "sha256:0"}, own: own, buckets: own, skips: true}, nil
+}
+
+func (t *fakeTable) look(ctx context.Context) (g glance, err error) {
+	err = t.do(ctx, "look", func() error {
+		g = glance{paused: t.db.pausedBy != "", by: t.db.pausedBy, partitions: t.db.parts}
+		for _, r := range t.db.rows {
+			if _, claimed := t.db.live(unitOfAggregate(r.agg)); r.committed {
+				g.work = g.work || r.state == Pending || r.state == Failed && !r.next.After(t.db.now()) || r.state == Publishing && !claimed
+				g.waiting = g.waiting || r.state == Waiting
+			}
+		}
+		return nil
+	})
+	return g, err
+}
+
+func (t *fakeTable) draw(ctx context.Context) (token uint64, err error) {
+	err = t.do(ctx, "draw", func() error { t.db.token++; token = t.db.token; return nil })
+	return token, err
+}
+
+func (t *fakeTable) survey(ctx context.Context, owner string, strategy Strategy, want int) (result survey, err error) {
+	err = t.do(ctx, "survey", func() error {
+		result = survey{held: map[int]string{}}
+		claimed := false
+		for unit := range t.db.claims {
+			if c, live := t.db.live(unit); live {
+				claimed = true
+				if unit == leaderUnit {
+					result.leader = c.owner
+				}
+				if i, ok := partitionOf(unit); ok {
+					result.held[i] = c.owner
+				}
+			}
+		}
+		for member := range t.db.members {
+			if t.db.member(member) {
+				result.members = append(result.members, member)
+			}
+		}
+		slices.Sort(result.members)
+		alone := len(result.members) == 0 || len(result.members) == 1 && result.members[0] == owner
+		if want > 0 && (t.db.parts == 0 || alone && !claimed) {
+			t.db.parts = want
+		}
+		if t.db.strategy == "" || alone && !claimed {
+			if t.db.strategy == SkipLocked && strategy != SkipLocked {
+				for _, r := range t.db.rows {
+					if r.state == Publishing {
+						r.state = Pending
+					}
+				}
+			}
+			t.db.strategy = strategy
+		}
+		result.strategy, result.partitions = t.db.strategy, t.db.parts
+		return nil
+	})
+	return result, err
+}
+
+func (t *fakeTable) join(ctx context.Context, owner string, ttl time.Duration) error {
+	return t.do(ctx, "join", func() error { t.db.members[owner] = t.db.now().Add(ttl); return nil })
+}
+
+func (t *fakeTable) renew(ctx context.Context, owner string, ttl time.Duration) (n int, err error) {
+	err = t.do(ctx, "renew", func() error {
+		n = 0
+		if !t.db.member(owner) {
+			return errLost
+		}
+		for unit := range t.db.claims {
+			if c, live := t.db.live(unit); live && c.owner == owner {
+				c.expires = t.db.now().Add(ttl)
+				t.db.claims[unit] = c
+				n++
+			}
+		}
+		t.db.members[owner] = t.db.now().Add(ttl)
+		return nil
+	})
+	return n, err
+}
+
+func (t *fakeTable) take(ctx context.Context, owner string, token uint64, units []string, ttl time.Duration) ([]string, error) {
+	return ask(ctx, t, "take", func() (got []string, err error) {
+		for _, unit := range units {
+			if c, live := t.db.live(unit); !live || c.owner == owner {
+				t.db.claims[unit] = fakeClaim{owner: owner, token: token, expires: t.db.now().Add(ttl)}
+				got = append(got, unit)
+			}
+		}
+		return got, nil
+	})
+}
+
+func (t *fakeTable) release(ctx context.Context, owner string, units []string) error {
+	return t.do(ctx, "release", func() error {
+		for unit, c := range t.db.claims {
+			if c.owner != owner || units != nil && !slices.Contains(units, unit) {
+				continue
+			}
+			if c.agg != nil {
+				for _, r := range t.db.rows {
+					if r.agg == *c.agg && r.state == Publishing {
+						r.state = Pending
+					}
+				}
+			}
+			delete(t.db.claims, unit)
+		}
+		if units == nil {
+			delete(t.db.members, owner)
+		}
+		return nil
+	})
+}

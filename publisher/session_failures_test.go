@@ -1,0 +1,153 @@
+package publisher
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+func TestFailedEventHoldsItsAggregateUp(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		db.add("a", "a", "b", "a")
+		s := open(t, testConfig(Leader), db.connect())
+		g := s.expect("1 2 3 4") // 1 2 4 of a, 3 of b
+		key := g.Batch.Events[0].OrderKey
+		s.settled("rwaw", g)
+		s.states("FWxW")
+		if !s.Parked(key) || s.Parked([]byte("{}")) {
+			t.Error("Parked")
+		}
+		db.add("a", "b")
+		s.settled("wa", s.expect("5w 6"))
+		s.states("FWxWWx")
+		time.Sleep(time.Second)
+		retry := s.expect("retry 1+")
+		if retry.Batch.Events[0].Attempts != 1 {
+			t.Errorf("attempts %d", retry.Batch.Events[0].Attempts)
+		}
+		s.settled("r", retry)
+		s.states("FWxWWx")
+		time.Sleep(4 * time.Second)
+		s.expect("")
+		time.Sleep(time.Second)
+		s.settled("a", s.expect("retry 1+"))
+		s.states("xPxPPx")
+		if s.Parked(key) {
+			t.Error("parked after its retry")
+		}
+		s.settled("aaa", s.expect("2 4 5"))
+		s.close()
+	})
+}
+
+func TestLastAttemptIsADeadLetter(t *testing.T) {
+	for _, block := range []bool{true, false} {
+		in(t, func(t *testing.T, db *fakeDB) {
+			db.block = block
+			db.add("a", "a")
+			cfg := testConfig(Leader)
+			cfg.Policy.MaxAttempts, cfg.Policy.Block = 2, block
+			place := &letters{}
+			cfg.DeadLetters = place
+			s := open(t, cfg, db.connect())
+			s.settled("rw", s.expect("1 2"))
+			time.Sleep(time.Second)
+			place.err = errors.New("no room")
+			g := s.expect("retry 1+")
+			s.settled("r", g)
+			s.states("FW") // not before the other place has it
+			time.Sleep(5 * time.Second)
+			place.err = nil
+			s.settled("r", s.expect("retry 1+"))
+			if block {
+				s.states("DW")
+				if !s.Parked(g.Batch.Events[0].OrderKey) {
+					t.Error("not parked")
+				}
+			} else {
+				s.states("DP")
+				s.settled("a", s.expect("2"))
+			}
+			var report poller.Report
+			err := s.Close(t.Context(), &report)
+			wantFault(t, err, poller.HandlerFailed, "no room")
+			if len(report.DeadLettered) != 1 || len(place.got) != 1 || place.got[0].Attempts != 3 || place.got[0].Status != 422 || report.DeadLettered[0].Event.Row != nil {
+				t.Errorf("%+v, %+v", report.DeadLettered, place.got)
+			}
+		})
+	}
+}
+
+func TestOutageRepeatsAsLittleAsPossible(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		db.add("a", "b", "c")
+		s := open(t, testConfig(Leader), db.connect())
+		g := s.next()
+		if n, err := s.settle("a-a", g); n != 1 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		states := db.states()
+		if n := len(slices.DeleteFunc(states, func(s State) bool { return s != Published })); n != 2 {
+			t.Errorf("%d are published", n)
+		}
+		if got := shape(s.next()); got != "" {
+			t.Errorf("Next after the end: %s", got)
+		}
+		s.close()
+	})
+}
+
+func TestOperatorFreesAParkedAggregate(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		db.add("a", "a")
+		s := open(t, testConfig(Leader), db.connect())
+		g := s.expect("1 2")
+		s.settled("rw", g)
+		db.change(Failed, Discarded)
+		s.settled("a", s.expect("2"))
+		if s.Parked(g.Batch.Events[0].OrderKey) {
+			t.Error("still parked")
+		}
+		s.close()
+	})
+}
+
+func TestSourceOrderWaitsForItsHead(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		db.ordering = poller.OrderSource
+		db.add("a", "b", "c")
+		cfg := testConfig(Leader)
+		cfg.Ordering, cfg.Policy.MaxAttempts = poller.OrderSource, 2
+		s := open(t, cfg, db.connect())
+		n, err := s.settle("ar-", s.expect("1 2 3"))
+		wantFault(t, err, poller.HandlerFailed, "attempt 1 of 2", "seq 2")
+		if n != 1 {
+			t.Errorf("%d are done with", n)
+		}
+		s.close()
+		s = open(t, cfg, db.connect())
+		s.expect("")
+		time.Sleep(time.Second)
+		retry := s.expect("retry 2+")
+		rest := s.expect("3")
+		n, err = s.settle("r-", retry, rest)
+		wantFault(t, err, poller.HandlerFailed, "dead letter", "rowrelay outbox requeue outbox")
+		if n != 0 {
+			t.Errorf("%d are done with", n)
+		}
+		s.states("xDP")
+		if report := s.close(); len(report.DeadLettered) != 1 || report.Warnings == nil {
+			t.Errorf("%+v", report)
+		}
+		s = open(t, cfg, db.connect())
+		s.fault(poller.HandlerFailed, "blocked")
+		s.close()
+		db.change(Dead, Discarded)
+		s = open(t, cfg, db.connect())
+		s.settled("a", s.expect("3"))
+		s.close()
+	})
+}
