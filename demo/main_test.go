@@ -5,35 +5,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
-// binary is rowrelay, built once.
-var binary string
-
-func TestMain(m *testing.M) { os.Exit(build(m)) }
-
-func build(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "rowrelay-demo")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	binary = filepath.Join(dir, "rowrelay")
-	if out, err := exec.Command("go", "build", "-o", binary, "../cmd/rowrelay").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building rowrelay: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { programtest.Main(m) }
 
 // patience bounds a whole run: it is long past anything but a hang.
 const patience = 2 * time.Minute
@@ -62,7 +44,7 @@ func demo(t *testing.T, dir string, flags ...string) (out, errs string, code int
 
 func command(t *testing.T, dir string, flags ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, append([]string{"demo"}, flags...)...)
+	cmd := exec.CommandContext(t.Context(), programtest.Path(t), append([]string{"demo"}, flags...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir)
 	watch := time.AfterFunc(patience, func() {

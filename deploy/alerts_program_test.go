@@ -2,48 +2,35 @@ package deploy_test
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	_ "modernc.org/sqlite" // database/sql driver "sqlite"
+
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
-// buildProgram builds the product, as everybody builds it.
-func buildProgram(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "rowrelay")
-	build := exec.Command("go", "build", "-o", path, "github.com/rowrelay/rowrelay/cmd/rowrelay")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building the program: %v\n%s", err, out)
-	}
-	return path
+func TestMain(m *testing.M) {
+	programtest.AtOnce(4) // the applications whose alerts are watched wait for their ticks
+	programtest.Main(m)
 }
 
 // application is the program with its settings, in a directory of its own.
 type application struct {
-	program, dir, listen string
-	settings             map[string]string
-	databases            map[string]*sql.DB // by poller
+	dir, listen string
+	settings    map[string]string
+	databases   map[string]*sql.DB // by poller
 }
 
-func newApplication(t *testing.T, program string) *application {
+func newApplication(t *testing.T) *application {
 	return &application{
-		program: program, dir: t.TempDir(), listen: freeAddress(t), databases: map[string]*sql.DB{},
+		dir: t.TempDir(), listen: programtest.FreeAddress(t), databases: map[string]*sql.DB{},
 		settings: map[string]string{"state__kind": "file", "state__app_name": "shop"},
 	}
 }
@@ -108,92 +95,26 @@ func execute(t *testing.T, db *sql.DB, statement string, args ...any) {
 	}
 }
 
-func (a *application) environ(more map[string]string) []string {
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.dir, "status__listen=" + a.listen}
-	all := maps.Clone(a.settings)
+// options start the program with more settings than the application's own.
+func (a *application) options(more map[string]string) programtest.Options {
+	all := map[string]string{"status__listen": a.listen}
+	maps.Copy(all, a.settings)
 	maps.Copy(all, more)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		env = append(env, name+"="+all[name])
-	}
-	return env
+	return programtest.Options{Dir: a.dir, Settings: all}
 }
 
 // command runs a command of the program to its end.
 func (a *application) command(t *testing.T, args ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), a.program, args...)
-	cmd.Dir, cmd.Env = a.dir, a.environ(nil)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := programtest.Command(t.Context(), t, a.options(nil), args...).CombinedOutput(); err != nil {
 		t.Fatalf("rowrelay %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }
 
-// process is a `rowrelay run`.
-type process struct {
-	cmd  *exec.Cmd
-	said *output
-}
-
-// output is what a process says, from two streams.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
 // start starts `rowrelay run`. The end of the test kills it.
-func (a *application) start(t *testing.T, more map[string]string, pollers ...string) *process {
+func (a *application) start(t *testing.T, more map[string]string, pollers ...string) *programtest.Process {
 	t.Helper()
-	p := &process{cmd: exec.CommandContext(context.WithoutCancel(t.Context()), a.program, append([]string{"run"}, pollers...)...), said: &output{}}
-	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = a.dir, a.environ(more), p.said, p.said
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		p.kill()
-		if t.Failed() {
-			t.Logf("the program said:\n%s", tail(p.said.String(), 6000))
-		}
-	})
-	return p
-}
-
-func tail(text string, most int) string { return text[max(len(text)-most, 0):] }
-
-func (p *process) kill() {
-	if p.cmd.ProcessState == nil {
-		_ = p.cmd.Process.Kill() // it may have ended
-		_ = p.cmd.Wait()         // killed
-	}
-}
-
-// freeze stops the process as a platform does: it holds what it holds.
-func (p *process) freeze(t *testing.T) {
-	t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
+	return programtest.Start(t, a.options(more), append([]string{"run"}, pollers...)...)
 }
 
 // receiver is a destination: /ok takes everything, /picky refuses what has "poison" in it, /forbid refuses all, and /hang answers
@@ -225,17 +146,4 @@ func newReceiver(t *testing.T) *receiver {
 	r.Server = httptest.NewServer(mux)
 	t.Cleanup(func() { close(end); r.Close() })
 	return r
-}
-
-// within waits for a condition, a minute and a half at most.
-func within(t *testing.T, what string, met func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(90 * time.Second)
-	for !met() {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-		pause := time.NewTimer(50 * time.Millisecond)
-		<-pause.C
-	}
 }

@@ -44,7 +44,7 @@ func compose(t *testing.T, path string) (c composed) {
 	if err := os.WriteFile(copied, []byte(filled), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("go", "run", composeLoader, "-format", "json", copied).Output()
+	out, err := goRun("", nil, composeLoader, "-format", "json", copied).Output()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", path, err, stderrOf(err))
 	}
@@ -55,6 +55,7 @@ func compose(t *testing.T, path string) (c composed) {
 }
 
 func TestComposeFilesAreValid(t *testing.T) {
+	t.Parallel()
 	for _, path := range glob(t, "compose*.yaml", 2) {
 		for name, s := range compose(t, path).Services {
 			for _, p := range s.Ports {
@@ -70,6 +71,7 @@ func TestComposeFilesAreValid(t *testing.T) {
 }
 
 func TestComposeOfTheLaptopFitsTheRepository(t *testing.T) {
+	t.Parallel()
 	c := compose(t, "compose.laptop.yaml")
 	for name, s := range c.Services {
 		for _, v := range s.Volumes { // the copy lies in another deploy/

@@ -13,6 +13,7 @@ import (
 // TestStateFailsBeforeTheCommit: the state cannot be written any more once the receiver has accepted events. The tick
 // fails, the position stays, and after the mend the events that nobody acknowledged come again: at least once.
 func TestStateFailsBeforeTheCommit(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		stall func(*testing.T, string) *stall
 		ttl   string

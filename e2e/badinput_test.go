@@ -39,7 +39,7 @@ func (b *badInput) try(t *testing.T, stored bool) {
 	s.add(1, 4)
 	have, rows := 0, 3
 	if stored {
-		if out, errs, err := command(t.Context(), t.TempDir(), s.settings, "run", "--once"); err != nil {
+		if out, errs, err := command(t, t.TempDir(), s.settings, "run", "--once"); err != nil {
 			t.Fatalf("%v\n%s%s", err, out, errs)
 		}
 		s.add(4, 7)
@@ -112,6 +112,7 @@ func tryAll(t *testing.T, cases []badInput) {
 }
 
 func TestBadInputSettings(t *testing.T) {
+	t.Parallel()
 	cases := []badInput{
 		{name: "unknown name", bad: settings{"source__tabel": "orders"}, says: []string{"pollers__orders__source__tabel", "Did you mean", "source__table"}},
 		{name: "unknown group", bad: settings{".state_kind": "file"}, says: []string{"state_kind", "Did you mean state__kind"}},
@@ -151,6 +152,7 @@ func TestBadInputSettings(t *testing.T) {
 const vaultReference = "@Microsoft.KeyVault(SecretUri=https://shop.vault.azure.net/secrets/db/)"
 
 func TestBadInputSource(t *testing.T) {
+	t.Parallel()
 	cases := []badInput{
 		{name: "sqlite absent table", stall: sqliteStall, bad: settings{"source__table": "absent"}, says: []string{"source__table", `"absent"`, "no such table"}},
 		{name: "sqlite absent cursor", stall: sqliteStall, bad: settings{"source__cursor": "absent"}, says: []string{"source__cursor", "absent", "version"}},

@@ -26,6 +26,7 @@ func receiverAnswers(status int, header, value, body string) func(*testing.T, *s
 }
 
 func TestBadInputOutput(t *testing.T) {
+	t.Parallel()
 	const json = "application/json"
 	cases := []badInput{
 		{name: "redirect", spoil: receiverAnswers(307, "Location", "https://elsewhere.example/hook?key=hidden", ""), says: []string{"answered 307", "redirects to https://elsewhere.example:", "set output__url"}},
@@ -69,11 +70,12 @@ func notTLS(_ *testing.T, _ *stall, to *sink) (settings, func()) {
 // TestBadInputMissingQueue: without leave to create it, a queue that is not there fails the tick; once it is made,
 // everything arrives. A shared access signature hides that the account is the emulator's.
 func TestBadInputMissingQueue(t *testing.T) {
+	t.Parallel()
 	s := postgresStall(t, "http://127.0.0.1:9/")
 	s.add(0, 6)
 	connection, name := s.settings["AzureWebJobsStorage"], unique("missing")
 	root := functionApp(t, s.settings)
-	if _, _, err := command(t.Context(), root, s.settings, "run", "--once"); err == nil { // makes the container and the document
+	if _, _, err := command(t, root, s.settings, "run", "--once"); err == nil { // makes the container and the document
 		t.Fatal("nobody listens there")
 	}
 	set := s.withOwn(settings{

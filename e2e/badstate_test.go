@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
 
 	"github.com/rowrelay/rowrelay/e2e/fakehost"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
 // tampered makes another document of the stored one; writing the old one back mends.
@@ -49,6 +50,7 @@ func require(member string) func(string) string {
 }
 
 func TestBadInputState(t *testing.T) {
+	t.Parallel()
 	cases := []badInput{
 		{name: "another version", spoil: tampered(replace(`"version": 1`, `"version": 2`)), says: []string{"version 2", "this binary knows 1", "use a newer rowrelay"}},
 		{name: "an unknown requirement", spoil: tampered(require("clairvoyance")), says: []string{`"clairvoyance"`, "use a newer rowrelay"}},
@@ -163,12 +165,12 @@ func TestBadInputSignature(t *testing.T) {
 	to := newSink(t)
 	s := postgresStall(t, to.URL)
 	s.add(1, 4)
-	if out, errs, err := command(t.Context(), t.TempDir(), s.settings, "run", "--once"); err != nil {
+	if out, errs, err := command(t, t.TempDir(), s.settings, "run", "--once"); err != nil {
 		t.Fatalf("%v\n%s%s", err, out, errs)
 	}
 	s.add(4, 7)
 	again := s.withOwn(settings{".AzureWebJobsStorage": signed(t, s.settings["AzureWebJobsStorage"]), ".state__create": ""})
-	if out, errs, err := command(t.Context(), t.TempDir(), again, "run", "--once"); err != nil {
+	if out, errs, err := command(t, t.TempDir(), again, "run", "--once"); err != nil {
 		t.Fatalf("%v\n%s%s", err, out, errs)
 	}
 	if n, repeated := to.count(); n != 6 || repeated != 0 {
@@ -224,7 +226,7 @@ func fullDisk(t *testing.T, stored bool, path string, breakIt breakDisk) {
 	s.add(1, 4)
 	have, rows := 0, 3
 	if stored {
-		if out, errs, err := command(t.Context(), t.TempDir(), s.settings, "run", "--once"); err != nil {
+		if out, errs, err := command(t, t.TempDir(), s.settings, "run", "--once"); err != nil {
 			t.Fatalf("%v\n%s%s", err, out, errs)
 		}
 		s.add(4, 7)
@@ -270,7 +272,7 @@ func limitFiles(t *testing.T, s *stall, root string) func(*fakehost.Host) *fakeh
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte("#!/bin/sh\nulimit -f 0\nexec "+program+` "$@"`+"\n"), 0o700); err != nil { //nolint:gosec // a script
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nulimit -f 0\nexec "+programtest.Path(t)+` "$@"`+"\n"), 0o700); err != nil { //nolint:gosec // a script
 		t.Fatal(err)
 	}
 	return func(host *fakehost.Host) *fakehost.Host {
@@ -278,7 +280,7 @@ func limitFiles(t *testing.T, s *stall, root string) func(*fakehost.Host) *fakeh
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Link(program, path); err != nil {
+		if err := os.Link(programtest.Path(t), path); err != nil {
 			t.Fatal(err)
 		}
 		return startHost(t, root, s.settings)

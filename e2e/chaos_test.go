@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
@@ -55,6 +56,9 @@ func TestChaos(t *testing.T) {
 			t.Fatalf("ROWRELAY_CHAOS_FOR: %v", err)
 		}
 		long = true
+	}
+	if !long {
+		t.Parallel()
 	}
 	for _, f := range faults() {
 		if f.long && !long {
@@ -147,7 +151,7 @@ func runChaos(t *testing.T, f *fault, runFor time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for missing(false) > 0 && ctx.Err() == nil {
-		pause(ctx)
+		programtest.Pause(ctx)
 	}
 	lost, lostByRule := missing(false), missing(true)
 	events, duplicated, inverted := c.sink.count(false)
@@ -219,8 +223,8 @@ func (c *chaos) start(in *instance) {
 		c.t.Fatal(err)
 	}
 	in.log = log
-	in.cmd = exec.Command(program, "run")
-	in.cmd.Dir, in.cmd.Env, in.cmd.Stdout, in.cmd.Stderr = in.dir, c.settings.environ(), log, log
+	in.cmd = programtest.Command(c.t.Context(), c.t, programtest.Options{Dir: in.dir, Settings: c.settings}, "run")
+	in.cmd.Stdout, in.cmd.Stderr = log, log
 	if err := in.cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}

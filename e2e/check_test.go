@@ -35,7 +35,7 @@ type checked struct {
 // checkJSON runs `check --json` and returns its exit code, and what it found of one poller.
 func checkJSON(t *testing.T, dir string, s settings, function string, args ...string) (code int, p checked) {
 	t.Helper()
-	out, errs, err := command(t.Context(), dir, s, append([]string{"check", "--json"}, args...)...)
+	out, errs, err := command(t, dir, s, append([]string{"check", "--json"}, args...)...)
 	var view struct {
 		Faults  []string
 		Pollers []checked
@@ -85,13 +85,13 @@ func TestCheckOfAGoodApp(t *testing.T) {
 		t.Errorf("check sent %d events and wrote %v", n, s.documents())
 	}
 
-	said, errs, err := command(t.Context(), root, set, "check")
+	said, errs, err := command(t, root, set, "check")
 	if err != nil || errs != "" {
 		t.Errorf("%v: %s", err, errs)
 	}
 	wants(t, said, "blob container", "lines_changed serves the order", "would send", "statement", "changed_at", "10s between two ticks", "lease_ttl 10s")
 
-	if out, errs, err := command(t.Context(), root, set, "run", "--once"); err != nil {
+	if out, errs, err := command(t, root, set, "run", "--once"); err != nil {
 		t.Fatalf("%v\n%s%s", err, out, errs)
 	}
 	to.mu.Lock()
@@ -130,7 +130,7 @@ func TestCheckOfAnUnsafeApp(t *testing.T) {
 		t.Errorf("index %q, NULL cursors %d", p.Index, p.NullCursors)
 	}
 	wants(t, p.CreateIndex, "CREATE INDEX", "created")
-	said, _, err := command(t.Context(), dir, s, "check")
+	said, _, err := command(t, dir, s, "check")
 	if err != nil {
 		t.Error(err)
 	}
@@ -147,7 +147,7 @@ func TestCheckOfABadApp(t *testing.T) {
 		"pollers__other__source__connection": "SHOP_DBX", "pollers__other__batch_size": "0", "pollers__other__source__tabel": "x",
 		"state__pth": "x",
 	})
-	said, errs, err := command(t.Context(), root, bad, "check")
+	said, errs, err := command(t, root, bad, "check")
 	if exitCode(t, err) != 1 || errs != "" {
 		t.Errorf("%v: %s", err, errs)
 	}

@@ -28,7 +28,7 @@ func TestAcceptGap(t *testing.T) {
 			execute(t, db, `DELETE FROM orders`)
 			execute(t, db, `DELETE FROM sqlite_sequence WHERE name = 'orders'`)
 			execute(t, db, `INSERT INTO orders (version, status) VALUES (6, 'new'), (7, 'new')`) // with the ids 1 and 2
-			out, errs, err := command(t.Context(), dir, s, "run", "--once")
+			out, errs, err := command(t, dir, s, "run", "--once")
 			if exitCode(t, err) != 1 {
 				t.Errorf("a position ahead of the source was passed over: %s%s", out, errs)
 			}
@@ -38,7 +38,7 @@ func TestAcceptGap(t *testing.T) {
 				wants(t, operate(t, dir, s, "state", "accept-gap", "orders", "--dry-run"), "The position is ahead of the source", "dry run: nothing was changed")
 				wants(t, operate(t, dir, s, "state", "accept-gap", "orders"), "The position is ahead of the source", "the last row that there is now", "gap_accepted",
 					"at most 2 row(s) up to it are SKIPPED", "checkpoint_advanced_manually")
-				out, _, err := command(t.Context(), dir, s, "state", "show", "orders")
+				out, _, err := command(t, dir, s, "state", "show", "orders")
 				if err != nil {
 					t.Error(err)
 				}
@@ -87,7 +87,7 @@ func TestImportRefuses(t *testing.T) {
 		document("", time.Time{}, `null`):                                                    "no state document of azure-functions-db with a position",
 		filepath.Join(dir, "absent.json"):                                                    "absent.json",
 	} {
-		out, errs, err := command(t.Context(), dir, s, "state", "import", "orders", path, "--yes")
+		out, errs, err := command(t, dir, s, "state", "import", "orders", path, "--yes")
 		if exitCode(t, err) != 1 {
 			t.Errorf("imported: %s", out)
 		}
@@ -100,7 +100,7 @@ func TestImportRefuses(t *testing.T) {
 	good := document("worker-1", time.Now().Add(-time.Hour), cursor)
 	wants(t, operate(t, dir, s, "state", "import", "orders", good, "--dry-run"), "3 row(s) lie after it", "dry run: nothing was changed")
 	wants(t, operate(t, dir, s, "state", "import", "orders", good), "done", "checkpoint_imported")
-	_, errs, err := command(t.Context(), dir, s, "state", "import", "orders", good, "--yes")
+	_, errs, err := command(t, dir, s, "state", "import", "orders", good, "--yes")
 	if exitCode(t, err) != 1 {
 		t.Error("imported over a document")
 	}
@@ -123,7 +123,7 @@ func TestBackfillStatusAndStop(t *testing.T) {
 	until(t, "the first rows", func() bool { n, _ := to.count(); return n == 300 })
 	backfill := func(code int, args ...string) string {
 		t.Helper()
-		out, errs, err := command(t.Context(), dir, s, append([]string{"backfill", "orders"}, args...)...)
+		out, errs, err := command(t, dir, s, append([]string{"backfill", "orders"}, args...)...)
 		if exitCode(t, err) != code {
 			t.Errorf("backfill %v: %v\n%s%s", args, err, out, errs)
 		}
@@ -147,15 +147,15 @@ func TestBackfillStatusAndStop(t *testing.T) {
 	wants(t, backfill(0, "--status"), "no backfill of orders is running")
 	execute(t, db, `INSERT INTO orders (version, status) VALUES (302, 'new')`)
 	until(t, "the next live row", func() bool { return to.column("version")["302"] == 1 })
-	if code := relay.interrupt(t); code != 0 {
-		t.Errorf("code %d: %s", code, relay.text())
+	if code := relay.Interrupt(); code != 0 {
+		t.Errorf("code %d: %s", code, relay.Log())
 	}
 	came := to.column("version")
 	if _, repeated := to.count(); repeated == 0 || repeated == 200 || came["100"] != 1 {
 		t.Errorf("%d rows came again, version 100 %d times", repeated, came["100"])
 	}
 	to.assertOrder("version")
-	if strings.Contains(relay.text(), `"level":"ERROR"`) {
-		t.Errorf("it said %s", relay.text())
+	if strings.Contains(relay.Log(), `"level":"ERROR"`) {
+		t.Errorf("it said %s", relay.Log())
 	}
 }

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"database/sql"
 	"encoding/binary"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -12,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/e2e/fakehost"
 )
 
 // storageCounter stands before Azurite's blob endpoint and counts reads and writes. Requests for the notes of the status page
@@ -145,4 +149,137 @@ func passMessage(from, to net.Conn) bool {
 	}
 	_, err := io.CopyN(to, from, int64(binary.BigEndian.Uint32(size))-4)
 	return err == nil
+}
+
+// TestIdleAndOneBatchTicksAreCounted: an idle tick is one read of the document and one round trip to the database, and
+// writes nothing; a tick with one batch adds two writes, the acquisition and the commit that carries the release. The notes for
+// the status page are counted apart, over the whole test: one look by the first tick, and one write at most for each tick that
+// delivered something. However many ticks find nothing, they add none.
+func TestIdleAndOneBatchTicksAreCounted(t *testing.T) {
+	// With overlap, ticks also sweep and remember: see TestOverlapIsCounted.
+	c := newCounted(t, settings{"pollers__lines__source__late_commits": "none"})
+	must(t, c.host, "lines") // connects, reads the catalog, creates the document, reads the first page
+	must(t, c.host, "lines") // prepares the statement of all later pages
+	for _, want := range []struct {
+		what string
+		add  int
+		costs
+	}{
+		{"idle", 0, costs{1, 0, 1}},
+		{"one batch", 5, costs{1, 2, 1}},
+		{"idle after a release", 0, costs{1, 0, 1}},
+	} {
+		if got := c.tick(want.add); got != want.costs {
+			t.Errorf("%s: %+v; want %+v", want.what, got, want.costs)
+		}
+	}
+	until(t, "the first tick to be noted", func() bool { return c.storage.notes.Load() >= 2 })
+	for range 50 {
+		must(t, c.host, "lines")
+	}
+	if notes := c.storage.notes.Load(); notes > 3 {
+		t.Errorf("%d requests for notes; two ticks delivered something: want one look and two writes at most", notes)
+	}
+}
+
+// TestOverlapIsCounted: with overlap, a batch costs one more write, of the memory of what was delivered; and an idle tick whose
+// window is closed costs what it costs without: one read, no write, one round trip.
+func TestOverlapIsCounted(t *testing.T) {
+	t.Parallel() // most of it waits for the window
+	c := newCounted(t, settings{"pollers__lines__source__late_window": "1s"})
+	must(t, c.host, "lines")
+	if mode := c.state(); mode.Late.Mode != "overlap" {
+		t.Fatalf("auto is %q here: this test would count something else", mode.Late.Mode)
+	}
+	closed := func(what string) {
+		t.Helper()
+		until(t, what+": the window to close", func() bool {
+			must(t, c.host, "lines")
+			v := c.state()
+			return string(v.Position) == string(v.Late.Frontier)
+		})
+		for range 3 {
+			if got := c.tick(0); got != (costs{1, 0, 1}) {
+				t.Errorf("%s: an idle tick with a closed window: %+v", what, got)
+			}
+		}
+	}
+	closed("at first")
+	// The acquisition, the memory, the commit that names it and carries the release; an old memory's removal may come with it.
+	if got := c.tick(5); got.writes < 3 || got.writes > 4 || got.trips > 3 {
+		t.Errorf("one batch: %+v", got)
+	}
+	closed("after a batch")
+	if n, repeated := c.to.count(); n != 15 || repeated != 0 {
+		t.Errorf("%d events, %d repeated", n, repeated)
+	}
+}
+
+// costs are what one tick asks of others.
+type costs struct {
+	reads, writes, trips int64 // of the state store; round trips to PostgreSQL
+}
+
+// counted is a shop of 10 rows whose ticks are counted.
+type counted struct {
+	t        *testing.T
+	to       *sink
+	db       *sql.DB
+	host     *fakehost.Host
+	storage  *storageCounter
+	database *postgresCounter
+	settings settings // that are not counted
+	root     string
+}
+
+func newCounted(t *testing.T, more settings) *counted {
+	t.Helper()
+	c := &counted{t: t, to: newSink(t)}
+	var s settings
+	s, c.db = postgresShop(t, 10)
+	c.settings = s.with(settings{"pollers__lines__output__kind": "http", "pollers__lines__output__url": c.to.URL}).with(more)
+	var storage, url string
+	c.storage, storage = countStorage(t, s["AzureWebJobsStorage"])
+	c.database, url = countPostgres(t, s["SHOP_DB"])
+	s = c.settings.with(settings{"AzureWebJobsStorage": storage, "SHOP_DB": url})
+	c.root = functionApp(t, s)
+	c.host = startHost(t, c.root, s)
+	return c
+}
+
+// tick counts one tick, that has rows to deliver.
+func (c *counted) tick(rows int) costs {
+	c.t.Helper()
+	n, _ := c.to.count()
+	insertLines(c.t, c.db, n, n+rows)
+	c.storage.reset()
+	c.database.trips.Store(0)
+	must(c.t, c.host, "lines")
+	reads, writes := c.storage.reset()
+	if now, _ := c.to.count(); now != n+rows {
+		c.t.Errorf("%d events, want %d", now, n+rows)
+	}
+	return costs{reads, writes, c.database.trips.Load()}
+}
+
+// position is as much of `state show --json` as tells whether a window is open.
+type position struct {
+	Position json.RawMessage
+	Late     struct {
+		Mode     string
+		Frontier json.RawMessage
+	} `json:"late_commits"`
+}
+
+func (c *counted) state() position {
+	c.t.Helper()
+	out, errs, err := command(c.t, c.root, c.settings, "state", "show", "lines", "--json")
+	if err != nil {
+		c.t.Fatalf("%v\n%s", err, errs)
+	}
+	var v position
+	if err := json.Unmarshal([]byte(out), &v); err != nil {
+		c.t.Fatalf("%v: %s", err, out)
+	}
+	return v
 }

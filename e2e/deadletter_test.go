@@ -36,7 +36,7 @@ func giveUp(t *testing.T, dir string, s settings, insert func(version int), n in
 	until(t, "the dead letters", func() bool {
 		version++
 		insert(version)
-		_, _, _ = command(t.Context(), dir, s, "run", "--once") // what counts is what becomes of the events
+		_, _, _ = command(t, dir, s, "run", "--once") // what counts is what becomes of the events
 		letters = deadLetters(t, s)
 		return len(letters) >= n
 	})
@@ -58,7 +58,7 @@ func TestDeadLetterCommands(t *testing.T) {
 	}
 	say := func(args ...string) string {
 		t.Helper()
-		out, errs, err := command(t.Context(), dir, s, append([]string{"deadletter"}, args...)...)
+		out, errs, err := command(t, dir, s, append([]string{"deadletter"}, args...)...)
 		if err != nil {
 			t.Fatalf("%v: %v\n%s%s", args, err, out, errs)
 		}
@@ -140,7 +140,7 @@ func TestBlockedUntilReplayedOrPurged(t *testing.T) {
 				s = quick(s).with(settings{"pollers__orders__after_dead_letter": "block"})
 				dir := t.TempDir()
 				giveUp(t, dir, s, func(v int) { execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, v) }, 1)
-				out, _, err := command(t.Context(), dir, s, "state", "show", "orders")
+				out, _, err := command(t, dir, s, "state", "show", "orders")
 				if err != nil {
 					t.Error(err)
 				}
@@ -167,7 +167,7 @@ func TestBlockedUntilReplayedOrPurged(t *testing.T) {
 				if came := to.column("version"); came["2"] != old || came["5000"] != newest {
 					t.Errorf("afterwards version 2 came %d times, want %d, and the newest state %d times, want %d", came["2"], old, came["5000"], newest)
 				}
-				out, _, err = command(t.Context(), dir, s, "state", "show", "orders")
+				out, _, err = command(t, dir, s, "state", "show", "orders")
 				if err != nil || strings.Contains(out, "parked") {
 					t.Errorf("still parked: %v\n%s", err, out)
 				}
@@ -224,18 +224,18 @@ func TestDeadLetterQueue(t *testing.T) {
 	if fmt.Sprint(row["version"]) != "2" || fmt.Sprint(letter["attempts"]) != "3" || fmt.Sprint(letter["status"]) != "422" || letter["id"] == "" {
 		t.Errorf("the message is %v", letter)
 	}
-	out, errs, err := command(t.Context(), dir, s, "deadletter", "list", "orders")
+	out, errs, err := command(t, dir, s, "deadletter", "list", "orders")
 	if err != nil {
 		t.Fatal(err, errs)
 	}
 	wants(t, out, "0 dead letter(s)")
 	wants(t, errs, queue, "dead_letter__kind=queue")
-	_, errs, err = command(t.Context(), dir, s, "deadletter", "show", "orders", fmt.Sprint(letter["id"]))
+	_, errs, err = command(t, dir, s, "deadletter", "show", "orders", fmt.Sprint(letter["id"]))
 	if exitCode(t, err) != 1 {
 		t.Error("a record was shown that lies in a queue")
 	}
 	wants(t, errs, queue)
-	_, errs, err = command(t.Context(), dir, s, "deadletter", "replay", "orders", "--as-recorded", "--yes")
+	_, errs, err = command(t, dir, s, "deadletter", "replay", "orders", "--as-recorded", "--yes")
 	if exitCode(t, err) != 1 {
 		t.Error("a record was sent that lies in a queue")
 	}
@@ -264,7 +264,7 @@ func TestRowsThatCannotBeSent(t *testing.T) {
 	if l := letters[0]; l["cause"] != "impossible" || l["row"] != nil || !strings.Contains(fmt.Sprint(l["reason"]), "max_row_bytes") {
 		t.Errorf("the dead letter is %v", l)
 	}
-	_, errs, err := command(t.Context(), dir, s, "deadletter", "replay", "orders", "--as-recorded", "--yes")
+	_, errs, err := command(t, dir, s, "deadletter", "replay", "orders", "--as-recorded", "--yes")
 	if exitCode(t, err) != 1 {
 		t.Error("a row that nobody has was sent")
 	}
@@ -290,7 +290,7 @@ func TestReplayUnderOtherOrderings(t *testing.T) {
 			s, db := sqliteShop(t, to.URL, 6)
 			s = quick(s).with(settings{"pollers__orders__ordering": ordering})
 			dir := t.TempDir()
-			out, errs, err := command(t.Context(), dir, s, "run", "--once")
+			out, errs, err := command(t, dir, s, "run", "--once")
 			came := to.column("version")
 			if ordering == "source" {
 				if exitCode(t, err) != 1 || came["2"] != 1 { // later rows may have come as probes
@@ -332,7 +332,7 @@ func TestReplayKeepsWhatIsGone(t *testing.T) {
 			giveUp(t, dir, s, func(v int) { execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, v) }, 2)
 			execute(t, db, `UPDATE orders SET status = 'done' WHERE id = 2`)
 			to.decide(nil)
-			out, errs, err := command(t.Context(), dir, s, "deadletter", "replay", "orders", "--yes")
+			out, errs, err := command(t, dir, s, "deadletter", "replay", "orders", "--yes")
 			if exitCode(t, err) != 1 {
 				t.Errorf("%s%s", out, errs)
 			}

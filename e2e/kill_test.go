@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os/exec"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
 func stopProcess(t *testing.T, pid int)     { signal(t, pid, syscall.SIGSTOP) }
@@ -48,7 +49,7 @@ func TestKilledTwentyTimesOnSQLite(t *testing.T) {
 		"pollers__orders__poll_interval": "10ms", "pollers__orders__schedule": "* * * * * *", "status__listen": "127.0.0.1:0",
 	})
 	dir := t.TempDir()
-	killedTwentyTimes(t, to, 4000, func(version int) {
+	killed(t, to, 20, 4000, func(version int) {
 		// Inserts, and updates of old rows: the newest state of each row has to arrive.
 		if version%3 == 0 && version > 100 {
 			execute(t, db, `UPDATE orders SET version = ?, status = 'changed' WHERE id = ?`, version, 1+version%50)
@@ -56,8 +57,7 @@ func TestKilledTwentyTimesOnSQLite(t *testing.T) {
 		}
 		execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, version)
 	}, func(ctx context.Context) {
-		cmd := exec.CommandContext(ctx, program, "run") // SIGKILL when ctx ends
-		cmd.Dir, cmd.Env = dir, s.environ()
+		cmd := programtest.Command(ctx, t, programtest.Options{Dir: dir, Settings: s}, "run") // SIGKILL when ctx ends
 		if out, err := cmd.CombinedOutput(); ctx.Err() == nil {
 			t.Errorf("rowrelay run ended by itself: %v\n%s", err, out)
 		}
@@ -69,9 +69,20 @@ func TestKilledTwentyTimesOnSQLite(t *testing.T) {
 	assertNewestArrived(t, to, rows)
 }
 
-// TestKilledTwentyTimesOnPostgres kills the worker under the host at random moments; the state is in Azurite.
+// TestKilledTwentyTimesOnPostgres kills the worker under the host at random moments; the state is in Azurite. It is two shops, each
+// killed ten times: a life waits 15 seconds until the lease of the one before has expired, and the shops can wait side by side.
 func TestKilledTwentyTimesOnPostgres(t *testing.T) {
-	t.Parallel() // each life waits until the lease of the one before has expired
+	t.Parallel()
+	for _, shop := range []string{"a shop", "another"} {
+		t.Run(shop, func(t *testing.T) {
+			t.Parallel()
+			killedTenTimesOnPostgres(t)
+		})
+	}
+}
+
+func killedTenTimesOnPostgres(t *testing.T) {
+	t.Helper()
 	to := newSink(t)
 	s, db := postgresShop(t, 0)
 	s = s.with(settings{
@@ -79,7 +90,7 @@ func TestKilledTwentyTimesOnPostgres(t *testing.T) {
 		"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL, "pollers__lines__poll_interval": "10ms",
 	})
 	root := functionApp(t, s)
-	killedTwentyTimes(t, to, 3000, func(version int) {
+	killed(t, to, 10, 1500, func(version int) {
 		if version%3 == 0 && version > 100 {
 			execute(t, db, `UPDATE lines SET version = $1, status = 'changed' WHERE order_id = $2 AND line_no = 0`, version, 1+version%50)
 			return
@@ -93,7 +104,7 @@ func TestKilledTwentyTimesOnPostgres(t *testing.T) {
 				t.Errorf("%+v\n%s", r, transcript(host))
 				break
 			}
-			pause(ctx)
+			programtest.Pause(ctx)
 		}
 		host.Close()
 	})
@@ -104,9 +115,9 @@ func TestKilledTwentyTimesOnPostgres(t *testing.T) {
 	assertNewestArrived(t, to, rows)
 }
 
-// killedTwentyTimes writes versions one after the other while relay, which works until it is killed by the end of its
-// context, is killed twenty times; then lets it work until everything has arrived.
-func killedTwentyTimes(t *testing.T, to *sink, versions int, write func(version int), relay func(ctx context.Context)) {
+// killed writes versions one after the other while relay, which works until it is killed by the end of its context, is killed
+// some times; then lets it work until everything has arrived.
+func killed(t *testing.T, to *sink, times, versions int, write func(version int), relay func(ctx context.Context)) {
 	t.Helper()
 	written := make(chan struct{})
 	pace := make(chan struct{}, versions) // each delivered request lets some more be written, so that neither runs away
@@ -129,7 +140,7 @@ func killedTwentyTimes(t *testing.T, to *sink, versions int, write func(version 
 			}
 		}
 	}()
-	for kill := range 20 {
+	for kill := range times {
 		before, _ := to.count()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})

@@ -169,8 +169,8 @@ func (c *lateCase) run(t *testing.T, writeFor time.Duration) {
 	} else {
 		until(t, "every row's last version", func() bool { return missing() == 0 })
 	}
-	if code := relay.interrupt(t); code != 0 {
-		t.Errorf("rowrelay run ended with code %d:\n%s", code, relay.text())
+	if code := relay.Interrupt(); code != 0 {
+		t.Errorf("rowrelay run ended with code %d:\n%s", code, relay.Log())
 	}
 	lost, hot := missing(), to.newest()["1"]
 	distinct, repeated := to.count()

@@ -3,9 +3,8 @@
 package e2e
 
 import (
-	"context"
 	"crypto/rand"
-	"flag"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -15,35 +14,12 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/e2e/fakehost"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
-// program is the path of the product, built once for all tests.
-var program string
-
 func TestMain(m *testing.M) {
-	flag.Parse()
-	code := func() int {
-		// Most of what runs in parallel here waits for a dead owner's lease: that needs no processor.
-		if err := flag.Set("test.parallel", "8"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		dir, err := os.MkdirTemp("", "rowrelay-e2e-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
-		program = filepath.Join(dir, "rowrelay")
-		build := exec.Command("go", "build", "-o", program, "github.com/rowrelay/rowrelay/cmd/rowrelay")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "building the program: %v\n%s", err, out)
-			return 1
-		}
-		return m.Run()
-	}()
-	os.Exit(code)
+	programtest.AtOnce(8) // most of what runs in parallel here waits for a dead owner's lease
+	programtest.Main(m)
 }
 
 // settings are app settings by name.
@@ -62,14 +38,6 @@ func (s settings) with(more settings) settings {
 	return merged
 }
 
-func (s settings) environ() []string {
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir()}
-	for k, v := range s {
-		env = append(env, k+"="+v)
-	}
-	return env
-}
-
 // functionApp makes a script root as it is published: the repository's own host.json, the program, and a function for
 // each poller made by the binary itself.
 func functionApp(t *testing.T, s settings, pollers ...string) string {
@@ -82,13 +50,11 @@ func functionApp(t *testing.T, s settings, pollers ...string) string {
 	if err := os.WriteFile(filepath.Join(root, "host.json"), host, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Link(program, filepath.Join(root, "rowrelay")); err != nil {
+	if err := os.Link(programtest.Path(t), filepath.Join(root, "rowrelay")); err != nil {
 		t.Fatal(err)
 	}
-	write := exec.CommandContext(t.Context(), program, append([]string{"functions"}, pollers...)...)
-	write.Dir, write.Env = root, s.environ()
-	if out, err := write.CombinedOutput(); err != nil {
-		t.Fatalf("rowrelay functions: %v\n%s", err, out)
+	if out, errs, err := command(t, root, s, append([]string{"functions"}, pollers...)...); err != nil {
+		t.Fatalf("rowrelay functions: %v\n%s%s", err, out, errs)
 	}
 	return root
 }
@@ -116,14 +82,34 @@ func withSchedules(s settings) settings {
 	return s.with(more)
 }
 
+// startRun starts `rowrelay run` in dir; the end of the test kills it.
+func startRun(t *testing.T, dir string, s settings, args ...string) *programtest.Process {
+	t.Helper()
+	return programtest.Start(t, programtest.Options{Dir: dir, Settings: s}, append([]string{"run"}, args...)...)
+}
+
 // command runs the program alone, in dir, and returns what it wrote and whether it succeeded.
-func command(ctx context.Context, dir string, s settings, args ...string) (stdout, stderr string, err error) {
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env = dir, s.environ()
+func command(t *testing.T, dir string, s settings, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	cmd := programtest.Command(t.Context(), t, programtest.Options{Dir: dir, Settings: s}, args...)
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()
 	return out.String(), errs.String(), err
+}
+
+// exitCode is a command's.
+func exitCode(t *testing.T, err error) int {
+	t.Helper()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	t.Fatal(err)
+	return -1
 }
 
 // must fails the test when invoking fails, with everything that the host saw.
@@ -171,6 +157,9 @@ func transcript(host *fakehost.Host) string {
 	}
 	return b.String()
 }
+
+// until waits for a condition.
+func until(t *testing.T, what string, met func() bool) { t.Helper(); programtest.Until(t, what, met) }
 
 // unique makes a name for a container or queue of the shared emulator.
 func unique(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }

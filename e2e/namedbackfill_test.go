@@ -31,7 +31,7 @@ func TestNamedBackfillKeepsItsRange(t *testing.T) {
 	})
 	backfill := func(code int, args ...string) string {
 		t.Helper()
-		out, errs, err := command(t.Context(), dir, s, append([]string{"backfill", "orders", "--name", "history", "--yes"}, args...)...)
+		out, errs, err := command(t, dir, s, append([]string{"backfill", "orders", "--name", "history", "--yes"}, args...)...)
 		if exitCode(t, err) != code {
 			t.Errorf("backfill %v: %v\n%s%s", args, err, out, errs)
 		}

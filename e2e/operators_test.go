@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
 // operate runs a state command that must succeed, with --yes, and returns what it said.
 func operate(t *testing.T, dir string, s settings, args ...string) string {
 	t.Helper()
-	out, errs, err := command(t.Context(), dir, s, append(args, "--yes")...)
+	out, errs, err := command(t, dir, s, append(args, "--yes")...)
 	if err != nil {
 		t.Fatalf("%v: %v\n%s%s", args, err, out, errs)
 	}
@@ -23,7 +25,7 @@ func operate(t *testing.T, dir string, s settings, args ...string) string {
 // once runs every poller once.
 func once(t *testing.T, dir string, s settings) string {
 	t.Helper()
-	out, errs, err := command(t.Context(), dir, s, "run", "--once")
+	out, errs, err := command(t, dir, s, "run", "--once")
 	if err != nil {
 		t.Fatalf("run --once: %v\n%s%s", err, out, errs)
 	}
@@ -51,7 +53,7 @@ func TestResetShowsCountsAndNotesSkips(t *testing.T) {
 	wants(t, reset("--to", "cursor=9", "--key", "id=9"), "6 row(s) will be SKIPPED", "data loss", "checkpoint_advanced_manually")
 	execute(t, db, `INSERT INTO orders (version, status) VALUES (11, 'new'), (12, 'new')`)
 	wants(t, reset("--to", "latest"), "3 row(s) will be SKIPPED")
-	out, _, err := command(t.Context(), dir, s, "state", "show", "orders")
+	out, _, err := command(t, dir, s, "state", "show", "orders")
 	if err != nil {
 		t.Error(err)
 	}
@@ -68,7 +70,7 @@ func TestResetShowsCountsAndNotesSkips(t *testing.T) {
 		"--to file=absent.json":         "absent.json",
 		"--to beginning --parked maybe": "keep or drop",
 	} {
-		_, errs, err := command(t.Context(), dir, s, append([]string{"state", "reset", "orders", "--yes"}, strings.Fields(args)...)...)
+		_, errs, err := command(t, dir, s, append([]string{"state", "reset", "orders", "--yes"}, strings.Fields(args)...)...)
 		if exitCode(t, err) != 1 {
 			t.Errorf("%s was accepted", args)
 		}
@@ -85,7 +87,7 @@ func TestExportCloneImport(t *testing.T) {
 	s["pollers__orders__source__late_commits"] = "none"
 	dir := t.TempDir()
 	once(t, dir, s)
-	out, errs, err := command(t.Context(), dir, s, "state", "export", "orders")
+	out, errs, err := command(t, dir, s, "state", "export", "orders")
 	if err != nil {
 		t.Fatalf("%v %s", err, errs)
 	}
@@ -111,7 +113,7 @@ func TestExportCloneImport(t *testing.T) {
 	copied["pollers__other__source__where"] = "version > 3"
 	wants(t, operate(t, dir, copied, "state", "clone", "orders", "copy"), "done")
 	for name, want := range map[string]string{"copy": "has a state document already", "other": "reads another source"} {
-		_, errs, err := command(t.Context(), dir, copied, "state", "clone", "orders", name, "--yes")
+		_, errs, err := command(t, dir, copied, "state", "clone", "orders", name, "--yes")
 		if exitCode(t, err) != 1 {
 			t.Errorf("a clone to %s was accepted", name)
 		}
@@ -160,8 +162,8 @@ func TestPauseAndResume(t *testing.T) {
 	wants(t, operate(t, dir, s, "state", "pause", "orders"), "has been paused since")
 	wants(t, operate(t, dir, s, "state", "resume", "orders"), "resumed")
 	until(t, "the row after the pause", func() bool { n, _ := to.count(); return n == 4 })
-	if code := relay.interrupt(t); code != 0 {
-		t.Errorf("code %d: %s", code, relay.text())
+	if code := relay.Interrupt(); code != 0 {
+		t.Errorf("code %d: %s", code, relay.Log())
 	}
 	wants(t, operate(t, dir, s, "state", "resume", "orders"), "is not paused")
 	if _, repeated := to.count(); repeated != 0 {
@@ -184,7 +186,7 @@ func TestBreakLease(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	close(release)
-	holder.wait(t) // whatever it says: what counts is that it did not commit under the broken lease
+	holder.Wait() // whatever it says: what counts is that it did not commit under the broken lease
 	to.decide(nil)
 	once(t, dir, s)
 	if n, _ := to.count(); n != 3 {
@@ -206,7 +208,7 @@ func TestBackfillBesideLiveRows(t *testing.T) {
 	until(t, "the first rows", func() bool { n, _ := to.count(); return n == 300 })
 	done := make(chan string)
 	go func() {
-		out, errs, err := command(t.Context(), dir, s, "backfill", "orders", "--from", "beginning", "--to", "latest", "--rate", "150", "--yes")
+		out, errs, err := command(t, dir, s, "backfill", "orders", "--from", "beginning", "--to", "latest", "--rate", "150", "--yes")
 		done <- fmt.Sprint(out, errs, err)
 	}()
 	version, ended := 300, ""
@@ -216,13 +218,13 @@ func TestBackfillBesideLiveRows(t *testing.T) {
 		select {
 		case ended = <-done:
 		default:
-			pause(t.Context())
+			programtest.Pause(t.Context())
 		}
 	}
 	wants(t, ended, "will be sent again", "has ended")
 	until(t, "the last row", func() bool { return to.column("version")[fmt.Sprint(version)] > 0 })
-	if code := relay.interrupt(t); code != 0 {
-		t.Errorf("code %d: %s", code, relay.text())
+	if code := relay.Interrupt(); code != 0 {
+		t.Errorf("code %d: %s", code, relay.Log())
 	}
 	if _, repeated := to.count(); repeated < 100 {
 		t.Errorf("only %d rows came again", repeated)
@@ -232,7 +234,7 @@ func TestBackfillBesideLiveRows(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	var view map[string]any
-	out, _, err := command(t.Context(), dir, s, "state", "show", "orders", "--json")
+	out, _, err := command(t, dir, s, "state", "show", "orders", "--json")
 	if err != nil || json.Unmarshal([]byte(out), &view) != nil || view["backfill"] != nil {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -275,12 +277,12 @@ func TestParkedAreShownAndAskedFor(t *testing.T) {
 	s, _ := sqliteShop(t, to.URL, 3)
 	dir := t.TempDir()
 	once(t, dir, s)
-	out, _, err := command(t.Context(), dir, s, "state", "show", "orders")
+	out, _, err := command(t, dir, s, "state", "show", "orders")
 	if err != nil {
 		t.Error(err)
 	}
 	wants(t, out, `parked       {"id":2}: 1 attempt(s), next `, "422")
-	_, errs, err := command(t.Context(), dir, s, "state", "reset", "orders", "--to", "beginning", "--yes")
+	_, errs, err := command(t, dir, s, "state", "reset", "orders", "--to", "beginning", "--yes")
 	if exitCode(t, err) != 1 {
 		t.Error("a reset went over parked events without a word")
 	}

@@ -11,6 +11,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
@@ -43,17 +44,12 @@ func runPage(t *testing.T, script string) string {
 	if err := os.Mkdir(bin, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Link(program, filepath.Join(bin, "rowrelay")); err != nil {
+	if err := os.Link(programtest.Path(t), filepath.Join(bin, "rowrelay")); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", "-euxo", "pipefail", "-c", script)
 	cmd.Dir = dir
-	cmd.Env = settings{}.environ() // nothing that the page does not say
-	for i, pair := range cmd.Env {
-		if path, ok := strings.CutPrefix(pair, "PATH="); ok {
-			cmd.Env[i] = "PATH=" + bin + ":" + path
-		}
-	}
+	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + dir} // nothing that the page does not say
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -124,6 +120,6 @@ func TestOutboxPagePostgresRabbitMQ(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("no message came")
 		}
-		pause(t.Context())
+		programtest.Pause(t.Context())
 	}
 }

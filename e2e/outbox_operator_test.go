@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/e2e/fakehost"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
 // TestOutboxChoosesWhatIsMeant: an empty flag is refused, a key that looks like a number is only a key, and what a dead letter's
@@ -78,7 +78,7 @@ func TestOutboxInitOfTheSeedsTable(t *testing.T) {
 				case "piped":
 					runShell(t, o, o.say("outbox", "init", "events"))
 				default:
-					out, _, err := command(t.Context(), o.dir, o.settings, "check")
+					out, _, err := command(t, o.dir, o.settings, "check")
 					if exitCode(t, err) != 1 {
 						t.Fatalf("check of an outbox without its tables: %s", out)
 					}
@@ -127,7 +127,7 @@ func TestOutboxOperatorsNeedNoOutput(t *testing.T) {
 		"discard events --yes", "cleanup events"} {
 		o.say(append([]string{"outbox"}, strings.Fields(args)...)...)
 	}
-	if out, errs, err := command(t.Context(), o.dir, o.settings, "run", "--once"); err == nil || !strings.Contains(errs, "ABSENT") {
+	if out, errs, err := command(t, o.dir, o.settings, "run", "--once"); err == nil || !strings.Contains(errs, "ABSENT") {
 		t.Errorf("run: %v\n%s%s", err, out, errs)
 	}
 }
@@ -151,7 +151,7 @@ func TestOutboxesOfOneTable(t *testing.T) {
 		"pollers__audit__source__mode": "outbox", "pollers__audit__source__connection": "SHOP_DB", "pollers__audit__source__table": "public.outbox",
 		"pollers__audit__output__kind": "stdout",
 	})
-	_, errs, err := command(t.Context(), o.dir, o.settings, "run", "--once")
+	_, errs, err := command(t, o.dir, o.settings, "run", "--once")
 	if exitCode(t, err) != 1 {
 		t.Error("they ran")
 	}
@@ -169,22 +169,17 @@ func TestOutboxStopAtTheQuestion(t *testing.T) {
 	o := newOutboxShop(t, "sqlite", "http://127.0.0.1:9/")
 	o.write(1, 1)
 	execute(t, o.db, `UPDATE outbox SET state = 'DEAD LETTER'`)
-	r := &running{cmd: exec.CommandContext(t.Context(), program, "outbox", "discard", "events")}
 	in, typed := io.Pipe()
 	defer typed.Close() //nolint:errcheck // nothing is under way
-	r.cmd.Dir, r.cmd.Env, r.cmd.Stdout, r.cmd.Stderr, r.cmd.Stdin = o.dir, o.settings.environ(), r, r, in
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the question", func() bool { return strings.Contains(r.text(), "Type the poller's name") })
+	r := programtest.Start(t, programtest.Options{Dir: o.dir, Settings: o.settings, Stdin: in}, "outbox", "discard", "events")
+	r.Until("the question", func() bool { return strings.Contains(r.Log(), "Type the poller's name") })
 	begun := time.Now()
-	signal(t, r.cmd.Process.Pid, syscall.SIGINT)
-	until(t, "its end", func() bool { return strings.Contains(r.text(), "stopped: nothing was changed") })
+	r.Signal(syscall.SIGINT)
+	r.Until("its end", func() bool { return strings.Contains(r.Log(), "stopped: nothing was changed") })
 	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	_ = typed.Close() // what copies the input ends with it
-	if code := r.wait(t); code != 1 {
+	if code := r.Wait(); code != 1 {
 		t.Errorf("exit code %d", code)
 	}
 	if s := o.status(); s.Dead != 1 {
@@ -200,14 +195,10 @@ func TestOutboxCleanupThatIsStopped(t *testing.T) {
 	o.write(50, 100)
 	execute(t, o.db, `UPDATE outbox SET state = 'PUBLISHED', published_at = strftime('%Y-%m-%d %H:%M:%f', 'now')`)
 	o.age()
-	r := &running{cmd: exec.CommandContext(t.Context(), program, "outbox", "cleanup", "events", "--json")}
-	r.cmd.Dir, r.cmd.Env, r.cmd.Stdout = o.dir, o.settings.environ(), r
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the first chunks", func() bool { return o.count() < 5000 })
-	if code := r.interrupt(t); code != 1 || !strings.HasPrefix(r.text(), `{"done":false,"result":"stopped: `) || o.count() == 0 {
-		t.Errorf("exit code %d, %d events are left: %s", code, o.count(), r.text())
+	r := programtest.Start(t, programtest.Options{Dir: o.dir, Settings: o.settings}, "outbox", "cleanup", "events", "--json")
+	r.Until("the first chunks", func() bool { return o.count() < 5000 })
+	if code := r.Interrupt(); code != 1 || !strings.HasPrefix(r.Stdout(), `{"done":false,"result":"stopped: `) || o.count() == 0 {
+		t.Errorf("exit code %d, %d events are left: %s", code, o.count(), r.Log())
 	}
 	o.settings = o.settings.with(settings{"pollers__events__source__cleanup_chunk": ""})
 	wants(t, o.say("outbox", "cleanup", "events"), "were deleted in ")
@@ -222,7 +213,7 @@ func TestOutboxOnStandardOutput(t *testing.T) {
 	o := newOutboxShop(t, "sqlite", "http://127.0.0.1:9/")
 	o.settings = o.settings.with(settings{"pollers__events__output__kind": "stdout", "pollers__events__output__url": ""})
 	o.write(2, 3)
-	out, errs, err := command(t.Context(), o.dir, o.settings, "run", "--once")
+	out, errs, err := command(t, o.dir, o.settings, "run", "--once")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, errs)
 	}

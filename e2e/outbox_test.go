@@ -1,161 +1,13 @@
 package e2e
 
 import (
-	"database/sql"
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
-
-// outboxShop is an outbox that `rowrelay outbox init --apply` has made, empty, for a poller called events.
-type outboxShop struct {
-	t        *testing.T
-	engine   string
-	dir      string
-	settings settings
-	db       *sql.DB
-	written  map[string]int // events of each aggregate
-}
-
-// newOutboxShop makes an outbox on sqlite, postgres or mysql whose events go to a URL.
-func newOutboxShop(t *testing.T, engine, url string) *outboxShop {
-	t.Helper()
-	o := &outboxShop{t: t, engine: engine, dir: t.TempDir(), written: map[string]int{}}
-	source, driver, dsn := "", "", ""
-	switch engine {
-	case "sqlite":
-		source, driver = testenv.SQLite(t), "sqlite"
-		dsn = strings.TrimPrefix(source, "sqlite:") + "?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)"
-	case "postgres":
-		source, driver = testenv.Postgres(t), "pgx"
-		dsn = source
-	case "mysql":
-		source, driver = testenv.MySQL(t), "mysql"
-		dsn = testenv.MySQLDSN(t, source)
-	default:
-		t.Fatalf("no engine %q", engine)
-	}
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	o.db = db
-	if err := db.PingContext(t.Context()); err != nil { // makes the SQLite file, which rowrelay would not
-		t.Fatal(err)
-	}
-	o.settings = settings{
-		"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "shop", "SHOP_DB": source,
-		"pollers__events__source__mode": "outbox", "pollers__events__source__connection": "SHOP_DB", "pollers__events__source__table": "outbox",
-		"pollers__events__output__kind": "http", "pollers__events__output__url": url, "pollers__events__output__format": "cloudevents",
-		"pollers__events__retry_delays": "20ms,50ms", "pollers__events__max_attempts": "3",
-		"pollers__events__tick_budget": "2s", // reports come at the end of a tick
-		"status__listen":               "127.0.0.1:0",
-	}
-	o.say("outbox", "init", "events", "--apply")
-	return o
-}
-
-// say runs a command that succeeds, and returns what it printed.
-func (o *outboxShop) say(args ...string) string {
-	o.t.Helper()
-	out, errs, err := command(o.t.Context(), o.dir, o.settings, args...)
-	if err != nil {
-		o.t.Fatalf("%q: %v\n%s%s", args, err, out, errs)
-	}
-	return out
-}
-
-// refused runs a command that fails with one line, and returns the line.
-func (o *outboxShop) refused(args ...string) string {
-	o.t.Helper()
-	out, errs, err := command(o.t.Context(), o.dir, o.settings, args...)
-	if exitCode(o.t, err) != 1 || strings.Count(strings.TrimSpace(errs), "\n") != 0 {
-		o.t.Fatalf("%q: %v\n%s%s", args, err, out, errs)
-	}
-	return errs
-}
-
-// write adds events: each of the aggregates 0 to aggregates-1 gets as many, by turns. The payload's n counts within an aggregate.
-func (o *outboxShop) write(aggregates, each int) {
-	o.t.Helper()
-	tx, err := o.db.BeginTx(o.t.Context(), nil)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }() // it is committed below
-	text := `INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (?, ?, ?, ?, ?)`
-	if o.engine == "postgres" {
-		text = `INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES ($1, $2, $3, $4, $5)`
-	}
-	for range each {
-		for a := range aggregates {
-			id := fmt.Sprintf("a%d", a)
-			n := o.written[id]
-			o.written[id]++
-			if _, err := tx.ExecContext(o.t.Context(), text, "Order", id, "OrderChanged", fmt.Sprintf(`{"aggregate":%q,"n":%d}`, id, n), fmt.Sprintf("%s-%d", id, n)); err != nil {
-				o.t.Fatal(err)
-			}
-		}
-	}
-	if err := tx.Commit(); err != nil {
-		o.t.Fatal(err)
-	}
-}
-
-func (o *outboxShop) total() (n int) {
-	for _, each := range o.written {
-		n += each
-	}
-	return n
-}
-
-// arrived waits until every event has arrived, and checks the order of each aggregate.
-func (o *outboxShop) arrived(to *sink) {
-	o.t.Helper()
-	until(o.t, "all events to arrive", func() bool {
-		n, _ := to.count()
-		return n == o.total()
-	})
-	to.assertOrder("n")
-}
-
-// outboxStatus is what `outbox status --json` prints.
-type outboxStatus struct {
-	Layout, Strategy, Paused       string
-	Partitions                     int
-	Pending, Failed, Waiting, Dead int
-	Owners                         []struct{ Name string }
-	OldestPendingSeconds           float64 `json:"oldest_pending_seconds"`
-}
-
-func (o *outboxShop) status() (s outboxStatus) {
-	o.t.Helper()
-	out := o.say("outbox", "status", "events", "--json")
-	if err := json.Unmarshal([]byte(out), &s); err != nil {
-		o.t.Fatalf("%v: %s", err, out)
-	}
-	return s
-}
-
-func engines(t *testing.T, f func(t *testing.T, engine string)) {
-	for _, engine := range []string{"sqlite", "postgres", "mysql"} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			f(t, engine)
-		})
-	}
-}
 
 // TestOutboxIsPublishedInOrder: `rowrelay run` publishes what is there and what comes, in order per aggregate, says so, and
 // ends cleanly.
@@ -175,8 +27,8 @@ func TestOutboxIsPublishedInOrder(t *testing.T) {
 			o.write(20, 2)
 		}
 		o.arrived(to)
-		if code := r.interrupt(t); code != 0 {
-			t.Errorf("exit code %d\n%s", code, r.text())
+		if code := r.Interrupt(); code != 0 {
+			t.Errorf("exit code %d\n%s", code, r.Log())
 		}
 		if s := o.status(); s.Pending != 0 || s.Failed+s.Waiting+s.Dead != 0 || len(s.Owners) != 0 {
 			t.Errorf("after: %+v", s)
@@ -196,10 +48,7 @@ func TestOutboxSurvivesAKill(t *testing.T) {
 	o.write(20, 50)
 	r := startRun(t, o.dir, o.settings)
 	until(t, "some events", func() bool { n, _ := to.count(); return n > 100 })
-	if err := r.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	r.wait(t)
+	r.Kill()
 	startRun(t, o.dir, o.settings)
 	o.arrived(to)
 }
@@ -252,7 +101,7 @@ func TestOutboxDeadLetter(t *testing.T) {
 		})
 		o := newOutboxShop(t, engine, to.URL)
 		o.write(5, 6)
-		listen := freeAddress(t)
+		listen := programtest.FreeAddress(t)
 		r := startRun(t, o.dir, o.settings.with(settings{"status__listen": listen}))
 		until(t, "two dead letters", func() bool {
 			o.write(1, 1) // of another aggregate: the destination accepts others
@@ -263,7 +112,7 @@ func TestOutboxDeadLetter(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		until(t, "the dead letters to be said", func() bool {
-			said := r.text()
+			said := r.Log()
 			return strings.Contains(said, `"event":"dead_lettered"`) && len(requeueByID.FindAllString(said, -1)) == 2
 		})
 		until(t, "the metrics to show the dead letters", func() bool {
@@ -308,35 +157,6 @@ func TestOutboxCleanup(t *testing.T) {
 			t.Errorf("%d events are left", n)
 		}
 	})
-}
-
-// age makes everything that is there two hours old.
-func (o *outboxShop) age() {
-	o.t.Helper()
-	if o.engine == "postgres" {
-		execute(o.t, o.db, `UPDATE outbox SET created_at = created_at - interval '2 hours', published_at = published_at - interval '2 hours'`)
-		return
-	}
-	if o.engine == "mysql" {
-		execute(o.t, o.db, `UPDATE outbox SET created_at = created_at - INTERVAL 2 HOUR, published_at = published_at - INTERVAL 2 HOUR`)
-		return
-	}
-	var format string // as the engine's own column is written
-	if err := o.db.QueryRowContext(o.t.Context(), `SELECT typeof(published_at) FROM outbox LIMIT 1`).Scan(&format); err != nil {
-		o.t.Fatal(err)
-	}
-	if format != "text" {
-		o.t.Fatalf("published_at is %s: teach this test to make it older", format)
-	}
-	execute(o.t, o.db, `UPDATE outbox SET created_at = strftime('%Y-%m-%d %H:%M:%f', created_at, '-2 hours'), published_at = strftime('%Y-%m-%d %H:%M:%f', published_at, '-2 hours')`)
-}
-
-func (o *outboxShop) count() (n int) {
-	o.t.Helper()
-	if err := o.db.QueryRowContext(o.t.Context(), `SELECT count(*) FROM outbox`).Scan(&n); err != nil {
-		o.t.Fatal(err)
-	}
-	return n
 }
 
 // TestOutboxInitPrintsWhatItApplies: the printed DDL, run by the engine's own shell, makes the same tables.
@@ -391,7 +211,7 @@ func TestOutboxCheck(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	execute(t, o.db, `DROP TABLE rowrelay_claims`)
-	out, errs, err := command(t.Context(), o.dir, o.settings, "check")
+	out, errs, err := command(t, o.dir, o.settings, "check")
 	if exitCode(t, err) != 1 {
 		t.Errorf("%s%s", out, errs)
 	}
@@ -410,7 +230,7 @@ func TestOutboxHelp(t *testing.T) {
 		"outbox pause":   {"Every instance", "--yes"},
 		"outbox resume":  {"--yes"},
 	} {
-		out, errs, err := command(t.Context(), t.TempDir(), settings{}, append(strings.Fields(args), "--help")...)
+		out, errs, err := command(t, t.TempDir(), settings{}, append(strings.Fields(args), "--help")...)
 		if err != nil || errs != "" {
 			t.Errorf("%s: %v: %s", args, err, errs)
 		}

@@ -13,6 +13,7 @@ import (
 // TestMissingQueue: events of one type have no queue. They wait for it for longer than all attempts take, the events of other
 // types flow, and when the queue is there they are delivered, in order: nothing is dead-lettered.
 func TestMissingQueue(t *testing.T) {
+	t.Parallel()
 	db, url := openPostgres(t)
 	rabbit, prefix := testenv.RabbitMQ(t)
 	good := declareQueue(t, rabbit, prefix+".good")
@@ -22,7 +23,7 @@ func TestMissingQueue(t *testing.T) {
 		"pollers__orders__output__kind": "rabbitmq", "pollers__orders__output__connection": "BROKER",
 		"pollers__orders__output__destination": prefix + ".{event_type}", "pollers__orders__retry_delays": "100ms", "pollers__orders__max_attempts": "3",
 	}
-	if stdout, stderr, err := command(t.Context(), t.TempDir(), s, "outbox", "init", "orders", "--apply"); err != nil {
+	if stdout, stderr, err := command(t, t.TempDir(), s, "outbox", "init", "orders", "--apply"); err != nil {
 		t.Fatalf("outbox init: %v\n%s\n%s", err, stdout, stderr)
 	}
 	w, err := outbox.NewWriter(outbox.Postgres, "outbox")
@@ -57,7 +58,7 @@ func TestMissingQueue(t *testing.T) {
 	}
 	until(t, "the events of other types", func() bool { return count(t, db, "event_type = 'Good' AND state = 'PUBLISHED'") == 30 })
 	if n := count(t, db, "state IN ('FAILED', 'WAITING')"); n != 2 {
-		t.Errorf("%d of 2 events wait for their queue\n%s", n, run.text())
+		t.Errorf("%d of 2 events wait for their queue\n%s", n, run.Log())
 	}
 	missing := declareQueue(t, rabbit, prefix+".missing")
 	until(t, "the events whose queue was missing", func() bool { return count(t, db, "state = 'PUBLISHED'") == 32 })

@@ -63,11 +63,21 @@ func TestOutbox(t *testing.T) {
 		}
 		proof, long = outboxProof{events: n, writers: 20, aggregates: 200, instances: 4, restarts: 2}, true
 	}
-	for _, c := range outboxCases() {
-		if c.long && !long {
-			continue
-		}
-		t.Run(c.engine+" "+c.strategy, func(t *testing.T) { c.run(t, proof) })
+	if !long { // with a broker of its own, and minutes each, one after the other
+		t.Parallel()
+	}
+	// The engines side by side, an engine's cases one after the other: together they would take too many of the server's connections.
+	for _, engine := range []string{"PostgreSQL", "MariaDB", "SQLite", "SQL Server"} {
+		t.Run(engine, func(t *testing.T) {
+			if !long {
+				t.Parallel()
+			}
+			for _, c := range outboxCases() {
+				if c.engine == engine && (long || !c.long) {
+					t.Run(c.strategy, func(t *testing.T) { c.run(t, proof) })
+				}
+			}
+		})
 	}
 }
 
@@ -87,7 +97,7 @@ func (c *outboxCase) run(t *testing.T, proof outboxProof) {
 		"pollers__orders__tick_budget": "5s", "pollers__orders__poll_interval": "50ms", "pollers__orders__output__timeout": "5s",
 	}
 	writers := c.newWriters(t, db, kind, proof)
-	if stdout, stderr, err := command(t.Context(), t.TempDir(), stage.settings, "outbox", "init", "orders", "--apply"); err != nil {
+	if stdout, stderr, err := command(t, t.TempDir(), stage.settings, "outbox", "init", "orders", "--apply"); err != nil {
 		t.Fatalf("outbox init: %v\n%s\n%s", err, stdout, stderr)
 	}
 

@@ -53,7 +53,7 @@ func tick(t *testing.T, host *fakehost.Host) { t.Helper(); host.Invoke(t.Context
 // deadLetters are what `rowrelay deadletter list --json` shows of the poller orders, one object for each.
 func deadLetters(t *testing.T, s settings) []map[string]any {
 	t.Helper()
-	out, errs, err := command(t.Context(), t.TempDir(), s, "deadletter", "list", "orders", "--json")
+	out, errs, err := command(t, t.TempDir(), s, "deadletter", "list", "orders", "--json")
 	if err != nil {
 		t.Fatalf("deadletter list: %v\n%s", err, errs)
 	}
@@ -106,14 +106,14 @@ func TestPoisonRowAmongAHundred(t *testing.T) {
 			if n, _ := to.count(); n != next-2 {
 				t.Errorf("%d events arrived of %d good ones", n, next-2)
 			}
-			out, errs, err := command(t.Context(), t.TempDir(), s, "deadletter", "show", "orders", fmt.Sprint(letter["id"]))
+			out, errs, err := command(t, t.TempDir(), s, "deadletter", "show", "orders", fmt.Sprint(letter["id"]))
 			if err != nil || !strings.Contains(out, `"version":42`) {
 				t.Errorf("deadletter show: %v\n%s%s", err, out, errs)
 			}
 
 			// The destination is mended: a replay brings the row, and takes the record away.
 			to.decide(nil)
-			out, errs, err = command(t.Context(), t.TempDir(), s, "deadletter", "replay", "orders", "--yes")
+			out, errs, err = command(t, t.TempDir(), s, "deadletter", "replay", "orders", "--yes")
 			if err != nil {
 				t.Fatalf("deadletter replay: %v\n%s%s", err, out, errs)
 			}

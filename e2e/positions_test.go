@@ -29,7 +29,7 @@ func TestResetInTheWindowCountsLateRows(t *testing.T) {
 			execute(t, db, `INSERT INTO orders (version, status) VALUES (5, 'late')`)
 			wants(t, operate(t, dir, s, args...), "Rows that commit late behind that position are not looked for any more", "At most 1 row(s)", "data loss",
 				"checkpoint_advanced_manually")
-			out, _, err := command(t.Context(), dir, s, "state", "show", "orders")
+			out, _, err := command(t, dir, s, "state", "show", "orders")
 			if err != nil {
 				t.Error(err)
 			}
@@ -102,7 +102,7 @@ func TestCloneBeginsAfresh(t *testing.T) {
 		}
 	}
 	wants(t, operate(t, dir, s, "state", "clone", "orders", "copy"), "1 parked event(s) stay with orders", "done")
-	out, errs, err := command(t.Context(), dir, s, "state", "show", "copy", "--json")
+	out, errs, err := command(t, dir, s, "state", "show", "copy", "--json")
 	var view map[string]any
 	if err != nil || json.Unmarshal([]byte(out), &view) != nil {
 		t.Fatalf("%v: %s%s", err, out, errs)
@@ -127,7 +127,7 @@ func TestExportOfAnotherDatabase(t *testing.T) {
 	}
 	dir := t.TempDir()
 	once(t, dir, s)
-	out, errs, err := command(t.Context(), dir, s, "state", "export", "orders")
+	out, errs, err := command(t, dir, s, "state", "export", "orders")
 	if err != nil {
 		t.Fatalf("%v %s", err, errs)
 	}
@@ -144,7 +144,7 @@ func TestExportOfAnotherDatabase(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		said, errs, err := command(t.Context(), dir, s, "state", "reset", "orders", "--to", "file="+file, "--yes")
+		said, errs, err := command(t, dir, s, "state", "reset", "orders", "--to", "file="+file, "--yes")
 		if exitCode(t, err) != code {
 			t.Errorf("%v: %s%s\n%s", err, said, errs, text)
 		}
@@ -176,7 +176,7 @@ func TestJSONResults(t *testing.T) {
 		{"backfill orders --stop --yes", true},
 		{"backfill orders --from beginning --name history --yes", true},
 	} {
-		out, errs, err := command(t.Context(), dir, s, append(strings.Fields(c.args), "--json")...)
+		out, errs, err := command(t, dir, s, append(strings.Fields(c.args), "--json")...)
 		var result struct {
 			Done   *bool
 			Result string
@@ -193,7 +193,7 @@ func TestSettleByMarksRefusesOnce(t *testing.T) {
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 3)
 	s = s.with(settings{"pollers__orders__source__cursor": "id", "pollers__orders__source__late_commits": "settle"})
-	_, errs, err := command(t.Context(), t.TempDir(), s, "run", "--once")
+	_, errs, err := command(t, t.TempDir(), s, "run", "--once")
 	if exitCode(t, err) != 1 {
 		t.Error("it said nothing")
 	}
@@ -225,7 +225,7 @@ func TestParkedUnderAnotherKey(t *testing.T) {
 				wants(t, said, "1 parked event(s) will be forgotten", "done")
 			} else {
 				until(t, "the parked event to be due", func() bool {
-					out, errs, err := command(t.Context(), dir, s, "run", "--once")
+					out, errs, err := command(t, dir, s, "run", "--once")
 					return exitCode(t, err) == 1 && strings.Contains(out+errs, "does not fit the settings")
 				})
 				wants(t, operate(t, dir, s, "deadletter", "purge", "orders", "--parked"), "does not fit the settings any more: it is taken out", "parked_purged", "done: 1")
@@ -236,7 +236,7 @@ func TestParkedUnderAnotherKey(t *testing.T) {
 			if came := to.column("version"); came["77"] != 1 {
 				t.Errorf("afterwards came %v", came)
 			}
-			out, _, err := command(t.Context(), dir, s, "state", "show", "orders")
+			out, _, err := command(t, dir, s, "state", "show", "orders")
 			if err != nil || strings.Contains(out, "parked") {
 				t.Errorf("still parked: %v\n%s", err, out)
 			}

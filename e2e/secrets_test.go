@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
 // planted are the secrets of a test, by where they were planted. Each is long enough to be no accident.
@@ -117,7 +119,7 @@ func everywhere(t *testing.T, s settings, function string) map[string]string {
 		{"deadletter", "list", function}, {"deadletter", "list", function, "--json"}, {"deadletter", "replay", function, "--dry-run"},
 		{"backfill", function, "--status"}, {"functions", "--force"}, {"status"}, {"status", "--json"},
 	} {
-		out, errs, err := command(t.Context(), root, s, args...)
+		out, errs, err := command(t, root, s, args...)
 		var exit *exec.ExitError
 		if err != nil && !errors.As(err, &exit) {
 			t.Fatal(err)
@@ -135,7 +137,7 @@ func prepareRoot(t *testing.T, root, function string) {
 		t.Fatal(err)
 	}
 	binding := `{"bindings":[{"type":"timerTrigger","direction":"in","name":"timer","schedule":"%` + strings.ToUpper(function) + `_SCHEDULE%"}]}`
-	if err := errors.Join(os.WriteFile(filepath.Join(root, "host.json"), host, 0o600), os.Link(program, filepath.Join(root, "rowrelay")),
+	if err := errors.Join(os.WriteFile(filepath.Join(root, "host.json"), host, 0o600), os.Link(programtest.Path(t), filepath.Join(root, "rowrelay")),
 		os.Mkdir(filepath.Join(root, function), 0o750), os.WriteFile(filepath.Join(root, function, "function.json"), []byte(binding), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +271,7 @@ func assertDeadLetter(t *testing.T, s *stall, full settings, secrets planted) {
 		}
 		id := strings.TrimSuffix(filepath.Base(key), ".json")
 		for _, args := range [][]string{{"show", "lines", id}, {"list", "lines"}, {"purge", "lines", id, "--dry-run"}} {
-			out, errs, err := command(t.Context(), t.TempDir(), full, append([]string{"deadletter"}, args...)...)
+			out, errs, err := command(t, t.TempDir(), full, append([]string{"deadletter"}, args...)...)
 			if err != nil || !strings.Contains(out, id) {
 				t.Errorf("deadletter %v: %v\n%s%s", args, err, out, errs)
 			}
@@ -302,9 +304,9 @@ func (r *receiver) assertMeant(t *testing.T, secrets planted) {
 // assertRunHidesItsToken looks at /metrics of `rowrelay run`, with the token, without, and with a wrong one.
 func assertRunHidesItsToken(t *testing.T, s settings, secrets planted) {
 	t.Helper()
-	address := freeAddress(t)
+	address := programtest.FreeAddress(t)
 	r := startRun(t, t.TempDir(), s.with(settings{"status__listen": address}))
-	until(t, "the metrics to be served", func() bool { return strings.Contains(r.text(), `"msg":"running"`) })
+	r.Until("the metrics to be served", func() bool { return strings.Contains(r.Log(), `"msg":"running"`) })
 	for authorization, want := range map[string]string{"": "401", "Bearer wrong": "401", "Bearer " + secrets["status__token"]: "200"} {
 		got := get(t, "http://"+address+"/metrics", authorization)
 		if !strings.HasPrefix(got, want) {
@@ -312,112 +314,11 @@ func assertRunHidesItsToken(t *testing.T, s settings, secrets planted) {
 		}
 		secrets.assertNone(t, "/metrics of run", got)
 	}
-	secrets.assertNone(t, "the arguments of run", arguments(t, r.cmd.Process.Pid))
-	if code := r.interrupt(t); code != 0 {
+	secrets.assertNone(t, "the arguments of run", arguments(t, r.PID()))
+	if code := r.Interrupt(); code != 0 {
 		t.Errorf("exit code %d after SIGINT", code)
 	}
-	secrets.assertNone(t, "the log of run", r.text())
-}
-
-// TestSecretsInBadSettings: what is wrong is said without what must not be said.
-func TestSecretsInBadSettings(t *testing.T) {
-	const s = "plantedSecret4711"
-	const key = "cGxhbnRlZCBhY2NvdW50IGtleSA0NzEx" // base64, as account keys are
-	closed := freeAddress(t)
-	refused := strings.TrimPrefix(closed, "127.0.0.1:")
-	cases := map[string]settings{
-		"postgres, no such host":        {".SHOP_DB": "postgres://shop:" + s + "@no-such-host.invalid/shop"},
-		"postgres, refused":             {".SHOP_DB": "postgres://shop:" + s + "@" + closed + "/shop"},
-		"postgres, bad escape":          {".SHOP_DB": "postgres://shop:" + s + "%zz@127.0.0.1/shop"},
-		"postgres, slash in password":   {".SHOP_DB": "postgres://shop:x/" + s + "@127.0.0.1/shop"},
-		"postgres, hash in password":    {".SHOP_DB": "postgres://shop:x#" + s + "@127.0.0.1/shop"},
-		"postgres, question in it":      {".SHOP_DB": "postgres://shop:x?" + s + "@127.0.0.1/shop"},
-		"postgres, at sign in it":       {".SHOP_DB": "postgres://shop:x@" + s + "@127.0.0.1:" + refused + "/shop"},
-		"postgres, bad parameter":       {".SHOP_DB": "postgres://shop:" + s + "@127.0.0.1/shop?sslmode=perhaps"},
-		"postgres, password parameter":  {".SHOP_DB": "postgres://127.0.0.1:" + refused + "/shop?user=shop&password=" + s},
-		"postgres, certificate":         {".SHOP_DB": "postgres://shop:" + s + "@127.0.0.1/shop?sslmode=verify-full&sslrootcert=/nowhere"},
-		"mysql, refused":                {".SHOP_DB": "mysql://shop:" + s + "@" + closed + "/shop"},
-		"mysql, native, refused":        {".SHOP_DB": "shop:" + s + "@tcp(" + closed + ")/shop"},
-		"mysql, native, malformed":      {".SHOP_DB": "shop:" + s + "@tcp(" + closed + "/shop"},
-		"mysql, bad parameter":          {".SHOP_DB": "mysql://shop:" + s + "@" + closed + "/shop?tls=perhaps"},
-		"sqlserver, refused":            {".SHOP_DB": "sqlserver://shop:" + s + "@" + closed + "?database=shop"},
-		"sqlserver, malformed":          {".SHOP_DB": "sqlserver://shop:x/" + s + "@" + closed + "?database=shop"},
-		"ADO, refused":                  {".SHOP_DB": "Server=tcp:127.0.0.1," + refused + ";Database=shop;User ID=shop;Password=" + s + ";Encrypt=true"},
-		"ADO, no such host":             {".SHOP_DB": "Server=tcp:no-such-host.invalid,1433;Database=shop;User ID=shop;Password=" + s},
-		"ADO, misspelt":                 {".SHOP_DB": "Server=tcp:127.0.0.1," + refused + ";Database=shop;User ID=shop;Pasword=" + s},
-		"ADO, semicolon in it":          {".SHOP_DB": "Server=tcp:127.0.0.1," + refused + ";Database=shop;User ID=shop;Password=x;" + s},
-		"ADO, open quote":               {".SHOP_DB": "Server=tcp:127.0.0.1," + refused + ";Database=shop;User ID=shop;Password=\"" + s},
-		"ADO, bad authentication":       {".SHOP_DB": "Server=tcp:127.0.0.1," + refused + ";Database=shop;Authentication=" + s + ";Password=" + s},
-		"a form nobody knows":           {".SHOP_DB": "oracle:" + s},
-		"in place of the name":          {"source__connection": "postgres://shop:" + s + "@h/shop"},
-		"key vault":                     {".SHOP_DB": "@Microsoft.KeyVault(SecretUri=https://v.vault.azure.net/secrets/" + s + ")"},
-		"storage, malformed key":        {".state__kind": "blob", ".AzureWebJobsStorage": "AccountName=shop;AccountKey=" + s + "!;EndpointSuffix=core.windows.net"},
-		"storage, no account":           {".state__kind": "blob", ".AzureWebJobsStorage": "AccountNme=shop;AccountKey=" + s},
-		"storage, refused":              {".state__kind": "blob", ".AzureWebJobsStorage": "AccountName=shop;AccountKey=" + key + ";BlobEndpoint=http://" + closed + "/shop"},
-		"storage, signature, refused":   {".state__kind": "blob", ".AzureWebJobsStorage": "BlobEndpoint=http://" + closed + "/shop;SharedAccessSignature=sv=2024&sig=" + s},
-		"storage, signature, malformed": {".state__kind": "blob", ".AzureWebJobsStorage": "BlobEndpoint=:// bad;SharedAccessSignature=sig=" + s},
-		"storage, signature in a uri":   {".state__kind": "blob", ".AzureWebJobsStorage__blobServiceUri": "https://shop.blob.core.windows.net?sig=" + s},
-		"queue, signature, refused":     {"output__kind": "queue", "output__url": "", "output__connection": "QUEUES", ".QUEUES": "QueueEndpoint=http://" + closed + "/shop;SharedAccessSignature=sv=2024&sig=" + s},
-		"url, no such host":             {"output__url": "http://shop:" + s + "@no-such-host.invalid/hook?code=" + s},
-		"url, refused":                  {"output__url": "http://shop:" + s + "@" + closed + "/hook?code=" + s + "#"},
-		"url, malformed":                {"output__url": "http://shop:" + s + "@ho st/hook"},
-		"url, bad escape":               {"output__url": "http://shop:" + s + "%%zz@127.0.0.1/hook"},
-		"url, no scheme":                {"output__url": "shop:" + s + "@127.0.0.1/hook"},
-		"url, unknown expansion":        {"output__url": "http://shop:%" + s + "%@127.0.0.1/hook"},
-		"signing secret":                {"output__secret": s},
-		"signing secret, too short":     {"output__secret": "whsec_" + base64.StdEncoding.EncodeToString([]byte(s))},
-		"header that breaks":            {"output__headers__X_Key": s + "\n" + s},
-		"header that is reserved":       {"output__headers__Host": s},
-		"misspelt secret":               {"output__secrt": "whsec_" + s},
-		"misspelt token":                {".status__tokn": s},
-		"token, on all addresses":       {".status__listen": "0.0.0.0:x", ".status__token": s},
-		"twice":                         {".pollers__orders__output__Secret": "whsec_" + s, "output__secret": "whsec_" + s},
-	}
-	for name, bad := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of it is waiting for repetitions
-			st := sqliteStall(t, "http://"+closed+"/")
-			st.add(1, 3)
-			set := st.withOwn(bad).with(settings{"pollers__orders__source__timeout": "1s"})
-			secrets := planted{"the setting": s, "the account": key}
-			for where, text := range everywhere(t, set, "orders") {
-				secrets.assertNone(t, where, text)
-				if where == "run --once" && !strings.Contains(text, "orders") && !strings.Contains(text, "__") && !strings.Contains(text, "SHOP_DB") {
-					t.Errorf("run names no setting and no poller: %s", text)
-				}
-			}
-			for key, text := range st.stored() {
-				secrets.assertNone(t, "stored under "+key, text)
-			}
-		})
-	}
-}
-
-// TestSecretsInLocalSettings: a file that cannot be read is not quoted.
-func TestSecretsInLocalSettings(t *testing.T) {
-	secrets := planted{"the file": "plantedSecret4711"}
-	for name, text := range map[string]string{
-		"not JSON":       `{"Values":{"SHOP_DB":"postgres://u:plantedSecret4711@h/d"`,
-		"stray text":     `plantedSecret4711`,
-		"not an object":  `{"Values":"plantedSecret4711"}`,
-		"nested":         `{"Values":{"SHOP_DB":{"plantedSecret4711":1}}}`,
-		"encrypted":      `{"IsEncrypted":true,"Values":{"SHOP_DB":"plantedSecret4711"}}`,
-		"unknown escape": `{"Values":{"SHOP_DB":"plantedSecret4711\q"}}`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "local.settings.json"), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			for _, args := range [][]string{{"check"}, {"check", "--json"}, {"run", "--once"}, {"state", "show", "orders"}} {
-				out, errs, err := command(t.Context(), dir, settings{}, args...)
-				if err == nil || !strings.Contains(errs, "local.settings.json") {
-					t.Errorf("%v: %v: %s%s", args, err, out, errs)
-				}
-				secrets.assertNone(t, strings.Join(args, " "), out+errs)
-			}
-		})
-	}
+	secrets.assertNone(t, "the log of run", r.Log())
 }
 
 // withRole makes a role that may log in, for as long as the test.

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rowrelay/rowrelay/e2e/fakehost"
 	"github.com/rowrelay/rowrelay/internal/testenv"
@@ -122,6 +120,7 @@ func TestTraps5And6EveryEncodingOfATimer(t *testing.T) {
 
 // TestTrap7NeverExits: whatever is wrong, the process answers 500 and goes on, while a good poller beside it works.
 func TestTrap7NeverExits(t *testing.T) {
+	t.Parallel()
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 2)
 	s = s.with(settings{
@@ -151,6 +150,7 @@ func TestTrap7NeverExits(t *testing.T) {
 
 // TestTrap8KilledInTheMiddle: the host's only way to stop a worker loses nothing.
 func TestTrap8KilledInTheMiddle(t *testing.T) {
+	t.Parallel()
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 40)
 	s = s.with(settings{"pollers__orders__lease_ttl": "1s", "pollers__orders__batch_size": "10", "pollers__orders__output__batch": "1"})
@@ -227,35 +227,8 @@ func TestTrap10ExecutableName(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"rowrelay"`, `"./rowrelay"`, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, errs, err := command(t.Context(), root, withSchedules(s), "check")
+	out, errs, err := command(t, root, withSchedules(s), "check")
 	if err == nil || !strings.Contains(out+errs, "must not begin with ./") {
 		t.Errorf("check said %v:\n%s%s", err, out, errs)
-	}
-}
-
-// until asks f again and again until it is true, for two minutes at most.
-func until(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	untilWithin(t, 2*time.Minute, what, f)
-}
-
-func untilWithin(t *testing.T, most time.Duration, what string, f func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), most)
-	defer cancel()
-	for !f() {
-		if pause(ctx); ctx.Err() != nil {
-			t.Fatalf("waited %s for %s", most, what)
-		}
-	}
-}
-
-// pause keeps a loop that asks again from taking the processor away from what it asks about.
-func pause(ctx context.Context) {
-	timer := time.NewTimer(5 * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

@@ -2,10 +2,7 @@ package fakehost
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,6 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
 const (
@@ -36,9 +35,9 @@ type worker struct {
 
 // start starts the handler in a process of its own.
 func (h *Host) start() (*worker, error) {
-	port, err := freePort()
+	port, err := programtest.FreePort()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("fakehost: %w", err)
 	}
 	w := &worker{port: port, ready: make(chan struct{}), exited: make(chan struct{})}
 	w.cmd = exec.Command(filepath.Join(h.root, h.config.executable), h.config.arguments...) //nolint:gosec,noctx // a test's own binary; its end is the host's business
@@ -79,36 +78,6 @@ func (h *Host) environment(port int) []string {
 		"FUNCTIONS_CUSTOMHANDLER_WORKER_ID="+newID(),
 		"FUNCTIONS_APP_ROOT_PATH="+h.root,
 	)
-}
-
-// lastPort counts the ports that were picked, from a place of its own in each process of tests.
-var lastPort = func() *atomic.Uint32 {
-	var n atomic.Uint32
-	n.Store(rand.Uint32N(ports))
-	return &n
-}()
-
-const (
-	firstPort = 20_000
-	ports     = 12_000
-)
-
-// freePort picks a port as the host does: it was free a moment ago. It is below those that the kernel gives to connections (from
-// 32768 on), of which the tests beside this one open thousands, and none that was picked a moment ago for another worker: either
-// might take it before the worker listens.
-func freePort() (int, error) {
-	for range 100 {
-		port := int(firstPort + lastPort.Add(1)%ports)
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)) //nolint:noctx // it returns at once
-		if err != nil {
-			continue
-		}
-		if err := listener.Close(); err != nil {
-			return 0, fmt.Errorf("fakehost: find a free port: %w", err)
-		}
-		return port, nil
-	}
-	return 0, errors.New("fakehost: a hundred ports above 20000 are taken")
 }
 
 // probe asks GET / until anything at all answers.
