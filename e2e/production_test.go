@@ -27,7 +27,7 @@ import (
 )
 
 // updateProduction writes the outputs that docs/production.md shows: go test ./e2e -run TestProduction -update-production, then
-// go test ./cmd/rowrelay -run TestProductionPage -update-production.
+// go test ./production -run TestPage -update.
 var updateProduction = flag.Bool("update-production", false, "write the golden outputs of check --production")
 
 // productionOutput holds what the binary wrote against the golden file that docs/production.md shows.
@@ -128,7 +128,7 @@ func TestProductionOfAGoodApp(t *testing.T) {
 		"status__token":                   "a token of more than sixteen", "OTEL_EXPORTER_OTLP_ENDPOINT": "https://otel.example.com:4318",
 	}
 	// The table is made exact as docs/late-commits.md tells: by what check --ddl prints.
-	ddl, errs, err := command(t.Context(), dir, s.with(settings{"pollers__orders__source__cursor": "id"}), "check", "orders", "--ddl")
+	ddl, errs, err := command(t, dir, s.with(settings{"pollers__orders__source__cursor": "id"}), "check", "orders", "--ddl")
 	if err != nil {
 		t.Fatalf("%v: %s%s", err, ddl, errs)
 	}
@@ -136,13 +136,13 @@ func TestProductionOfAGoodApp(t *testing.T) {
 	execute(t, db, statements)
 	execute(t, db, "CREATE INDEX"+index)
 	execute(t, db, "INSERT INTO orders (id, status) VALUES (1, 'new')")
-	out, errs, err := command(t.Context(), dir, s, "check", "--production")
+	out, errs, err := command(t, dir, s, "check", "--production")
 	if err != nil || errs != "" {
 		t.Errorf("%v: %s\n%s", err, errs, out)
 	}
 	productionOutput(t, "good", out, front, "db.example.com", database, "shop", reader, "rowrelay_reader", where, "/var/lib/rowrelay", authority, "/etc/ca.pem")
 	var view productionJSON
-	out, _, err = command(t.Context(), dir, s, "check", "--production", "--json")
+	out, _, err = command(t, dir, s, "check", "--production", "--json")
 	if jsonErr := json.Unmarshal([]byte(out), &view); err != nil || jsonErr != nil || view.Counts["to mend"] != 0 || len(view.Items) == 0 {
 		t.Errorf("%v, %v: %+v", err, jsonErr, view.Counts)
 	}
@@ -151,7 +151,7 @@ func TestProductionOfAGoodApp(t *testing.T) {
 	}
 	// What is verified by default is the certificate of this authority, not any.
 	u.RawQuery = ""
-	out, _, err = command(t.Context(), dir, s.with(settings{"ORDERS_DB": u.String()}), "check", "--production")
+	out, _, err = command(t, dir, s.with(settings{"ORDERS_DB": u.String()}), "check", "--production")
 	if err == nil {
 		t.Error("a server whose certificate nobody signed passes")
 	}
@@ -214,11 +214,11 @@ func TestProductionOfABadApp(t *testing.T) {
 	writeFile(t, root, "orders/function.json", `{"retry":{"strategy":"fixedDelay","maxRetryCount":3,"delayInterval":"00:00:01"},
 		"bindings":[{"type":"timerTrigger","direction":"in","name":"timer","schedule":"%ORDERS_SCHEDULE%"}]}`)
 	writeFile(t, root, "open/function.json", `{"bindings":[{"type":"httpTrigger","direction":"in","name":"req","authLevel":"anonymous"}]}`)
-	if out, errs, err := command(t.Context(), root, s, "outbox", "init", "events", "--apply"); err != nil {
+	if out, errs, err := command(t, root, s, "outbox", "init", "events", "--apply"); err != nil {
 		t.Fatalf("%v: %s%s", err, out, errs)
 	}
 	execute(t, db, "ALTER TABLE events SET (autovacuum_enabled = false)")
-	out, errs, err := command(t.Context(), root, s, "check", "--production")
+	out, errs, err := command(t, root, s, "check", "--production")
 	if exitCode(t, err) != 1 || errs != "" {
 		t.Errorf("%v: %s\n%s", err, errs, out)
 	}
@@ -232,7 +232,7 @@ func TestProductionOfABadApp(t *testing.T) {
 		queue, "orders-audit", container, "db-state")
 
 	// The start says the same of connections that are not verified, and works.
-	out, errs, _ = command(t.Context(), root, s.with(settings{"pollers__orders__tick_budget": "5s"}), "check")
+	out, errs, _ = command(t, root, s.with(settings{"pollers__orders__tick_budget": "5s"}), "check")
 	wants(t, out+errs, "sslmode is disable", "of the state store to "+anywhere, "is not encrypted (plain http)", "amqp, which is AMQP without TLS", "plain http to another machine")
 }
 
@@ -244,17 +244,17 @@ func TestProductionAcceptsWhatIsMeant(t *testing.T) {
 	if err := os.MkdirAll(s["state__path"], 0o755); err != nil {
 		t.Fatal(err)
 	}
-	out, _, err := command(t.Context(), dir, s, "check", "--production")
+	out, _, err := command(t, dir, s, "check", "--production")
 	if exitCode(t, err) != 1 {
 		t.Errorf("%v: %s", err, out)
 	}
 	wants(t, out, "TO MEND   ordering", "TO MEND   signature", "2 to mend")
-	out, _, err = command(t.Context(), dir, s, "check", "--production", "--accept", "ordering,signature")
+	out, _, err = command(t, dir, s, "check", "--production", "--accept", "ordering,signature")
 	if err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 	wants(t, out, "accepted  ordering", "accepted  signature", "2 accepted")
-	if out, errs, err := command(t.Context(), dir, s, "check", "--production", "--accept", "ordning"); err == nil || !strings.Contains(errs, "no such item") {
+	if out, errs, err := command(t, dir, s, "check", "--production", "--accept", "ordning"); err == nil || !strings.Contains(errs, "no such item") {
 		t.Errorf("%v: %s%s", err, out, errs)
 	}
 }
@@ -272,7 +272,7 @@ func TestStartSaysWhatIsNotVerified(t *testing.T) {
 		s    settings
 		want bool
 	}{{local, false}, {away, true}} {
-		out, errs, err := command(t.Context(), t.TempDir(), c.s, "run", "--once")
+		out, errs, err := command(t, t.TempDir(), c.s, "run", "--once")
 		if err != nil || strings.Contains(out+errs, says) != c.want {
 			t.Errorf("run, %v: %v\n%s%s", c.want, err, out, errs)
 		}

@@ -52,8 +52,8 @@ type Store struct {
 	Name    string // for people
 	Link    *Link  // nil: it is no service
 	Opened  bool   // false where the settings have faults, or no poller has a document
-	Missing bool   // file: the directory is not there yet
-	ListErr error  // why the documents cannot be listed
+	Missing bool   // the directory, or the container, is not there
+	ListErr error  // why the documents cannot be listed; nil where a missing container is made when it is needed
 	Copies  Copies
 
 	Account      string // of a storage account; "" where the settings do not tell
@@ -88,13 +88,18 @@ type Link struct {
 	Mend    string
 	Secret  bool // the setting holds a password or a key, not only an identity
 	Entra   bool // an identity could take the secret's place
+	Unsure  bool // whether one could is not known
 }
 
 // TheSource is a [Link]'s What for the connection to the database.
 const TheSource = "the source"
 
-// ErrDenied is in the error of a question that the login may not ask: what was asked for may well be there.
-var ErrDenied = errors.New("denied")
+var (
+	// ErrDenied is in the error of a question that the login may not ask: what was asked for may well be there.
+	ErrDenied = errors.New("denied")
+	// ErrUnmade is the answer for what is not there, and is made when it is needed.
+	ErrUnmade = errors.New("not there yet")
+)
 
 // leaves reports whether what is sent can be read or changed on its way to another machine.
 func (l *Link) leaves() bool {

@@ -37,7 +37,7 @@ type Poller struct {
 	Outbox    *Outbox // nil: it is none, or could not be asked
 
 	Outputs []Output
-	Queues  map[string]error // those that it puts messages on: nil is there. The map is nil where they were not asked
+	Queues  map[string]error // those that it puts messages on: nil is there, [ErrUnmade] is made when it is needed. The map is nil where they were not asked
 	Letters Letters
 }
 

@@ -37,8 +37,11 @@ func operationItems() []item {
 }
 
 func judgeMetrics(f *Facts) Answer {
-	if strings.EqualFold(f.Env("OTEL_SDK_DISABLED"), "true") || strings.EqualFold(f.Env("OTEL_METRICS_EXPORTER"), "none") {
-		return bad("remove OTEL_SDK_DISABLED and OTEL_METRICS_EXPORTER=none", "OTEL_ variables switch the metrics off")
+	if off := f.exportOff(); off != "" {
+		if f.hosted() { // nobody outside can scrape
+			return bad("remove it, and set OTEL_EXPORTER_OTLP_ENDPOINT", "%s switches the export of metrics off", off)
+		}
+		return unknown("", "%s switches their export off; whether somebody scrapes http://%s/metrics, which is always there, is not seen here", off, f.Config.Status.Listen)
 	}
 	for _, text := range f.Telemetry.Faults {
 		if strings.Contains(text, "metrics are not exported") {
@@ -61,6 +64,19 @@ func judgeMetrics(f *Facts) Answer {
 			"no OTEL_EXPORTER_OTLP_ENDPOINT, and under the Functions host /metrics is not to be had from outside")
 	}
 	return unknown("", "no OTEL_EXPORTER_OTLP_ENDPOINT; whether somebody scrapes http://%s/metrics is not seen here", f.Config.Status.Listen)
+}
+
+// exportOff is the variable by which the metrics are meant not to be exported; "" where none says so. Without a host it may well be
+// meant: /metrics does not depend on it.
+func (f *Facts) exportOff() string {
+	exporter := strings.ToLower(strings.TrimSpace(f.Env("OTEL_METRICS_EXPORTER")))
+	switch {
+	case strings.EqualFold(f.Env("OTEL_SDK_DISABLED"), "true"):
+		return "OTEL_SDK_DISABLED=true"
+	case exporter == "none" || exporter == "prometheus":
+		return "OTEL_METRICS_EXPORTER=" + exporter
+	}
+	return ""
 }
 
 // judgeUnseen is the judge of what people do, and only they know.

@@ -20,6 +20,7 @@ func operationCases() []verdictCase {
 	faulty := func(text string) func(*Facts, *Poller) {
 		return func(f *Facts, _ *Poller) { f.Telemetry.Faults = []string{text} }
 	}
+	const neither = "OTEL_METRICS_EXPORTER is neither otlp nor none: metrics are not exported"
 	trigger := func(name, level string, acts bool) func(*Facts, *Poller) {
 		return both(hosted, func(f *Facts, _ *Poller) { f.Host.HTTP = []HTTPTrigger{{name, level, acts}} })
 	}
@@ -32,9 +33,14 @@ func operationCases() []verdictCase {
 		{"metrics", nil, metrics(byDefault), OK, "no endpoint is named"},
 		{"metrics", nil, both(hosted, metrics(local)), CannotTell, "this machine itself"},
 		{"metrics", nil, metrics(plain), ToMend, "plain http"},
-		{"metrics", []string{"OTEL_SDK_DISABLED=true"}, metrics(verified), ToMend, "switch the metrics off"},
-		{"metrics", []string{"OTEL_METRICS_EXPORTER=none"}, nil, ToMend, "switch the metrics off"},
-		{"metrics", nil, faulty("OTEL_METRICS_EXPORTER is neither otlp nor none: metrics are not exported"), ToMend, "not exported"},
+		{"metrics", []string{"OTEL_SDK_DISABLED=true"}, both(hosted, metrics(verified)), ToMend, "OTEL_SDK_DISABLED=true switches the export of metrics off"},
+		{"metrics", []string{"OTEL_METRICS_EXPORTER=none"}, hosted, ToMend, "OTEL_METRICS_EXPORTER=none switches"},
+		{"metrics", []string{"OTEL_METRICS_EXPORTER=prometheus"}, both(hosted, faulty(neither)), ToMend, "OTEL_METRICS_EXPORTER=prometheus"},
+		// Alone, /metrics is there whatever is exported.
+		{"metrics", []string{"OTEL_SDK_DISABLED=true"}, nil, CannotTell, "whether somebody scrapes"},
+		{"metrics", []string{"OTEL_METRICS_EXPORTER=none"}, nil, CannotTell, "whether somebody scrapes"},
+		{"metrics", []string{"OTEL_METRICS_EXPORTER=Prometheus"}, faulty(neither), CannotTell, "whether somebody scrapes"},
+		{"metrics", []string{"OTEL_METRICS_EXPORTER=otpl"}, faulty(neither), ToMend, "not exported"},
 		{"metrics", nil, both(faulty("OTEL_TRACES_EXPORTER is neither: traces are not exported"), metrics(verified)), OK, ""},
 		{"alerts", nil, nil, CannotTell, ""},
 		{"recovery", nil, nil, CannotTell, ""},

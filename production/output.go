@@ -49,7 +49,7 @@ func judgeIdempotent(_ *Facts, p *Poller) Answer {
 }
 
 func judgeSignature(_ *Facts, p *Poller) Answer {
-	var seen []string
+	var seen, unproved []string
 	for i := range p.Config.Outputs {
 		out := &p.Config.Outputs[i]
 		if out.Kind != "http" {
@@ -58,19 +58,43 @@ func judgeSignature(_ *Facts, p *Poller) Answer {
 		if name := keyInURL(out); name != "" {
 			return bad("send it in a header: output__headers__x_functions_key for a function", "the URL carries a secret, in %s", name)
 		}
-		switch names := slices.Sorted(maps.Keys(out.Headers)); {
+		names := slices.Sorted(maps.Keys(out.Headers))
+		proofs := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !proves(name) })
+		switch {
 		case out.Secret != "":
 			seen = append(seen, "requests are signed (output__secret)")
+		case len(proofs) > 0:
+			seen = append(seen, "the header "+list(proofs)+" says who sends; a signature would prove the body too")
 		case len(names) > 0:
-			seen = append(seen, "the header "+list(names)+" says who sends; a signature would prove the body too")
+			unproved = append(unproved, names...)
 		default:
 			return bad("", "no output__secret, and no header with a key")
 		}
 	}
-	if len(seen) == 0 {
+	switch {
+	case len(unproved) > 0:
+		return unknown("set output__secret (Standard Webhooks), unless the receiver knows us by a secret in that header",
+			"no output__secret, and whether the header %s proves who sends does not show in its name", list(unproved))
+	case len(seen) == 0:
 		return none("no output of kind http")
 	}
 	return good("%s", strings.Join(seen, "; "))
+}
+
+// proves reports whether the name of a header says that its value is a secret. "X-Design" and "X-Author" do not.
+func proves(header string) bool {
+	for word := range strings.SplitSeq(strings.ToLower(header), "-") {
+		switch word {
+		case "authorization", "authentication", "auth", "cookie", "sig", "signature":
+			return true
+		}
+		for _, says := range []string{"key", "token", "secret"} { // ApiKey and AuthToken too, which are one word in a header
+			if strings.HasSuffix(word, says) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func judgeQueues(_ *Facts, p *Poller) Answer {
@@ -80,11 +104,13 @@ func judgeQueues(_ *Facts, p *Poller) Answer {
 	if len(p.Queues) == 0 {
 		return none("no queue of a storage account; dead letters go to %s", p.DeadLetters)
 	}
-	var unseen []string
+	var unseen, unmade []string
 	for _, name := range slices.Sorted(maps.Keys(p.Queues)) {
 		switch err := p.Queues[name]; {
 		case errors.Is(err, ErrDenied):
 			unseen = append(unseen, fmt.Sprintf("%s (%v)", name, err))
+		case errors.Is(err, ErrUnmade):
+			unmade = append(unmade, name)
 		case err != nil:
 			return bad("", "%s: %v", name, err)
 		}
@@ -92,6 +118,9 @@ func judgeQueues(_ *Facts, p *Poller) Answer {
 	if len(unseen) > 0 {
 		return unknown("see in the portal that the queue is there, and that the identity has Storage Queue Data Message Sender",
 			"not shown to this login, which may only send, as it should, or not even that: %s", list(unseen))
+	}
+	if len(unmade) > 0 {
+		return unknown("create it, or see that the identity has Storage Queue Data Contributor: a sender may not create", "not there yet: %s; the first message makes it, if the identity may", list(unmade))
 	}
 	return good("%s", list(slices.Sorted(maps.Keys(p.Queues))))
 }

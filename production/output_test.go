@@ -16,6 +16,11 @@ func outputCases() []verdictCase {
 	letters := func(l Letters) func(*Facts, *Poller) { return func(_ *Facts, p *Poller) { p.Letters = l } }
 	some, no := int64(6), int64(0)
 	unsigned := "pollers__orders__output__secret="
+	header := func(name string) []string {
+		return []string{unsigned, "pollers__orders__output__headers__" + name + "=v"}
+	}
+	url := func(text string) []string { return []string{"pollers__orders__output__url=" + text} }
+	second := []string{"pollers__orders__outputs__b__kind=http", "pollers__orders__outputs__b__url=https://b.example.com/"}
 	stdout := []string{"pollers__orders__output__kind=stdout", "pollers__orders__output__url=", unsigned}
 	return []verdictCase{
 		{"idempotent", nil, nil, CannotTell, "https://hooks.example.com"},
@@ -23,12 +28,33 @@ func outputCases() []verdictCase {
 		{"signature", stdout, nil, NoMatter, ""},
 		{"signature", []string{unsigned}, nil, ToMend, "no output__secret"},
 		{"signature", []string{unsigned, "pollers__orders__output__headers__x_functions_key=k"}, nil, OK, "the header"},
+		{"signature", header("authorization"), nil, OK, "the header Authorization says who sends"},
+		{"signature", header("cookie"), nil, OK, "Cookie"},
+		{"signature", header("x_auth_token"), nil, OK, "X-Auth-Token"},
+		{"signature", header("x_apikey"), nil, OK, "X-Apikey"},
+		{"signature", header("x_hub_sig"), nil, OK, "X-Hub-Sig"},
+		{"signature", append(header("x_api_key"), header("accept")[1]), nil, OK, "the header X-Api-Key says"},
+		{"signature", header("accept"), nil, CannotTell, "whether the header Accept proves who sends"},
+		{"signature", header("x_tenant"), nil, CannotTell, "X-Tenant"},
+		{"signature", header("x_design"), nil, CannotTell, "X-Design"}, // has sig in it
+		{"signature", header("x_author"), nil, CannotTell, "X-Author"}, // and auth
+		{"signature", append(header("accept"), second...), nil, ToMend, "no header with a key"},
+		{"signature", append(header("accept"), append(second, "pollers__orders__outputs__b__secret=whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")...), nil, CannotTell, "Accept"},
+		{"signature", url("https://hooks.example.com/x?Subscription-Key=1"), nil, ToMend, "Subscription-Key="},
+		{"signature", url("https://hooks.example.com/x?api-key=1"), nil, ToMend, "api-key="},
+		{"signature", url("https://hooks.example.com/x?page=1&client_secret=1"), nil, ToMend, "client_secret="},
+		{"signature", url("https://hooks.example.com/x?X-Amz-Signature=1"), nil, ToMend, "X-Amz-Signature="},
+		{"signature", url("https://a-token@hooks.example.com/x"), nil, ToMend, "in user@"},
+		{"signature", url("https://u:p@hooks.example.com/x"), nil, ToMend, "in user:password@"},
+		{"signature", url("https://hooks.example.com/x?partition_key=1&design=2"), nil, OK, "signed"},
 		{"signature", []string{"pollers__orders__output__url=https://hooks.example.com/x?code=1"}, nil, ToMend, "code="},
 		{"queues", nil, nil, NoMatter, "deadletters/shop/orders/"},
 		{"queues", nil, func(_ *Facts, p *Poller) { p.Queues, p.Broken = nil, "the poller has a fault: see settings" }, CannotTell, "has a fault"},
 		{"queues", deadQueue, queue(nil), OK, "dead of Q"},
 		{"queues", deadQueue, queue(denied), CannotTell, "HTTP 403"},
 		{"queues", deadQueue, queue(errors.New("HTTP 404 QueueNotFound")), ToMend, "QueueNotFound"},
+		{"queues", deadQueue, queue(ErrUnmade), CannotTell, "not there yet: dead of Q"},
+		{"queues", deadQueue, both(queue(ErrUnmade), func(_ *Facts, p *Poller) { p.Queues["events of Q"] = denied }), CannotTell, "not shown to this login"},
 		{"queues", deadQueue, both(queue(denied), func(_ *Facts, p *Poller) { p.Queues["events of Q"] = errors.New("HTTP 404 QueueNotFound") }), ToMend, "events of Q"},
 		{"attempts", nil, nil, OK, "then deadletters/shop/orders/"},
 		{"attempts", []string{"pollers__orders__max_attempts=1"}, nil, ToMend, "1 attempt"},

@@ -116,6 +116,7 @@ func (f *Facts) referred(name string) (names []string) {
 // keyInURL names the part of an output's URL that looks like a secret.
 func keyInURL(out *config.Output) string { return secretInURL(out.URL.Reveal()) }
 
+// secretInURL: a user without a password is a token, as in https://TOKEN@host/.
 func secretInURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -124,11 +125,28 @@ func secretInURL(text string) string {
 	if _, has := u.User.Password(); has {
 		return "user:password@"
 	}
-	for name := range u.Query() {
-		switch strings.ToLower(name) {
-		case "code", "key", "apikey", "api_key", "token", "access_token", "sig", "signature", "secret":
+	if u.User.Username() != "" {
+		return "user@"
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.Query())) {
+		if namesSecret(name) {
 			return name + "="
 		}
 	}
 	return ""
+}
+
+// namesSecret reports whether a parameter of a URL is called as secrets are. Not every key is one: partition_key is not.
+func namesSecret(parameter string) bool {
+	name := strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(parameter))
+	switch name {
+	case "code", "key", "sig", "auth", "authorization", "password", "passwd", "pwd", "credential", "credentials", "jwt", "bearer":
+		return true
+	}
+	for _, says := range []string{"apikey", "accesskey", "subscriptionkey", "functionkey", "functionskey", "authkey", "sharedkey", "secretkey", "privatekey", "token", "secret", "signature"} {
+		if strings.HasSuffix(name, says) {
+			return true
+		}
+	}
+	return false
 }

@@ -122,11 +122,13 @@ func judgeIdentities(f *Facts, p *Poller) Answer {
 	if f.Store.Link != nil && !p.isOutbox() {
 		links = append(slices.Clone(links), *f.Store.Link)
 	}
-	var keys, others []string
+	var keys, others, unsure []string
 	known := false
 	for _, l := range links {
 		known = known || l.Entra
 		switch {
+		case l.Secret && l.Unsure:
+			unsure = append(unsure, fmt.Sprintf("%s (%s at %s)", l.Setting, l.Kind, l.Host))
 		case l.Secret && l.Entra && !slices.Contains(keys, l.Setting):
 			keys = append(keys, l.Setting)
 		case l.Secret && !l.Entra:
@@ -139,6 +141,9 @@ func judgeIdentities(f *Facts, p *Poller) Answer {
 	switch {
 	case len(keys) > 0:
 		return bad("", "a key or a password logs in with %s", list(keys))
+	case len(unsure) > 0:
+		return unknown("where the server knows Microsoft Entra ID, use the identity form of the setting (docs/settings.md)",
+			"a password logs in with %s: whether the server knows identities does not show in its name", list(unsure))
 	case known && len(others) > 0:
 		return good("identities, where the service knows them; these take none: %s", list(others))
 	case known:

@@ -62,6 +62,9 @@ func securityCases() []verdictCase {
 		{"identities", nil, link(func(l *Link) { l.Entra, l.Secret = true, false }), OK, "identities only"},
 		{"identities", nil, to(Link{Setting: "SB", Secret: false, Entra: true}), OK, "these take none: DB (postgres)"},
 		{"identities", nil, to(Link{Setting: "SB", Secret: true, Entra: true}), ToMend, "SB"},
+		{"identities", nil, link(func(l *Link) { l.Kind, l.Host, l.Unsure = "sqlserver", "sql.example.com", true }), CannotTell, "DB (sqlserver at sql.example.com)"},
+		{"identities", nil, both(link(func(l *Link) { l.Unsure = true }), to(Link{Setting: "SB", Secret: true, Entra: true})), ToMend, "SB"},
+		{"identities", nil, both(link(func(l *Link) { l.Unsure = true }), to(Link{Setting: "SB", Entra: true})), CannotTell, "DB"},
 		{"identities", blob, nil, ToMend, "AzureWebJobsStorage"},
 		{"identities", nil, hostKey, ToMend, "AzureWebJobsStorage (the host's)"},
 		{"identities", nil, func(f *Facts, _ *Poller) { f.HostAccount.Key = true }, NoMatter, ""}, // there is no host that has it

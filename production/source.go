@@ -164,8 +164,9 @@ func judgeGaps(_ *Facts, p *Poller) Answer {
 		return good("the incarnation is known; source__on_failover=stop")
 	case p.Engine == "postgres" && p.Rights.Told && p.Rights.Standbys == "":
 		return bad("set source__on_failover=stop, or synchronous_standby_names on the server", "source__on_failover=continue, and synchronous_standby_names is empty: replicas are asynchronous")
-	case p.Engine == "postgres" && p.Rights.Told:
-		return good("source__on_failover=continue, and synchronous_standby_names is %s", p.Rights.Standbys)
+	case p.Engine == "postgres" && p.Rights.Told: // any session may set synchronous_commit, and another standby may be promoted
+		return unknown("use source__on_failover=stop, unless every writer waits (synchronous_commit), and only a standby that was waited for is ever promoted",
+			"source__on_failover=continue, synchronous_standby_names is %s, and synchronous_commit is %s here", p.Rights.Standbys, p.Rights.Commits)
 	}
 	return unknown("use source__on_failover=stop unless every replica is synchronous", "source__on_failover=continue: whether replicas are synchronous is not seen here")
 }

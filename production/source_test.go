@@ -26,6 +26,9 @@ func sourceCases() []verdictCase {
 		p.Table, p.Cursor, p.Broken = Table{}, nil, "the poller has a fault: see settings"
 	}
 	refused := func(_ *Facts, p *Poller) { p.Table, p.RightsErr = Table{}, errors.New("connection refused") }
+	standbys := func(names, commits string) func(*Facts, *Poller) {
+		return func(_ *Facts, p *Poller) { p.Rights.Standbys, p.Rights.Commits = names, commits }
+	}
 	failover := []string{"pollers__orders__source__on_failover=continue"}
 	outbox := []string{outboxMode}
 	return []verdictCase{
@@ -75,7 +78,8 @@ func sourceCases() []verdictCase {
 		{"gaps", nil, table(func(t *Table) { t.Incarnation = "" }), ToMend, "incarnation"},
 		{"gaps", nil, both(table(func(t *Table) { t.Incarnation = "" }), engine("sqlite")), CannotTell, "file of SQLite"},
 		{"gaps", failover, nil, ToMend, "asynchronous"},
-		{"gaps", failover, func(_ *Facts, p *Poller) { p.Rights.Standbys = "ANY 1 (a, b)" }, OK, "ANY 1 (a, b)"},
+		{"gaps", failover, standbys("ANY 1 (a, b)", "on"), CannotTell, "synchronous_standby_names is ANY 1 (a, b), and synchronous_commit is on here"},
+		{"gaps", failover, standbys("*", "local"), CannotTell, "synchronous_standby_names is *, and synchronous_commit is local here"},
 		{"gaps", nil, engine("sqlite"), OK, "the incarnation is known"},
 		{"gaps", failover, func(_ *Facts, p *Poller) { p.Rights = source.Rights{} }, CannotTell, "not seen here"},
 		{"gaps", failover, engine("sqlserver"), CannotTell, "not seen here"},

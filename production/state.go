@@ -83,6 +83,10 @@ func judgeReached(f *Facts) Answer {
 	case f.Store.ListErr != nil:
 		return bad("", "%s: %v", f.Store.Name, f.Store.ListErr)
 	}
+	if f.Store.Missing {
+		return unknown("create the container, and give the identity Storage Blob Data Contributor on it: with a role on one container it cannot make one",
+			"%s is not there yet; the first tick makes it, if the identity may", f.Store.Name)
+	}
 	return good("%s answers", f.Store.Name)
 }
 

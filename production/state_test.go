@@ -40,6 +40,10 @@ func stateCases() []verdictCase {
 		{"state-reached", []string{"state__kind=memory"}, nil, NoMatter, ""},
 		{"state-reached", blob, nil, OK, "answers"},
 		{"state-reached", blob, func(f *Facts, _ *Poller) { f.Store.ListErr = errors.New("HTTP 404 ContainerNotFound") }, ToMend, "ContainerNotFound"},
+		{"state-reached", blob, func(f *Facts, _ *Poller) { f.Store.Missing = true }, CannotTell, "is not there yet; the first tick makes it, if the identity may"},
+		{"state-reached", blob, func(f *Facts, _ *Poller) {
+			f.Store.Missing, f.Store.ListErr = true, errors.New("HTTP 404 ContainerNotFound")
+		}, ToMend, "ContainerNotFound"},
 		{"state-account", nil, nil, NoMatter, ""},
 		{"state-account", append([]string{"state__container=azure-webjobs-hosts"}, blob...), nil, ToMend, "host's"},
 		{"state-account", blob, both(hosted, accounts("shop", "shop")), ToMend, "with a key"},

@@ -24,8 +24,8 @@ type Rights struct {
 	Roles []string
 	// RowVersions is SQL Server's READ_COMMITTED_SNAPSHOT.
 	RowVersions bool
-	// Standbys is PostgreSQL's synchronous_standby_names.
-	Standbys string
+	// Standbys is PostgreSQL's synchronous_standby_names, and Commits the synchronous_commit of our session: another may set its own.
+	Standbys, Commits string
 	// Autovacuum is false where PostgreSQL does not clean the table by itself; Vacuums are the table's own settings, as they were
 	// written.
 	Autovacuum bool

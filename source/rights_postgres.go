@@ -14,7 +14,7 @@ func postgresRightsOf(ctx context.Context, db *sql.DB, table string) (r Rights, 
 	var roles sql.NullString
 	var writes, options string
 	err = db.QueryRowContext(ctx, postgresRights, table).Scan(&r.Login, &super, &creates, &replicates, &bypasses, &owner, &schema, &database,
-		&roles, &writes, &r.Standbys, &all, &options)
+		&roles, &writes, &r.Standbys, &r.Commits, &all, &options)
 	if err != nil {
 		return r, err
 	}

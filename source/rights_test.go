@@ -18,9 +18,9 @@ import (
 // TestGoldenRights pins what a server is asked of the login.
 func TestGoldenRights(t *testing.T) {
 	golden.Pin(t, filepath.Join(enginePostgres, "rights.sql"), postgresRights+"\n")
-	golden.Pin(t, filepath.Join(engineSQLServer, "rights.sql"), sqlServerRights+"\n\n"+sqlServerServerRights+"\n\n"+sqlServerTableRights+"\n")
+	golden.Pin(t, filepath.Join(engineSQLServer, "rights.sql"), strings.Join(sqlServerQuestions, "\n\n")+"\n")
 	golden.Pin(t, filepath.Join(engineMySQL, "rights.sql"), mysqlRights+"\n\n"+mysqlRoles+"\n\n"+mysqlGrants+"\n")
-	for _, text := range []string{sqlServerRights, sqlServerServerRights, sqlServerTableRights} {
+	for _, text := range sqlServerQuestions {
 		isTSQL(t, text, "SelectStatement")
 	}
 }
@@ -100,9 +100,13 @@ func TestRightsOnPostgres(t *testing.T) {
 	if r := l.ask(own, table); !r.Told || r.Login != l.role || len(r.Admin)+len(r.Writes) != 0 || !r.Autovacuum {
 		t.Errorf("a reader: %+v", r)
 	}
-	l.exec(`GRANT pg_read_all_stats, pg_read_all_data TO ` + l.role)
+	l.exec(`GRANT pg_read_all_stats, pg_read_all_data, pg_monitor TO ` + l.role)
 	if r := l.ask(own, table); len(r.Admin)+len(r.Writes) != 0 {
 		t.Errorf("a reader that sees open transactions: %+v", r)
+	}
+	l.exec("ALTER ROLE " + l.role + " SET synchronous_commit = local")
+	if r := l.ask(own, table); r.Commits != "local" {
+		t.Errorf("synchronous_commit of the session is %q", r.Commits)
 	}
 	l.exec(`GRANT UPDATE (v) ON "My Orders" TO ` + l.role)
 	if r := l.ask(own, table); !slices.Equal(r.Writes, []string{"UPDATE"}) {
@@ -153,6 +157,7 @@ func TestRightsOnPostgresByRole(t *testing.T) {
 		{"GRANT pg_execute_server_program TO group", "REVOKE pg_execute_server_program FROM group", "a member of pg_execute_server_program", nil},
 		{"GRANT pg_write_server_files TO group", "REVOKE pg_write_server_files FROM group", "a member of pg_write_server_files", nil},
 		{"GRANT pg_read_server_files TO group", "REVOKE pg_read_server_files FROM group", "a member of pg_read_server_files", nil},
+		{"GRANT pg_signal_backend TO group", "REVOKE pg_signal_backend FROM group", "a member of pg_signal_backend", nil},
 		{"GRANT pg_write_all_data TO group", "REVOKE pg_write_all_data FROM group", "a member of pg_write_all_data", []string{"INSERT", "UPDATE", "DELETE"}},
 		{"GRANT UPDATE (v) ON rr_own.orders TO group", "REVOKE UPDATE (v) ON rr_own.orders FROM group", "", []string{"UPDATE"}},
 		{"GRANT TRUNCATE ON rr_own.orders TO PUBLIC", "REVOKE TRUNCATE ON rr_own.orders FROM PUBLIC", "", []string{"TRUNCATE"}},

@@ -24,6 +24,7 @@ type link struct {
 	mend    string
 	secret  bool // the setting holds a password or a key, not only an identity
 	entra   bool // an identity could take the secret's place
+	unsure  bool // whether one could is not known
 }
 
 // leaves reports whether what is sent can be read or changed on its way to another machine.
@@ -44,10 +45,15 @@ func linksOf(w *wired) []link {
 	var links []link
 	if w.conn.Engine != "" {
 		host, _, _ := strings.Cut(w.conn.Identity, "/")
-		links = append(links, link{
+		l := link{
 			what: "the source", setting: w.cfg.Source.Connection.Setting, kind: w.conn.Engine, host: host, safety: w.conn.Link, secret: w.conn.Secret,
-			how: strings.Join(w.conn.Warnings, "; "), mend: "see source__connection in docs/settings.md", entra: strings.Contains(host, ".database.windows.net"),
-		})
+			how: strings.Join(w.conn.Warnings, "; "), mend: "see source__connection in docs/settings.md",
+		}
+		if w.conn.Engine == "sqlserver" {
+			l.entra = !l.secret || isIn(host, entraDatabases)
+			l.unsure = !l.entra && l.safety != source.LinkLocal // a server that knows none, or a name of the operator's own for one that does
+		}
+		links = append(links, l)
 	}
 	for i := range w.cfg.Outputs {
 		if l := outputLink(&w.cfg.Outputs[i]); l != nil {
@@ -61,6 +67,19 @@ func linksOf(w *wired) []link {
 		links = append(links, *storageLink("the fan-out queue", &s.Fanout, "queue"))
 	}
 	return links
+}
+
+// The names of services that know identities, in Azure's clouds: SQL Database, Managed Instance and Fabric; Event Hubs.
+var (
+	entraDatabases = []string{".database.windows.net", ".database.usgovcloudapi.net", ".database.chinacloudapi.cn", ".fabric.microsoft.com"}
+	entraBrokers   = []string{".servicebus.windows.net", ".servicebus.usgovcloudapi.net", ".servicebus.chinacloudapi.cn"}
+)
+
+// isIn reports whether a host, with a port or an instance or without, is in one of the domains.
+func isIn(host string, domains []string) bool {
+	name, _, _ := strings.Cut(strings.ToLower(host), ":")
+	name, _, _ = strings.Cut(name, `\`)
+	return slices.ContainsFunc(domains, func(domain string) bool { return strings.HasSuffix(name, domain) })
 }
 
 func outputLink(out *config.Output) *link {
@@ -94,7 +113,7 @@ func outputLink(out *config.Output) *link {
 		if err != nil {
 			return nil
 		}
-		l.host, l.entra = strings.Join(c.Brokers, ","), strings.Contains(c.Brokers[0], ".servicebus.windows.net")
+		l.host, l.entra = strings.Join(c.Brokers, ","), isIn(c.Brokers[0], entraBrokers)
 		switch {
 		case c.Local():
 			l.safety = source.LinkLocal

@@ -81,6 +81,6 @@ func linkFacts(links []link) (facts []production.Link) {
 
 func (l *link) fact() production.Link {
 	return production.Link{
-		What: l.what, Setting: l.setting, Kind: l.kind, Host: l.host, Safety: l.safety, How: l.how, Mend: l.mend, Secret: l.secret, Entra: l.entra,
+		What: l.what, Setting: l.setting, Kind: l.kind, Host: l.host, Safety: l.safety, How: l.how, Mend: l.mend, Secret: l.secret, Entra: l.entra, Unsure: l.unsure,
 	}
 }

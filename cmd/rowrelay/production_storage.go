@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
@@ -54,7 +55,8 @@ func (p *gatheredPoller) askQueues(ctx context.Context, create bool) {
 			messages, err = answer.ApproximateMessagesCount, asked
 		}
 		if queueerror.HasCode(err, queueerror.QueueNotFound) && (create || s.Development) {
-			messages, err = new(int64), nil
+			p.found.Queues[name+" of "+s.Setting] = production.ErrUnmade
+			return new(int64), nil // and holds no message
 		}
 		err = brief(err)
 		p.found.Queues[name+" of "+s.Setting] = err
@@ -90,6 +92,9 @@ func (g *gathering) askStore(ctx context.Context) {
 	copies := &store.Copies
 	copies.Days, copies.Err = keptFor(ctx, &s.Connection)
 	copies.Documents, copies.Versions, copies.VersionErr = versionsOf(ctx, s)
+	// List has no error for a container that the first write makes.
+	var answer *httpError
+	store.Missing = errors.As(copies.VersionErr, &answer) && answer.code == string(bloberror.ContainerNotFound)
 }
 
 func documentsOf(s *config.State) string { return "state/" + s.AppName + "/" }

@@ -169,6 +169,35 @@ func TestVersionsOfAzurite(t *testing.T) {
 	}
 }
 
+// TestContainerThatIsNotThere: with state__create, and with Azurite, listing one is no error. That it is there is not said.
+func TestContainerThatIsNotThere(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			t.Errorf("%s %s: the checklist changes nothing", r.Method, r.URL)
+		}
+		w.Header().Set("x-ms-error-code", "ContainerNotFound")
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer server.Close()
+	own := "AzureWebJobsStorage=AccountName=shop;AccountKey=eA==;BlobEndpoint=" + server.URL + "/shop"
+	absent := "state__container=" + fmt.Sprintf("absent-%d", time.Now().UnixNano())
+	for name, c := range map[string]struct {
+		settings []string
+		want     production.Verdict
+		says     string
+	}{
+		"not made by us": {[]string{own}, production.ToMend, "HTTP 404 ContainerNotFound"},
+		"state__create":  {[]string{own, "state__create=true"}, production.CannotTell, "is not there yet"},
+		"Azurite":        {[]string{absent, "AzureWebJobsStorage=" + testenv.Azurite(t)}, production.CannotTell, "is not there yet"},
+	} {
+		f, _ := factsOf(t, append(c.settings, "state__kind=blob")...)
+		f.askStore(t.Context())
+		if got := verdictOn(t, f, "state-reached"); got.Verdict != c.want || !strings.Contains(got.Seen, c.says) {
+			t.Errorf("%s is %s: %s, want %s", name, got.Verdict, got.Seen, c.want)
+		}
+	}
+}
+
 // TestDeadLettersInAQueue: they are counted where the login may read the queue.
 func TestDeadLettersInAQueue(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -180,6 +209,8 @@ func TestDeadLettersInAQueue(t *testing.T) {
 		"none":   {200, "0", production.OK, production.OK},
 		"sender": {403, "", production.CannotTell, production.CannotTell}, // what deploy/ gives, and the item itself asks for
 		"gone":   {404, "", production.CannotTell, production.ToMend},
+		// With state__create the first message makes it: nothing is held in it, and nobody has seen that it can be made.
+		"unmade": {404, "", production.OK, production.CannotTell},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -194,7 +225,7 @@ func TestDeadLettersInAQueue(t *testing.T) {
 			defer server.Close()
 			f, p := factsOf(t, "pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=Q",
 				"Q=AccountName=shop;AccountKey=eA==;QueueEndpoint="+server.URL+"/shop")
-			p.askQueues(t.Context(), false)
+			p.askQueues(t.Context(), name == "unmade")
 			if held, queues := verdictOn(t, f, "held"), verdictOn(t, f, "queues"); held.Verdict != c.held || queues.Verdict != c.queues {
 				t.Errorf("held %s (%s), queues %s (%s)", held.Verdict, held.Seen, queues.Verdict, queues.Seen)
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
@@ -168,6 +169,11 @@ func insertOnly(f fixture) {
 	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, created_at " + f.e.DateTime + " NOT NULL")
 	d := f.describe(f.open(source.Config{Table: name, Cursor: []string{"created_at"}}))
 	f.warned(d.Warnings, "updates will not be seen")
+	f.exec("INSERT INTO " + name + " (id, created_at) VALUES (1, '2026-04-07 01:23:45')")
+	src := f.open(source.Config{Table: name, Cursor: []string{"created_at"}})
+	if e := f.page(src, nil, poller.Limit{Rows: 1, Bytes: plenty}).Events[0]; e.Undated || e.Time.UTC().Format(time.DateOnly) != "2026-04-07" {
+		f.Errorf("a row of 2026-04-07 is of %s, undated %v", e.Time, e.Undated)
+	}
 	d = f.describe(f.open(source.Config{Table: name, Cursor: []string{"id"}}))
 	f.warned(d.Warnings, "updates are not")
 }

@@ -55,8 +55,8 @@ func reference(f fixture) {
 	f.same("row", string(e.Row), `{"id":1,"v":100}`)
 	f.same("cursor", string(e.Cursor), `{"kind":"integer+pk","value":100,"tiebreaker":{"id":1}}`)
 	f.same("order key", string(e.OrderKey), `{"id":1}`)
-	if e.Op != change.Upsert || e.Time.IsZero() {
-		f.Errorf("op %v, time %v", e.Op, e.Time)
+	if e.Op != change.Upsert || e.Time.IsZero() || !e.Undated {
+		f.Errorf("op %v, time %v, undated %v", e.Op, e.Time, e.Undated)
 	}
 }
 

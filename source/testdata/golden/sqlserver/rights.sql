@@ -1,15 +1,14 @@
-SELECT COALESCE(SUSER_SNAME(), USER_NAME()), CAST(SERVERPROPERTY(N'EngineEdition') AS int),
-	CAST(COALESCE(IS_ROLEMEMBER(N'db_owner'), 0) AS bit), CAST(COALESCE(IS_ROLEMEMBER(N'db_securityadmin'), 0) AS bit),
-	CAST(COALESCE(IS_ROLEMEMBER(N'db_ddladmin'), 0) AS bit), CAST(COALESCE(IS_ROLEMEMBER(N'db_accessadmin'), 0) AS bit),
-	CAST(HAS_PERMS_BY_NAME(NULL, N'DATABASE', N'CONTROL') AS bit),
-	CAST(COALESCE(HAS_PERMS_BY_NAME(NULL, N'DATABASE', N'ALTER ANY ROLE'), 0) AS bit),
-	CAST(COALESCE(HAS_PERMS_BY_NAME(NULL, N'DATABASE', N'ALTER ANY USER'), 0) AS bit),
-	d.is_read_committed_snapshot_on
+SELECT COALESCE(SUSER_SNAME(), USER_NAME()), CAST(SERVERPROPERTY(N'EngineEdition') AS int), d.is_read_committed_snapshot_on
 FROM sys.databases AS d WHERE d.name = DB_NAME()
 
-SELECT CAST(COALESCE(IS_SRVROLEMEMBER(N'sysadmin'), 0) AS bit),
-	CAST(COALESCE(IS_SRVROLEMEMBER(N'securityadmin'), 0) AS bit),
-	CAST(COALESCE(HAS_PERMS_BY_NAME(NULL, NULL, N'CONTROL SERVER'), 0) AS bit),
-	CAST(COALESCE(HAS_PERMS_BY_NAME(NULL, NULL, N'ALTER ANY LOGIN'), 0) AS bit)
+SELECT r.name FROM (VALUES (N'db_owner'), (N'db_securityadmin'), (N'db_accessadmin'), (N'db_ddladmin'),
+	(N'db_backupoperator')) AS r (name) WHERE IS_ROLEMEMBER(r.name) = 1 ORDER BY r.name
+
+SELECT DISTINCT p.permission_name FROM sys.fn_my_permissions(NULL, N'DATABASE') AS p ORDER BY p.permission_name
+
+SELECT r.name FROM (VALUES (N'sysadmin'), (N'securityadmin'), (N'serveradmin'), (N'setupadmin'),
+	(N'processadmin'), (N'diskadmin'), (N'dbcreator'), (N'bulkadmin')) AS r (name) WHERE IS_SRVROLEMEMBER(r.name) = 1 ORDER BY r.name
+
+SELECT DISTINCT p.permission_name FROM sys.fn_my_permissions(NULL, N'SERVER') AS p ORDER BY p.permission_name
 
 SELECT DISTINCT p.permission_name FROM sys.fn_my_permissions(@table, N'OBJECT') AS p ORDER BY p.permission_name
