@@ -4,7 +4,7 @@
 #
 # Settings are environment variables (docs/settings.md); local.settings.json stays out of the image. deploy/Dockerfile.run makes one
 # without the host. HOST is a tag that Microsoft documents for custom handlers; give a digest to pin it: --build-arg HOST=…@sha256:…
-ARG GO=golang:1.26
+ARG GO=golang:1.26.8-bookworm
 ARG HOST=mcr.microsoft.com/azure-functions/dotnet:4
 
 FROM ${GO} AS build

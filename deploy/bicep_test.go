@@ -70,6 +70,7 @@ func TestBicepIsSoundAndSetsPropertiesThatExist(t *testing.T) {
 
 // TestBicepCheckFindsFaults: the check above is only worth what it finds.
 func TestBicepCheckFindsFaults(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ file, old, with, fault string }{
 		"syntax":           {"main.bicep", "location: location\n  tags: tags\n}", "location: location\n  tags tags\n}", "syntax error"},
 		"undeclared":       {"modules/vault.bicep", "tags: tags", "tags: labels", "labels is not declared"},

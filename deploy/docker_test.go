@@ -3,7 +3,6 @@ package deploy_test
 import (
 	"debug/elf"
 	"encoding/json"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -54,6 +53,7 @@ func runs(t *testing.T, path, part, root string) string {
 
 // TestDockerfilesBuildAStaticBinary runs the Go stages' commands here: no Docker engine is needed for them.
 func TestDockerfilesBuildAStaticBinary(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	environ := append(os.Environ(), "VERSION=v9.8.7")
 	for path, c := range map[string]struct{ part, binary string }{
@@ -91,17 +91,7 @@ func static(t *testing.T, binary string) {
 // checkPackage: exactly what a function app runs, with the names that host.json says.
 func checkPackage(t *testing.T, dir string) {
 	t.Helper()
-	var got []string
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			name, _ := filepath.Rel(dir, path)
-			got = append(got, name)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := filesBelow(t, dir)
 	want := []string{"host.json", "rowrelay"}
 	for _, f := range glob(t, "../*/function.json", 1) {
 		want = append(want, filepath.Join(filepath.Base(filepath.Dir(f)), "function.json"))

@@ -132,6 +132,7 @@ func manifests(t *testing.T) map[string]manifest {
 }
 
 func TestManifestsMatchTheirSchemas(t *testing.T) {
+	t.Parallel()
 	var own []string
 	for _, path := range glob(t, "kubernetes/*.yaml", 7) {
 		if name := filepath.Base(path); name != "kustomization.yaml" && !slices.Contains(foreign, name) {
@@ -192,10 +193,11 @@ func TestManifestsFitEachOther(t *testing.T) {
 	}
 }
 
-// settings are what the container gets: the ConfigMap and the example's Secret, with a token in the place of the example's.
+// settings are what the container gets: the ConfigMap and the example's Secret, with secrets in the place of the example's.
 func settings(t *testing.T) map[string]string {
 	given := exampleSettings(t)
 	given["status__token"] = "planted in the test"
+	given["pollers__orders__output__secret"] = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 	return given
 }
 
@@ -206,14 +208,19 @@ func exampleSettings(t *testing.T) map[string]string {
 	return given
 }
 
-// TestTheTokenOfTheExampleIsRefused: whoever applies it unchanged must not serve under a token that everybody can read here.
-func TestTheTokenOfTheExampleIsRefused(t *testing.T) {
-	var environ []string
-	for name, value := range exampleSettings(t) {
-		environ = append(environ, name+"="+value)
-	}
-	if _, err := config.Load(environ); err == nil || !strings.HasPrefix(err.Error(), "status__token: ") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("the settings of the manifests, with the token of the example: %v", err)
+// TestTheSecretsOfTheExampleAreRefused: whoever applies it unchanged must not serve under a token, nor sign with a secret, that everybody
+// can read here.
+func TestTheSecretsOfTheExampleAreRefused(t *testing.T) {
+	for _, name := range []string{"status__token", "pollers__orders__output__secret"} {
+		given := settings(t)
+		given[name] = exampleSettings(t)[name]
+		var environ []string
+		for name, value := range given {
+			environ = append(environ, name+"="+value)
+		}
+		if _, err := config.Load(environ); err == nil || !strings.HasPrefix(err.Error(), name+": ") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("the settings of the manifests, with the %s of the example: %v", name, err)
+		}
 	}
 }
 
@@ -231,16 +238,17 @@ func TestSettingsOfTheManifestsAreAccepted(t *testing.T) {
 
 // TestProbesOfTheManifestsAreAnswered asks the program what Kubernetes would ask it: without a token, which Kubernetes has not.
 func TestProbesOfTheManifestsAreAnswered(t *testing.T) {
-	a := newApplication(t, buildProgram(t))
+	t.Parallel()
+	a := newApplication(t)
 	a.poller(t, "orders", newReceiver(t).URL+"/ok")
 	a.settings["status__token"] = settings(t)["status__token"]
-	a.start(t, nil)
+	running := a.start(t, nil)
 	container := manifests(t)["Deployment"].Spec.Template.Spec.Containers[0]
 	for name, p := range map[string]probe{"startup": container.StartupProbe, "liveness": container.LivenessProbe, "readiness": container.ReadinessProbe} {
 		if p.HTTPGet.Path == "" || p.HTTPGet.Port != container.Ports[0].Name {
 			t.Fatalf("the %s probe asks %+v", name, p.HTTPGet)
 		}
-		within(t, "the "+name+" probe is answered", func() bool {
+		running.Until("the "+name+" probe is answered", func() bool {
 			answer, err := http.Get("http://" + a.listen + p.HTTPGet.Path)
 			if err != nil {
 				return false

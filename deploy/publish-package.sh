@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Builds Rowrelay for Azure and publishes it to an app of deploy/bicep on a Premium, Dedicated or Consumption plan. These run from a zip
-# in the container `packages` of the host's storage account, which they read with their identity (WEBSITE_RUN_FROM_PACKAGE).
+# Builds Rowrelay for Azure, and publishes it with the functions of the directory in which this is called (host.json and
+# <poller>/function.json) to an app of deploy/bicep on a Premium, Dedicated or Consumption plan. These run from a zip in the container
+# `packages` of the host's storage account, which they read with their identity (WEBSITE_RUN_FROM_PACKAGE).
 #
 #   deploy/publish-package.sh RESOURCE_GROUP APP HOST_ACCOUNT
 #
 # HOST_ACCOUNT is the output hostAccount. You need Storage Blob Data Contributor on it, az and zip.
 set -euo pipefail
-cd "$(dirname "$0")/.."
 
 (($# == 3)) || { echo "usage: deploy/publish-package.sh RESOURCE_GROUP APP HOST_ACCOUNT" >&2; exit 2; }
 for tool in az zip; do
@@ -16,7 +16,7 @@ done
 group=$1 app=$2 account=$3
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-deploy/package.sh "$dir/wwwroot"
+"$(dirname "$0")/package.sh" "$dir/wwwroot"
 (cd "$dir/wwwroot" && zip -q -r "$dir/rowrelay.zip" .)
 az storage blob upload --auth-mode login --account-name "$account" --container-name packages --name rowrelay.zip \
     --file "$dir/rowrelay.zip" --overwrite --only-show-errors

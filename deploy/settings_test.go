@@ -17,9 +17,9 @@ var (
 	sqlSetting   = regexp.MustCompile(`'\$\{c\.name\}(__[A-Za-z]+)', c => (c\.)?([A-Za-z]+)`)
 )
 
-// bicepSettings are the app settings that bicep/modules/settings.bicep makes of the parameters of the example, with values as Azure
-// would give them.
-func bicepSettings(t *testing.T) map[string]string {
+// bicepSettings are the app settings that bicep/modules/settings.bicep makes of the parameters of an example, with values as Azure
+// and azd's environment would give them.
+func bicepSettings(t *testing.T, parametersFile string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("bicep/modules/settings.bicep")
 	if err != nil {
@@ -47,7 +47,7 @@ func bicepSettings(t *testing.T) map[string]string {
 		}
 		found[m[1]] = value
 	}
-	parameters := readParameters(t, "bicep/main.parameters.json").Parameters
+	parameters := readParameters(t, parametersFile).Parameters
 	for _, c := range parameters["sqlConnections"].Value.([]any) {
 		connection := c.(map[string]any)
 		for _, m := range sqlSetting.FindAllStringSubmatch(string(text), -1) {
@@ -63,6 +63,10 @@ func bicepSettings(t *testing.T) map[string]string {
 	}
 	for name := range parameters["vaultReferences"].Value.(map[string]any) {
 		found[name] = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" // what Azure puts for the reference
+	}
+	environment := strings.NewReplacer("${ORDERS_SQL_SERVER}", "sql-shop.database.windows.net", "${ORDERS_SQL_DATABASE}", "shop", "${ORDERS_URL}", "https://example.com/hooks/orders")
+	for name, value := range found {
+		found[name] = environment.Replace(value)
 	}
 	return found
 }
@@ -82,7 +86,7 @@ func accepted(t *testing.T, settings map[string]string) *config.App {
 }
 
 func TestSettingsOfTheTemplatesAreAccepted(t *testing.T) {
-	settings := bicepSettings(t)
+	settings := bicepSettings(t, "bicep/main.parameters.json")
 	for i, kind := range []string{"queue", "servicebus", "eventhubs"} { // so that each connection is read
 		p := fmt.Sprintf("pollers__poller%d__", i)
 		maps.Copy(settings, map[string]string{

@@ -26,7 +26,7 @@ func TestGrantsSufficeOnSQLServer(t *testing.T) {
 	execute(t, db, "CREATE TABLE dbo.orders (id int IDENTITY NOT NULL PRIMARY KEY, note nvarchar(40) NOT NULL, row_version rowversion NOT NULL, INDEX by_version (row_version, id))")
 	execute(t, db, "INSERT INTO dbo.orders (note) VALUES (N'one'), (N'two')")
 
-	a := newApplication(t, buildProgram(t))
+	a := newApplication(t)
 	receiver := newReceiver(t)
 	limited, err := url.Parse(admin)
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 const actionlint = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7"
 
 func TestWorkflowsPassActionlint(t *testing.T) {
+	t.Parallel()
 	path := filepath.Dir(checker(t, "shellcheck")) + string(os.PathListSeparator) + os.Getenv("PATH") // for the scripts in them
-	out, err := inDir("..", append(os.Environ(), "PATH="+path), "go", "run", actionlint, "-pyflakes=", "-no-color")
+	out, err := goRun("..", []string{"PATH=" + path}, actionlint, "-pyflakes=", "-no-color").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -12,6 +12,8 @@
 //
 // status.json and statusactions.json make the status page two HTTP functions: to look, with a function key, and to act, with
 // the admin key. Their routes do not clash: status and status.json, and status/actions.
+//
+// host.json starts the program; host-queues.json also lets the host know of queue triggers. The first is the repository's own.
 package templates
 
 import (
@@ -34,6 +36,12 @@ var status []byte
 
 //go:embed statusactions.json
 var statusActions []byte
+
+//go:embed host.json
+var host []byte
+
+//go:embed host-queues.json
+var hostQueues []byte
 
 // placeholder is where the template names the app setting of the schedule.
 const placeholder = "<POLLER>_SCHEDULE"
@@ -63,3 +71,11 @@ func Status() []byte { return bytes.Clone(status) }
 
 // StatusActions returns the function.json of what the status page's buttons ask.
 func StatusActions() []byte { return bytes.Clone(statusActions) }
+
+// Host returns a host.json that starts rowrelay, which lies beside it. queues is for an app with queue triggers.
+func Host(queues bool) []byte {
+	if queues {
+		return bytes.Clone(hostQueues)
+	}
+	return bytes.Clone(host)
+}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -105,6 +106,28 @@ func TestHostFileStartsTheBinary(t *testing.T) {
 	}
 	if host.CustomHandler.Port != nil || host.CustomHandler.HTTP != nil {
 		t.Error("customHandler.port and customHandler.http must not be used")
+	}
+}
+
+// TestHostOfTheTemplates: the plain one is the repository's own, and the other one has two members more.
+func TestHostOfTheTemplates(t *testing.T) {
+	if got, want := string(templates.Host(false)), read(t, "host.json"); got != want {
+		t.Errorf("templates/host.json is\n%s\nwant that of the repository:\n%s", got, want)
+	}
+	var plain, queues map[string]any
+	for text, into := range map[string]*map[string]any{string(templates.Host(false)): &plain, string(templates.Host(true)): &queues} {
+		if err := json.Unmarshal([]byte(text), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, member := range []string{"extensionBundle", "extensions"} {
+		if queues[member] == nil {
+			t.Errorf("host-queues.json has no %s", member)
+		}
+		delete(queues, member)
+	}
+	if !reflect.DeepEqual(plain, queues) {
+		t.Errorf("host-queues.json differs in more: %v, and host.json is %v", queues, plain)
 	}
 }
 

@@ -19,7 +19,7 @@ func newFunctions(c *console) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "functions [poller ...]",
-		Short: "Write <poller>/function.json for each poller",
+		Short: "Write <poller>/function.json for each poller, and host.json",
 		Long: `Functions writes, for each poller of the settings, the timer function that the Azure Functions host reads: a folder of
 the poller's name with a function.json made from templates/poller.json. Its schedule is the app setting
 <POLLER>_SCHEDULE, for example ORDERS_SCHEDULE=*/10 * * * * *. (The host finds no setting whose name contains two
@@ -32,10 +32,13 @@ Without names it also writes the status page: status, which answers /api/status 
 key, and statusactions, which pauses, resumes and replays for whoever has the admin key (docs/status.md). Remove the folders, and
 there is no page.
 
-An existing file is left alone unless --force is given.`,
+Where there is no host.json it writes one that starts the file rowrelay beside it. At last it says what "func start" in this
+directory still lacks: the program, and settings of the host's own.
+
+An existing file is left alone unless --force is given; host.json always is.`,
 		RunE: func(_ *cobra.Command, names []string) error { return writeFunctions(c, names, force) },
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "overwrite existing files")
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite existing function.json files")
 	return cmd
 }
 
@@ -53,11 +56,18 @@ func writeFunctions(c *console, names []string, force bool) error {
 	if len(names) == 0 {
 		return errors.New("the settings name no poller: set pollers__<name>__source__table and so on (docs/settings.md)")
 	}
+	var chosen []*config.Poller
 	for _, name := range names {
 		p := cfg.Poller(strings.ToLower(name))
 		if p == nil {
 			return fmt.Errorf("the settings name no poller %q", name)
 		}
+		chosen = append(chosen, p)
+	}
+	if err := writeHost(c, chosen); err != nil {
+		return err
+	}
+	for _, p := range chosen {
 		for _, f := range functionsOf(p) {
 			if err := writeFunction(c, &f, force); err != nil {
 				return err
@@ -68,16 +78,18 @@ func writeFunctions(c *console, names []string, force bool) error {
 				return err
 			}
 		}
-		if isOutbox(p) && p.Source.FanoutQueue != "" {
+		if fansOut(p) {
 			if err := tellHost(c); err != nil {
 				return err
 			}
 		}
 	}
-	if !all {
-		return nil
+	if all {
+		if err := writePage(c, cfg, force); err != nil {
+			return err
+		}
 	}
-	return writePage(c, cfg, force)
+	return tellStart(c, chosen)
 }
 
 // writePage writes the functions of the status page. A poller of the same name comes first, as it does when the host calls: without
@@ -116,7 +128,7 @@ func functionsOf(p *config.Poller) []function {
 	if schedule := p.Source.CleanupSchedule; schedule != "" {
 		list = append(list, function{p.Name + handler.CleanupSuffix, "its schedule is " + schedule, templates.Cleanup(schedule)})
 	}
-	if s := &p.Source; s.FanoutQueue != "" {
+	if s := &p.Source; fansOut(p) {
 		list = append(list, function{
 			p.Name + handler.PartitionSuffix, "it reads the queue " + s.FanoutQueue + " of " + s.FanoutSetting, templates.Partition(s.FanoutQueue, s.FanoutSetting),
 		})
