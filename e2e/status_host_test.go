@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/rowrelay/rowrelay/e2e/fakehost"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
 var hostKeys = fakehost.Keys{Master: "master key+/=", Function: "function key+/="}
@@ -158,9 +160,67 @@ func TestAPollerNamedStatusComesFirst(t *testing.T) {
 	if code, _ := ask(t, http.MethodGet, front+"/api/status", "", "x-functions-key", hostKeys.Function); code != http.StatusNotFound {
 		t.Errorf("the page answers %d", code)
 	}
-	out, _, err := command(t.Context(), root, renamed, "functions")
+	out, _, err := command(t, root, renamed, "functions")
 	if err != nil {
 		t.Fatal(err)
 	}
 	wants(t, out, "status/ is the poller's", "statusactions")
+}
+
+// TestUnderFuncStartTheNameMatters: Core Tools asks for no key, so a web site whose name leads to this machine must not be answered.
+func TestUnderFuncStartTheNameMatters(t *testing.T) {
+	t.Parallel()
+	s, _ := sqliteShop(t, newSink(t).URL, 1)
+	host, front := startFront(t, functionApp(t, s), s.with(settings{"FUNCTIONS_CORETOOLS_ENVIRONMENT": "true", "AZURE_FUNCTIONS_ENVIRONMENT": "Development"}))
+	must(t, host, "orders")
+	headers := []string{"x-functions-key", hostKeys.Master, "Content-Type", "application/x-www-form-urlencoded"} // who passes for an admin
+	rebound := append([]string{"Host", "evil.example:7071", "Origin", "http://evil.example:7071"}, headers...)
+	for _, path := range []string{"/api/status", "/api/status.json"} {
+		if code, said := ask(t, http.MethodGet, front+path, "", rebound...); code != http.StatusForbidden || strings.Contains(said, "orders") {
+			t.Errorf("%s: %d %s", path, code, said)
+		}
+	}
+	if code, said := ask(t, http.MethodPost, front+"/api/status/actions", pauseForm, rebound...); code != http.StatusForbidden {
+		t.Errorf("an action: %d %s", code, said)
+	}
+	if by := pausedBy(read(t, front+"/api/status.json", headers...), "orders"); by != "" {
+		t.Errorf("paused by %q", by)
+	}
+	if code, said := ask(t, http.MethodPost, front+"/api/status/actions", pauseForm, headers...); code != http.StatusOK {
+		t.Errorf("by a name of this machine: %d %s", code, said)
+	}
+}
+
+// TestTheHandlersPortAnswersNamesOfThisMachine: the host calls 127.0.0.1.
+func TestTheHandlersPortAnswersNamesOfThisMachine(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, _ := sqliteShop(t, to.URL, 1)
+	address := programtest.FreeAddress(t)
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := programtest.Start(t, programtest.Options{Settings: s}, "serve", "--port", port)
+	p.Until("the port", func() bool {
+		var dialer net.Dialer
+		c, err := dialer.DialContext(t.Context(), "tcp", address)
+		return err == nil && c.Close() == nil
+	})
+	const invocation = `{"Data":{},"Metadata":{}}`
+	for _, host := range []string{"evil.example:" + port, "localhost:" + port} {
+		want := map[bool]int{true: http.StatusForbidden, false: http.StatusOK}[strings.HasPrefix(host, "evil")]
+		for _, code := range []int{
+			first(ask(t, http.MethodGet, "http://"+address+"/", "", "Host", host)),
+			first(ask(t, http.MethodGet, "http://"+address+"/metrics", "", "Host", host)),
+			first(ask(t, http.MethodPost, "http://"+address+"/orders", invocation, "Host", host, "Content-Type", "application/json")),
+		} {
+			if code != want {
+				t.Errorf("%s: %d, want %d", host, code, want)
+			}
+		}
+		if n, _ := to.count(); (n == 1) != (want == http.StatusOK) {
+			t.Errorf("%s: %d rows were delivered", host, n)
+		}
+	}
 }

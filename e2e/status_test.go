@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
 const statusToken = "Tr0ub4dor-and-3-more-words"
@@ -137,29 +138,18 @@ func (o *office) settled(t *testing.T, url string, tick func(), header ...string
 	})
 }
 
-// waiting starts the process and waits for its page.
+// startPage starts the process and waits for its page.
 func startPage(t *testing.T, s settings) (address, dir string) {
 	t.Helper()
-	address, dir = freeAddress(t), t.TempDir()
+	address, dir = programtest.FreeAddress(t), t.TempDir()
 	r := startRun(t, dir, s.with(settings{"status__listen": address}))
-	until(t, "the status page", func() bool {
+	r.Until("the status page", func() bool {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/status", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			if r.cmd.ProcessState != nil {
-				t.Fatalf("the process has ended: %s", r.text())
-			}
-			return false
-		}
-		return res.Body.Close() == nil
-	})
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(r.text())
-		}
+		return err == nil && res.Body.Close() == nil
 	})
 	return address, dir
 }
@@ -248,7 +238,7 @@ func TestStatusPageInABrowser(t *testing.T) {
 	b.visit(home + "/status")
 	b.press(`form[action="status/logout"] button`)
 	b.says("Log in")
-	if code, _, err := command(t.Context(), dir, s, "state", "show", "orders"); err != nil {
+	if code, _, err := command(t, dir, s, "state", "show", "orders"); err != nil {
 		t.Errorf("%s %v", code, err)
 	}
 }
@@ -359,24 +349,24 @@ func TestStatusByScript(t *testing.T) {
 	if code, said = send("do=pause&poller=orders&yes=true"); code != http.StatusOK || !strings.Contains(said, `"done":"Paused orders`) {
 		t.Errorf("%d %s", code, said)
 	}
-	wants(t, stateShow(t.Context(), t, dir, s), "status page, 127.0.0.1")
-	if code, said = send("do=pause&poller=nobody&yes=true"); code != http.StatusConflict || !strings.Contains(said, "nobody") {
+	wants(t, stateShow(t, dir, s), "status page, 127.0.0.1")
+	if code, said = send("do=pause&poller=nobody&yes=true"); code != http.StatusNotFound || !strings.Contains(said, "nobody") {
 		t.Errorf("%d %s", code, said)
 	}
-	if code, said = send("do=replay&poller=orders&letter=nobody&yes=true"); code != http.StatusConflict {
+	if code, said = send("do=replay&poller=orders&letter=nobody&yes=true"); code != http.StatusNotFound {
 		t.Errorf("%d %s", code, said)
 	}
 	if code, said = send("do=resume&poller=orders&yes=true"); code != http.StatusOK {
 		t.Errorf("%d %s", code, said)
 	}
-	if strings.Contains(stateShow(t.Context(), t, dir, s), "status page") {
+	if strings.Contains(stateShow(t, dir, s), "status page") {
 		t.Error("it is still paused")
 	}
 }
 
-func stateShow(ctx context.Context, t *testing.T, dir string, s settings) string {
+func stateShow(t *testing.T, dir string, s settings) string {
 	t.Helper()
-	out, errs, err := command(ctx, dir, s, "state", "show", "orders")
+	out, errs, err := command(t, dir, s, "state", "show", "orders")
 	if err != nil {
 		t.Fatalf("state show: %v\n%s", err, errs)
 	}

@@ -134,6 +134,8 @@ func New(lifetime context.Context, cfg Config) *Handler {
 		}
 		if p.Outbox != nil {
 			h.metrics.PrepareOutbox(name)
+		} else {
+			h.metrics.PrepareDrained(name, p.Outputs)
 		}
 	}
 	slices.Sort(h.names)

@@ -23,7 +23,10 @@ import (
 //	rowrelay_commit_duration_seconds         per batch, histogram
 //	rowrelay_batch_size                      events per batch, histogram
 //	rowrelay_lag_seconds                     age of the newest acknowledged event while there is more to come; 0 when
-//	                                         drained, and where another instance does the work
+//	                                         drained, where another instance does the work, and where the cursor is no time
+//	rowrelay_last_drained_timestamp_seconds  when a tick of this process last saw no live row behind those that it settled;
+//	                                         0 before the first. It holds for every cursor, and ages while rows wait, also
+//	                                         in an outage. Outboxes do not have it: see outboxMetrics
 //	rowrelay_last_success_timestamp_seconds  when a tick of this process last saw the source and settled what it saw;
 //	                                         0 before the first
 //	rowrelay_lease_staleness_seconds         age of another holder's heartbeat beyond its ttl; 0 when there is none
@@ -38,9 +41,10 @@ import (
 //	rowrelay_remembered_rows                 rows in the memory of late commits
 //	rowrelay_skipped_rows_total              rows that operators skipped by advancing the checkpoint: data loss. It begins
 //	                                         with the sum over the skips that the state document remembers (the last ten),
-//	                                         when a tick of this process first reads it, and grows with each new one; one
-//	                                         that could not be counted counts as 1. So a restart repeats the value and does
-//	                                         not show as an increase, and a skip that was made while no process ran does.
+//	                                         when a tick of this process first reads it, also one that fails, and grows
+//	                                         with each new one; one that could not be counted counts as 1. So a restart
+//	                                         repeats the value and does not show as an increase, and a skip that was made
+//	                                         while no process ran does.
 //	                                         Each instance shows all skips: take the max over instances, not the sum
 //
 // What only one instance knows (lag, parked, held back, remembered) is 0 on those where another one is at work.
@@ -52,7 +56,7 @@ type Metrics struct {
 	ticks, batches, events, failures            *prometheus.CounterVec
 	rejected, deadLettered, gone, late, skipped *prometheus.CounterVec
 	fetch, deliver, commit, size                *prometheus.HistogramVec
-	lag, success, staleness, nulls              *prometheus.GaugeVec
+	lag, drained, success, staleness, nulls     *prometheus.GaugeVec
 	paused, parked, heldBack, remembered        *prometheus.GaugeVec
 
 	mu sync.Mutex
@@ -87,7 +91,8 @@ func NewMetrics(log *slog.Logger) *Metrics {
 		deliver:       histogram("deliver_duration_seconds", "Time to deliver a batch.", seconds),
 		commit:        histogram("commit_duration_seconds", "Time to commit a batch.", seconds),
 		size:          histogram("batch_size", "Events in a batch.", sizes),
-		lag:           gauge("lag_seconds", "Age of the newest acknowledged event while there is more to come; 0 when drained."),
+		lag:           gauge("lag_seconds", "Age of the newest acknowledged event while there is more to come; 0 when drained, and where the cursor is no time."),
+		drained:       gauge("last_drained_timestamp_seconds", "When no live row was left behind those delivered, in Unix time; 0 before the first time."),
 		success:       gauge("last_success_timestamp_seconds", "When a tick last succeeded, in Unix time; 0 before the first."),
 		staleness:     gauge("lease_staleness_seconds", "Age of another holder's heartbeat beyond its ttl."),
 		nulls:         gauge("null_cursor_rows", "Rows whose cursor is NULL, when last counted: they are never delivered."),
@@ -139,6 +144,13 @@ func (m *Metrics) Prepare(name, output string) {
 	}
 }
 
+// PrepareDrained creates the series that outboxes do not have.
+func (m *Metrics) PrepareDrained(name string, outputs []string) {
+	for _, output := range outputs {
+		m.drained.WithLabelValues(name, output)
+	}
+}
+
 // Observe measures one tick of one output. The library panics on misuse; a tick that is done is not undone for that.
 func (m *Metrics) Observe(r *poller.Report) {
 	defer func() {
@@ -163,6 +175,9 @@ func (m *Metrics) Observe(r *poller.Report) {
 	m.policy(r)
 	m.figures(r)
 	m.skipsOf(r)
+	if !r.DrainedAt.IsZero() { // it may have failed afterwards
+		m.drained.WithLabelValues(p, o).Set(float64(r.DrainedAt.UnixMilli()) / 1000)
+	}
 	switch {
 	case r.Failed():
 		m.failures.WithLabelValues(p, o, reason(r)).Inc()
@@ -176,7 +191,7 @@ func (m *Metrics) Observe(r *poller.Report) {
 			m.remembered.WithLabelValues(p, o).Set(float64(r.Remembered))
 		}
 	case r.Event == poller.TickComplete, r.Event == poller.FetchEmpty:
-		m.lag.WithLabelValues(p, o).Set(r.Lag.Seconds())
+		m.lag.WithLabelValues(p, o).Set(max(r.Lag, 0).Seconds())
 		m.heldBack.WithLabelValues(p, o).Set(r.HeldBack.Seconds())
 		m.remembered.WithLabelValues(p, o).Set(float64(r.Remembered))
 		m.success.WithLabelValues(p, o).Set(float64(r.Ended.UnixMilli()) / 1000)
@@ -213,9 +228,10 @@ func (m *Metrics) policy(r *poller.Report) {
 }
 
 // skipsOf counts the skips that are new to this process. The series begins when a document was read, not at 0: otherwise
-// every restart would show as an increase.
+// every restart would show as an increase. And it begins however that tick ended: skips are made mostly where ticks fail, or while
+// they are paused, and would else show as no increase.
 func (m *Metrics) skipsOf(r *poller.Report) {
-	if len(r.Skips) == 0 && r.Event != poller.TickComplete && r.Event != poller.FetchEmpty {
+	if !r.DocumentRead {
 		return
 	}
 	m.mu.Lock()
@@ -257,7 +273,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 
 func (m *Metrics) all() []prometheus.Collector {
 	return append(m.outboxMetrics.all(),
-		m.ticks, m.batches, m.events, m.failures, m.fetch, m.deliver, m.commit, m.size, m.lag, m.success, m.staleness, m.nulls,
+		m.ticks, m.batches, m.events, m.failures, m.fetch, m.deliver, m.commit, m.size, m.lag, m.drained, m.success, m.staleness, m.nulls,
 		m.paused, m.parked, m.heldBack, m.remembered, m.rejected, m.deadLettered, m.gone, m.late, m.skipped,
 	)
 }

@@ -19,7 +19,7 @@ import (
 var names = map[string]int{
 	"rowrelay_ticks_total": 14, "rowrelay_batches_total": 1, "rowrelay_events_total": 1, "rowrelay_failures_total": 14,
 	"rowrelay_fetch_duration_seconds": 1, "rowrelay_deliver_duration_seconds": 1, "rowrelay_commit_duration_seconds": 1,
-	"rowrelay_batch_size": 1, "rowrelay_lag_seconds": 1, "rowrelay_last_success_timestamp_seconds": 1,
+	"rowrelay_batch_size": 1, "rowrelay_lag_seconds": 1, "rowrelay_last_drained_timestamp_seconds": 1, "rowrelay_last_success_timestamp_seconds": 1,
 	"rowrelay_lease_staleness_seconds": 1, "rowrelay_null_cursor_rows": 1,
 	"rowrelay_paused": 1, "rowrelay_parked": 1, "rowrelay_rejected_total": 1, "rowrelay_deadlettered_total": 2,
 	"rowrelay_parked_gone_total": 1, "rowrelay_held_back_seconds": 1, "rowrelay_late_rows_total": 1, "rowrelay_remembered_rows": 1,
@@ -76,7 +76,7 @@ rowrelay_events_total{output="o",poller="orders"} 8
 # TYPE rowrelay_failures_total counter
 rowrelay_failures_total{output="o",poller="orders",reason="commit_failed"} 1
 rowrelay_failures_total{output="o",poller="orders",reason="refused"} 1
-# HELP rowrelay_lag_seconds Age of the newest acknowledged event while there is more to come; 0 when drained.
+# HELP rowrelay_lag_seconds Age of the newest acknowledged event while there is more to come; 0 when drained, and where the cursor is no time.
 # TYPE rowrelay_lag_seconds gauge
 rowrelay_lag_seconds{output="o",poller="orders"} 3
 # HELP rowrelay_last_success_timestamp_seconds When a tick last succeeded, in Unix time; 0 before the first.
@@ -101,7 +101,7 @@ rowrelay_ticks_total{event="tick_complete",output="o",poller="orders"} 1
 	// Another instance took over: what this one saw last is not the poller's lag any more.
 	m.Observe(&poller.Report{Poller: "orders", Output: "o", Event: poller.LeaseAcquireSkipped, NullCursors: -1})
 	if err := testutil.CollectAndCompare(m, strings.NewReader(`
-# HELP rowrelay_lag_seconds Age of the newest acknowledged event while there is more to come; 0 when drained.
+# HELP rowrelay_lag_seconds Age of the newest acknowledged event while there is more to come; 0 when drained, and where the cursor is no time.
 # TYPE rowrelay_lag_seconds gauge
 rowrelay_lag_seconds{output="o",poller="orders"} 0
 `), "rowrelay_lag_seconds"); err != nil {

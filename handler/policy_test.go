@@ -165,7 +165,8 @@ func TestSkippedRows(t *testing.T) {
 		m := handler.NewMetrics(new(console).logger())
 		m.Prepare("orders", "o")
 		return m, func(event poller.Event, skips ...state.Skip) {
-			m.Observe(&poller.Report{Poller: "orders", Output: "o", Event: event, NullCursors: -1, Parked: -1, Skips: skips})
+			m.Observe(&poller.Report{Poller: "orders", Output: "o", Event: event, NullCursors: -1, Parked: -1,
+				DocumentRead: event != poller.CheckpointLoadFailed, Skips: skips})
 		}
 	}
 	value := func(m *handler.Metrics) string {

@@ -86,6 +86,7 @@ type checkpointed struct {
 	// Next's own.
 	snapshot *state.Snapshot // what the next acquisition is based on
 	frontier change.Cursor   // how far live rows were fetched
+	rest     Rest            // what the last fetch showed of live rows
 	handed   map[uint64]bool // turns of parked entries whose retry was handed out
 	looked   time.Time       // when the document was last seen
 	waits    bool            // it was said what the poller waits for
@@ -175,7 +176,7 @@ func (s *checkpointed) Close(ctx context.Context, report *Report) error {
 	report.DeadLettered = append(report.DeadLettered, s.letters...)
 	report.Gone = s.gone
 	report.Parked = s.parked.Load().count
-	report.Skips = s.snapshot.Doc.Skips
+	report.DocumentRead, report.Skips = true, s.snapshot.Doc.Skips
 	if report.BatchID == "" { // nothing was fetched: the position is where it was
 		report.Before, report.After = s.frontier, s.frontier
 	}

@@ -77,10 +77,16 @@ type Report struct {
 	Token         uint64 // the fencing token; 0 when no lease was taken
 	Rows          int    // events acknowledged
 	Batches       []BatchStats
-	Drained       bool // the source was seen empty
+	Drained       bool // the last fetch was not full, whatever it was of
+	// DrainedAt is when the fetch began behind which there was no live row, where all that had been fetched by then is settled; zero:
+	// that was not seen in this tick. Behind says that the tick ended while live rows were known to wait. Parked rows, and those that are
+	// held back above a safe point, count for neither; of an outbox neither is told.
+	DrainedAt time.Time
+	Behind    bool
 
 	Started, Ended time.Time
-	// Lag is the age of the newest acknowledged event where the cursor is a time and there is more to come; 0 when drained.
+	// Lag is the age of the newest acknowledged event while there is more to come; 0 when there is not. -1: there is more to come, and
+	// the age is not known, because the cursor is no time.
 	Lag time.Duration
 	// Staleness is the age of another holder's heartbeat beyond its ttl; 0 when there is none.
 	Staleness time.Duration
@@ -100,8 +106,10 @@ type Report struct {
 	NullCursors int64
 	// Outbox is what an outbox holds; nil where it was not counted, or is none.
 	Outbox *OutboxFigures
-	// Skips are the advances by hand that the document remembers, oldest first; nil where it was not read.
-	Skips []state.Skip
+	// DocumentRead says that the state document was read in this tick, however it ended. Skips are the advances by hand that it
+	// remembers, oldest first.
+	DocumentRead bool
+	Skips        []state.Skip
 	// Share is what a tick was about of an outbox whose partitions are handed out one by one; nil: it was about everything.
 	Share *Share
 }
@@ -138,6 +146,10 @@ func (r *Report) fail(err error, fallback Event) {
 	var fault *Fault
 	if errors.As(faultOf(err, fallback), &fault) {
 		r.Event, r.Err = fault.Event, fault.Err
+	}
+	var read *readError
+	if errors.As(err, &read) {
+		r.DocumentRead, r.Skips = true, read.skips
 	}
 	var held *state.HeldError
 	if errors.As(err, &held) {

@@ -11,6 +11,7 @@ import (
 
 // look decides what comes next: retries that are due, then live rows, late ones and chunks of a backfill in turn.
 func (s *checkpointed) look(ctx context.Context, limit Limit) (change.Batch, note, error) {
+	s.rest = RestUnknown
 	if wait, err := s.waiting(); wait || err != nil {
 		return change.Batch{}, note{}, err
 	}
@@ -64,7 +65,10 @@ func (s *checkpointed) live(ctx context.Context, limit Limit) (change.Batch, err
 	batch.Fetched = time.Now()
 	batch.FetchTime = batch.Fetched.Sub(begun)
 	if batch.Kind == change.Live {
-		s.frontier = after(&batch)
+		s.frontier, s.rest = after(&batch), RestNone
+		if page.More {
+			s.rest = RestMore
+		}
 	} else {
 		batch.From = s.frontier // what a tick reports as its position
 	}

@@ -51,7 +51,7 @@ func (s *checkpointed) next(ctx context.Context, limit Limit) (Grant, error) {
 		batch.To = nil
 	}
 	if len(batch.Events) == 0 && !about.work() && !s.feed.late.due() {
-		return Grant{Batch: batch}, nil
+		return Grant{Batch: batch, Rest: s.rest}, nil
 	}
 	lease, err := s.acquire(ctx)
 	if err != nil {
@@ -66,14 +66,14 @@ func (s *checkpointed) next(ctx context.Context, limit Limit) (Grant, error) {
 		s.mu.Lock()
 		s.pending = s.pending.and(about) // it travels with the next batch, or with the release
 		s.mu.Unlock()
-		return Grant{Batch: batch}, nil
+		return Grant{Batch: batch, Rest: s.rest}, nil
 	}
 	s.handOut(&batch, about)
 	return s.grant(lease, batch), nil
 }
 
 func (s *checkpointed) grant(lease *state.Lease, batch change.Batch) Grant {
-	return Grant{Batch: batch, Right: lease.Context(), Token: lease.Token(), Source: s.source, Check: lease.Check}
+	return Grant{Batch: batch, Right: lease.Context(), Token: lease.Token(), Source: s.source, Check: lease.Check, Rest: s.rest}
 }
 
 // handOut names a batch and keeps what it is about until it is settled.
@@ -147,8 +147,8 @@ func (s *checkpointed) mayGoOn(ctx context.Context) error {
 		return errEnded
 	}
 	if lease != nil {
-		known := lease.Known()
-		if err := pausedFault(&known); err != nil {
+		// One that has ended by itself meanwhile ends this tick too: the next one takes it out.
+		if err := pausedFault(lease.Known().Paused, s.feed.cfg.Poller); err != nil {
 			return err
 		}
 	}
@@ -166,7 +166,7 @@ func (s *checkpointed) mayGoOn(ctx context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
-	return pausedFault(&snapshot.Doc)
+	return pausedFault(snapshot.Paused(), s.feed.cfg.Poller)
 }
 
 // Other returns one event of another order key, as a probe of the destination. An event of a parked key is none: it has to

@@ -16,9 +16,20 @@ func (f *Checkpointed) Open(ctx context.Context) (Session, error) {
 	if err != nil && !errors.Is(err, state.ErrNotFound) {
 		return nil, &Fault{CheckpointLoadFailed, fmt.Errorf("reading the state document: %w", err)}
 	}
-	fresh := err != nil
+	s, fault := f.open(ctx, snapshot, err != nil)
+	switch {
+	case fault == nil:
+		return s, nil
+	case snapshot != nil:
+		return nil, afterRead(fault, &snapshot.Doc)
+	}
+	return nil, fault
+}
+
+// open begins a session with the document, or fresh with one that it creates.
+func (f *Checkpointed) open(ctx context.Context, snapshot *state.Snapshot, fresh bool) (*checkpointed, error) {
 	if !fresh {
-		if err := pausedFault(&snapshot.Doc); err != nil {
+		if err := pausedFault(snapshot.Paused(), f.cfg.Poller); err != nil {
 			return nil, err
 		}
 		if held := snapshot.Held(); held != nil {
@@ -31,14 +42,35 @@ func (f *Checkpointed) Open(ctx context.Context) (Session, error) {
 	}
 	s := &checkpointed{feed: f, source: source, warnings: source.Warnings, nulls: -1, landed: make(chan struct{}, 1)}
 	if fresh {
-		if snapshot, err = s.create(ctx); err != nil {
-			return nil, err
-		}
+		snapshot, err = s.create(ctx)
+	} else {
+		snapshot, err = s.endPause(ctx, snapshot)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err := s.adopt(ctx, snapshot); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// readError is a fault that a tick met after it had read the document, with the skips that this remembers.
+type readError struct {
+	error
+	skips []state.Skip
+}
+
+// Unwrap returns the fault's own error.
+func (e *readError) Unwrap() error { return e.error }
+
+// afterRead adds to a fault what the document remembers.
+func afterRead(err error, doc *state.Document) error {
+	var fault *Fault
+	if !errors.As(faultOf(err, CheckpointLoadFailed), &fault) {
+		return err
+	}
+	return &Fault{fault.Event, &readError{fault.Err, doc.Skips}}
 }
 
 // create writes the first document, at the position that source__start says.
@@ -66,7 +98,7 @@ func (s *checkpointed) create(ctx context.Context) (*state.Snapshot, error) {
 // adopt makes a document the one that this session goes on from. Nothing that was handed out before is settled any more.
 func (s *checkpointed) adopt(ctx context.Context, snapshot *state.Snapshot) error {
 	doc := &snapshot.Doc
-	if err := pausedFault(doc); err != nil {
+	if err := pausedFault(snapshot.Paused(), s.feed.cfg.Poller); err != nil {
 		return err
 	}
 	if stored := doc.SourceFingerprint; stored != s.source.Fingerprint {
@@ -125,10 +157,29 @@ func (f *Checkpointed) loadParked(ctx context.Context, doc *state.Document) (*pa
 }
 
 // pausedFault says that an operator paused the poller; nil when it goes on.
-func pausedFault(doc *state.Document) error {
-	if doc.Paused == nil {
+func pausedFault(p *state.Paused, poller string) error {
+	if p == nil {
 		return nil
 	}
-	return &Fault{Paused, fmt.Errorf("paused by %s since %s: `rowrelay state resume %s` lets it go on",
-		doc.Paused.By, doc.Paused.At.UTC().Format(time.RFC3339), doc.PollerName)}
+	return &Fault{Paused, fmt.Errorf("paused by %s since %s: `rowrelay state resume %s` lets it go on", p.By, p.At.UTC().Format(time.RFC3339), poller)}
+}
+
+// endPause takes a pause out of the document that has ended by itself: nobody else will.
+func (s *checkpointed) endPause(ctx context.Context, snapshot *state.Snapshot) (*state.Snapshot, error) {
+	p, now := snapshot.Doc.Paused, snapshot.Now()
+	if p == nil || !p.Over(now) {
+		return snapshot, nil
+	}
+	after, err := s.feed.keeper.Amend(ctx, func(doc *state.Document) error {
+		if doc.Paused != nil && doc.Paused.Over(now) {
+			doc.Paused = nil
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, &Fault{CheckpointLoadFailed, fmt.Errorf("ending a pause that is over: %w", err)}
+	}
+	s.warn(fmt.Sprintf("resumed, after a replay whose process ended before it had ended its pause (by %s since %s, until %s): "+
+		"look whether the dead letter is still there, and replay it again", p.By, p.At.UTC().Format(time.RFC3339), p.Until.UTC().Format(time.RFC3339)))
+	return after, nil
 }

@@ -92,8 +92,14 @@ func (t *tick) settled(line []*passage, n int, took time.Duration, whole bool, e
 	}
 	if !whole {
 		// Prefetched batches are dropped: the next tick fetches them again behind what could not be acknowledged.
+		t.dropped = t.liveInLine()
 		t.line, t.drained = nil, false
 		return
+	}
+	for _, p := range line {
+		if !p.drains.IsZero() {
+			t.report.DrainedAt = p.drains
+		}
 	}
 	t.line = t.line[len(line):]
 }
@@ -111,7 +117,11 @@ func (t *tick) acknowledged(p *passage, rows int, took time.Duration, whole bool
 		if rows > 0 {
 			last := &batch.Events[rows-1]
 			t.report.After, t.report.Lag = last.Position(), 0
-			if batch.More || !whole {
+			switch {
+			case !batch.More && whole:
+			case last.Undated:
+				t.report.Lag = -1
+			default:
 				t.report.Lag = max(0, time.Since(last.Time))
 			}
 		}

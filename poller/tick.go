@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -66,6 +67,8 @@ type tick struct {
 	extras   int       // requests in flight that send an event again, or ahead, as evidence only
 	began    time.Time // the last fetch
 	drained  bool      // the last fetch brought less than its limit
+	more     time.Time // when the last fetch began that showed live rows behind it
+	dropped  bool      // live rows were fetched, and will not be settled
 	idle     int       // fetches in a row that brought nothing
 	batches  int       // live ones: retries that are always due must not use up max_batches
 	worked   bool      // a batch with events was fetched
@@ -97,6 +100,7 @@ type passage struct {
 	bytes      int  // what its events hold
 	begun      time.Time
 	ended      time.Time
+	drains     time.Time // once it is settled, there was no live row left at this time; zero: that was not seen
 }
 
 func (t *tick) run() {
@@ -232,7 +236,11 @@ func (t *tick) fetched(grant Grant, err error) {
 	} else if t.drained {
 		t.idle++
 	}
+	if grant.Rest == RestMore {
+		t.more = t.began
+	}
 	if len(batch.Events) == 0 && batch.To == nil {
+		t.noMore(grant.Rest)
 		return
 	}
 	t.worked = t.worked || len(batch.Events) > 0
@@ -256,9 +264,26 @@ func (t *tick) fetched(grant Grant, err error) {
 	}
 	t.line = append(t.line, p)
 	t.lanes.add(p)
+	t.noMore(grant.Rest)
 	if len(t.groups) > 0 {
 		t.resume(p)
 	}
+}
+
+// noMore takes account of a fetch behind which there was no live row: the source is drained when all before it is settled.
+func (t *tick) noMore(rest Rest) {
+	switch n := len(t.line); {
+	case rest != RestNone:
+	case n > 0:
+		t.line[n-1].drains = t.began
+	default:
+		t.report.DrainedAt = t.began
+	}
+}
+
+// liveInLine reports whether live rows were fetched and are not settled.
+func (t *tick) liveInLine() bool {
+	return slices.ContainsFunc(t.line, func(p *passage) bool { return p.grant.Batch.Kind == change.Live && len(p.outcomes) > 0 })
 }
 
 // rightEnded stops the tick at once: the requests under way are cancelled with the right itself.
@@ -297,6 +322,7 @@ func (t *tick) end() {
 			"that nothing could be sent: let an index serve the order (`rowrelay check` names it), or raise tick_budget", t.cfg.Budget)}
 	}
 	t.report.Drained = t.drained
+	t.report.Behind = t.dropped || t.liveInLine() || t.more.After(t.report.DrainedAt)
 	switch {
 	case t.failure != nil:
 		t.report.fail(t.failure, HandlerFailed)

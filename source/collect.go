@@ -260,12 +260,13 @@ func (c *collector) event() (change.Event, error) {
 		content, rest = null, c.keep(nil, c.scratch[start:])
 	}
 	e := change.Event{
-		Op:     c.op(),
-		Key:    rest[: keyEnd-start : keyEnd-start],
-		Row:    content,
-		Cursor: change.Cursor(rest[orderEnd-start : len(rest) : len(rest)]),
-		Time:   c.fetched,
-		Broken: broken,
+		Op:      c.op(),
+		Key:     rest[: keyEnd-start : keyEnd-start],
+		Row:     content,
+		Cursor:  change.Cursor(rest[orderEnd-start : len(rest) : len(rest)]),
+		Time:    c.fetched,
+		Undated: true,
+		Broken:  broken,
 	}
 	e.OrderKey = e.Key
 	if !same {
@@ -273,7 +274,7 @@ func (c *collector) event() (change.Event, error) {
 	}
 	if p.timeOf >= 0 {
 		if at, ok := parseTime(c.value(p.cursor[p.timeOf]), p.zone(c.cfg)); ok {
-			e.Time = at
+			e.Time, e.Undated = at, false
 		}
 	}
 	switch {

@@ -39,7 +39,7 @@ type Document struct {
 	Late Late
 	// Parked names the object that holds the parked events; empty when none is parked.
 	Parked ObjectRef
-	// Paused says that an operator paused the poller; nil when it is not.
+	// Paused says that an operator paused the poller; nil when it is not. It may be over: see [Snapshot.Paused].
 	Paused *Paused
 	// Backfill is a range that is sent again beside the live rows; nil when there is none.
 	Backfill *Backfill
@@ -75,9 +75,15 @@ type Late struct {
 type Paused struct {
 	At time.Time
 	By string
+	// Until ends the pause by itself; the zero time does not. It is the store's clock. A replay sets it, whose process may die
+	// before it has ended its pause.
+	Until time.Time
 
 	rest []member
 }
+
+// Over reports whether a pause has ended by itself. now is the store's clock: see [Snapshot.Now].
+func (p *Paused) Over(now time.Time) bool { return !p.Until.IsZero() && !now.Before(p.Until) }
 
 // Backfill is a replay of a range, beside the live rows.
 type Backfill struct {

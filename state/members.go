@@ -89,6 +89,9 @@ func (o *ObjectRef) read(raw []byte, path string) (rest []member, err error) {
 func (p *Paused) write(w *objectWriter) {
 	w.open("paused")
 	w.raw("at", appendTime(p.At))
+	if !p.Until.IsZero() {
+		w.raw("until", appendTime(p.Until))
+	}
 	w.string("by", p.By)
 	w.rest(p.rest)
 	w.close()
@@ -97,6 +100,7 @@ func (p *Paused) write(w *objectWriter) {
 func (p *Paused) read(raw []byte) error {
 	return readObject(raw, "paused.", func(r *reader) {
 		r.take("at", instant(&p.At))
+		r.take("until", instant(&p.Until))
 		r.take("by", text(&p.By))
 		p.rest = r.members
 	})

@@ -45,6 +45,7 @@ const full = `{
   },
   "paused": {
     "at": "2026-04-07T01:23:46.020000Z",
+    "until": "2026-04-07T01:24:46.020000Z",
     "by": "ann"
   },
   "backfill": {
@@ -87,7 +88,7 @@ func fullDocument() state.Document {
 			Memory: state.ObjectRef{Object: "objects/shop/orders/memory-x", Count: 8},
 		},
 		Parked:   state.ObjectRef{Object: "objects/shop/orders/parked-x", Count: 2},
-		Paused:   &state.Paused{At: at, By: "ann"},
+		Paused:   &state.Paused{At: at, Until: at.Add(time.Minute), By: "ann"},
 		Backfill: &state.Backfill{ID: "B", To: cursor(4), At: cursor(2), PerSecond: 100, Done: 1<<53 + 1, Total: 12, StartedAt: at, By: "ann"},
 		Skips:    []state.Skip{{At: at, By: "ann", To: at1, Rows: 1<<53 + 1}, {From: at1, Rows: -1}},
 		Lease:    state.LeaseRecord{FencingToken: 3, LeaseID: "L", WriteSeq: 1, TTL: time.Minute, PreviousID: "K", PreviousSeq: 7},
@@ -121,7 +122,7 @@ func TestUnknownInside(t *testing.T) {
 	text := full
 	var odd []string
 	for i, where := range []string{`"mode"`, `"object": "objects/shop/orders/memory-x"`, `"object": "objects/shop/orders/parked-x"`, `"at": "2026-04-07T01:23:46.020000Z",
-    "by"`, `"id"`, `"at":"2026-04-07T01:23:46.020000Z","by"`} {
+    "until"`, `"id"`, `"at":"2026-04-07T01:23:46.020000Z","by"`} {
 		odd = append(odd, fmt.Sprintf(`{ "<&>" :%d, "big": 12345678901234567890.10 }`, i))
 		if !strings.Contains(text, where) {
 			t.Fatalf("%s is not there", where)
@@ -205,6 +206,7 @@ func TestMemberFaults(t *testing.T) {
 		"late is a list":           {with("\"late\": {", "\"late\": [], \"x\": {"), state.Malformed, "late: not an object"},
 		"negative parked":          {with(`"count": 2`, `"count": -2`), state.Malformed, "parked.count"},
 		"paused at":                {with("\"at\": \"2026-04", "\"at\": \"soon"), state.Malformed, "paused.at"},
+		"paused until":             {with("\"until\": \"2026-04", "\"until\": \"soon"), state.Malformed, "paused.until"},
 		"backfill without id":      {with(`"id": "B"`, `"id": ""`), state.Malformed, "backfill.id is empty"},
 		"backfill without end":     {with(`"to": {"kind":"int","value":4}`, `"too": 1`), state.Malformed, "backfill.to is missing"},
 		"skips is an object":       {with(`"skips": [`, `"skips": {}, "x": [`), state.Malformed, "skips: not an array"},

@@ -16,6 +16,14 @@ type Snapshot struct {
 // Now is the earliest that the store's clock can show by now: ages of what the document says are judged by it.
 func (s *Snapshot) Now() time.Time { return s.clock.atLeast(time.Now()) }
 
+// Paused is the pause that is in force, judged by the store's clock as it must be by now; nil when there is none.
+func (s *Snapshot) Paused() *Paused {
+	if p := s.Doc.Paused; p != nil && !p.Over(s.Now()) {
+		return p
+	}
+	return nil
+}
+
 // Held says who holds the lease, judged by the store's clock as it must be by now; nil when it may be acquired: nobody
 // owns it, or it expired longer ago than the grace. Our own owner id is not special, because an earlier life of this
 // instance may still be delivering.

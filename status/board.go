@@ -10,8 +10,8 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// Board is the Reader over the outputs that it is given. It asks for all of them at once, each part within Bound; what does not
-// answer is named among the output's problems, and is not asked again while it still hangs.
+// Board is the Reader over the outputs that it is given. It asks for all of them at once, but of the state store for mostReads at a
+// time, each part within Bound; what does not answer is named among the output's problems, and is not asked again while it still hangs.
 type Board struct {
 	cfg BoardConfig
 	all []*row
@@ -52,6 +52,8 @@ type Part struct {
 	Main bool
 	// Every is how long what was read may be shown again: what costs more is read more rarely.
 	Every time.Duration
+	// Stored says that it is read from the state store: not too many such reads are made at a time.
+	Stored bool
 	// Read returns what puts the figures into a report. state.ErrNotFound with Main: it has never run.
 	Read func(ctx context.Context) (func(*Output), error)
 }
@@ -63,17 +65,25 @@ type row struct {
 	note  *reading[*Note]
 }
 
+// noteShown is how long a note that was read may be shown again. Those who look at one instance at a time share its reads.
+const noteShown = 2 * time.Second
+
 // NewBoard returns a Board.
 func NewBoard(cfg BoardConfig) *Board {
 	b := &Board{cfg: cfg}
+	stored := make(turns, mostReads)
 	for _, s := range cfg.Outputs {
 		r := &row{Subject: s}
 		for _, p := range s.Parts {
-			r.parts = append(r.parts, newReading(cfg.Bound, p.Every, p.Read))
+			line := stored
+			if !p.Stored {
+				line = nil
+			}
+			r.parts = append(r.parts, newReading(cfg.Bound, p.Every, line, p.Read))
 		}
 		if cfg.Store != nil {
 			key := NoteKey(cfg.App, s.Base.Poller, s.Base.Output)
-			r.note = newReading(cfg.Bound, 0, func(ctx context.Context) (*Note, error) { return readNote(ctx, cfg.Store, key) })
+			r.note = newReading(cfg.Bound, noteShown, stored, func(ctx context.Context) (*Note, error) { return readNote(ctx, cfg.Store, key) })
 		}
 		b.all = append(b.all, r)
 	}
@@ -101,44 +111,63 @@ func (b *Board) Forget(name string) {
 		for _, p := range r.parts {
 			p.forget()
 		}
+		if r.note != nil {
+			r.note.forget()
+		}
 	}
 }
 
-// report reads one output.
-func (b *Board) report(ctx context.Context, r *row) Output {
-	type answer struct {
-		put func(*Output)
-		err error
-	}
+// answer is what came of reading one part.
+type answer struct {
+	put func(*Output)
+	at  time.Time // of what was read last, where this read failed
+	err error
+}
+
+// report reads one output. A bug in a part, or in a judgement, is one of its problems: it ends no process.
+func (b *Board) report(ctx context.Context, r *row) (o Output) {
+	defer func() {
+		if p := recover(); p != nil {
+			o = r.Base
+			o.Letters, o.Entries = []Letter{}, []Letter{}
+			o.Problems = []Problem{{Text: said(fmt.Sprintf("reporting panicked: %v", p))}}
+			o.Health, o.Says = Failing, "How it is doing cannot be said: "+first(o.Problems)
+		}
+	}()
 	answers := make([]answer, len(r.parts))
 	var stored *Note
+	var noteAt time.Time
 	var noteErr error
 	var wg sync.WaitGroup
 	for i, p := range r.parts {
-		wg.Go(func() { answers[i].put, answers[i].err = p.get(ctx) })
+		wg.Go(func() { answers[i].put, answers[i].at, answers[i].err = p.get(ctx) })
 	}
 	if r.note != nil {
-		wg.Go(func() { stored, noteErr = r.note.get(ctx) })
+		wg.Go(func() { stored, noteAt, noteErr = r.note.get(ctx) })
 	}
 	wg.Wait()
 
-	o := r.Base
+	o = r.Base
 	o.Problems = append([]Problem{}, r.Faults...)
 	o.Letters, o.Entries = []Letter{}, []Letter{}
 	f := facts{now: time.Now(), faults: len(r.Faults), shared: b.cfg.Faults, exists: true, alone: r.note == nil, limit: r.Limit}
 	for i, a := range answers {
+		main := r.Parts[i].Main
 		switch {
 		case a.err == nil:
 			a.put(&o)
-		case isAbsent(a.err) && r.Parts[i].Main:
+		case isAbsent(a.err) && main:
 			f.exists = false
 		default:
-			o.Problems = append(o.Problems, Problem{Text: said(fmt.Sprintf("%s could not be read: %v", r.Parts[i].What, a.err))})
-			f.unread = f.unread || r.Parts[i].Main
+			f.unread = f.unread || main
+			o.unread(&f, r.Parts[i].What, a.at, a.err)
+			if a.put != nil {
+				a.put(&o)
+			}
 		}
 	}
 	if noteErr != nil && !f.unread {
-		o.Problems = append(o.Problems, Problem{Text: said(fmt.Sprintf("the note of its last tick could not be read: %v", noteErr))})
+		o.unread(&f, "the note of its last tick", noteAt, noteErr)
 	}
 	o.Letters, o.Entries = withoutAnswers(o.Letters), withoutAnswers(o.Entries)
 	own, good := b.cfg.Seen.seen(o.Poller, o.Output)
@@ -147,6 +176,9 @@ func (b *Board) report(ctx context.Context, r *row) Output {
 	}
 	if own != nil {
 		f.own = own.LastSuccess
+	}
+	if !f.exists && stored != nil && f.now.Sub(stored.At) > strangersNote {
+		stored = nil
 	}
 	f.note = join(own, stored)
 	o.noted(f.note)
@@ -159,6 +191,21 @@ func (b *Board) report(ctx context.Context, r *row) Output {
 	return o
 }
 
+// strangersNote is how old a note may be beside a document that is not there: one that is older tells of another poller, which
+// had the same name.
+const strangersNote = 24 * time.Hour
+
+// unread tells of a part that could not be read. What was read of it before is shown, and from when that is.
+func (o *Output) unread(f *facts, what string, at time.Time, err error) {
+	text := fmt.Sprintf("%s could not be read: %v", what, err)
+	if !at.IsZero() {
+		text += "; what is shown of it was read at " + stamp(at)
+	}
+	text = said(text)
+	o.Problems = append(o.Problems, Problem{Text: text})
+	f.gaps = append(f.gaps, text)
+}
+
 // noted puts into the output what its ticks have told.
 func (o *Output) noted(n *Note) {
 	if n == nil {
@@ -168,7 +215,11 @@ func (o *Output) noted(n *Note) {
 	if o.LagSeconds == nil && o.Mode != outboxMode { // of an outbox it was asked now
 		o.LagSeconds = n.Lag
 	}
-	o.Rate, o.HeldBack, o.LastError = n.Rate, n.HeldBack, n.LastError
+	if o.Mode != outboxMode {
+		o.BehindSince = n.BehindSince
+	}
+	o.Rate, o.HeldBack, o.LastError = n.Rate, n.HeldBack, n.problem()
+	o.NotedAt = &n.At
 }
 
 // withoutAnswers are letters whose reasons are without what destinations answered: it may echo a row. The given ones are left as

@@ -11,6 +11,7 @@ type facts struct {
 	faults int       // of its settings; the first is the first of Problems
 	shared []Problem // faults of the settings that all pollers share: none of them runs
 	unread bool      // what says most of all, the document or the outbox, could not be read; the first of Problems says why
+	gaps   []string  // the parts that could not be read, with why
 	exists bool      // there is a document, or an outbox
 	alone  bool      // there is no state store: what ticks told is known to their own process only
 	note   *Note
@@ -53,8 +54,12 @@ func judge(o *Output, f *facts) (Health, string) {
 			text += " since " + stamp(*o.Pause.At)
 		}
 		return Paused, text
+	case behind(o, f.now) != "":
+		return Behind, behind(o, f.now)
 	case o.Parked+o.Waiting+o.DeadLetters > 0:
 		return Parked, waiting(o)
+	case len(f.gaps) > 0:
+		return Unknown, "Nothing wrong is known, but " + f.gaps[0]
 	case !f.exists && o.LastSuccess == nil:
 		return New, "It has never run: the first tick writes its state document"
 	case o.Untouched && o.LastSuccess == nil:
@@ -68,14 +73,14 @@ const outboxMode = "outbox"
 
 // fails reports whether the last tick that was noted failed. A pause since then has ended that: no tick tries.
 func fails(o *Output, n *Note) bool {
-	if n == nil || !n.Failed || n.LastError == nil {
+	if n == nil || !n.Failed || n.problem() == nil {
 		return false
 	}
 	return o.Pause == nil || o.Pause.At != nil && n.At.After(*o.Pause.At)
 }
 
 func failure(f *facts) string {
-	e := f.note.LastError
+	e := f.note.problem()
 	at, what := f.note.At, "The last tick"
 	if f.note.shares() { // the last tick of all may have been another partition's
 		what = f.note.partsText() + "A tick"

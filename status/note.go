@@ -2,6 +2,7 @@ package status
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -21,8 +22,11 @@ type Note struct {
 	Failed   bool      `json:"failed"`
 	Seconds  float64   `json:"tick_seconds"`
 	// More says that the tick ended although there was more to do.
-	More        bool       `json:"more,omitempty"`
-	Lag         *float64   `json:"lag_seconds,omitempty"`
+	More bool     `json:"more,omitempty"`
+	Lag  *float64 `json:"lag_seconds,omitempty"` // nil: not known
+	// BehindSince is since when live rows wait, nil while none does; DrainedAt is when it was last seen that none does. See behind.go.
+	BehindSince *time.Time `json:"behind_since,omitempty"`
+	DrainedAt   *time.Time `json:"drained_at,omitempty"`
 	Rate        *float64   `json:"events_per_second,omitempty"` // of the last tick that delivered something
 	HeldBack    *HeldBack  `json:"held_back,omitempty"`
 	LastSuccess *time.Time `json:"last_success,omitempty"`
@@ -68,21 +72,20 @@ func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 		rate := float64(r.Rows) / took
 		n.Rate = &rate
 	}
-	lag := r.Lag.Seconds()
+	n.follow(r)
 	switch {
 	case r.Event == poller.Paused:
 		n.Lag, n.HeldBack = nil, nil
 	case r.Failed():
 		n.LastError = &Problem{At: &ended, Event: string(r.Event), Text: said(partName(r.Share) + errorText(r)), Mend: said(mend)}
-		if lag > 0 { // otherwise the tick learned nothing about it
-			n.Lag = &lag
-		}
+		n.lag(r)
 		if r.HeldBack >= worthANote {
 			n.HeldBack = heldBack(r)
 		}
 	case hands:
 	default:
-		n.Lag, n.LastSuccess, n.HeldBack = &lag, &ended, nil
+		n.lag(r)
+		n.LastSuccess, n.HeldBack = &ended, nil
 		if r.HeldBack >= worthANote {
 			n.HeldBack = heldBack(r)
 		}
@@ -125,7 +128,7 @@ func (n *Note) replaces(stored *Note, worked bool) bool {
 		return false
 	case worked:
 		return true
-	case both.outcome() == stored.outcome():
+	case both.outcome() == stored.outcome() && (!stored.More || n.More) && !both.catchesUp(stored): // what was left to do may have gone without a delivery
 		return false
 	case both.shares():
 		return true
@@ -150,6 +153,7 @@ func (n Note) fit(now time.Time) Note {
 	if n.At.After(limit) {
 		return Note{unfit: true}
 	}
+	n.fitBehind(limit)
 	if n.LastSuccess != nil && n.LastSuccess.After(limit) {
 		n.LastSuccess = nil
 	}
@@ -170,6 +174,7 @@ func (n Note) fit(now time.Time) Note {
 // with is the note with what an older one knows and it does not.
 func (n Note) with(older *Note) Note {
 	n.joinParts(older)
+	n.joinBehind(older)
 	if n.Rate == nil {
 		n.Rate = older.Rate
 	}
@@ -219,8 +224,8 @@ func decodeNote(data []byte) (Note, error) {
 	if len(data) > maxNote {
 		return n, fmt.Errorf("it takes %d bytes", len(data))
 	}
-	if err := json.Unmarshal(data, &n); err != nil {
-		return Note{}, err
+	if json.Unmarshal(data, &n) != nil {
+		return Note{}, errors.New("it is damaged; the ticks write another")
 	}
 	if n.LastError != nil { // one of an older binary's
 		n.LastError.Text = poller.WithoutAnswers(n.LastError.Text)
@@ -240,12 +245,17 @@ func said(text string) string {
 		}
 		return r
 	}, text)
-	if len(text) <= maxText {
+	return cut(text, maxText)
+}
+
+// cut is a text in at most so many bytes.
+func cut(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	cut := maxText - len("…")
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
+	end := most - len("…")
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
 	}
-	return text[:cut] + "…"
+	return text[:end] + "…"
 }

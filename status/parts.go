@@ -18,7 +18,15 @@ import (
 type PartEnd struct {
 	At     time.Time `json:"at"`
 	Failed string    `json:"failed,omitempty"` // as what; "" when it did not
+	Error  *Problem  `json:"error,omitempty"`  // why: kept of the maxErrors that failed last
 }
+
+const (
+	// maxErrors are the parts whose errors a note keeps.
+	maxErrors = 8
+	// maxPartText bounds the texts of such an error, in bytes.
+	maxPartText = 500
+)
 
 // Handed is what the timer of an outbox with fan-out found: a partition without work has nothing that could fail any more.
 type Handed struct {
@@ -48,8 +56,10 @@ func (n *Note) share(r *poller.Report) {
 		name = strconv.Itoa(r.Share.Partition)
 	}
 	p := PartEnd{At: r.Ended.UTC()}
-	if r.Failed() {
-		p.Failed = string(r.Event)
+	if r.Failed() { // after has just noted why
+		e := *n.LastError
+		e.Text, e.Mend = cut(e.Text, maxPartText), cut(e.Mend, maxPartText)
+		p.Failed, p.Error = string(r.Event), &e
 	}
 	n.Parts = maps.Clone(n.Parts) // a note is replaced, never changed
 	if n.Parts == nil {
@@ -98,12 +108,42 @@ func later(p, q PartEnd) PartEnd {
 	return p
 }
 
-// weighParts makes the note one of a failure while any part fails.
+// weighParts makes the note one of a failure while any part fails. n.Parts is nobody else's yet.
 func (n *Note) weighParts() {
 	n.Failed = false
-	for _, name := range n.failing() {
+	names := n.failing()
+	for _, name := range names {
 		n.Failed, n.Event = true, n.Parts[name].Failed
 	}
+	slices.SortStableFunc(names, func(a, b string) int { return n.Parts[b].At.Compare(n.Parts[a].At) })
+	kept := names[:min(len(names), maxErrors)]
+	for name, p := range n.Parts {
+		if p.Error != nil && !slices.Contains(kept, name) {
+			p.Error = nil
+			n.Parts[name] = p
+		}
+	}
+}
+
+// problem is the error to be shown: while parts fail, that of the one of them that failed last, since another's is over.
+func (n *Note) problem() *Problem {
+	names := n.failing()
+	if len(names) == 0 {
+		return n.LastError
+	}
+	name := slices.MaxFunc(names, func(a, b string) int { return n.Parts[a].At.Compare(n.Parts[b].At) })
+	p := n.Parts[name]
+	switch e := n.LastError; {
+	case e != nil && e.At != nil && e.At.Equal(p.At): // it is its own, whole
+		return e
+	case p.Error != nil:
+		return p.Error
+	}
+	text := "the note does not say why, the log does"
+	if name != timerPart {
+		text = "partition " + name + ": " + text
+	}
+	return &Problem{At: &p.At, Event: p.Failed, Text: text}
 }
 
 // failing are the parts whose last tick failed and that have work still, in order.

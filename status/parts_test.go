@@ -117,3 +117,66 @@ func TestTheNoteOfManyPartitionsIsRead(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTheErrorIsOfAPartitionThatFails: not of another that has failed since, and recovered.
+func TestTheErrorIsOfAPartitionThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := newProcess(t, "a", store), newProcess(t, "b", store)
+		defer a.Close()
+		defer b.Close()
+		fail := func(p *process, n int, text string) {
+			p.Observe(&poller.Report{Poller: "orders", Event: poller.HandlerFailed, Err: errors.New(text), Started: time.Now(), Ended: time.Now(),
+				Share: &poller.Share{Partition: n}}, "mend "+text)
+			pass(time.Second)
+		}
+		shown := func(says, mend string) {
+			t.Helper()
+			pass(noteEvery)
+			fanned(t, store, Failing, says, a, b)
+			o := NewBoard(BoardConfig{App: "shop", Store: store, Bound: time.Second, Outputs: []Subject{{Base: Output{Poller: "orders"}}}}).Report(t.Context()).Outputs[0]
+			if o.LastError == nil || o.LastError.Mend != mend {
+				t.Errorf("%+v; want the mend %q", o.LastError, mend)
+			}
+		}
+		a.part(-1, poller.TickComplete, 3, 5)
+		fail(a, 3, "erp refuses")
+		fail(b, 5, "a timeout")
+		shown("Failing partitions: 3, 5. A tick failed (handler_failed) at", "mend a timeout")
+		b.part(5, poller.TickComplete)
+		shown("partition 3: erp refuses", "mend erp refuses")
+		fail(b, 5, "another timeout")
+		a.part(3, poller.TickComplete)
+		shown("partition 5: another timeout", "mend another timeout")
+	})
+}
+
+// TestANoteKeepsTheErrorsOfSomePartitions: of those that failed last, so that it can be read back; of the others it says where to look.
+func TestANoteKeepsTheErrorsOfSomePartitions(t *testing.T) {
+	n := Note{}
+	for i := range maxErrors + 2 {
+		r := tick(poller.HandlerFailed, time.Duration(i)*time.Second)
+		r.Share, r.Err = &poller.Share{Partition: i}, errors.New(strings.Repeat("e", maxText))
+		n, _ = n.after(r, strings.Repeat("m", maxText), "one")
+	}
+	kept := 0
+	for _, p := range n.Parts {
+		if p.Error != nil {
+			kept++
+			if len(p.Error.Text) > maxPartText || len(p.Error.Mend) > maxPartText {
+				t.Errorf("%d and %d bytes", len(p.Error.Text), len(p.Error.Mend))
+			}
+		}
+	}
+	if kept != maxErrors || n.Parts["0"].Error != nil || n.problem() != n.LastError {
+		t.Errorf("%d errors are kept; %+v", kept, n.problem())
+	}
+	for i := 2; i < maxErrors+2; i++ {
+		r := tick(poller.TickComplete, time.Minute)
+		r.Share = &poller.Share{Partition: i}
+		n, _ = n.after(r, "", "one")
+	}
+	if e := n.problem(); e == nil || e.Text != "partition 1: the note does not say why, the log does" || e.Event != "handler_failed" || e.At == nil {
+		t.Errorf("%+v", e)
+	}
+}

@@ -14,15 +14,16 @@ import (
 // own: no tick waits for it, and none fails for it.
 //
 // A note is written after a tick that did something, every 15 s at most; at once where a tick's outcome is another one than the
-// note says (it failed, failed otherwise, rows are held back, or that has ended); never after ticks that found nothing to do. So
-// that another instance's last failure does not stand for ever beside idle ticks, the stored note is looked at with the first
-// tick of a process, and then every five minutes at most.
+// note says (it failed, failed otherwise, rows are held back, or that has ended; there was more to do, and is not any more); never
+// after other ticks that found nothing to do. So that another instance's last failure does not stand for ever beside idle ticks, the
+// stored note is looked at with the first tick of a process, and then every five minutes at most.
 type Recorder struct {
 	cfg  RecorderConfig
 	wake chan struct{}
 
 	mu     sync.Mutex
 	sheets map[[2]string]*sheet // by poller and output
+	behind time.Duration        // of this process's clock, behind the store's: 0 where they are about the same
 	ending func()               // nil while nothing is written in the background
 	ended  chan struct{}
 	closed bool
@@ -58,7 +59,11 @@ const (
 	lookEvery = 5 * time.Minute
 	noteBound = 5 * time.Second // of one look or write
 	lastBound = 2 * time.Second // of all that is left at the end: a process that was told to stop must not wait for a note
+	clockNear = 5 * time.Second // by so much two clocks seem to differ because an answer takes its time
 )
+
+// writers are the notes that are looked at or written at a time.
+const writers = 8
 
 // NewRecorder returns a Recorder. Close it when no tick runs any more.
 func NewRecorder(cfg RecorderConfig) *Recorder {
@@ -85,7 +90,12 @@ func (c *Recorder) Observe(r *poller.Report, mend string) {
 	if s.note != nil {
 		before = *s.note
 	}
-	note, tells := before.after(r, mend, c.cfg.Instance)
+	told := *r // by the store's clock, as every instance's notes are: they are compared by their times
+	told.Started, told.Ended = r.Started.Add(c.behind), r.Ended.Add(c.behind)
+	if !r.DrainedAt.IsZero() {
+		told.DrainedAt = r.DrainedAt.Add(c.behind)
+	}
+	note, tells := before.after(&told, mend, c.cfg.Instance)
 	if !tells {
 		return
 	}
@@ -138,11 +148,13 @@ func (c *Recorder) Close() {
 	case <-ctx.Done(): // the store does not even look at its context: what is left is not noted
 		return
 	}
+	var left []*sheet
 	for _, s := range c.all() {
-		if s.unwritten() && ctx.Err() == nil {
-			c.update(ctx, s)
+		if s.unwritten() {
+			left = append(left, s)
 		}
 	}
+	c.updateAll(ctx, left)
 }
 
 // keep looks and writes when it is time, until ctx ends.
@@ -157,19 +169,57 @@ func (c *Recorder) keep(ctx context.Context) {
 		case <-c.wake:
 		case <-timer.C:
 		}
-		for _, s := range c.all() {
-			if at, ok := c.due(s); ok && !time.Now().Before(at) {
-				c.update(ctx, s)
-			}
-		}
-		next := time.Hour // or the next tick
-		for _, s := range c.all() {
-			if at, ok := c.due(s); ok {
-				next = min(next, max(time.Until(at), 0))
-			}
-		}
+		next := noteEvery
+		err := guarded(func() error {
+			c.updateAll(ctx, c.ripe())
+			next = c.next()
+			return nil
+		})
+		c.failed("", err)
 		timer.Reset(next)
 	}
+}
+
+// ripe are the sheets that are to be looked at or written now.
+func (c *Recorder) ripe() []*sheet {
+	var ripe []*sheet
+	for _, s := range c.all() {
+		if at, ok := c.due(s); ok && !time.Now().Before(at) {
+			ripe = append(ripe, s)
+		}
+	}
+	return ripe
+}
+
+// next is how long nothing is to be done, unless a tick ends.
+func (c *Recorder) next() time.Duration {
+	next := time.Hour
+	for _, s := range c.all() {
+		if at, ok := c.due(s); ok {
+			next = min(next, max(time.Until(at), 0))
+		}
+	}
+	return next
+}
+
+// updateAll updates sheets, a few at a time, until ctx ends.
+func (c *Recorder) updateAll(ctx context.Context, sheets []*sheet) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, writers)
+	for _, s := range sheets {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			c.failed(s.key, guarded(func() error {
+				c.update(ctx, s)
+				return nil
+			}))
+		})
+	}
+	wg.Wait()
 }
 
 func (c *Recorder) all() []*sheet {

@@ -35,9 +35,7 @@ func (c *Recorder) update(ctx context.Context, s *sheet) {
 	defer c.mu.Unlock()
 	if err != nil {
 		s.tried = now
-		if c.cfg.Log != nil {
-			c.cfg.Log.Debug("the status note was not written", "key", s.key, "error", err)
-		}
+		c.failed(s.key, err)
 		return
 	}
 	s.stored, s.version, s.tried = stored, version, time.Time{}
@@ -52,6 +50,24 @@ func (c *Recorder) update(ctx context.Context, s *sheet) {
 	}
 }
 
+// failed tells of a note that could not be looked at or written.
+func (c *Recorder) failed(key string, err error) {
+	if err != nil && c.cfg.Log != nil {
+		c.cfg.Log.Debug("the status note was not written", "key", key, "error", err)
+	}
+}
+
+// heard takes the store's clock from an answer. That of this process may be behind, and its failure would else be taken for one that
+// another's success is later than.
+func (c *Recorder) heard(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.behind = time.Until(now)
+	if c.behind.Abs() < clockNear {
+		c.behind = 0
+	}
+}
+
 // guarded makes an error of a panic: a process that relays rows does not end for a note.
 func guarded(do func() error) (err error) {
 	defer func() {
@@ -62,7 +78,7 @@ func guarded(do func() error) (err error) {
 	return do()
 }
 
-// load reads the stored note; one that cannot be read is as good as none, and is written over.
+// load reads the stored note; one that cannot be read is written over at once.
 func (c *Recorder) load(ctx context.Context, key string) (Note, string, error) {
 	found, err := c.cfg.Store.Load(ctx, key)
 	switch {
@@ -71,11 +87,12 @@ func (c *Recorder) load(ctx context.Context, key string) (Note, string, error) {
 	case err != nil:
 		return Note{}, "", err
 	}
+	c.heard(found.Now)
 	note, err := decodeNote(found.Data)
 	if err != nil {
-		note = Note{}
+		return Note{unfit: true}, found.Version, nil //nolint:nilerr // that is what there is to say of it
 	}
-	return note.fit(time.Now()), found.Version, nil
+	return note.fit(found.Now), found.Version, nil
 }
 
 // write stores a note, with what the stored one knows besides. The last writer wins, unless another has noted a later tick.
@@ -93,6 +110,7 @@ func (c *Recorder) write(ctx context.Context, key string, note, stored Note, ver
 			stamp, err = c.cfg.Store.Replace(ctx, key, data, version)
 		}
 		if err == nil {
+			c.heard(stamp.Now)
 			return joined, stamp.Version, nil
 		}
 		if !errors.Is(err, state.ErrConflict) || try > 0 {
@@ -113,11 +131,11 @@ func readNote(ctx context.Context, store state.Store, key string) (*Note, error)
 	if err != nil {
 		return nil, err
 	}
-	note, err := decodeNote(found.Data)
+	note, err := decodeNote(found.Data) // an error: a newer binary's, or damage; the next tick that looks replaces it
 	if err != nil {
-		return nil, nil //nolint:nilerr // a newer binary's, or damage: the next tick that does something replaces it
+		return nil, err
 	}
-	if note = note.fit(time.Now()); note.unfit {
+	if note = note.fit(found.Now); note.unfit {
 		return nil, nil
 	}
 	return &note, nil

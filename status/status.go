@@ -17,14 +17,16 @@ const (
 	Failing Health = "failing" // its last tick failed, or its settings have faults
 	Stale   Health = "stale"   // no tick has succeeded for far longer than its schedule says
 	Blocked Health = "blocked" // rows are held back, or as many are parked as max_parked allows
+	Behind  Health = "behind"  // it works, and rows have been waiting for 15 minutes or longer
 	Paused  Health = "paused"  // by an operator
 	Parked  Health = "parked"  // it works; some events wait for a repetition or for an operator
+	Unknown Health = "unknown" // nothing wrong is known, but a part of its figures could not be read
 	Healthy Health = "healthy" // no failure is known; that ticks come at all is shown by alerts (RowrelayNoSuccess)
 	New     Health = "new"     // it has never run, or has delivered nothing yet
 )
 
 // Healths are all of them, the worst first.
-var Healths = []Health{Failing, Stale, Blocked, Paused, Parked, Healthy, New}
+var Healths = []Health{Failing, Stale, Blocked, Behind, Paused, Parked, Unknown, Healthy, New}
 
 // Report is everything at one moment. Times are UTC.
 type Report struct {
@@ -53,8 +55,10 @@ type Output struct {
 	Owners      []Lease    `json:"owners,omitempty"`
 	Token       uint64     `json:"fencing_token,string"`
 
-	LagSeconds  *float64   `json:"lag_seconds,omitempty"` // of the last tick; of an outbox the age of the oldest pending event, now
+	LagSeconds  *float64   `json:"lag_seconds,omitempty"`  // of the last tick, where its cursor is a time or nothing waits; of an outbox the age of the oldest pending event, now
+	BehindSince *time.Time `json:"behind_since,omitempty"` // rows wait, and no tick has come to their end since; not of an outbox
 	Rate        *float64   `json:"events_per_second,omitempty"`
+	NotedAt     *time.Time `json:"noted_at,omitempty"`     // what ticks told is as of then: rate, held_back, last_error, and lag but for an outbox
 	LastSuccess *time.Time `json:"last_success,omitempty"` // that a tick has noted; ticks that find nothing to do note none
 	NextRun     *time.Time `json:"next_run,omitempty"`     // when the schedule says; whether anybody ticks is not known
 
@@ -103,10 +107,11 @@ type Late struct {
 	Remembered int    `json:"remembered"`
 }
 
-// Pause is an operator's.
+// Pause is an operator's, or a replay's.
 type Pause struct {
-	At *time.Time `json:"at,omitempty"`
-	By string     `json:"by"`
+	At    *time.Time `json:"at,omitempty"`
+	Until *time.Time `json:"until,omitempty"` // when it ends by itself: a replay's, at the latest
+	By    string     `json:"by"`
 }
 
 // Problem is something wrong, with its mend. Neither holds secrets, rows, or what a destination answered, which may echo them; a

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -214,17 +215,21 @@ func fullName(o *status.Output) string {
 	return o.Poller + " · " + o.Output
 }
 
-// asker names who asked, for the audit line: short, and in one line.
-func asker(name string) string {
+// asker names who asked, for the audit line.
+func asker(name string) string { return cmp.Or(oneLine(name), "unknown") }
+
+// oneLine is what somebody sent, for a log and the page: short, in one line, and without what is not seen, which may turn the
+// direction of what follows.
+func oneLine(text string) string {
 	clean := strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f || c == 0x2028 || c == 0x2029 {
+		if !unicode.IsPrint(c) {
 			return -1
 		}
 		return c
-	}, name)
+	}, text)
 	const most = 100
 	if runes := []rune(clean); len(runes) > most {
 		clean = string(runes[:most])
 	}
-	return cmp.Or(strings.TrimSpace(clean), "unknown")
+	return strings.TrimSpace(clean)
 }

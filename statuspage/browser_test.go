@@ -38,6 +38,9 @@ func (c *counting) Report(ctx context.Context) status.Report {
 	return r
 }
 
+// elsewhere is a name that leads the tests' browsers to this machine, which they do not know.
+const elsewhere = "elsewhere.example"
+
 // tab is a real browser that looks at a page.
 type tab struct {
 	t   *testing.T
@@ -47,7 +50,8 @@ type tab struct {
 func openTab(t *testing.T, address string) *tab {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(testenv.Chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(90*time.Second))
+		chromedp.ExecPath(testenv.Chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(90*time.Second),
+		chromedp.Flag("host-resolver-rules", "MAP "+elsewhere+" 127.0.0.1"))
 	ctx, end := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(end)
 	ctx, end = chromedp.NewContext(ctx)
@@ -71,6 +75,17 @@ func (b *tab) asks(script string) (answer string) {
 	return answer
 }
 
+// press clicks what leads to another page, and waits for it.
+func (b *tab) press(selector string) {
+	b.t.Helper()
+	if _, err := chromedp.RunResponse(b.ctx, chromedp.Click(selector, chromedp.ByQuery)); err != nil {
+		b.t.Fatalf("press %s: %v; the page: %s", selector, err, b.text())
+	}
+}
+
+// text is what the page says.
+func (b *tab) text() string { return b.asks("document.body.innerText") }
+
 // until asks the page to refresh itself, as a tab does that is looked at again, until a script says what is wanted.
 func (b *tab) until(script, want string) {
 	b.t.Helper()
@@ -81,7 +96,7 @@ func (b *tab) until(script, want string) {
 		}
 		b.asks(`(document.dispatchEvent(new Event("visibilitychange")), new Promise(done => setTimeout(done, 50)))`)
 	}
-	b.t.Fatalf("%s says %q, want %q; the page: %s", script, got, want, b.asks("document.body.innerText"))
+	b.t.Fatalf("%s says %q, want %q; the page: %s", script, got, want, b.text())
 }
 
 const (

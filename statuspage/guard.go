@@ -3,6 +3,7 @@ package statuspage
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -15,8 +16,10 @@ import (
 // Guard asks for the token of status__token. With an empty token it lets everybody pass: then the listener is on loopback, which
 // config sees to.
 type Guard struct {
-	token string
-	now   func() time.Time
+	token   string
+	now     func() time.Time
+	log     *slog.Logger
+	refused *refused
 
 	mu    sync.Mutex
 	wrong map[string]attempts // by origin
@@ -28,8 +31,7 @@ type attempts struct {
 	last time.Time
 }
 
-// Wrong tokens are answered ever more slowly, so that logs show a guesser as 429 and a scraper with an old token as what it is. The
-// bound on origins holds the memory; whoever has more of them than that only gets the first attempts of each.
+// Wrong tokens are answered ever more slowly, and logged: so a guesser is seen, and a scraper with an old token. The bound on origins holds the memory; whoever has more of them than that only gets the first attempts of each.
 const (
 	freeAttempts = 5
 	longestWait  = time.Minute
@@ -37,13 +39,16 @@ const (
 	mostOrigins  = 4096
 )
 
-// NewGuard returns the guard of a token.
-func NewGuard(token string) *Guard {
-	return &Guard{token: token, now: time.Now, wrong: map[string]attempts{}}
+// NewGuard returns the guard of a token. What it refuses is logged, and who logs in.
+func NewGuard(token string, log *slog.Logger) *Guard {
+	g := &Guard{token: token, now: time.Now, log: log, wrong: map[string]attempts{}}
+	g.refused = newRefused(log, func() time.Time { return g.now() })
+	return g
 }
 
 // notLocal answers where there is no token and a name that is not this machine's.
-func notLocal(w http.ResponseWriter) {
+func (g *Guard) notLocal(w http.ResponseWriter, r *http.Request) {
+	g.refused.tell(r, "there is no token, and it was asked for by a name that is not this machine's")
 	http.Error(w, "without status__token this address is for this machine only: ask for it as http://localhost:PORT, or set status__token",
 		http.StatusForbidden)
 }
@@ -54,7 +59,7 @@ func (g *Guard) Bearer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if g.token == "" {
 			if !isLocal(r) {
-				notLocal(w)
+				g.notLocal(w, r)
 				return
 			}
 			next.ServeHTTP(w, r)
@@ -102,6 +107,7 @@ func (g *Guard) check(r *http.Request, token string) (ok bool, wait time.Duratio
 	if g.token != "" && subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
 		return true, 0
 	}
+	defer g.refused.tell(r, "a wrong token") // after the lock
 	from := origin(r)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -166,6 +172,17 @@ func origin(r *http.Request) string {
 		return ip.String()
 	}
 	return netip.PrefixFrom(ip.WithZone(""), 64).Masked().String()
+}
+
+// ThisMachine lets only those requests pass that were meant for this machine, by a name that only it has.
+func ThisMachine(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isLocal(r) {
+			http.Error(w, "this port is for this machine only: ask for it as http://127.0.0.1:PORT", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // isLocal says whether a request was meant for this machine by a name that only it has. A web site can make a name of its own

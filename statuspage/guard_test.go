@@ -1,8 +1,10 @@
 package statuspage
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -25,12 +27,16 @@ type desk struct {
 	handler http.Handler
 	cookies []*http.Cookie
 	address string
+	log     bytes.Buffer
 }
 
 func newDesk(t *testing.T, token string) *desk {
 	s := openShop()
-	guard := NewGuard(token)
-	return &desk{t: t, shop: s, guard: guard, handler: Standalone(Config{Reader: s, Operator: s, Token: token}, guard), address: "192.0.2.1:999"}
+	d := &desk{t: t, shop: s, address: "192.0.2.1:999"}
+	log := slog.New(slog.NewJSONHandler(&d.log, nil))
+	d.guard = NewGuard(token, log)
+	d.handler = Standalone(Config{Reader: s, Operator: s, Token: token, Log: log}, d.guard)
+	return d
 }
 
 // send sends a request as a browser does; header has pairs.
@@ -318,7 +324,7 @@ func TestAScriptActsWithTheToken(t *testing.T) {
 	d.wants("right", r, http.StatusOK, `{"done":"did replay of orders"}`)
 	d.shop.fails = errRefused
 	r = d.send("POST", "/status/actions", form, "Accept", "*/*", "Authorization", "Bearer "+token)
-	d.wants("refused", r, http.StatusConflict, `{"error":"orders could not be paused`)
+	d.wants("failed", r, http.StatusServiceUnavailable, `{"error":"orders could not be paused`)
 	if asked := d.shop.done(); asked[0] != "replay|orders|audit|a'b|status page, 192.0.2.1" {
 		t.Error(asked)
 	}
@@ -330,7 +336,7 @@ func TestMetricsKeepTheirGuard(t *testing.T) {
 		token, host string
 		codes       [3]int
 	}{{"", "localhost:7878", [3]int{200, 200, 200}}, {"", "rebound.example", [3]int{403, 403, 403}}, {token, "scraped.example", [3]int{401, 401, 200}}} {
-		d := &desk{t: t, handler: NewGuard(test.token).Bearer(metrics), address: "192.0.2.1:9"}
+		d := &desk{t: t, handler: NewGuard(test.token, slog.New(slog.DiscardHandler)).Bearer(metrics), address: "192.0.2.1:9"}
 		for i, header := range []string{"", "Bearer wrong", "Bearer " + test.token} {
 			if r := d.send("GET", "/metrics", "", "Authorization", header, "Host", test.host); r.StatusCode != test.codes[i] {
 				t.Errorf("token %q, host %s, %q: %d", test.token, test.host, header, r.StatusCode)

@@ -9,7 +9,7 @@ import (
 // View serves the page and its JSON under the Functions host, which has asked for a function key: at the address of the function
 // `status`, JSON where that ends in .json.
 func View(cfg Config) http.Handler {
-	return Secured(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return cfg.hosted(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
 			http.Error(w, "the page is read with GET", http.StatusMethodNotAllowed)
 			return
@@ -27,8 +27,19 @@ func View(cfg Config) http.Handler {
 			p.confirm(w, r, cfg.report(r.Context()))
 			return
 		}
-		p.show(cfg.report(r.Context()))
+		p.show(cfg.report(r.Context()), r.URL.Query().Get("poller"))
 		p.render(w, http.StatusOK, "status")
+	})
+}
+
+// hosted answers where the host has asked for a key. Without keys, a web site could make a name of its own point to this machine.
+func (c *Config) hosted(next http.HandlerFunc) http.Handler {
+	return Secured(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c.Keyless && !isLocal(r) {
+			http.Error(w, "func start asks for no key, so that this page is for this machine only: ask for it as http://localhost:PORT", http.StatusForbidden)
+			return
+		}
+		next(w, r)
 	}))
 }
 
@@ -53,10 +64,10 @@ func Actions(cfg Config, identity func(*http.Request) string) http.Handler {
 		if name := identity(r); name != "" {
 			by = "status page, " + name
 		}
-		code, d := perform(r, cfg.Operator, by)
+		code, d := cfg.perform(r, by)
 		answerScript(w, code, d)
 	})
-	return Secured(http.NewCrossOriginProtection().Handler(act))
+	return cfg.hosted(http.NewCrossOriginProtection().Handler(act).ServeHTTP)
 }
 
 // EasyAuth names who asks by the headers of App Service Authentication. They are believed only where that is on (enabled is the

@@ -33,6 +33,7 @@
       const answer = await fetch(location.href, {
         headers: { Accept: "text/html" }, credentials: "same-origin", redirect: "error", signal: AbortSignal.timeout(patience),
       });
+      if (answer.status === 401) throw new Error("the login has ended, or the key has changed: reload the page");
       if (!answer.ok) throw new Error("the server answers " + answer.status);
       const next = new DOMParser().parseFromString(await answer.text(), "text/html");
       const fresh = next.querySelector("main[data-refresh]");
@@ -59,6 +60,19 @@
     document.addEventListener("visibilitychange", refresh); // who comes back sees what is, not what was
   }
 
+  // What an action's answer says: ours is JSON, or one line of text; the host, or what stands before it, answers as it likes.
+  const said = async (answer) => {
+    const body = (await answer.text()).trim(), kind = answer.headers.get("Content-Type") || "";
+    if (kind.startsWith("application/json")) {
+      const result = JSON.parse(body);
+      if (result.done || result.error) return result.done || result.error;
+    }
+    if (answer.status === 401) return "Nothing was done: the host does not accept this key.";
+    const line = "the answer is " + answer.status + (kind.startsWith("text/plain") && body.length < 500 ? ": " + body : ", and not this app's");
+    if (answer.status < 400 || answer.status >= 500) throw new Error(line);
+    return "Nothing was done: " + line + ".";
+  };
+
   // Under the Functions host the admin key travels in a header, which a form cannot send.
   const form = document.getElementById("hosted");
   if (!form) return;
@@ -74,10 +88,8 @@
       const answer = await fetch(form.dataset.to, {
         method: "POST", body: new URLSearchParams(new FormData(form)), headers: { "x-functions-key": key.value }, redirect: "error",
       });
-      if (answer.status === 401 || answer.status === 403) throw new Error("the host does not accept this key");
-      const result = await answer.json();
+      text = await said(answer);
       ok = answer.ok;
-      text = ok ? result.done : result.error;
     } catch (error) {
       text = "Nothing is known to be done: " + error.message + ".";
     }
@@ -87,5 +99,6 @@
     says.textContent = text;
     says.className = "answer " + (ok ? "good" : "bad");
     says.hidden = false;
+    (ok ? says : key).focus(); // the button that had the focus is gone
   });
 })();

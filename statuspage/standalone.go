@@ -2,6 +2,8 @@ package statuspage
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -15,6 +17,10 @@ type Config struct {
 	Operator status.Operator
 	// Token is status__token; empty under the Functions host, and where it is not set.
 	Token string
+	// Keyless is the Functions host of Core Tools (func start), which asks nobody for a key: only names of this machine are answered.
+	Keyless bool
+	// Log gets who asked for what that was not done.
+	Log *slog.Logger
 }
 
 // reportTime bounds a report. The reader has a bound for each poller below it.
@@ -53,7 +59,12 @@ func Standalone(cfg Config, guard *Guard) http.Handler {
 		})
 	}
 	// Besides the token in each form and SameSite: what a browser says comes from another site is refused, the login included.
-	return Secured(http.NewCrossOriginProtection().Handler(mux))
+	own := http.NewCrossOriginProtection()
+	own.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		guard.refused.tell(r, "a browser says that it comes from another site")
+		http.Error(w, "a cross-origin request: the browser says that it comes from another site. Behind a proxy, it has to pass on the Host", http.StatusForbidden)
+	}))
+	return secured(toSameSite, own.Handler(mux))
 }
 
 // back leads whoever reloads the answer to a form, or follows an old address, to the page.
@@ -71,7 +82,7 @@ func (s *standalone) viewer(next func(http.ResponseWriter, *http.Request, *sessi
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.Token == "" {
 			if !isLocal(r) {
-				notLocal(w)
+				s.guard.notLocal(w, r)
 				return
 			}
 			next(w, r, nil)
@@ -109,7 +120,7 @@ func (s *standalone) page(title string, login *session) *page {
 func (s *standalone) view(w http.ResponseWriter, r *http.Request, login *session) {
 	p := s.page("Rowrelay", login)
 	if !r.URL.Query().Has("do") {
-		p.show(s.report(r.Context()))
+		p.show(s.report(r.Context()), r.URL.Query().Get("poller"))
 		p.render(w, http.StatusOK, "status")
 		return
 	}
@@ -176,14 +187,15 @@ func (s *standalone) act(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if login != nil && !login.owns(r) {
+		s.guard.refused.tell(r, "a form that is not from the login that it came with")
 		answer(http.StatusForbidden, &done{Said: "This form is not from this login. Nothing was done: go back to the page and try again.", Failed: true})
 		return
 	}
-	answer(perform(r, s.Operator, "status page, "+remote(r)))
+	answer(s.perform(r, "status page, "+remote(r)))
 }
 
 // perform carries out what a form asks for, once it says that it was confirmed, and says what to answer.
-func perform(r *http.Request, operator status.Operator, by string) (int, *done) {
+func (c *Config) perform(r *http.Request, by string) (int, *done) {
 	asked, err := readRequest(r.PostForm)
 	if err != nil {
 		return http.StatusBadRequest, &done{Said: err.Error(), Failed: true}
@@ -191,11 +203,26 @@ func perform(r *http.Request, operator status.Operator, by string) (int, *done) 
 	if r.PostForm.Get("yes") != "true" {
 		return http.StatusBadRequest, &done{Said: "nothing was done: say yes=true to confirm", Failed: true}
 	}
-	text, err := carryOut(r.Context(), operator, asked, asker(by))
-	if err != nil {
-		return http.StatusConflict, &done{Said: err.Error(), Failed: true}
+	by = asker(by)
+	text, err := carryOut(r.Context(), c.Operator, asked, by)
+	if err == nil {
+		return http.StatusOK, &done{Said: text}
 	}
-	return http.StatusOK, &done{Said: text}
+	c.Log.WarnContext(r.Context(), "an action of the status page was not done", "action", asked.Do, "poller", oneLine(asked.Poller), "output", oneLine(asked.Output),
+		"by", by, "error", err.Error())
+	return statusOf(err), &done{Said: err.Error(), Failed: true}
+}
+
+// statusOf tells what is not there, what stands against it, and what has failed.
+func statusOf(err error) int {
+	var refusal *status.Refusal
+	switch {
+	case !errors.As(err, &refusal):
+		return http.StatusServiceUnavailable
+	case refusal.Missing:
+		return http.StatusNotFound
+	}
+	return http.StatusConflict
 }
 
 func answerScript(w http.ResponseWriter, code int, d *done) {
@@ -233,6 +260,7 @@ func (s *standalone) login(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		s.ask(w, http.StatusUnauthorized, above, "That is not the token.")
 	default:
+		s.guard.log.InfoContext(r.Context(), "somebody has logged in to the status page", "from", remote(r))
 		s.sessions.begin(w, r)
 		w.Header().Set("Location", above)
 		w.WriteHeader(http.StatusSeeOther)

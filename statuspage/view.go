@@ -21,7 +21,7 @@ var pageText string
 // pages are the templates: status, confirm, login, done.
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{
 	"ago": ago, "until": until, "stamp": stamp, "machine": machine, "span": span, "rate": rate, "count": count, "healthClass": healthClass,
-	"name": fullName, "tells": tells, "listing": listing, "some": some,
+	"name": fullName, "says": says, "listing": listing, "some": some,
 }).Parse(pageText))
 
 // page is what every page has.
@@ -43,7 +43,10 @@ type page struct {
 	// CanAct: buttons are shown. Where they are not, Why says what to set.
 	CanAct bool
 
-	Report  *status.Report
+	Report *status.Report
+	// Only is the poller that is shown alone; Short says of each output whether its lists are cut, because there are so many pollers.
+	Only    string
+	Short   []bool
 	Tally   []tally
 	Confirm *confirmation
 	Login   *login
@@ -72,9 +75,27 @@ func newPage(title string) *page {
 	return &page{Title: title, Style: template.CSS(styleText), Script: template.JS(scriptText), Root: here} //nolint:gosec // our own files, whose hashes the policy names
 }
 
-// show fills the page with a report, the worst first.
-func (p *page) show(report *status.Report) {
+// maxListed bounds the events that are listed on a page of all pollers: it is asked for every few seconds, by a phone too.
+const maxListed = 2 * status.MaxLetters
+
+// show fills the page with a report, the worst first: of all pollers, or of one alone, with all that is listed of it.
+func (p *page) show(report *status.Report, only string) {
+	if p.Only = only; only != "" {
+		report.Outputs = slices.DeleteFunc(report.Outputs, func(o status.Output) bool { return o.Poller != only })
+	}
 	slices.SortStableFunc(report.Outputs, func(a, b status.Output) int { return order(a.Health) - order(b.Health) })
+	left := maxListed
+	for i := range report.Outputs {
+		o := &report.Outputs[i]
+		listed := len(o.Entries) + len(o.Letters)
+		if only == "" {
+			o.Entries = o.Entries[:min(len(o.Entries), left)]
+			left -= len(o.Entries)
+			o.Letters = o.Letters[:min(len(o.Letters), left)]
+			left -= len(o.Letters)
+		}
+		p.Short = append(p.Short, len(o.Entries)+len(o.Letters) < listed)
+	}
 	p.Report, p.App = report, report.App
 	for _, h := range healths {
 		n := 0
@@ -90,15 +111,16 @@ func (p *page) show(report *status.Report) {
 	p.Title = headline(p.Tally) + " · " + report.App
 }
 
-// tells says whether the sentence about an output has something that the page does not show below it anyway, with its mend.
-func tells(o *status.Output) bool {
+// says is the sentence about an output, without what its card shows below it anyway.
+func says(o *status.Output) string {
 	switch {
-	case o.LastError != nil && strings.Contains(o.Says, o.LastError.Text),
-		o.Pause != nil && o.Health == status.Paused,
-		o.HeldBack != nil && strings.Contains(o.Says, o.HeldBack.By):
-		return false
+	case o.Health == status.Paused && o.Pause != nil,
+		o.Health == status.Blocked && o.HeldBack != nil && o.Pause == nil: // it is blocked by that
+		return ""
+	case o.LastError != nil && o.LastError.Text != "":
+		return strings.Replace(o.Says, ": "+o.LastError.Text, "", 1)
 	}
-	return o.Says != ""
+	return o.Says
 }
 
 // headline is what a tab shows: the worst.
@@ -114,7 +136,7 @@ func headline(tallies []tally) string {
 }
 
 // healths in the order of the page.
-var healths = []status.Health{status.Failing, status.Stale, status.Blocked, status.Paused, status.Parked, status.Healthy, status.New}
+var healths = status.Healths
 
 // order sorts a health that is not known between the bad and the good.
 func order(h status.Health) int {

@@ -229,7 +229,9 @@ func (p *pollerView) position(ctx context.Context, view *checkedOutput, out *wir
 	if held := snapshot.Held(); held != nil {
 		view.Lease = held.Error()
 	}
-	position := view.document(&snapshot.Doc)
+	doc := snapshot.Doc
+	doc.Paused = snapshot.Paused() // not one that has ended by itself
+	position := view.document(&doc)
 	source, err := w.source.Describe(ctx)
 	if err != nil {
 		return position, nil //nolint:nilerr // the source's own check says it

@@ -13,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/status"
 )
 
 // letters is what the flags of the dead-letter commands say.
@@ -151,7 +152,8 @@ func (l *letters) chosen(ctx context.Context, a *app, w *wired, ids []string, bl
 			e, err = blocked[at], nil
 		}
 		if errors.Is(err, state.ErrNotFound) {
-			return nil, fmt.Errorf("poller %s has no dead letter %s%s: rowrelay deadletter list %[1]s shows those that there are", f.Poller, id, elsewhere(w))
+			return nil, &status.Refusal{Missing: true,
+				Err: fmt.Errorf("poller %s has no dead letter %s%s: rowrelay deadletter list %[1]s shows those that there are", f.Poller, id, elsewhere(w))}
 		}
 		if err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/status"
 )
 
 // This file is what replay and purge do with the parked events of the document.
@@ -64,7 +65,7 @@ func (op *operation) park(ctx context.Context, letters []deadletter.Entry) error
 		}
 	}
 	if n := rows(entries); n > op.w.cfg.MaxParked {
-		return fmt.Errorf("these would be %d parked rows, and max_parked is %d: replay fewer at a time, or raise max_parked", n, op.w.cfg.MaxParked)
+		return &status.Refusal{Err: fmt.Errorf("these would be %d parked rows, and max_parked is %d: replay fewer at a time, or raise max_parked", n, op.w.cfg.MaxParked)}
 	}
 	ref, err := op.putParked(ctx, entries)
 	if err != nil {

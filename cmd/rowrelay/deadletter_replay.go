@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/status"
 )
 
 // prepare opens what replay and purge work on, and shows which records it is about. No entries: nothing to do.
@@ -88,8 +89,8 @@ func (l *letters) replay(ctx context.Context, name string, ids []string) error {
 	}
 	var kept error
 	if len(gone) > 0 {
-		kept = fmt.Errorf("%d of %d dead letter(s) are kept: their rows are gone from the source, do not meet source__where any more, or have "+
-			"keys that do not fit the settings (%s): send them with --as-recorded, or delete them with rowrelay deadletter purge", len(gone), len(entries), named(gone))
+		kept = &status.Refusal{Err: fmt.Errorf("%d of %d dead letter(s) are kept: their rows are gone from the source, do not meet source__where any more, or have "+
+			"keys that do not fit the settings (%s): send them with --as-recorded, or delete them with rowrelay deadletter purge", len(gone), len(entries), named(gone))}
 	}
 	if len(found) == 0 {
 		return kept

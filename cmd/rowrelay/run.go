@@ -177,7 +177,7 @@ func serveStatus(ctx context.Context, cfg *config.App, side *statusSide, h *hand
 	}
 	cfg.Status.Listen = listener.Addr().String()
 	server := &http.Server{
-		Handler: alonePage(cfg, side, h.MetricsHandler()), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler: alonePage(cfg, side, h.MetricsHandler(), log), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	go func() {

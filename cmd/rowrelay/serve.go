@@ -13,6 +13,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/statuspage"
 )
 
 func newServe(c *console) *cobra.Command {
@@ -66,10 +67,11 @@ func serve(ctx context.Context, c *console, port string) error {
 	pollers := handlerOf(c, a, &host)
 	side := newStatusSide(c, a, &host, nil, log)
 	h := handler.New(lifetime, handler.Config{
-		Pollers: pollers, Faults: faultsOf(cfg.Faults), HTTP: hostedPage(c, side), Log: log, Observe: side.observe, Registry: registry,
+		Pollers: pollers, Faults: faultsOf(cfg.Faults), HTTP: hostedPage(c, side, log), Log: log, Observe: side.observe, Registry: registry,
 	})
 	server := &http.Server{
-		Handler:           c.telemetry.AfterInvocations(h),
+		// The host calls 127.0.0.1 (WorkerConstants.HostName). A web site that makes a name of its own point here has that name in Host.
+		Handler:           statuspage.ThisMachine(c.telemetry.AfterInvocations(h)),
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/status"
 )
 
 // operation is one operator's work on one document: what was found, and what is about to be done.
@@ -35,7 +36,7 @@ func (t *target) begin(ctx context.Context, name string) (*operation, error) {
 	op := &operation{target: t, app: a, w: w, out: out}
 	op.snap, err = out.keeper.Load(ctx)
 	if errors.Is(err, state.ErrNotFound) {
-		err = fmt.Errorf("%s: there is no state document yet: the first tick that runs creates it", out.key)
+		err = &status.Refusal{Err: fmt.Errorf("%s: there is no state document yet: the first tick that runs creates it", out.key), Missing: true}
 	}
 	return op, err
 }

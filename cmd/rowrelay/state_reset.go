@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/status"
 )
 
 // reset is what the flags of `state reset` say.
@@ -110,7 +111,22 @@ func (t *target) reset(ctx context.Context, name string, r *reset) error {
 			return err
 		}
 	}
-	return op.carryOut(ctx, m)
+	if err := op.carryOut(ctx, m); err != nil {
+		return err
+	}
+	op.forgetNote(ctx)
+	return nil
+}
+
+// forgetNote deletes what ticks have noted for the status page: it tells of the position of before. It is for looking at. Where it
+// cannot be deleted, the next tick that does something replaces it.
+func (op *operation) forgetNote(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, statusBound)
+	defer cancel()
+	key := status.NoteKey(op.app.cfg.State.AppName, op.w.cfg.Name, op.output)
+	if found, err := op.app.store.Load(ctx, key); err == nil {
+		_ = op.app.store.Delete(ctx, key, found.Version) // else a tick has just written another
+	}
 }
 
 // position finds where --to leads.
@@ -213,5 +229,6 @@ func (op *operation) rewrite(ctx context.Context, fault *state.DocumentError, to
 	if _, err := op.out.keeper.Reset(ctx, source.Fingerprint, "", nil); err != nil {
 		return err
 	}
+	op.forgetNote(ctx)
 	return op.done("done")
 }

@@ -53,8 +53,9 @@ type lateView struct {
 }
 
 type pausedView struct {
-	At time.Time `json:"at"`
-	By string    `json:"by"`
+	At    time.Time `json:"at"`
+	Until time.Time `json:"until,omitzero"` // when it ends by itself
+	By    string    `json:"by"`
 }
 
 type skipView struct {
@@ -82,8 +83,8 @@ func viewOf(out *wiredOutput, s *state.Snapshot) stateView {
 			v.Late.Frontier = doc.Checkpoint.Cursor // nothing was delivered since the position was set
 		}
 	}
-	if p := doc.Paused; p != nil {
-		v.Paused = &pausedView{At: p.At, By: p.By}
+	if p := s.Paused(); p != nil {
+		v.Paused = &pausedView{At: p.At, Until: p.Until, By: p.By}
 	}
 	if doc.Backfill != nil {
 		b := backfillOf(doc.Backfill)
@@ -158,7 +159,11 @@ func printState(w io.Writer, v *stateView) error {
 	p.line("lease        %s", lease)
 	p.line("token        %d", v.Token)
 	if v.Paused != nil {
-		p.line("paused       since %s by %s", v.Paused.At.UTC().Format(time.RFC3339), v.Paused.By)
+		ends := ""
+		if !v.Paused.Until.IsZero() {
+			ends = ", until " + v.Paused.Until.UTC().Format(time.RFC3339) + " at the latest"
+		}
+		p.line("paused       since %s by %s%s", v.Paused.At.UTC().Format(time.RFC3339), v.Paused.By, ends)
 	}
 	if v.Backfill != nil {
 		p.line("backfill     %s", v.Backfill)

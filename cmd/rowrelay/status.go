@@ -20,7 +20,8 @@ type statusSide struct {
 	Reader   status.Reader
 	Operator status.Operator
 
-	seen *status.Recorder // nil in a command that does not tick
+	seen    *status.Recorder // nil in a command that does not tick
+	actions *statusOperator
 }
 
 // newStatusSide makes it of a wired app. host is host.json under the Functions host; nil standalone, where the pollers of ticking
@@ -28,22 +29,27 @@ type statusSide struct {
 func newStatusSide(c *console, a *app, host *hostFile, ticking []*wired, log *slog.Logger) *statusSide {
 	seen := status.NewRecorder(status.RecorderConfig{App: a.cfg.State.AppName, Instance: instance(c), Store: a.store, Log: log})
 	board := newStatusBoard(c, a, host, a.pollers, ticking, seen)
-	return &statusSide{Reader: board, Operator: &statusOperator{console: c, app: a, board: board, log: log}, seen: seen}
+	actions := &statusOperator{console: c, app: a, board: board, log: log}
+	return &statusSide{Reader: board, Operator: actions, seen: seen, actions: actions}
 }
 
 // observe is handler.Config's Observe.
 func (s *statusSide) observe(r *poller.Report, next string) { s.seen.Observe(r, next) }
 
-// close writes what is left to note.
-func (s *statusSide) close() { s.seen.Close() }
+// close waits for actions under way, and writes what is left to note.
+func (s *statusSide) close() {
+	s.actions.end()
+	s.seen.Close()
+}
 
 // newStatusBoard gives the report over chosen pollers. seen is nil in a process that does not tick.
 func newStatusBoard(c *console, a *app, host *hostFile, chosen, ticking []*wired, seen *status.Recorder) *status.Board {
 	cfg := status.BoardConfig{
 		App: a.cfg.State.AppName, Version: version, Instance: instance(c), Faults: problemsOf(a.cfg.Faults), Store: a.store, Seen: seen, Bound: statusBound,
 	}
+	slots := make(chan struct{}, lettersOnce)
 	for _, w := range chosen {
-		cfg.Outputs = append(cfg.Outputs, statusSubjects(c, a, w, host, slices.Contains(ticking, w))...)
+		cfg.Outputs = append(cfg.Outputs, statusSubjects(c, a, w, host, slices.Contains(ticking, w), slots)...)
 	}
 	return status.NewBoard(cfg)
 }

@@ -24,8 +24,8 @@ rate, the last error, who holds rows back) is as of the note that the instance a
 something leave one every 15 seconds at most, ticks that find nothing leave none. Without a state store (outboxes alone may do
 without) only that instance's own page knows it.
 
-It fails (exit code 1) when something is failing or stale, or when the settings have faults; parked events, dead letters and a
-pause do not make it fail.`,
+It fails (exit code 1) when something is failing, stale or unknown (a part of its figures could not be read), or when the settings have
+faults; parked events, dead letters and a pause do not make it fail.`,
 		Example: `  rowrelay status
   rowrelay status orders
   rowrelay status --json | jq -r '.outputs[] | select(.health != "healthy") | .poller + ": " + .says'`,
@@ -63,8 +63,13 @@ func showStatus(ctx context.Context, c *console, names []string) error {
 	if err != nil {
 		return err
 	}
-	if len(report.Faults) > 0 || slices.ContainsFunc(report.Outputs, func(o status.Output) bool { return o.Health == status.Failing || o.Health == status.Stale }) {
+	if len(report.Faults) > 0 || slices.ContainsFunc(report.Outputs, needsSomebody) {
 		return &exitError{errors.New("something is failing")}
 	}
 	return nil
+}
+
+// needsSomebody reports whether an output's health makes the command fail: what cannot be read may be as bad as anything.
+func needsSomebody(o status.Output) bool {
+	return o.Health == status.Failing || o.Health == status.Stale || o.Health == status.Unknown
 }

@@ -11,13 +11,16 @@ import (
 	"github.com/rowrelay/rowrelay/status"
 )
 
+// documentEvery is how often a state document is read for a report, at most: all that look at one instance share its reads.
+const documentEvery = 2 * time.Second
+
 // documentParts are what a state document says, and the dead letters beside it.
-func documentParts(a *app, w *wired, out *wiredOutput) []status.Part {
+func documentParts(a *app, w *wired, out *wiredOutput, slots chan struct{}) []status.Part {
 	d := &documentPart{out: out}
-	l := newLettersPart(a, w, out.cfg.Name)
+	l := newLettersPart(a, w, out.cfg.Name, slots)
 	return []status.Part{
-		{What: "the state document", Main: true, Read: d.read},
-		{What: "the dead letters", Every: lettersEvery, Read: l.read},
+		{What: "the state document", Main: true, Stored: true, Every: documentEvery, Read: d.read},
+		{What: "the dead letters", Stored: true, Every: lettersEvery, Read: l.read},
 	}
 }
 
@@ -57,7 +60,7 @@ func (d *documentPart) read(ctx context.Context) (func(*status.Output), error) {
 		o.Position, o.Token, o.Lease = v.Position.String(), v.Token, lease
 		o.CommittedAt, o.Untouched = timeOrNil(v.UpdatedAt), v.BatchID == ""
 		if v.Paused != nil {
-			o.Pause = &status.Pause{At: timeOrNil(v.Paused.At), By: v.Paused.By}
+			o.Pause = &status.Pause{At: timeOrNil(v.Paused.At), Until: timeOrNil(v.Paused.Until), By: v.Paused.By}
 		}
 		if v.Late != nil {
 			o.Late = &status.Late{Mode: v.Late.Mode, Remembered: v.Late.Remembered}

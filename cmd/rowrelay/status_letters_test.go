@@ -46,7 +46,7 @@ func TestLettersKnownAndUnknown(t *testing.T) {
 		}
 	}
 	for range 20 {
-		l := &lettersPart{store: store, known: map[string]readLetter{}}
+		l := &lettersPart{store: store, slots: make(chan struct{}, lettersOnce), known: map[string]readLetter{}}
 		var odd []string
 		for i := 1; i < len(names); i += 2 {
 			odd = append(odd, names[i])
@@ -58,7 +58,7 @@ func TestLettersKnownAndUnknown(t *testing.T) {
 		}
 	}
 	store.name = "id017"
-	l := &lettersPart{store: store, known: map[string]readLetter{}}
+	l := &lettersPart{store: store, slots: make(chan struct{}, lettersOnce), known: map[string]readLetter{}}
 	if _, err := l.look(t.Context(), names); err == nil || !strings.Contains(err.Error(), "panicked") {
 		t.Errorf("%v", err)
 	}

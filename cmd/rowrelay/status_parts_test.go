@@ -57,7 +57,7 @@ func TestDeadLettersAreCountedCheaply(t *testing.T) {
 	if _, err := store.Create(t.Context(), deadletter.Name("shop", "orders", "", "id000x"), []byte("damage")); err != nil {
 		t.Fatal(err)
 	}
-	l := newLettersPart(&app{cfg: &config.App{State: config.State{AppName: "shop"}}, store: store}, &wired{cfg: &config.Poller{Name: "orders"}}, "")
+	l := newLettersPart(&app{cfg: &config.App{State: config.State{AppName: "shop"}}, store: store}, &wired{cfg: &config.Poller{Name: "orders"}}, "", make(chan struct{}, lettersOnce))
 	read := func() (o status.Output) {
 		t.Helper()
 		put, err := l.read(t.Context())

@@ -83,8 +83,14 @@ func ticksText(o *status.Output, now time.Time) string {
 	if o.LagSeconds != nil {
 		parts = append(parts, "lag "+seconds(*o.LagSeconds))
 	}
+	if o.BehindSince != nil {
+		parts = append(parts, "rows waiting since "+o.BehindSince.UTC().Format(time.DateTime))
+	}
 	if o.Rate != nil {
 		parts = append(parts, fmt.Sprintf("%.4g events/s", *o.Rate))
+	}
+	if o.NotedAt != nil && len(parts) > 0 { // they are as of then
+		parts = append(parts, "noted "+ago(*o.NotedAt, now))
 	}
 	if o.LastSuccess != nil {
 		parts = append(parts, "last success "+ago(*o.LastSuccess, now))

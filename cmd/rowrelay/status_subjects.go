@@ -9,8 +9,9 @@ import (
 	"github.com/rowrelay/rowrelay/status"
 )
 
-// statusSubjects are the outputs of a poller as a report knows them. What has faults is there too, with as much as can be read.
-func statusSubjects(c *console, a *app, w *wired, host *hostFile, ticks bool) []status.Subject {
+// statusSubjects are the outputs of a poller as a report knows them. What has faults is there too, with as much as can be read. slots
+// are for reads of dead letters, those of all pollers.
+func statusSubjects(c *console, a *app, w *wired, host *hostFile, ticks bool, slots chan struct{}) []status.Subject {
 	base := status.Output{Poller: w.cfg.Name, Mode: w.cfg.Source.Mode, Source: w.cfg.Source.Table}
 	if w.cfg.Source.Query != "" {
 		base.Source = "query"
@@ -28,7 +29,7 @@ func statusSubjects(c *console, a *app, w *wired, host *hostFile, ticks bool) []
 	}
 	var subjects []status.Subject
 	for i := range outputs {
-		s := status.Subject{Base: base, Faults: problemsOf(w.faults), Ticks: ticks, Parts: a.statusParts(c, w, &outputs[i])}
+		s := status.Subject{Base: base, Faults: problemsOf(w.faults), Ticks: ticks, Parts: a.statusParts(c, w, &outputs[i], slots)}
 		s.Base.Output, s.Base.Kind = outputs[i].Name, outputs[i].Kind
 		if timer != nil {
 			s.Next, s.Limit = timer.Next, silentFor(w.cfg, timer)
@@ -67,7 +68,7 @@ func silentFor(p *config.Poller, timer *schedule.Schedule) time.Duration {
 }
 
 // statusParts are what is read of an output: from its state document, and from the dead letters beside it, or from its outbox.
-func (a *app) statusParts(c *console, w *wired, out *config.Output) []status.Part {
+func (a *app) statusParts(c *console, w *wired, out *config.Output, slots chan struct{}) []status.Part {
 	if isOutbox(w.cfg) {
 		if w.outbox == nil {
 			return nil
@@ -87,5 +88,5 @@ func (a *app) statusParts(c *console, w *wired, out *config.Output) []status.Par
 			return nil // a fault, which is told
 		}
 	}
-	return documentParts(a, w, found)
+	return documentParts(a, w, found, slots)
 }

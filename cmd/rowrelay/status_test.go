@@ -126,7 +126,7 @@ func TestStatusOfADeadStore(t *testing.T) {
 		want, says := status.Failing, "the state document could not be read"
 		switch o.Poller {
 		case "events":
-			want, says = status.Healthy, "No failure is noted"
+			want, says = status.Unknown, "the note of its last tick could not be read"
 		case "bad":
 			says = "schedule"
 		}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -100,15 +101,21 @@ func (s *Store) Replace(ctx context.Context, key string, data []byte, version st
 
 // List implements [state.Store].
 func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
-	var keys []string
+	keys, _, err := s.ListSome(ctx, prefix, math.MaxInt)
+	return keys, err
+}
+
+// ListSome is List that ends once it has so many keys: a page of them takes a request, and there may be very many. All says that it
+// has come to the end.
+func (s *Store) ListSome(ctx context.Context, prefix string, enough int) (keys []string, all bool, err error) {
 	pages := s.client.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{Prefix: &prefix})
-	for pages.More() {
+	for pages.More() && len(keys) < enough {
 		page, err := pages.NextPage(ctx)
 		if bloberror.HasCode(err, bloberror.ContainerNotFound) && s.create {
-			return nil, nil
+			return nil, true, nil
 		}
 		if err != nil {
-			return nil, s.explain("listing state documents", err)
+			return nil, false, s.explain("listing state documents", err)
 		}
 		for _, item := range page.Segment.BlobItems {
 			if item.Name != nil {
@@ -117,7 +124,7 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 		}
 	}
 	slices.Sort(keys)
-	return keys, nil
+	return keys, !pages.More(), nil
 }
 
 // Delete implements [state.Store].

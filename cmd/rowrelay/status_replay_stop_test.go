@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/status"
+)
+
+// pauseNow is the pause in the document, or none.
+func (op *operation) pauseNow(t *testing.T) state.Paused {
+	t.Helper()
+	snap, err := op.out.keeper.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if snap.Doc.Paused == nil {
+		return state.Paused{}
+	}
+	return *snap.Doc.Paused
+}
+
+// pausedBy waits until the document is paused by somebody.
+func (op *operation) pausedBy(t *testing.T, by string) {
+	t.Helper()
+	for begun := time.Now(); op.pauseNow(t).By != by; sleepUntil(t.Context(), time.Now().Add(10*time.Millisecond)) {
+		if time.Since(begun) > time.Minute {
+			t.Fatalf("paused by %q, want %q", op.pauseNow(t).By, by)
+		}
+	}
+}
+
+// TestAStopEndsAReplay: the process is told to stop while a replay waits for the lease. It ends at once, the poller is as it was, and
+// only then is closed what the replay needs. No action begins after that.
+func TestAStopEndsAReplay(t *testing.T) {
+	s, o := deadLettered(t)
+	side, log := s.page()
+	operator := side.Operator.(*statusOperator)
+	stop := make(chan struct{})
+	operator.console.stop = stop
+	op, _ := atWork(t, operator)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := operator.Replay(t.Context(), "orders", "", o.Letters[0].ID, "ann")
+		ended <- err
+	}()
+	op.pausedBy(t, "ann, for a replay")
+	if p := op.pauseNow(t); p.Until.Sub(p.At) < 50*time.Second {
+		t.Errorf("if the process dies, the pause lasts from %s to %s", p.At, p.Until)
+	}
+	close(stop)
+	side.close()
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "nothing was replayed: the process was told to stop") {
+			t.Errorf("%v", err)
+		}
+	default:
+		t.Error("the process closes what a replay under way needs")
+	}
+	if p := op.pauseNow(t); p.By != "" {
+		t.Errorf("the poller is left paused by %q", p.By)
+	}
+	if !strings.Contains(log.String(), `"event":"resumed","poller":"orders","output":"","by":"ann","after":"a replay"`) {
+		t.Errorf("the audit: %s", log)
+	}
+	if _, err := operator.Pause(t.Context(), "orders", "", "bob"); !errors.Is(err, errStopped) {
+		t.Errorf("an action of a process that ends: %v", err)
+	}
+}
+
+// TestTwoReplaysOfAPoller: the end of the first would let the poller go on under the second, which is refused. A dead one's is over in time.
+func TestTwoReplaysOfAPoller(t *testing.T) {
+	s, o := deadLettered(t)
+	side, _ := s.page()
+	operator := side.Operator.(*statusOperator)
+	op, _ := atWork(t, operator)
+	first, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := operator.Replay(first, "orders", "", o.Letters[0].ID, "ann")
+		ended <- err
+	}()
+	op.pausedBy(t, "ann, for a replay")
+	_, err := operator.Replay(t.Context(), "orders", "", o.Letters[0].ID, "bob")
+	if refusal := new(status.Refusal); !errors.As(err, &refusal) || refusal.Missing || !strings.Contains(err.Error(), "another replay of orders is under way, by ann:") {
+		t.Errorf("the second: %v", err)
+	}
+	if p := op.pauseNow(t); p.By != "ann, for a replay" {
+		t.Errorf("under the first it is paused by %q", p.By)
+	}
+	cancel()
+	<-ended
+
+	past := state.Paused{At: time.Now().Add(-2 * time.Minute), Until: time.Now().Add(-time.Minute), By: "dead, for a replay"}
+	if _, err := op.out.keeper.Amend(t.Context(), func(doc *state.Document) error { doc.Paused = &past; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if o := s.want("after a replay that died", status.Parked); o.Pause != nil {
+		t.Errorf("%+v", o.Pause)
+	}
+	second, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, err := operator.Replay(second, "orders", "", o.Letters[0].ID, "bob")
+		ended <- err
+	}()
+	op.pausedBy(t, "bob, for a replay")
+	if o := s.want("during a replay", status.Paused); o.Pause == nil || o.Pause.Until == nil || !o.Pause.Until.After(*o.Pause.At) {
+		t.Errorf("%+v", o.Pause)
+	}
+	cancel()
+	<-ended
+	if p := op.pauseNow(t); p.By != "" {
+		t.Errorf("paused by %q", p.By)
+	}
+}
+
+// TestWhyAnActionIsNotDone: what is not there, what stands against it, and a store that does not answer are told apart.
+func TestWhyAnActionIsNotDone(t *testing.T) {
+	s, o := deadLettered(t)
+	side, _ := s.page()
+	operator := side.Operator
+	ctx := t.Context()
+	const missing, refused, failed = "missing", "refused", "failed"
+	kind := func(_ string, err error) string {
+		refusal := new(status.Refusal)
+		switch {
+		case err == nil:
+			return "done"
+		case !errors.As(err, &refusal):
+			return failed
+		case refusal.Missing:
+			return missing
+		}
+		return refused
+	}
+	atWork(t, operator.(*statusOperator))
+	short, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for what, c := range map[string][2]string{
+		"an unknown poller":      {kind(operator.Pause(ctx, "nobody", "", "ann")), missing},
+		"an unknown output":      {kind(operator.Resume(ctx, "orders", "audit", "ann")), missing},
+		"an unknown dead letter": {kind(operator.Replay(ctx, "orders", "", "gone", "ann")), missing},
+		"a lease that is held":   {kind(operator.Replay(short, "orders", "", o.Letters[0].ID, "ann")), refused},
+		"another spelling":       {kind(operator.Pause(ctx, "ORDERS", "", "ann")), "done"},
+		"what is so already":     {kind(operator.Pause(ctx, "orders", "", "ann")), "done"},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("%s: %s, want %s", what, c[0], c[1])
+		}
+	}
+	dead := ordersShop(t, map[string]string{
+		"state__kind": "blob", "pollers__orders__lease_ttl": "10s",
+		"AzureWebJobsStorage": "DefaultEndpointsProtocol=http;AccountName=shop;AccountKey=cGxhbnRlZA==;BlobEndpoint=http://127.0.0.1:1/shop;",
+	})
+	side, _ = dead.page()
+	if got := kind(side.Operator.Pause(short, "orders", "", "ann")); got != failed {
+		t.Errorf("a dead store: %s", got)
+	}
+	fresh := ordersShop(t, stores(t)["file"])
+	side, _ = fresh.page()
+	if got := kind(side.Operator.Pause(ctx, "orders", "", "ann")); got != missing {
+		t.Errorf("no document yet: %s", got)
+	}
+	path := filepath.Join(fresh.settings["state__path"], "state", "shop", "orders.json")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("{"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := kind(side.Operator.Pause(ctx, "orders", "", "ann")); got != refused {
+		t.Errorf("a damaged document: %s", got)
+	}
+}

@@ -1,0 +1,72 @@
+package status
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// behindLong is how long rows may wait before that is more than a busy moment: as in the alert RowrelayBacklog.
+const behindLong = 15 * time.Minute
+
+// follow notes whether live rows wait, and since when: over ticks, until one has seen that none is left. A tick that did not see
+// either changes nothing. Of outboxes nothing is noted: their rows say themselves what waits, and each instance sees a part.
+func (n *Note) follow(r *poller.Report) {
+	since := r.Started.UTC()
+	if !r.DrainedAt.IsZero() {
+		since = r.DrainedAt.UTC()
+		n.DrainedAt, n.BehindSince = &since, nil
+	}
+	if r.Behind && n.BehindSince == nil {
+		n.BehindSince = &since
+	}
+}
+
+// joinBehind adds what an older note knows, mostly another instance's: rows wait since the first of the times behind which no
+// instance has seen that none is left.
+func (n *Note) joinBehind(older *Note) {
+	if before(n.DrainedAt, older.DrainedAt) {
+		n.DrainedAt = older.DrainedAt
+	}
+	var since *time.Time
+	for _, t := range []*time.Time{n.BehindSince, older.BehindSince} {
+		if t != nil && !before(t, n.DrainedAt) && (since == nil || t.Before(*since)) {
+			since = t
+		}
+	}
+	n.BehindSince = since
+}
+
+// catchesUp reports whether nothing waits any more where the stored note says that rows do.
+func (n *Note) catchesUp(stored *Note) bool { return stored.BehindSince != nil && n.BehindSince == nil }
+
+// fitBehind forgets times that are after limit.
+func (n *Note) fitBehind(limit time.Time) {
+	if before(&limit, n.BehindSince) {
+		n.BehindSince = nil
+	}
+	if before(&limit, n.DrainedAt) {
+		n.DrainedAt = nil
+	}
+}
+
+// lag notes how old the newest delivered row was. It is not known of a cursor that is no time; and while nothing is delivered, what
+// is known is older than that: 0, which says that none waits, would be wrong.
+func (n *Note) lag(r *poller.Report) {
+	seconds := r.Lag.Seconds()
+	switch {
+	case r.Lag > 0, r.Lag == 0 && !r.Failed():
+		n.Lag = &seconds
+	case r.Lag < 0, r.Behind && n.Lag != nil && *n.Lag == 0:
+		n.Lag = nil
+	}
+}
+
+// behind says that rows wait, and have done so for long; "" where they do not.
+func behind(o *Output, now time.Time) string {
+	if o.BehindSince == nil || now.Sub(*o.BehindSince) <= behindLong {
+		return ""
+	}
+	return fmt.Sprintf("Rows have been waiting since %s: they come faster than they are delivered, or a backlog is worked off", stamp(*o.BehindSince))
+}

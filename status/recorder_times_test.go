@@ -1,0 +1,107 @@
+package status
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/state/memstore"
+)
+
+// onePoller is the only output of a board, whose document was committed at a time.
+func onePoller(t *testing.T, store state.Store, seen *Recorder, committed time.Time) Output {
+	t.Helper()
+	b := NewBoard(BoardConfig{App: "shop", Store: store, Seen: seen, Bound: time.Second, Outputs: []Subject{{
+		Base: Output{Poller: "orders"}, Limit: 2 * time.Minute,
+		Parts: partOf(func(context.Context) (func(*Output), error) {
+			return func(o *Output) { o.CommittedAt = &committed }, nil
+		}),
+	}}})
+	return b.Report(t.Context()).Outputs[0]
+}
+
+// TestWhatWasLeftToDoMayGoByItself: a tick ends at its budget, the rest is deleted, and idle ticks follow: no other instance goes on
+// to say that nobody does it, and the figures of the note have a time.
+func TestWhatWasLeftToDoMayGoByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		p := newProcess(t, "one", store)
+		defer p.Close()
+		committed := time.Now()
+		p.Observe(&poller.Report{Poller: "orders", Event: poller.TickComplete, Rows: 100, Started: time.Now(), Ended: time.Now(), Lag: 90 * time.Second}, "")
+		pass(time.Second)
+		if n := stored(t, store); !n.More {
+			t.Fatalf("%+v", n)
+		}
+		for range 60 {
+			pass(10 * time.Second)
+			p.tick(poller.FetchEmpty, 0)
+		}
+		p.want("the work, one look five minutes later at most, and that nothing is left", p.store.reads, 2)
+		o := onePoller(t, store, nil, committed)
+		if o.Health != Healthy || o.LagSeconds == nil || *o.LagSeconds != 0 {
+			t.Errorf("another instance shows %s: %s; %+v", o.Health, o.Says, o.LagSeconds)
+		}
+		if n := stored(t, store); o.NotedAt == nil || !o.NotedAt.Equal(n.At) {
+			t.Errorf("noted at %v, want %s", o.NotedAt, n.At)
+		}
+	})
+}
+
+// lateClock is a store as a process sees it whose own clock is behind: the store's is ahead.
+type lateClock struct {
+	state.Store
+	by time.Duration
+}
+
+func (s lateClock) Load(ctx context.Context, key string) (state.Stored, error) {
+	found, err := s.Store.Load(ctx, key)
+	found.Now = found.Now.Add(s.by)
+	return found, err
+}
+
+func (s lateClock) Create(ctx context.Context, key string, data []byte) (state.Stamp, error) {
+	stamp, err := s.Store.Create(ctx, key, data)
+	stamp.Now = stamp.Now.Add(s.by)
+	return stamp, err
+}
+
+func (s lateClock) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+	stamp, err := s.Store.Replace(ctx, key, data, version)
+	stamp.Now = stamp.Now.Add(s.by)
+	return stamp, err
+}
+
+// TestAClockThatIsBehind: a process whose clock is behind by minutes fails, and another's success of before stands in the note, by a
+// clock that is right. Its failure is seen, on its own page and on any other.
+func TestAClockThatIsBehind(t *testing.T) {
+	const by = 3 * time.Minute
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		ahead(t, store, by-90*time.Second) // 90 s ago by a clock that is right
+		seen := lateClock{store, by}
+		r := NewRecorder(RecorderConfig{App: "shop", Instance: "behind", Store: seen})
+		defer r.Close()
+		for _, event := range []poller.Event{poller.FetchEmpty, poller.FetchFailed} {
+			report := &poller.Report{Poller: "orders", Event: event, Started: time.Now(), Ended: time.Now(), Drained: true}
+			r.Observe(report, "mend it")
+			pass(noteSoon)
+		}
+		for who, recorder := range map[string]*Recorder{"its own page": r, "another's": nil} {
+			if o := onePoller(t, seen, recorder, time.Now()); o.Health != Failing {
+				t.Errorf("%s: %s: %s", who, o.Health, o.Says)
+			}
+		}
+		found, err := store.Load(t.Context(), NoteKey("shop", "orders", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := decodeNote(found.Data)
+		if off := n.At.Sub(time.Now().Add(by)); err != nil || !n.Failed || n.Instance != "behind" || off.Abs() > time.Minute {
+			t.Errorf("%v: %+v", err, n)
+		}
+	})
+}

@@ -1,0 +1,58 @@
+package statuspage
+
+import (
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// refused logs what was refused: a line for an origin and a minute, with how many there were, so that whoever guesses does not fill
+// the log. It holds neither tokens nor what else was sent.
+type refused struct {
+	log *slog.Logger
+	now func() time.Time
+
+	mu   sync.Mutex
+	told map[string]telling // by origin
+}
+
+// telling is what was told of an origin last.
+type telling struct {
+	at   time.Time
+	more int // since then
+}
+
+const tellEvery = time.Minute
+
+func newRefused(log *slog.Logger, now func() time.Time) *refused {
+	return &refused{log: log, now: now, told: map[string]telling{}}
+}
+
+// tell logs that a request was refused, and why.
+func (d *refused) tell(r *http.Request, why string) {
+	from := origin(r)
+	more, due := d.due(from)
+	if !due {
+		return
+	}
+	d.log.WarnContext(r.Context(), "a request to the status page, or to /metrics, was refused", "why", why, "from", from, "method", r.Method, "more_since_the_last_line", more,
+		"next", "more of the same are told once a minute; if nobody you know sends them, see who can reach status__listen, and change status__token")
+}
+
+// due says whether an origin's refusal is to be told, and how many were not since the last that was.
+func (d *refused) due(from string) (more int, due bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.now()
+	past, known := d.told[from]
+	if known && now.Sub(past.at) < tellEvery {
+		d.told[from] = telling{past.at, past.more + 1}
+		return 0, false
+	}
+	if len(d.told) >= mostOrigins {
+		clear(d.told)
+	}
+	d.told[from] = telling{at: now}
+	return past.more, true
+}
