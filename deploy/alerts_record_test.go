@@ -2,10 +2,10 @@ package deploy_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +18,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
 // step is what lies between two scrapes in the simulated time. In the test's own it is at least one tick of every poller, about a
@@ -34,15 +36,13 @@ type scrape struct {
 // look scrapes /metrics, as Prometheus does.
 func look(listen string) (s scrape) {
 	s.at = time.Now()
-	client := http.Client{Timeout: 10 * time.Second}
-	answer, err := client.Get("http://" + listen + "/metrics")
+	text, err := programtest.Scrape(context.Background(), listen)
 	if err != nil {
 		return s
 	}
-	defer func() { _ = answer.Body.Close() }()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
 		return s
 	}
 	s.samples = map[string]float64{}
@@ -119,7 +119,7 @@ type recording []scrape
 // next adds a scrape in which every poller has had a tick since the last one, or one that is worth it before that.
 func (r *recording) next(t *testing.T, listen string, pollers []string, worth func(scrape) bool) {
 	t.Helper()
-	within(t, "every poller has had a tick", func() bool {
+	programtest.Until(t, "every poller has had a tick", func() bool {
 		s := look(listen)
 		if s.samples == nil {
 			return false
@@ -228,6 +228,12 @@ type sample struct {
 // ask lets promtool run rules over the recording, and returns what it says where the answers are not the expected ones. JSON is YAML.
 func (r recording) ask(t *testing.T, rules string, questions []question) (string, bool) {
 	t.Helper()
+	return r.askOver(t, rules, r.series(), questions)
+}
+
+// askOver does so over other series of the same times.
+func (r recording) askOver(t *testing.T, rules string, series []inputSeries, questions []question) (string, bool) {
+	t.Helper()
 	path, err := filepath.Abs(rules)
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +243,7 @@ func (r recording) ask(t *testing.T, rules string, questions []question) (string
 	}
 	text, err := json.Marshal(map[string]any{
 		"rule_files": []string{path}, "evaluation_interval": "1m",
-		"tests": []any{map[string]any{"interval": step.String(), "input_series": r.series(), "promql_expr_test": questions}},
+		"tests": []any{map[string]any{"interval": step.String(), "input_series": series, "promql_expr_test": questions}},
 	})
 	if err != nil {
 		t.Fatal(err)

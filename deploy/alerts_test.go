@@ -70,11 +70,13 @@ var expected = map[string][]string{
 	"forbidden":   {"RowrelayTicksFailing", "RowrelayNoSuccess"},
 	"stuck":       {"RowrelayTicksFailing", "RowrelayNoSuccess", "RowrelayNeedsOperator"},
 	"slow":        {"RowrelayLag"},
+	"flooded":     {"RowrelayBacklog"},
 	"leased":      {"RowrelayLeaseStale", "RowrelayNoSuccess"},
 	"refused":     {"RowrelayParked"},
 	"dead":        {"RowrelayDeadLetters"},
 	"held":        {"RowrelayHeldBack"},
 	"skipped":     {"RowrelaySkippedRows"},
+	"moved":       {"RowrelayNeedsOperator", "RowrelaySkippedRows"},
 	"nulls":       {"RowrelayNullCursors"},
 	"paused":      {"RowrelayPaused"},
 	"events":      {"RowrelayOutboxDeadLetters"},
@@ -102,11 +104,11 @@ func firing(alerts map[string][]string) []sample {
 // The real program runs sick in every way that an alert is for, and healthy; its real scrapes are the series over which Prometheus'
 // own engine runs the rules. Exactly the expected alerts fire.
 func TestAlertsFireForASickProgramAndNotForAHealthyOne(t *testing.T) {
-	program := buildProgram(t)
+	t.Parallel()
 	var sick, healthy, gone recording
 	t.Run("run", func(t *testing.T) {
-		t.Run("sick", func(t *testing.T) { t.Parallel(); sick = runSick(t, program) })
-		t.Run("healthy", func(t *testing.T) { t.Parallel(); healthy, gone = runHealthy(t, program) })
+		t.Run("sick", func(t *testing.T) { t.Parallel(); sick = runSick(t) })
+		t.Run("healthy", func(t *testing.T) { t.Parallel(); healthy, gone = runHealthy(t) })
 	})
 	if t.Failed() {
 		return
@@ -128,6 +130,7 @@ func TestAlertsFireForASickProgramAndNotForAHealthyOne(t *testing.T) {
 			t.Errorf("other alerts fired than expected:\n%s", said)
 		}
 	})
+	t.Run("two deployments", func(t *testing.T) { checkDeployments(t, sick) })
 	t.Run("every rule has a case", func(t *testing.T) {
 		cases := []string{"RowrelayDown"}
 		for _, names := range expected {

@@ -47,7 +47,7 @@ func board(t *testing.T) (panels []panel, variables []string) {
 // The board has its rows, asks the data source that the viewer chose, and no panel lies upon another.
 func TestTheBoardCanBeImported(t *testing.T) {
 	panels, variables := board(t)
-	if !slices.Equal(variables, []string{"datasource", "poller", "output"}) {
+	if !slices.Equal(variables, []string{"datasource", "namespace", "job", "poller", "output"}) {
 		t.Errorf("the variables are %q", variables)
 	}
 	var rows []string
@@ -86,7 +86,7 @@ func TestTheBoardCanBeImported(t *testing.T) {
 
 // filled is an expression as Grafana sends it, with all pollers chosen.
 func filled(expr string) string {
-	return strings.NewReplacer("$poller", ".*", "$output", ".*", "$__rate_interval", "15m").Replace(expr)
+	return strings.NewReplacer("$namespace", ".*", "$job", "rowrelay", "$poller", ".*", "$output", ".*", "$__rate_interval", "15m").Replace(expr)
 }
 
 // checkBoard lets Prometheus' own engine evaluate each expression of the board over what the real program showed: each must parse, and
@@ -103,8 +103,15 @@ func checkBoard(t *testing.T, r recording) {
 				}
 			}
 			questions = append(questions, question{Expr: fmt.Sprintf("count(%s) > bool 0", filled(target.Expr)), Samples: []sample{{"{}", 1}}})
+			if !strings.Contains(target.Expr, `namespace=~"$namespace",job=~"$job"`) {
+				t.Errorf("the panel %q is not about the deployment that was chosen: %s", p.Title, target.Expr)
+			}
+			if by := regexp.MustCompile(`by \([a-z, ]*poller`).FindString(target.Expr); by != "" && !strings.Contains(by, "namespace, job, poller") {
+				t.Errorf("the panel %q mixes up deployments: %s", p.Title, target.Expr)
+			}
 		}
 	}
+	questions = append(questions, neverSucceeded(t, panels)...)
 	if len(questions) < 30 {
 		t.Errorf("the board asks only %d questions", len(questions))
 	}
@@ -133,6 +140,21 @@ func checkBoard(t *testing.T, r recording) {
 			t.Errorf("no panel shows %s", name)
 		}
 	}
+}
+
+// neverSucceeded asks the panels of the last success and the last time drained for the poller "forbidden", which has had neither: it is
+// shown with a day, and not left out.
+func neverSucceeded(t *testing.T, panels []panel) (questions []question) {
+	t.Helper()
+	for _, title := range []string{"Longest without success", "Seconds since the last success", "Longest not drained", "Seconds since it was last drained"} {
+		i := slices.IndexFunc(panels, func(p panel) bool { return p.Title == title })
+		if i < 0 {
+			t.Fatalf("there is no panel %q", title)
+		}
+		expr := strings.Replace(filled(panels[i].Targets[0].Expr), `poller=~".*"`, `poller="forbidden"`, 1)
+		questions = append(questions, question{Expr: "max(" + expr + ") > bool 3600", Samples: []sample{{"{}", 1}}})
+	}
+	return questions
 }
 
 // checkDocument compares the page with the program: every metric is explained, and none that there is not.
