@@ -82,6 +82,7 @@ func (w *arena) run() {
 	})
 	wg.Go(func() { w.operate(ctx) })
 	wg.Wait()
+	time.Sleep(arenaTTL) // an owner whose lease has ended may be in the pause before it sees that: the bubble ends after it
 	w.judge()
 }
 
