@@ -33,7 +33,7 @@ func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	b := &browser{t: t}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(testenv.Chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(90*time.Second),
+		chromedp.ExecPath(testenv.Chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(testenv.ChromiumProfile(t)), chromedp.WSURLReadTimeout(90*time.Second),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true),
 		chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"),
 	)

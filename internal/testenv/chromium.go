@@ -1,9 +1,11 @@
 package testenv
 
 import (
+	"os"
 	osexec "os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Chromium returns the path of a real browser. Without one the test fails: `make test` installs it.
@@ -20,4 +22,25 @@ func Chromium(tb testing.TB) string {
 	}
 	record(tb, "Chromium", version[1])
 	return path
+}
+
+// ChromiumProfile returns a new directory for a browser's profile. Call it before the browser is started: it is removed after the
+// browser's end, with some patience, because its children write there for a moment longer, which a TempDir takes for a failure.
+func ChromiumProfile(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "rowrelay-chromium-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		deadline := time.Now().Add(10 * time.Second)
+		for err := os.RemoveAll(dir); err != nil; err = os.RemoveAll(dir) {
+			if time.Now().After(deadline) {
+				tb.Logf("testenv: %s is left: %v", dir, err)
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	return dir
 }
