@@ -1,29 +1,23 @@
 package e2e
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"flag"
 	"io"
-	"math/big"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/tlstest"
 )
 
 // updateProduction writes the outputs that docs/production.md shows: go test ./e2e -run TestProduction -update-production, then
@@ -303,23 +297,8 @@ func tlsFront(t *testing.T, server string) (address, authority string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, IPAddresses: []net.IP{net.ParseIP(anywhere)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	authority = filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}
+	certificate := tlstest.Certificate(anywhere)
+	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -335,7 +314,7 @@ func tlsFront(t *testing.T, server string) (address, authority string) {
 		}
 	}()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return net.JoinHostPort(anywhere, port), authority
+	return net.JoinHostPort(anywhere, port), tlstest.File(t, certificate)
 }
 
 // secure serves one connection of tlsFront.

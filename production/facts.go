@@ -101,8 +101,8 @@ var (
 	ErrUnmade = errors.New("not there yet")
 )
 
-// leaves reports whether what is sent can be read or changed on its way to another machine.
-func (l *Link) leaves() bool {
+// Leaves reports whether what is sent can be read or changed on its way to another machine.
+func (l *Link) Leaves() bool {
 	return l.Safety == source.LinkPlain || l.Safety == source.LinkUnverified
 }
 

@@ -50,7 +50,7 @@ func judgeMetrics(f *Facts) Answer {
 	}
 	if to := f.Telemetry.Metrics; to != nil {
 		switch {
-		case to.leaves():
+		case to.Leaves():
 			return bad(to.Mend, "they go to %s in the clear: %s", to.Host, to.How)
 		case f.hosted() && to.Safety == source.LinkLocal:
 			return unknown("name a receiver in OTEL_EXPORTER_OTLP_ENDPOINT", "they go to %s, this machine itself: whether somebody listens is not seen", to.Host)

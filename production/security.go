@@ -105,7 +105,7 @@ func judgeOutputTLS(f *Facts, p *Poller) Answer {
 	}
 	var seen []string
 	for _, l := range links {
-		if l.leaves() {
+		if l.Leaves() {
 			return bad(l.Mend, "%s: %s to %s", l.What, l.How, l.Host)
 		}
 		word := "verified TLS"

@@ -118,17 +118,12 @@ type checkedOutput struct {
 }
 
 func check(ctx context.Context, c *console, names []string, rows int, ddl bool) error {
-	cfg, err := load(c)
+	a, chosen, err := c.look(names)
 	if err != nil {
 		return err
 	}
-	a := wire(c, cfg)
 	defer func() { _ = a.Close() }() // nothing was written
-	chosen, err := a.choose(names)
-	if err != nil {
-		return err
-	}
-	host := readHost(appRoot(c), c.environ)
+	cfg, host := a.cfg, readHost(appRoot(c), c.environ)
 	view := checkView{Warnings: lines(cfg.Warnings), State: storeName(&cfg.State), Faults: append(lines(cfg.Faults), host.faults()...)}
 	failed := len(view.Faults) > 0
 	for _, w := range chosen {
@@ -142,10 +137,7 @@ func check(ctx context.Context, c *console, names []string, rows int, ddl bool) 
 	}
 	switch {
 	case c.json:
-		encoder := json.NewEncoder(c.out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		err = encoder.Encode(&view)
+		err = encodeJSON(c.out, &view)
 	case ddl:
 		err = printDDL(c.out, &view)
 	default:

@@ -9,31 +9,13 @@ import (
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/output/azmessaging"
 	"github.com/rowrelay/rowrelay/output/kafka"
+	"github.com/rowrelay/rowrelay/production"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/telemetry"
 )
 
-// link is a connection that the app makes, as its settings say it.
-type link struct {
-	what    string // the source, the output …, for people
-	setting string // that holds it
-	kind    string // an engine, or the kind of an output; "storage" for the state, dead letters and fan-out
-	host    string
-	safety  source.Link
-	how     string // why it is not verified
-	mend    string
-	secret  bool // the setting holds a password or a key, not only an identity
-	entra   bool // an identity could take the secret's place
-	unsure  bool // whether one could is not known
-}
-
-// leaves reports whether what is sent can be read or changed on its way to another machine.
-func (l *link) leaves() bool {
-	return l.safety == source.LinkPlain || l.safety == source.LinkUnverified
-}
-
 // stateLink is the connection to the state store; nil where it is no service.
-func stateLink(cfg *config.App) *link {
+func stateLink(cfg *config.App) *production.Link {
 	if cfg.State.Kind != "blob" {
 		return nil
 	}
@@ -41,17 +23,17 @@ func stateLink(cfg *config.App) *link {
 }
 
 // linksOf are the connections of a poller, the state store's left out.
-func linksOf(w *wired) []link {
-	var links []link
+func linksOf(w *wired) []production.Link {
+	var links []production.Link
 	if w.conn.Engine != "" {
 		host, _, _ := strings.Cut(w.conn.Identity, "/")
-		l := link{
-			what: "the source", setting: w.cfg.Source.Connection.Setting, kind: w.conn.Engine, host: host, safety: w.conn.Link, secret: w.conn.Secret,
-			how: strings.Join(w.conn.Warnings, "; "), mend: "see source__connection in docs/settings.md",
+		l := production.Link{
+			What: "the source", Setting: w.cfg.Source.Connection.Setting, Kind: w.conn.Engine, Host: host, Safety: w.conn.Link, Secret: w.conn.Secret,
+			How: strings.Join(w.conn.Warnings, "; "), Mend: "see source__connection in docs/settings.md",
 		}
 		if w.conn.Engine == "sqlserver" {
-			l.entra = !l.secret || isIn(host, entraDatabases)
-			l.unsure = !l.entra && l.safety != source.LinkLocal // a server that knows none, or a name of the operator's own for one that does
+			l.Entra = !l.Secret || isIn(host, entraDatabases)
+			l.Unsure = !l.Entra && l.Safety != source.LinkLocal // a server that knows none, or a name of the operator's own for one that does
 		}
 		links = append(links, l)
 	}
@@ -82,20 +64,20 @@ func isIn(host string, domains []string) bool {
 	return slices.ContainsFunc(domains, func(domain string) bool { return strings.HasSuffix(name, domain) })
 }
 
-func outputLink(out *config.Output) *link {
+func outputLink(out *config.Output) *production.Link {
 	what := "the output"
 	if out.Name != "" {
 		what += " " + out.Name
 	}
-	l := &link{what: what, setting: out.Broker.Setting, kind: out.Kind, safety: source.LinkVerified, secret: out.Broker.ConnectionString != "" || out.Broker.ClientSecret != ""}
+	l := &production.Link{What: what, Setting: out.Broker.Setting, Kind: out.Kind, Safety: source.LinkVerified, Secret: out.Broker.ConnectionString != "" || out.Broker.ClientSecret != ""}
 	switch out.Kind {
 	case "http":
 		u, err := url.Parse(out.URL.Reveal())
 		if err != nil {
 			return nil // config has refused it
 		}
-		l.setting, l.host = "output__url", u.Hostname()
-		l.rate(u.Hostname(), u.Scheme == "https", "plain http", "write an https URL")
+		l.Setting, l.Host = "output__url", u.Hostname()
+		rate(l, u.Hostname(), u.Scheme == "https", "plain http", "write an https URL")
 	case "queue":
 		return storageLink(what, &out.Connection, "queue")
 	case "rabbitmq":
@@ -103,27 +85,27 @@ func outputLink(out *config.Output) *link {
 		if err != nil {
 			return nil
 		}
-		l.rate(u.Hostname(), u.Scheme == "amqps", "amqp, which is AMQP without TLS", "write an amqps URL")
+		rate(l, u.Hostname(), u.Scheme == "amqps", "amqp, which is AMQP without TLS", "write an amqps URL")
 	case "kafka":
 		if out.Broker.Namespace != "" {
-			l.host, l.entra = out.Broker.Namespace, true
+			l.Host, l.Entra = out.Broker.Namespace, true
 			return l
 		}
 		c, err := kafka.ParseConnection(out.Broker.ConnectionString.Reveal())
 		if err != nil {
 			return nil
 		}
-		l.host, l.entra = strings.Join(c.Brokers, ","), isIn(c.Brokers[0], entraBrokers)
+		l.Host, l.Entra = strings.Join(c.Brokers, ","), isIn(c.Brokers[0], entraBrokers)
 		switch {
 		case c.Local():
-			l.safety = source.LinkLocal
+			l.Safety = source.LinkLocal
 		case !c.TLS:
-			l.safety, l.how, l.mend = source.LinkPlain, "tls=false", "remove tls=false: TLS is the default to another machine"
+			l.Safety, l.How, l.Mend = source.LinkPlain, "tls=false", "remove tls=false: TLS is the default to another machine"
 		}
 	case "eventhubs", "servicebus":
-		l.entra = true
+		l.Entra = true
 		if out.Broker.Namespace != "" {
-			l.host = out.Broker.Namespace
+			l.Host = out.Broker.Namespace
 			return l
 		}
 		c, err := azmessaging.ParseConnection(out.Broker.ConnectionString.Reveal())
@@ -131,7 +113,7 @@ func outputLink(out *config.Output) *link {
 			return nil
 		}
 		host, _, _ := strings.Cut(c.Namespace, ":")
-		l.rate(host, !c.Emulator, "UseDevelopmentEmulator=true, which is AMQP without TLS", "use the namespace's own connection string")
+		rate(l, host, !c.Emulator, "UseDevelopmentEmulator=true, which is AMQP without TLS", "use the namespace's own connection string")
 	default:
 		return nil // stdout
 	}
@@ -139,19 +121,19 @@ func outputLink(out *config.Output) *link {
 }
 
 // rate says what a scheme makes of the way to a host.
-func (l *link) rate(host string, secure bool, how, mend string) {
-	l.host = host
+func rate(l *production.Link, host string, secure bool, how, mend string) {
+	l.Host = host
 	switch {
 	case source.Loopback(host):
-		l.safety = source.LinkLocal
+		l.Safety = source.LinkLocal
 	case !secure:
-		l.safety, l.how, l.mend = source.LinkPlain, how, mend
+		l.Safety, l.How, l.Mend = source.LinkPlain, how, mend
 	}
 }
 
 // storageLink is the connection to a service of a storage account.
-func storageLink(what string, s *config.Storage, service string) *link {
-	l := &link{what: what, setting: s.Setting, kind: "storage", safety: source.LinkVerified, secret: s.ConnectionString != "" || s.ClientSecret != "", entra: true}
+func storageLink(what string, s *config.Storage, service string) *production.Link {
+	l := &production.Link{What: what, Setting: s.Setting, Kind: "storage", Safety: source.LinkVerified, Secret: s.ConnectionString != "" || s.ClientSecret != "", Entra: true}
 	endpoint := s.BlobServiceURI
 	if service == "queue" {
 		endpoint = s.QueueServiceURI
@@ -163,7 +145,7 @@ func storageLink(what string, s *config.Storage, service string) *link {
 	if err != nil {
 		return l // the SDK refuses it
 	}
-	l.rate(u.Hostname(), u.Scheme == "https", "plain http", "write https: DefaultEndpointsProtocol=https, or an https endpoint")
+	rate(l, u.Hostname(), u.Scheme == "https", "plain http", "write https: DefaultEndpointsProtocol=https, or an https endpoint")
 	return l
 }
 
@@ -194,13 +176,13 @@ func storageMembers(text string) map[string]string {
 }
 
 // telemetryLinks are the connections that export telemetry, one for each receiver.
-func telemetryLinks(exports []telemetry.Export) (links []link) {
+func telemetryLinks(exports []telemetry.Export) (links []production.Link) {
 	for _, e := range exports {
-		l := link{what: "the " + e.Signal, setting: e.Variable, kind: "otlp", safety: source.LinkVerified}
-		l.rate(e.Host, !e.Plain, e.Why, "write an https endpoint, and leave OTEL_EXPORTER_OTLP_INSECURE out")
-		same := slices.IndexFunc(links, func(other link) bool { return other.setting == l.setting && other.how == l.how })
+		l := production.Link{What: "the " + e.Signal, Setting: e.Variable, Kind: "otlp", Safety: source.LinkVerified}
+		rate(&l, e.Host, !e.Plain, e.Why, "write an https endpoint, and leave OTEL_EXPORTER_OTLP_INSECURE out")
+		same := slices.IndexFunc(links, func(other production.Link) bool { return other.Setting == l.Setting && other.How == l.How })
 		if same >= 0 {
-			links[same].what = "telemetry"
+			links[same].What = "telemetry"
 			continue
 		}
 		links = append(links, l)
@@ -213,23 +195,23 @@ func telemetryLinks(exports []telemetry.Export) (links []link) {
 func (a *app) warnLinks(env func(string) string) {
 	exports, _ := telemetry.Exports(env) // what is wrong with the variables is said where telemetry starts
 	for _, l := range telemetryLinks(exports) {
-		if l.leaves() {
-			a.cfg.Warnings.Add(l.setting, l.warning(), "")
+		if l.Leaves() {
+			a.cfg.Warnings.Add(l.Setting, warningOf(&l), "")
 		}
 	}
-	if l := stateLink(a.cfg); l != nil && l.leaves() {
-		a.cfg.Warnings.Add(l.setting, l.warning(), "")
+	if l := stateLink(a.cfg); l != nil && l.Leaves() {
+		a.cfg.Warnings.Add(l.Setting, warningOf(l), "")
 	}
 	for _, w := range a.pollers {
 		for _, l := range linksOf(w) {
-			if l.leaves() && l.kind != "http" && l.kind != w.conn.Engine && !slices.ContainsFunc(w.warnings, func(f config.Fault) bool { return f.Problem == l.warning() }) {
-				w.warnings.Add(l.setting, l.warning(), "")
+			if l.Leaves() && l.Kind != "http" && l.Kind != w.conn.Engine && !slices.ContainsFunc(w.warnings, func(f config.Fault) bool { return f.Problem == warningOf(&l) }) {
+				w.warnings.Add(l.Setting, warningOf(&l), "")
 			}
 		}
 	}
 }
 
 // warning is what is said of a link that leaves this machine unverified.
-func (l *link) warning() string {
-	return fmt.Sprintf("the connection of %s to %s is not encrypted (%s): whoever is on the way can read and change what is sent; %s", l.what, l.host, l.how, l.mend)
+func warningOf(l *production.Link) string {
+	return fmt.Sprintf("the connection of %s to %s is not encrypted (%s): whoever is on the way can read and change what is sent; %s", l.What, l.Host, l.How, l.Mend)
 }

@@ -15,16 +15,11 @@ func checkProduction(ctx context.Context, c *console, names, accepted []string) 
 			return fmt.Errorf("--accept %s: there is no such item; docs/production.md lists them", id)
 		}
 	}
-	cfg, err := load(c)
+	a, chosen, err := c.look(names)
 	if err != nil {
 		return err
 	}
-	a := wire(c, cfg)
 	defer func() { _ = a.Close() }() // nothing was written
-	chosen, err := a.choose(names)
-	if err != nil {
-		return err
-	}
 	report := production.Judge(gather(ctx, c, a, chosen), accepted)
 	if c.json {
 		err = report.WriteJSON(c.out)

@@ -35,14 +35,10 @@ func newGathering(c *console, a *app) *gathering {
 	f := &production.Facts{
 		Config: a.cfg, Environ: c.environ, Local: localNames(c), Faults: append(lines(a.cfg.Faults), g.host.faults()...),
 		Store: production.Store{
-			Name: storeName(s), Opened: a.store != nil, Account: accountOf(&s.Connection), OneContainer: ofOneContainer(&s.Connection),
+			Name: storeName(s), Link: stateLink(a.cfg), Opened: a.store != nil, Account: accountOf(&s.Connection), OneContainer: ofOneContainer(&s.Connection),
 		},
 	}
 	g.facts = f
-	if l := stateLink(a.cfg); l != nil {
-		state := l.fact()
-		f.Store.Link = &state
-	}
 	f.HostAccount = hostAccount(f.Env)
 	f.Telemetry = telemetryFacts(c)
 	if g.host.err == nil {
@@ -63,24 +59,11 @@ func (g *gathering) logLevels(categories ...string) {
 
 func telemetryFacts(c *console) production.Telemetry {
 	exports, told := telemetry.Exports(c.env)
-	t := production.Telemetry{Links: linkFacts(telemetryLinks(exports)), Faults: told}
+	t := production.Telemetry{Links: telemetryLinks(exports), Faults: told}
 	for _, e := range exports {
 		if e.Signal == "metrics" {
-			t.Metrics = &linkFacts(telemetryLinks([]telemetry.Export{e}))[0]
+			t.Metrics = &telemetryLinks([]telemetry.Export{e})[0]
 		}
 	}
 	return t
-}
-
-func linkFacts(links []link) (facts []production.Link) {
-	for i := range links {
-		facts = append(facts, links[i].fact())
-	}
-	return facts
-}
-
-func (l *link) fact() production.Link {
-	return production.Link{
-		What: l.what, Setting: l.setting, Kind: l.kind, Host: l.host, Safety: l.safety, How: l.how, Mend: l.mend, Secret: l.secret, Entra: l.entra, Unsure: l.unsure,
-	}
 }

@@ -21,7 +21,7 @@ type gatheredPoller struct {
 // poller adds a poller, with what the settings and the files of a Function App say of it.
 func (g *gathering) poller(w *wired) *gatheredPoller {
 	p := &gatheredPoller{gathering: g, w: w, found: &production.Poller{
-		Config: w.cfg, Engine: w.conn.Engine, Links: linkFacts(linksOf(w)), DeadLetters: "the rows themselves",
+		Config: w.cfg, Engine: w.conn.Engine, Links: linksOf(w), DeadLetters: "the rows themselves",
 	}}
 	g.facts.Pollers = append(g.facts.Pollers, p.found)
 	for i := range w.cfg.Outputs {

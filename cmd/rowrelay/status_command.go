@@ -34,17 +34,12 @@ faults; parked events, dead letters and a pause do not make it fail.`,
 }
 
 func showStatus(ctx context.Context, c *console, names []string) error {
-	cfg, err := load(c)
+	a, chosen, err := c.look(names)
 	if err != nil {
 		return err
 	}
-	a := wire(c, cfg)
 	defer func() { _ = a.Close() }() // nothing was written
-	chosen, err := a.choose(names)
-	if err != nil {
-		return err
-	}
-	if len(chosen) == 0 && len(cfg.Faults) == 0 {
+	if len(chosen) == 0 && len(a.cfg.Faults) == 0 {
 		return errors.New("there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md)")
 	}
 	var host *hostFile
