@@ -39,13 +39,19 @@ func (p *Policy) check() error {
 }
 
 // Failed counts one more failure against an event that has n: it returns how many there are now, the wait before the next attempt,
-// and whether this was the last. What is misplaced waits as long as what is refused, and never comes to its last attempt.
-func (p *Policy) Failed(n int, cause Cause) (attempts int, wait time.Duration, last bool) {
+// and whether this was the last. What says nothing about the event (it was misplaced, or the destination was busy, or nothing
+// tells which of the two is at fault) waits as long as a refusal, and never comes to its last attempt.
+func (p *Policy) Failed(n int, why Rejection) (attempts int, wait time.Duration, last bool) {
 	attempts = n + 1
-	if cause == Misplaced {
+	proven := why.Cause != Misplaced && why.Cause != Unavailable
+	if !proven {
 		attempts = max(n, min(attempts, p.MaxAttempts-1), 1)
 	}
-	return attempts, p.Delays[min(attempts, len(p.Delays))-1], cause != Misplaced && attempts >= p.MaxAttempts
+	wait = p.Delays[min(attempts, len(p.Delays))-1]
+	if !why.Again.IsZero() {
+		wait = max(wait, why.Again.Sub(why.At))
+	}
+	return attempts, wait, proven && attempts >= p.MaxAttempts
 }
 
 // DeadLetter is an event that is given up, with its history.

@@ -26,7 +26,7 @@ func TestFailedAttempts(t *testing.T) {
 		"misplaced, one attempt only":        {once, 0, Misplaced, 1, time.Second, false},
 		"misplaced, one attempt only, again": {once, 1, Misplaced, 1, time.Second, false},
 	} {
-		attempts, wait, last := c.policy.Failed(c.before, c.cause)
+		attempts, wait, last := c.policy.Failed(c.before, Rejection{Cause: c.cause})
 		if attempts != c.attempts || wait != c.wait || last != c.last {
 			t.Errorf("%s: %d attempts, next in %s, last %t; want %d, %s, %t", name, attempts, wait, last, c.attempts, c.wait, c.last)
 		}
