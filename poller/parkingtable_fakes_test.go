@@ -208,8 +208,8 @@ func (s *parkingSession) settleEvent(b Settled, i int) error {
 		s.reasons[event.ID] = r
 	}
 	attempts := event.Attempts + 1
-	if b.Rejections[i].Cause == Unavailable { // never the last
-		attempts = max(1, min(attempts, s.maxAttempts-1))
+	if b.Rejections[i].Cause == Unavailable {
+		attempts = max(1, event.Attempts)
 	}
 	switch {
 	case outcome == Rejected && s.ordering == OrderSource:
