@@ -106,6 +106,8 @@ var pollerSettings = []setting{
 		doc: "For `exact`: what becomes of rows that are held back for longer than `late_limit`. `deliver_late` delivers them and remembers them; `wait` waits for the transaction, however long it stays open."},
 	{name: "source__late_memory", mode: cursorMode, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: whole(1000, 8_000_000, "1000000"), def: "1000000",
 		doc: "The most delivered rows that are remembered, by `overlap` and for rows that were delivered late, with 8 bytes each. When it is full, new rows are held back until room is made, and nothing is forgotten."},
+	{name: "source__future_rows", mode: cursorMode, mend: "Remove it: an outbox's events are published by seq, not by time", kind: oneOf("deliver", "hold", "fail"), def: "deliver",
+		doc: "What becomes of rows whose cursor is a time that the database's clock has not reached (in `overlap`: not within `late_window`). The position waits before them in every case, since rows that are written until then have lower cursors. `deliver` delivers each of them once and remembers it, `hold` leaves it until the clock has reached it (`settle` always does), `fail` also fails every tick that sees one."},
 	{name: "source__on_failover", mode: cursorMode, kind: oneOf("stop", "continue"), def: "stop",
 		doc: "What a failover to a replica causes (a changed timeline of PostgreSQL, a changed server_uuid of MySQL): `stop` until `rowrelay state accept-gap`, or `continue`, which is safe only where the replica has every committed row (synchronous replication)."},
 	{name: "source__timeout", kind: durations("1s", "10m", "30s"), def: "30s",

@@ -241,6 +241,8 @@ type Description struct {
 	Late LateCommits
 	// Coarse says that the order key is not the row's key: several rows share one.
 	Coarse bool
+	// Dates reads positions as times; nil where the cursor's first column is no time.
+	Dates *Dates
 	// Warnings are for the operator, each once for each Describe that did not come from memory.
 	Warnings []string
 }

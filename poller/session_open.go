@@ -111,6 +111,7 @@ func (s *checkpointed) adopt(ctx context.Context, snapshot *state.Snapshot) erro
 	if mode == "" {
 		mode = LateNone
 	}
+	s.feed.late.date(s.source.Dates)
 	if err := s.feed.late.adopt(ctx, doc, mode, s.feed.keeper.Object); err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (c *Cursor) Describe(ctx context.Context) (poller.Description, error) {
 	if err != nil {
 		return poller.Description{}, err
 	}
-	d := poller.Description{Fingerprint: p.fingerprint, Engine: c.dialect.engine(), Table: p.table.name, Late: p.late.mode, Coarse: p.coarse}
+	d := poller.Description{Fingerprint: p.fingerprint, Engine: c.dialect.engine(), Table: p.table.name, Late: p.late.mode, Coarse: p.coarse, Dates: c.dates(p)}
 	if !known {
 		d.Warnings = p.warnings
 	}
@@ -220,6 +220,7 @@ func (c *Cursor) prove(ctx context.Context, s *session, p *plan, start change.Cu
 	return nil
 }
 
+// latest is the position of the last row, but for those that are dated beyond the database's clock.
 func (c *Cursor) latest(ctx context.Context, s *session, p *plan) (last change.Cursor, err error) {
 	err = c.dialect.read(ctx, s.conn, p.sel.latest().text, nil, p.sel.order, func(r row) (bool, error) {
 		last, err = p.cursorOf(r)
@@ -227,6 +228,9 @@ func (c *Cursor) latest(ctx context.Context, s *session, p *plan) (last change.C
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the latest row: %w", err)
+	}
+	if last, err = c.notAhead(ctx, s, p, last); err != nil {
+		return nil, fmt.Errorf("read the latest row that is not dated ahead: %w", err)
 	}
 	return last, nil
 }
