@@ -2,7 +2,8 @@ package poller
 
 import (
 	"fmt"
-	"time")
+	"time"
+)
 
 // notice holds the position against a new reading of the database's clock. A clock that was set back by less than
 // late_window is bridged by the window: the low edge is as far behind, and the mark waits until the clock has come to it

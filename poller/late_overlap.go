@@ -35,6 +35,7 @@ type overlap struct {
 	sweeps  bool      // it is the sweep's turn
 
 	looked    time.Time // when the clock was asked last
+	replayed  time.Time // how far a replica had come then: Horizon.Replayed
 	blind     bool      // it did not answer
 	heldSince time.Time // since when the memory is full; zero when it is not
 	blockedBy string    // the session whose open transaction keeps the low edge, as last seen
@@ -150,8 +151,12 @@ func (l *late) unmark() {
 	l.changes++
 }
 
-// passed reports whether the mark's window has passed, as far as the database's clock is known.
+// passed reports whether the mark's window has passed, as far as the database's clock is known. On a replica it has when
+// what was committed after it is replayed: while the replay stands still, the clock goes on and rows do not arrive.
 func (l *late) passed(now time.Time) bool {
+	if !l.replayed.IsZero() && l.replayed.Before(l.opens().Add(l.window)) {
+		return false
+	}
 	return !l.since.IsZero() && !l.clock.earliest(now).Before(l.opens().Add(l.window))
 }
 
@@ -270,7 +275,7 @@ func (l *late) look(ctx context.Context) (Horizon, bool) {
 	}
 	l.blind = false
 	jump := l.clock.jumped(&reading)
-	l.clock = reading
+	l.clock, l.replayed = reading, h.Replayed
 	if !l.since.IsZero() && (jump != 0 || l.clock.latest(reading.ended).Add(resolution).Before(l.since)) || jump < 0 && l.dates != nil {
 		l.warn(fmt.Sprintf("the database's clock jumped by %s, or is another server's: late_window (%s) begins again",
 			jump.Round(time.Millisecond), l.window))
