@@ -87,7 +87,7 @@ var pollerSettings = []setting{
 	{name: "source__start", mode: cursorMode, mend: "Remove it: every pending event is published, however old", kind: startText, def: "earliest",
 		doc: "Where a poller without a checkpoint begins: `earliest`, `latest`, or a cursor value (rows after it)."},
 	{name: "source__time_zone", mode: cursorMode, kind: timeZone, def: "UTC",
-		doc: "The zone of dates and times that carry none: an IANA name (`Europe/Berlin`) or an offset (`+02:00`)."},
+		doc: "The zone of dates and times that carry none: an IANA name (`Europe/Berlin`) or an offset (`+02:00`). For a cursor in local time it bridges the end of daylight saving: see [late-commits.md](late-commits.md)."},
 	{name: "source__delete_when", mode: cursorMode, kind: oneName,
 		doc: "The soft-delete column: where it is true, or neither NULL nor zero, the event is a delete."},
 	{name: "source__op", mode: cursorMode, kind: oneOf("upsert", "delete"), def: "upsert",
