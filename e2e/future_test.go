@@ -102,3 +102,52 @@ func (c *futureCase) run(t *testing.T, mode, rule string) {
 	}
 	relay.Interrupt()
 }
+
+// TestStartLatestBesideAnOpenTransaction: what a transaction commits that was open when the poller began, below the row that it
+// began behind, is delivered, and what was there is not.
+func TestStartLatestBesideAnOpenTransaction(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T) (*sql.DB, string){"postgres": openPostgres, "mariadb": openMySQL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, url := open(t)
+			execute(t, db, "CREATE TABLE started (id int PRIMARY KEY)")
+			execute(t, db, "INSERT INTO started (id) VALUES (1), (2)")
+			tx, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tx.ExecContext(t.Context(), "INSERT INTO started (id) VALUES (3)"); err != nil {
+				t.Fatal(err)
+			}
+			execute(t, db, "INSERT INTO started (id) VALUES (4)")
+			to := newSink(t)
+			s := settings{
+				"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "started", "status__listen": "127.0.0.1:0",
+				"STARTED_DB": url, "pollers__started__source__connection": "STARTED_DB", "pollers__started__source__table": "started",
+				"pollers__started__source__cursor": "id", "pollers__started__source__start": "latest",
+				"pollers__started__output__kind": "http", "pollers__started__output__url": to.URL,
+			}
+			dir := t.TempDir()
+			once := func() {
+				t.Helper()
+				if stdout, stderr, err := command(t, dir, s, "run", "--once"); err != nil {
+					t.Fatalf("%v\n%s%s", err, stdout, stderr)
+				}
+			}
+			once()
+			if n, _ := to.count(); n > 0 {
+				t.Errorf("%d events of rows that were there", n)
+			}
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			execute(t, db, "INSERT INTO started (id) VALUES (5)")
+			until(t, "the late row and the new one", func() bool { once(); return to.column("id")["3"] > 0 && to.column("id")["5"] > 0 })
+			once()
+			if n, repeated := to.count(); n != 2 || repeated > 0 {
+				t.Errorf("%d events, of which %d came twice: %v", n, repeated, to.column("id"))
+			}
+		})
+	}
+}

@@ -197,6 +197,31 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 	return start, incarnation, nil
 }
 
+// BeforeLatest returns the position of a row that at least so many rows come after, or the beginning where there are fewer. It
+// is for source__start=latest only: asked says whether that was set.
+func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor, asked bool, err error) {
+	if c.cfg.Start != "latest" {
+		return nil, false, nil
+	}
+	err = c.byPlan(ctx, func(p *plan) error {
+		return c.run(ctx, func(ctx context.Context, s *session) error {
+			low = nil
+			n := 0
+			return c.dialect.read(ctx, s.conn, p.sel.newest(rows+1).text, nil, p.sel.order, func(r row) (bool, error) {
+				if n++; n <= rows {
+					return true, nil
+				}
+				low, err = p.cursorOf(r)
+				return false, err
+			})
+		})
+	})
+	if err != nil {
+		return nil, true, fmt.Errorf("find the rows before the latest: %w", err)
+	}
+	return low, true, nil
+}
+
 // prove reads one row by the poller's own statement. The catalog does not show that source__where can be run, and a
 // document that was made for one that cannot would hold its fingerprint: mending the condition would then look like
 // another source.
