@@ -112,11 +112,12 @@ type checkpointed struct {
 	incarnation string
 
 	// Settle's own, once there is a lease.
-	broken  bool // what is stored is not known any more
-	short   bool // a settlement fell short
-	litter  int  // commits that left an object behind
-	letters []DeadLetter
-	gone    int
+	broken   bool // what is stored is not known any more
+	short    bool // a settlement fell short
+	litter   int  // commits that left an object behind
+	letters  []DeadLetter
+	unburied time.Duration // spent on dead letters that could not be written
+	gone     int
 }
 
 // note is what a batch that was handed out is about.

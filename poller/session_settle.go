@@ -53,8 +53,9 @@ type tally struct {
 	gone     int
 	behind   int // batches with rows behind them
 	letters  []DeadLetter
-	stopped  bool  // not everything could be settled
-	fault    error // why not, or what else the tick has to tell
+	buryBy   time.Time // when this settlement stops writing dead letters; zero before the first
+	stopped  bool      // not everything could be settled
+	fault    error     // why not, or what else the tick has to tell
 }
 
 func (s *checkpointed) newTally(lease *state.Lease) *tally {
@@ -267,21 +268,6 @@ func (l *tally) inSourceOrder(ctx context.Context, event *change.Event, outcome 
 	}
 	l.draft.leave(sourceKey, why.At)
 	return true
-}
-
-// bury writes the dead letter of an event. Errors are a *Fault.
-func (l *tally) bury(ctx context.Context, e *parkedRow, event *change.Event, why Rejection) error {
-	cfg, source := &l.s.feed.cfg, &l.s.source
-	letter := DeadLetter{
-		App: cfg.App, Poller: cfg.Poller, Output: cfg.Output, Engine: source.Engine, Table: source.Table,
-		Event: *event, Cause: why.Cause, Status: why.Status, Reason: why.Reason, Attempts: e.Attempts, First: e.First, Last: e.Last,
-	}
-	if err := cfg.DeadLetters.Put(ctx, letter); err != nil {
-		return &Fault{HandlerFailed, fmt.Errorf("the dead letter of key %s, event %s, could not be written, it is tried again: %w", e.Key, e.ID, err)}
-	}
-	letter.Event.Row = nil // thousands may be given up in one tick: the report needs no rows
-	l.letters = append(l.letters, letter)
-	return nil
 }
 
 // fill takes k settled events of a chunk.
