@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -37,7 +36,6 @@ const root = "state/"
 type Keeper struct {
 	cfg    Config
 	margin time.Duration
-	lease  atomic.Pointer[Lease] // the last one that was acquired: see Collect
 	put    puts
 }
 
