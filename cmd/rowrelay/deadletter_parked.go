@@ -189,20 +189,23 @@ func (op *operation) let(ctx context.Context, lease *state.Lease, records []dead
 	return putParked(ctx, lease, left)
 }
 
-// successor is what waits in the place of an entry that is let go; nil for nothing.
+// successor is what waits in the place of an entry that is let go; nil for nothing. A head that waited for its next attempt, and was
+// changed since, keeps its place: its changes were taken for the newest state that the attempt would read. Those of a blocked head
+// wait behind it.
 func (op *operation) successor(ctx context.Context, e *poller.ParkedEntry) (*poller.ParkedEntry, error) {
-	next := poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Key}
-	if len(e.Followers) > 0 {
-		next.Key, next.Followers = e.Followers[0], e.Followers[1:]
-	}
-	newest, err := op.w.source.Reread(ctx, [][]byte{next.Key})
+	newest, err := op.w.source.Reread(ctx, [][]byte{e.Key})
 	switch {
 	case errors.Is(err, poller.ErrConfig):
 		return nil, op.say("the key %s does not fit the settings any more: it is taken out, with %d row(s) behind it", e.Key, len(e.Followers))
 	case err != nil:
-		return nil, fmt.Errorf("reading the row %s again: %w", next.Key, err)
-	case len(e.Followers) > 0, len(newest) > 0 && e.ID != "" && newest[0].ID != e.ID:
-		return &next, nil
+		return nil, fmt.Errorf("reading the row %s again: %w", e.Key, err)
+	}
+	changed := len(newest) > 0 && e.ID != "" && newest[0].ID != e.ID
+	switch {
+	case changed && (!e.Blocked || len(e.Followers) == 0):
+		return &poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Key, Followers: e.Followers}, nil
+	case len(e.Followers) > 0:
+		return &poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}, nil
 	}
 	return nil, nil
 }
