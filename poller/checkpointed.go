@@ -52,7 +52,8 @@ type CheckpointedConfig struct {
 	// LateWindow is source__late_window, LateLimit source__late_limit, LateMemory source__late_memory.
 	LateWindow, LateLimit time.Duration
 	LateMemory            int
-	// MaxRowBytes is max_row_bytes: what a row counts as that is to be read again and whose size is not known. 0 counts nothing.
+	// MaxRowBytes is max_row_bytes: what a row counts as that is to be read again and whose size is not known. 0
+	// counts nothing.
 	MaxRowBytes int
 	// Wait declines early delivery: source__on_long_transaction=wait.
 	Wait bool

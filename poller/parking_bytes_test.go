@@ -27,8 +27,9 @@ func (s *weighed) Reread(ctx context.Context, keys [][]byte) ([]change.Event, er
 	return events, err
 }
 
-// TestRetriesObeyTheBoundOfBytes: a hundred large rows that are due at once are read again in portions, by the instance that
-// parked them, and by one that does not know their sizes. Small rows come in one round trip where their sizes are known.
+// TestRetriesObeyTheBoundOfBytes: a hundred large rows that are due at once are read again in portions, by the
+// instance that parked them, and by one that does not know their sizes. Small rows come in one round trip where their
+// sizes are known.
 func TestRetriesObeyTheBoundOfBytes(t *testing.T) {
 	const row, limit = 1000, 8000
 	for name, c := range map[string]struct {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/state/memstore"
 )
 
 // parkedRows says who is parked: for each order key the head's row, and behind it the followers'.
@@ -41,8 +42,8 @@ func (p *process) drain() []int {
 	return slices.Compact(rows)
 }
 
-// TestRowsOfOneOrderKeyFailTogether: a parked row moved into an order key while a live row of that key was on its way. The
-// live row is refused, and then the moved one: both stay parked.
+// TestRowsOfOneOrderKeyFailTogether: a parked row moved into an order key while a live row of that key was on its
+// way. The live row is refused, and then the moved one: both stay parked.
 func TestRowsOfOneOrderKeyFailTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -85,8 +86,8 @@ func TestRowsOfOneOrderKeyFailTogether(t *testing.T) {
 	})
 }
 
-// TestOrderingKeyTakesOverWhatNoneHasParked: under none the row's own key was parked. Under key it waits under its order key,
-// and a live row of that key, which was on its way, is refused.
+// TestOrderingKeyTakesOverWhatNoneHasParked: under none the row's own key was parked. Under key it waits under its
+// order key, and a live row of that key, which was on its way, is refused.
 func TestOrderingKeyTakesOverWhatNoneHasParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -147,7 +148,8 @@ func TestMovedRowIsTriedUnderItsNewOrderKey(t *testing.T) {
 	})
 }
 
-// spelled is a source whose database holds keys equal that are written differently: the row comes back in its own spelling.
+// spelled is a source whose database holds keys equal that are written differently: the row comes back in its own
+// spelling.
 type spelled struct{ *shop }
 
 func (s spelled) Reread(ctx context.Context, keys [][]byte) ([]change.Event, error) {
@@ -170,6 +172,58 @@ func TestHeadInAnotherSpellingIsGivenUp(t *testing.T) {
 		p.drain()
 		if len(p.graves.letters) != 1 || p.graves.letters[0].Attempts != 3 {
 			t.Errorf("%+v", p.graves.letters)
+		}
+	})
+}
+
+// slowSink answers as anySink does, after a while.
+type slowSink struct {
+	anySink
+	takes time.Duration
+}
+
+func (s *slowSink) Deliver(ctx context.Context, d change.Delivery) error {
+	if err := pause(ctx, s.takes); err != nil {
+		return err
+	}
+	return s.anySink.Deliver(ctx, d)
+}
+
+// TestRowOnItsWayWhileAnotherEntersItsOrderKey: the whole tick, with a receiver that takes 0.6s and a store that
+// takes half of it. A row that ordering=none has parked enters its order key while a row of that key is on its way,
+// and that one is refused.
+func TestRowOnItsWayWhileAnotherEntersItsOrderKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.describe.Coarse = true
+		s.put(1, "a", "bad")
+		store := &slowStore{Store: memstore.New()}
+		none := newProcess(t, store, s, func(c *CheckpointedConfig) { c.Ordering = OrderNone })
+		none.verdict = poison(1)
+		none.tick()
+		s.put(2, "a", "bad")
+		s.put(3, "c", "new") // evidence
+		time.Sleep(time.Second)
+
+		store.takes = 300 * time.Millisecond
+		p := newProcess(t, store, s, nil)
+		sink := &slowSink{anySink{got: map[int]int{}}, 600 * time.Millisecond}
+		relay := relayOf(t, p.feed, sink, func(c *Config) { c.RejectStatus, c.RequestEvents = []int{422}, 1 })
+		relay.Tick(t.Context())
+		at := index(p.doc().Checkpoint.Cursor)
+		if got := parkedRows(p.parked()); got != `{"tenant":"a"}={"id":1}<{"id":2}` || at != s.writes {
+			t.Errorf("the position is %d of %d, parked are %s", at, s.writes, got)
+		}
+		s.put(4, "c", "new")
+		for id := range 2 {
+			s.rows[id+1].text = "good"
+		}
+		for range 5 {
+			time.Sleep(time.Minute)
+			relay.Tick(t.Context())
+		}
+		if sink.got[1] == 0 || sink.got[2] == 0 {
+			t.Errorf("arrived %v", sink.got)
 		}
 	})
 }

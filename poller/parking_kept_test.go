@@ -21,8 +21,9 @@ func parkedIn(d *draft) map[string]int {
 	return rows
 }
 
-// TestParkedRowsLeaveByTheirOwnOutcomeOnly: whatever is settled in whatever order, a row that is parked stays so until it is
-// accepted by its own retry, given up, or gone. What is refused or absorbed is parked afterwards, or was superseded by its own row.
+// TestParkedRowsLeaveByTheirOwnOutcomeOnly: whatever is settled in whatever order, a row that is parked stays so
+// until it is accepted by its own retry, given up, or gone. What is refused or absorbed is parked afterwards, or was
+// superseded by its own row.
 func TestParkedRowsLeaveByTheirOwnOutcomeOnly(t *testing.T) {
 	for seed := range uint64(300) {
 		synctest.Test(t, func(t *testing.T) {
@@ -59,6 +60,7 @@ func TestParkedRowsLeaveByTheirOwnOutcomeOnly(t *testing.T) {
 					at, left = turns[n], owners[n]
 				}
 				what := rnd.IntN(5)
+				where := fmt.Sprintf("seed %d, step %d (%d)", seed, step, what)
 				switch {
 				case what < 2 || at.orderKey == "":
 					left = string(event.Key)
@@ -79,18 +81,18 @@ func TestParkedRowsLeaveByTheirOwnOutcomeOnly(t *testing.T) {
 				after := parkedIn(l.draft)
 				for key := range before {
 					if after[key] == 0 && key != left {
-						t.Fatalf("seed %d, step %d (%d): %s has left, and nothing was settled about it", seed, step, what, key)
+						t.Fatalf("%s: %s has left, and nothing was settled about it", where, key)
 					}
 				}
 				if parks && len(l.letters) == buried && after[string(event.Key)] == 0 {
-					t.Fatalf("seed %d, step %d (%d): %s is settled, and neither parked nor given up", seed, step, what, event.Key)
+					t.Fatalf("%s: %s is settled, and neither parked nor given up", where, event.Key)
 				}
 				count := 0
 				for _, n := range after {
 					count += n
 				}
 				if count != l.draft.count {
-					t.Fatalf("seed %d, step %d (%d): %d rows are counted, %d are parked", seed, step, what, l.draft.count, count)
+					t.Fatalf("%s: %d rows are counted, %d are parked", where, l.draft.count, count)
 				}
 			}
 		})

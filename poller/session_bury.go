@@ -9,8 +9,9 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// Dead letters are written before the commit that releases their events, and everything else waits for that commit. So all of
-// them together have a bounded time: a place for dead letters that hangs, or is slow, delays the other rows and stops none.
+// Dead letters are written before the commit that releases their events, and everything else waits for that commit.
+// So all of them together have a bounded time: a place for dead letters that hangs, or is slow, delays the other rows
+// and stops none.
 const (
 	// buryTime is what the dead letters of one settlement may take.
 	buryTime = 10 * time.Second
@@ -30,11 +31,12 @@ func (l *tally) bury(ctx context.Context, e *parkedRow, event *change.Event, why
 	cfg, source := &l.s.feed.cfg, &l.s.source
 	letter := DeadLetter{
 		App: cfg.App, Poller: cfg.Poller, Output: cfg.Output, Engine: source.Engine, Table: source.Table,
-		Event: *event, Cause: why.Cause, Status: why.Status, Reason: why.Reason, Attempts: e.Attempts, First: e.First, Last: e.Last,
+		Event: *event, Cause: why.Cause, Status: why.Status, Reason: why.Reason,
+		Attempts: e.Attempts, First: e.First, Last: e.Last,
 	}
 	if err := l.put(ctx, letter); err != nil {
-		return &Fault{HandlerFailed, fmt.Errorf("the dead letter of key %s, event %s, could not be written where dead_letter__kind says, "+
-			"and the event waits until it can be: %w", e.Key, e.ID, err)}
+		return &Fault{HandlerFailed, fmt.Errorf("the dead letter of key %s, event %s, could not be written where "+
+			"dead_letter__kind says, and the event waits until it can be: %w", e.Key, e.ID, err)}
 	}
 	letter.Event.Row = nil // thousands may be given up in one tick: the report needs no rows
 	l.letters = append(l.letters, letter)

@@ -170,7 +170,8 @@ func TestRandomLivesLoseNothing(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 3))
 			l := &lives{
-				T: t, rnd: rnd, shop: newShop(), store: memstore.New(), graves: &graves{}, accepted: map[string]bool{}, newest: map[string]int{},
+				T: t, rnd: rnd, shop: newShop(), store: memstore.New(), graves: &graves{},
+				accepted: map[string]bool{}, newest: map[string]int{},
 				ordering: []Ordering{OrderKey, OrderKey, OrderKey, OrderNone, OrderSource}[rnd.IntN(5)],
 				policy:   Policy{MaxAttempts: 1 + rnd.IntN(4), Delays: []time.Duration{time.Second, 3 * time.Second}, MaxParked: []int{2, 5, 1000}[rnd.IntN(3)]},
 			}
@@ -216,7 +217,8 @@ func TestRandomLivesLoseNothing(t *testing.T) {
 				t.Errorf("left over: parked %+v, backfill %+v, position %s of %d", p.parked(), p.doc().Backfill, p.doc().Checkpoint.Cursor, last(l.shop))
 			}
 			if t.Failed() {
-				t.Fatalf("seed %d: ordering %s, mixed %v, %+v, coarse %v, late %s", seed, l.ordering, l.mixed, l.policy, l.shop.describe.Coarse, l.shop.describe.Late)
+				t.Fatalf("seed %d: ordering %s, mixed %v, %+v, coarse %v, late %s", seed, l.ordering, l.mixed,
+					l.policy, l.shop.describe.Coarse, l.shop.describe.Late)
 			}
 		})
 	}

@@ -98,8 +98,8 @@ func (s *checkpointed) retry(ctx context.Context, limit Limit) (change.Batch, no
 	return batch, about, s.followers(ctx, p, about.gone, limit.Bytes)
 }
 
-// portion is how many of the entries one re-read may bring: their rows count as what they were when they were last seen, or as
-// the largest there can be. One row at least.
+// portion is how many of the entries one re-read may bring: their rows count as what they were when they were last
+// seen, or as the largest there can be. One row at least.
 func (s *checkpointed) portion(due []*parkedRow, room int) []*parkedRow {
 	n := 0
 	for n < len(due) {
@@ -190,10 +190,12 @@ func (s *checkpointed) turns(p *parking, limit int) []*parkedRow {
 	return due[:min(len(due), limit)]
 }
 
-// reread adds the newest events of rows by key to found, and returns their bytes. A key that the database takes for equal to one
-// that is spelled otherwise (a collation without case) comes back in the row's spelling: such a row is read once more, alone, to
-// know whose it is.
-func (s *checkpointed) reread(ctx context.Context, keys [][]byte, found map[string]*change.Event) (size int, err error) {
+// reread adds the newest events of rows by key to found, and returns their bytes. A key that the database takes for
+// equal to one that is spelled otherwise (a collation without case) comes back in the row's spelling: such a row is
+// read once more, alone, to know whose it is.
+func (s *checkpointed) reread(
+	ctx context.Context, keys [][]byte, found map[string]*change.Event,
+) (size int, err error) {
 	events, err := s.feed.source.Reread(ctx, keys)
 	if err != nil {
 		return 0, sourceFault("reading parked rows again", err)

@@ -160,8 +160,8 @@ func (l *tally) settle(ctx context.Context, b *Settled, i int, about *note) bool
 	}
 }
 
-// retried takes the outcome of a retry. The turn tells whether it was an attempt at the head that is there now: a row may come
-// back with its key written differently, and another row may be at the head by now.
+// retried takes the outcome of a retry. The turn tells whether it was an attempt at the head that is there now: a row
+// may come back with its key written differently, and another row may be at the head by now.
 func (l *tally) retried(ctx context.Context, t turn, event *change.Event, outcome Outcome, why Rejection) bool {
 	e := l.draft.entries[t.orderKey]
 	own := e != nil && e.turn == t.number
@@ -176,9 +176,9 @@ func (l *tally) retried(ctx context.Context, t turn, event *change.Event, outcom
 	return true
 }
 
-// rejected takes a failure of an event that is not its entry's own attempt. Where another row is at the head by now, the event
-// waits behind it, and is tried when its turn comes: only one row's attempts are counted in an entry, and no row may take
-// another's place there, because the entry is all that is left of the other.
+// rejected takes a failure of an event that is not its entry's own attempt. Where another row is at the head by now,
+// the event waits behind it, and is tried when its turn comes: only one row's attempts are counted in an entry, and
+// no row may take another's place there, because the entry is all that is left of the other.
 func (l *tally) rejected(ctx context.Context, orderKey []byte, event *change.Event, why Rejection) bool {
 	switch e := l.draft.entries[string(orderKey)]; {
 	case e != nil && !bytes.Equal(e.Key, event.Key):

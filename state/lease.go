@@ -32,7 +32,8 @@ type Lease struct {
 // start begins the life of an acquired lease.
 func (o *owner) start(ctx context.Context) *Lease {
 	background := context.WithoutCancel(ctx)
-	l := &Lease{owner: o, keeper: o.k, id: o.id, token: o.doc.Lease.FencingToken, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	l := &Lease{owner: o, keeper: o.k, id: o.id, token: o.doc.Lease.FencingToken}
+	l.wake, l.done = make(chan struct{}, 1), make(chan struct{})
 	l.ctx, l.stop = context.WithCancelCause(background)
 	l.mu.Lock()
 	l.right, l.known = rightUntil(o.until), o.doc

@@ -24,8 +24,8 @@ func ObjectPrefix(key string) string {
 	return objectRoot + strings.TrimSuffix(strings.TrimPrefix(key, root), ".json") + "/"
 }
 
-// puts are the objects that the leases of one process write or wrote: those under way are nobody's to delete, and those that are
-// done can be deleted without reading them again.
+// puts are the objects that the leases of one process write or wrote: those under way are nobody's to delete, and
+// those that are done can be deleted without reading them again.
 type puts struct {
 	mu   sync.Mutex
 	made map[string]put // by name
@@ -79,12 +79,12 @@ var kindPattern = regexp.MustCompile(`^[a-z]+$`)
 // perMiB is what a try is given for each MiB beyond the patience of a small one: 64 MiB need not come within seconds.
 const perMiB = time.Second
 
-// PutObject writes an immutable side object of this document and returns its name, for an ObjectRef: objects/{app}/{poller}
-// [.{output}]/{kind}-{random}. kind is one lower-case word. The object is written before the commit that names it; one that
-// no document names is removed by Collect. Only the holder of a lease may write one, operators too: that is how Collect tells
-// what nobody will name any more from what somebody is about to name. Bounds and retries are those of Load, with a second more
-// for each MiB. Errors are those of Check, the store's, and one for data of more than MaxObject bytes. After an error the
-// object may still appear, unnamed.
+// PutObject writes an immutable side object of this document and returns its name, for an ObjectRef:
+// objects/{app}/{poller} [.{output}]/{kind}-{random}. kind is one lower-case word. The object is written before the
+// commit that names it; one that no document names is removed by Collect. Only the holder of a lease may write one,
+// operators too: that is how Collect tells what nobody will name any more from what somebody is about to name. Bounds
+// and retries are those of Load, with a second more for each MiB. Errors are those of Check, the store's, and one for
+// data of more than MaxObject bytes. After an error the object may still appear, unnamed.
 func (l *Lease) PutObject(ctx context.Context, kind string, data []byte) (string, error) {
 	k := l.keeper
 	if !kindPattern.MatchString(kind) {
@@ -131,13 +131,14 @@ func (k *Keeper) Object(ctx context.Context, name string) ([]byte, error) {
 	return stored.Data, nil
 }
 
-// Collect deletes the side objects of this document (of the kinds that PutObject wrote, dead letters are none) that are not
-// in keep: all that the stored document names and all that a commit under way shall name. It may be called after the lease was
-// given back, too. A crash in it leaves objects behind that the next call removes.
+// Collect deletes the side objects of this document (of the kinds that PutObject wrote, dead letters are none) that
+// are not in keep: all that the stored document names and all that a commit under way shall name. It may be called
+// after the lease was given back, too. A crash in it leaves objects behind that the next call removes.
 //
-// It is safe in the hands of a holder who does not know yet that the lease is another's: objects are listed first, and
-// then the document is read. Where that still holds our lease, nobody had a later one when they were listed, so that none of
-// them is what another is about to name. Where it does not, only what was written under this very lease is deleted.
+// It is safe in the hands of a holder who does not know yet that the lease is another's: objects are listed first,
+// and then the document is read. Where that still holds our lease, nobody had a later one when they were listed, so
+// that none of them is what another is about to name. Where it does not, only what was written under this very lease
+// is deleted.
 func (l *Lease) Collect(ctx context.Context, keep ...string) error {
 	k := l.keeper
 	made := k.put.done() // before the list: what is put meanwhile is not ours to judge

@@ -41,9 +41,10 @@ func (op *operation) standIns(parked []poller.ParkedEntry, blocked bool) []deadl
 	return entries
 }
 
-// leased does what changes the parked events while nobody else can: a tick would fetch and settle meanwhile, and only who holds the
-// lease may store an object. change returns what the document is to name (nil: what it names now). The lease is given back with the
-// write that does so, or without one where change fails. It is free for who asks while the document is as it was shown.
+// leased does what changes the parked events while nobody else can: a tick would fetch and settle meanwhile, and only
+// who holds the lease may store an object. change returns what the document is to name (nil: what it names now). The
+// lease is given back with the write that does so, or without one where change fails. It is free for who asks while
+// the document is as it was shown.
 func (op *operation) leased(ctx context.Context, change func(*state.Lease) (*state.ObjectRef, error)) error {
 	lease, err := op.out.keeper.Acquire(ctx, op.snap)
 	if moved := new(state.MovedError); errors.As(err, &moved) {
@@ -69,7 +70,9 @@ func (op *operation) park(ctx context.Context, letters []deadletter.Entry) error
 }
 
 // parked stores the parked events with the rows of records among them.
-func (op *operation) parked(ctx context.Context, lease *state.Lease, letters []deadletter.Entry) (*state.ObjectRef, error) {
+func (op *operation) parked(
+	ctx context.Context, lease *state.Lease, letters []deadletter.Entry,
+) (*state.ObjectRef, error) {
 	entries, err := parkedOf(ctx, op.out, &op.snap.Doc)
 	if err != nil {
 		return nil, err
@@ -92,7 +95,8 @@ func (op *operation) parked(ctx context.Context, lease *state.Lease, letters []d
 		}
 	}
 	if n := rows(entries); n > op.w.cfg.MaxParked {
-		return nil, &status.Refusal{Err: fmt.Errorf("these would be %d parked rows, and max_parked is %d: replay fewer at a time, or raise max_parked", n, op.w.cfg.MaxParked)}
+		return nil, &status.Refusal{Err: fmt.Errorf("these would be %d parked rows, and max_parked is %d: "+
+			"replay fewer at a time, or raise max_parked", n, op.w.cfg.MaxParked)}
 	}
 	return putParked(ctx, lease, entries)
 }
@@ -154,12 +158,14 @@ func (op *operation) auditDropped(entries []poller.ParkedEntry) {
 	}
 }
 
-// let writes the parked events without those that the records block, or are stand-ins for, and returns nil where there are
-// none. Where rows wait behind one, the first of them becomes the head. Where the row itself was changed since, its newest
-// state goes on: events of a parked key settle without being sent, so that nobody else would deliver it. A change that comes
-// after this look is fetched after the lease was given back. Keys that do not fit the settings any more (another
-// source__key) are taken out with all that waits behind them: they can never be read.
-func (op *operation) let(ctx context.Context, lease *state.Lease, records []deadletter.Entry) (*state.ObjectRef, error) {
+// let writes the parked events without those that the records block, or are stand-ins for, and returns nil where
+// there are none. Where rows wait behind one, the first of them becomes the head. Where the row itself was changed
+// since, its newest state goes on: events of a parked key settle without being sent, so that nobody else would
+// deliver it. A change that comes after this look is fetched after the lease was given back. Keys that do not fit the
+// settings any more (another source__key) are taken out with all that waits behind them: they can never be read.
+func (op *operation) let(
+	ctx context.Context, lease *state.Lease, records []deadletter.Entry,
+) (*state.ObjectRef, error) {
 	entries, err := parkedOf(ctx, op.out, &op.snap.Doc)
 	if err != nil {
 		return nil, err
@@ -189,9 +195,9 @@ func (op *operation) let(ctx context.Context, lease *state.Lease, records []dead
 	return putParked(ctx, lease, left)
 }
 
-// successor is what waits in the place of an entry that is let go; nil for nothing. A head that waited for its next attempt, and was
-// changed since, keeps its place: its changes were taken for the newest state that the attempt would read. Those of a blocked head
-// wait behind it.
+// successor is what waits in the place of an entry that is let go; nil for nothing. A head that waited for its next
+// attempt, and was changed since, keeps its place: its changes were taken for the newest state that the attempt would
+// read. Those of a blocked head wait behind it.
 func (op *operation) successor(ctx context.Context, e *poller.ParkedEntry) (*poller.ParkedEntry, error) {
 	newest, err := op.w.source.Reread(ctx, [][]byte{e.Key})
 	switch {

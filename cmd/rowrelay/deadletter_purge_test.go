@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPurgeKeepsAParkedRowThatChanged: a row waits for its next attempt, and another behind it. The first was changed since, which
-// settled without being sent: it stays parked, and goes first.
+// TestPurgeKeepsAParkedRowThatChanged: a row waits for its next attempt, and another behind it. The first was changed
+// since, which settled without being sent: it stays parked, and goes first.
 func TestPurgeKeepsAParkedRowThatChanged(t *testing.T) {
 	s := ordersShop(t, stores(t)["file"])
 	s.settings["pollers__orders__source__order_key"] = "note"

@@ -35,8 +35,8 @@ func tidied(t *testing.T, k *state.Keeper, do func()) {
 	do()
 }
 
-// TestReplayWhileATickTidiesUp: what a replay stores outlasts the clean-up of the tick before it, in another process or in this one.
-// Otherwise the poller would stop at a missing object, and the records would be gone.
+// TestReplayWhileATickTidiesUp: what a replay stores outlasts the clean-up of the tick before it, in another process
+// or in this one. Otherwise the poller would stop at a missing object, and the records would be gone.
 func TestReplayWhileATickTidiesUp(t *testing.T) {
 	for name, sameProcess := range map[string]bool{"another process": false, "the status page's own": true} {
 		t.Run(name, func(t *testing.T) {

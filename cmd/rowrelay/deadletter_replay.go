@@ -171,15 +171,18 @@ func (op *operation) sendRecorded(ctx context.Context, letters []deadletter.Entr
 }
 
 // send delivers recorded rows under the lease, and returns how many arrived.
-func (op *operation) send(ctx context.Context, lease *state.Lease, to poller.Output, fingerprint string, letters []deadletter.Entry) (int, error) {
+func (op *operation) send(
+	ctx context.Context, lease *state.Lease, to poller.Output, fingerprint string, letters []deadletter.Entry,
+) (int, error) {
 	for i := range letters {
 		if err := lease.Check(); err != nil {
 			return i, err
 		}
 		r := letters[i].Record
 		d := change.Delivery{
-			App: r.App, Poller: r.Poller, Engine: r.Engine, Table: r.Table, Fingerprint: fingerprint, BatchID: "deadletter_" + r.ID,
-			Token: lease.Token(), Number: uint64(i + 1), Attempt: 1, Events: []change.Event{r.Event()},
+			App: r.App, Poller: r.Poller, Engine: r.Engine, Table: r.Table, Fingerprint: fingerprint,
+			BatchID: "deadletter_" + r.ID,
+			Token:   lease.Token(), Number: uint64(i + 1), Attempt: 1, Events: []change.Event{r.Event()},
 			Backfill: backfillNameOf(op.output),
 		}
 		bounded, cancel := context.WithTimeout(lease.Context(), op.out.cfg.Timeout)
