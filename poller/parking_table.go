@@ -157,7 +157,7 @@ func (d *draft) fail(e *parkedRow, event *change.Event, why Rejection) (last boo
 	}
 	e.size = event.Size()
 	var wait time.Duration
-	e.Attempts, wait, last = d.policy.Failed(e.Attempts, why.Cause)
+	e.Attempts, wait, last = d.policy.Failed(e.Attempts, why)
 	if e.First.IsZero() {
 		e.First = why.At
 	}
