@@ -16,7 +16,7 @@ func (s *checkpointed) look(ctx context.Context, limit Limit) (change.Batch, not
 		return change.Batch{}, note{}, err
 	}
 	queued := s.queued() // before the entries are looked at: what is settled after this is waited for below
-	batch, about, err := s.retry(ctx, limit.Rows)
+	batch, about, err := s.retry(ctx, limit)
 	if err != nil && ctx.Err() == nil {
 		s.owe(err) // others need not wait for rows that cannot be read; the next tick tries again
 		batch, about, err = change.Batch{}, note{}, nil

@@ -166,6 +166,7 @@ func (op *operation) namedRelay(b *backfill, keeper *state.Keeper, src part) (*p
 		App: op.app.cfg.State.AppName, Poller: p.Name, Output: backfillPrefix + b.name, Source: src, Keeper: keeper,
 		Ordering: poller.Ordering(p.Ordering), Policy: policy, DeadLetters: letters,
 		LateWindow: p.Source.LateWindow, LateLimit: p.Source.LateLimit, LateMemory: p.Source.LateMemory,
+		MaxRowBytes: p.MaxRowBytes,
 	})
 	if err != nil {
 		return nil, err

@@ -198,8 +198,8 @@ func (a *app) wireOutputs(c *console, w *wired) {
 			App: a.cfg.State.AppName, Poller: w.cfg.Name, Output: out.Name, Source: src, Keeper: wired.keeper,
 			Ordering: poller.Ordering(w.cfg.Ordering), Policy: policyOf(w.cfg), DeadLetters: letters,
 			LateWindow: w.cfg.Source.LateWindow, LateLimit: w.cfg.Source.LateLimit, LateMemory: w.cfg.Source.LateMemory,
+			MaxRowBytes: w.cfg.MaxRowBytes, FutureRows: poller.FutureRows(w.cfg.Source.FutureRows),
 			Wait: w.cfg.Source.OnLongTransaction == "wait", Continue: w.cfg.Source.OnFailover == "continue",
-			FutureRows: poller.FutureRows(w.cfg.Source.FutureRows),
 		})
 		if err != nil {
 			w.faults.Add(prefix, err.Error(), "")
