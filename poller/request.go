@@ -19,6 +19,9 @@ func (e *timeoutError) Error() string {
 	return fmt.Sprintf("no answer within %s (output__timeout)", e.after)
 }
 
+// ErrCut is in the error of an output that gave a request up because its process has no more time. It says nothing about the events.
+var ErrCut = errors.New("the process had to stop before the destination answered")
+
 // The back-off between the attempts of one request, before jitter.
 const (
 	firstPause = 200 * time.Millisecond
@@ -43,7 +46,7 @@ type request struct {
 	grant    *Grant
 	role     role
 	adjacent bool          // the items' indices in the batch ascend without a gap
-	cut      bool          // the tick stopped before the tries of the pending events were used up
+	cut      bool          // the tick, or the process, stopped before the tries of the pending events were used up
 	tries    int           // attempts at most
 	wait     time.Duration // before the first one
 	pending  []int         // indices into items: those that the next attempt carries
@@ -94,7 +97,7 @@ func (q *request) run(stop context.Context) error {
 		if err != nil && q.grant.Right.Err() != nil {
 			return &Fault{LostLease, context.Cause(q.grant.Right)}
 		}
-		if len(q.pending) == 0 || attempt == q.tries {
+		if q.cut = errors.Is(err, ErrCut); q.cut || len(q.pending) == 0 || attempt == q.tries {
 			return nil
 		}
 		if pauses == nil {

@@ -1,0 +1,120 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/e2e/fakehost"
+)
+
+// startHostAs starts the fake host with more options.
+func startHostAs(t *testing.T, o fakehost.Options) *fakehost.Host {
+	t.Helper()
+	o.Settings = withSchedules(o.Settings)
+	host, err := fakehost.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.Close)
+	return host
+}
+
+// TestTrap7AskedToStopItIsStartedAnew: a host of either rule has a worker again after SIGTERM, and the next tick delivers.
+func TestTrap7AskedToStopItIsStartedAnew(t *testing.T) {
+	t.Parallel()
+	for name, newer := range map[string]bool{"0 is the end": false, "0 is a restart": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			to := newSink(t)
+			s, db := sqliteShop(t, to.URL, 2)
+			host := startHostAs(t, fakehost.Options{Root: functionApp(t, s), Settings: s, ZeroRestarts: newer})
+			must(t, host, "orders")
+			for n := range 4 { // more than the host forgives of any other code
+				if code, err := host.Terminate(t.Context()); code != 200 || err != nil {
+					t.Fatalf("exit code %d, %v\n%s", code, err, transcript(host))
+				}
+				if err := host.WaitRestarts(t.Context(), n+1); err != nil {
+					t.Fatalf("no worker after SIGTERM: %v", err)
+				}
+			}
+			execute(t, db, `INSERT INTO orders (version, status) VALUES (3, 'new')`)
+			must(t, host, "orders")
+			if n, _ := to.count(); n != 3 {
+				t.Errorf("%d events, want 3", n)
+			}
+		})
+	}
+}
+
+// TestAskedToStopItDoesNotWaitForTheDestination: under the host there are seconds only. What was accepted is committed, the lease is given
+// back, and the request that hangs costs no event an attempt.
+func TestAskedToStopItDoesNotWaitForTheDestination(t *testing.T) {
+	t.Parallel()
+	for name, stop := range map[string]func(*fakehost.Host, context.Context) (int, error){
+		"SIGTERM": (*fakehost.Host).Terminate, "Ctrl-C": (*fakehost.Host).Interrupt,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			to := newSink(t)
+			s, _ := sqliteShop(t, to.URL, 6)
+			s = s.with(settings{
+				"pollers__orders__output__batch": "1", "pollers__orders__concurrency": "1", "pollers__orders__output__timeout": "3m",
+				"pollers__orders__tick_budget": "20s", "pollers__orders__lease_ttl": "5m",
+			})
+			reached, release := make(chan struct{}), make(chan struct{})
+			requests := 0
+			to.decide(func(http.ResponseWriter, []cloudEvent) bool {
+				if requests++; requests == 3 {
+					close(reached)
+					to.mu.Unlock()
+					<-release
+					to.mu.Lock()
+					return false
+				}
+				return true
+			})
+			root := functionApp(t, s)
+			host := startHost(t, root, s)
+			done := make(chan fakehost.Result, 1)
+			go func() { done <- host.Invoke(t.Context(), "orders") }()
+			<-reached
+			bounded, cancel := context.WithTimeout(t.Context(), time.Minute) // a third of output__timeout
+			defer cancel()
+			code, err := stop(host, bounded)
+			close(release)
+			<-done
+			if code != 200 || err != nil {
+				t.Fatalf("exit code %d, %v\n%s", code, err, transcript(host))
+			}
+			if owner, parked := holding(t, root, s); owner != "" || parked != 0 {
+				t.Errorf("after the end %q holds the lease, and %d events are parked\n%s", owner, parked, transcript(host))
+			}
+			next := startHost(t, root, s)
+			must(t, next, "orders") // no lease stands in the way
+			if n, repeated := to.count(); n != 6 || repeated != 0 {
+				t.Errorf("%d events, %d of them twice", n, repeated)
+			}
+			to.assertOrder("version")
+		})
+	}
+}
+
+// holding returns who owns the lease of orders, and how many events are parked.
+func holding(t *testing.T, root string, s settings) (owner string, parked int) {
+	t.Helper()
+	out, errs, err := command(t, root, s, "state", "show", "orders", "--json")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, errs)
+	}
+	var doc struct {
+		Owner  string
+		Parked []json.RawMessage
+	}
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc.Owner, len(doc.Parked)
+}
