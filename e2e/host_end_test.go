@@ -3,7 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
-	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,17 +65,7 @@ func TestAskedToStopItDoesNotWaitForTheDestination(t *testing.T) {
 				"pollers__orders__tick_budget": "20s", "pollers__orders__lease_ttl": "5m",
 			})
 			reached, release := make(chan struct{}), make(chan struct{})
-			requests := 0
-			to.decide(func(http.ResponseWriter, []cloudEvent) bool {
-				if requests++; requests == 3 {
-					close(reached)
-					to.mu.Unlock()
-					<-release
-					to.mu.Lock()
-					return false
-				}
-				return true
-			})
+			to.decide(holdThird(to, reached, release))
 			root := functionApp(t, s)
 			host := startHost(t, root, s)
 			done := make(chan fakehost.Result, 1)
@@ -117,4 +107,80 @@ func holding(t *testing.T, root string, s settings) (owner string, parked int) {
 		t.Fatal(err)
 	}
 	return doc.Owner, len(doc.Parked)
+}
+
+// TestTheStateOfTheFirstTickDisturbsNobody: the host starts anew when a directory appears beside host.json, so that of the state is made
+// with the functions.
+func TestTheStateOfTheFirstTickDisturbsNobody(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, _ := sqliteShop(t, to.URL, 3)
+	s = s.with(settings{"state__path": ""}) // .rowrelay
+	root := functionApp(t, s)
+	host := startHost(t, root, s)
+	for range 2 {
+		must(t, host, "orders")
+	}
+	if host.JobHosts() != 1 || host.Restarts() != 0 {
+		t.Errorf("%d JobHosts and %d restarts\n%s", host.JobHosts(), host.Restarts(), transcript(host))
+	}
+	if n, _ := to.count(); n != 3 {
+		t.Errorf("%d events", n)
+	}
+}
+
+// TestAPollerNamedHostIsRefused where functions are written and checked; alone it works.
+func TestAPollerNamedHostIsRefused(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, _ := sqliteShop(t, to.URL, 2)
+	named := settings{}
+	for name, value := range s {
+		named[strings.Replace(name, "pollers__orders__", "pollers__host__", 1)] = value
+	}
+	root := functionApp(t, s)
+	_, errs, err := command(t, root, named, "functions")
+	if err == nil || !strings.Contains(errs, "refuses a function named host") {
+		t.Errorf("functions: %v\n%s", err, errs)
+	}
+	out, _, err := command(t, root, named, "check")
+	if err == nil || !strings.Contains(out, "refuses a function named host") {
+		t.Errorf("check: %v\n%s", err, out)
+	}
+	if out, errs, err := command(t, t.TempDir(), named, "run", "--once"); err != nil {
+		t.Errorf("run: %v\n%s%s", err, out, errs)
+	}
+	if n, _ := to.count(); n != 2 {
+		t.Errorf("%d events", n)
+	}
+}
+
+// TestTrap8ItsOrphanEnds: the host itself is killed in the middle of a tick. Its worker, whom nobody would invoke or end any more, commits
+// what was accepted, gives the lease back, and ends.
+func TestTrap8ItsOrphanEnds(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, _ := sqliteShop(t, to.URL, 6)
+	s = s.with(settings{
+		"pollers__orders__output__batch": "1", "pollers__orders__concurrency": "1", "pollers__orders__output__timeout": "3m",
+		"pollers__orders__tick_budget": "20s", "pollers__orders__lease_ttl": "5m", "log__level": "debug",
+	})
+	reached, release := make(chan struct{}), make(chan struct{})
+	to.decide(holdThird(to, reached, release))
+	root := functionApp(t, s)
+	process, worker := hostProcess(t, root, s)
+	<-reached
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the orphan to end", func() bool { return !alive(worker) })
+	close(release)
+	if owner, parked := holding(t, root, s); owner != "" || parked != 0 {
+		t.Errorf("the orphan has left the lease with %q, and %d events parked", owner, parked)
+	}
+	must(t, startHost(t, root, s), "orders")
+	if n, repeated := to.count(); n != 6 || repeated != 0 {
+		t.Errorf("%d events, %d of them twice", n, repeated)
+	}
+	to.assertOrder("version")
 }

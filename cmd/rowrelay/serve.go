@@ -108,6 +108,9 @@ func serve(ctx context.Context, c *console, port string) error {
 	}
 	tell(ctx, log, a)
 	for _, w := range a.pollers {
+		if err := refusedName(w.cfg.Name); err != nil && hosted {
+			log.Error("a poller never runs", "event", "config_invalid", "poller", w.cfg.Name, "error", err)
+		}
 		if w.cfg.ScheduleSet {
 			log.Warn("schedule has no effect under the Functions host: function.json owns it",
 				"setting", "pollers__"+w.cfg.Name+"__schedule", "next", "set the schedule in "+w.cfg.Name+"/function.json")
