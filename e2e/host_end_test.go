@@ -3,6 +3,10 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -183,4 +187,65 @@ func TestTrap8ItsOrphanEnds(t *testing.T) {
 		t.Errorf("%d events, %d of them twice", n, repeated)
 	}
 	to.assertOrder("version")
+}
+
+// TestUnderARetryPolicy: the templates have none, but somebody may add one. Each attempt is a tick under one invocation id, and the log
+// tells them apart.
+func TestUnderARetryPolicy(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	failures := 8 // more than one tick asks for
+	to.decide(func(w http.ResponseWriter, _ []cloudEvent) bool {
+		if failures--; failures >= 0 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return false
+		}
+		return true
+	})
+	s, _ := sqliteShop(t, to.URL, 1)
+	s["pollers__orders__output__retries"] = "1"
+	root := functionApp(t, s)
+	path := filepath.Join(root, "orders", "function.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := strings.Replace(string(text), "{", `{"retry":{"strategy":"fixedDelay","maxRetryCount":9,"delayInterval":"00:00:00"},`, 1)
+	if err := os.WriteFile(path, []byte(with), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	host := startHost(t, root, s)
+	r := host.Invoke(t.Context(), "orders")
+	if !r.Succeeded || r.Attempts < 2 {
+		t.Fatalf("%+v\n%s", r, transcript(host))
+	}
+	until(t, "every attempt to be told", func() bool {
+		return strings.Count(transcript(host), fmt.Sprintf(`"invocation_id":%q`, r.InvocationID)) >= r.Attempts
+	})
+	if text := transcript(host); strings.Contains(text, `"retry_count":0`) || !strings.Contains(text, fmt.Sprintf(`"retry_count":%d,"max_retry_count":9`, r.Attempts-1)) {
+		t.Errorf("the attempts are not told apart:\n%s", text)
+	}
+	if n, repeated := to.count(); n != 1 || repeated != 0 {
+		t.Errorf("%d events, %d twice", n, repeated)
+	}
+}
+
+// TestCalledByHand: POST /admin/functions/orders runs a tick like the timer's.
+func TestCalledByHand(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, db := sqliteShop(t, to.URL, 0)
+	host, front := startFront(t, functionApp(t, s), s)
+	for n, body := range []string{`{}`, `{"input":""}`, `{"input":"{\"IsPastDue\":true}"}`} {
+		execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, n+1)
+		if code, said := ask(t, http.MethodPost, front+"/admin/functions/orders", body, "x-functions-key", hostKeys.Master, "Content-Type", "application/json"); code != http.StatusAccepted {
+			t.Fatalf("%s: %d %s", body, code, said)
+		}
+		if _, err := host.AwaitLine(t.Context(), func(fakehost.Line) bool { return strings.Count(transcript(host), "tick complete") == n+1 }); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := to.count(); got != n+1 {
+			t.Errorf("%s: %d events", body, got)
+		}
+	}
 }
