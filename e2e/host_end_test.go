@@ -65,7 +65,7 @@ func TestAskedToStopItDoesNotWaitForTheDestination(t *testing.T) {
 			to := newSink(t)
 			s, _ := sqliteShop(t, to.URL, 6)
 			s = s.with(settings{
-				"pollers__orders__output__batch": "1", "pollers__orders__concurrency": "1", "pollers__orders__output__timeout": "3m",
+				"pollers__orders__output__batch": "1", "pollers__orders__concurrency": "1", "pollers__orders__output__timeout": "3m", "pollers__orders__output__retries": "1",
 				"pollers__orders__tick_budget": "20s", "pollers__orders__lease_ttl": "5m",
 			})
 			reached, release := make(chan struct{}), make(chan struct{})

@@ -19,7 +19,8 @@ func (e *timeoutError) Error() string {
 	return fmt.Sprintf("no answer within %s (output__timeout)", e.after)
 }
 
-// ErrCut is in the error of an output that gave a request up because its process has no more time. It says nothing about the events.
+// ErrCut is in the error of an output that gave a request up because its process has no more time. It says nothing about the
+// events, and ends the tick.
 var ErrCut = errors.New("the process had to stop before the destination answered")
 
 // The back-off between the attempts of one request, before jitter.
@@ -97,7 +98,12 @@ func (q *request) run(stop context.Context) error {
 		if err != nil && q.grant.Right.Err() != nil {
 			return &Fault{LostLease, context.Cause(q.grant.Right)}
 		}
-		if q.cut = errors.Is(err, ErrCut); q.cut || len(q.pending) == 0 || attempt == q.tries {
+		if errors.Is(err, ErrCut) {
+			q.cut = true
+			q.tick.stopWith(ErrCut) // where one request has no time any more, none has
+			return nil
+		}
+		if len(q.pending) == 0 || attempt == q.tries {
 			return nil
 		}
 		if pauses == nil {
