@@ -68,8 +68,7 @@ func TestAskedToStopItDoesNotWaitForTheDestination(t *testing.T) {
 				"pollers__orders__output__batch": "1", "pollers__orders__concurrency": "1", "pollers__orders__output__timeout": "3m", "pollers__orders__output__retries": "1",
 				"pollers__orders__tick_budget": "20s", "pollers__orders__lease_ttl": "5m",
 			})
-			reached, release := make(chan struct{}), make(chan struct{})
-			to.decide(holdThird(to, reached, release))
+			reached, release := holdThird(t, to)
 			root := functionApp(t, s)
 			host := startHost(t, root, s)
 			done := make(chan fakehost.Result, 1)
@@ -78,7 +77,7 @@ func TestAskedToStopItDoesNotWaitForTheDestination(t *testing.T) {
 			bounded, cancel := context.WithTimeout(t.Context(), time.Minute) // a third of output__timeout
 			defer cancel()
 			code, err := stop(host, bounded)
-			close(release)
+			release()
 			<-done
 			if code != 200 || err != nil {
 				t.Fatalf("exit code %d, %v\n%s", code, err, transcript(host))
@@ -169,8 +168,7 @@ func TestTrap8ItsOrphanEnds(t *testing.T) {
 		"pollers__orders__output__batch": "1", "pollers__orders__concurrency": "1", "pollers__orders__output__timeout": "3m",
 		"pollers__orders__tick_budget": "20s", "pollers__orders__lease_ttl": "5m", "log__level": "debug",
 	})
-	reached, release := make(chan struct{}), make(chan struct{})
-	to.decide(holdThird(to, reached, release))
+	reached, release := holdThird(t, to)
 	root := functionApp(t, s)
 	process, worker := hostProcess(t, root, s)
 	<-reached
@@ -178,7 +176,7 @@ func TestTrap8ItsOrphanEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the orphan to end", func() bool { return !alive(worker) })
-	close(release)
+	release()
 	if owner, parked := holding(t, root, s); owner != "" || parked != 0 {
 		t.Errorf("the orphan has left the lease with %q, and %d events parked", owner, parked)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -80,17 +81,23 @@ func alive(pid int) bool {
 	return err == nil && !strings.HasPrefix(state, "Z")
 }
 
-// holdThird returns an answer that accepts two requests, and holds the third until release is closed.
-func holdThird(to *sink, reached, release chan struct{}) func(http.ResponseWriter, []cloudEvent) bool {
+// holdThird makes the receiver accept two requests, close reached with the third, and hold it until release is called.
+func holdThird(t *testing.T, to *sink) (reached chan struct{}, release func()) {
+	t.Helper()
+	reached = make(chan struct{})
+	released := make(chan struct{})
+	release = sync.OnceFunc(func() { close(released) })
+	t.Cleanup(release)
 	requests := 0
-	return func(http.ResponseWriter, []cloudEvent) bool {
+	to.decide(func(http.ResponseWriter, []cloudEvent) bool {
 		if requests++; requests == 3 {
 			close(reached)
 			to.mu.Unlock()
-			<-release
+			<-released
 			to.mu.Lock()
 			return false
 		}
 		return true
-	}
+	})
+	return reached, release
 }
