@@ -26,7 +26,8 @@ func startHostAs(t *testing.T, o fakehost.Options) *fakehost.Host {
 	return host
 }
 
-// TestTrap7AskedToStopItIsStartedAnew: a host of either rule has a worker again after SIGTERM, and the next tick delivers.
+// TestTrap7AskedToStopItIsStartedAnew: a host of either rule has a worker again after SIGTERM, and the next tick
+// delivers.
 func TestTrap7AskedToStopItIsStartedAnew(t *testing.T) {
 	t.Parallel()
 	for name, newer := range map[string]bool{"0 is the end": false, "0 is a restart": true} {
@@ -53,8 +54,8 @@ func TestTrap7AskedToStopItIsStartedAnew(t *testing.T) {
 	}
 }
 
-// TestAskedToStopItDoesNotWaitForTheDestination: under the host there are seconds only. What was accepted is committed, the lease is given
-// back, and the request that hangs costs no event an attempt.
+// TestAskedToStopItDoesNotWaitForTheDestination: under the host there are seconds only. What was accepted is
+// committed, the lease is given back, and the request that hangs costs no event an attempt.
 func TestAskedToStopItDoesNotWaitForTheDestination(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(*fakehost.Host, context.Context) (int, error){
@@ -112,8 +113,8 @@ func holding(t *testing.T, root string, s settings) (owner string, parked int) {
 	return doc.Owner, len(doc.Parked)
 }
 
-// TestTheStateOfTheFirstTickDisturbsNobody: the host starts anew when a directory appears beside host.json, so that of the state is made
-// with the functions.
+// TestTheStateOfTheFirstTickDisturbsNobody: the host starts anew when a directory appears beside host.json, so that
+// of the state is made with the functions.
 func TestTheStateOfTheFirstTickDisturbsNobody(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -158,8 +159,8 @@ func TestAPollerNamedHostIsRefused(t *testing.T) {
 	}
 }
 
-// TestTrap8ItsOrphanEnds: the host itself is killed in the middle of a tick. Its worker, whom nobody would invoke or end any more, commits
-// what was accepted, gives the lease back, and ends.
+// TestTrap8ItsOrphanEnds: the host itself is killed in the middle of a tick. Its worker, whom nobody would invoke or
+// end any more, commits what was accepted, gives the lease back, and ends.
 func TestTrap8ItsOrphanEnds(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -187,8 +188,8 @@ func TestTrap8ItsOrphanEnds(t *testing.T) {
 	to.assertOrder("version")
 }
 
-// TestUnderARetryPolicy: the templates have none, but somebody may add one. Each attempt is a tick under one invocation id, and the log
-// tells them apart.
+// TestUnderARetryPolicy: the templates have none, but somebody may add one. Each attempt is a tick under one
+// invocation id, and the log tells them apart.
 func TestUnderARetryPolicy(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)

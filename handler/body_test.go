@@ -46,7 +46,8 @@ func answered(t *testing.T, from *bufio.Reader) int {
 	return res.StatusCode
 }
 
-// TestABodyOverTheLimitIsAnswered: also a client that sends all of it before it reads has the answer, and its connection goes on.
+// TestABodyOverTheLimitIsAnswered: also a client that sends all of it before it reads has the answer, and its
+// connection goes on.
 func TestABodyOverTheLimitIsAnswered(t *testing.T) {
 	server := httptest.NewServer(bodyHandler(t, idle))
 	defer server.Close()

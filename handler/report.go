@@ -14,7 +14,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// logReport writes one line for the tick of one output, with more at its end, and one for each of its warnings and dead letters.
+// logReport writes one line for the tick of one output, with more at its end, and one for each of its warnings and
+// dead letters.
 func logReport(ctx context.Context, log *slog.Logger, level slog.Level, r *poller.Report, inv Invocation, outbox bool, more ...slog.Attr) {
 	who := []slog.Attr{slog.String("poller", r.Poller), slog.String("output", r.Output)}
 	if inv.ID != "" {

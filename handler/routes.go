@@ -19,8 +19,9 @@ import (
 // and appears up to three times, escaped twice.
 const maxBody = 1 << 20
 
-// bodyTime is how long a body may take: the host sends it in one go, over loopback. What stops in the middle must not hold a connection and
-// its memory for ever. A tick has begun only when its body is complete, and may take as long as it needs.
+// bodyTime is how long a body may take: the host sends it in one go, over loopback. What stops in the middle must not
+// hold a connection and its memory for ever. A tick has begun only when its body is complete, and may take as long as
+// it needs.
 const bodyTime = 30 * time.Second
 
 func (h *Handler) routes() chi.Router {
@@ -83,8 +84,8 @@ func (h *Handler) invoke(w http.ResponseWriter, r *http.Request) {
 
 var errTooLarge = fmt.Errorf("the body has more than %d bytes", maxBody)
 
-// readBody reads an invocation's body. One that is too large is read to its end, and thrown away: a client that is still sending when
-// the connection is closed sees a broken connection, and no answer.
+// readBody reads an invocation's body. One that is too large is read to its end, and thrown away: a client that is
+// still sending when the connection is closed sees a broken connection, and no answer.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	control := http.NewResponseController(w)
 	limited := control.SetReadDeadline(time.Now().Add(bodyTime)) == nil

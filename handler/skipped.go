@@ -14,16 +14,16 @@ import (
 // skipTold is how long nothing more is told of a holder whose lease made ticks skip.
 const skipTold = 10 * time.Minute
 
-// skips remembers of which holders of a lease it was told that ticks wait for them. A worker that was killed in the middle of a tick leaves
-// its lease behind: without a line the ticks of its successor succeed and deliver nothing for a minute, and nobody can see why. Instances
-// that take turns would write such a line with every tick.
+// skips remembers of which holders of a lease it was told that ticks wait for them. A worker that was killed in the
+// middle of a tick leaves its lease behind: without a line the ticks of its successor succeed and deliver nothing for
+// a minute, and nobody can see why. Instances that take turns would write such a line with every tick.
 type skips struct {
 	mu   sync.Mutex
 	told map[string]time.Time
 }
 
-// first reports whether r is the first tick in a while that was skipped for this holder. A tick that overlaps another one in this process
-// waits for nobody.
+// first reports whether r is the first tick in a while that was skipped for this holder. A tick that overlaps another
+// one in this process waits for nobody.
 func (s *skips) first(r *poller.Report) bool {
 	if r.Event != poller.LeaseAcquireSkipped || r.Err == nil || errors.Is(r.Err, poller.ErrOverlap) {
 		return false

@@ -23,7 +23,8 @@ type skippedLine struct {
 	Until                     time.Time
 }
 
-// TestTheFirstSkippedTickIsTold: at once, who holds the lease, until when it can last, and that it ends by itself; not every tick.
+// TestTheFirstSkippedTickIsTold: at once, who holds the lease, until when it can last, and that it ends by itself;
+// not every tick.
 func TestTheFirstSkippedTickIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

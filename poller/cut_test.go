@@ -9,8 +9,8 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// TestARequestThatWasCutIsNoEvidence: the destination accepts everything else, and yet the event of the request that we gave up is neither
-// rejected nor repeated by this tick.
+// TestARequestThatWasCutIsNoEvidence: the destination accepts everything else, and yet the event of the request that
+// we gave up is neither rejected nor repeated by this tick.
 func TestARequestThatWasCutIsNoEvidence(t *testing.T) {
 	for _, retries := range []int{1, 3} {
 		synctest.Test(t, func(t *testing.T) {

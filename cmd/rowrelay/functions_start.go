@@ -38,8 +38,8 @@ func writeHost(c *console, pollers []*config.Poller) error {
 	return err
 }
 
-// makeStateDirectory makes the directory of the file store where the host would see it come: below the folder of host.json. A store
-// elsewhere makes its own, on the machine where it is used.
+// makeStateDirectory makes the directory of the file store where the host would see it come: below the folder of
+// host.json. A store elsewhere makes its own, on the machine where it is used.
 func makeStateDirectory(c *console, cfg *config.App) error {
 	path := cfg.State.Path
 	if cfg.State.Kind != "file" || !filepath.IsLocal(path) || filepath.Clean(path) == "." {

@@ -164,7 +164,8 @@ func parseTimeSpan(text string) (time.Duration, error) {
 	return time.Duration(days*24+n[0])*time.Hour + time.Duration(n[1])*time.Minute + time.Duration(n[2])*time.Second, nil
 }
 
-// refusedName says why the Functions host runs no function of a poller's name; nil where it does. Standalone any name will do.
+// refusedName says why the Functions host runs no function of a poller's name; nil where it does. Standalone any name
+// will do.
 func refusedName(name string) error {
 	if name != "host" { // the only one that a poller can have and a function cannot
 		return nil

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// parent waits until the process that started this one has ended, or ctx ends. Windows gives an orphan no other parent, but lets any
-// process wait for any other.
+// parent waits until the process that started this one has ended, or ctx ends. Windows gives an orphan no other
+// parent, but lets any process wait for any other.
 func parent(ctx context.Context) (ended func() bool) {
 	host, err := os.FindProcess(os.Getppid())
 	return func() bool {

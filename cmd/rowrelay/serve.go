@@ -66,7 +66,8 @@ func serve(ctx context.Context, c *console, port string) error {
 				stop()
 			}
 		}()
-		// Whoever read our output may be gone before us. To write a line then must not end the process before its commit.
+		// Whoever read our output may be gone before us. To write a line then must not end the process before its
+		// commit.
 		signal.Ignore(syscall.SIGPIPE)
 	}
 	if port == "" {

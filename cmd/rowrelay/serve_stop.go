@@ -11,9 +11,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// exitRestart is the exit code by which a worker asks the Functions host to start it anew. The host does so at once and does not count it.
-// After 0 hosts before 2026 start no worker any more, say that they run, and fail every invocation; any other code counts, and the third
-// within half an hour shuts the host down.
+// exitRestart is the exit code by which a worker asks the Functions host to start it anew. The host does so at once
+// and does not count it. After 0 hosts before 2026 start no worker any more, say that they run, and fail every
+// invocation; any other code counts, and the third within half an hour shuts the host down.
 const exitRestart = 200
 
 // restartError ends the process with exitRestart.
@@ -22,7 +22,8 @@ type restartError struct{ err error }
 func (e *restartError) Error() string { return e.err.Error() }
 func (e *restartError) Unwrap() error { return e.err }
 
-// What there is time for when the host's worker is told to stop: the host and the platform below it wait for seconds, not for output__timeout.
+// What there is time for when the host's worker is told to stop: the host and the platform below it wait for seconds,
+// not for output__timeout.
 const (
 	requestsEnd = 3 * time.Second // requests under way are given up then, and what was accepted is committed
 	ticksEnd    = 6 * time.Second // ticks, and the answers to their invocations

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// bindingData is what the Metadata says of a trigger's value. Names have no case: a later one of another case takes the place of the
-// earlier, whose spelling stays.
+// bindingData is what the Metadata says of a trigger's value. Names have no case: a later one of another case takes
+// the place of the earlier, whose spelling stays.
 type bindingData map[string]any
 
 func (b bindingData) set(name string, value any) {
@@ -31,8 +31,8 @@ func (b bindingData) text(name, value string) error {
 	return nil
 }
 
-// members takes the top-level members of a text that is a JSON object: objects as they are, lists as JSON text in a string, and
-// everything else as a string that is encoded like any other. Other texts have none.
+// members takes the top-level members of a text that is a JSON object: objects as they are, lists as JSON text in a
+// string, and everything else as a string that is encoded like any other. Other texts have none.
 func (b bindingData) members(text string) error {
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &object) != nil {

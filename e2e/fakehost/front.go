@@ -109,7 +109,8 @@ func (e *endpoint) parameters(path string) map[string]any {
 	return parameters
 }
 
-// Front is the function app as the world sees it: HTTP functions below /api/, and /admin/functions/<name>, which calls a function.
+// Front is the function app as the world sees it: HTTP functions below /api/, and /admin/functions/<name>, which
+// calls a function.
 func (h *Host) Front() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if name, ok := strings.CutPrefix(r.URL.Path, "/admin/functions/"); ok {
@@ -169,7 +170,8 @@ const hostClaims = "http://schemas.microsoft.com/2017/07/functions/claims/"
 
 type identity map[string]any
 
-// identities are what the request's User has: an empty one of a stranger; otherwise its level, and the name of the key if one was given.
+// identities are what the request's User has: an empty one of a stranger; otherwise its level, and the name of the
+// key if one was given.
 func identities(level, key string) []identity {
 	who := identity{
 		"AuthenticationType": nil, "IsAuthenticated": false, "Actor": nil, "BootstrapContext": nil, "Claims": []any{}, "Label": nil, "Name": nil,

@@ -34,7 +34,8 @@ type Options struct {
 	Keys Keys
 	// Open plays func start without --enableAuth: to Front every caller is an admin.
 	Open bool
-	// ZeroRestarts plays the hosts from early 2026 on, which take exit code 0 for 200. Older ones leave such a worker's port unserved.
+	// ZeroRestarts plays the hosts from early 2026 on, which take exit code 0 for 200. Older ones leave such a
+	// worker's port unserved.
 	ZeroRestarts bool
 	// StartLimit is how long a worker may take to its first answer; 0 is the host's 30 seconds.
 	StartLimit time.Duration
@@ -107,8 +108,9 @@ func (h *Host) Invoke(ctx context.Context, name string) Result {
 	return h.InvokeWith(ctx, name, Invocation{})
 }
 
-// InvokeWith invokes a function, again and again where its retry policy says so. Where its worker is being started, it waits for it, as
-// the host does. The host never cancels an invocation: the end of ctx stands for the end of the host.
+// InvokeWith invokes a function, again and again where its retry policy says so. Where its worker is being started,
+// it waits for it, as the host does. The host never cancels an invocation: the end of ctx stands for the end of the
+// host.
 func (h *Host) InvokeWith(ctx context.Context, name string, inv Invocation) Result {
 	h.mu.Lock()
 	f, known := h.functions[name]
@@ -191,8 +193,8 @@ func (h *Host) armTimeout(w *worker) timeout {
 // end disarms the timeout and reports whether it had struck.
 func (t timeout) end() bool { return t.timer != nil && !t.timer.Stop() }
 
-// Kill takes the instance away, as the platform does: the worker ends by SIGKILL. What comes next is a new instance: nothing that was
-// counted counts there. It returns when the process is gone.
+// Kill takes the instance away, as the platform does: the worker ends by SIGKILL. What comes next is a new instance:
+// nothing that was counted counts there. It returns when the process is gone.
 func (h *Host) Kill() {
 	h.mu.Lock()
 	w := h.worker
@@ -202,8 +204,8 @@ func (h *Host) Kill() {
 	<-w.exited
 }
 
-// KillWorker ends the worker by SIGKILL from elsewhere, as the system does when memory is short: the host counts that. It returns when
-// the process is gone.
+// KillWorker ends the worker by SIGKILL from elsewhere, as the system does when memory is short: the host counts
+// that. It returns when the process is gone.
 func (h *Host) KillWorker() {
 	w := h.current()
 	_ = w.cmd.Process.Kill() // it fails only when the process has ended
@@ -253,8 +255,8 @@ func (h *Host) Stopped() error {
 	return h.stopped
 }
 
-// Zombie says that the worker has exited with code 0 under a host that takes that for its end: there will be none any more, every
-// invocation fails with "connection refused", and the host says Running.
+// Zombie says that the worker has exited with code 0 under a host that takes that for its end: there will be none any
+// more, every invocation fails with "connection refused", and the host says Running.
 func (h *Host) Zombie() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

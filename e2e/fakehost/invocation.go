@@ -21,8 +21,9 @@ type Invocation struct {
 	Zoneless bool
 	// PastDue says that a tick was missed before the host's start.
 	PastDue bool
-	// MaxRetry is the maxRetryCount of a retry policy, and Retry the number of the attempt under it, 0 for the first. A function
-	// whose function.json has a policy has both by itself. Without a policy MaxRetry is 0, and no RetryContext is sent.
+	// MaxRetry is the maxRetryCount of a retry policy, and Retry the number of the attempt under it, 0 for the first.
+	// A function whose function.json has a policy has both by itself. Without a policy MaxRetry is 0, and no
+	// RetryContext is sent.
 	MaxRetry, Retry int
 	// Input is the input of a call by hand, through the admin interface; nil: the trigger fired by itself.
 	Input *string
@@ -105,8 +106,8 @@ func (inv Invocation) body(f function, now time.Time) ([]byte, error) {
 	return encode(map[string]any{f.trigger: data}, metadata)
 }
 
-// queueBody encodes a queue message: the text as JSON in a string, and so each scalar of the metadata. The members of a message that
-// is a JSON object stand there too, in the place of the message's own properties.
+// queueBody encodes a queue message: the text as JSON in a string, and so each scalar of the metadata. The members of
+// a message that is a JSON object stand there too, in the place of the message's own properties.
 func (inv Invocation) queueBody(f function, now time.Time) ([]byte, error) {
 	binding := bindingData{}
 	for name, value := range map[string]string{"Id": newID(), "PopReceipt": "AgAAAAMAAAAAAAAA"} {

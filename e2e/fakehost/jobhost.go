@@ -9,7 +9,8 @@ import (
 	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
-// jobHost is one life of the host's inner part. It has one port, which each of its workers binds, and the functions of its start.
+// jobHost is one life of the host's inner part. It has one port, which each of its workers binds, and the functions
+// of its start.
 type jobHost struct {
 	number      int
 	port        int
@@ -50,8 +51,8 @@ func directoriesIn(root string) ([]string, error) {
 	return names, nil
 }
 
-// ended takes note of the end of an invocation. The host watches its script root: a directory that has come or gone restarts the JobHost
-// with a new worker, once no invocation is in flight.
+// ended takes note of the end of an invocation. The host watches its script root: a directory that has come or gone
+// restarts the JobHost with a new worker, once no invocation is in flight.
 func (h *Host) ended(ctx context.Context) {
 	h.mu.Lock()
 	h.running--

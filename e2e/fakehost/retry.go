@@ -57,7 +57,8 @@ func (p *retryPolicy) delay(attempt int) time.Duration {
 	return min(p.first<<min(attempt-1, 30), p.last)
 }
 
-// attempts posts an invocation until it succeeds or the function's policy is used up. All attempts have one invocation id.
+// attempts posts an invocation until it succeeds or the function's policy is used up. All attempts have one
+// invocation id.
 func (h *Host) attempts(ctx context.Context, f function, inv Invocation) Result {
 	id := newID()
 	if f.retry != nil {
