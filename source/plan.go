@@ -22,8 +22,9 @@ type plan struct {
 	names []string
 	// The columns of each part, as indexes in sel.columns.
 	cursor, key, orderKey   []int
-	order                   []int    // sel.order's: cursor, then the key's that are not in it
-	storedTimes             bool     // the syntax's
+	order                   []int // sel.order's: cursor, then the key's that are not in it
+	storedTimes             bool  // the syntax's
+	forms                   formRules
 	keyNames, orderKeyNames []string // `"name":` of each
 	deleteWhen              int      // -1: none
 	op                      change.Op
@@ -56,6 +57,7 @@ func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
 	r.checkKey(key)
 	deleteWhen := r.deleteWhen()
 	p.late = r.late(cursor)
+	p.forms = formRules{lengths: p.late.mode != poller.LateOverlap, utc: cfg.TimeZone == time.UTC}
 	p.coarse = !sameColumns(key, orderKey)
 	if len(r.faults) > 0 {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, errors.Join(r.faults...))
