@@ -90,14 +90,18 @@ func (c *Cursor) spelled(ctx context.Context, s *session, p *plan, n int, scalar
 	case own.sep == aNumber:
 		return nil, refused(fmt.Errorf("the column's times are stored as %s, such as %s: write a time", form, like))
 	}
-	at, ok := parseTime(scalar, c.cfg.TimeZone)
+	zone := c.cfg.TimeZone
+	if _, own, _ := splitTime(scalar); len(own) == 0 && form.zone == "" {
+		zone = time.UTC // both are wall clocks: an hour that the zone leaves out is one too
+	}
+	at, ok := parseTime(scalar, zone)
 	if !ok {
 		return nil, refused(errNoForm)
 	}
 	if form.sep == 0 {
 		return nil, refused(fmt.Errorf("the column holds %s, which is no time: correct the row, or exclude it by source__where", like))
 	}
-	lowest := form.spell(at, like, c.cfg.TimeZone)
+	lowest := form.spell(at, like, zone)
 	stored, err := c.sameMoment(ctx, s, p, n, form, lowest)
 	if err != nil || stored != nil {
 		return stored, err

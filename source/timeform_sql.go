@@ -57,8 +57,8 @@ func (s *selection) isForm(b *builder, col *column, f timeForm, rules formRules)
 	return text
 }
 
-// between reads the values of order column i between two texts, in their order.
-func (s *selection) between(i int, from, upTo string) statement {
+// between reads the values of order column i from one on and below another, in their order.
+func (s *selection) between(i int, from, upTo any) statement {
 	b := newBuilder(s.dialect)
 	col := &s.order[i]
 	b.selectFrom(s, []column{*col}, 0)
