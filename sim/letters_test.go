@@ -65,16 +65,19 @@ func (l *letters) judge(d *poller.DeadLetter) {
 		return
 	}
 	attempts, open, known := 0, 0, false
-	refused := map[string]bool{} // since the last acceptance
+	refused := map[*process]map[string]bool{} // since the last acceptance, by who knows of it
 	var accepted time.Time
 	for _, a := range w.sink.history {
 		clear := a.status == 200 || slices.Contains(rejectStatus, a.status) // named, or refused for what it is
+		if refused[a.by] == nil || a.accepted {
+			refused[a.by] = map[string]bool{}
+		}
 		if !a.accepted && a.lone {
-			refused[a.id] = true
+			refused[a.by][a.id] = true
 		}
 		switch {
 		case a.accepted:
-			accepted, refused = a.at, map[string]bool{}
+			accepted = a.at
 			if a.order != string(w.laneOf(e)) {
 				attempts += open
 				known = known || open > 0
@@ -85,7 +88,7 @@ func (l *letters) judge(d *poller.DeadLetter) {
 			attempts++ // it needs no evidence, and is some for what follows
 			known = true
 		case a.status == 429, a.status == 503: // says nothing about the event
-		case clear && known, a.status != 0 && len(refused) <= 3 && (clear || a.at.Sub(accepted) < 5*time.Minute):
+		case clear && known, a.status != 0 && len(refused[a.by]) <= 3 && (clear || a.at.Sub(accepted) < 5*time.Minute):
 			attempts++
 			known = known || clear
 		default:

@@ -57,6 +57,7 @@ type attempt struct {
 	status    int
 	cause     poller.Cause
 	at        time.Time
+	by        *process
 }
 
 func newSink(w *world) *sink {
@@ -283,7 +284,7 @@ func (s *sink) unheard(q *request) {
 
 func (s *sink) note(q *request, i int, a attempt) {
 	e := &q.d.Events[i]
-	a.id, a.order, a.at = e.ID, string(s.w.laneOf(e)), time.Now()
+	a.id, a.order, a.at, a.by = e.ID, string(s.w.laneOf(e)), time.Now(), q.life
 	s.history = append(s.history, a)
 }
 
