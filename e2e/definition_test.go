@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestChangedDefinition: a source that is defined in another way stops the poller, which names the ways on; each of them, followed to
-// the letter, lets it go on: an explicit reset accepts the definition that the settings have now.
+// TestChangedDefinition: a source that is defined in another way stops the poller, which names the ways on; each of
+// them, followed to the letter, lets it go on: an explicit reset accepts the definition that the settings have now.
 func TestChangedDefinition(t *testing.T) {
 	t.Parallel()
 	for name, changed := range map[string]settings{

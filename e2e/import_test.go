@@ -13,7 +13,8 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
-// foreignCases are documents that azure-functions-db wrote, with the tables that it had read: testdata/azure-functions-db/write.py.
+// foreignCases are documents that azure-functions-db wrote, with the tables that it had read:
+// testdata/azure-functions-db/write.py.
 type foreignCases struct {
 	Version string
 	Cases   map[string]struct {
@@ -35,8 +36,8 @@ var refusedForeign = map[string]string{
 	"postgres: uuid":             "a uuid is not a cursor",
 }
 
-// TestImportOfRealDocuments: Rowrelay goes on behind the very row that azure-functions-db committed last, for every type of cursor and
-// key that it stores; what would not be the same row is refused.
+// TestImportOfRealDocuments: Rowrelay goes on behind the very row that azure-functions-db committed last, for every
+// type of cursor and key that it stores; what would not be the same row is refused.
 func TestImportOfRealDocuments(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"0.8.3", "0.4.2"} {

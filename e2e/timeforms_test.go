@@ -49,8 +49,8 @@ func advised(t *testing.T, text, command string) []string {
 	return strings.Fields(found)[1:]
 }
 
-// TestTwoSpellingsOfATime: rows whose time is spelled in another way than the position sort below it, and none of them is lost
-// without a word: check and the tick refuse them, and after what the refusal advises every row has come.
+// TestTwoSpellingsOfATime: rows whose time is spelled in another way than the position sort below it, and none of them
+// is lost without a word: check and the tick refuse them, and after what the refusal advises every row has come.
 func TestTwoSpellingsOfATime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -99,8 +99,8 @@ func TestTwoSpellingsOfATime(t *testing.T) {
 	}
 }
 
-// TestPositionInTheColumnsForm: a position that a person gives is written as the column writes its times, so that neither a row
-// before it comes nor one after it is passed over.
+// TestPositionInTheColumnsForm: a position that a person gives is written as the column writes its times, so that
+// neither a row before it comes nor one after it is passed over.
 func TestPositionInTheColumnsForm(t *testing.T) {
 	t.Parallel()
 	const at = "2026-04-07T02:00:00Z"
@@ -129,8 +129,8 @@ func TestPositionInTheColumnsForm(t *testing.T) {
 	}
 }
 
-// TestStoredPositionInAnotherForm: a document that an older binary put at a time in another form than the column's is refused,
-// not followed past the column's rows.
+// TestStoredPositionInAnotherForm: a document that an older binary put at a time in another form than the column's is
+// refused, not followed past the column's rows.
 func TestStoredPositionInAnotherForm(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)

@@ -11,7 +11,8 @@ type storedTime struct {
 	form timeForm
 }
 
-// checkCursor refuses a value of the n-th cursor column that is no position, or whose form does not sort among the times before it.
+// checkCursor refuses a value of the n-th cursor column that is no position, or whose form does not sort among the
+// times before it.
 func (c *collector) checkCursor(n int, col *column, v []byte) error {
 	if err := c.plan.checkCursorValue(col, v); err != nil {
 		return err
@@ -31,8 +32,8 @@ func (c *collector) checkCursor(n int, col *column, v []byte) error {
 	return nil
 }
 
-// times are those of a position, for the page that comes after it; nil where times are not stored in forms. A position that a person
-// named need not be in the column's form: what its form hides is looked for beside the page.
+// times are those of a position, for the page that comes after it; nil where times are not stored in forms. A position
+// that a person named need not be in the column's form: what its form hides is looked for beside the page.
 func (p *plan) times(pos position) []storedTime {
 	if !p.storedTimes {
 		return nil
@@ -58,8 +59,8 @@ func classOf(v []byte) byte {
 }
 
 // checkCursorValue refuses what sorts after every value to come: text in a column of numbers in SQLite, and text in a
-// column of times that is no time; NaN and infinity in PostgreSQL. A position there would silently pass over all further
-// rows.
+// column of times that is no time; NaN and infinity in PostgreSQL. A position there would silently pass over all
+// further rows.
 func (p *plan) checkCursorValue(col *column, v []byte) error {
 	var last bool
 	switch k := col.value.kind; {

@@ -16,9 +16,10 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Foreign makes a position of what azure-functions-db stores of one: the value of its cursor_column and those of its pk_columns, as
-// Python writes them to JSON, without names. keys are the names of pk_columns, needed where there are several: a key in another order
-// is another order of rows. Errors wrap poller.ErrConfig where the position would not be the same, and say what to do.
+// Foreign makes a position of what azure-functions-db stores of one: the value of its cursor_column and those of its
+// pk_columns, as Python writes them to JSON, without names. keys are the names of pk_columns, needed where there are
+// several: a key in another order is another order of rows. Errors wrap poller.ErrConfig where the position would not
+// be the same, and say what to do.
 func (c *Cursor) Foreign(ctx context.Context, parts []json.RawMessage, keys []string) (at change.Cursor, err error) {
 	err = c.byPlan(ctx, func(p *plan) error {
 		if at, err = p.foreign(parts, keys); err != nil {
@@ -52,15 +53,21 @@ func (p *plan) foreign(parts []json.RawMessage, keys []string) (change.Cursor, e
 	key := strings.Join(names, ",")
 	switch {
 	case p.late.exact == exactSnapshots:
-		return nil, fmt.Errorf("source__late_commits=exact reads %q by snapshots, where a row is no position: set source__late_commits=overlap, or begin with source__start", p.sel.order[0].name)
+		return nil, fmt.Errorf("source__late_commits=exact reads %q by snapshots, where a row is no position: "+
+			"set source__late_commits=overlap, or begin with source__start", p.sel.order[0].name)
 	case p.sel.cursors != 1:
-		return nil, fmt.Errorf("source__cursor names %d columns, and azure-functions-db has one cursor_column: name that one", p.sel.cursors)
+		return nil, fmt.Errorf("source__cursor names %d columns, and azure-functions-db has one cursor_column: "+
+			"name that one", p.sel.cursors)
 	case len(parts) != 1+len(names):
-		return nil, fmt.Errorf("it has a cursor with %d key value(s), and source__key names %d (%s): name the columns of pk_columns, in that order", len(parts)-1, len(names), key)
+		return nil, fmt.Errorf("it has a cursor with %d key value(s), and source__key names %d (%s): "+
+			"name the columns of pk_columns, in that order", len(parts)-1, len(names), key)
 	case len(names) > 1 && len(keys) == 0:
-		return nil, fmt.Errorf("which key value is of which column it does not say: add --key with pk_columns as the old function has them, as in --key %s", key)
+		return nil, fmt.Errorf("which key value is of which column it does not say: "+
+			"add --key with pk_columns as the old function has them, as in --key %s", key)
 	case len(keys) > 0 && !strings.EqualFold(strings.Join(keys, ","), key):
-		return nil, fmt.Errorf("pk_columns are (%s) and source__key is (%s): rows of one cursor value come in another order; set source__key=%s", strings.Join(keys, ","), key, strings.Join(keys, ","))
+		given := strings.Join(keys, ",")
+		return nil, fmt.Errorf("pk_columns are (%s) and source__key is (%s): rows of one cursor value come in another order; "+
+			"set source__key=%s", given, key, given)
 	}
 	value, err := p.foreignScalar(&p.sel.order[0], parts[0])
 	if err != nil {
@@ -184,7 +191,8 @@ func (p *plan) pythonTime(col *column, quoted []byte) ([]byte, error) {
 	return startTime(col, quoted, time.UTC)
 }
 
-// checkRounding refuses a position that SQLAlchemy has rounded: of a NUMERIC(12,3) in SQLite it reads three digits, whatever is stored.
+// checkRounding refuses a position that SQLAlchemy has rounded: of a NUMERIC(12,3) in SQLite it reads three digits,
+// whatever is stored.
 func (c *Cursor) checkRounding(ctx context.Context, p *plan, parts []json.RawMessage) error {
 	col := &p.sel.order[0]
 	var text string
@@ -210,8 +218,9 @@ func (c *Cursor) checkRounding(ctx context.Context, p *plan, parts []json.RawMes
 				return false, err
 			}
 			if n, err := strconv.ParseFloat(strings.Trim(string(v), `"`), 64); err == nil && n != at {
-				other = fmt.Errorf("%w: it has %q for column %q, and the table holds %s: azure-functions-db has rounded it, and which row it stands for is not known; "+
-					"begin with source__start, at a value below both", poller.ErrConfig, text, col.name, v)
+				other = fmt.Errorf("%w: it has %q for column %q, and the table holds %s: azure-functions-db has rounded it, "+
+					"and which row it stands for is not known; begin with source__start, at a value below both",
+					poller.ErrConfig, text, col.name, v)
 			}
 			return other == nil, nil
 		})

@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// timeForm is how a time is spelled where a column holds times as text or numbers of any form (SQLite). Times of one form sort
-// as the moments that they mean. Times of two forms do not: "2026-04-07 23:00:00" sorts before "2026-04-07T01:00:00Z", and every
-// number before every text.
+// timeForm is how a time is spelled where a column holds times as text or numbers of any form (SQLite). Times of one
+// form sort as the moments that they mean. Times of two forms do not: "2026-04-07 23:00:00" sorts before
+// "2026-04-07T01:00:00Z", and every number before every text.
 //
 // The zero form is not known yet.
 type timeForm struct {
 	// sep is what stands between day and hour: 'T' or ' ', dateAlone, or aNumber.
 	sep byte
-	// zone is what stands behind the time: "", "Z", "+02:00". Of " +0200 CEST", as Go writes it, it is the first six bytes.
+	// zone is what stands behind the time: "", "Z", "+02:00". Of " +0200 CEST", as Go writes it, it is the first six
+	// bytes.
 	zone string
-	// width is the length of the text, where times of two lengths do not sort: 'Z' sorts after '.' and after every digit, so that
-	// "01:23:45Z" sorts after "01:23:45.5Z". For a number it is the unit. Else 0.
+	// width is the length of the text, where times of two lengths do not sort: 'Z' sorts after '.' and after every
+	// digit, so that "01:23:45Z" sorts after "01:23:45.5Z". For a number it is the unit. Else 0.
 	width int
 }
 
@@ -27,14 +28,14 @@ const (
 	aNumber   = '0'
 )
 
-// units are the lowest numbers that are taken for seconds, milliseconds, microseconds and nanoseconds since 1970: any time from
-// 1973 on. What is below them all may be a Julian day.
+// units are the lowest numbers that are taken for seconds, milliseconds, microseconds and nanoseconds since 1970: any
+// time from 1973 on. What is below them all may be a Julian day.
 var units = []float64{1e8, 1e11, 1e14, 1e17}
 
 // formRules say which forms are one, for a plan.
 type formRules struct {
-	// lengths says that times of one column may not differ in length before a Z. With overlap they may: what sorts wrongly within a
-	// second or a minute lies in the window that is read again.
+	// lengths says that times of one column may not differ in length before a Z. With overlap they may: what sorts
+	// wrongly within a second or a minute lies in the window that is read again.
 	lengths bool
 	// utc says that a time without a zone is one in UTC: then it sorts among those with the zone +00:00.
 	utc bool
@@ -118,8 +119,9 @@ func (f timeForm) String() string {
 	return "text as in YYYY-MM-DD" + string(f.sep) + clock + f.zone
 }
 
-// spell writes a moment in the form of like, which is a stored time's JSON of the form f. Without a zone it is the wall clock of
-// the given one. Of all spellings that the form has for the moment it is the one that sorts first, so that no other is passed over.
+// spell writes a moment in the form of like, which is a stored time's JSON of the form f. Without a zone it is the wall
+// clock of the given one. Of all spellings that the form has for the moment it is the one that sorts first, so that no
+// other is passed over.
 func (f timeForm) spell(at time.Time, like []byte, zone *time.Location) []byte {
 	at = at.In(zone)
 	if offset, zoned, ok := offsetAt([]byte(f.zone)); ok && zoned {
@@ -138,8 +140,8 @@ func (f timeForm) spell(at time.Time, like []byte, zone *time.Location) []byte {
 	return []byte(`"` + text + string(f.sep) + clock + suffix + `"`)
 }
 
-// apart reports whether two stored times are so far from each other that they sort as the moments do, whatever text form each
-// has: forms differ in what stands behind the day, and zones by 26 hours at most.
+// apart reports whether two stored times are so far from each other that they sort as the moments do, whatever text
+// form each has: forms differ in what stands behind the day, and zones by 26 hours at most.
 func apart(a, b []byte) bool {
 	first, ok1 := dayOf(a)
 	second, ok2 := dayOf(b)

@@ -9,9 +9,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// findStrays finds the rows whose time is stored in another form than that of the position, and that paging does not show, because
-// they sort below it: numbers below text, and text of the position's day and two days before it, as far as zones differ. What is older
-// has been read, or was there before the poller. The verdict names the first such row.
+// findStrays finds the rows whose time is stored in another form than that of the position, and that paging does not
+// show, because they sort below it: numbers below text, and text of the position's day and two days before it, as far
+// as zones differ. What is older has been read, or was there before the poller. The verdict names the first such row.
 func (c *Cursor) findStrays(ctx context.Context, s *session, p *plan, pos position) (verdict, err error) {
 	for n := range p.sel.order[:p.sel.cursors] {
 		if !p.sel.order[n].value.kind.isTime() {
@@ -67,8 +67,8 @@ func (c *Cursor) firstOf(ctx context.Context, s *session, p *plan, n int, form t
 	return verdict, err
 }
 
-// checkForms holds the times of the table against the last row's: now is the verdict that a tick behind that row would come to, ever
-// one on all of them.
+// checkForms holds the times of the table against the last row's: now is the verdict that a tick behind that row would
+// come to, ever one on all of them.
 func (c *Cursor) checkForms(ctx context.Context, s *session, p *plan, last change.Cursor) (now, ever, err error) {
 	pos, err := p.decode(last)
 	if err != nil || pos == nil {
@@ -89,14 +89,15 @@ func (c *Cursor) checkForms(ctx context.Context, s *session, p *plan, last chang
 	return nil, ever, err
 }
 
-// errForms reports a stored time of another form than the position's, and the way on. What was delivered is told by the position,
-// which means nothing among times that were written anew: so the way on goes back before the row.
+// errForms reports a stored time of another form than the position's, and the way on. What was delivered is told by the
+// position, which means nothing among times that were written anew: so the way on goes back before the row.
 func (p *plan) errForms(col *column, v []byte, others timeForm, name string) error {
 	back := "--to beginning"
 	if at, ok := parseTime(v, time.UTC); ok && others.sep != aNumber {
 		back = "--to cursor=" + at.Add(-12*time.Hour).Format(time.DateOnly) + " --ties before"
 	}
 	return fmt.Errorf("column %q of type %s holds %.60s, which is %s, beside times that are %s: SQLite compares them as they are "+
-		"stored, not as times, so that rows would be passed over; write all of the column's times in one form, and go back before the row by: "+
+		"stored, not as times, so that rows would be passed over; write all of the column's times in one form, "+
+		"and go back before the row by: "+
 		"rowrelay state reset %s %s; or exclude the others by source__where", col.name, col.typ, v, p.forms.of(v), others, name, back)
 }

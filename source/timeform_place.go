@@ -26,8 +26,8 @@ func (c *Cursor) placed(ctx context.Context, p *plan, at change.Cursor) (change.
 	return at, err
 }
 
-// inForm writes the stored times of a position as the last row has them. The value of a row that holds the same moment is taken as
-// it stands there.
+// inForm writes the stored times of a position as the last row has them. The value of a row that holds the same moment
+// is taken as it stands there.
 func (c *Cursor) inForm(ctx context.Context, s *session, p *plan, at change.Cursor) (change.Cursor, error) {
 	pos, err := p.decode(at)
 	if err != nil || !p.storedTimes {
@@ -109,7 +109,8 @@ func (c *Cursor) spelled(ctx context.Context, s *session, p *plan, n int, scalar
 	return lowest, nil
 }
 
-// sameMoment finds a row's own spelling of a time: it may have more zeros than the shortest one. It is nil where no row has it.
+// sameMoment finds a row's own spelling of a time: it may have more zeros than the shortest one. It is nil where no row
+// has it.
 func (c *Cursor) sameMoment(ctx context.Context, s *session, p *plan, n int, form timeForm, lowest []byte) (stored []byte, err error) {
 	at, ok := parseTime(lowest, time.UTC)
 	if !ok || form.sep == dateAlone || form.width > 0 {

@@ -18,8 +18,8 @@ func (s *selection) numbersBelow(i int, limit float64) statement {
 	return b.statement()
 }
 
-// otherForm reads the first row whose stored time in order column i is text of another form, from a day on up to a value; of all
-// text without the two.
+// otherForm reads the first row whose stored time in order column i is text of another form, from a day on up to a
+// value; of all text without the two.
 func (s *selection) otherForm(i int, f timeForm, rules formRules, day string, upTo any) statement {
 	b := newBuilder(s.dialect)
 	col := &s.order[i]

@@ -13,7 +13,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// TestFormsSort: two times that are taken for one form sort as the moments do; what SQLite sorts otherwise is two forms.
+// TestFormsSort: two times that are taken for one form sort as the moments do; what SQLite sorts otherwise is two
+// forms.
 func TestFormsSort(t *testing.T) {
 	times := []string{
 		"2026-04-07", "2026-04-07 01:23", "2026-04-07 01:23:45", "2026-04-07 01:23:45.1", "2026-04-07 01:23:45.123456", "2026-04-07T01:23:45", "2026-04-07T01:23:45.5",
@@ -57,8 +58,8 @@ func TestFormsSort(t *testing.T) {
 	}
 }
 
-// TestTypedTimesOnSQLite: a time that a person gives is that of the column's rows, however either is spelled: after it come the rows
-// after that moment, before it those of that moment too.
+// TestTypedTimesOnSQLite: a time that a person gives is that of the column's rows, however either is spelled: after it
+// come the rows after that moment, before it those of that moment too.
 func TestTypedTimesOnSQLite(t *testing.T) {
 	typed := []string{"2026-04-07T02:00:00", "2026-04-07 02:00", "2026-04-07T02:00:00.000Z", "2026-04-07T02:00:00Z", "2026-04-07 04:00:00+02:00"}
 	for form, column := range map[string]string{

@@ -42,8 +42,8 @@ be the same in Rowrelay is refused, with what to do instead.`,
 type foreign struct {
 	Version    int `json:"version"`
 	Checkpoint struct {
-		// Cursor is a list, [cursor_column's value, pk_columns' values…], as every release on PyPI writes it; or an object with a kind,
-		// a value and a tiebreaker, as its specification has it.
+		// Cursor is a list, [cursor_column's value, pk_columns' values…], as every release on PyPI writes it; or an
+		// object with a kind, a value and a tiebreaker, as its specification has it.
 		Cursor  json.RawMessage `json:"cursor"`
 		Batch   string          `json:"batch_id"`
 		BatchID string          `json:"last_successful_batch_id"`
