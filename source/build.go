@@ -58,7 +58,8 @@ type selection struct {
 //	count   how many rows a page without a limit would have
 //	latest  the last row's position, for source__start=latest
 //	nulls   the rows that paging can never show: a cursor (or, in a query, a key) that is NULL
-//	numbers the rows that paging never shows once a position holds text: a number, where every number sorts before text
+//	numbers the rows that paging never shows once a position holds text: a number, where every number sorts before text; the
+//	        like for numbers of a smaller unit, and for text of another form
 
 func (s *selection) first(limit int) statement { return s.page(limit, span{}) }
 func (s *selection) after(limit int) statement { return s.page(limit, span{after: len(s.order)}) }

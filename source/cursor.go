@@ -37,7 +37,7 @@ type Cursor struct {
 	plan     *plan
 	planned  time.Time
 	// What the last looks for rows that paging cannot show found (probe.go).
-	nulls, numbers, ahead finding
+	nulls, strays, ahead finding
 	// places are positions that were found sound (gap.go).
 	places places
 	// rows is how many rows the next statement asks for when the last page was full of bytes before it was full of rows:
@@ -186,6 +186,9 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 		default:
 			start, err = p.startAt(&c.cfg)
 		}
+		if err == nil && c.named() {
+			start, err = c.inForm(ctx, s, p, start)
+		}
 		if err != nil {
 			return err
 		}
@@ -220,6 +223,11 @@ func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor,
 		return nil, true, fmt.Errorf("find the rows before the latest: %w", err)
 	}
 	return low, true, nil
+}
+
+// named reports whether source__start is a cursor's value.
+func (c *Cursor) named() bool {
+	return !slices.Contains([]string{"", "earliest", "latest"}, c.cfg.Start)
 }
 
 // prove reads one row by the poller's own statement. The catalog does not show that source__where can be run, and a

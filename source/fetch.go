@@ -71,7 +71,7 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 	var gap error
 	var verdict error // on the table, not on the connection: it is no reason to give up the session
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
-		col = collector{plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now(), class: p.classes(pos)}
+		col = collector{plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now(), times: p.times(pos)}
 		page = poller.Page{Incarnation: s.life.incarnation, NullCursors: -1}
 		if err := c.read(ctx, s, st.text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
