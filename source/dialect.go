@@ -84,8 +84,11 @@ type syntax struct {
 	// positional says that a placeholder cannot be repeated: a value that is used twice is passed twice.
 	positional bool
 	// rowValues says that (a, b) > (x, y) is understood and uses an index on (a, b). Otherwise the framework writes
-	// a >= x AND (a > x OR (a = x AND b > y)).
+	// a >= x AND (a > x OR (a = x AND b > y)), which MySQL and MariaDB part into the two ranges by themselves.
 	rowValues bool
+	// unites says that the engine seeks by the first comparison of that only, so that a page is written as several seeks united
+	// (seeks.go). A placeholder can be repeated there.
+	unites bool
 	// top says that the limit is written SELECT TOP (n) …, not … LIMIT n.
 	top bool
 	// storedTimes says that a time is whatever text or number is stored (SQLite), compared as such, every number below

@@ -25,6 +25,7 @@ func (sqlServer) syntax() syntax {
 	return syntax{
 		placeholder: func(n int) string { return "@p" + strconv.Itoa(n) },
 		top:         true,
+		unites:      true,
 		lexis:       lexis{brackets: true, nested: true},
 	}
 }
