@@ -41,6 +41,8 @@ type selection struct {
 	dialect dialect
 	// from is the quoted table; query the text of a query, wrapped as a derived table. One of them is set.
 	from, query string
+	// hint stands behind the table and its alias.
+	hint string
 	// columns are what is projected.
 	columns []column
 	// order are the cursor's columns followed by the key's that are not among them; the first cursors of them are the cursor's.
@@ -200,7 +202,7 @@ func (b *builder) from(s *selection) {
 		b.add("\nFROM (\n" + s.query + "\n) AS r")
 		return
 	}
-	b.add("\nFROM " + s.from + " AS r")
+	b.add("\nFROM " + s.from + " AS r" + s.hint)
 }
 
 // conditions writes what a row must fulfil: a cursor that is not NULL, the user's condition, its place, and what else the

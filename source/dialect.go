@@ -107,6 +107,10 @@ type life struct {
 	incarnation string
 	// readOnly says that the server is a readable secondary, a standby or a replica: it does not know which transactions are open.
 	readOnly bool
+	// locking says that reads wait for the rows that an open transaction has written, instead of reading the versions before.
+	locking bool
+	// versions says that reads see row versions by the session's own isolation level, which does not do for every table (faultVersions).
+	versions bool
 	// warnings are for the operator.
 	warnings []string
 }
@@ -132,8 +136,8 @@ type table struct {
 	partitioned bool
 	// noTransactions says that the server has no type for transactions' ids (PostgreSQL before 13).
 	noTransactions bool
-	// readOnly is the life's: the server that answered is a secondary or standby.
-	readOnly bool
+	// readOnly and locking are the life's.
+	readOnly, locking bool
 	// warnings are for the operator.
 	warnings []string
 }
@@ -218,7 +222,9 @@ type fault uint8
 const (
 	faultOther     fault = iota
 	faultTransient       // worth repeating at once: connection lost, deadlock, throttled, shutting down, busy
-	faultTimeout         // the statement's or a lock's timeout: not repeated inside the fetch
+	faultTimeout         // the statement's timeout: not repeated inside the fetch
+	faultLocked          // a lock was not granted within the timeout: as faultTimeout
+	faultVersions        // this session may not read row versions here (life.versions): another reads with locks
 	faultSchema          // no such table, column or type: the catalog changed, or the settings are wrong
 	faultSyntax          // the statement does not parse: where or query is wrong
 	faultLogin           // user, password or database refused

@@ -13,6 +13,9 @@ func (c *Cursor) livePage(ctx context.Context, p *plan, r poller.Range, limit po
 	switch {
 	case p.late.exact == exactSnapshots:
 		return c.windowPage(ctx, p, r, limit, also...)
+	case r.Unsafe && p.table.locking:
+		above, none := p.aboveLocks()
+		return c.page(ctx, above, r, limit, append(also[:len(also):len(also)], none...)...)
 	case r.Unsafe:
 	case p.late.exact == exactWatermark:
 		return c.watermarkPage(ctx, p, r, limit, also...)
