@@ -39,9 +39,11 @@ func TestVersioned(t *testing.T) {
 		is   error
 		says string
 	}{
-		"on":        {rows: [][]sqldriver.Value{{true}}},
-		"off":       {rows: [][]sqldriver.Value{{false}}, is: poller.ErrConfig, says: "run ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON"},
-		"not told":  {rows: [][]sqldriver.Value{{nil}}, is: poller.ErrConfig, says: "does not say"},
+		"on":        {rows: [][]sqldriver.Value{{true, int64(130)}}},
+		"no level":  {rows: [][]sqldriver.Value{{true, nil}}},
+		"old level": {rows: [][]sqldriver.Value{{true, int64(120)}}, is: poller.ErrConfig, says: "SET COMPATIBILITY_LEVEL = 130"},
+		"off":       {rows: [][]sqldriver.Value{{false, int64(160)}}, is: poller.ErrConfig, says: "run ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON"},
+		"not told":  {rows: [][]sqldriver.Value{{nil, nil}}, is: poller.ErrConfig, says: "does not say"},
 		"not shown": {is: poller.ErrConfig, says: "does not say"},
 		"broken":    {err: broken, is: broken, says: "read the database's options"},
 	} {
