@@ -165,7 +165,7 @@ type column struct {
 	// positional says that the value is part of a row's position (its cursor and key), and is read back from it.
 	positional bool
 	// serial says that the database gives the value by itself, ascending and never twice; only SQLite tells. moving says that
-	// every update sets the column.
+	// every update sets the column: ON UPDATE CURRENT_TIMESTAMP, or a temporal table's period.
 	serial, moving bool
 	value          value
 }
