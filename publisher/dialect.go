@@ -66,7 +66,7 @@ type dialect interface {
 	// byState says that the index of pending events leads with the state, so that it serves every state.
 	byState() bool
 	// orderly is the condition that (bucket, seq) of an alias comes after two expressions,
-	// where the bucket is known not to be smaller.
+	// where the bucket is known not to be smaller; "" where the engine does not seek by it.
 	orderly(alias, bucket, seq string) string
 
 	// draw counts the fencing token up, and take claims units, each in the transaction or connection q.

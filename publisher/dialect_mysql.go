@@ -114,10 +114,8 @@ func (mySQL) force(index string) string { return " FORCE INDEX (rowrelay_" + ind
 
 func (mySQL) byState() bool { return true }
 
-// orderly takes for granted that the bucket is not smaller: MariaDB does not search an index by row values.
-func (mySQL) orderly(alias, bucket, seq string) string {
-	return "(" + alias + ".bucket > " + bucket + " OR " + alias + ".id > " + seq + ")"
-}
+// orderly: MariaDB does not search an index by row values.
+func (mySQL) orderly(_, _, _ string) string { return "" }
 
 func (mySQL) claimInTx() bool { return true }
 

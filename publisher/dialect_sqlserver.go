@@ -131,9 +131,7 @@ func (sqlServer) force(string) string { return "" }
 
 func (sqlServer) byState() bool { return false }
 
-func (sqlServer) orderly(alias, bucket, seq string) string {
-	return "(" + alias + ".bucket > " + bucket + " OR " + alias + ".seq > " + seq + ")"
-}
+func (sqlServer) orderly(_, _, _ string) string { return "" }
 
 func (sqlServer) claimInTx() bool { return false }
 

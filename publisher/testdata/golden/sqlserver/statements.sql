@@ -127,20 +127,19 @@ DELETE FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) 
 --   shop.outbox
 
 -- fetch the whole table
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND (DATALENGTH(o.aggregate_id) / 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p2 AND (o.bucket > @p3 OR o.seq > @p4) AND o.bucket < @p5 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p6 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.bucket, k.seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND (DATALENGTH(o.aggregate_id) / 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p2 AND o.bucket < @p3 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.bucket, k.seq
 --   1048576
---   0
---   0
 --   0
 --   1024
 --   501
 
 -- fetch two ranges, after a position in the first
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND (DATALENGTH(o.aggregate_id) / 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p2 AND (o.bucket > @p3 OR o.seq > @p4) AND o.bucket < @p5 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p6 ROWS ONLY) r0 UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p7 AND o.bucket < @p8 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p9 ROWS ONLY) r1) u ORDER BY bucket, seq OFFSET 0 ROWS FETCH NEXT @p10 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.bucket, k.seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND (DATALENGTH(o.aggregate_id) / 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket = @p2 AND o.seq > @p3 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY) r0 UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p5 AND o.bucket < @p6 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p7 ROWS ONLY) r1 UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p8 AND o.bucket < @p9 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p10 ROWS ONLY) r2) u ORDER BY bucket, seq OFFSET 0 ROWS FETCH NEXT @p11 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.bucket, k.seq
 --   1048576
 --   7
---   7
 --   4711
+--   501
+--   8
 --   16
 --   501
 --   64
@@ -171,10 +170,8 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 --   501
 
 -- fetch without an order, dead letters not blocking
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, CASE WHEN 1 = 0 THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p2 AND (o.bucket > @p3 OR o.seq > @p4) AND o.bucket < @p5 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p6 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.bucket, k.seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, CASE WHEN 1 = 0 THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p2 AND o.bucket < @p3 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.bucket, k.seq
 --   1048576
---   0
---   0
 --   0
 --   1024
 --   501
