@@ -11,6 +11,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
 )
 
 // sqlServer is SQL Server 2016 and later (compatibility level 130: OPENJSON), and Azure SQL.
@@ -138,8 +139,12 @@ func (sqlServer) claimInTx() bool { return false }
 // sqlServerVersioned names the database: on Azure SQL Database its number in sys.databases is not DB_ID()'s.
 const sqlServerVersioned = "SELECT is_read_committed_snapshot_on, CAST(compatibility_level AS int) FROM sys.databases WHERE name = DB_NAME()"
 
-// sqlServerLevel is the first compatibility level that knows OPENJSON. Below it, the server calls that a table which is not there.
-const sqlServerLevel = 130
+// sqlServerLevel is the first compatibility level that knows OPENJSON. Below it SQL Server calls that a table which is not there, as
+// sqlServerLists shows; another engine of its protocol may tell a low level and know it.
+const (
+	sqlServerLevel = 130
+	sqlServerLists = "SELECT COUNT(*) FROM OPENJSON(N'[]') AS j"
+)
 
 // versioned refuses a database whose READ COMMITTED reads with locks (the default but on Azure SQL): every read would wait for
 // each writer's open transaction, and a scan can miss a row that becomes PENDING behind it and return a later one of the same
@@ -154,14 +159,19 @@ func (sqlServer) versioned(ctx context.Context, q querier) error {
 			"let the login see the row of its database", poller.ErrConfig)
 	case err != nil:
 		return fmt.Errorf("read the database's options: %w", err)
-	case level.Valid && level.Int64 < sqlServerLevel:
-		return fmt.Errorf("%w: the database's compatibility level is %d, and an outbox takes %d (SQL Server 2016) or higher: run ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = %d",
-			poller.ErrConfig, level.Int64, sqlServerLevel, sqlServerLevel)
 	case !on.Bool:
 		return fmt.Errorf("%w: the database reads with locks, so that the order of events could not be kept: run ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON",
 			poller.ErrConfig)
+	case !level.Valid || level.Int64 >= sqlServerLevel:
+		return nil
 	}
-	return nil
+	var none int
+	err = q.QueryRowContext(ctx, sqlServerLists).Scan(&none)
+	if source.Misconfigured("sqlserver", err) {
+		err = fmt.Errorf("%w: the database's compatibility level is %d, and an outbox takes %d (SQL Server 2016) or higher: "+
+			"run ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = %d: %w", poller.ErrConfig, level.Int64, sqlServerLevel, sqlServerLevel, err)
+	}
+	return err
 }
 
 func (d sqlServer) resolve(ctx context.Context, q querier, parts []string) (string, error) {
