@@ -82,7 +82,8 @@ func lateCases() []lateCase {
 	sqlserver := lateCase{
 		open: openSQLServer, cursor: "rv", window: "6s", mode: "exact", limit: "2s",
 		ddl: []string{
-			`CREATE TABLE late (id bigint IDENTITY PRIMARY KEY, version int NOT NULL DEFAULT 1, rv rowversion NOT NULL, INDEX late_rv (rv, id))`,
+			`CREATE TABLE late (id bigint IDENTITY PRIMARY KEY, version int NOT NULL DEFAULT 1, rv rowversion NOT NULL)`,
+			`CREATE INDEX late_rv ON late (rv, id)`,
 		},
 		insert: `INSERT INTO late DEFAULT VALUES`, update: `UPDATE late SET version = version + 1 WHERE id = @p1`,
 	}
