@@ -52,9 +52,7 @@ type Param struct{ Name, Type string }
 // Check looks at everything that a tick would use, and moves nothing. It shows up to n rows after a position, and the
 // statements for pages of batch rows.
 func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (Check, error) {
-	c.mu.Lock()
-	c.plan = nil // a check shows what the catalog says now, warnings included
-	c.mu.Unlock()
+	c.replan() // a check shows what the catalog says now, warnings included
 	d, err := c.Describe(ctx)
 	if err != nil {
 		return Check{}, err

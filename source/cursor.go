@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -28,6 +29,9 @@ type Cursor struct {
 
 	settling settling
 	idling   idling
+
+	// withLocks says that a session was refused to read row versions here.
+	withLocks atomic.Bool
 
 	mu sync.Mutex
 	// lateSaid says that the operator was told what may be missed.
@@ -121,7 +125,7 @@ func (c *Cursor) makePlan(ctx context.Context, s *session) (*plan, error) {
 		return nil, err
 	}
 	t.warnings = slices.Concat(c.warnings, t.warnings, s.life.warnings)
-	t.readOnly = s.life.readOnly
+	t.readOnly, t.locking = s.life.readOnly, s.life.locking
 	p, err := newPlan(c.dialect, &c.cfg, c.identity, t)
 	if err != nil {
 		return nil, err
@@ -158,7 +162,14 @@ func (c *Cursor) catalog(ctx context.Context, s *session) (table, error) {
 	return t, nil
 }
 
-// forget makes the next use read the catalog again.
+// replan makes the next use read the catalog again.
+func (c *Cursor) replan() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.plan = nil
+}
+
+// forget is replan, unless there is another plan already.
 func (c *Cursor) forget(p *plan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -61,7 +61,7 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 	ask := c.ask(limit.Rows)
 	// One row more than wanted: whether there is more is then known without another round trip, and in a query a second
 	// row with the last row's cursor and key is seen.
-	st := p.sel.page(ask+1, span{after: len(pos), upTo: len(end), also: also})
+	st := p.sel.page(ask+1, span{after: len(pos), upTo: len(end), common: common(pos, end), also: also})
 	args, err := p.args(st, pos, end)
 	if err != nil {
 		return poller.Page{}, err
