@@ -41,6 +41,15 @@ func (c Connection) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(c.String
 // DB returns a pool of at most n connections. It does not connect yet.
 func (c Connection) DB(n int) *sql.DB { return pool(c.connector, n) }
 
+// readDB is DB for a source.
+func (c Connection) readDB(n int) *sql.DB {
+	connector := c.connector
+	if c.Engine == enginePostgres {
+		connector = postgresReader{connector}
+	}
+	return pool(connector, n)
+}
+
 func pool(connector driver.Connector, n int) *sql.DB {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(n)

@@ -56,7 +56,7 @@ func New(cfg Config, conn Connection) (*Cursor, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
-	return &Cursor{cfg: cfg, dialect: d, identity: conn.Identity, warnings: conn.Warnings, db: conn.DB(cfg.Connections),
+	return &Cursor{cfg: cfg, dialect: d, identity: conn.Identity, warnings: conn.Warnings, db: conn.readDB(cfg.Connections),
 		slots: make(chan struct{}, cfg.Connections), places: places{}}, nil
 }
 
@@ -176,7 +176,10 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 		return nil, "", err
 	}
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
-		incarnation = s.life.incarnation
+		defer func() {
+			c.dialect.refresh(s.conn, &s.life)
+			incarnation = s.life.incarnation
+		}()
 		switch {
 		case p.late.exact == exactSnapshots:
 			start, err = c.startWindow(ctx, s, p)

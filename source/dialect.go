@@ -23,10 +23,15 @@ type dialect interface {
 	// quote returns name as a quoted identifier: any legal name, whatever it contains.
 	quote(name string) string
 
-	// ready prepares a physical connection that was just opened: session settings (UTC, ISO dates, read-only, statement
-	// and lock timeout from cfg.Timeout, as far as the connection string did not already set them), and reads what
-	// is true for this connection. It is called once per physical connection, never per fetch.
+	// ready prepares a physical connection that was just opened: settings (UTC, ISO dates, read-only, statement and lock
+	// timeout from cfg.Timeout, as far as the connection string did not already set them), and reads what is true for this
+	// connection. It is called once per physical connection, never per fetch. What a pooler would hand on to other programs is
+	// not set here but by each transaction.
 	ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, error)
+
+	// refresh takes over what the server said of itself together with the last statement, where it does: behind a pooler a
+	// failover ends no connection. It costs no round trip.
+	refresh(conn *sql.Conn, l *life)
 
 	// table reads the catalog for a table or view. name holds one to three parts, unquoted, as the setting names them:
 	// [catalog,] [schema,] table. It returns errNoTable where there is none (or it is not visible to this user).
@@ -102,6 +107,9 @@ type life struct {
 	version string
 	// incarnation identifies the life of the database: a restore or a failover begins a new one. "" where unknown.
 	incarnation string
+	// table identifies the table itself, where a new one of the same name has another identity; "" where that is not known with
+	// every page.
+	table string
 	// readOnly says that the server is a readable secondary, a standby or a replica: it does not know which transactions are open.
 	readOnly bool
 	// warnings are for the operator.

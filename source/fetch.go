@@ -72,10 +72,11 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 	var verdict error // on the table, not on the connection: it is no reason to give up the session
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
 		col = collector{plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now(), class: p.classes(pos)}
-		page = poller.Page{Incarnation: s.life.incarnation, NullCursors: -1}
+		page = poller.Page{NullCursors: -1}
 		if err := c.read(ctx, s, st.text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
+		c.witness(s, p, &page)
 		if col.tied != nil && !s.broken {
 			if err := c.untie(ctx, s, &col); err != nil {
 				return err
@@ -111,6 +112,12 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 		page.More = true
 	}
 	return page, nil
+}
+
+// witness notes which database and table answered.
+func (c *Cursor) witness(s *session, _ *plan, page *poller.Page) {
+	c.dialect.refresh(s.conn, &s.life)
+	page.Incarnation = s.life.incarnation
 }
 
 // read runs a page's statement. A page that is full of bytes leaves rows unread, which most drivers fetch from the server

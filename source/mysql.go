@@ -71,11 +71,13 @@ func (mySQL) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, erro
 	}
 	if mode := v["read_only"]; mode != "" && mode != "OFF" && mode != "0" {
 		l.readOnly = true
-		l.readOnly = true
 		l.warnings = append(l.warnings, "the server is read-only, a replica for instance: rows arrive with its delay")
 	}
 	return l, nil
 }
+
+// refresh: a server says nothing of itself with a statement.
+func (mySQL) refresh(*sql.Conn, *life) {}
 
 func isMariaDB(version string) bool { return strings.Contains(strings.ToLower(version), "mariadb") }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,48 +28,133 @@ func (postgres) syntax() syntax {
 
 func (postgres) quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// postgresReady sets what reading depends on, whatever the server's or role's defaults are: the text forms of values
-// are parsed by these settings. Two settings bound what a frozen process can hold up on the server.
-const postgresReady = `SELECT set_config('TimeZone', 'UTC', false), set_config('DateStyle', 'ISO, YMD', false),
-	set_config('IntervalStyle', 'iso_8601', false), set_config('bytea_output', 'hex', false),
-	set_config('extra_float_digits', '1', false), set_config('client_encoding', 'UTF8', false),
-	set_config('default_transaction_read_only', 'on', false), set_config('application_name', 'rowrelay', false),
-	set_config('standard_conforming_strings', 'on', false),
-	set_config('statement_timeout', $1, false), set_config('lock_timeout', $1, false)`
+// postgresSettings sets what reading depends on for the transaction, whatever the server's or role's defaults are: the text forms of
+// values are parsed by these settings. Two settings bound what a frozen process can hold up on the server.
+const postgresSettings = `SELECT set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, YMD', true),
+	set_config('IntervalStyle', 'iso_8601', true), set_config('bytea_output', 'hex', true),
+	set_config('extra_float_digits', '1', true), set_config('client_encoding', 'UTF8', true),
+	set_config('standard_conforming_strings', 'on', true),
+	set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true)`
 
-const postgresLife = `SELECT current_setting('server_version'), d.oid::text, d.datname, pg_is_in_recovery()
-FROM pg_catalog.pg_database d WHERE d.datname = current_database()`
+// postgresIdentity are the expressions of postgresHeard. A promotion begins a timeline, which the control file shows only once a
+// checkpoint has completed; the name of the file that the log is written to shows it at once. A standby writes no log: it shows the
+// timeline that it replays.
+var postgresIdentity = [postgresHeardColumns]string{
+	"(SELECT s.system_identifier::text FROM pg_catalog.pg_control_system() s)",
+	`CASE WHEN pg_catalog.pg_is_in_recovery() THEN (SELECT greatest(c.timeline_id, r.min_recovery_end_timeline)::text
+		FROM pg_catalog.pg_control_checkpoint() c, pg_catalog.pg_control_recovery() r)
+		ELSE ('x' || substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint::text END`,
+	"(SELECT d.oid::text FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())",
+	"pg_catalog.current_database()::text",
+	"pg_catalog.to_regclass($2)::oid::text",
+	"pg_catalog.pg_is_in_recovery()::text",
+}
 
-// postgresIdentity names the life of the cluster. Some providers, and some roles, may not call these functions: then
-// the incarnation is unknown.
-const postgresIdentity = `SELECT s.system_identifier::text, c.timeline_id::text
-FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c`
+// postgresCheckpoint is the timeline of a server that does not let everybody ask where its log is written.
+const postgresCheckpoint = "(SELECT c.timeline_id::text FROM pg_catalog.pg_control_checkpoint() c)"
 
-func (postgres) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, error) {
+func (d postgres) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, error) {
 	var l life
 	// The server gives up a little before the client does: then the connection stays good.
 	timeout := strconv.FormatInt(max(cfg.Timeout.Milliseconds()-cfg.Timeout.Milliseconds()/20, 1), 10)
-	if _, err := conn.ExecContext(ctx, postgresReady, timeout); err != nil {
+	var pooled bool
+	err := conn.Raw(func(raw any) error {
+		s, err := postgresSessionOf(raw)
+		if err != nil {
+			return err
+		}
+		s.args = []any{timeout, d.regclass(cfg)}
+		if err := s.identify(ctx); err != nil {
+			return err
+		}
+		pooled, err = behindPooler(ctx, s.Conn().PgConn())
+		return err
+	})
+	if err != nil {
 		return l, fmt.Errorf("set the session's settings: %w", err)
 	}
-	var version, oid, name string
-	var standby bool
-	if err := conn.QueryRowContext(ctx, postgresLife).Scan(&version, &oid, &name, &standby); err != nil {
+	var version string
+	if err := conn.QueryRowContext(ctx, "SELECT current_setting('server_version')").Scan(&version); err != nil {
 		return l, fmt.Errorf("read the server's version: %w", err)
 	}
 	l.version = "PostgreSQL " + version
-	if standby {
-		l.readOnly = true
+	if pooled {
+		l.version += ", behind a connection pooler"
+	}
+	d.refresh(conn, &l)
+	if l.readOnly {
 		l.warnings = append(l.warnings, "the server is a standby: rows arrive with its replication delay")
 	}
-	var system, timeline string
-	switch err := conn.QueryRowContext(ctx, postgresIdentity).Scan(&system, &timeline); {
-	case err == nil:
-		l.incarnation = "postgres/" + system + "/" + timeline + "/" + oid + "/" + name
-	case !sqlState(err, "42501", "42883", "0A000"):
-		return l, fmt.Errorf("read the cluster's identity: %w", err)
-	}
 	return l, nil
+}
+
+// regclass is the table's name as to_regclass takes it; nil for a query.
+func (d postgres) regclass(cfg *Config) any {
+	parts, err := splitName(cfg.Table)
+	if err != nil || cfg.Table == "" {
+		return nil
+	}
+	parts = parts[max(len(parts)-2, 0):]
+	for i := range parts {
+		parts[i] = d.quote(parts[i])
+	}
+	return strings.Join(parts, ".")
+}
+
+// identify finds out what of itself the server shows to this role. Some providers, and some roles, may not call these functions: then
+// that part of the incarnation is not known.
+func (s *postgresSession) identify(ctx context.Context) error {
+	parts := postgresIdentity[:]
+	s.settings = joinIdentity(parts)
+	err := s.query(ctx, "SELECT 1", nil, nil, nil)
+	if !postgresNoRight(err) {
+		return err
+	}
+	shown := make([]string, len(parts))
+	for i, part := range parts {
+		shown[i] = "NULL"
+		choices := []string{part}
+		if i == 1 {
+			choices = append(choices, postgresCheckpoint)
+		}
+		for _, choice := range choices {
+			alone := slices.Repeat([]string{"NULL"}, len(parts))
+			alone[i] = choice
+			s.settings = joinIdentity(alone)
+			err := s.query(ctx, "SELECT 1", nil, nil, nil)
+			if err == nil {
+				shown[i] = choice
+				break
+			}
+			if !postgresNoRight(err) {
+				return err
+			}
+		}
+	}
+	s.settings = joinIdentity(shown)
+	return nil
+}
+
+// refresh takes over what the server said of itself with the last statement.
+func (postgres) refresh(conn *sql.Conn, l *life) {
+	// Raw's error is the connection's, which the next statement meets as well.
+	_ = conn.Raw(func(raw any) error {
+		s, err := postgresSessionOf(raw)
+		if err != nil {
+			return err
+		}
+		h := &s.heard
+		l.readOnly = h.standby == "true"
+		l.incarnation = ""
+		if h.system != "" || h.timeline != "" {
+			l.incarnation = "postgres/" + h.system + "/" + h.timeline + "/" + h.oid + "/" + h.name
+		}
+		l.table = ""
+		if h.table != "" {
+			l.table = "oid " + h.table
+		}
+		return nil
+	})
 }
 
 // sqlState reports whether err is PostgreSQL's with one of the codes (five characters) or classes (two).

@@ -49,6 +49,9 @@ func (sqliteDialect) ready(ctx context.Context, conn *sql.Conn, _ *Config) (life
 	return life{version: "SQLite " + version}, nil
 }
 
+// refresh has nothing to take over.
+func (sqliteDialect) refresh(*sql.Conn, *life) {}
+
 // classify follows SQLite's result codes; the extended ones carry the primary one in their low byte.
 func (sqliteDialect) classify(err error) fault {
 	var e *sqlite.Error

@@ -88,6 +88,9 @@ func (sqlServer) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, 
 	return l, nil
 }
 
+// refresh: a failover ends every connection.
+func (sqlServer) refresh(*sql.Conn, *life) {}
+
 // explain returns nothing: SHOWPLAN does not work on parametrised statements, and needs a permission of its own.
 func (sqlServer) explain(context.Context, *sql.Conn, string, []any) (string, error) { return "", nil }
 
