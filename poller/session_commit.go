@@ -58,7 +58,7 @@ func (s *checkpointed) write(ctx context.Context, l *tally, last bool) (bool, er
 	}
 	s.mu.Lock()
 	c := state.Commit{
-		From: late.From, To: late.To, BatchID: l.id, Rows: l.n, Incarnation: s.incarnation,
+		From: late.From, To: late.To, BatchID: l.id, Rows: l.n, Incarnation: s.incarnation, Table: s.tableSeen, Columns: s.source.Columns,
 		Late: late.Late, Backfill: l.backfill, Ends: l.ends, Release: last,
 	}
 	if last {

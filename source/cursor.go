@@ -86,7 +86,8 @@ func (c *Cursor) Describe(ctx context.Context) (poller.Description, error) {
 	if err != nil {
 		return poller.Description{}, err
 	}
-	d := poller.Description{Fingerprint: p.fingerprint, Engine: c.dialect.engine(), Table: p.table.name, Late: p.late.mode, Coarse: p.coarse}
+	d := poller.Description{Fingerprint: p.fingerprint, Engine: c.dialect.engine(), Table: p.table.name, Late: p.late.mode, Coarse: p.coarse,
+		Columns: p.kinds()}
 	if !known {
 		d.Warnings = p.warnings
 	}
@@ -177,7 +178,7 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 	}
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
 		defer func() {
-			c.dialect.refresh(s.conn, &s.life)
+			c.dialect.refresh(ctx, s.conn, &s.life)
 			incarnation = s.life.incarnation
 		}()
 		switch {

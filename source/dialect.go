@@ -30,8 +30,8 @@ type dialect interface {
 	ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, error)
 
 	// refresh takes over what the server said of itself together with the last statement, where it does: behind a pooler a
-	// failover ends no connection. It costs no round trip.
-	refresh(conn *sql.Conn, l *life)
+	// failover ends no connection. It costs no round trip. What cannot be read is not known.
+	refresh(ctx context.Context, conn *sql.Conn, l *life)
 
 	// table reads the catalog for a table or view. name holds one to three parts, unquoted, as the setting names them:
 	// [catalog,] [schema,] table. It returns errNoTable where there is none (or it is not visible to this user).
@@ -123,6 +123,9 @@ type table struct {
 	// from is what stands after FROM, quoted; "" for a query (the framework wraps it).
 	from string
 	view bool
+	// identity is what a table of the same name that was made anew does not share; "" where life.table tells it with every page, and
+	// where the engine has none.
+	identity string
 	// columns in the table's order.
 	columns []column
 	// primaryKey names the primary key's columns in key order, empty where there is none.

@@ -76,7 +76,7 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 		if err := c.read(ctx, s, st.text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
-		c.witness(s, p, &page)
+		c.witness(ctx, s, p, &page)
 		if col.tied != nil && !s.broken {
 			if err := c.untie(ctx, s, &col); err != nil {
 				return err
@@ -115,9 +115,16 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 }
 
 // witness notes which database and table answered.
-func (c *Cursor) witness(s *session, _ *plan, page *poller.Page) {
-	c.dialect.refresh(s.conn, &s.life)
+func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *poller.Page) {
+	c.dialect.refresh(ctx, s.conn, &s.life)
 	page.Incarnation = s.life.incarnation
+	switch {
+	case p.sel.query != "" || p.table.view: // it is made anew without its rows being others
+	case s.life.table != "":
+		page.Table = s.life.table
+	default:
+		page.Table = p.table.identity
+	}
 }
 
 // read runs a page's statement. A page that is full of bytes leaves rows unread, which most drivers fetch from the server

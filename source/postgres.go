@@ -81,7 +81,7 @@ func (d postgres) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life,
 	if pooled {
 		l.version += ", behind a connection pooler"
 	}
-	d.refresh(conn, &l)
+	d.refresh(ctx, conn, &l)
 	if l.readOnly {
 		l.warnings = append(l.warnings, "the server is a standby: rows arrive with its replication delay")
 	}
@@ -136,7 +136,7 @@ func (s *postgresSession) identify(ctx context.Context) error {
 }
 
 // refresh takes over what the server said of itself with the last statement.
-func (postgres) refresh(conn *sql.Conn, l *life) {
+func (postgres) refresh(_ context.Context, conn *sql.Conn, l *life) {
 	// Raw's error is the connection's, which the next statement meets as well.
 	_ = conn.Raw(func(raw any) error {
 		s, err := postgresSessionOf(raw)

@@ -49,8 +49,17 @@ func (sqliteDialect) ready(ctx context.Context, conn *sql.Conn, _ *Config) (life
 	return life{version: "SQLite " + version}, nil
 }
 
-// refresh has nothing to take over.
-func (sqliteDialect) refresh(*sql.Conn, *life) {}
+// refresh reads the schema's version, which every change of the schema raises. A table has no lasting number: VACUUM gives it another
+// root page.
+func (sqliteDialect) refresh(ctx context.Context, conn *sql.Conn, l *life) {
+	var version int64
+	if l.table = ""; conn.QueryRowContext(ctx, "PRAGMA schema_version").Scan(&version) == nil {
+		l.table = sqliteSchema + strconv.FormatInt(version, 10)
+	}
+}
+
+// sqliteSchema begins the identity of SQLite's tables.
+const sqliteSchema = "schema "
 
 // classify follows SQLite's result codes; the extended ones carry the primary one in their low byte.
 func (sqliteDialect) classify(err error) fault {

@@ -89,7 +89,7 @@ func (sqlServer) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, 
 }
 
 // refresh: a failover ends every connection.
-func (sqlServer) refresh(*sql.Conn, *life) {}
+func (sqlServer) refresh(context.Context, *sql.Conn, *life) {}
 
 // explain returns nothing: SHOWPLAN does not work on parametrised statements, and needs a permission of its own.
 func (sqlServer) explain(context.Context, *sql.Conn, string, []any) (string, error) { return "", nil }

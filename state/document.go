@@ -122,6 +122,9 @@ type Checkpoint struct {
 	RowCount    int // metadata.row_count: events in that batch
 	// Incarnation is the life of the database in which Cursor was read; "" where the engine has none.
 	Incarnation string
+	// Table is the identity of the table itself, Columns the kinds of the cursor's and key's columns, as the source writes them; ""
+	// where the engine shows none, and in what an older version wrote.
+	Table, Columns string
 
 	rest, restMetadata []member
 }
@@ -195,6 +198,12 @@ func (c *Checkpoint) write(w *objectWriter) {
 	w.raw("cursor", cursorJSON(c.Cursor))
 	if c.Incarnation != "" {
 		w.string("incarnation", c.Incarnation)
+	}
+	if c.Table != "" {
+		w.string("table", c.Table)
+	}
+	if c.Columns != "" {
+		w.string("columns", c.Columns)
 	}
 	w.string("last_successful_batch_id", c.LastBatchID)
 	w.raw("updated_at", appendTime(c.UpdatedAt))
