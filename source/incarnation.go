@@ -1,6 +1,7 @@
 package source
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/poller"
@@ -87,7 +88,7 @@ func sqlServerRelation(a, b []string) poller.Relation {
 		return poller.AnotherDatabase
 	case same(a, b, partFork), same(a, b, partLink):
 		return poller.FailedOver
-	case part(b, partFork) == "" && part(b, partGroup) == "" && same(a, b, partBroker):
+	case same(a, b, partBroker): // only Azure SQL Database's is read
 		return poller.FailedOver
 	}
 	return poller.AnotherDatabase
@@ -100,11 +101,15 @@ func part(life []string, i int) string {
 	return ""
 }
 
-// same and differ are both false where one side does not know the part.
-func same(a, b []string, i int) bool { return part(a, i) != "" && part(a, i) == part(b, i) }
+// same and differ are both false where one side does not know the part. A part of several links, with plus signs between them, is the
+// same where one of them is.
+func same(a, b []string, i int) bool {
+	theirs := strings.Split(part(b, i), "+")
+	return part(a, i) != "" && slices.ContainsFunc(strings.Split(part(a, i), "+"), func(v string) bool { return slices.Contains(theirs, v) })
+}
 
 func differ(a, b []string, i int) bool {
-	return part(a, i) != "" && part(b, i) != "" && part(a, i) != part(b, i)
+	return part(a, i) != "" && part(b, i) != "" && !same(a, b, i)
 }
 
 // merge is the newer of two lives of one database, with what only the older one knows.

@@ -89,7 +89,7 @@ WHERE r.`at` IS NULL;
 SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'server_uuid', 'gtid_domain_id', 'server_id',
 	'sql_mode', 'read_only', 'wsrep_on');
 
-SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.TABLE_TYPE, COALESCE(t.ENGINE, ''), VERSION()
+SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.TABLE_TYPE, COALESCE(t.ENGINE, ''), VERSION(), COALESCE(CAST(t.CREATE_TIME AS CHAR), '')
 FROM information_schema.TABLES t
 WHERE t.TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND t.TABLE_NAME = ?
 ORDER BY t.TABLE_NAME;
