@@ -79,7 +79,7 @@ func (c Connection) WriteDB(n int) *sql.DB {
 // server would go on with.
 var mysqlWriteSession = []string{
 	"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-	"SET time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 10",
+	"SET " + mysqlOwn + ", time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 10",
 }
 
 // preparedConnector opens connections and runs statements on each before it is used.
