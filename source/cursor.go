@@ -177,10 +177,6 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 		return nil, "", err
 	}
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
-		defer func() {
-			c.dialect.refresh(ctx, s.conn, &s.life)
-			incarnation = s.life.incarnation
-		}()
 		switch {
 		case p.late.exact == exactSnapshots:
 			start, err = c.startWindow(ctx, s, p)
@@ -193,7 +189,12 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 		if err != nil {
 			return err
 		}
-		return c.prove(ctx, s, p, start)
+		if err := c.prove(ctx, s, p, start); err != nil {
+			return err
+		}
+		err = c.dialect.refresh(ctx, s.conn, &s.life)
+		incarnation = s.life.incarnation
+		return err
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("find the start: %w", err)

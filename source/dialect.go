@@ -30,8 +30,8 @@ type dialect interface {
 	ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, error)
 
 	// refresh takes over what the server said of itself together with the last statement, where it does: behind a pooler a
-	// failover ends no connection. It costs no round trip. What cannot be read is not known.
-	refresh(ctx context.Context, conn *sql.Conn, l *life)
+	// failover ends no connection. It costs no round trip, but for a server process that is new to the connection.
+	refresh(ctx context.Context, conn *sql.Conn, l *life) error
 
 	// table reads the catalog for a table or view. name holds one to three parts, unquoted, as the setting names them:
 	// [catalog,] [schema,] table. It returns errNoTable where there is none (or it is not visible to this user).

@@ -71,6 +71,45 @@ func TestPostgresPromotion(t *testing.T) {
 	}
 }
 
+// TestPostgresIdentityRights: what a role may not ask for is missing in the incarnation, and is no other database.
+func TestPostgresIdentityRights(t *testing.T) {
+	server := testenv.OwnPostgres(t)
+	db := testenv.Open(t, "pgx", server.URL)
+	mustExec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "INSERT INTO o VALUES (1)", "CREATE ROLE reader LOGIN", "GRANT SELECT ON o TO reader")
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User("reader")
+	incarnation := func() string {
+		t.Helper()
+		page, err := newSource(t, u.String(), Config{Table: "o", Cursor: []string{"id"}}).Fetch(t.Context(), poller.Range{}, everything)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return page.Incarnation
+	}
+	whole := incarnation()
+	parts := strings.Split(whole, "/")
+	if len(parts) != 5 || parts[1] == "" || parts[2] != "1" {
+		t.Fatalf("the incarnation is %q", whole)
+	}
+	for _, c := range []struct{ revoke, want string }{
+		{"pg_walfile_name(pg_lsn)", whole}, // the control file's timeline stands in
+		{"pg_control_system()", "postgres//1/" + parts[3] + "/" + parts[4]},
+		{"pg_control_checkpoint()", ""},
+	} {
+		mustExec(t, db, "REVOKE EXECUTE ON FUNCTION "+c.revoke+" FROM PUBLIC")
+		is := incarnation()
+		if is != c.want {
+			t.Errorf("without %s the incarnation is %q", c.revoke, is)
+		}
+		if relation, record := compareLives(whole, is); relation != poller.SameDatabase || record != whole {
+			t.Errorf("without %s it counts as %d, recorded as %q", c.revoke, relation, record)
+		}
+	}
+}
+
 // through is the URL of a forwarder to whatever target says when a connection is made.
 func through(t *testing.T, raw string, target *atomic.Value) string {
 	t.Helper()

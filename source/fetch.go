@@ -76,7 +76,9 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 		if err := c.read(ctx, s, st.text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
-		c.witness(ctx, s, p, &page)
+		if err := c.witness(ctx, s, p, &page); err != nil {
+			return err
+		}
 		if col.tied != nil && !s.broken {
 			if err := c.untie(ctx, s, &col); err != nil {
 				return err
@@ -115,8 +117,12 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 }
 
 // witness notes which database and table answered.
-func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *poller.Page) {
-	c.dialect.refresh(ctx, s.conn, &s.life)
+func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *poller.Page) error {
+	if !s.broken { // one that was given up in the middle of a page cannot be asked: it is as it was opened
+		if err := c.dialect.refresh(ctx, s.conn, &s.life); err != nil {
+			return err
+		}
+	}
 	page.Incarnation = s.life.incarnation
 	switch {
 	case p.sel.query != "" || p.table.view: // it is made anew without its rows being others
@@ -125,6 +131,7 @@ func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *poller.
 	default:
 		page.Table = p.table.identity
 	}
+	return nil
 }
 
 // read runs a page's statement. A page that is full of bytes leaves rows unread, which most drivers fetch from the server

@@ -77,7 +77,7 @@ func (mySQL) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, erro
 }
 
 // refresh: a server says nothing of itself with a statement.
-func (mySQL) refresh(context.Context, *sql.Conn, *life) {}
+func (mySQL) refresh(context.Context, *sql.Conn, *life) error { return nil }
 
 func isMariaDB(version string) bool { return strings.Contains(strings.ToLower(version), "mariadb") }
 

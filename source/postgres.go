@@ -34,20 +34,19 @@ const postgresSettings = `SELECT set_config('TimeZone', 'UTC', true), set_config
 	set_config('IntervalStyle', 'iso_8601', true), set_config('bytea_output', 'hex', true),
 	set_config('extra_float_digits', '1', true), set_config('client_encoding', 'UTF8', true),
 	set_config('standard_conforming_strings', 'on', true),
-	set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true)`
+	set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true),
+	pg_backend_pid()::text || '/' || pg_postmaster_start_time()::text || '/' || pg_is_in_recovery()::text`
 
-// postgresIdentity are the expressions of postgresHeard. A promotion begins a timeline, which the control file shows only once a
-// checkpoint has completed; the name of the file that the log is written to shows it at once. A standby writes no log: it shows the
-// timeline that it replays.
-var postgresIdentity = [postgresHeardColumns]string{
+// postgresIdentity are the parts of the incarnation. A promotion begins a timeline, which the control file shows only once a checkpoint
+// has completed; the name of the file that the log is written to shows it at once. A standby writes no log: it shows the timeline that
+// it replays.
+var postgresIdentity = []string{
 	"(SELECT s.system_identifier::text FROM pg_catalog.pg_control_system() s)",
 	`CASE WHEN pg_catalog.pg_is_in_recovery() THEN (SELECT greatest(c.timeline_id, r.min_recovery_end_timeline)::text
 		FROM pg_catalog.pg_control_checkpoint() c, pg_catalog.pg_control_recovery() r)
 		ELSE ('x' || substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint::text END`,
 	"(SELECT d.oid::text FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())",
 	"pg_catalog.current_database()::text",
-	"pg_catalog.to_regclass($2)::oid::text",
-	"pg_catalog.pg_is_in_recovery()::text",
 }
 
 // postgresCheckpoint is the timeline of a server that does not let everybody ask where its log is written.
@@ -55,23 +54,22 @@ const postgresCheckpoint = "(SELECT c.timeline_id::text FROM pg_catalog.pg_contr
 
 func (d postgres) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, error) {
 	var l life
-	// The server gives up a little before the client does: then the connection stays good.
-	timeout := strconv.FormatInt(max(cfg.Timeout.Milliseconds()-cfg.Timeout.Milliseconds()/20, 1), 10)
 	var pooled bool
 	err := conn.Raw(func(raw any) error {
 		s, err := postgresSessionOf(raw)
 		if err != nil {
 			return err
 		}
-		s.args = []any{timeout, d.regclass(cfg)}
-		if err := s.identify(ctx); err != nil {
+		// The server gives up a little before the client does: then the connection stays good.
+		s.timeout = strconv.FormatInt(max(cfg.Timeout.Milliseconds()-cfg.Timeout.Milliseconds()/20, 1), 10)
+		if err := s.findIdentity(ctx); err != nil {
 			return err
 		}
 		pooled, err = behindPooler(ctx, s.Conn().PgConn())
 		return err
 	})
 	if err != nil {
-		return l, fmt.Errorf("set the session's settings: %w", err)
+		return l, fmt.Errorf("read the cluster's identity: %w", err)
 	}
 	var version string
 	if err := conn.QueryRowContext(ctx, "SELECT current_setting('server_version')").Scan(&version); err != nil {
@@ -81,47 +79,32 @@ func (d postgres) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life,
 	if pooled {
 		l.version += ", behind a connection pooler"
 	}
-	d.refresh(ctx, conn, &l)
+	if err := d.refresh(ctx, conn, &l); err != nil {
+		return l, err
+	}
 	if l.readOnly {
 		l.warnings = append(l.warnings, "the server is a standby: rows arrive with its replication delay")
 	}
 	return l, nil
 }
 
-// regclass is the table's name as to_regclass takes it; nil for a query.
-func (d postgres) regclass(cfg *Config) any {
-	parts, err := splitName(cfg.Table)
-	if err != nil || cfg.Table == "" {
-		return nil
-	}
-	parts = parts[max(len(parts)-2, 0):]
-	for i := range parts {
-		parts[i] = d.quote(parts[i])
-	}
-	return strings.Join(parts, ".")
-}
-
-// identify finds out what of itself the server shows to this role. Some providers, and some roles, may not call these functions: then
-// that part of the incarnation is not known.
-func (s *postgresSession) identify(ctx context.Context) error {
-	parts := postgresIdentity[:]
-	s.settings = joinIdentity(parts)
-	err := s.query(ctx, "SELECT 1", nil, nil, nil)
+// findIdentity finds out what of itself the server shows to this role. Some providers, and some roles, may not call these functions:
+// then that part of the incarnation is not known.
+func (s *postgresSession) findIdentity(ctx context.Context) error {
+	shown := slices.Clone(postgresIdentity)
+	s.identity = "SELECT " + strings.Join(shown, ", ")
+	_, err := s.readIdentity(ctx)
 	if !postgresNoRight(err) {
 		return err
 	}
-	shown := make([]string, len(parts))
-	for i, part := range parts {
+	for i, part := range postgresIdentity {
 		shown[i] = "NULL"
 		choices := []string{part}
 		if i == 1 {
 			choices = append(choices, postgresCheckpoint)
 		}
 		for _, choice := range choices {
-			alone := slices.Repeat([]string{"NULL"}, len(parts))
-			alone[i] = choice
-			s.settings = joinIdentity(alone)
-			err := s.query(ctx, "SELECT 1", nil, nil, nil)
+			err := s.query(ctx, "SELECT "+choice, nil, nil, nil)
 			if err == nil {
 				shown[i] = choice
 				break
@@ -131,31 +114,58 @@ func (s *postgresSession) identify(ctx context.Context) error {
 			}
 		}
 	}
-	s.settings = joinIdentity(shown)
+	s.identity = "SELECT " + strings.Join(shown, ", ")
 	return nil
 }
 
-// refresh takes over what the server said of itself with the last statement.
-func (postgres) refresh(_ context.Context, conn *sql.Conn, l *life) {
-	// Raw's error is the connection's, which the next statement meets as well.
-	_ = conn.Raw(func(raw any) error {
+// readIdentity asks for the incarnation.
+func (s *postgresSession) readIdentity(ctx context.Context) (incarnation string, err error) {
+	var known bool
+	err = s.query(ctx, s.identity, nil, nil, func(values [][]byte) (bool, error) {
+		incarnation, known = enginePostgres, len(values[0]) > 0 || len(values[1]) > 0
+		for _, v := range values {
+			incarnation += "/" + string(v)
+		}
+		return true, nil
+	})
+	if !known {
+		incarnation = ""
+	}
+	return incarnation, err
+}
+
+// knownServers bounds what a connection remembers: behind a pooler it meets many processes.
+const knownServers = 64
+
+// refresh takes over what the server said of itself with the last statement. A process that is new to the connection is asked. Its
+// incarnation lasts as long as it does, but for a standby's, which may come to follow another server.
+func (postgres) refresh(ctx context.Context, conn *sql.Conn, l *life) error {
+	return conn.Raw(func(raw any) error {
 		s, err := postgresSessionOf(raw)
 		if err != nil {
 			return err
 		}
-		h := &s.heard
-		l.readOnly = h.standby == "true"
-		l.incarnation = ""
-		if h.system != "" || h.timeline != "" {
-			l.incarnation = "postgres/" + h.system + "/" + h.timeline + "/" + h.oid + "/" + h.name
+		l.readOnly = strings.HasSuffix(s.server, "/true")
+		incarnation, known := s.known[s.server]
+		if !known || l.readOnly {
+			if incarnation, err = s.readIdentity(ctx); err != nil {
+				return fmt.Errorf("read the cluster's identity: %w", err)
+			}
+			if s.known == nil || len(s.known) >= knownServers {
+				s.known = map[string]string{}
+			}
+			s.known[s.server] = incarnation // of the process that said so, which behind a pooler may be another
 		}
-		l.table = ""
-		if h.table != "" {
-			l.table = "oid " + h.table
+		l.incarnation, l.table = incarnation, ""
+		if s.table != 0 {
+			l.table = postgresTableIdentity(strconv.FormatUint(uint64(s.table), 10))
 		}
 		return nil
 	})
 }
+
+// postgresTableIdentity is the identity of a table with an oid.
+func postgresTableIdentity(oid string) string { return "oid " + oid }
 
 // sqlState reports whether err is PostgreSQL's with one of the codes (five characters) or classes (two).
 func sqlState(err error, codes ...string) bool {

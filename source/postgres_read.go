@@ -27,7 +27,9 @@ func (postgres) read(ctx context.Context, conn *sql.Conn, text string, args []an
 		}
 		r := &postgresRow{cols: cols}
 		return s.query(ctx, text, args, func(fields []pgconn.FieldDescription) error {
+			s.table = 0
 			for i, f := range fields {
+				s.table = max(s.table, f.TableOID)
 				if want := uint32(cols[i].value.code >> 8); cols[i].value.expr == "" && want != f.DataTypeOID { //nolint:gosec // an oid
 					return fmt.Errorf("%w: column %q", errSchemaChanged, cols[i].name)
 				}

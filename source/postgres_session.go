@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -91,27 +90,23 @@ func (c postgresReader) Connect(ctx context.Context) (driver.Conn, error) {
 // default_transaction_read_only=on made an application's INSERTs fail.
 //
 // BEGIN, the settings, the statement and COMMIT travel together: it is one round trip. No statement is prepared under a name.
-// With the settings the server says who it is, because behind a pooler a failover ends no connection.
+// With the settings the process that answers says which one it is. One that is new to us is asked for the incarnation: behind a pooler
+// a failover ends no connection.
 type postgresSession struct {
 	*pgxDriverConn
-	// settings is a statement that sets what reading depends on, up to the end of the transaction, and reads postgresHeard; "" before
-	// the connection is ready.
-	settings string
-	args     []any
-	// heard is what the server said with the last statement.
-	heard postgresHeard
+	// timeout is what settings give a statement; "" before the connection is ready.
+	timeout string
+	// server says which process of which server ran the last statement, and whether it is a standby: "pid/start/true".
+	server string
+	// table is the oid of the table that the last page came from; 0 where its columns do not tell.
+	table uint32
+	// identity reads what the server shows of itself to this role, known is what was read, by server.
+	identity string
+	known    map[string]string
 }
 
 // pgxDriverConn is embedded under this name, so that its method Conn is not hidden by a field.
 type pgxDriverConn = stdlib.Conn
-
-// postgresHeard is what a server says of itself, in the order of the statement's last columns. "" is what it does not show.
-type postgresHeard struct {
-	system, timeline, oid, name, table, standby string
-}
-
-// postgresHeardColumns is how many columns postgresHeard has.
-const postgresHeardColumns = 6
 
 // query runs one statement. described is told of the result's columns, each of its rows until it returns false or fails; both may be
 // nil. A row's values, in the text format, are valid during the call only.
@@ -122,15 +117,11 @@ func (s *postgresSession) query(ctx context.Context, text string, args []any, de
 	if err != nil {
 		return err
 	}
-	own, err := postgresTexts(s.args)
-	if err != nil {
-		return err
-	}
 	pg := s.Conn().PgConn()
 	var batch pgconn.Batch
 	batch.ExecParams("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", nil, nil, nil, nil)
-	if s.settings != "" {
-		batch.ExecParams(s.settings, own, nil, nil, nil)
+	if s.timeout != "" {
+		batch.ExecParams(postgresSettings, [][]byte{[]byte(s.timeout)}, nil, nil, nil)
 	}
 	batch.ExecParams(text, values, nil, nil, nil)
 	batch.ExecParams("COMMIT", nil, nil, nil, nil)
@@ -146,15 +137,16 @@ func (s *postgresSession) query(ctx context.Context, text string, args []any, de
 	if !results.NextResult() {
 		return nil // the deferred Close says why
 	}
-	if s.settings != "" {
+	if s.timeout != "" {
 		if !results.NextResult() {
 			return nil
 		}
-		heard := results.ResultReader()
-		if heard.NextRow() {
-			s.heard = readHeard(heard.Values())
+		said := results.ResultReader()
+		if said.NextRow() {
+			values := said.Values()
+			s.server = string(values[len(values)-1])
 		}
-		if _, err := heard.Close(); err != nil {
+		if _, err := said.Close(); err != nil {
 			return err
 		}
 	}
@@ -187,15 +179,6 @@ func rollback(ctx context.Context, pg *pgconn.PgConn) error {
 		return fmt.Errorf("roll back: %w", err)
 	}
 	return nil
-}
-
-// readHeard reads the last columns of the settings' row.
-func readHeard(values [][]byte) postgresHeard {
-	v := values[max(len(values)-postgresHeardColumns, 0):]
-	if len(v) < postgresHeardColumns {
-		return postgresHeard{}
-	}
-	return postgresHeard{string(v[0]), string(v[1]), string(v[2]), string(v[3]), string(v[4]), string(v[5])}
 }
 
 // postgresTexts writes arguments in the text format: the server knows their types from the statement.
@@ -303,8 +286,3 @@ func postgresSessionOf(raw any) (*postgresSession, error) {
 
 // postgresNoRight are the codes of functions that some servers do not have, and some roles may not call.
 func postgresNoRight(err error) bool { return sqlState(err, "42501", "42883", "0A000", "55000") }
-
-// joinIdentity writes the settings' statement: expressions in the order of postgresHeard.
-func joinIdentity(parts []string) string {
-	return postgresSettings + ",\n\t" + strings.Join(parts, ",\n\t")
-}

@@ -148,7 +148,9 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string
 		if err := c.readSnapshot(ctx, s, st.text, args, &col, &heard); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
-		c.witness(ctx, s, p, &page)
+		if err := c.witness(ctx, s, p, &page); err != nil {
+			return err
+		}
 		if col.tied != nil && !s.broken {
 			if err := c.untie(ctx, s, &col); err != nil {
 				return err

@@ -51,11 +51,13 @@ func (sqliteDialect) ready(ctx context.Context, conn *sql.Conn, _ *Config) (life
 
 // refresh reads the schema's version, which every change of the schema raises. A table has no lasting number: VACUUM gives it another
 // root page.
-func (sqliteDialect) refresh(ctx context.Context, conn *sql.Conn, l *life) {
+func (sqliteDialect) refresh(ctx context.Context, conn *sql.Conn, l *life) error {
 	var version int64
-	if l.table = ""; conn.QueryRowContext(ctx, "PRAGMA schema_version").Scan(&version) == nil {
-		l.table = sqliteSchema + strconv.FormatInt(version, 10)
+	if err := conn.QueryRowContext(ctx, "PRAGMA schema_version").Scan(&version); err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
 	}
+	l.table = sqliteSchema + strconv.FormatInt(version, 10)
+	return nil
 }
 
 // sqliteSchema begins the identity of SQLite's tables.

@@ -133,7 +133,7 @@ func sqlServerShown(ctx context.Context, conn *sql.Conn, text string) (string, e
 const sqlServerNoState = 262
 
 // refresh: a failover ends every connection.
-func (sqlServer) refresh(context.Context, *sql.Conn, *life) {}
+func (sqlServer) refresh(context.Context, *sql.Conn, *life) error { return nil }
 
 // explain returns nothing: SHOWPLAN does not work on parametrised statements, and needs a permission of its own.
 func (sqlServer) explain(context.Context, *sql.Conn, string, []any) (string, error) { return "", nil }
