@@ -107,7 +107,7 @@ var pollerSettings = []setting{
 	{name: "source__late_memory", mode: cursorMode, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: whole(1000, 8_000_000, "1000000"), def: "1000000",
 		doc: "The most delivered rows that are remembered, by `overlap` and for rows that were delivered late, with 8 bytes each. When it is full, new rows are held back until room is made, and nothing is forgotten."},
 	{name: "source__on_failover", mode: cursorMode, kind: oneOf("stop", "continue"), def: "stop",
-		doc: "What a failover to a replica causes (a changed timeline of PostgreSQL, a changed server_uuid of MySQL): `stop` until `rowrelay state accept-gap`, or `continue`, which is safe only where the replica has every committed row (synchronous replication)."},
+		doc: "What a failover to a replica causes (a changed timeline of PostgreSQL, a changed server_uuid of MySQL, another replica of SQL Server): `stop` until `rowrelay state accept-gap`, or `continue`, which is safe only where the replica has every committed row (synchronous replication)."},
 	{name: "source__timeout", kind: durations("1s", "10m", "30s"), def: "30s",
 		doc: "The bound of one statement."},
 	{name: "source__connections", kind: whole(1, 100, "4"), def: "4",

@@ -124,7 +124,13 @@ func (t *target) acceptGap(ctx context.Context, name string) error {
 		return ahead
 	}
 	incarnation := op.snap.Doc.Checkpoint.Incarnation
-	if ahead == nil && incarnation == "" && op.snap.Doc.Checkpoint.Table == "" {
+	remade := false
+	if ahead == nil && incarnation == "" {
+		if remade, err = op.remade(ctx, from); err != nil {
+			return err
+		}
+	}
+	if ahead == nil && incarnation == "" && !remade {
 		return op.idle("The document names no incarnation, and the position is not ahead of the source: there is no gap to accept.")
 	}
 	what := "The poller will go on in the database, and the table, as they are now. Rows that were written before the restore or failover and have been lost " +
@@ -162,6 +168,23 @@ func (t *target) acceptGap(ctx context.Context, name string) error {
 		}
 	}
 	return err
+}
+
+// remade reports whether the table is not the one that the position was read in, and holds rows that were never seen.
+func (op *operation) remade(ctx context.Context, from change.Cursor) (bool, error) {
+	was := op.snap.Doc.Checkpoint.Table
+	if was == "" {
+		return false, nil
+	}
+	page, err := op.w.source.Fetch(ctx, poller.Range{After: from}, poller.Limit{Rows: 1, Bytes: 1})
+	if err != nil || page.Table == "" || page.Table == was {
+		return false, err
+	}
+	_, err = op.w.source.Replaced(ctx, from, was, page.Table)
+	if errors.Is(err, poller.ErrGap) {
+		return true, nil
+	}
+	return false, err
 }
 
 // before counts the rows up to a position; -1 where they could not be counted, which is said.
