@@ -7,8 +7,8 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
-// TestTableMadeAnew: a table that was dropped, made again and filled past the position holds rows that no tick would show. The tick stops
-// and names the two ways on, which lead on.
+// TestTableMadeAnew: a table that was dropped, made again and filled past the position holds rows that no tick would
+// show. The tick stops and names the two ways on, which lead on.
 func TestTableMadeAnew(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"accept-gap", "reset"} {
@@ -53,8 +53,8 @@ func TestTableMadeAnew(t *testing.T) {
 	}
 }
 
-// TestColumnRetyped: 10:00 without a zone becomes another moment with one, where the server's zone is not UTC: rows between the two would
-// be passed over.
+// TestColumnRetyped: 10:00 without a zone becomes another moment with one, where the server's zone is not UTC: rows
+// between the two would be passed over.
 func TestColumnRetyped(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)

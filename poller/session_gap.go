@@ -47,8 +47,8 @@ func (s *checkpointed) record(incarnation string) {
 	s.incarnation = incarnation
 }
 
-// sameTable compares the table that answered with that of the checkpoint. One that was made anew and filled again may hold rows below
-// the position, which are never seen. Where it holds none, its identity is recorded by the next commit.
+// sameTable compares the table that answered with that of the checkpoint. One that was made anew and filled again may
+// hold rows below the position, which are never seen. Where it holds none, its identity is recorded by the next commit.
 func (s *checkpointed) sameTable(ctx context.Context, at change.Cursor, table string) error {
 	if s.table != "" && table != "" && s.table != table && s.feed.replaced != table {
 		warning, err := s.feed.source.Replaced(ctx, at, s.table, table)
@@ -68,8 +68,8 @@ func (s *checkpointed) sameTable(ctx context.Context, at change.Cursor, table st
 	return nil
 }
 
-// sameColumns compares the kinds of the cursor's and key's columns with those that the position was read in: the same text in a
-// column of another kind is another moment, or has another place in the order.
+// sameColumns compares the kinds of the cursor's and key's columns with those that the position was read in: the same
+// text in a column of another kind is another moment, or has another place in the order.
 func (s *checkpointed) sameColumns(doc *state.Document) error {
 	was, is := doc.Checkpoint.Columns, s.source.Columns
 	if was == "" || is == "" || was == is {

@@ -8,7 +8,8 @@ import (
 	"testing/synctest"
 )
 
-// TestTableReplaced: what the source says of a table that is not the one recorded decides, and a table that is found sound is recorded.
+// TestTableReplaced: what the source says of a table that is not the one recorded decides, and a table that is found
+// sound is recorded.
 func TestTableReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		was, is, rebuilt string
@@ -57,8 +58,8 @@ func TestTableReplaced(t *testing.T) {
 	}
 }
 
-// TestColumnsRetyped: the position means another row where the cursor's column has another kind of value. A document of an older
-// version, which names no kinds, gets those that there are.
+// TestColumnsRetyped: the position means another row where the cursor's column has another kind of value. A document of
+// an older version, which names no kinds, gets those that there are.
 func TestColumnsRetyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()

@@ -102,7 +102,8 @@ func TestBusyTickLooksForAPauseOnceASecond(t *testing.T) {
 	})
 }
 
-// TestFailover: with source__on_failover=continue a failover is a warning and is recorded; anything else that changed is a gap.
+// TestFailover: with source__on_failover=continue a failover is a warning and is recorded; anything else that changed
+// is a gap.
 func TestFailover(t *testing.T) {
 	for _, c := range []struct {
 		was, is string

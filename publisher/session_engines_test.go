@@ -77,7 +77,8 @@ func TestSessionOnEngines(t *testing.T) {
 			}
 			change := func(c *Config) { c.Strategy = strategy }
 			everyEngine(t, test, change)
-			// A pooler in transaction mode gives each transaction another server connection, and this one knows no prepared statements.
+			// A pooler in transaction mode gives each transaction another server connection, and this one knows no
+			// prepared statements.
 			t.Run("pgbouncer", func(t *testing.T) {
 				b := newBench(t, func(tb testing.TB) string { return testenv.PgBouncer(tb, testenv.Postgres(tb)) }, change)
 				other := b.openOn(t, engineConfig(b, strategy)) // what it prepared stays on the server connection

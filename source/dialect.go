@@ -23,14 +23,15 @@ type dialect interface {
 	// quote returns name as a quoted identifier: any legal name, whatever it contains.
 	quote(name string) string
 
-	// ready prepares a physical connection that was just opened: settings (UTC, ISO dates, read-only, statement and lock
-	// timeout from cfg.Timeout, as far as the connection string did not already set them), and reads what is true for this
-	// connection. It is called once per physical connection, never per fetch. What a pooler would hand on to other programs is
-	// not set here but by each transaction.
+	// ready prepares a physical connection that was just opened: settings (UTC, ISO dates, read-only, statement and
+	// lock timeout from cfg.Timeout, as far as the connection string did not already set them), and reads what is true
+	// for this connection. It is called once per physical connection, never per fetch. What a pooler would hand on to
+	// other programs is not set here but by each transaction.
 	ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, error)
 
-	// refresh takes over what the server said of itself together with the last statement, where it does: behind a pooler a
-	// failover ends no connection. It costs no round trip, but for a server process that is new to the connection.
+	// refresh takes over what the server said of itself together with the last statement, where it does: behind a
+	// pooler a failover ends no connection. It costs no round trip, but for a server process that is new to the
+	// connection.
 	refresh(ctx context.Context, conn *sql.Conn, l *life) error
 
 	// table reads the catalog for a table or view. name holds one to three parts, unquoted, as the setting names them:
@@ -107,8 +108,8 @@ type life struct {
 	version string
 	// incarnation identifies the life of the database: a restore or a failover begins a new one. "" where unknown.
 	incarnation string
-	// table identifies the table itself, where a new one of the same name has another identity; "" where that is not known with
-	// every page.
+	// table identifies the table itself, where a new one of the same name has another identity; "" where that is not
+	// known with every page.
 	table string
 	// readOnly says that the server is a readable secondary, a standby or a replica: it does not know which transactions are open.
 	readOnly bool
@@ -123,8 +124,8 @@ type table struct {
 	// from is what stands after FROM, quoted; "" for a query (the framework wraps it).
 	from string
 	view bool
-	// identity is what a table of the same name that was made anew does not share; "" where life.table tells it with every page, and
-	// where the engine has none.
+	// identity is what a table of the same name that was made anew does not share; "" where life.table tells it with
+	// every page, and where the engine has none.
 	identity string
 	// columns in the table's order.
 	columns []column

@@ -13,8 +13,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// TestPostgresPromotion: a standby that was promoted shows at once that it is another life of the database, long before a checkpoint
-// completes. The source comes by an address that leads to whoever is the primary, as those of poolers and providers do.
+// TestPostgresPromotion: a standby that was promoted shows at once that it is another life of the database, long before
+// a checkpoint completes. The source comes by an address that leads to whoever is the primary, as those of poolers and
+// providers do.
 func TestPostgresPromotion(t *testing.T) {
 	primary := testenv.OwnPostgres(t)
 	db := testenv.Open(t, "pgx", primary.URL)

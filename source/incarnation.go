@@ -7,9 +7,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// An incarnation is stored in every checkpoint: a name of the engine, then parts between slashes. A part is empty where the server
-// did not show it to the login, and missing in what an older version wrote. A part that is not known on one side says nothing: more
-// or fewer rights are no gap.
+// An incarnation is stored in every checkpoint: a name of the engine, then parts between slashes. A part is empty where
+// the server did not show it to the login, and missing in what an older version wrote. A part that is not known on one
+// side says nothing: more or fewer rights are no gap.
 //
 //	postgres/system/timeline/database's oid/its name       a name may hold a slash
 //	mysql/server_uuid
@@ -17,8 +17,8 @@ import (
 //	galera/cluster's state
 //	sqlserver/create_date/recovery fork/database in the availability group/service broker/geo-replication link
 
-// Compare says how the database that answered is related to the one that a position was read in, by their incarnations, and what is
-// to be recorded of both: what is not shown any more stays.
+// Compare says how the database that answered is related to the one that a position was read in, by their incarnations,
+// and what is to be recorded of both: what is not shown any more stays.
 func (c *Cursor) Compare(was, is string) (poller.Relation, string) {
 	return compareLives(was, is)
 }
@@ -48,8 +48,9 @@ func compareLives(was, is string) (poller.Relation, string) {
 	return relation, is
 }
 
-// related compares lives of which one part may change by a failover: PostgreSQL's timeline, the server_uuid of MySQL, the server_id of
-// MariaDB. A restored copy of a database changes the same: that it is none is the operator's promise, by source__on_failover=continue.
+// related compares lives of which one part may change by a failover: PostgreSQL's timeline, the server_uuid of MySQL,
+// the server_id of MariaDB. A restored copy of a database changes the same: that it is none is the operator's promise,
+// by source__on_failover=continue.
 func related(a, b []string, changes int) poller.Relation {
 	relation := poller.SameDatabase
 	for i := range max(len(a), len(b)) {
@@ -73,11 +74,11 @@ const (
 	partLink
 )
 
-// sqlServerRelation tells restores from failovers. Every replica has a create_date of its own. A RESTORE begins a recovery fork, and so
-// does a failover that was forced; a planned one does not. A database has one number in all replicas of its availability group, and
-// gets another one when it is restored and joined again. Azure SQL Database shows neither: there the service broker's number is copied
-// with the data, to a geo-secondary as well as to a restored copy, and the link between two replicas tells these apart where the login
-// may see it.
+// sqlServerRelation tells restores from failovers. Every replica has a create_date of its own. A RESTORE begins a
+// recovery fork, and so does a failover that was forced; a planned one does not. A database has one number in all
+// replicas of its availability group, and gets another one when it is restored and joined again. Azure SQL Database
+// shows neither: there the service broker's number is copied with the data, to a geo-secondary as well as to a restored
+// copy, and the link between two replicas tells these apart where the login may see it.
 func sqlServerRelation(a, b []string) poller.Relation {
 	switch {
 	case !differ(a, b, partCreated) && !differ(a, b, partFork):
@@ -101,8 +102,8 @@ func part(life []string, i int) string {
 	return ""
 }
 
-// same and differ are both false where one side does not know the part. A part of several links, with plus signs between them, is the
-// same where one of them is.
+// same and differ are both false where one side does not know the part. A part of several links, with plus signs
+// between them, is the same where one of them is.
 func same(a, b []string, i int) bool {
 	theirs := strings.Split(part(b, i), "+")
 	return part(a, i) != "" && slices.ContainsFunc(strings.Split(part(a, i), "+"), func(v string) bool { return slices.Contains(theirs, v) })

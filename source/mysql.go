@@ -104,9 +104,10 @@ func galera(ctx context.Context, conn *sql.Conn) (string, error) {
 	return "galera/" + uuid, err
 }
 
-// mysqlOwn sets a variable of the session that nobody reads. A proxy that shares server connections between its clients keeps the one
-// that has such variables for the client that set them: ProxySQL turns multiplexing off, RDS Proxy pins the session. MySQL has no
-// settings for a transaction alone, and on a shared connection ours would be other programs'. A failover then ends our connection, too.
+// mysqlOwn sets a variable of the session that nobody reads. A proxy that shares server connections between its clients
+// keeps the one that has such variables for the client that set them: ProxySQL turns multiplexing off, RDS Proxy pins
+// the session. MySQL has no settings for a transaction alone, and on a shared connection ours would be other programs'.
+// A failover then ends our connection, too.
 const mysqlOwn = "@rowrelay_own_session = 1"
 
 // mysqlSession sets what reading depends on: the zone that TIMESTAMP is shown in, and that a stored zero date, or the

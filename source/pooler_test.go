@@ -11,8 +11,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// TestPgBouncer: behind a pooler in transaction mode the application's statements run on the connections that ours ran on. It writes
-// through the same pooler while a source does everything that it can do, and after it was closed.
+// TestPgBouncer: behind a pooler in transaction mode the application's statements run on the connections that ours ran
+// on. It writes through the same pooler while a source does everything that it can do, and after it was closed.
 func TestPgBouncer(t *testing.T) {
 	for _, late := range []poller.LateCommits{poller.LateNone, poller.LateExact} {
 		t.Run(string(late), func(t *testing.T) {
@@ -122,7 +122,8 @@ func everythingElse(t *testing.T, src *Cursor) {
 	}
 }
 
-// sessionSettings are the settings of the pooler's one connection that statements have set on it, and what else they left there.
+// sessionSettings are the settings of the pooler's one connection that statements have set on it, and what else they
+// left there.
 func sessionSettings(t *testing.T, app *sql.DB) string {
 	t.Helper()
 	var settings string

@@ -28,8 +28,9 @@ func (postgres) syntax() syntax {
 
 func (postgres) quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// postgresSettings sets what reading depends on for the transaction, whatever the server's or role's defaults are: the text forms of
-// values are parsed by these settings. Two settings bound what a frozen process can hold up on the server.
+// postgresSettings sets what reading depends on for the transaction, whatever the server's or role's defaults are: the
+// text forms of values are parsed by these settings. Two settings bound what a frozen process can hold up on the
+// server.
 const postgresSettings = `SELECT set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, YMD', true),
 	set_config('IntervalStyle', 'iso_8601', true), set_config('bytea_output', 'hex', true),
 	set_config('extra_float_digits', '1', true), set_config('client_encoding', 'UTF8', true),
@@ -37,9 +38,9 @@ const postgresSettings = `SELECT set_config('TimeZone', 'UTC', true), set_config
 	set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true),
 	pg_backend_pid()::text || '/' || pg_postmaster_start_time()::text || '/' || pg_is_in_recovery()::text`
 
-// postgresIdentity are the parts of the incarnation. A promotion begins a timeline, which the control file shows only once a checkpoint
-// has completed; the name of the file that the log is written to shows it at once. A standby writes no log: it shows the timeline that
-// it replays.
+// postgresIdentity are the parts of the incarnation. A promotion begins a timeline, which the control file shows only
+// once a checkpoint has completed; the name of the file that the log is written to shows it at once. A standby writes
+// no log: it shows the timeline that it replays.
 var postgresIdentity = []string{
 	"(SELECT s.system_identifier::text FROM pg_catalog.pg_control_system() s)",
 	`CASE WHEN pg_catalog.pg_is_in_recovery() THEN (SELECT greatest(c.timeline_id, r.min_recovery_end_timeline)::text
@@ -88,8 +89,8 @@ func (d postgres) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life,
 	return l, nil
 }
 
-// findIdentity finds out what of itself the server shows to this role. Some providers, and some roles, may not call these functions:
-// then that part of the incarnation is not known.
+// findIdentity finds out what of itself the server shows to this role. Some providers, and some roles, may not call
+// these functions: then that part of the incarnation is not known.
 func (s *postgresSession) findIdentity(ctx context.Context) error {
 	shown := slices.Clone(postgresIdentity)
 	s.identity = "SELECT " + strings.Join(shown, ", ")
@@ -137,8 +138,8 @@ func (s *postgresSession) readIdentity(ctx context.Context) (incarnation string,
 // knownServers bounds what a connection remembers: behind a pooler it meets many processes.
 const knownServers = 64
 
-// refresh takes over what the server said of itself with the last statement. A process that is new to the connection is asked. Its
-// incarnation lasts as long as it does, but for a standby's, which may come to follow another server.
+// refresh takes over what the server said of itself with the last statement. A process that is new to the connection is
+// asked. Its incarnation lasts as long as it does, but for a standby's, which may come to follow another server.
 func (postgres) refresh(ctx context.Context, conn *sql.Conn, l *life) error {
 	return conn.Raw(func(raw any) error {
 		s, err := postgresSessionOf(raw)

@@ -7,11 +7,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// postgresCancel asks the server to give a statement up when its context ends. Without it an ended context only closes the socket,
-// and the server goes on with the statement.
+// postgresCancel asks the server to give a statement up when its context ends. Without it an ended context only closes
+// the socket, and the server goes on with the statement.
 //
-// It differs from pgx's own in that a request which was begun is finished, even where the statement has ended meanwhile: PgBouncer
-// 1.18, which Debian 12 has, ends itself when a client hangs up in the middle of such a request.
+// It differs from pgx's own in that a request which was begun is finished, even where the statement has ended
+// meanwhile: PgBouncer 1.18, which Debian 12 has, ends itself when a client hangs up in the middle of such a request.
 type postgresCancel struct {
 	conn *pgconn.PgConn
 	done chan struct{}
@@ -20,7 +20,8 @@ type postgresCancel struct {
 // cancelPatience bounds the request, and the wait for what the statement answers to it.
 const cancelPatience = 2 * time.Second
 
-// cancelLands is how long a request that the server has read may take to reach the session. The next statement must not be hit.
+// cancelLands is how long a request that the server has read may take to reach the session. The next statement must not
+// be hit.
 const cancelLands = 100 * time.Millisecond
 
 // HandleCancel sends the request.

@@ -17,8 +17,8 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// read runs a statement below database/sql, with every column in the text format: the values are the wire's bytes, neither parsed
-// nor boxed.
+// read runs a statement below database/sql, with every column in the text format: the values are the wire's bytes,
+// neither parsed nor boxed.
 func (postgres) read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []column, each func(row) (bool, error)) error {
 	return conn.Raw(func(raw any) error {
 		s, err := postgresSessionOf(raw)

@@ -15,11 +15,11 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// postgresConnector hides the configuration, which holds the password, from fmt: pgx's own connector is a struct. It also finds out
-// whether a pooler stands before the server.
+// postgresConnector hides the configuration, which holds the password, from fmt: pgx's own connector is a struct. It
+// also finds out whether a pooler stands before the server.
 //
-// A pooler that gives a client another server connection for each transaction (PgBouncer, and Azure's, which is one) may not know
-// prepared statements that have a name. Behind one, pgx is told to do without.
+// A pooler that gives a client another server connection for each transaction (PgBouncer, and Azure's, which is one)
+// may not know prepared statements that have a name. Behind one, pgx is told to do without.
 type postgresConnector struct {
 	direct, pooled driver.Connector
 	behind         atomic.Bool
@@ -55,7 +55,8 @@ func (c *postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 // Driver returns the driver.
 func (c *postgresConnector) Driver() driver.Driver { return c.direct.Driver() }
 
-// behindPooler compares the process that greeted us with the one that answers: a pooler greets with a number of its own.
+// behindPooler compares the process that greeted us with the one that answers: a pooler greets with a number of its
+// own.
 func behindPooler(ctx context.Context, pg *pgconn.PgConn) (bool, error) {
 	results, err := pg.Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
 	switch {
@@ -85,13 +86,13 @@ func (c postgresReader) Connect(ctx context.Context) (driver.Conn, error) {
 	return &postgresSession{pgxDriverConn: own}, nil
 }
 
-// postgresSession runs every statement in a read-only transaction of its own, which sets what reading depends on for itself. Behind
-// a pooler in transaction mode what is set on a session would stay on a connection that other programs' statements run on next: a
-// default_transaction_read_only=on made an application's INSERTs fail.
+// postgresSession runs every statement in a read-only transaction of its own, which sets what reading depends on for
+// itself. Behind a pooler in transaction mode what is set on a session would stay on a connection that other programs'
+// statements run on next: a default_transaction_read_only=on made an application's INSERTs fail.
 //
-// BEGIN, the settings, the statement and COMMIT travel together: it is one round trip. No statement is prepared under a name.
-// With the settings the process that answers says which one it is. One that is new to us is asked for the incarnation: behind a pooler
-// a failover ends no connection.
+// BEGIN, the settings, the statement and COMMIT travel together: it is one round trip. No statement is prepared under a
+// name. With the settings the process that answers says which one it is. One that is new to us is asked for the
+// incarnation: behind a pooler a failover ends no connection.
 type postgresSession struct {
 	*pgxDriverConn
 	// timeout is what settings give a statement; "" before the connection is ready.
@@ -108,8 +109,8 @@ type postgresSession struct {
 // pgxDriverConn is embedded under this name, so that its method Conn is not hidden by a field.
 type pgxDriverConn = stdlib.Conn
 
-// query runs one statement. described is told of the result's columns, each of its rows until it returns false or fails; both may be
-// nil. A row's values, in the text format, are valid during the call only.
+// query runs one statement. described is told of the result's columns, each of its rows until it returns false or
+// fails; both may be nil. A row's values, in the text format, are valid during the call only.
 func (s *postgresSession) query(ctx context.Context, text string, args []any, described func([]pgconn.FieldDescription) error,
 	each func([][]byte) (bool, error),
 ) (err error) {

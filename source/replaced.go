@@ -10,8 +10,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Replaced is asked when the table's identity is not the one that a position was read in. What stands after the position is delivered
-// all the same; only rows at or below it, which came with the new table, would never be seen.
+// Replaced is asked when the table's identity is not the one that a position was read in. What stands after the
+// position is delivered all the same; only rows at or below it, which came with the new table, would never be seen.
 //
 //   - PostgreSQL's oid and SQL Server's object_id stay through TRUNCATE, VACUUM FULL, ALTER TABLE and whatever rewrites a table; they
 //     change when it is dropped and made again, or another one takes its name. With rows at or below the position that is a gap.

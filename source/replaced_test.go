@@ -11,8 +11,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// TestReplaced: a table that was dropped, made again and filled past the position holds rows that no fetch shows. It is a gap where the
-// engine tells such a table from one that was rebuilt, and a warning where it does not. What rebuilds a table is none.
+// TestReplaced: a table that was dropped, made again and filled past the position holds rows that no fetch shows. It is
+// a gap where the engine tells such a table from one that was rebuilt, and a warning where it does not. What rebuilds a
+// table is none.
 func TestReplaced(t *testing.T) {
 	for name, e := range gapEngines(t) {
 		if name == "serial" {
@@ -102,7 +103,8 @@ func identity(t *testing.T, src *Cursor) string {
 	return page.Table
 }
 
-// TestReplacedTransactions: rows of a new table have transactions that the position does not count, so that none is lost.
+// TestReplacedTransactions: rows of a new table have transactions that the position does not count, so that none is
+// lost.
 func TestReplacedTransactions(t *testing.T) {
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
@@ -184,13 +186,15 @@ func TestCompareLives(t *testing.T) {
 		{"sqlserver/c1/f1/g1//", "sqlserver/c1/f2/g1//", failover, "sqlserver/c1/f2/g1//"},
 		{"sqlserver/c1/f1", "sqlserver/c2/f1/g1//", failover, "sqlserver/c2/f1/g1//"},
 		{"sqlserver/c1//g1//", "sqlserver/c2//g1//", failover, "sqlserver/c2//g1//"},
-		// Restores: over the database, beside it, into a group again, of a database in no group without the right to see forks.
+		// Restores: over the database, beside it, into a group again, of a database in no group without the right to
+		// see forks.
 		{"sqlserver/c1/f1///", "sqlserver/c1/f2///", another, "sqlserver/c1/f2///"},
 		{"sqlserver/c1/f1///", "sqlserver/c2/f2///", another, "sqlserver/c2/f2///"},
 		{"sqlserver/c1/f1/g1//", "sqlserver/c1/f2/g2//", another, "sqlserver/c1/f2/g2//"},
 		{"sqlserver/c1", "sqlserver/c2", another, "sqlserver/c2"},
 		{"sqlserver/c1/f1", "sqlserver/c2/f2", another, "sqlserver/c2/f2"},
-		// Azure SQL Database: a failover group, where the link is seen and where it is not; a restored copy; another database.
+		// Azure SQL Database: a failover group, where the link is seen and where it is not; a restored copy; another
+		// database.
 		{"sqlserver/c1///b1/l1", "sqlserver/c2///b1/l1", failover, "sqlserver/c2///b1/l1"},
 		{"sqlserver/c1///b1/l1+l2", "sqlserver/c2///b1/l2", failover, "sqlserver/c2///b1/l2"},
 		{"sqlserver/c1", "sqlserver/c1///b1/l1", same, "sqlserver/c1///b1/l1"},

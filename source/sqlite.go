@@ -49,8 +49,8 @@ func (sqliteDialect) ready(ctx context.Context, conn *sql.Conn, _ *Config) (life
 	return life{version: "SQLite " + version}, nil
 }
 
-// refresh reads the schema's version, which every change of the schema raises. A table has no lasting number: VACUUM gives it another
-// root page.
+// refresh reads the schema's version, which every change of the schema raises. A table has no lasting number: VACUUM
+// gives it another root page.
 func (sqliteDialect) refresh(ctx context.Context, conn *sql.Conn, l *life) error {
 	var version int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA schema_version").Scan(&version); err != nil {

@@ -44,18 +44,20 @@ const sqlServerFork = `SELECT CAST(r.recovery_fork_guid AS nvarchar(36))
 FROM sys.database_recovery_status AS r
 WHERE r.database_id = DB_ID()`
 
-// sqlServerGroup reads the number that a database has in all replicas of its availability group. Every login sees its own database's.
+// sqlServerGroup reads the number that a database has in all replicas of its availability group. Every login sees its
+// own database's.
 const sqlServerGroup = `SELECT CAST(d.group_database_id AS nvarchar(36))
 FROM sys.databases AS d
 WHERE d.name = DB_NAME()`
 
-// sqlServerBroker reads the service broker's number, which is copied with the data. It is asked of Azure SQL Database, which shows
-// neither fork nor group.
+// sqlServerBroker reads the service broker's number, which is copied with the data. It is asked of Azure SQL Database,
+// which shows neither fork nor group.
 const sqlServerBroker = `SELECT CAST(d.service_broker_guid AS nvarchar(36))
 FROM sys.databases AS d
 WHERE d.name = DB_NAME()`
 
-// sqlServerLinks reads the links of geo-replication of Azure SQL Database, which both ends name alike. It takes VIEW DATABASE STATE.
+// sqlServerLinks reads the links of geo-replication of Azure SQL Database, which both ends name alike. It takes VIEW
+// DATABASE STATE.
 const sqlServerLinks = `SELECT CAST(l.link_guid AS nvarchar(36))
 FROM sys.dm_geo_replication_link_status AS l
 ORDER BY l.link_guid`
@@ -104,8 +106,8 @@ func (sqlServer) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, 
 	return l, nil
 }
 
-// sqlServerShown reads one column, its values joined by a plus sign. A server or a login that does not show it has none; any other
-// fault is one.
+// sqlServerShown reads one column, its values joined by a plus sign. A server or a login that does not show it has
+// none; any other fault is one.
 func sqlServerShown(ctx context.Context, conn *sql.Conn, text string) (string, error) {
 	if text == "" {
 		return "", nil

@@ -19,7 +19,8 @@ type Commit struct {
 	// Incarnation is the life of the database that the rows came from; "" leaves what is recorded. The caller has compared it
 	// with that: another one is recorded where a failover may go on.
 	Incarnation string
-	// Table and Columns are the table that the rows came from, and the kinds of its columns; "" leaves what is recorded.
+	// Table and Columns are the table that the rows came from, and the kinds of its columns; "" leaves what is
+	// recorded.
 	Table, Columns string
 	// Late, Parked and Backfill replace those members of the document where they are not nil. A Backfill with an empty ID
 	// ends the backfill. A backfill that an operator stopped or changed meanwhile (another ID) stays as the operator left it.

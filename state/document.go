@@ -122,8 +122,8 @@ type Checkpoint struct {
 	RowCount    int // metadata.row_count: events in that batch
 	// Incarnation is the life of the database in which Cursor was read; "" where the engine has none.
 	Incarnation string
-	// Table is the identity of the table itself, Columns the kinds of the cursor's and key's columns, as the source writes them; ""
-	// where the engine shows none, and in what an older version wrote.
+	// Table is the identity of the table itself, Columns the kinds of the cursor's and key's columns, as the source
+	// writes them; "" where the engine shows none, and in what an older version wrote.
 	Table, Columns string
 
 	rest, restMetadata []member

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// PgBouncer starts a PgBouncer in transaction mode before the database of a postgres:// URL, and returns the URL that leads through
-// it. Its pool is of one server connection: what a client leaves on that, the next one finds.
+// PgBouncer starts a PgBouncer in transaction mode before the database of a postgres:// URL, and returns the URL that
+// leads through it. Its pool is of one server connection: what a client leaves on that, the next one finds.
 func PgBouncer(tb testing.TB, postgresURL string) string {
 	tb.Helper()
 	bin, err := osexec.LookPath("pgbouncer")
@@ -84,8 +84,8 @@ query_wait_timeout = 60
 // nobody is the user and group that servers run as which refuse root.
 const nobody = 65534
 
-// start runs a server of a test's own until the test ends, and waits until it listens. The shell kills it when its stdin ends: also
-// when this process is no more.
+// start runs a server of a test's own until the test ends, and waits until it listens. The shell kills it when its
+// stdin ends: also when this process is no more.
 func start(tb testing.TB, name, address, bin string, args ...string) {
 	tb.Helper()
 	cmd := osexec.Command("sh", append([]string{"-c", `"$@" & server=$!; read -r _; kill -KILL $server; wait $server`, "sh", bin}, args...)...)
