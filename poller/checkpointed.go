@@ -54,6 +54,8 @@ type CheckpointedConfig struct {
 	// LateWindow is source__late_window, LateLimit source__late_limit, LateMemory source__late_memory.
 	LateWindow, LateLimit time.Duration
 	LateMemory            int
+	// FutureRows is source__future_rows; empty is deliver.
+	FutureRows FutureRows
 	// Wait declines early delivery: source__on_long_transaction=wait.
 	Wait bool
 	// Continue goes on when the incarnation changed: source__on_failover=continue.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -52,8 +53,9 @@ func (o lettersOf) Put(ctx context.Context, d poller.DeadLetter) (err error) {
 	return err
 }
 
-// judge checks that there was evidence for each attempt that is held against an event: the sink refused it alone or by
-// name, and took an event of another order key afterwards; for a status in rejectStatus, after its first failure.
+// judge checks that there was evidence for each attempt that is held against an event: the sink refused it alone or by name, and
+// took an event of another order key afterwards; or it answered, had refused few events since it took the last one, and that was
+// lately or the answer is about this event.
 func (l *letters) judge(d *poller.DeadLetter) {
 	w, e := l.w, &d.Event
 	if d.Cause == poller.Impossible {
@@ -62,29 +64,38 @@ func (l *letters) judge(d *poller.DeadLetter) {
 		}
 		return
 	}
-	attempts, open, hinted, known := 0, 0, false, false
+	attempts, open, known := 0, 0, false
+	refused := map[*process]map[string]bool{} // since the last acceptance, by who knows of it
+	var accepted time.Time
 	for _, a := range w.sink.history {
+		clear := a.status == 200 || slices.Contains(rejectStatus, a.status) // named, or refused for what it is
+		if refused[a.by] == nil || a.accepted {
+			refused[a.by] = map[string]bool{}
+		}
+		if !a.accepted && a.lone {
+			refused[a.by][a.id] = true
+		}
 		switch {
-		case a.id == e.ID && !a.accepted:
-			hint := slices.Contains(rejectStatus, a.status)
-			switch {
-			case !a.lone:
-			case a.cause == poller.Impossible:
-				attempts++ // it needs no evidence, and is some for what follows
-				known = true
-			case hint && known:
-				attempts++
-			default:
-				open = 1 // repetitions of a request are one attempt
+		case a.accepted:
+			accepted = a.at
+			if a.order != string(w.laneOf(e)) {
+				attempts += open
+				known = known || open > 0
+				open = 0
 			}
-			hinted = hinted || hint
-		case a.accepted && a.order != string(w.laneOf(e)):
-			attempts += open
-			known = known || hinted || open > 0
-			open = 0
+		case a.id != e.ID || !a.lone:
+		case a.cause == poller.Impossible:
+			attempts++ // it needs no evidence, and is some for what follows
+			known = true
+		case a.status == 429, a.status == 503: // says nothing about the event
+		case clear && known, a.status != 0 && len(refused[a.by]) <= 3 && (clear || a.at.Sub(accepted) < 5*time.Minute):
+			attempts++
+			known = known || clear
+		default:
+			open = 1 // repetitions of a request are one attempt
 		}
 	}
-	need := w.pro.Policy.MaxAttempts
+	need := max(1, w.pro.Policy.MaxAttempts-1) // the first attempt counts without evidence as well (Policy.Failed)
 	if w.pro.Ordering == poller.OrderNone {
 		need = 1 // a retry and a live copy of one event may fail side by side, and both count
 	}

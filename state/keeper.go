@@ -103,9 +103,14 @@ func (k *Keeper) snapshot(doc Document, stamp Stamp, sent time.Time) *Snapshot {
 // caller compares fingerprints either way. A write whose outcome is unknown is read back; if it lands later than that,
 // it conflicts with our own second one, which says the same.
 func (k *Keeper) Create(ctx context.Context, fingerprint, incarnation string, start change.Cursor) (*Snapshot, error) {
+	return k.CreateLate(ctx, fingerprint, incarnation, start, Late{})
+}
+
+// CreateLate is Create with what is remembered of late commits.
+func (k *Keeper) CreateLate(ctx context.Context, fingerprint, incarnation string, start change.Cursor, late Late) (*Snapshot, error) {
 	doc := Document{
 		PollerName: k.cfg.Poller, SourceFingerprint: fingerprint,
-		Checkpoint: Checkpoint{Cursor: start, Incarnation: incarnation},
+		Checkpoint: Checkpoint{Cursor: start, Incarnation: incarnation}, Late: late,
 	}
 	data, err := doc.Encode()
 	if err != nil {

@@ -24,7 +24,7 @@ type part struct {
 // Describe says what the source is. A memory of late rows would be of no use in a range that is read once.
 func (p part) Describe(ctx context.Context) (poller.Description, error) {
 	d, err := p.Cursor.Describe(ctx)
-	d.Late = poller.LateNone
+	d.Late, d.Dates = poller.LateNone, nil
 	return d, err
 }
 

@@ -199,6 +199,7 @@ func (a *app) wireOutputs(c *console, w *wired) {
 			Ordering: poller.Ordering(w.cfg.Ordering), Policy: policyOf(w.cfg), DeadLetters: letters,
 			LateWindow: w.cfg.Source.LateWindow, LateLimit: w.cfg.Source.LateLimit, LateMemory: w.cfg.Source.LateMemory,
 			Wait: w.cfg.Source.OnLongTransaction == "wait", Continue: w.cfg.Source.OnFailover == "continue",
+			FutureRows: poller.FutureRows(w.cfg.Source.FutureRows),
 		})
 		if err != nil {
 			w.faults.Add(prefix, err.Error(), "")
