@@ -37,7 +37,7 @@ func TestBadInputOutput(t *testing.T) {
 		{name: "not found", spoil: receiverAnswers(404, "Content-Type", "text/plain", ""), says: []string{"answered 404", "check output__url"}},
 		{name: "bad request", spoil: receiverAnswers(400, "Content-Type", "text/plain", "no such customer"), says: []string{"answered 400", "no such customer", "the destination is unavailable", "no attempt is counted"}},
 		{name: "too large", spoil: receiverAnswers(413, "Content-Type", "text/plain", ""), says: []string{"answered 413", "lower output__batch"}},
-		{name: "unavailable", spoil: receiverAnswers(503, "Retry-After", "1", "down for lunch"), says: []string{"answered 503", "down for lunch", "pollers__orders__output__"}},
+		{name: "unavailable", spoil: receiverAnswers(503, "Content-Type", "text/plain", "down for lunch"), says: []string{"answered 503", "down for lunch", "pollers__orders__output__"}},
 		{name: "receiver down", spoil: receiverDown, says: []string{"connection refused", "pollers__orders__output__"}},
 		{name: "no such host", bad: settings{"output__url": "http://no-such-host.invalid/hook"}, says: []string{"no-such-host.invalid", "pollers__orders__output__"}},
 		{name: "not TLS", spoil: notTLS, says: []string{"https://127.0.0.1", "pollers__orders__output__"}},

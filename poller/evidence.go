@@ -151,15 +151,20 @@ const (
 	held                     // an attempt counts
 )
 
-// verdict decides by what is known already.
+// verdict decides by what is known already. Where several events were refused since the last acceptance, none of them is held to be
+// at fault. (With ordering=source they come one after the other, when the one before was given up: few are no outage yet.)
 func (t *tick) verdict(s *suspect) verdict {
 	first := s.item.event().Attempts == 0
+	refused, several := t.hint.aside+t.firsts(), 1
+	if t.cfg.Ordering == OrderSource {
+		several = maxProbes
+	}
 	switch {
-	case !s.answered, first && (t.hint.aside >= maxProbes || t.firsts() > maxProbes):
+	case !s.answered, first && refused > maxProbes:
 		return undecided
 	case s.busy && first && s.rejection.Again.IsZero():
 		return undecided // as much an outage as no answer
-	case s.busy, t.hint.aside >= maxProbes:
+	case s.busy, refused > several:
 		return setAside
 	case t.acceptedLately(s.rejection.At):
 		return held

@@ -71,7 +71,8 @@ func TestLimitOfEverything(t *testing.T) {
 		for range 36 {
 			time.Sleep(time.Second)
 			report = relay.Tick(t.Context())
-			if report.Event != HandlerFailed || report.Reason != "unavailable" || !strings.Contains(report.Err.Error(), "Retry-After") {
+			if report.Event != HandlerFailed || report.Reason != "unavailable" || !strings.Contains(report.Err.Error(), "Retry-After") ||
+				!strings.Contains(report.Err.Error(), "429") {
 				t.Fatalf("%+v", report)
 			}
 		}

@@ -161,7 +161,7 @@ func TestDestinationThatAcceptsNothing(t *testing.T) {
 							time.Sleep(time.Minute)
 						}
 						// Nothing may be sent before the first event of ordering=source, so that few are given up before it is known.
-						if most := maxProbes - 1; ordering == OrderSource && feed.position <= most && len(feed.dead) == feed.position {
+						if ordering == OrderSource && feed.position <= maxProbes && len(feed.dead) == feed.position {
 							return
 						}
 						if feed.position != 0 || len(feed.parked) != 0 || len(feed.reasons) != 0 {

@@ -253,7 +253,7 @@ func (t *tick) unavailable(asking error) {
 		t.report.Reason = Unavailable.String()
 	}
 	if t.probed > 0 && t.limited == t.probed {
-		t.hint.pause(t.suspects)
+		t.hint.pause(t.suspects, t.lastErr)
 	}
 	text := fmt.Sprintf("the destination is unavailable: %d suspected events failed, each on its own, and it accepted no event of "+
 		"another key after that", len(t.suspects))

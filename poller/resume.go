@@ -29,8 +29,9 @@ type hint struct {
 // maxPause bounds hint.until: who asks for more is asked in between.
 const maxPause = time.Minute
 
-// pause keeps until when the destination wants to be left alone.
-func (h *hint) pause(suspects []suspect) {
+// pause keeps until when the destination wants to be left alone, and what it said.
+func (h *hint) pause(suspects []suspect, why error) {
+	h.why = why
 	for i := range suspects {
 		if again := suspects[i].rejection.Again; again.After(h.until) {
 			h.until = again

@@ -55,7 +55,7 @@ func (r *Relay) Tick(ctx context.Context) Report {
 func (r *Relay) leftAlone(wait time.Duration) Report {
 	report := r.newReport()
 	report.fail(fmt.Errorf("the destination has no room for any event, and wants to be asked again in %s (Retry-After): until then "+
-		"nothing is sent", wait.Round(time.Second)), HandlerFailed)
+		"nothing is sent; its last answer: %w", wait.Round(time.Second), r.hint.why), HandlerFailed)
 	report.Reason = Unavailable.String()
 	report.Ended = report.Started
 	return report
