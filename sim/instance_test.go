@@ -125,6 +125,9 @@ func (w *world) tickDue() {
 	for _, p := range w.slots {
 		if !p.busy && !time.Now().Before(p.until) {
 			p.until = time.Now().Add(w.span(time.Second, 6*time.Second))
+			if w.siege {
+				p.until = time.Now().Add(w.span(5*time.Second, 15*time.Second))
+			}
 			p.tick()
 		}
 	}

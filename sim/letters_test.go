@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 // letters keeps dead letters, and knows whether each was deserved.
 type letters struct {
-	w   *world
-	ids map[string]bool
+	w    *world
+	ids  map[string]bool
+	down bool // nothing is kept, and nobody answers
 }
 
 type lettersOf struct{ p *process }
@@ -33,9 +35,20 @@ func (o lettersOf) Put(ctx context.Context, d poller.DeadLetter) (err error) {
 	o.p.ask(ctx, &call{what: "dead letter", arg: w.id(d.Event.ID), wire: keep, resolve: func(c *call) bool {
 		if c.gaveUp {
 			err = ctx.Err()
+			w.say(o.p.name, "dead letter %s: given up", c.arg)
+			if !w.letters.down && w.fate(0.3) {
+				w.late = append(w.late, lateEffect{o.p.name + " dead letter " + c.arg, keep})
+			}
 			return true
 		}
-		w.letters.judge(&d)
+		if c.notBefore.IsZero() {
+			w.letters.judge(&d)
+			if w.letters.down || w.fate(w.pro.LetterHang) {
+				w.tally.LetterHangs++
+				w.say(o.p.name, "dead letter %s: no answer comes", c.arg)
+				return c.hold(time.Hour)
+			}
+		}
 		switch {
 		case w.fate(w.pro.LetterFail):
 			err = errLetter
@@ -50,6 +63,12 @@ func (o lettersOf) Put(ctx context.Context, d poller.DeadLetter) (err error) {
 		return true
 	}})
 	return err
+}
+
+// weather begins or ends an outage of the place for dead letters.
+func (l *letters) weather() {
+	l.down = !l.down
+	l.w.say("dl", "out of order: %v", l.down)
 }
 
 // judge checks that there was evidence for each attempt that is held against an event: the sink refused it alone or by

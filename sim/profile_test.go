@@ -44,6 +44,16 @@ type profile struct {
 	LetterFail, LetterLost                             float64
 	BadRow                                             float64 // that a new row version is one that the sink refuses
 	Restore                                            float64 // that the database is restored, when an operator acts
+
+	// What widen draws.
+	Deletes, Moves float64 // that an update is one
+	Limits         float64 // that a new row version limits the rate of its order key
+	MostBad        int     // rows at a time
+	Quiet          silence
+	Newest         bool    // the last row of all is bad
+	LetterHang     float64 // that a dead letter gets no answer
+	LetterOutages  float64 // weight of the beginning and the end of one
+	Siege          bool    // in the end one fault goes on while others' rows must arrive
 }
 
 // draw makes the profile of a seed.
@@ -55,7 +65,8 @@ func draw(r *rand.Rand) profile {
 		return low + r.Float64()*(high-low)
 	}
 	p := profile{
-		Steps: 80 + r.IntN(320), Patience: 20 * time.Minute,
+		MostBad: mostBad,
+		Steps:   80 + r.IntN(320), Patience: 20 * time.Minute,
 		Instances: 1 + r.IntN(3),
 		TTL:       []time.Duration{15 * time.Second, 30 * time.Second, time.Minute}[r.IntN(3)],
 		Budget:    []time.Duration{10 * time.Second, 20 * time.Second, 50 * time.Second}[r.IntN(3)],

@@ -20,6 +20,7 @@ func simulate(t *testing.T, seed uint64) *world {
 	seedRuntime(seed)
 	w := &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 0x5eed))}
 	w.pro = draw(w.rng)
+	w.pro.widen(seed)
 	synctest.Test(t, func(t *testing.T) {
 		w.t = t
 		w.run()

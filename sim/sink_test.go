@@ -21,6 +21,7 @@ type sink struct {
 	highest map[string]rank // of each order key
 	outage  outage
 	bad     map[string]*badness // event ids that it refuses
+	limited map[string]*limit   // order keys whose rate it limits
 	history []attempt
 	numbers map[rank]bool
 }
@@ -38,6 +39,21 @@ type outage struct {
 	status int // 0: nobody answers the telephone
 	named  bool
 	silent bool
+	after  time.Duration // Retry-After
+}
+
+// limit is what the sink answers for an order key: 429, and when to come again.
+type limit struct {
+	until time.Time
+	after time.Duration // Retry-After; 0: what is left until then
+}
+
+// limitOf returns the limit of an order key at this moment; nil where there is none.
+func (s *sink) limitOf(order string) *limit {
+	if l := s.limited[order]; l != nil && time.Now().Before(l.until) {
+		return l
+	}
+	return nil
 }
 
 // badness is why the sink refuses one event.
@@ -46,6 +62,8 @@ type badness struct {
 	until  int  // how many refusals it lasts; 0 for ever
 	named  bool // named in the answer, the others of the request are accepted
 	cause  poller.Cause
+	silent bool          // no answer comes to a request that holds it
+	after  time.Duration // Retry-After
 	seen   int
 }
 
@@ -60,7 +78,7 @@ type attempt struct {
 
 func newSink(w *world) *sink {
 	return &sink{
-		w: w, plain: newAccount(), ruled: newAccount(), highest: map[string]rank{}, bad: map[string]*badness{}, numbers: map[rank]bool{},
+		w: w, plain: newAccount(), ruled: newAccount(), highest: map[string]rank{}, bad: map[string]*badness{}, limited: map[string]*limit{}, numbers: map[rank]bool{},
 	}
 }
 
@@ -80,12 +98,16 @@ func (s *sink) weather() {
 	}
 	w.tally.Outages++
 	s.outage = outage{on: true, status: statuses[w.rng.IntN(len(statuses))], named: w.chance(0.2), silent: w.chance(0.1)}
+	if w.chance(0.5) && w.pro.Limits > 0 {
+		s.outage = outage{on: true, status: 429, after: w.span(time.Second, longestLimit)}
+	}
 	w.say("sink", "an outage begins: status %d, named %v, silent %v", s.outage.status, s.outage.named, s.outage.silent)
 }
 
 // clear ends what hinders, but for events that are refused for ever.
 func (s *sink) clear() {
 	s.outage = outage{}
+	clear(s.limited)
 	for _, b := range s.bad { // the order does not matter
 		if b.until > 0 {
 			b.until = b.seen
@@ -93,8 +115,7 @@ func (s *sink) clear() {
 	}
 }
 
-// mostBad is how many rows are bad at a time. Evidence takes an event that is accepted, and a tick tries three: more bad rows
-// side by side are an outage to it.
+// mostBad is how many rows are bad at a time, but in runs with a crowd of them.
 const mostBad = 3
 
 // badNow counts the rows that the sink refuses and that have not arrived.
@@ -113,9 +134,23 @@ func (s *sink) badNow() int {
 // maybeBad makes a new row version one that the sink refuses.
 func (s *sink) maybeBad(v *version) {
 	w := s.w
-	if !w.fate(w.pro.BadRow) || s.badNow() >= mostBad {
-		return
+	if w.fate(w.pro.Limits) {
+		l := &limit{until: time.Now().Add(w.span(time.Second, longestLimit))}
+		if w.chance(0.5) {
+			l.after = w.span(time.Second, longestLimit)
+		}
+		order := string(w.laneOf(&v.event))
+		s.limited[order] = l
+		w.say("sink", "limits the rate of %s until %.0f", order, l.until.Sub(w.began).Seconds())
 	}
+	if w.fate(w.pro.BadRow) && s.badNow() < w.pro.MostBad {
+		s.spoil(v)
+	}
+}
+
+// spoil makes a row version one that the sink refuses.
+func (s *sink) spoil(v *version) {
+	w := s.w
 	b := &badness{status: statuses[1+w.rng.IntN(len(statuses)-1)], named: w.chance(0.4)}
 	b.cause = causeOf(b.status)
 	switch {
@@ -208,12 +243,10 @@ func (s *sink) answer(q *request, c *call) error {
 		switch {
 		case w.fate(p.SinkSilent):
 			w.tally.SinkFaults++
-			c.hold(time.Hour)
-			w.say(c.p.name, "deliver %s: no answer comes", c.arg)
-			return nil
+			return s.mute(c)
 		case w.fate(p.SinkFail):
 			w.tally.SinkFaults++
-			return s.failAll(q, 503, poller.Unavailable)
+			return s.failAll(q, 503, poller.Unavailable, 0)
 		case w.fate(p.SinkLate):
 			w.tally.SinkLate++
 			w.late = append(w.late, lateEffect{c.p.name + " deliver " + c.arg, func() { s.accept(q, nil) }})
@@ -233,6 +266,11 @@ func (s *sink) answer(q *request, c *call) error {
 			return err
 		}
 	}
+	for i := range q.d.Events {
+		if b := s.refuses(q.d.Events[i].ID); b != nil && b.silent {
+			return s.mute(c)
+		}
+	}
 	err := s.judge(q)
 	if w.fate(p.SinkLost) {
 		w.tally.SinkLost++
@@ -242,14 +280,19 @@ func (s *sink) answer(q *request, c *call) error {
 	return err
 }
 
+// mute lets a request wait for as long as anybody has patience.
+func (s *sink) mute(c *call) error {
+	c.hold(time.Hour)
+	s.w.say(c.p.name, "deliver %s: no answer comes", c.arg)
+	return nil
+}
+
 // down is the answer in an outage.
 func (s *sink) down(q *request, c *call) error {
 	o := s.outage
 	switch {
 	case o.silent:
-		c.hold(time.Hour)
-		s.w.say(c.p.name, "deliver %s: no answer comes", c.arg)
-		return nil
+		return s.mute(c)
 	case o.named:
 		f := &poller.DeliveryError{Err: fmt.Errorf("%w names all of them", errSink)}
 		for i := range q.d.Events {
@@ -258,16 +301,19 @@ func (s *sink) down(q *request, c *call) error {
 		}
 		return f
 	default:
-		return s.failAll(q, o.status, causeOf(o.status))
+		return s.failAll(q, o.status, causeOf(o.status), o.after)
 	}
 }
 
-func (s *sink) failAll(q *request, status int, cause poller.Cause) error {
+func (s *sink) failAll(q *request, status int, cause poller.Cause, after time.Duration) error {
 	for i := range q.d.Events {
 		s.note(q, i, attempt{lone: len(q.d.Events) == 1, status: status, cause: cause})
 	}
 	f := poller.FailAll(len(q.d.Events), cause, status, fmt.Errorf("%w answers %d", errSink, status))
-	if status == 429 {
+	switch {
+	case after > 0:
+		f.RetryAfter = after
+	case status == 429:
 		f.RetryAfter = s.w.span(100*time.Millisecond, 3*time.Second)
 	}
 	return f
@@ -288,6 +334,15 @@ func (s *sink) note(q *request, i int, a attempt) {
 
 // judge accepts a request, or refuses it for the bad events in it: the whole of it, or by name.
 func (s *sink) judge(q *request) error {
+	for i := range q.d.Events {
+		if l := s.limitOf(string(s.w.laneOf(&q.d.Events[i]))); l != nil {
+			after := l.after
+			if after == 0 {
+				after = time.Until(l.until)
+			}
+			return s.failAll(q, 429, poller.Unavailable, after)
+		}
+	}
 	var named []poller.FailedEvent
 	skip := make([]bool, len(q.d.Events))
 	for i := range q.d.Events {
@@ -297,7 +352,7 @@ func (s *sink) judge(q *request) error {
 		}
 		b.seen++
 		if !b.named {
-			return s.failAll(q, b.status, b.cause)
+			return s.failAll(q, b.status, b.cause, b.after)
 		}
 		named = append(named, poller.FailedEvent{Index: i, Cause: poller.Refused, Status: 200, Named: true})
 		skip[i] = true
@@ -323,7 +378,7 @@ func (s *sink) accept(q *request, skip []bool) {
 	w := s.w
 	for i := range q.d.Events {
 		e := &q.d.Events[i]
-		if skip != nil && skip[i] || skip == nil && s.refuses(e.ID) != nil {
+		if skip != nil && skip[i] || skip == nil && (s.refuses(e.ID) != nil || s.limitOf(string(w.laneOf(e))) != nil) {
 			continue
 		}
 		s.note(q, i, attempt{accepted: true})

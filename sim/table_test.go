@@ -25,6 +25,7 @@ type table struct {
 
 	lastTraffic time.Time
 	inserted    int // by traffic
+	sealed      bool
 
 	copied bool // there is a copy to restore: what each row was
 	copy   []*version
@@ -34,7 +35,7 @@ type table struct {
 // row is one row and its history.
 type row struct {
 	key     int
-	group   int
+	group   int      // its order key's, as it is committed; -1 where that is its own
 	cur     *version // what a reader sees; nil before its insert is committed, and after its delete
 	written *version // the last one written, committed or not
 	writer  *tx      // the open transaction that holds its lock
@@ -43,13 +44,14 @@ type row struct {
 
 // version is one state of a row.
 type version struct {
-	row    *row
-	value  int64 // the cursor's
-	rev    int
-	commit int // the number of the transaction among those committed
-	event  change.Event
-	// passed by an operator: skipped on purpose.
-	skipped bool
+	row     *row
+	value   int64 // the cursor's
+	rev     int
+	group   int // of the row's order key
+	commit  int // the number of the transaction among those committed
+	event   change.Event
+	skipped bool // passed over by an operator on purpose
+	gone    bool // the row's delete
 }
 
 // tx is an open transaction.
@@ -165,6 +167,9 @@ func (t *table) restore() {
 		if i < len(t.copy) {
 			r.cur = t.copy[i]
 		}
+		if r.cur != nil {
+			r.group = r.cur.group
+		}
 	}
 	t.lives++
 	t.incarnation = fmt.Sprintf("life-%d", t.lives)
@@ -202,8 +207,15 @@ func (t *table) write(x *tx) {
 		if w.pro.Hot {
 			r = t.rows[0]
 		}
-		if r.writer != nil && r.writer != x || r.cur == nil && r.writer != x {
+		if w.pro.Moves > 0 && len(w.parked) > 0 && w.chance(0.4) {
+			r = t.waiting()
+		}
+		if r.writer != nil && r.writer != x || r.cur == nil && r.writer != x && w.pro.Deletes == 0 {
 			return // it waits for the other's lock, or is gone
+		}
+		if r.cur != nil && w.chance(w.pro.Deletes) {
+			t.remove(x, r)
+			return
 		}
 	} else {
 		r = &row{key: len(t.rows), group: -1}
@@ -216,10 +228,33 @@ func (t *table) write(x *tx) {
 	t.draw(x, r)
 }
 
+// waiting is a row that is parked.
+func (t *table) waiting() *row {
+	key := t.w.parked[t.w.rng.IntN(len(t.w.parked))].Key
+	for _, r := range t.rows {
+		if string(key) == fmt.Sprintf(`{"id":%d}`, r.key) {
+			return r
+		}
+	}
+	panic("sim: a parked row that the table never had: " + string(key))
+}
+
+// remove deletes a row in an open transaction.
+func (t *table) remove(x *tx, r *row) {
+	t.w.tally.Deletes++
+	v := &version{row: r, gone: true}
+	r.writer, r.written = x, v
+	x.writes = append(slices.DeleteFunc(x.writes, func(o *version) bool { return o.row == r }), v)
+	t.w.say("db", "tx%d deletes row %d", x.id, r.key)
+}
+
 // draw writes a row's next version in an open transaction.
 func (t *table) draw(x *tx, r *row) {
 	w := t.w
-	v := &version{row: r, value: t.sequence, rev: r.revs}
+	v := &version{row: r, value: t.sequence, rev: r.revs, group: r.group}
+	if r.group >= 0 && r.group < w.pro.Groups && v.rev > 0 && w.chance(w.pro.Moves) { // from, to or within those that are shared
+		v.group = w.rng.IntN(w.pro.Groups + 2)
+	}
 	if w.pro.Clock {
 		v.value = x.value
 	} else {
@@ -246,22 +281,52 @@ const mostTraffic = 60
 
 // traffic inserts rows with order keys of their own now and then.
 func (t *table) traffic() {
-	if time.Since(t.lastTraffic) < trafficEvery || t.inserted >= mostTraffic || t.w.missing() == "" {
+	w := t.w
+	if w.siege || time.Since(t.lastTraffic) < trafficEvery || t.inserted >= mostTraffic || w.missing() == "" {
 		return
 	}
+	first := t.lastTraffic.IsZero()
 	t.lastTraffic = time.Now()
-	for range 1 + t.w.rng.IntN(4) { // sometimes more than a page, so that there is one to probe with
-		t.txs++
-		x := &tx{id: t.txs, began: time.Now(), value: max(t.clock(), t.sequence+1)}
-		r := &row{key: len(t.rows), group: -1}
-		if t.w.pro.Groups > 0 {
-			r.group = t.w.pro.Groups + r.key
-		}
-		t.rows = append(t.rows, r)
-		t.inserted++
-		t.draw(x, r)
-		t.close(x, true)
+	if w.pro.Quiet == nothingNew && !first || w.pro.Newest && t.sealed {
+		return
 	}
+	for range 1 + w.rng.IntN(4) { // sometimes more than a page, so that there is one to probe with
+		if w.pro.Quiet != sameKeys || first || len(t.rows) == 0 {
+			t.insert(w.pro.Groups)
+		} else if r := t.rows[w.rng.IntN(len(t.rows))]; r.cur != nil {
+			t.rewrite(r)
+		}
+	}
+}
+
+// insert commits a row, with an order key of its own.
+func (t *table) insert(groups int) *row {
+	r := &row{key: len(t.rows), group: -1}
+	if groups > 0 {
+		r.group = ownGroup + r.key
+	}
+	t.rows = append(t.rows, r)
+	t.rewrite(r)
+	return r
+}
+
+// rewrite commits a row's next version, alone.
+func (t *table) rewrite(r *row) {
+	t.txs++
+	x := &tx{id: t.txs, began: time.Now(), value: max(t.clock(), t.sequence+1)}
+	t.inserted++
+	t.draw(x, r)
+	t.close(x, true)
+}
+
+// ownGroup is above all groups that rows share.
+const ownGroup = 1000
+
+// seal writes the last row of all, and it is a bad one: nothing comes after it that could be accepted.
+func (t *table) seal() {
+	t.sealed = true
+	r := t.insert(t.w.pro.Groups)
+	t.w.sink.spoil(r.cur)
 }
 
 // close commits or rolls back.
@@ -274,8 +339,12 @@ func (t *table) close(x *tx, commit bool) {
 	for _, v := range x.writes {
 		v.row.writer = nil
 		if commit {
+			if v.gone {
+				v.row.cur = nil
+				continue
+			}
 			v.commit = t.commits
-			v.row.cur = v
+			v.row.cur, v.row.group = v, v.group
 			t.skip(v)
 		}
 	}
@@ -284,7 +353,7 @@ func (t *table) close(x *tx, commit bool) {
 	case commit:
 		for _, v := range x.writes {
 			for _, r := range t.rows {
-				if r.cur != nil && w.pro.LateCommit && r.cur.value > v.value {
+				if r.cur != nil && w.pro.LateCommit && !v.gone && r.cur.value > v.value {
 					w.tally.LateCommits++
 					break
 				}
@@ -309,10 +378,10 @@ func (t *table) settleOpen() {
 func (t *table) eventOf(v *version) change.Event {
 	key := fmt.Appendf(nil, `{"id":%d}`, v.row.key)
 	order := key
-	if v.row.group >= 0 {
-		order = fmt.Appendf(nil, `{"group":%d}`, v.row.group)
+	if v.group >= 0 {
+		order = fmt.Appendf(nil, `{"group":%d}`, v.group)
 	}
-	content := fmt.Appendf(nil, `{"id":%d,"rev":%d}`, v.row.key, v.rev)
+	content := fmt.Appendf(nil, `{"id":%d,"rev":%d,"group":%d}`, v.row.key, v.rev, v.group)
 	cursor := cursorOf(v.pos())
 	hashed := content
 	if !t.w.pro.Clock && t.w.pro.Restore == 0 { // a restored database draws numbers again
@@ -340,7 +409,7 @@ func (t *table) safe() (p pos, open bool) {
 	lowest := int64(-1)
 	for _, x := range t.open {
 		for _, v := range x.writes {
-			if lowest < 0 || v.value < lowest {
+			if !v.gone && (lowest < 0 || v.value < lowest) {
 				lowest = v.value
 			}
 		}

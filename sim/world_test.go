@@ -21,6 +21,7 @@ type world struct {
 	pro   profile
 	began time.Time
 	calm  bool // faults have stopped
+	siege bool // but for one that goes on
 
 	mu       sync.Mutex
 	arrivals []*call
@@ -68,6 +69,7 @@ type tally struct {
 	Rows, Updates, Delivered, Duplicates        int
 	Parked, DeadLettered, Refused               int
 	Inverted                                    int // without the receiver's rule
+	Deletes, LetterHangs                        int
 }
 
 func (t *tally) add(o tally) {
@@ -96,6 +98,8 @@ func (t *tally) add(o tally) {
 	t.DeadLettered += o.DeadLettered
 	t.Refused += o.Refused
 	t.Inverted += o.Inverted
+	t.Deletes += o.Deletes
+	t.LetterHangs += o.LetterHangs
 }
 
 // chance is true with probability p.
@@ -149,16 +153,31 @@ func (w *world) run() {
 	}
 	if w.violation == "" {
 		w.stopFaults()
-		limit, steps := time.Now().Add(w.pro.Patience), 0
-		for w.violation == "" && !w.finished() {
-			if steps++; time.Now().After(limit) || steps > maxCalmSteps {
-				w.fail("no progress: %s and %d steps after faults stopped, %s", time.Since(limit.Add(-w.pro.Patience)).Round(time.Second), steps, w.missing())
-				break
-			}
-			w.step()
+		w.drain()
+		if w.pro.Siege && w.violation == "" {
+			w.besiege()
+			w.drain()
+		}
+		if w.pro.Newest {
+			w.table.insert(w.pro.Groups) // so that the receiver is known to accept something
+			w.drain()
+			w.table.seal()
+			w.drain()
 		}
 	}
 	w.end()
+}
+
+// drain goes on until everything has arrived.
+func (w *world) drain() {
+	limit, steps := time.Now().Add(w.pro.Patience), 0
+	for w.violation == "" && !w.finished() {
+		if steps++; time.Now().After(limit) || steps > maxCalmSteps {
+			w.fail("no progress: %s and %d steps after faults stopped, %s", time.Since(limit.Add(-w.pro.Patience)).Round(time.Second), steps, w.missing())
+			break
+		}
+		w.step()
+	}
 }
 
 // setUp makes everything that a run needs.
@@ -217,6 +236,7 @@ func (w *world) step() {
 	add(p.Crashes, w.crashSome)
 	add(p.Freezes, w.freezeSome)
 	add(p.Outages, w.sink.weather)
+	add(p.LetterOutages, w.letters.weather)
 	add(p.ClockFaults, w.store.shiftClock)
 	add(p.Human, w.human.act)
 	total := 0.0
@@ -288,6 +308,7 @@ func (w *world) stopFaults() {
 	w.calm = true
 	w.table.settleOpen()
 	w.sink.clear()
+	w.letters.down = false
 	w.store.frozen = time.Time{}
 	for _, p := range w.slots {
 		p.thaw()
