@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // account is what a receiver accepted.
@@ -34,10 +33,13 @@ func (a *account) add(w *world, e *change.Event, from show) string {
 	a.first[e.ID] = time.Now()
 	order := string(e.OrderKey)
 	by := ""
-	if w.pro.Ordering != poller.OrderNone {
+	if !from.loose && !w.letters.replayed[e.ID] {
 		for _, y := range a.keys[order] {
 			if y.show.retry && y.key != string(e.Key) {
 				continue // a parked row is sent as it is now, at the place in its queue that it had when it was parked
+			}
+			if y.show.loose {
+				continue
 			}
 			if y.show.token < from.token && (w.store.shaky || y.show.token < w.human.broken) {
 				continue // a holder whose lease was broken reads on until its next write, beside its successor

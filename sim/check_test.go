@@ -58,7 +58,7 @@ func (w *world) begun(c *call) {
 			w.fail("%s begins a request after its lease was given back", c.p.name)
 		}
 	}
-	if w.pro.Ordering == poller.OrderNone {
+	if c.p.set.ordering == poller.OrderNone {
 		return
 	}
 	seen := map[string]bool{}
@@ -112,7 +112,7 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 	moved := !doc.Checkpoint.Cursor.Equal(was.Checkpoint.Cursor)
 	switch {
 	case p.human:
-		w.human.commanded(&was)
+		w.human.commanded(p, &was)
 	case acquired:
 		w.acquired(p, &was)
 		if moved {
@@ -268,7 +268,7 @@ const waitsInOrder = "[]"
 // blocked reports whether a row waits behind a dead letter, for an operator to act (after_dead_letter=block).
 func (w *world) blocked(v *version) bool {
 	return slices.ContainsFunc(w.parked, func(e poller.ParkedEntry) bool {
-		return e.Blocked && string(e.OrderKey) == string(w.laneOf(&v.event))
+		return e.Blocked && (w.pro.Settings > 0 || string(e.OrderKey) == string(w.laneOf(&v.event)))
 	}) && w.waits(v)
 }
 

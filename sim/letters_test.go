@@ -14,6 +14,10 @@ type letters struct {
 	w    *world
 	ids  map[string]bool
 	down bool // nothing is kept, and nobody answers
+
+	records  []*record
+	replayed map[string]bool // by an operator
+	since    map[string]int  // attempts that do not count any more, of those that were replayed
 }
 
 type lettersOf struct{ p *process }
@@ -31,6 +35,9 @@ func (o lettersOf) Put(ctx context.Context, d poller.DeadLetter) (err error) {
 			w.tally.DeadLettered++
 		}
 		w.letters.ids[d.Event.ID] = true
+		if !slices.ContainsFunc(w.letters.records, func(r *record) bool { return r.id == d.Event.ID }) {
+			w.letters.records = append(w.letters.records, &record{d.Event.ID, d.Event.Key, d.Event.OrderKey})
+		}
 	}
 	o.p.ask(ctx, &call{what: "dead letter", arg: w.id(d.Event.ID), wire: keep, resolve: func(c *call) bool {
 		if c.gaveUp {
@@ -82,7 +89,7 @@ func (l *letters) judge(d *poller.DeadLetter) {
 		return
 	}
 	attempts, open, hinted, known := 0, 0, false, false
-	for _, a := range w.sink.history {
+	for _, a := range w.sink.history[l.since[e.ID]:] {
 		switch {
 		case a.id == e.ID && !a.accepted:
 			hint := slices.Contains(rejectStatus, a.status)
@@ -103,8 +110,8 @@ func (l *letters) judge(d *poller.DeadLetter) {
 			open = 0
 		}
 	}
-	need := w.pro.Policy.MaxAttempts
-	if w.pro.Ordering == poller.OrderNone {
+	need := w.fewest
+	if w.loose {
 		need = 1 // a retry and a live copy of one event may fail side by side, and both count
 	}
 	if attempts < need {

@@ -50,10 +50,14 @@ type profile struct {
 	Limits         float64 // that a new row version limits the rate of its order key
 	MostBad        int     // rows at a time
 	Quiet          silence
-	Newest         bool    // the last row of all is bad
-	LetterHang     float64 // that a dead letter gets no answer
-	LetterOutages  float64 // weight of the beginning and the end of one
-	Siege          bool    // in the end one fault goes on while others' rows must arrive
+	Newest         bool          // the last row of all is bad
+	LetterHang     float64       // that a dead letter gets no answer
+	LetterOutages  float64       // weight of the beginning and the end of one
+	Settings       float64       // weight of a change of settings
+	Jumps          float64       // weight of a jump of the database's clock
+	Jump           time.Duration // at most
+	Replays        float64       // that a command is about dead letters or parked events
+	Siege          bool          // in the end one fault goes on while others' rows must arrive
 }
 
 // draw makes the profile of a seed.

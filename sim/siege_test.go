@@ -28,7 +28,7 @@ type guard struct {
 
 // besiege makes one order key a bad one and looks what becomes of the others.
 func (w *world) besiege() {
-	if w.pro.Ordering == poller.OrderSource || w.parkedRows()+3 > w.pro.Policy.MaxParked {
+	if w.set.ordering == poller.OrderSource || w.parkedRows()+3 > w.pro.Policy.MaxParked {
 		return // there one key does stop others
 	}
 	w.siege = true
@@ -81,7 +81,7 @@ func (w *world) standing() (what string, bad []guard) {
 	case 0:
 		for range 2 + w.rng.IntN(2) {
 			r := w.table.insert(w.pro.Groups)
-			w.sink.limited[string(w.laneOf(&r.cur.event))] = &limit{until: time.Now().Add(time.Hour), after: w.span(10*time.Second, longestLimit)}
+			w.sink.limited[string(r.cur.event.OrderKey)] = &limit{until: time.Now().Add(time.Hour), after: w.span(10*time.Second, longestLimit)}
 		}
 		return "a limit of the rate of some keys", nil
 	case 1:

@@ -48,9 +48,9 @@ type limit struct {
 	after time.Duration // Retry-After; 0: what is left until then
 }
 
-// limitOf returns the limit of an order key at this moment; nil where there is none.
-func (s *sink) limitOf(order string) *limit {
-	if l := s.limited[order]; l != nil && time.Now().Before(l.until) {
+// limitOf returns the limit of an event's order key, as the table has it, at this moment; nil where there is none.
+func (s *sink) limitOf(id string) *limit {
+	if l := s.limited[string(s.w.versions[id].event.OrderKey)]; l != nil && time.Now().Before(l.until) {
 		return l
 	}
 	return nil
@@ -139,7 +139,7 @@ func (s *sink) maybeBad(v *version) {
 		if w.chance(0.5) {
 			l.after = w.span(time.Second, longestLimit)
 		}
-		order := string(w.laneOf(&v.event))
+		order := string(v.event.OrderKey)
 		s.limited[order] = l
 		w.say("sink", "limits the rate of %s until %.0f", order, l.until.Sub(w.began).Seconds())
 	}
@@ -335,7 +335,7 @@ func (s *sink) note(q *request, i int, a attempt) {
 // judge accepts a request, or refuses it for the bad events in it: the whole of it, or by name.
 func (s *sink) judge(q *request) error {
 	for i := range q.d.Events {
-		if l := s.limitOf(string(s.w.laneOf(&q.d.Events[i]))); l != nil {
+		if l := s.limitOf(q.d.Events[i].ID); l != nil {
 			after := l.after
 			if after == 0 {
 				after = time.Until(l.until)
@@ -378,7 +378,7 @@ func (s *sink) accept(q *request, skip []bool) {
 	w := s.w
 	for i := range q.d.Events {
 		e := &q.d.Events[i]
-		if skip != nil && skip[i] || skip == nil && (s.refuses(e.ID) != nil || s.limitOf(string(w.laneOf(e))) != nil) {
+		if skip != nil && skip[i] || skip == nil && (s.refuses(e.ID) != nil || s.limitOf(e.ID) != nil) {
 			continue
 		}
 		s.note(q, i, attempt{accepted: true})
@@ -392,7 +392,7 @@ func (s *sink) accept(q *request, skip []bool) {
 		}
 		order := string(e.OrderKey)
 		r := rank{q.d.Token, q.d.Number}
-		if r.below(s.highest[order]) && w.pro.Ordering != poller.OrderNone { // then there is no order to keep
+		if r.below(s.highest[order]) && !q.shows[i].loose { // then there is no order to keep
 			w.tally.Refused++
 			w.say("sink", "refuses %s by the rule: token %d is below", w.id(e.ID), q.d.Token)
 			continue
@@ -417,7 +417,7 @@ func names(w *world, events []change.Event) string {
 
 // laneOf is the key whose events wait for each other, and are parked together.
 func (w *world) laneOf(e *change.Event) []byte {
-	if w.pro.Ordering == poller.OrderNone {
+	if w.set.ordering == poller.OrderNone {
 		return e.Key
 	}
 	return e.OrderKey

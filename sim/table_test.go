@@ -22,6 +22,7 @@ type table struct {
 	commits     int           // how many transactions were committed: a snapshot is that number
 	passed      []place       // up to these an operator skipped what was not delivered
 	clockShift  time.Duration // of the database's clock
+	jumped      time.Duration // of that since the run began
 
 	lastTraffic time.Time
 	inserted    int // by traffic
@@ -196,7 +197,22 @@ func (t *table) skip(v *version) {
 }
 
 // clock is the database's time as a cursor value.
-func (t *table) clock() int64 { return time.Since(t.w.began).Milliseconds() + 1 }
+func (t *table) clock() int64 {
+	return (time.Since(t.w.began) + t.jumped + longAgo).Milliseconds()
+}
+
+// longAgo is how much the database's clock may go back.
+const longAgo = 100 * 24 * time.Hour
+
+// jump sets the database's clock to another time.
+func (t *table) jump() {
+	w := t.w
+	w.tally.Jumps++
+	d := w.span(-w.pro.Jump, w.pro.Jump)
+	t.jumped += d
+	t.clockShift += d
+	w.say("db", "the clock jumps by %s", d)
+}
 
 // write inserts, updates or deletes a row in an open transaction.
 func (t *table) write(x *tx) {
@@ -267,6 +283,7 @@ func (t *table) draw(x *tx, r *row) {
 	r.writer, r.written = x, v
 	v.event = t.eventOf(v)
 	w.name(&v.event, v)
+	w.versions[v.event.ID] = v
 	x.writes = append(slices.DeleteFunc(x.writes, func(o *version) bool { return o.row == r }), v)
 	w.say("db", "tx%d writes row %d rev %d with cursor %d (%s)", x.id, r.key, v.rev, v.value, w.id(v.event.ID))
 	w.sink.maybeBad(v)

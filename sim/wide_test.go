@@ -21,11 +21,14 @@ const (
 	quiet   dimension = "quiet"   // no new order keys once faults have stopped, or nothing new at all
 	newest  dimension = "newest"  // the last row of a table that is quiet from then on is bad
 	hang    dimension = "hang"    // the place for dead letters hangs, or is out of order for long
+	jumps   dimension = "jumps"   // the database's clock jumps
+	changes dimension = "changes" // settings change between ticks
+	replays dimension = "replays" // operators replay, purge and drop
 	sieges  dimension = "sieges"  // one fault goes on, and others' rows must arrive meanwhile
 )
 
 // dimensions are all of them.
-var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, sieges}
+var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, jumps, changes, replays, sieges}
 
 // pending are the dimensions that runs have only when DIMS names them, because the product breaks a promise there.
 var pending = []dimension{}
@@ -82,6 +85,14 @@ func (p *profile) widen(seed uint64) {
 	})
 	with(quiet, 0.4, func(r *rand.Rand) { p.Quiet = sameKeys + silence(r.IntN(2)) })
 	with(newest, 0.5, func(*rand.Rand) { p.Newest = p.BadRow > 0 })
+	with(jumps, 0.3, func(r *rand.Rand) {
+		p.Jumps, p.Jump = 0.02+0.1*r.Float64(), []time.Duration{time.Second, p.Window, 2 * time.Hour}[r.IntN(3)]
+	})
+	with(changes, 0.3, func(r *rand.Rand) { p.Settings = 0.02 + 0.2*r.Float64() })
+	with(replays, 0.4, func(r *rand.Rand) {
+		p.Replays, p.Human = 0.3+0.4*r.Float64(), max(p.Human, 0.1+0.3*r.Float64())
+		p.BadRow = max(p.BadRow, 0.05+0.2*r.Float64())
+	})
 	with(sieges, 0.25, func(*rand.Rand) { p.Siege = true })
 	with(hang, 0.3, func(r *rand.Rand) {
 		p.LetterHang = 0.1 + 0.5*r.Float64()

@@ -45,6 +45,10 @@ type world struct {
 	holder *process             // who took the lease last
 	// freeSince is when the lease was given back last.
 	freeSince time.Time
+	set       *settings // as they are now
+	loose     bool      // ordering=none was set at some time
+	fewest    int       // max_attempts
+	versions  map[string]*version
 	naming    sync.Mutex
 	names     map[string]string // of events, under naming
 
@@ -69,7 +73,7 @@ type tally struct {
 	Rows, Updates, Delivered, Duplicates        int
 	Parked, DeadLettered, Refused               int
 	Inverted                                    int // without the receiver's rule
-	Deletes, LetterHangs                        int
+	Deletes, LetterHangs, Settings, Jumps       int
 }
 
 func (t *tally) add(o tally) {
@@ -100,6 +104,8 @@ func (t *tally) add(o tally) {
 	t.Inverted += o.Inverted
 	t.Deletes += o.Deletes
 	t.LetterHangs += o.LetterHangs
+	t.Settings += o.Settings
+	t.Jumps += o.Jumps
 }
 
 // chance is true with probability p.
@@ -184,10 +190,11 @@ func (w *world) drain() {
 func (w *world) setUp() {
 	w.bell = make(chan struct{}, 1)
 	w.shows.by = map[string][]show{}
-	w.names = map[string]string{}
+	w.names, w.versions = map[string]string{}, map[string]*version{}
+	w.set, w.loose, w.fewest = w.firstSettings(), w.pro.Ordering == poller.OrderNone, w.pro.Policy.MaxAttempts
 	w.tally.Seeds = 1
 	w.store, w.table, w.sink = newStore(w), newTable(w), newSink(w)
-	w.letters, w.human = &letters{w: w, ids: map[string]bool{}}, &operator{w: w}
+	w.letters, w.human = &letters{w: w, ids: map[string]bool{}, replayed: map[string]bool{}, since: map[string]int{}}, &operator{w: w}
 	for i := range w.pro.Instances {
 		w.slots = append(w.slots, w.newProcess(i))
 	}
@@ -239,6 +246,8 @@ func (w *world) step() {
 	add(p.LetterOutages, w.letters.weather)
 	add(p.ClockFaults, w.store.shiftClock)
 	add(p.Human, w.human.act)
+	add(p.Settings, w.resettle)
+	add(p.Jumps, w.table.jump)
 	total := 0.0
 	for _, c := range choices[:n] {
 		total += c.weight
