@@ -252,7 +252,7 @@ func (s *session) granted(g poller.Grant) poller.Grant {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range g.Batch.Events {
-		w.shows.add(g.Batch.Events[i].ID, show{session: s.id, token: g.Token, batch: g.Batch.ID, retry: g.Batch.Kind == change.Retry, loose: p.set.ordering == poller.OrderNone})
+		w.shows.add(g.Batch.Events[i].ID, show{session: s.id, token: g.Token, batch: g.Batch.ID, retry: g.Batch.Kind == change.Retry, ordering: p.set.ordering, all: p.set.ordering == poller.OrderSource && w.pro.Whole})
 	}
 	p.check, p.token = g.Check, g.Token
 	if s.right != g.Right {
@@ -280,7 +280,8 @@ type show struct {
 	token        uint64
 	batch        string
 	retry        bool
-	loose        bool // there is no order to keep
+	ordering     poller.Ordering // of the session's settings
+	all          bool            // all events are in order with each other
 }
 
 func (s *shows) session() int { s.sessions++; return s.sessions }
@@ -290,6 +291,9 @@ func (s *shows) add(id string, at show) {
 	at.seq = s.seq
 	s.by[id] = append(s.by[id], at)
 }
+
+// loose reports whether there is no order to keep.
+func (s *show) loose() bool { return s.ordering == poller.OrderNone }
 
 // latest is the show that a request has an event from: that of its batch, or of a probe from elsewhere, which has none.
 func (s *shows) latest(id string, token uint64, batch string) show {

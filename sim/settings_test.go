@@ -27,6 +27,7 @@ func (w *world) resettle() {
 	switch n := w.rng.IntN(6); {
 	case n < 3:
 		s.ordering = []poller.Ordering{poller.OrderKey, poller.OrderNone, poller.OrderSource}[w.rng.IntN(3)]
+		s.policy.Block = s.policy.Block && s.ordering == poller.OrderKey // else it is refused
 		what = "ordering=" + string(s.ordering)
 	case n < 4 && w.pro.Groups > 0:
 		s.own = !s.own

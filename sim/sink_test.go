@@ -390,9 +390,9 @@ func (s *sink) accept(q *request, skip []bool) {
 			w.tally.Inverted++
 			w.say("sink", "inverted without the rule: %s after %s", w.id(e.ID), w.id(by))
 		}
-		order := string(e.OrderKey)
+		order := q.shows[i].queue(e)
 		r := rank{q.d.Token, q.d.Number}
-		if r.below(s.highest[order]) && !q.shows[i].loose { // then there is no order to keep
+		if r.below(s.highest[order]) && !q.shows[i].loose() { // then there is no order to keep
 			w.tally.Refused++
 			w.say("sink", "refuses %s by the rule: token %d is below", w.id(e.ID), q.d.Token)
 			continue

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
 )
 
 // dimension is a kind of fault or of table that runs can do without. Each is drawn by a source of chance of its own, so that
@@ -21,6 +23,7 @@ const (
 	quiet   dimension = "quiet"   // no new order keys once faults have stopped, or nothing new at all
 	newest  dimension = "newest"  // the last row of a table that is quiet from then on is bad
 	hang    dimension = "hang"    // the place for dead letters hangs, or is out of order for long
+	whole   dimension = "whole"   // ordering=source is in order across keys
 	jumps   dimension = "jumps"   // the database's clock jumps
 	changes dimension = "changes" // settings change between ticks
 	replays dimension = "replays" // operators replay, purge and drop
@@ -28,7 +31,7 @@ const (
 )
 
 // dimensions are all of them.
-var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, jumps, changes, replays, sieges}
+var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, changes, replays, sieges}
 
 // pending are the dimensions that runs have only when DIMS names them, because the product breaks a promise there.
 var pending = []dimension{}
@@ -85,6 +88,12 @@ func (p *profile) widen(seed uint64) {
 	})
 	with(quiet, 0.4, func(r *rand.Rand) { p.Quiet = sameKeys + silence(r.IntN(2)) })
 	with(newest, 0.5, func(*rand.Rand) { p.Newest = p.BadRow > 0 })
+	with(whole, 1, func(r *rand.Rand) {
+		p.Whole = true
+		if r.IntN(12) == 0 {
+			p.Ordering = poller.OrderSource
+		}
+	})
 	with(jumps, 0.3, func(r *rand.Rand) {
 		p.Jumps, p.Jump = 0.02+0.1*r.Float64(), []time.Duration{time.Second, p.Window, 2 * time.Hour}[r.IntN(3)]
 	})
