@@ -57,7 +57,7 @@ type profile struct {
 	Jumps          float64       // weight of a jump of the database's clock
 	Jump           time.Duration // at most
 	Replays        float64       // that a command is about dead letters or parked events
-	Whole          bool    // under ordering=source the order of all events is checked, and not each key's alone
+	Whole          bool          // under ordering=source the order of all events is checked, and not each key's alone
 	Siege          bool          // in the end one fault goes on while others' rows must arrive
 }
 
