@@ -187,7 +187,9 @@ func (w *world) readParked() {
 	n := 0
 	var names []string
 	for i := range w.parked {
-		n += 1 + len(w.parked[i].Followers)
+		if string(w.parked[i].OrderKey) != waitsInOrder { // that one passes no position
+			n += 1 + len(w.parked[i].Followers)
+		}
 		names = append(names, fmt.Sprintf("%s (%s, %d attempts, %d behind)", w.parked[i].OrderKey, w.id(w.parked[i].ID), w.parked[i].Attempts, len(w.parked[i].Followers)))
 	}
 	w.say("doc", "parked: %s", strings.Join(names, ", "))

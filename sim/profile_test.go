@@ -49,6 +49,7 @@ type profile struct {
 	Deletes, Moves float64 // that an update is one
 	Limits         float64 // that a new row version limits the rate of its order key
 	MostBad        int     // rows at a time
+	StaysBad       float64 // that a row which is refused is refused in its next version too
 	Quiet          silence
 	Newest         bool          // the last row of all is bad
 	LetterHang     float64       // that a dead letter gets no answer

@@ -143,7 +143,8 @@ func (s *sink) maybeBad(v *version) {
 		s.limited[order] = l
 		w.say("sink", "limits the rate of %s until %.0f", order, l.until.Sub(w.began).Seconds())
 	}
-	if w.fate(w.pro.BadRow) && s.badNow() < w.pro.MostBad {
+	before := v.row.cur != nil && s.refuses(v.row.cur.event.ID) != nil
+	if (w.fate(w.pro.BadRow) || before && w.fate(w.pro.StaysBad)) && s.badNow() < w.pro.MostBad {
 		s.spoil(v)
 	}
 }

@@ -78,7 +78,7 @@ func (p *profile) widen(seed uint64) {
 	with(deletes, 0.4, func(r *rand.Rand) { p.Deletes = 0.05 + 0.35*r.Float64() })
 	with(moves, 0.5, func(r *rand.Rand) {
 		p.Moves = 0.1 + 0.5*r.Float64()
-		p.Groups = max(p.Groups, 1+r.IntN(3))
+		p.Groups, p.MostBad, p.StaysBad = max(p.Groups, 2+r.IntN(2)), 8, r.Float64()
 		p.BadRow, p.SinkSlow = max(p.BadRow, 0.05+0.25*r.Float64()), max(p.SinkSlow, 0.3*r.Float64())
 	})
 	with(limits, 0.3, func(r *rand.Rand) { p.Limits = 0.02 + 0.1*r.Float64() })
