@@ -102,7 +102,12 @@ func (p *profile) widen(seed uint64) {
 		p.Replays, p.Human = 0.3+0.4*r.Float64(), max(p.Human, 0.1+0.3*r.Float64())
 		p.BadRow = max(p.BadRow, 0.05+0.2*r.Float64())
 	})
-	with(sieges, 0.25, func(*rand.Rand) { p.Siege = true })
+	with(sieges, 0.25, func(*rand.Rand) {
+		p.Siege = true
+		if p.Budget < 3*p.Timeout {
+			p.Budget = 50 * time.Second // else a row that gets no answer leaves no tick the time to find out that others do
+		}
+	})
 	with(hang, 0.3, func(r *rand.Rand) {
 		p.LetterHang = 0.1 + 0.5*r.Float64()
 		if r.IntN(3) == 0 {
