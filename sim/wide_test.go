@@ -91,7 +91,7 @@ func (p *profile) widen(seed uint64) {
 	with(whole, 1, func(r *rand.Rand) {
 		p.Whole = true
 		if r.IntN(12) == 0 {
-			p.Ordering = poller.OrderSource
+			p.Ordering, p.Policy.Block = poller.OrderSource, false
 		}
 	})
 	with(jumps, 0.3, func(r *rand.Rand) {
