@@ -201,5 +201,5 @@ var outputSettings = []setting{
 	{name: "retries", kind: whole(1, 20, "3"), def: "3",
 		doc: "How often one request is tried in a tick, with a growing wait in between, before its events are tried one by one."},
 	{name: "reject_status", kind: statuses, def: "400,413,422",
-		doc: "HTTP statuses after which a request is not repeated as it is: its events are tried one by one at once, to find the one that is refused. Whether an attempt counts against that event still depends on others being accepted (`max_attempts`)."},
+		doc: "HTTP statuses after which a request is not repeated as it is: its events are tried one by one at once, to find the one that is refused. They are taken to be about the event, also in a quiet table where no other event can show that (docs/failures.md)."},
 }

@@ -1,6 +1,9 @@
 package poller
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // send begins requests while there is a free place and something that may be sent.
 func (t *tick) send() {
@@ -37,10 +40,7 @@ func (t *tick) begin(q *request) {
 	if p := q.items[0].batch; p.begun.IsZero() {
 		p.begun = time.Now()
 	}
-	if q.role != ordinary {
-		t.exclusive = true
-		q.wait = time.Until(t.retryAt)
-	}
+	t.exclusive = t.exclusive || q.role != ordinary
 	t.requests++
 	go func() {
 		err := guard(func() error { return q.run(t.stop) })
@@ -64,14 +64,14 @@ func (t *tick) answered(q *request, err error) {
 			}
 		}
 	}
+	if slices.Contains(q.outcomes, Accepted) {
+		t.noteAccepted()
+	}
 	for _, a := range q.taken {
 		t.taken.add(a.number, a.key)
 	}
 	if q.err != nil {
 		t.lastErr = q.err
-	}
-	if q.retryAt.After(t.retryAt) {
-		t.retryAt = q.retryAt
 	}
 	if err != nil {
 		t.fail(faultOf(err, HandlerFailed))

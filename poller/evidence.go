@@ -2,22 +2,33 @@ package poller
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// This file decides what a failure means (issue 3, §2): evidence decides, the status is a hint. An attempt is held against
-// an event only when it failed alone, or was named, and the destination accepted an event of another key after that. A
-// crash forgets what was only suspected: the event is sent again.
+// This file decides what a failure means: evidence decides, the status is a hint. An event that failed alone, or was named,
+// is a suspect. It is rejected
+//   - when the destination accepts an event of another key after that (weigh);
+//   - when there is nothing else to send, the destination has answered, and it accepted any event lately (conclude).
+//
+// Where there is no such evidence, an answer still sets the event aside, so that it holds up nobody, but does not count to
+// its last attempt; of such events there may be maxProbes since the last acceptance. What fails beyond that, and a destination
+// that says nothing at all, is an outage: nothing is held against any event.
+//
+// A crash forgets what was only suspected: the event is sent again.
+
+// recently is how long an acceptance shows that the destination works.
+const recently = 5 * time.Minute
 
 // doubts are what a tick knows about failures, until it is known what they mean.
 type doubts struct {
 	lastErr   error       // of a request
-	retryAt   time.Time   // no step and no probe before that: Retry-After
 	exclusive bool        // a step or a probe is in flight: nothing else is begun
 	taken     acceptances // what the destination accepted last
 	suspects  []suspect   // without evidence
+	aside     int         // events set aside without evidence
 	// parked counts, by order key, the events that were rejected or absorbed and are not settled.
 	parked map[string]int
 
@@ -28,6 +39,7 @@ type doubts struct {
 
 	// The probes (probe.go).
 	probed    int      // that failed in a row
+	limited   int      // of these: the destination had no room for them
 	ahead     bool     // one of them was a row ahead of its place
 	asked     int      // how often the session was asked for one since one was accepted
 	exhausted bool     // it has none, or none that may be sent
@@ -76,16 +88,22 @@ type suspect struct {
 	item      *item
 	since     uint64 // see failure.since
 	rejection Rejection
-	// convicted says that there was evidence against this very event before this tick, and that the status is of the same
-	// kind. That is no reason not to ask, the destination may refuse everything by now; but it is enough where there is nobody
-	// to ask (condemn).
+	answered  bool // the destination said something
+	busy      bool // see failure.busy
+	// clear says that the answer is about this very event: it was named, or the status is in RejectStatus.
+	clear bool
+	// convicted says that this very event was rejected before this tick, and that the answer is clear. That is no reason not to
+	// ask, the destination may refuse everything by now; but it is enough where there is nobody to ask.
 	convicted bool
 }
 
 // judge decides what the failure of an event means, and reports false where that has to be searched for: the event failed
 // in company.
 func (t *tick) judge(it *item, f *failure) bool {
-	r := Rejection{Cause: max(f.Cause, Refused), Status: f.Status, Reason: f.err.Error(), At: f.at}
+	r := Rejection{Cause: max(f.Cause, Refused), Status: f.Status, Reason: f.err.Error(), At: f.at, Again: f.again}
+	if f.busy() {
+		r.Cause = Unavailable
+	}
 	single, hinted := f.alone || f.Named, t.rejects(f.Status)
 	if hinted && it.refused == 0 {
 		it.refused = f.since
@@ -94,7 +112,10 @@ func (t *tick) judge(it *item, f *failure) bool {
 	case f.proven, single && f.Cause == Impossible:
 		t.reject(it, r)
 	case single:
-		s := suspect{it, f.since, r, hinted && it.event().Attempts > 0}
+		s := suspect{
+			item: it, since: f.since, rejection: r, answered: f.answered(), busy: f.busy(),
+			clear: f.Named || hinted, convicted: (f.Named || hinted) && it.event().Attempts > 0,
+		}
 		if hinted {
 			s.since = it.refused
 		}
@@ -122,8 +143,92 @@ func (t *tick) weigh() {
 	}
 }
 
+// verdict is what is decided about a suspect when there is nothing else to send.
+type verdict uint8
+
+const (
+	undecided verdict = iota // it may be an outage
+	setAside                 // not counted to its last attempt
+	held                     // an attempt counts
+)
+
+// verdict decides by what is known already.
+func (t *tick) verdict(s *suspect) verdict {
+	first := s.item.event().Attempts == 0
+	switch {
+	case !s.answered, first && (t.hint.aside >= maxProbes || t.firsts() > maxProbes):
+		return undecided
+	case s.busy, t.hint.aside >= maxProbes:
+		return setAside
+	case t.acceptedLately(s.rejection.At):
+		return held
+	case s.clear && (first || s.convicted && t.probed == 0):
+		return held
+	default:
+		return setAside
+	}
+}
+
+// firsts is the number of suspects that were not rejected before.
+func (t *tick) firsts() int {
+	n := 0
+	for i := range t.suspects {
+		if t.suspects[i].item.event().Attempts == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// acceptedLately reports whether the destination accepted an event at about this time.
+func (t *tick) acceptedLately(at time.Time) bool {
+	return !t.hint.accepted.IsZero() && at.Sub(t.hint.accepted).Abs() < recently
+}
+
+// decided reports whether there is a verdict on all suspects.
+func (t *tick) decided() bool {
+	return !slices.ContainsFunc(t.suspects, func(s suspect) bool { return t.verdict(&s) == undecided })
+}
+
+// conclude carries the verdicts out, when there is nothing else to send. It reports whether no suspect is left; otherwise the
+// tick ends.
+func (t *tick) conclude() bool {
+	verdicts := make([]verdict, len(t.suspects)) // all by what was known before the first is carried out
+	for i := range t.suspects {
+		verdicts[i] = t.verdict(&t.suspects[i])
+	}
+	open := t.suspects[:0]
+	for i, s := range t.suspects {
+		if s.item.event().Attempts == 0 && s.answered {
+			t.hint.refused(1)
+		}
+		switch verdicts[i] {
+		case undecided:
+			open = append(open, s)
+			continue
+		case setAside:
+			if s.rejection.Cause = Unavailable; !t.acceptedLately(s.rejection.At) {
+				t.aside++
+			}
+		case held:
+		}
+		t.reject(s.item, s.rejection)
+	}
+	clear(t.suspects[len(open):])
+	t.suspects = open
+	if len(open) > 0 {
+		t.unavailable(nil)
+		return false
+	}
+	t.cleared()
+	return true
+}
+
+// noteAccepted takes account of an event that the destination accepted now.
+func (t *tick) noteAccepted() { t.hint.accepted, t.hint.aside = time.Now(), 0 }
+
 // cleared begins anew: there is no suspect any more.
-func (t *tick) cleared() { t.probed, t.asked, t.exhausted, t.avoided = 0, 0, false, nil }
+func (t *tick) cleared() { t.probed, t.limited, t.asked, t.exhausted, t.avoided = 0, 0, 0, false, nil }
 
 // suspected reports whether an event of this key is a suspect.
 func (t *tick) suspected(key uint64) bool {

@@ -47,26 +47,113 @@ func TestOutageInTheMiddle(t *testing.T) {
 	}
 }
 
-func TestRetryAfterHoldsForTheSearchToo(t *testing.T) {
+// TestLimitOfEverything: a destination that has no room for anything gets a bounded number of requests, and then none before
+// the time that it named.
+func TestLimitOfEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var at []time.Duration
-		begun := time.Now()
+		limited := true
 		to := newSink(t, func(_ context.Context, d change.Delivery) error {
-			at = append(at, time.Since(begun))
+			if !limited {
+				return nil
+			}
 			err := FailAll(len(d.Events), Unavailable, 429, errors.New("429"))
-			err.RetryAfter = 7 * time.Second
+			err.RetryAfter = 37 * time.Second
 			return err
 		})
 		feed := newParkingTable(keys(100, 100))
-		report := relayOf(t, feed, to, one).Tick(t.Context())
-		for i, when := range at {
-			if when != time.Duration(i)*7*time.Second {
-				t.Errorf("attempts at %v, want one each 7s", at)
-				break
+		relay := relayOf(t, feed, to, one)
+		report := relay.Tick(t.Context())
+		if n := len(to.calls); report.Event != HandlerFailed || report.Reason != "unavailable" || n > 12 || len(feed.parked) != 0 ||
+			!strings.Contains(report.Err.Error(), "429") {
+			t.Fatalf("%d requests, parked %v: %+v", n, feed.parked, report)
+		}
+		asked := len(to.calls)
+		for range 36 {
+			time.Sleep(time.Second)
+			report = relay.Tick(t.Context())
+			if report.Event != HandlerFailed || report.Reason != "unavailable" || !strings.Contains(report.Err.Error(), "Retry-After") {
+				t.Fatalf("%+v", report)
 			}
 		}
-		if report.Event != HandlerFailed || report.Reason != "unavailable" || len(at) != 8 || !strings.Contains(report.Err.Error(), "429") {
-			t.Errorf("%d attempts: %+v", len(at), report)
+		if n := len(to.calls) - asked; n != 0 {
+			t.Errorf("%d requests before the time that the destination named", n)
+		}
+		limited = false
+		time.Sleep(time.Second)
+		if report = relay.Tick(t.Context()); report.Event != TickComplete || feed.position != 100 {
+			t.Errorf("afterwards: %+v", report)
+		}
+	})
+}
+
+// TestLimitOfOneKey: a limit delays the event that it was said of, and no other. However long it lasts, it gives nothing up.
+func TestLimitOfOneKey(t *testing.T) {
+	for _, size := range []int{1, 100} {
+		synctest.Test(t, func(t *testing.T) {
+			shop := newShop()
+			shop.fill(1, 20)
+			p := newProcess(t, nil, shop, nil)
+			limited := true
+			to := newDestination(func(row int) int {
+				if limited && row == 7 {
+					return 429
+				}
+				return 200
+			})
+			to.again = 2 * time.Minute
+			relay := relayOf(t, p.feed, to, func(c *Config) { one(c); c.RequestEvents = size })
+			if r := relay.Tick(t.Context()); r.Failed() || !slices.Equal(to.rows(), upTo(20, 7)) || r.Parked != 1 {
+				t.Fatalf("%s: %v; %v arrived, %d parked", r.Event, r.Err, to.rows(), r.Parked)
+			}
+			row := 21
+			for ; time.Since(to.begun) < 15*time.Minute; row++ {
+				time.Sleep(time.Second)
+				shop.fill(row, row)
+				if r := relay.Tick(t.Context()); r.Failed() {
+					t.Fatalf("%s: %v", r.Event, r.Err)
+				}
+			}
+			if tries := to.times[7]; len(tries) > 9 || len(p.graves.letters) != 0 || len(p.parked()) != 1 {
+				t.Errorf("sent alone at %v, %d dead letters, %d parked", tries, len(p.graves.letters), len(p.parked()))
+			}
+			limited = false
+			time.Sleep(2 * time.Minute)
+			if relay.Tick(t.Context()); len(p.parked()) != 0 || !slices.Equal(to.rows(), upTo(row-1)) {
+				t.Errorf("after the limit: %d of %d arrived, parked %+v", len(to.rows()), row-1, p.parked())
+			}
+		})
+	}
+}
+
+// TestShardThatIsAway: what the destination has no room for now is not given up, however long that lasts, and however many
+// others it accepts.
+func TestShardThatIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		p := newProcess(t, nil, shop, nil)
+		away := true
+		to := newDestination(func(row int) int {
+			if away && row%4 == 0 {
+				return 503
+			}
+			return 200
+		})
+		relay := p.ticking(to)
+		row := 1
+		for ; time.Since(to.begun) < 10*time.Minute; row++ {
+			shop.fill(row, row)
+			if r := relay.Tick(t.Context()); r.Failed() {
+				t.Fatalf("%s: %v", r.Event, r.Err)
+			}
+			time.Sleep(3 * time.Second)
+		}
+		away = false
+		for range 3 {
+			time.Sleep(2 * time.Minute)
+			relay.Tick(t.Context())
+		}
+		if len(p.graves.letters) != 0 || len(p.parked()) != 0 || !slices.Equal(to.rows(), upTo(row-1)) {
+			t.Errorf("%d dead letters, %d parked, %d of %d arrived", len(p.graves.letters), len(p.parked()), len(to.rows()), row-1)
 		}
 	})
 }
@@ -98,7 +185,7 @@ func TestBudgetEndsInTheMiddleOfASearch(t *testing.T) {
 // TestSearchGoesOnInTheNextTick: a receiver that hangs at one row leaves no time in any tick for the whole search.
 func TestSearchGoesOnInTheNextTick(t *testing.T) {
 	for _, size := range []int{1, 100} {
-		for _, ordering := range []Ordering{OrderKey, OrderSource} {
+		for _, ordering := range []Ordering{OrderKey, OrderNone} {
 			synctest.Test(t, func(t *testing.T) {
 				feed := newParkingTable(keys(100, 100))
 				feed.ordering, feed.maxAttempts = ordering, 1

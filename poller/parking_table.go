@@ -155,7 +155,7 @@ func (d *draft) fail(e *parkedRow, event *change.Event, why Rejection) (last boo
 		e.Key, e.Blocked = bytes.Clone(event.Key), false
 	}
 	var wait time.Duration
-	e.Attempts, wait, last = d.policy.Failed(e.Attempts, why.Cause)
+	e.Attempts, wait, last = d.policy.Failed(e.Attempts, why)
 	if e.First.IsZero() {
 		e.First = why.At
 	}

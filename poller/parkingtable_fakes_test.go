@@ -202,14 +202,18 @@ func (s *parkingSession) settleEvent(b Settled, i int) error {
 	entry := s.parked[key]
 	if outcome == Rejected {
 		r, ok := b.Rejections[i]
-		if !ok || r.Reason == "" || r.At.IsZero() || r.Cause == Unavailable {
+		if !ok || r.Reason == "" || r.At.IsZero() {
 			return &Fault{CommitFailed, fmt.Errorf("event %s is rejected without a reason: %+v", event.ID, r)}
 		}
 		s.reasons[event.ID] = r
 	}
+	attempts := event.Attempts + 1
+	if b.Rejections[i].Cause == Unavailable {
+		attempts = max(1, event.Attempts)
+	}
 	switch {
 	case outcome == Rejected && s.ordering == OrderSource:
-		s.inOrder = parkingEntry{id: event.ID, attempts: event.Attempts + 1, due: time.Now().Add(s.delay)}
+		s.inOrder = parkingEntry{id: event.ID, attempts: attempts, due: time.Now().Add(s.delay)}
 		s.outcomes[event.ID] = append(s.outcomes[event.ID], outcome)
 		if s.inOrder.attempts < s.maxAttempts {
 			return &Fault{HandlerFailed, fmt.Errorf("attempt %d of %d", s.inOrder.attempts, s.maxAttempts)}
@@ -223,7 +227,7 @@ func (s *parkingSession) settleEvent(b Settled, i int) error {
 			entry = &parkingEntry{}
 			s.parked[key] = entry
 		}
-		*entry = parkingEntry{id: event.ID, attempts: event.Attempts + 1, due: time.Now().Add(s.delay)}
+		*entry = parkingEntry{id: event.ID, attempts: attempts, due: time.Now().Add(s.delay)}
 		if entry.attempts == s.maxAttempts {
 			delete(s.parked, key)
 			s.dead = append(s.dead, event.ID)

@@ -39,13 +39,25 @@ func (p *Policy) check() error {
 }
 
 // Failed counts one more failure against an event that has n: it returns how many there are now, the wait before the next attempt,
-// and whether this was the last. What is misplaced waits as long as what is refused, and never comes to its last attempt.
-func (p *Policy) Failed(n int, cause Cause) (attempts int, wait time.Duration, last bool) {
-	attempts = n + 1
-	if cause == Misplaced {
-		attempts = max(n, min(attempts, p.MaxAttempts-1), 1)
+// and whether this was the last. What says nothing about the event (it was misplaced, or the destination was busy, or nothing
+// tells which of the two is at fault) is not counted but as the first, so that it brings no event nearer to its last attempt; it
+// waits for the first delay once, and for the last one after that.
+func (p *Policy) Failed(n int, why Rejection) (attempts int, wait time.Duration, last bool) {
+	delay := min(n, len(p.Delays)-1)
+	if why.Cause == Misplaced || why.Cause == Unavailable {
+		attempts = max(n, 1)
+		if n > 0 {
+			delay = len(p.Delays) - 1
+		}
+	} else {
+		attempts = n + 1
+		last = attempts >= p.MaxAttempts
 	}
-	return attempts, p.Delays[min(attempts, len(p.Delays))-1], cause != Misplaced && attempts >= p.MaxAttempts
+	wait = p.Delays[delay]
+	if !why.Again.IsZero() {
+		wait = max(wait, why.Again.Sub(why.At))
+	}
+	return attempts, wait, last
 }
 
 // DeadLetter is an event that is given up, with its history.

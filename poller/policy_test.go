@@ -19,7 +19,8 @@ import (
 // destination answers each event by its row, and keeps what it accepted.
 type destination struct {
 	mu       sync.Mutex
-	answer   func(row int) int // an HTTP status; 200 accepts
+	answer   func(row int) int // an HTTP status; 200 accepts, naming does but for this row
+	again    time.Duration     // Retry-After of a 429
 	accepted []int
 	times    map[int][]time.Duration // when a row was sent alone and not accepted
 	begun    time.Time
@@ -29,25 +30,42 @@ func newDestination(answer func(row int) int) *destination {
 	return &destination{answer: answer, times: map[int][]time.Duration{}, begun: time.Now()}
 }
 
-// Deliver answers for the request as a whole: one bad event fails them all.
+// naming stands for a 200 that names the row in batchItemFailures.
+const naming = -1
+
+// Deliver answers for the request as a whole: one bad event fails them all, unless it is named.
 func (d *destination) Deliver(_ context.Context, v change.Delivery) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	var bad []int
 	for i := range v.Events {
 		row := idOf(&v.Events[i])
 		if status := d.answer(row); status != 200 {
 			if len(v.Events) == 1 {
 				d.times[row] = append(d.times[row], time.Since(d.begun))
 			}
+			if status == naming {
+				bad = append(bad, i)
+				continue
+			}
 			cause := Unavailable
-			if status < 500 {
+			if status < 500 && status != 429 {
 				cause = Refused
 			}
-			return FailAll(len(v.Events), cause, status, fmt.Errorf("HTTP %d", status))
+			failed := FailAll(len(v.Events), cause, status, fmt.Errorf("HTTP %d", status))
+			if status == 429 {
+				failed.RetryAfter = d.again
+			}
+			return failed
 		}
 	}
 	for i := range v.Events {
-		d.accepted = append(d.accepted, idOf(&v.Events[i]))
+		if !slices.Contains(bad, i) {
+			d.accepted = append(d.accepted, idOf(&v.Events[i]))
+		}
+	}
+	if bad != nil {
+		return named(bad...)
 	}
 	return nil
 }

@@ -20,13 +20,15 @@ func TestFailedAttempts(t *testing.T) {
 		"the fourth":                         {seed, 3, Refused, 4, 2 * time.Minute, false},
 		"the last":                           {seed, 4, Refused, 5, 2 * time.Minute, true},
 		"impossible, too":                    {seed, 4, Impossible, 5, 2 * time.Minute, true},
-		"misplaced waits as long":            {seed, 1, Misplaced, 2, 5 * time.Second, false},
+		"misplaced, again":                   {seed, 1, Misplaced, 1, 2 * time.Minute, false},
+		"no verdict":                         {seed, 0, Unavailable, 1, time.Second, false},
+		"no verdict, after refusals":         {seed, 3, Unavailable, 3, 2 * time.Minute, false},
 		"misplaced stays before the last":    {seed, 4, Misplaced, 4, 2 * time.Minute, false},
 		"one attempt only":                   {once, 0, Refused, 1, time.Second, true},
 		"misplaced, one attempt only":        {once, 0, Misplaced, 1, time.Second, false},
 		"misplaced, one attempt only, again": {once, 1, Misplaced, 1, time.Second, false},
 	} {
-		attempts, wait, last := c.policy.Failed(c.before, c.cause)
+		attempts, wait, last := c.policy.Failed(c.before, Rejection{Cause: c.cause})
 		if attempts != c.attempts || wait != c.wait || last != c.last {
 			t.Errorf("%s: %d attempts, next in %s, last %t; want %d, %s, %t", name, attempts, wait, last, c.attempts, c.wait, c.last)
 		}

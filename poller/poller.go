@@ -51,6 +51,9 @@ type Settlement struct {
 	// Settle has not settled are here, and no further settlement comes: a feed whose position is a prefix looks at no batch behind
 	// the first with such an outcome.
 	Batches []Settled
+	// Accepted is when the destination last accepted an event; zero where it is not known. A feed that keeps it shows it in
+	// its next sessions' grants.
+	Accepted time.Time
 	// Last says that no batch will follow, so that the right may be given back in the same write.
 	Last bool
 }
@@ -63,12 +66,15 @@ type Settled struct {
 	Rejections map[int]Rejection
 }
 
-// Rejection is why an event was rejected: there is evidence against it.
+// Rejection is why an event was rejected.
 type Rejection struct {
+	// Cause is Unavailable where the event is set aside without a verdict: see [Policy.Failed].
 	Cause  Cause
 	Status int    // HTTP status of the last answer, 0 where there was none
 	Reason string // for people; never the row
 	At     time.Time
+	// Again is when the destination wants to see the event again; zero where it did not say.
+	Again time.Time
 }
 
 // Limit bounds one fetch: it stops at either, but always brings at least one row where there is one.
@@ -89,6 +95,8 @@ type Grant struct {
 	// Check reports by wall clock and monotonic clock, without a round trip, whether the right still holds at this
 	// moment: it is asked before each request, because a frozen process learns of an ended context too late.
 	Check func() error
+	// Accepted is when the destination last accepted an event of this feed, as far as that was stored; zero where it was not.
+	Accepted time.Time
 	// Rest is what the fetch showed of the live rows behind it. Batch.More does not say that: it may be about late rows, retries or
 	// a backfill.
 	Rest Rest
@@ -115,8 +123,8 @@ const (
 	Deferred Outcome = iota
 	// Accepted: durably accepted downstream.
 	Accepted
-	// Rejected: an attempt counts against it, because there is evidence: it failed alone, or was named, while the destination
-	// accepted another key; or it cannot be sent at all.
+	// Rejected: it is set aside, because the destination answered and refused it; or it cannot be sent at all. Whether that
+	// counts to its last attempt, its Rejection says.
 	Rejected
 	// Absorbed: not sent, because its order key is parked: it waits behind the parked event, or is superseded by it.
 	Absorbed

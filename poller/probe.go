@@ -8,9 +8,12 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// This file tells bad events from a destination that is unavailable. While there are suspects without evidence nothing is
-// begun (but further retries, where all of them are such) except one probe at a time: an event of another key, alone. If the destination accepts it, the suspects are to blame;
-// if it accepts none of a few, or there is none, nobody is, and the tick ends as unavailable.
+// This file tells bad events from a destination that is unavailable. While suspects are unresolved, the tick sends only one
+// probe at a time: an event of another key, alone. (If all suspects are retries, other retries may start.) If the destination
+// accepts it, the suspects are to blame. If it accepts none of a few, the destination is unavailable. If there is none, what is
+// known decides (conclude).
+//
+// Under ordering=source nothing may be sent before the suspect, so that there are no probes.
 
 const (
 	// maxProbes is how many probes in a row must fail.
@@ -21,13 +24,16 @@ const (
 	maxAvoid = 100
 )
 
-// beginProbe begins the next probe, and reports whether it did. If it did not, something is under way that may bring one,
-// or the tick has ended. Events that were not tried yet go first, here and then at the source; those that the destination has
-// accepted in this tick go next, and those that are under suspicion themselves last. But the last probe is one that was
-// accepted before, where there is one: bad events must not make each other look innocent.
+// beginProbe begins the next probe, and reports whether the tick may go on at once. If not, something is under way that may
+// bring a probe, or the tick has ended. Events that were not tried yet go first, here and then at the source, and those that
+// are under suspicion themselves last. But the last probe is one that was accepted before in this tick, where there is one: bad
+// events must not make each other look innocent.
 func (t *tick) beginProbe() bool {
 	switch {
+	case t.cfg.Ordering == OrderSource:
+		return t.conclude()
 	case t.probed == maxProbes:
+		t.hint.refused(maxProbes)
 		t.unavailable(nil)
 		return false
 	case t.probed == maxProbes-1 && t.repeat():
@@ -37,24 +43,19 @@ func (t *tick) beginProbe() bool {
 			t.ask() // all that is at hand may be bad: the last word is the source's
 		}
 		return false
-	case t.cfg.Ordering == OrderSource && t.probeBehind():
-		return true
-	case t.cfg.Ordering != OrderSource && t.probeQueue(func(it *item) bool { return !it.failed && it.event().Attempts == 0 }):
+	case t.probeQueue(func(it *item) bool { return !it.failed && it.event().Attempts == 0 }):
 		return true
 	case t.requests > 0 || t.fetching:
 		return false // what is under way may make room for another event
 	case !t.exhausted:
 		t.ask()
 		return false
-	case t.repeat():
+	case t.probeQueue(func(*item) bool { return true }), t.probeFailed():
 		return true
-	case t.cfg.Ordering != OrderSource && t.probeQueue(func(*item) bool { return true }), t.probeFailed():
-		return true
-	case t.probed == 0 && t.condemn():
+	case !t.decided() && t.repeat():
 		return true
 	default:
-		t.unavailable(nil)
-		return false
+		return t.conclude()
 	}
 }
 
@@ -71,23 +72,6 @@ func (t *tick) moreRetries() bool {
 			return false
 		}
 	}
-	return true
-}
-
-// condemn rejects the suspects when there was evidence against each of them before this tick and there is no other event to
-// try: so a bad row of a quiet table comes to its end when it is due. It reports whether it did.
-func (t *tick) condemn() bool {
-	for _, s := range t.suspects {
-		if !s.convicted {
-			return false
-		}
-	}
-	for _, s := range t.suspects {
-		t.reject(s.item, s.rejection)
-	}
-	clear(t.suspects)
-	t.suspects = t.suspects[:0]
-	t.cleared()
 	return true
 }
 
@@ -136,26 +120,6 @@ func (t *tick) pick(items []*item, fit func(*item) bool) int {
 		}
 	}
 	return -1
-}
-
-// probeBehind sends an event of the queue under ordering=source, where what is behind a suspect may not be sent in its
-// place: it is evidence only, and comes again. It is the first one of its order key.
-func (t *tick) probeBehind() bool {
-	firsts := make(map[uint64]*item)
-	for _, it := range t.lanes.queue() {
-		if firsts[it.key] == nil {
-			firsts[it.key] = it
-		}
-	}
-	i := t.pick(t.lanes.queue(), func(it *item) bool {
-		return it == firsts[it.key] && it.event().Broken == nil && !it.event().Waits && !t.wasProbe(it.event().OrderKey)
-	})
-	if i < 0 {
-		return false
-	}
-	it := t.lanes.queue()[i]
-	t.beginExtra(&it.batch.grant, it.index)
-	return true
 }
 
 // random is the tick's own, seeded by its clock: two ticks do not choose alike, and a simulation can repeat one.
@@ -242,8 +206,7 @@ func (t *tick) usable(e *change.Event) bool {
 }
 
 // repeat sends the last accepted event of some key again, and reports whether there was one: the next tick would send it
-// again as well, since it is not settled. Without it two rows in a quiet table, of which the bad one fails last, would be
-// sent for ever.
+// again as well, since it is not settled.
 func (t *tick) repeat() bool {
 	seen := make(map[string]bool)
 	for l := len(t.line) - 1; l >= 0; l-- {
@@ -289,6 +252,9 @@ func (t *tick) unavailable(asking error) {
 	if t.failure == nil {
 		t.report.Reason = Unavailable.String()
 	}
+	if t.probed > 0 && t.limited == t.probed {
+		t.hint.pause(t.suspects)
+	}
 	text := fmt.Sprintf("the destination is unavailable: %d suspected events failed, each on its own, and it accepted no event of "+
 		"another key after that", len(t.suspects))
 	switch {
@@ -305,7 +271,7 @@ func (t *tick) unavailable(asking error) {
 // probedBy takes what a probe has shown.
 func (t *tick) probedBy(q *request) {
 	if q.outcomes[0] == Accepted {
-		t.probed, t.asked, t.exhausted, t.hint.avoid = 0, 0, false, nil
+		t.probed, t.limited, t.asked, t.exhausted, t.hint.avoid = 0, 0, 0, false, nil
 		if t.ahead {
 			t.stopWith(errAhead)
 		}
@@ -315,6 +281,9 @@ func (t *tick) probedBy(q *request) {
 		return // it would have failed anyway, and says nothing about the destination
 	}
 	t.probed++
+	if q.failures != nil && q.failures[0].busy() {
+		t.limited++
+	}
 	if q.role == extra {
 		t.ahead = true
 		if len(t.hint.avoid) >= maxAvoid/2 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -42,16 +43,14 @@ type request struct {
 	items    []*item
 	grant    *Grant
 	role     role
-	adjacent bool          // the items' indices in the batch ascend without a gap
-	cut      bool          // the tick stopped before the tries of the pending events were used up
-	tries    int           // attempts at most
-	wait     time.Duration // before the first one
-	pending  []int         // indices into items: those that the next attempt carries
+	adjacent bool  // the items' indices in the batch ascend without a gap
+	cut      bool  // the tick stopped before the tries of the pending events were used up
+	tries    int   // attempts at most
+	pending  []int // indices into items: those that the next attempt carries
 
 	outcomes []Outcome   // of items: Accepted, or nobody vouched for it
 	failures []failure   // of items, by index; nil while nothing failed
 	taken    acceptances // of the last attempt that had any
-	retryAt  time.Time   // when the destination wants to be asked again, if it said so
 	err      error       // the last failure
 }
 
@@ -62,7 +61,18 @@ type failure struct {
 	proven bool      // an answer that named the event accepted another key
 	since  uint64    // requests with a higher number were begun after this failure was known
 	at     time.Time // of the answer
+	again  time.Time // when the destination wants to see it again; zero where it did not say
 	err    error
+}
+
+// busy reports whether the destination said that it has no room now, for this event or for all: that it refuses nothing.
+func (f *failure) busy() bool {
+	return f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable || !f.again.IsZero()
+}
+
+// answered reports whether the destination said anything at all.
+func (f *failure) answered() bool {
+	return f.Named || f.Cause != Unavailable || f.Status != 0 || f.busy()
 }
 
 func (t *tick) newRequest(as role, items []*item, tries int) *request {
@@ -80,7 +90,7 @@ func (t *tick) newRequest(as role, items []*item, tries int) *request {
 // run makes attempts until no event is pending, the tries are used up, or the tick stops. Its error is the end of the right
 // to deliver.
 func (q *request) run(stop context.Context) error {
-	if q.cut = pause(stop, q.wait) != nil; q.cut {
+	if q.cut = stop.Err() != nil; q.cut {
 		return nil
 	}
 	cfg := &q.tick.cfg
@@ -94,7 +104,9 @@ func (q *request) run(stop context.Context) error {
 		if err != nil && q.grant.Right.Err() != nil {
 			return &Fault{LostLease, context.Cause(q.grant.Right)}
 		}
-		if len(q.pending) == 0 || attempt == q.tries {
+		// Who has to wait for longer is set aside, or searched for, at once: a limit that is about some events must not hold
+		// up the others.
+		if len(q.pending) == 0 || attempt == q.tries || after > lastPause || after > 0 && q.role != ordinary {
 			return nil
 		}
 		if pauses == nil {
@@ -131,19 +143,21 @@ func (q *request) attempt(cfg *Config, attempt int) (time.Duration, error) {
 		q.err = fmt.Errorf("the output named events as failed that were not in the request: %w", err)
 		said = FailAll(len(q.pending), Unavailable, 0, q.err)
 	}
-	if said.RetryAfter > 0 {
-		q.retryAt = time.Now().Add(said.RetryAfter)
-	}
-	q.note(number, said.Failed)
+	q.note(number, said)
 	return said.RetryAfter, err
 }
 
 // note takes an answer that failed some of the pending events and accepted the others.
-func (q *request) note(number uint64, failed []FailedEvent) {
+func (q *request) note(number uint64, said *DeliveryError) {
 	if q.failures == nil {
 		q.failures = make([]failure, len(q.items))
 	}
+	failed := said.Failed
 	now, since, alone := time.Now(), q.tick.number.Load(), len(q.pending) == 1
+	var later time.Time
+	if said.RetryAfter > 0 {
+		later = now.Add(said.RetryAfter)
+	}
 	accepted := make([]int, 0, len(q.pending)-len(failed))
 	again := make([]int, 0, len(failed))
 	next := 0 // the next pending event that the output has not said to have failed
@@ -155,7 +169,9 @@ func (q *request) note(number uint64, failed []FailedEvent) {
 		if why == nil {
 			why = q.err
 		}
-		q.failures[i] = failure{FailedEvent: f, alone: alone, proven: q.failures[i].proven, since: since, at: now, err: why}
+		q.failures[i] = failure{
+			FailedEvent: f, alone: alone, proven: q.failures[i].proven, since: since, at: now, again: later, err: why,
+		}
 		if f.Cause != Impossible && !q.tick.rejects(f.Status) {
 			again = append(again, i)
 		}

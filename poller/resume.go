@@ -2,24 +2,52 @@ package poller
 
 import (
 	"slices"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 )
 
 // hint is where the search of a tick that found no end goes on in the next tick of this process, by event id: a receiver
 // that is slow, or hangs at one row, would otherwise keep every tick busy with the beginning of the same search.
-// It decides nothing: each verdict is found anew, by answers of one tick. Another instance, or a process after a crash, begins
-// the search from the start.
+// Another instance, or a process after a crash, begins the search from the start.
 type hint struct {
 	groups [][]string
 	tried  map[string]bool // failed alone already: one more try will do
 	// avoid are order keys of events from elsewhere that failed as probes: the source shows others before it shows them again.
 	avoid [][]byte
+	// accepted is when the destination last accepted an event; aside counts the events that it refused since, up to maxProbes:
+	// then it seems to accept nothing.
+	accepted time.Time
+	aside    int
+	// until is when the destination, which had no room for anything, wants to be asked again.
+	until time.Time
 }
+
+// maxPause bounds hint.until: who asks for more is asked in between.
+const maxPause = time.Minute
+
+// pause keeps until when the destination wants to be left alone.
+func (h *hint) pause(suspects []suspect) {
+	for i := range suspects {
+		if again := suspects[i].rejection.Again; again.After(h.until) {
+			h.until = again
+		}
+	}
+	if latest := time.Now().Add(maxPause); h.until.After(latest) {
+		h.until = latest
+	}
+}
+
+// refused counts events that the destination refused, each the first time, while it accepted nothing.
+func (h *hint) refused(events int) { h.aside = min(h.aside+events, maxProbes) }
+
+// next is what is left of a hint when a tick begins.
+func (h *hint) next() hint { return hint{avoid: h.avoid, accepted: h.accepted, aside: h.aside} }
 
 // keep stores the hint for the next tick.
 func (t *tick) keep() {
-	h := hint{tried: make(map[string]bool), avoid: t.hint.avoid}
+	h := t.hint
+	h.groups, h.tried = nil, make(map[string]bool)
 	add := func(group []*item) {
 		if len(group) == 0 {
 			return

@@ -73,7 +73,10 @@ func (s *checkpointed) next(ctx context.Context, limit Limit) (Grant, error) {
 }
 
 func (s *checkpointed) grant(lease *state.Lease, batch change.Batch) Grant {
-	return Grant{Batch: batch, Right: lease.Context(), Token: lease.Token(), Source: s.source, Check: lease.Check, Rest: s.rest}
+	return Grant{
+		Batch: batch, Right: lease.Context(), Token: lease.Token(), Source: s.source, Check: lease.Check, Rest: s.rest,
+		Accepted: s.snapshot.Doc.Checkpoint.AcceptedAt,
+	}
 }
 
 // handOut names a batch and keeps what it is about until it is settled.
@@ -208,11 +211,6 @@ func (s *checkpointed) witness(ctx context.Context, avoid [][]byte) (*change.Eve
 	s.mu.Unlock()
 	if from[0] == nil {
 		from = from[1:]
-	}
-	if s.feed.late.mode == LateOverlap {
-		// A bad row that a sweep found has the live rows behind it already: one of the window's is as good a witness, and comes
-		// once more.
-		from = append(from, s.snapshot.Doc.Checkpoint.Cursor)
 	}
 	for _, after := range from {
 		if event, err := s.feed.source.Other(ctx, after, avoid); err != nil || event != nil {

@@ -24,6 +24,7 @@ func (s *checkpointed) Settle(ctx context.Context, settlement Settlement) (int, 
 	}
 	s.broken = true // until commit knows better: a panic on the way must not let Close commit what a part of this left behind
 	l := s.newTally(lease)
+	l.accepted = settlement.Accepted
 	for i := range settlement.Batches {
 		if !l.take(ctx, &settlement.Batches[i]) {
 			break
@@ -53,8 +54,9 @@ type tally struct {
 	gone     int
 	behind   int // batches with rows behind them
 	letters  []DeadLetter
-	stopped  bool  // not everything could be settled
-	fault    error // why not, or what else the tick has to tell
+	accepted time.Time // see Settlement
+	stopped  bool      // not everything could be settled
+	fault    error     // why not, or what else the tick has to tell
 }
 
 func (s *checkpointed) newTally(lease *state.Lease) *tally {

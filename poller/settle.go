@@ -44,6 +44,7 @@ func (t *tick) settle() {
 	if !whole { // the session ends with this: what was accepted behind the gap may be of use to it
 		offered = slices.Clone(t.line)
 	}
+	accepted := t.hint.accepted
 	go func() {
 		var acknowledged int
 		err := guard(func() (err error) {
@@ -51,7 +52,7 @@ func (t *tick) settle() {
 			// by the lease, and by what functionTimeout leaves.
 			ctx, cancel := context.WithDeadlineCause(context.WithoutCancel(t.ctx), t.report.Started.Add(t.longest()), errLate)
 			defer cancel()
-			acknowledged, err = t.session.Settle(ctx, settlement(offered, last))
+			acknowledged, err = t.session.Settle(ctx, settlement(offered, accepted, last))
 			return err
 		})
 		took := time.Since(begun)
@@ -63,12 +64,12 @@ func (t *tick) settle() {
 func (p *passage) settles() bool { return p.open == 0 }
 
 // settlement is what one commit of batches in line carries.
-func settlement(line []*passage, last bool) Settlement {
+func settlement(line []*passage, accepted time.Time, last bool) Settlement {
 	batches := make([]Settled, len(line))
 	for i, p := range line {
 		batches[i] = Settled{Batch: p.grant.Batch, Outcomes: p.outcomes, Rejections: p.rejections}
 	}
-	return Settlement{Batches: batches, Last: last}
+	return Settlement{Batches: batches, Accepted: accepted, Last: last}
 }
 
 // settled takes the answer to a commit that acknowledges the first n events of the batches in line.

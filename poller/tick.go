@@ -33,6 +33,9 @@ var (
 //
 // A crash at any point loses nothing: what was not settled is fetched and delivered again.
 func (r *Relay) Tick(ctx context.Context) Report {
+	if wait := time.Until(r.hint.until); wait > 0 {
+		return r.leftAlone(wait)
+	}
 	t := &tick{
 		Relay:  r,
 		ctx:    ctx,
@@ -42,10 +45,20 @@ func (r *Relay) Tick(ctx context.Context) Report {
 
 		doubts: newDoubts(r.hint),
 	}
-	r.hint = hint{avoid: r.hint.avoid}
+	r.hint = r.hint.next()
 	t.run()
 	t.report.Ended = time.Now()
 	return t.report
+}
+
+// leftAlone is the report of a tick that does nothing, because the destination has no room for anything yet.
+func (r *Relay) leftAlone(wait time.Duration) Report {
+	report := r.newReport()
+	report.fail(fmt.Errorf("the destination has no room for any event, and wants to be asked again in %s (Retry-After): until then "+
+		"nothing is sent", wait.Round(time.Second)), HandlerFailed)
+	report.Reason = Unavailable.String()
+	report.Ended = report.Started
+	return report
 }
 
 // tick is the state of one tick. Only the goroutine of run touches it: everything that happens elsewhere (a fetch, a
@@ -248,6 +261,9 @@ func (t *tick) fetched(grant Grant, err error) {
 		t.batches++
 	}
 	t.report.BatchID, t.report.Token = batch.ID, grant.Token
+	if grant.Accepted.After(t.hint.accepted) {
+		t.hint.accepted = grant.Accepted
+	}
 	p := &passage{grant: grant, outcomes: make([]Outcome, len(batch.Events)), open: len(batch.Events)}
 	for i := range batch.Events {
 		p.bytes += batch.Events[i].Size()
@@ -311,6 +327,12 @@ func (t *tick) end() {
 	}
 	if t.failure == nil {
 		t.failure = t.fetchErr
+	}
+	if t.failure == nil && t.aside > 0 {
+		t.report.Reason = Unavailable.String()
+		t.failure = &Fault{HandlerFailed, fmt.Errorf("the destination accepted none of %d events, and nothing tells whether they or the "+
+			"destination are at fault: they are set aside, and tried again without coming to their last attempt; the last answer: %w",
+			t.aside, t.lastErr)}
 	}
 	if t.failure == nil && len(t.line) > 0 {
 		// Not reached, as far as we know: better a failed tick than one that says it is done.

@@ -162,7 +162,7 @@ func TestRetryWaitsAsAsked(t *testing.T) {
 			at = append(at, time.Since(begun))
 			if d.Attempt < 3 {
 				failure := FailAll(1, Unavailable, 429, errors.New("429"))
-				failure.RetryAfter = 7 * time.Second
+				failure.RetryAfter = 3 * time.Second
 				return failure
 			}
 			return nil
@@ -170,7 +170,7 @@ func TestRetryWaitsAsAsked(t *testing.T) {
 		if report := relayOf(t, feed, to, nil).Tick(t.Context()); report.Event != TickComplete {
 			t.Fatalf("report: %+v", report)
 		}
-		if want := []time.Duration{0, 7 * time.Second, 14 * time.Second}; !slices.Equal(at, want) {
+		if want := []time.Duration{0, 3 * time.Second, 6 * time.Second}; !slices.Equal(at, want) {
 			t.Errorf("attempts at %v, want %v", at, want)
 		}
 		if to.calls[0].Number >= to.calls[1].Number || to.calls[2].Token != 7 {

@@ -132,7 +132,7 @@ func (t *tally) rejected(ctx context.Context, e *change.Event, m marked, why pol
 	cfg := t.s.cfg
 	f := failure{marked: m, reason: short(why.Reason)}
 	var last bool
-	if f.attempts, f.delay, last = cfg.Policy.Failed(e.Attempts, why.Cause); last {
+	if f.attempts, f.delay, last = cfg.Policy.Failed(e.Attempts, why); last {
 		f.dead = t.bury(ctx, e, f.attempts, why)
 	}
 	free := f.dead && !cfg.Policy.Block

@@ -74,6 +74,7 @@ type attempt struct {
 	lone      bool // it failed alone, or was named
 	status    int
 	cause     poller.Cause
+	at        time.Time
 }
 
 func newSink(w *world) *sink {
@@ -110,7 +111,7 @@ func (s *sink) clear() {
 	clear(s.limited)
 	for _, b := range s.bad { // the order does not matter
 		if b.until > 0 {
-			b.until = b.seen
+			b.until, b.seen = 1, 1
 		}
 	}
 }
@@ -160,7 +161,7 @@ func (s *sink) spoil(v *version) {
 	case w.chance(0.15):
 		b.cause, b.status = poller.Impossible, 0
 	}
-	if w.chance(0.5) {
+	if w.chance(0.5) || b.status == 503 || b.status == 429 { // a destination without room has some again, one day
 		b.until = 1 + w.rng.IntN(6)
 	}
 	s.bad[v.event.ID] = b
@@ -329,7 +330,7 @@ func (s *sink) unheard(q *request) {
 
 func (s *sink) note(q *request, i int, a attempt) {
 	e := &q.d.Events[i]
-	a.id, a.order = e.ID, string(s.w.laneOf(e))
+	a.id, a.order, a.at = e.ID, string(s.w.laneOf(e)), time.Now()
 	s.history = append(s.history, a)
 }
 

@@ -27,6 +27,8 @@ type Commit struct {
 	// Ends is the ID of the backfill that a Backfill with an empty ID ends; "" means the one that the lease knows of when
 	// Commit is called.
 	Ends string
+	// Accepted is when the destination last accepted an event; zero, or earlier than what is recorded, leaves that.
+	Accepted time.Time
 	// Release gives the lease back in the same write: for the last commit of a tick.
 	Release bool
 }
@@ -81,6 +83,9 @@ func (c *Commit) apply(doc Document, now time.Time) (Document, error) {
 	}
 	if c.Incarnation != "" {
 		doc.Checkpoint.Incarnation = c.Incarnation
+	}
+	if c.Accepted.After(doc.Checkpoint.AcceptedAt) {
+		doc.Checkpoint.AcceptedAt = c.Accepted.Truncate(time.Microsecond)
 	}
 	// What others wrote into an object stays in it.
 	if c.Late != nil {

@@ -15,7 +15,7 @@ import (
 // knownMembers are the added members (beyond seeds/001) that this binary honours when "requires" lists them.
 var knownMembers = []string{
 	"incarnation", "lease_id", "write_seq", "ttl", "previous_lease_id", "previous_write_seq",
-	"late", "parked", "paused", "backfill", "skips",
+	"late", "parked", "paused", "backfill", "skips", "accepted_at",
 }
 
 // Decode reads a document strictly. Errors are a *DocumentError without a key.
@@ -71,6 +71,7 @@ func (c *Checkpoint) readMembers(r *reader) {
 	r.take("incarnation", text(&c.Incarnation))
 	r.take("last_successful_batch_id", text(&c.LastBatchID))
 	r.take("updated_at", instant(&c.UpdatedAt))
+	r.take("accepted_at", absent(instant(&c.AcceptedAt)))
 	r.take("metadata", func(raw []byte) error {
 		return readObject(raw, "checkpoint.metadata.", func(r *reader) {
 			var rows uint64

@@ -120,6 +120,8 @@ type Checkpoint struct {
 	LastBatchID string // last_successful_batch_id
 	UpdatedAt   time.Time
 	RowCount    int // metadata.row_count: events in that batch
+	// AcceptedAt is when the destination last accepted an event, by the clock of the process that sent it; zero: not known.
+	AcceptedAt time.Time
 	// Incarnation is the life of the database in which Cursor was read; "" where the engine has none.
 	Incarnation string
 
@@ -198,6 +200,9 @@ func (c *Checkpoint) write(w *objectWriter) {
 	}
 	w.string("last_successful_batch_id", c.LastBatchID)
 	w.raw("updated_at", appendTime(c.UpdatedAt))
+	if !c.AcceptedAt.IsZero() {
+		w.raw("accepted_at", appendTime(c.AcceptedAt))
+	}
 	w.open("metadata")
 	w.raw("row_count", appendInteger(uint64(max(c.RowCount, 0))))
 	w.rest(c.restMetadata)
