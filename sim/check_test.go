@@ -243,12 +243,12 @@ func (w *world) finished() bool { return len(w.late) == 0 && w.missing() == "" }
 // missing says what has not arrived; "" when nothing is missing.
 func (w *world) missing() string {
 	for _, r := range w.table.rows {
-		if v := r.cur; v != nil && !w.arrived(v) && !w.blocked(v) {
+		if v := r.cur; v != nil && !w.arrived(v) && !w.blocked(v) && !w.doubtful(v) {
 			return fmt.Sprintf("row %d rev %d (%s) has not arrived", r.key, v.rev, w.id(v.event.ID))
 		}
 	}
 	for i := range w.parked {
-		if e := &w.parked[i]; !e.Blocked && string(e.OrderKey) != waitsInOrder {
+		if e := &w.parked[i]; !e.Blocked && string(e.OrderKey) != waitsInOrder && !w.unproven(e.ID) {
 			return fmt.Sprintf("%s is still parked for %s", e.OrderKey, w.id(e.ID))
 		}
 	}
@@ -272,6 +272,29 @@ func (w *world) blocked(v *version) bool {
 	return slices.ContainsFunc(w.parked, func(e poller.ParkedEntry) bool {
 		return e.Blocked && (w.pro.Settings > 0 || string(e.OrderKey) == string(w.laneOf(&v.event)))
 	}) && w.waits(v)
+}
+
+// unproven reports whether nothing shows that an event which is refused for good is at fault: the receiver accepted nothing
+// for so long, and its answer is not about this event. It is set aside, and not given up before something is accepted.
+func (w *world) unproven(id string) bool {
+	b := w.sink.refuses(id)
+	if b == nil || time.Since(w.sink.lastAccepted) < recently+time.Minute {
+		return false
+	}
+	return !b.clear() || w.sink.badNow() > mostBad // more than that look like an outage
+}
+
+// doubtful reports whether a row waits for such an event: it is one, and parked unless there are many, or it waits behind one.
+func (w *world) doubtful(v *version) bool {
+	if w.set.ordering == poller.OrderSource { // all wait behind it
+		return slices.ContainsFunc(w.table.rows, func(r *row) bool { return r.cur != nil && !w.arrived(r.cur) && w.unproven(r.cur.event.ID) })
+	}
+	if w.unproven(v.event.ID) && (w.waits(v) || w.sink.badNow() > mostBad) {
+		return true
+	}
+	return slices.ContainsFunc(w.parked, func(e poller.ParkedEntry) bool {
+		return w.unproven(e.ID) && slices.ContainsFunc(e.Followers, func(f json.RawMessage) bool { return string(f) == string(v.event.Key) })
+	})
 }
 
 // ticked looks at the report of a tick.

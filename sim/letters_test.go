@@ -78,8 +78,12 @@ func (l *letters) weather() {
 	l.w.say("dl", "out of order: %v", l.down)
 }
 
-// judge checks that there was evidence for each attempt that is held against an event: the sink refused it alone or by
-// name, and took an event of another order key afterwards; for a status in rejectStatus, after its first failure.
+// recently is how long an acceptance shows that the receiver works (docs/failures.md).
+const recently = 5 * time.Minute
+
+// judge checks that an event had as many attempts as it may have, each of them alone or by name, and that there was evidence for
+// the last: the answer was about this very event, or the receiver accepted an event shortly before, or one of another key
+// afterwards.
 func (l *letters) judge(d *poller.DeadLetter) {
 	w, e := l.w, &d.Event
 	if d.Cause == poller.Impossible {
@@ -88,33 +92,27 @@ func (l *letters) judge(d *poller.DeadLetter) {
 		}
 		return
 	}
-	attempts, open, hinted, known := 0, 0, false, false
-	for _, a := range w.sink.history[l.since[e.ID]:] {
+	attempts, proven := map[string]bool{}, false
+	var accepted time.Time
+	for i, a := range w.sink.history {
 		switch {
-		case a.id == e.ID && !a.accepted:
-			hint := slices.Contains(rejectStatus, a.status)
-			switch {
-			case !a.lone:
-			case a.cause == poller.Impossible:
-				attempts++ // it needs no evidence, and is some for what follows
-				known = true
-			case hint && known:
-				attempts++
-			default:
-				open = 1 // repetitions of a request are one attempt
-			}
-			hinted = hinted || hint
-		case a.accepted && a.order != string(w.laneOf(e)):
-			attempts += open
-			known = known || hinted || open > 0
-			open = 0
+		case a.accepted:
+			accepted = a.at
+			proven = proven || a.order != string(w.laneOf(e)) && len(attempts) > 0
+		case a.id == e.ID && a.lone && i >= l.since[e.ID]:
+			attempts[a.batch] = true
+			clear := a.named || a.cause == poller.Impossible || slices.Contains(rejectStatus, a.status)
+			proven = clear || !accepted.IsZero() && a.at.Sub(accepted) <= recently
 		}
 	}
 	need := w.fewest
 	if w.loose {
 		need = 1 // a retry and a live copy of one event may fail side by side, and both count
 	}
-	if attempts < need {
-		w.fail("%s is dead-lettered after %d attempts with evidence, of %d", w.id(e.ID), attempts, need)
+	switch {
+	case len(attempts) < need:
+		w.fail("%s is dead-lettered after %d attempts, of %d", w.id(e.ID), len(attempts), need)
+	case !proven:
+		w.fail("%s is dead-lettered, and nothing shows that it was at fault", w.id(e.ID))
 	}
 }

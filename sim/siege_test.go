@@ -72,6 +72,9 @@ func (w *world) standing() (what string, bad []guard) {
 	spoilt := func(n int, b badness) {
 		for range n {
 			v := w.table.insert(w.pro.Groups).cur
+			if b.busy() {
+				b.until = untilFaultsStop
+			}
 			w.sink.bad[v.event.ID] = &b
 			bad = append(bad, guard{v, time.Now(), true})
 		}

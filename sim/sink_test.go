@@ -23,7 +23,9 @@ type sink struct {
 	bad     map[string]*badness // event ids that it refuses
 	limited map[string]*limit   // order keys whose rate it limits
 	history []attempt
-	numbers map[rank]bool
+	// lastAccepted is when it accepted an event last.
+	lastAccepted time.Time
+	numbers      map[rank]bool
 }
 
 // rank orders requests: the token first, then the number under it.
@@ -72,9 +74,11 @@ type attempt struct {
 	id, order string
 	accepted  bool
 	lone      bool // it failed alone, or was named
+	named     bool
+	batch     string // repetitions of a request are one attempt
+	at        time.Time
 	status    int
 	cause     poller.Cause
-	at        time.Time
 }
 
 func newSink(w *world) *sink {
@@ -111,7 +115,7 @@ func (s *sink) clear() {
 	clear(s.limited)
 	for _, b := range s.bad { // the order does not matter
 		if b.until > 0 {
-			b.until, b.seen = 1, 1
+			b.until = b.seen
 		}
 	}
 }
@@ -161,12 +165,26 @@ func (s *sink) spoil(v *version) {
 	case w.chance(0.15):
 		b.cause, b.status = poller.Impossible, 0
 	}
-	if w.chance(0.5) || b.status == 503 || b.status == 429 { // a destination without room has some again, one day
+	if w.chance(0.5) {
 		b.until = 1 + w.rng.IntN(6)
+	}
+	if b.busy() {
+		b.until = untilFaultsStop // such a row is never given up
 	}
 	s.bad[v.event.ID] = b
 	w.say("sink", "will refuse %s: status %d, named %v, %d times", w.id(v.event.ID), b.status, b.named, b.until)
 }
+
+// untilFaultsStop is how many refusals a row gets that is refused until then.
+const untilFaultsStop = 1 << 30
+
+// busy reports whether the answer says that the receiver has no room now, and nothing about the row.
+func (b *badness) busy() bool {
+	return b.status == 429 || b.status == 503 || b.after > 0
+}
+
+// clear reports whether the answer is about this very row.
+func (b *badness) clear() bool { return b.named || slices.Contains(rejectStatus, b.status) }
 
 func causeOf(status int) poller.Cause {
 	if status >= 400 && status < 500 && status != 408 && status != 429 {
@@ -299,7 +317,7 @@ func (s *sink) down(q *request, c *call) error {
 		f := &poller.DeliveryError{Err: fmt.Errorf("%w names all of them", errSink)}
 		for i := range q.d.Events {
 			f.Failed = append(f.Failed, poller.FailedEvent{Index: i, Cause: poller.Refused, Status: 200, Named: true})
-			s.note(q, i, attempt{lone: true, status: 200, cause: poller.Refused})
+			s.note(q, i, attempt{lone: true, named: true, status: 200, cause: poller.Refused})
 		}
 		return f
 	default:
@@ -331,6 +349,10 @@ func (s *sink) unheard(q *request) {
 func (s *sink) note(q *request, i int, a attempt) {
 	e := &q.d.Events[i]
 	a.id, a.order, a.at = e.ID, string(s.w.laneOf(e)), time.Now()
+	a.batch = fmt.Sprint(q.d.Token, q.d.BatchID)
+	if a.accepted {
+		s.lastAccepted = a.at
+	}
 	s.history = append(s.history, a)
 }
 
@@ -364,7 +386,7 @@ func (s *sink) judge(q *request) error {
 		return nil
 	}
 	for _, f := range named {
-		s.note(q, f.Index, attempt{lone: true, status: 200, cause: poller.Refused})
+		s.note(q, f.Index, attempt{lone: true, named: true, status: 200, cause: poller.Refused})
 	}
 	// What was accepted in the same answer counts as evidence, so it is noted after the failures as well.
 	for i := range q.d.Events {

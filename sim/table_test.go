@@ -343,7 +343,9 @@ const ownGroup = 1000
 func (t *table) seal() {
 	t.sealed = true
 	r := t.insert(t.w.pro.Groups)
-	t.w.sink.spoil(r.cur)
+	for b := (*badness)(nil); b == nil || b.until > 0; b = t.w.sink.bad[r.cur.event.ID] {
+		t.w.sink.spoil(r.cur)
+	}
 }
 
 // close commits or rolls back.
