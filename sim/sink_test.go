@@ -67,6 +67,7 @@ type badness struct {
 	silent bool          // no answer comes to a request that holds it
 	after  time.Duration // Retry-After
 	seen   int
+	over   bool // it is taken from now on
 }
 
 // attempt is one failure or acceptance of an event that the sink answered for, in order.
@@ -115,7 +116,7 @@ func (s *sink) clear() {
 	clear(s.limited)
 	for _, b := range s.bad { // the order does not matter
 		if b.until > 0 {
-			b.until = b.seen
+			b.over = true
 		}
 	}
 }
@@ -195,7 +196,7 @@ func causeOf(status int) poller.Cause {
 
 // refuses reports whether an event is refused at this moment.
 func (s *sink) refuses(id string) *badness {
-	if b := s.bad[id]; b != nil && (b.until == 0 || b.seen < b.until) {
+	if b := s.bad[id]; b != nil && !b.over && (b.until == 0 || b.seen < b.until) {
 		return b
 	}
 	return nil
