@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -81,9 +82,9 @@ func (l *letters) weather() {
 // recently is how long an acceptance shows that the receiver works (docs/failures.md).
 const recently = 5 * time.Minute
 
-// judge checks that an event had as many attempts as it may have, each of them alone or by name, and that there was evidence for
-// the last: the answer was about this very event, or the receiver accepted an event shortly before, or one of another key
-// afterwards.
+// judge checks that there was evidence for each attempt but the first that is held against an event. It failed alone or by
+// name; and the receiver took an event of another order key afterwards, or it answered, had refused few events since it took the
+// last one, and that was lately or the answer is about this event. An answer that there is no room now says nothing.
 func (l *letters) judge(d *poller.DeadLetter) {
 	w, e := l.w, &d.Event
 	if d.Cause == poller.Impossible {
@@ -92,27 +93,35 @@ func (l *letters) judge(d *poller.DeadLetter) {
 		}
 		return
 	}
-	attempts, proven := map[string]bool{}, false
+	proven, open := map[string]bool{}, map[string]bool{} // by batch: repetitions of a request are one attempt
+	refused := map[string]bool{}                         // since the last acceptance
 	var accepted time.Time
 	for i, a := range w.sink.history {
+		about := a.named || a.cause == poller.Impossible || slices.Contains(rejectStatus, a.status)
+		if !a.accepted && a.lone {
+			refused[a.id] = true
+		}
 		switch {
 		case a.accepted:
 			accepted = a.at
-			proven = proven || a.order != string(w.laneOf(e)) && len(attempts) > 0
-		case a.id == e.ID && a.lone && i >= l.since[e.ID]:
-			attempts[a.batch] = true
-			clear := a.named || a.cause == poller.Impossible || slices.Contains(rejectStatus, a.status)
-			proven = clear || !accepted.IsZero() && a.at.Sub(accepted) <= recently
+			clear(refused)
+			if a.order != string(w.laneOf(e)) {
+				maps.Copy(proven, open)
+				clear(open)
+			}
+		case a.id != e.ID, !a.lone, i < l.since[e.ID], a.busy():
+		case a.cause == poller.Impossible, about && len(proven) > 0,
+			a.status != 0 && len(refused) <= mostBad && (about || a.at.Sub(accepted) < recently):
+			proven[a.batch] = true
+		default:
+			open[a.batch] = true
 		}
 	}
-	need := w.fewest
+	need := max(1, w.fewest-1) // the first attempt counts without evidence as well (Policy.Failed)
 	if w.loose {
 		need = 1 // a retry and a live copy of one event may fail side by side, and both count
 	}
-	switch {
-	case len(attempts) < need:
-		w.fail("%s is dead-lettered after %d attempts, of %d", w.id(e.ID), len(attempts), need)
-	case !proven:
-		w.fail("%s is dead-lettered, and nothing shows that it was at fault", w.id(e.ID))
+	if len(proven) < need {
+		w.fail("%s is dead-lettered after %d attempts with evidence, of %d", w.id(e.ID), len(proven), need)
 	}
 }

@@ -82,6 +82,9 @@ type attempt struct {
 	cause     poller.Cause
 }
 
+// busy reports whether the answer said that the receiver has no room now, and nothing about the event.
+func (a *attempt) busy() bool { return a.status == 429 || a.status == 503 }
+
 func newSink(w *world) *sink {
 	return &sink{
 		w: w, plain: newAccount(), ruled: newAccount(), highest: map[string]rank{}, bad: map[string]*badness{}, limited: map[string]*limit{}, numbers: map[rank]bool{},

@@ -34,7 +34,7 @@ const (
 var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, changes, replays, sieges}
 
 // pending are the dimensions that runs have only when DIMS names them, because the product breaks a promise there.
-var pending = []dimension{quiet, newest, whole, jumps, sieges}
+var pending = []dimension{jumps, sieges}
 
 // enabled are the dimensions of this process: those that are not pending; with DIMS=all all of them, with DIMS=none none,
 // and with DIMS=a,b these. DIMS=+a adds a, DIMS=-a leaves a out.
