@@ -221,6 +221,9 @@ func (t *tick) conclude() bool {
 		return false
 	}
 	t.cleared()
+	if t.ahead {
+		t.stopWith(errAhead)
+	}
 	return true
 }
 

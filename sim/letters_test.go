@@ -94,24 +94,26 @@ func (l *letters) judge(d *poller.DeadLetter) {
 		return
 	}
 	proven, open := map[string]bool{}, map[string]bool{} // by batch: repetitions of a request are one attempt
-	refused := map[string]bool{}                         // since the last acceptance
+	refused := map[*process]map[string]bool{}            // since the last acceptance, by who knows of it
 	var accepted time.Time
 	for i, a := range w.sink.history {
 		about := a.named || a.cause == poller.Impossible || slices.Contains(rejectStatus, a.status)
+		if refused[a.by] == nil || a.accepted {
+			refused[a.by] = map[string]bool{}
+		}
 		if !a.accepted && a.lone {
-			refused[a.id] = true
+			refused[a.by][a.id] = true
 		}
 		switch {
 		case a.accepted:
 			accepted = a.at
-			clear(refused)
 			if a.order != string(w.laneOf(e)) {
 				maps.Copy(proven, open)
 				clear(open)
 			}
 		case a.id != e.ID, !a.lone, i < l.since[e.ID], a.busy():
 		case a.cause == poller.Impossible, about && len(proven) > 0,
-			a.status != 0 && len(refused) <= mostBad && (about || a.at.Sub(accepted) < recently):
+			a.status != 0 && len(refused[a.by]) <= mostBad && (about || a.at.Sub(accepted) < recently):
 			proven[a.batch] = true
 		default:
 			open[a.batch] = true

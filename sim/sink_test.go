@@ -78,6 +78,7 @@ type attempt struct {
 	named     bool
 	batch     string // repetitions of a request are one attempt
 	at        time.Time
+	by        *process
 	status    int
 	cause     poller.Cause
 }
@@ -352,7 +353,7 @@ func (s *sink) unheard(q *request) {
 
 func (s *sink) note(q *request, i int, a attempt) {
 	e := &q.d.Events[i]
-	a.id, a.order, a.at = e.ID, string(s.w.laneOf(e)), time.Now()
+	a.id, a.order, a.at, a.by = e.ID, string(s.w.laneOf(e)), time.Now(), q.life
 	a.batch = fmt.Sprint(q.d.Token, q.d.BatchID)
 	if a.accepted {
 		s.lastAccepted = a.at
