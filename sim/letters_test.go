@@ -98,7 +98,10 @@ func (l *letters) judge(d *poller.DeadLetter) {
 	var accepted time.Time
 	for i, a := range w.sink.history {
 		about := a.named || a.cause == poller.Impossible || slices.Contains(rejectStatus, a.status)
-		if refused[a.by] == nil || a.accepted {
+		if a.accepted { // the document tells the others
+			clear(refused)
+		}
+		if refused[a.by] == nil {
 			refused[a.by] = map[string]bool{}
 		}
 		if !a.accepted && a.lone {
