@@ -115,6 +115,8 @@ type Source struct {
 	// OnLongTransaction is deliver_late or wait, OnFailover stop or continue.
 	OnLongTransaction string `json:"on_long_transaction"`
 	OnFailover        string `json:"on_failover"`
+	// FutureRows is deliver, hold or fail.
+	FutureRows string `json:"future_rows"`
 
 	// What follows has a value with Mode outbox only. Map is the column of each role that was mapped, and the options'
 	// values; nil: the table has the columns of `rowrelay outbox init`.

@@ -50,7 +50,7 @@ func TestLoadDefaults(t *testing.T) {
 				Mode: "cursor", Table: "orders", Cursor: []string{"updated_at"}, Start: "earliest", TimeZone: "UTC", Location: time.UTC,
 				Op: "upsert", NullCursor: "report", Timeout: 30 * time.Second, Connections: 4,
 				LateCommits: "auto", LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1_000_000,
-				OnLongTransaction: "deliver_late", OnFailover: "stop",
+				OnLongTransaction: "deliver_late", OnFailover: "stop", FutureRows: "deliver",
 			},
 			Outputs: []Output{{Kind: "stdout", Timeout: 30 * time.Second, Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20, Retries: 3,
 				RejectStatus: []int{400, 413, 422}}},
@@ -81,6 +81,7 @@ func TestLoadEverySetting(t *testing.T) {
 		"pollers__orders__source__timeout=5s", "pollers__orders__source__connections=2",
 		"pollers__orders__source__late_commits=OVERLAP", "pollers__orders__source__late_window=10s", "pollers__orders__source__late_limit=3s",
 		"pollers__orders__source__late_memory=2000", "pollers__orders__source__on_long_transaction=wait", "pollers__orders__source__on_failover=continue",
+		"pollers__orders__source__future_rows=hold",
 		"pollers__orders__max_attempts=3", "pollers__orders__retry_delays=100ms , 1m30s", "pollers__orders__max_parked=20",
 		"pollers__orders__after_dead_letter=block", "pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=STATE_STORAGE",
 		"pollers__orders__output__reject_status=409, 500",
@@ -107,7 +108,7 @@ func TestLoadEverySetting(t *testing.T) {
 		Columns: []string{"id", "total"}, Where: "region = 'EU' AND name LIKE 'a%'", Start: "latest", TimeZone: "+02:00", DeleteWhen: "deleted at",
 		Op: "upsert", NullCursor: "fail", Identity: "me", Timeout: 5 * time.Second, Connections: 2,
 		LateCommits: "overlap", LateWindow: 10 * time.Second, LateLimit: 3 * time.Second, LateMemory: 2000,
-		OnLongTransaction: "wait", OnFailover: "continue",
+		OnLongTransaction: "wait", OnFailover: "continue", FutureRows: "hold",
 	}
 	same := cmp.Options{cmp.Comparer(func(a, b Secret) bool { return a == b }), cmp.Comparer(func(a, b Address) bool { return a == b }),
 		cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "Location" }, cmp.Ignore())}

@@ -18,6 +18,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if app := os.Getenv(hostVariable); app != "" {
+		beHost(app)
+	}
 	programtest.AtOnce(8) // most of what runs in parallel here waits for a dead owner's lease
 	programtest.Main(m)
 }

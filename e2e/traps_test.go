@@ -153,7 +153,7 @@ func TestTrap8KilledInTheMiddle(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 40)
-	s = s.with(settings{"pollers__orders__lease_ttl": "1s", "pollers__orders__batch_size": "10", "pollers__orders__output__batch": "1"})
+	s = s.with(settings{"pollers__orders__lease_ttl": "5s", "pollers__orders__batch_size": "10", "pollers__orders__output__batch": "1"})
 	host := startHost(t, functionApp(t, s), s)
 	reached := make(chan struct{})
 	release := make(chan struct{})
@@ -178,6 +178,13 @@ func TestTrap8KilledInTheMiddle(t *testing.T) {
 	}
 	if err := host.Ready(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	must(t, host, "orders") // the dead worker's lease stands in the way, and that is said at once
+	if _, err := host.AwaitLine(t.Context(), func(l fakehost.Line) bool {
+		return l.Level == fakehost.Information && strings.Contains(l.Text, `"level":"INFO"`) && strings.Contains(l.Text, "lease_acquire_skipped") &&
+			strings.Contains(l.Text, `"until":`) && strings.Contains(l.Text, "takes over by itself")
+	}); err != nil {
+		t.Fatalf("%v\n%s", err, transcript(host))
 	}
 	until(t, "all rows to arrive", func() bool {
 		host.Invoke(t.Context(), "orders") // until the dead owner's lease has expired, this does nothing

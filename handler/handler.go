@@ -98,6 +98,7 @@ type Handler struct {
 	metrics  *Metrics
 	registry *prometheus.Registry
 	router   chi.Router
+	skipped  skips
 
 	mu         sync.Mutex
 	partitions map[partitionMessage]Runner // that have run
@@ -118,6 +119,7 @@ func New(lifetime context.Context, cfg Config) *Handler {
 		http:     cfg.HTTP,
 		metrics:  NewMetrics(cfg.Log),
 		registry: cfg.Registry,
+		skipped:  skips{told: map[string]time.Time{}},
 
 		partitions: map[partitionMessage]Runner{},
 		fanouts:    map[string]fanoutSeen{},
@@ -201,7 +203,11 @@ func (h *Handler) account(ctx context.Context, name string, inv Invocation, repo
 		if known { // a name that somebody made up gets no series
 			h.metrics.Observe(&reports[i])
 		}
-		logReport(ctx, h.log, &reports[i], inv, p.Outbox != nil)
+		level, more := levelOf(&reports[i]), []slog.Attr(nil)
+		if h.skipped.first(&reports[i]) {
+			level, more = slog.LevelInfo, waitAttrs(&reports[i])
+		}
+		logReport(ctx, h.log, level, &reports[i], inv, p.Outbox != nil, more...)
 		if known {
 			h.observe(&reports[i], p.Outbox != nil)
 		}

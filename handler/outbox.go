@@ -76,7 +76,7 @@ func (h *Handler) fanOut(ctx context.Context, name string, p *Poller, inv Invoca
 	h.metrics.Observe(&report)
 	defer h.observe(&report, true)
 	if report.Failed() || report.Event == poller.Paused {
-		logReport(ctx, h.log, &report, inv, true)
+		logReport(ctx, h.log, levelOf(&report), &report, inv, true)
 		return report, true
 	}
 	for _, text := range report.Warnings {

@@ -14,8 +14,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// logReport writes one line for the tick of one output, and one for each of its warnings and dead letters.
-func logReport(ctx context.Context, log *slog.Logger, r *poller.Report, inv Invocation, outbox bool) {
+// logReport writes one line for the tick of one output, with more at its end, and one for each of its warnings and
+// dead letters.
+func logReport(ctx context.Context, log *slog.Logger, level slog.Level, r *poller.Report, inv Invocation, outbox bool, more ...slog.Attr) {
 	who := []slog.Attr{slog.String("poller", r.Poller), slog.String("output", r.Output)}
 	if inv.ID != "" {
 		who = append(who, slog.String("invocation_id", inv.ID))
@@ -26,7 +27,7 @@ func logReport(ctx context.Context, log *slog.Logger, r *poller.Report, inv Invo
 	for i := range r.DeadLettered {
 		log.LogAttrs(ctx, slog.LevelError, "an event was given up", append(deadLetterAttrs(&r.DeadLettered[i], outbox), who...)...)
 	}
-	log.LogAttrs(ctx, levelOf(r), message(r), append(attrs(r, inv, outbox), who...)...)
+	log.LogAttrs(ctx, level, message(r), append(append(attrs(r, inv, outbox), who...), more...)...)
 }
 
 // deadLetterAttrs tell of a dead letter all but its row.

@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 )
@@ -15,6 +18,11 @@ import (
 // maxBody bounds an invocation's body. The host's timer invocations are below 1 KiB; a queue message is at most 64 KiB,
 // and appears up to three times, escaped twice.
 const maxBody = 1 << 20
+
+// bodyTime is how long a body may take: the host sends it in one go, over loopback. What stops in the middle must not
+// hold a connection and its memory for ever. A tick has begun only when its body is complete, and may take as long as
+// it needs.
+const bodyTime = 30 * time.Second
 
 func (h *Handler) routes() chi.Router {
 	r := chi.NewRouter()
@@ -43,7 +51,7 @@ func (h *Handler) invoke(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, errBrowser)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := readBody(w, r)
 	if err != nil {
 		h.refuse(w, r, err)
 		return
@@ -74,6 +82,32 @@ func (h *Handler) invoke(w http.ResponseWriter, r *http.Request) {
 	h.write(w, status, said)
 }
 
+var errTooLarge = fmt.Errorf("the body has more than %d bytes", maxBody)
+
+// readBody reads an invocation's body. One that is too large is read to its end, and thrown away: a client that is
+// still sending when the connection is closed sees a broken connection, and no answer.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	control := http.NewResponseController(w)
+	limited := control.SetReadDeadline(time.Now().Add(bodyTime)) == nil
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	large := len(body) > maxBody
+	if err == nil && large {
+		_, err = io.Copy(io.Discard, r.Body)
+	}
+	switch {
+	case err != nil:
+		return nil, err // the deadline stays: what is missing is not waited for again
+	case limited:
+		if err := control.SetReadDeadline(time.Time{}); err != nil {
+			return nil, err
+		}
+	}
+	if large {
+		return nil, errTooLarge
+	}
+	return body, nil
+}
+
 // call runs the function of that name: a poller's, or one that an outbox has beside it. A poller's own name comes first.
 // The error is an unknown name.
 func (h *Handler) call(ctx context.Context, function string, body []byte, inv Invocation) (int, answer, error) {
@@ -100,10 +134,12 @@ var errBrowser = errors.New("the request comes from a browser: only the Function
 // refuse answers what is not an invocation.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusBadRequest
-	var tooLarge *http.MaxBytesError
 	switch {
-	case errors.As(err, &tooLarge):
+	case errors.Is(err, errTooLarge):
 		status = http.StatusRequestEntityTooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		status = http.StatusRequestTimeout
+		err = fmt.Errorf("the body did not arrive within %s: %w", bodyTime, err)
 	case errors.Is(err, errBrowser):
 		status = http.StatusForbidden
 	}

@@ -52,6 +52,11 @@ type CheckpointedConfig struct {
 	// LateWindow is source__late_window, LateLimit source__late_limit, LateMemory source__late_memory.
 	LateWindow, LateLimit time.Duration
 	LateMemory            int
+	// FutureRows is source__future_rows; empty is deliver.
+	FutureRows FutureRows
+	// MaxRowBytes is max_row_bytes: what a row counts as that is to be read again and whose size is not known. 0
+	// counts nothing.
+	MaxRowBytes int
 	// Wait declines early delivery: source__on_long_transaction=wait.
 	Wait bool
 	// Continue goes on when the incarnation changed: source__on_failover=continue.
@@ -112,11 +117,12 @@ type checkpointed struct {
 	incarnation string
 
 	// Settle's own, once there is a lease.
-	broken  bool // what is stored is not known any more
-	short   bool // a settlement fell short
-	litter  int  // commits that left an object behind
-	letters []DeadLetter
-	gone    int
+	broken   bool // what is stored is not known any more
+	short    bool // a settlement fell short
+	litter   int  // commits that left an object behind
+	letters  []DeadLetter
+	unburied time.Duration // spent on dead letters that could not be written
+	gone     int
 }
 
 // note is what a batch that was handed out is about.

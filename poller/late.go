@@ -66,16 +66,20 @@ type late struct {
 	mu   sync.Mutex // next and fetched may run while settled, commit and stored do
 	mode LateCommits
 
+	dates *Dates     // of the source's positions; nil where they are no times
+	rule  FutureRows // FutureRows of the settings
+
 	overlap
 	peek
+	future future
 
-	remembered *hashSet            // the memory
-	inFlight   map[uint64]struct{} // handed out and not settled, of this session
-	object     state.ObjectRef     // what the memory was last read from or stored as
-	added      bool                // the memory has what no stored object has
-	changes    int                 // of what a commit stores
-	basis      basis               // what the document says, as far as this process knows
-	saveEvery  time.Duration       // how often a commit stores the memory, while the lease is held
+	remembered *hashSet        // the memory
+	inFlight   map[uint64]bool // handed out and not settled, of this session; true: ahead of the database's clock
+	object     state.ObjectRef // what the memory was last read from or stored as
+	added      bool            // the memory has what no stored object has
+	changes    int             // of what a commit stores
+	basis      basis           // what the document says, as far as this process knows
+	saveEvery  time.Duration   // how often a commit stores the memory, while the lease is held
 	saved      time.Time
 
 	clock    databaseClock
@@ -92,14 +96,15 @@ type lateStep struct {
 	// Idle says that there is nothing to fetch for now: Range is void, and Next answers with a batch without events.
 	Idle bool
 
-	peek bool
+	peek  bool
+	ahead bool // rows that are dated beyond the database's clock
 }
 
 // newLate returns the component of a feed. Nothing of it works before adopt.
 func newLate(cfg *CheckpointedConfig) *late {
 	return &late{
 		source: cfg.Source, window: cfg.LateWindow, limit: cfg.LateLimit, most: cfg.LateMemory, wait: cfg.Wait,
-		remembered: newHashSet(), inFlight: map[uint64]struct{}{},
+		rule: cfg.FutureRows, remembered: newHashSet(), inFlight: map[uint64]bool{},
 	}
 }
 
@@ -111,6 +116,8 @@ func (l *late) next(ctx context.Context) lateStep {
 		return l.nextOverlap(ctx)
 	case LateExact:
 		return l.nextExact(ctx)
+	case LateSettle, LateNone:
+		return l.nextPlain(ctx)
 	default:
 		return lateStep{Kind: change.Live, Range: Range{After: l.reached}}
 	}
@@ -118,20 +125,26 @@ func (l *late) next(ctx context.Context) lateStep {
 
 // fetched turns a page into the batch to hand out: Kind, From, To, Events and More are set. Events that are remembered
 // or in flight are left out; a batch without events that says More is only to be followed by another next. What a
-// state.Commit carries as From is said by commit, and is not the batch's.
-func (l *late) fetched(step lateStep, page Page) change.Batch {
-	batch := change.Batch{Kind: step.Kind, From: step.Range.After, To: page.To, Events: page.Events, More: page.More}
+// state.Commit carries as From is said by commit, and is not the batch's. A page of live rows loses those that are dated
+// beyond the database's clock.
+func (l *late) fetched(step lateStep, page *Page) change.Batch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if step.Kind == change.Live {
-		l.live(&batch, &page)
+		l.cutAhead(&step, page)
+	}
+	batch := change.Batch{Kind: step.Kind, From: step.Range.After, To: page.To, Events: page.Events, More: page.More}
+	if step.Kind == change.Live {
+		l.live(&batch, page)
 	} else if step.peek {
-		l.peeked(&batch, &page)
+		l.peeked(&batch, page)
+	} else if step.ahead {
+		l.foreseen(&batch, page)
 	} else {
 		batch.To = nil
 		batch.Events = l.unknown(page.Events, l.sweep.seeing())
-		l.handOut(&batch)
-		l.swept(&page)
+		l.handOut(&batch, false)
+		l.swept(page)
 		l.sweeps = false
 		l.advance()
 		batch.More = l.sweep.on || !l.drained
@@ -162,7 +175,7 @@ func (l *late) live(batch *change.Batch, page *Page) {
 			batch.To = l.reached
 		}
 	}
-	l.handOut(batch)
+	l.handOut(batch, false)
 	if len(batch.Events) == 0 && batch.To != nil {
 		l.tail, l.tailOf = batch.To, l.handed
 		l.advance()
@@ -173,6 +186,7 @@ func (l *late) live(batch *change.Batch, page *Page) {
 	case LateExact:
 		batch.More = page.More || l.peekDue(l.liveAt)
 	}
+	batch.More = batch.More || l.foreseeDue(l.liveAt)
 }
 
 // unknown returns the events that are neither remembered nor in flight. Those that are get the stamp.
@@ -193,11 +207,11 @@ func (l *late) unknown(events []change.Event, stamp uint8) []change.Event {
 
 // remembers reports whether the events of a batch are remembered once they are settled.
 func (l *late) remembers(batch *change.Batch) bool {
-	return l.mode == LateOverlap || l.mode == LateExact && batch.Kind == change.Sweep
+	return l.mode == LateOverlap || batch.Kind == change.Sweep
 }
 
-// handOut puts a batch in flight.
-func (l *late) handOut(batch *change.Batch) {
+// handOut puts a batch in flight; ahead says that its events are dated beyond the database's clock.
+func (l *late) handOut(batch *change.Batch, ahead bool) {
 	if len(batch.Events) == 0 {
 		return
 	}
@@ -206,7 +220,7 @@ func (l *late) handOut(batch *change.Batch) {
 		return
 	}
 	for i := range batch.Events {
-		l.inFlight[memoryHash(batch.Events[i].ID)] = struct{}{}
+		l.inFlight[memoryHash(batch.Events[i].ID)] = ahead
 	}
 }
 
@@ -222,8 +236,12 @@ func (l *late) settled(batch *change.Batch, n int) {
 	if l.remembers(batch) {
 		for i := range batch.Events[:n] {
 			h := memoryHash(batch.Events[i].ID)
+			stamp := l.sweep.new
+			if l.inFlight[h] {
+				stamp, l.future.early = l.future.stamp, true
+			}
 			delete(l.inFlight, h)
-			l.remembered.add(h, l.sweep.new)
+			l.remembered.add(h, stamp)
 		}
 		l.added = true
 		l.changes++

@@ -25,6 +25,7 @@ type lateDriver struct {
 	puts    int
 
 	late   *late
+	dates  *Dates // of the table's positions, where its cursor is a time
 	line   []change.Batch
 	flying map[string]bool
 	leased bool // a session takes the lease with its first events
@@ -39,6 +40,7 @@ type lateDriver struct {
 	late0     int    // found by sweeps
 	report    Report // the last one
 	warned    []string
+	refused   error // by source__future_rows=fail
 }
 
 func newLateDriver(t *testing.T, table *lateTable, rng *rand.Rand, mode LateCommits) *lateDriver {
@@ -68,6 +70,7 @@ func (d *lateDriver) crash() {
 func (d *lateDriver) open() {
 	d.t.Helper()
 	d.line, d.flying, d.leased = nil, map[string]bool{}, false
+	d.late.date(d.dates)
 	err := d.late.adopt(context.Background(), &d.doc, d.mode, func(_ context.Context, name string) ([]byte, error) {
 		data, ok := d.objects[name]
 		if !ok {
@@ -91,7 +94,10 @@ func (d *lateDriver) next() bool {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	batch := d.late.fetched(step, page)
+	batch := d.late.fetched(step, &page)
+	if err := d.late.refusal(); err != nil {
+		d.refused = err
+	}
 	for _, e := range batch.Events {
 		if d.flying[e.ID] {
 			d.t.Errorf("event %s of key %s is in flight twice", e.ID, e.Key)

@@ -27,7 +27,8 @@ type lateTable struct {
 	shown   bool
 	safe    bool // keep below a safe point, as exact does
 	fail    error
-	asked   int // Horizon
+	asked   int              // Horizon
+	replay  func() time.Time // on a replica: how far it has come
 	fetches int
 	written map[int]int // versions committed, by key
 }
@@ -190,6 +191,9 @@ func (t *lateTable) Horizon(context.Context) (Horizon, error) {
 		return Horizon{}, t.fail
 	}
 	h := Horizon{Now: time.Now().Add(t.skew), Shown: t.shown}
+	if t.replay != nil {
+		h.Replayed = t.replay()
+	}
 	for _, tx := range t.open {
 		if began := tx.began.Add(t.skew); t.shown && len(tx.writes) > 0 && (h.Oldest.IsZero() || began.Before(h.Oldest)) {
 			h.Oldest, h.By = began, fmt.Sprintf("tx %d", tx.drawn)

@@ -18,6 +18,7 @@ type overlap struct {
 	// The mark: live rows were settled up to markAt at since, by the database's clock. A zero since is no mark.
 	markAt change.Cursor
 	since  time.Time
+	drawn  time.Time // the last moment at which the database's clock can show the value of markAt; zero where that is no time
 	marked time.Time // when, by our clock, the mark was begun in this process
 
 	sweep   sweep
@@ -34,6 +35,7 @@ type overlap struct {
 	sweeps  bool      // it is the sweep's turn
 
 	looked    time.Time // when the clock was asked last
+	replayed  time.Time // how far a replica had come then: Horizon.Replayed
 	blind     bool      // it did not answer
 	heldSince time.Time // since when the memory is full; zero when it is not
 	blockedBy string    // the session whose open transaction keeps the low edge, as last seen
@@ -69,6 +71,7 @@ func (l *late) nextOverlap(ctx context.Context) lateStep {
 	if l.needsLook(time.Now()) {
 		l.look(ctx)
 	}
+	l.rewind()
 	l.mark()
 	if l.sweepDue(time.Now()) {
 		l.beginSweep(ctx)
@@ -76,7 +79,9 @@ func (l *late) nextOverlap(ctx context.Context) lateStep {
 	live := !l.full() && !l.drained
 	switch {
 	case live && (!l.sweeps || !l.sweep.on):
-		return lateStep{Kind: change.Live, Range: Range{After: l.reached}}
+		return lateStep{Kind: change.Live, Range: l.liveRange()}
+	case l.drained && l.foreseeDue(time.Now()):
+		return l.foresee()
 	case l.sweep.on:
 		return lateStep{Kind: change.Sweep, Range: Range{After: l.sweep.at, UpTo: l.sweep.to}}
 	default:
@@ -100,7 +105,7 @@ func (l *late) full() bool {
 			"source__late_window", l.most, l.window))
 	}
 	if l.handed == l.done && !l.proved && !l.sweep.proves && !l.markAt.Equal(l.front) && l.clock.fresh(now) &&
-		l.clock.latest(now).Sub(l.since) < l.window/2 {
+		l.clock.latest(now).Sub(l.opens()) < l.window/2 {
 		l.since = time.Time{}
 		l.mark()
 	}
@@ -125,19 +130,34 @@ func (l *late) mark() {
 	}
 	l.markAt = l.front
 	l.since = l.clock.latest(now).Add(resolution).Truncate(time.Microsecond).UTC() // as the document keeps it
+	l.drawn = l.drawnUntil(l.markAt)
 	l.changes++
+}
+
+// opens is when the mark's window begins: a row up to the mark can be written as long as the clock has not passed the mark's
+// value for the last time. A wall clock that is put back passes it twice, and a clock that was set back, or a row that is
+// dated ahead, leaves the mark ahead of the clock.
+func (l *late) opens() time.Time {
+	if l.drawn.After(l.since) {
+		return l.drawn
+	}
+	return l.since
 }
 
 // unmark gives up the mark and all that would have proved it.
 func (l *late) unmark() {
-	l.markAt, l.since, l.marked = nil, time.Time{}, time.Time{}
+	l.markAt, l.since, l.drawn, l.marked = nil, time.Time{}, time.Time{}, time.Time{}
 	l.proved, l.sweep.proves = false, false
 	l.changes++
 }
 
-// passed reports whether the mark's window has passed, as far as the database's clock is known.
+// passed reports whether the mark's window has passed, as far as the database's clock is known. On a replica it has when
+// what was committed after it is replayed: while the replay stands still, the clock goes on and rows do not arrive.
 func (l *late) passed(now time.Time) bool {
-	return !l.since.IsZero() && !l.clock.earliest(now).Before(l.since.Add(l.window))
+	if !l.replayed.IsZero() && l.replayed.Before(l.opens().Add(l.window)) {
+		return false
+	}
+	return !l.since.IsZero() && !l.clock.earliest(now).Before(l.opens().Add(l.window))
 }
 
 // sweepDue reports whether it is time for a sweep. One that takes long is followed by a longer rest, so that sweeps take
@@ -159,7 +179,7 @@ func (l *late) beginSweep(ctx context.Context) {
 	if l.passed(time.Now()) && !l.proved {
 		// The look at the open transactions comes first, then the read: a transaction that ends in between is read.
 		if h, ok := l.look(ctx); ok && l.passed(time.Now()) {
-			proves = !h.Shown || h.Oldest.IsZero() || h.Oldest.After(l.since)
+			proves = !h.Shown || h.Oldest.IsZero() || h.Oldest.After(l.opens())
 			l.blockedBy = ""
 			if !proves {
 				l.blockedBy = h.By
@@ -172,7 +192,7 @@ func (l *late) beginSweep(ctx context.Context) {
 	if !l.since.IsZero() {
 		s.to, s.first = l.markAt, true
 	}
-	s.old, s.new = s.new+1, s.new+2
+	s.old, s.new = (s.new+1)%foreseen, (s.new+2)%foreseen
 }
 
 // swept takes a page of the sweep. The first leg ends at the mark.
@@ -194,7 +214,8 @@ func (l *late) swept(page *Page) {
 	}
 	s.on, s.ended = false, time.Now()
 	s.took = s.ended.Sub(s.began)
-	if dropped := l.remembered.keep(func(stamp uint8) bool { return stamp == s.old || stamp == s.new }); dropped > 0 {
+	l.future.swept = true
+	if dropped := l.remembered.keep(func(stamp uint8) bool { return stamp == s.old || stamp == s.new || stamp >= foreseen }); dropped > 0 {
 		l.changes++
 	}
 }
@@ -228,7 +249,8 @@ func (l *late) advance() {
 		l.remembered.keep(func(stamp uint8) bool { return stamp != below })
 	}
 	if l.low.Equal(l.reached) && !l.sweep.on && len(l.inFlight) == 0 {
-		l.remembered = newHashSet()
+		l.future.swept = true
+		l.remembered.keep(func(stamp uint8) bool { return stamp >= foreseen })
 	}
 	l.mark()
 }
@@ -253,12 +275,13 @@ func (l *late) look(ctx context.Context) (Horizon, bool) {
 	}
 	l.blind = false
 	jump := l.clock.jumped(&reading)
-	l.clock = reading
-	if !l.since.IsZero() && (jump != 0 || l.clock.latest(reading.ended).Add(resolution).Before(l.since)) {
+	l.clock, l.replayed = reading, h.Replayed
+	if !l.since.IsZero() && (jump != 0 || l.clock.latest(reading.ended).Add(resolution).Before(l.since)) || jump < 0 && l.dates != nil {
 		l.warn(fmt.Sprintf("the database's clock jumped by %s, or is another server's: late_window (%s) begins again",
 			jump.Round(time.Millisecond), l.window))
 		l.unmark()
 	}
+	l.notice(reading.now, jump)
 	return h, true
 }
 
@@ -271,5 +294,5 @@ func (l *late) horizon(ctx context.Context) (Horizon, error) {
 
 // needsLook reports whether the clock should be read: it is needed for a mark, and was not asked just now.
 func (l *late) needsLook(now time.Time) bool {
-	return !l.low.Equal(l.reached) && !l.clock.fresh(now) && (l.looked.IsZero() || now.Sub(l.looked) >= l.pace())
+	return (l.dates != nil || !l.low.Equal(l.reached)) && !l.clock.fresh(now) && (l.looked.IsZero() || now.Sub(l.looked) >= l.pace())
 }

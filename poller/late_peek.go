@@ -108,7 +108,7 @@ func (l *late) peeked(batch *change.Batch, page *Page) {
 		}
 		l.at = e.Position()
 	}
-	l.handOut(batch)
+	l.handOut(batch, false)
 	l.sweeps = false
 	if !page.More {
 		l.endPeek(now)

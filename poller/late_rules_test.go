@@ -345,7 +345,7 @@ func TestPassThroughIsCheap(t *testing.T) {
 			}
 			allocations := testing.AllocsPerRun(20, func() {
 				step := d.late.next(context.Background())
-				batch := d.late.fetched(step, page)
+				batch := d.late.fetched(step, &page)
 				d.late.settled(&batch, len(batch.Events))
 				if len(batch.Events) != 500 || batch.Kind != change.Live {
 					t.Error("rows are missing")

@@ -39,6 +39,9 @@ func (s *hashSet) see(h uint64, stamp uint8) bool {
 	return true
 }
 
+// has reports whether h is in the set.
+func (s *hashSet) has(h uint64) bool { return s.places[s.place(h)] != 0 }
+
 // add puts h into the set, or stamps it where it is already there.
 func (s *hashSet) add(h uint64, stamp uint8) {
 	i := s.place(h)

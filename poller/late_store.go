@@ -58,15 +58,15 @@ func (l *late) adopt(ctx context.Context, doc *state.Document, mode LateCommits,
 	}
 	l.basis, l.changes = basis{doc.Late, doc.Checkpoint.Cursor}, 0
 	l.low, l.front = l.edge, l.edge
-	l.markAt, l.since, l.marked = nil, time.Time{}, time.Time{}
+	l.markAt, l.since, l.drawn, l.marked = nil, time.Time{}, time.Time{}, time.Time{}
 	if mode == LateOverlap && !doc.Late.Frontier.IsStart() {
 		l.front = doc.Late.Frontier
 		if !doc.Late.Since.IsZero() && !doc.Late.Next.IsStart() {
-			l.markAt, l.since = doc.Late.Next, doc.Late.Since
+			l.markAt, l.since, l.drawn = doc.Late.Next, doc.Late.Since, l.drawnUntil(doc.Late.Next)
 		}
 	}
 	l.reached = l.front
-	if mode != LateOverlap && mode != LateExact {
+	if mode != LateOverlap && mode != LateExact && l.dates == nil {
 		return nil
 	}
 	return l.load(ctx, doc, load)
@@ -79,6 +79,7 @@ func (l *late) session() {
 	l.handed, l.done, l.found = 0, 0, 0
 	l.drained, l.rest, l.sweeps, l.blind = false, false, false, false
 	l.peek.session()
+	l.future.session()
 }
 
 // load reads the memory that the document names.
@@ -96,6 +97,7 @@ func (l *late) load(ctx context.Context, doc *state.Document, load loadObject) e
 		var set *hashSet
 		if set, err = decodeMemory(data); err == nil {
 			l.remembered, l.object = set, ref
+			l.loadedAhead()
 			return nil
 		}
 	}
@@ -104,7 +106,7 @@ func (l *late) load(ctx context.Context, doc *state.Document, load loadObject) e
 		l.warn(fmt.Sprintf("the memory of delivered rows (%s) cannot be used: the rows of the last late_window are delivered "+
 			"again, and none is lost: %v", ref.Object, err))
 		l.front, l.reached = l.low, l.low
-		l.markAt, l.since, l.marked = nil, time.Time{}, time.Time{}
+		l.markAt, l.since, l.drawn, l.marked = nil, time.Time{}, time.Time{}, time.Time{}
 		l.changes++
 		return nil
 	default:
@@ -154,7 +156,7 @@ func (l *late) draft(final bool) (lateCommit, []uint64) {
 	case LateOverlap:
 		c.To = l.low
 		worth = worth || l.worth(final) || !l.low.Equal(l.edge)
-	case LateExact:
+	default:
 		worth = worth || l.worth(final)
 	}
 	c.Due = worth || !c.To.Equal(c.From)

@@ -170,11 +170,23 @@ func TestChangeOfABlockedHeadIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name, err := p.keeper.PutObject(t.Context(), parkedKind, data)
+		shown, err := p.keeper.Load(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.edit(func(d *state.Document) { d.Parked = state.ObjectRef{Object: name, Count: len(e.Followers)} })
+		lease, err := p.keeper.Acquire(t.Context(), shown)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := lease.PutObject(t.Context(), parkedKind, data)
+		if err == nil {
+			at := shown.Doc.Checkpoint.Cursor
+			ref := &state.ObjectRef{Object: name, Count: len(e.Followers)}
+			err = lease.Commit(t.Context(), state.Commit{From: at, To: at, Parked: ref, Release: true})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		for range 5 {
 			p.tick()
 			time.Sleep(time.Minute)

@@ -24,6 +24,7 @@ type parking struct {
 type parkedRow struct {
 	ParkedEntry
 	turn uint64
+	size int // of the head's row when it was last seen, in bytes; 0: it is not known
 }
 
 // newParking returns the parking of the entries that a document names.
@@ -137,7 +138,7 @@ func (d *draft) park(orderKey []byte, event *change.Event) *parkedRow {
 	d.change()
 	d.turns++
 	d.count++
-	e := &parkedRow{turn: d.turns, ParkedEntry: ParkedEntry{
+	e := &parkedRow{turn: d.turns, size: event.Size(), ParkedEntry: ParkedEntry{
 		// Copies: the batch, with all of its rows, must not be kept in memory by its keys.
 		OrderKey: bytes.Clone(orderKey), Key: bytes.Clone(event.Key), Cursor: bytes.Clone(event.Cursor), ID: event.ID,
 	}}
@@ -154,6 +155,7 @@ func (d *draft) fail(e *parkedRow, event *change.Event, why Rejection) (last boo
 		e.ID, e.Cursor, e.Attempts, e.First = event.ID, bytes.Clone(event.Cursor), 0, time.Time{}
 		e.Key, e.Blocked = bytes.Clone(event.Key), false
 	}
+	e.size = event.Size()
 	var wait time.Duration
 	e.Attempts, wait, last = d.policy.Failed(e.Attempts, why)
 	if e.First.IsZero() {

@@ -249,6 +249,8 @@ type Description struct {
 	Late LateCommits
 	// Coarse says that the order key is not the row's key: several rows share one.
 	Coarse bool
+	// Dates reads positions as times; nil where the cursor's first column is no time.
+	Dates *Dates
 	// Warnings are for the operator, each once for each Describe that did not come from memory.
 	Warnings []string
 }
@@ -296,6 +298,9 @@ type Horizon struct {
 	Shown bool
 	// Oldest is when the oldest open write transaction began; zero where there is none, or where it is not shown.
 	Oldest time.Time
+	// Replayed is when the newest transaction was committed that a replica has replayed: what was committed later is not seen
+	// yet, however late it is by the clock. Zero on a primary, and where it is not known.
+	Replayed time.Time
 	// By names its session for people: "pid 4711 (app importer, user batch)"; "" where there is none.
 	By string
 }

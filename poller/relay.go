@@ -98,8 +98,8 @@ type Poller struct {
 // New returns the poller of the given relays.
 func New(name string, relays ...*Relay) *Poller { return &Poller{name: name, relays: relays} }
 
-// errOverlap is why a second invocation in one process does nothing.
-var errOverlap = errors.New("the previous tick of this poller is still running in this process")
+// ErrOverlap is why a second invocation in one process does nothing.
+var ErrOverlap = errors.New("the previous tick of this poller is still running in this process")
 
 // Run runs one tick of every output, side by side, and returns a report for each, in the order of the settings. One tick
 // per poller and process: a second, overlapping call does nothing and says so. It never panics on a fault of a part.
@@ -108,7 +108,7 @@ func (p *Poller) Run(ctx context.Context) []Report {
 	if !p.busy.TryLock() {
 		for i, r := range p.relays {
 			reports[i] = r.newReport()
-			reports[i].Event, reports[i].Err, reports[i].Ended = LeaseAcquireSkipped, errOverlap, reports[i].Started
+			reports[i].Event, reports[i].Err, reports[i].Ended = LeaseAcquireSkipped, ErrOverlap, reports[i].Started
 			if running := time.Since(time.Unix(0, p.since.Load())); running > r.longest() {
 				reports[i].Warnings = append(reports[i].Warnings, fmt.Sprintf("the previous tick has run for %s, and should have "+
 					"ended after %s: something that it waits for hangs; restart the process if it stays so", running.Round(time.Second), r.longest()))

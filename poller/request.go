@@ -20,6 +20,10 @@ func (e *timeoutError) Error() string {
 	return fmt.Sprintf("no answer within %s (output__timeout)", e.after)
 }
 
+// ErrCut is in the error of an output that gave a request up because its process has no more time. It says nothing about the
+// events, and ends the tick.
+var ErrCut = errors.New("the process had to stop before the destination answered")
+
 // The back-off between the attempts of one request, before jitter.
 const (
 	firstPause = 200 * time.Millisecond
@@ -44,7 +48,7 @@ type request struct {
 	grant    *Grant
 	role     role
 	adjacent bool  // the items' indices in the batch ascend without a gap
-	cut      bool  // the tick stopped before the tries of the pending events were used up
+	cut      bool  // the tick, or the process, stopped before the tries of the pending events were used up
 	tries    int   // attempts at most
 	pending  []int // indices into items: those that the next attempt carries
 
@@ -103,6 +107,11 @@ func (q *request) run(stop context.Context) error {
 		after, err := q.attempt(cfg, attempt)
 		if err != nil && q.grant.Right.Err() != nil {
 			return &Fault{LostLease, context.Cause(q.grant.Right)}
+		}
+		if errors.Is(err, ErrCut) {
+			q.cut = true
+			q.tick.stopWith(ErrCut) // where one request has no time any more, none has
+			return nil
 		}
 		// Who has to wait for longer is set aside, or searched for, at once: a limit that is about some events must not hold
 		// up the others.

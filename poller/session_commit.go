@@ -66,7 +66,7 @@ func (s *checkpointed) write(ctx context.Context, l *tally, last bool) (bool, er
 	}
 	s.mu.Unlock()
 	if late.Object != nil {
-		name, err := s.feed.keeper.PutObject(ctx, memoryKind, late.Object)
+		name, err := l.lease.PutObject(ctx, memoryKind, late.Object)
 		if err != nil {
 			return false, fmt.Errorf("storing the memory of late commits: %w", err)
 		}
@@ -74,7 +74,7 @@ func (s *checkpointed) write(ctx context.Context, l *tally, last bool) (bool, er
 	}
 	next := l.draft.done()
 	if l.draft.changed {
-		parked, err := s.putParked(ctx, next)
+		parked, err := l.putParked(ctx, next)
 		if err != nil {
 			return false, err
 		}
@@ -114,7 +114,7 @@ func (s *checkpointed) commitRest(ctx context.Context, lease *state.Lease) (bool
 }
 
 // putParked writes the object of the parked events. One that no commit names is removed by the next Collect.
-func (s *checkpointed) putParked(ctx context.Context, p *parking) (*state.ObjectRef, error) {
+func (l *tally) putParked(ctx context.Context, p *parking) (*state.ObjectRef, error) {
 	if p.count == 0 {
 		return &state.ObjectRef{}, nil
 	}
@@ -122,7 +122,7 @@ func (s *checkpointed) putParked(ctx context.Context, p *parking) (*state.Object
 	if err != nil {
 		return nil, err
 	}
-	name, err := s.feed.keeper.PutObject(ctx, parkedKind, data)
+	name, err := l.lease.PutObject(ctx, parkedKind, data)
 	if err != nil {
 		return nil, fmt.Errorf("storing the parked events: %w", err)
 	}
@@ -145,7 +145,7 @@ func (s *checkpointed) collect(ctx context.Context, lease *state.Lease) {
 	ctx, cancel := context.WithTimeoutCause(ctx, collectPatience, errLate)
 	defer cancel()
 	doc := lease.Known()
-	if err := s.feed.keeper.Collect(ctx, doc.Parked.Object, doc.Late.Memory.Object); err != nil {
+	if err := lease.Collect(ctx, doc.Parked.Object, doc.Late.Memory.Object); err != nil {
 		s.warn(fmt.Sprintf("side objects that are not needed any more could not be removed, the next commit tries again: %v", err))
 	}
 }

@@ -16,7 +16,7 @@ func (s *checkpointed) look(ctx context.Context, limit Limit) (change.Batch, not
 		return change.Batch{}, note{}, err
 	}
 	queued := s.queued() // before the entries are looked at: what is settled after this is waited for below
-	batch, about, err := s.retry(ctx, limit.Rows)
+	batch, about, err := s.retry(ctx, limit)
 	if err != nil && ctx.Err() == nil {
 		s.owe(err) // others need not wait for rows that cannot be read; the next tick tries again
 		batch, about, err = change.Batch{}, note{}, nil
@@ -61,7 +61,10 @@ func (s *checkpointed) live(ctx context.Context, limit Limit) (change.Batch, err
 	if err != nil {
 		return change.Batch{}, err
 	}
-	batch := s.feed.late.fetched(step, page)
+	batch := s.feed.late.fetched(step, &page)
+	if err := s.feed.late.refusal(); err != nil {
+		s.owe(&Fault{NormalizeFailed, fmt.Errorf("fetching rows: %w", err)}) // what is dated rightly need not wait
+	}
 	batch.Fetched = time.Now()
 	batch.FetchTime = batch.Fetched.Sub(begun)
 	if batch.Kind == change.Live {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -55,6 +56,46 @@ func (f *Checkpointed) open(ctx context.Context, snapshot *state.Snapshot, fresh
 	return s, nil
 }
 
+// beforeLatest is how many rows before source__start=latest are known not to be delivered.
+const beforeLatest = 10_000
+
+// widen begins the window below source__start=latest: what is there is remembered as delivered, and what transactions that are
+// open now commit there later is found like any other late row. It returns where the window begins, and the memory.
+func (s *checkpointed) widen(
+	ctx context.Context, latest change.Cursor,
+) (low change.Cursor, late state.Late, memory []byte, err error) {
+	source, ok := s.feed.source.(interface {
+		// BeforeLatest returns a position that so many rows come after, where source__start=latest was asked for.
+		BeforeLatest(ctx context.Context, rows int) (low change.Cursor, asked bool, err error)
+	})
+	if !ok || s.source.Late != LateOverlap || latest.IsStart() {
+		return latest, late, nil, nil
+	}
+	const doing = "reading the rows before the start"
+	low, asked, err := source.BeforeLatest(ctx, min(beforeLatest, s.feed.cfg.LateMemory/2))
+	if err != nil {
+		return nil, late, nil, sourceFault(doing, err)
+	}
+	if !asked {
+		return latest, late, nil, nil
+	}
+	there := newHashSet()
+	for at, more := low, true; more; {
+		page, err := s.feed.source.Fetch(ctx, Range{After: at, UpTo: latest}, Limit{1000, 8 << 20})
+		if err != nil {
+			return nil, late, nil, sourceFault(doing, err)
+		}
+		for i := range page.Events {
+			there.add(memoryHash(page.Events[i].ID), 0)
+			at = page.Events[i].Position()
+		}
+		more = page.More
+	}
+	late = state.Late{Mode: string(LateOverlap), Frontier: latest}
+	late.Memory.Count = there.len()
+	return low, late, encodeMemory(there.hashes()), nil
+}
+
 // readError is a fault that a tick met after it had read the document, with the skips that this remembers.
 type readError struct {
 	error
@@ -83,7 +124,11 @@ func (s *checkpointed) create(ctx context.Context) (*state.Snapshot, error) {
 	if err != nil { // a hint only: a store that may not be listed must not stop a poller
 		s.warn(fmt.Sprintf("whether this poller has a document under another app name is not known: %v", err))
 	}
-	snapshot, err := s.feed.keeper.Create(ctx, s.source.Fingerprint, incarnation, start)
+	low, late, memory, err := s.widen(ctx, start)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := s.feed.keeper.CreateLate(ctx, s.source.Fingerprint, incarnation, low, late, memoryKind, memory)
 	if err != nil {
 		return nil, &Fault{CheckpointLoadFailed, fmt.Errorf("creating the state document: %w", err)}
 	}
@@ -111,6 +156,7 @@ func (s *checkpointed) adopt(ctx context.Context, snapshot *state.Snapshot) erro
 	if mode == "" {
 		mode = LateNone
 	}
+	s.feed.late.date(s.source.Dates)
 	if err := s.feed.late.adopt(ctx, doc, mode, s.feed.keeper.Object); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // own, because an event's is an object of one column at least.
 const sourceKey = "[]"
 
-// maxRetries bounds the rows that one fetch reads again by their keys: it has no bound of bytes.
+// maxRetries bounds the rows that one fetch reads again by their keys.
 const maxRetries = 100
 
 // waiting reports, under ordering=source, whether the event at the head has to wait for its next attempt.
@@ -45,25 +45,30 @@ func (s *checkpointed) waiting() (bool, error) {
 //
 // What is fetched later than this is settled later than this: so an event that is absorbed before the retry is settled was
 // either fetched before it, and what was read here is newer; or it waits for the entry that Settle makes of it.
-func (s *checkpointed) retry(ctx context.Context, limit int) (change.Batch, note, error) {
+func (s *checkpointed) retry(ctx context.Context, limit Limit) (change.Batch, note, error) {
 	p := s.parked.Load()
 	if p.count == 0 {
 		return change.Batch{}, note{}, nil
 	}
-	due := s.turns(p, min(limit, maxRetries))
+	due := s.turns(p, min(limit.Rows, maxRetries))
 	if len(due) == 0 {
 		return change.Batch{}, note{}, nil
 	}
-	keys := make([][]byte, len(due))
-	for i, e := range due {
-		keys[i] = e.Key
-		s.handed[e.turn] = true // also when they cannot be read: once in a session
-	}
 	begun := time.Now()
-	rows, err := s.reread(ctx, keys)
-	if err != nil {
-		return change.Batch{}, note{}, err
+	rows := map[string]*change.Event{}
+	read, total := 0, 0
+	for read < len(due) && (read == 0 || total < limit.Bytes) {
+		portion := s.portion(due[read:], limit.Bytes-total)
+		for _, e := range portion {
+			s.handed[e.turn] = true // also when they cannot be read: once in a session
+		}
+		size, err := s.reread(ctx, keysOf(portion), rows)
+		if err != nil {
+			return change.Batch{}, note{}, err
+		}
+		read, total = read+len(portion), total+size
 	}
+	due = due[:read] // the others come with the next batch
 	batch := change.Batch{Kind: change.Retry, From: s.frontier, More: true, Fetched: time.Now()}
 	batch.FetchTime = batch.Fetched.Sub(begun)
 	var about note
@@ -90,30 +95,62 @@ func (s *checkpointed) retry(ctx context.Context, limit int) (change.Batch, note
 		about.retries = append(about.retries, attempt)
 		about.behind = about.behind || len(e.Followers) > 0
 	}
-	return batch, about, s.followers(ctx, p, about.gone)
+	return batch, about, s.followers(ctx, p, about.gone, limit.Bytes)
+}
+
+// portion is how many of the entries one re-read may bring: their rows count as what they were when they were last
+// seen, or as the largest there can be. One row at least.
+func (s *checkpointed) portion(due []*parkedRow, room int) []*parkedRow {
+	n := 0
+	for n < len(due) {
+		size := due[n].size
+		if size == 0 {
+			size = s.feed.cfg.MaxRowBytes
+		}
+		if room -= size; room < 0 && n > 0 {
+			break
+		}
+		n++
+	}
+	return due[:n]
+}
+
+func keysOf(entries []*parkedRow) [][]byte {
+	keys := make([][]byte, len(entries))
+	for i, e := range entries {
+		keys[i] = e.Key
+	}
+	return keys
 }
 
 // followers finds out which of the rows behind heads that are gone are gone as well, maxRetries at once: the rows of a tenant
-// that was deleted need not be found out about one by one.
-func (s *checkpointed) followers(ctx context.Context, p *parking, heads []gone) error {
-	var keys [][]byte
+// that was deleted need not be found out about one by one. One re-read has room for so many bytes.
+func (s *checkpointed) followers(ctx context.Context, p *parking, heads []gone, room int) error {
+	var asked []*parkedRow
+	seen := map[string]bool{}
 	for i := range heads {
 		for _, key := range p.entries[heads[i].orderKey].Followers {
-			if len(keys) < maxRetries && !contains(keys, key) {
-				keys = append(keys, key)
+			if len(asked) < maxRetries && !seen[string(key)] {
+				seen[string(key)] = true
+				asked = append(asked, &parkedRow{ParkedEntry: ParkedEntry{Key: key}})
 			}
 		}
 	}
-	if len(keys) == 0 {
-		return nil
-	}
-	rows, err := s.reread(ctx, keys)
-	if err != nil {
-		return err
+	missing := map[string]bool{}
+	for len(asked) > 0 {
+		portion := s.portion(asked, room)
+		rows := map[string]*change.Event{} // not kept: it is only to be known whether they are there
+		if _, err := s.reread(ctx, keysOf(portion), rows); err != nil {
+			return err
+		}
+		for _, e := range portion {
+			missing[string(e.Key)] = rows[string(e.Key)] == nil
+		}
+		asked = asked[len(portion):]
 	}
 	for i := range heads {
 		for _, key := range p.entries[heads[i].orderKey].Followers {
-			if rows[string(key)] == nil && contains(keys, key) {
+			if missing[string(key)] {
 				heads[i].followers = append(heads[i].followers, key)
 			}
 		}
@@ -153,14 +190,16 @@ func (s *checkpointed) turns(p *parking, limit int) []*parkedRow {
 	return due[:min(len(due), limit)]
 }
 
-// reread returns the newest events of rows by key. A key that the database takes for equal to one that is spelled otherwise
-// (a collation without case) comes back in the row's spelling: such a row is read once more, alone, to know whose it is.
-func (s *checkpointed) reread(ctx context.Context, keys [][]byte) (map[string]*change.Event, error) {
+// reread adds the newest events of rows by key to found, and returns their bytes. A key that the database takes for
+// equal to one that is spelled otherwise (a collation without case) comes back in the row's spelling: such a row is
+// read once more, alone, to know whose it is.
+func (s *checkpointed) reread(
+	ctx context.Context, keys [][]byte, found map[string]*change.Event,
+) (size int, err error) {
 	events, err := s.feed.source.Reread(ctx, keys)
 	if err != nil {
-		return nil, sourceFault("reading parked rows again", err)
+		return 0, sourceFault("reading parked rows again", err)
 	}
-	found := make(map[string]*change.Event, len(events))
 	strange := false
 	for i := range events {
 		if !contains(keys, events[i].Key) {
@@ -168,9 +207,10 @@ func (s *checkpointed) reread(ctx context.Context, keys [][]byte) (map[string]*c
 			continue
 		}
 		found[string(events[i].Key)] = &events[i]
+		size += events[i].Size()
 	}
 	if !strange {
-		return found, nil
+		return size, nil
 	}
 	for _, key := range keys {
 		if found[string(key)] != nil {
@@ -178,13 +218,14 @@ func (s *checkpointed) reread(ctx context.Context, keys [][]byte) (map[string]*c
 		}
 		one, err := s.feed.source.Reread(ctx, [][]byte{key})
 		if err != nil {
-			return nil, sourceFault("reading a parked row again", err)
+			return 0, sourceFault("reading a parked row again", err)
 		}
 		if len(one) > 0 {
 			found[string(key)] = &one[0]
+			size += one[0].Size()
 		}
 	}
-	return found, nil
+	return size, nil
 }
 
 func contains(keys [][]byte, key []byte) bool {

@@ -54,6 +54,7 @@ type tally struct {
 	gone     int
 	behind   int // batches with rows behind them
 	letters  []DeadLetter
+	buryBy   time.Time // when this settlement stops writing dead letters; zero before the first
 	accepted time.Time // see Settlement
 	stopped  bool      // not everything could be settled
 	fault    error     // why not, or what else the tick has to tell
@@ -161,42 +162,53 @@ func (l *tally) settle(ctx context.Context, b *Settled, i int, about *note) bool
 	}
 }
 
-// retried takes the outcome of a retry.
+// retried takes the outcome of a retry. The turn tells whether it was an attempt at the head that is there now: a row
+// may come back with its key written differently, and another row may be at the head by now.
 func (l *tally) retried(ctx context.Context, t turn, event *change.Event, outcome Outcome, why Rejection) bool {
 	e := l.draft.entries[t.orderKey]
-	stale := e == nil || e.turn != t.number
+	own := e != nil && e.turn == t.number
 	switch {
+	case outcome == Rejected && own:
+		l.failed(ctx, t.orderKey, event, why)
 	case outcome == Rejected:
 		return l.rejected(ctx, []byte(t.orderKey), event, why)
-	case outcome == Accepted && !stale:
+	case outcome == Accepted && own:
 		l.draft.leave(t.orderKey, time.Now())
 	}
 	return true
 }
 
-// rejected counts an attempt against an event, and gives the event up when it was the last.
+// rejected takes a failure of an event that is not its entry's own attempt. Where another row is at the head by now,
+// the event waits behind it, and is tried when its turn comes: only one row's attempts are counted in an entry, and
+// no row may take another's place there, because the entry is all that is left of the other.
 func (l *tally) rejected(ctx context.Context, orderKey []byte, event *change.Event, why Rejection) bool {
-	e := l.draft.edit(string(orderKey))
-	if e == nil {
-		if l.draft.full() {
-			return l.full()
-		}
-		e = l.draft.park(orderKey, event)
+	switch e := l.draft.entries[string(orderKey)]; {
+	case e != nil && !bytes.Equal(e.Key, event.Key):
+		return l.draft.follow(string(orderKey), event.Key) || l.full()
+	case e == nil && l.draft.full():
+		return l.full()
+	case e == nil:
+		l.draft.park(orderKey, event)
 	}
+	l.failed(ctx, string(orderKey), event, why)
+	return true
+}
+
+// failed counts an attempt against the head of an entry, and gives it up when it was the last.
+func (l *tally) failed(ctx context.Context, orderKey string, event *change.Event, why Rejection) {
+	e := l.draft.edit(orderKey)
 	if last := l.draft.fail(e, event, why); !last {
-		return true
+		return
 	}
-	if err := l.bury(ctx, e, event, why); err != nil {
+	switch err := l.bury(ctx, e, event, why); {
+	case err != nil:
 		// The next attempt, after the last delay, may find the place for dead letters in order again. Others need not wait.
 		l.s.owe(err)
-		return true
-	}
-	if l.s.feed.cfg.Policy.Block {
+	case l.s.feed.cfg.Policy.Block:
 		e.Blocked, e.Next = true, time.Time{}
-		return true
+	default:
+		l.draft.leave(orderKey, why.At)
 	}
-	l.draft.leave(string(orderKey), why.At)
-	return true
 }
 
 // absorbed lets an event wait behind the one that its order key is parked for.
@@ -258,21 +270,6 @@ func (l *tally) inSourceOrder(ctx context.Context, event *change.Event, outcome 
 	}
 	l.draft.leave(sourceKey, why.At)
 	return true
-}
-
-// bury writes the dead letter of an event. Errors are a *Fault.
-func (l *tally) bury(ctx context.Context, e *parkedRow, event *change.Event, why Rejection) error {
-	cfg, source := &l.s.feed.cfg, &l.s.source
-	letter := DeadLetter{
-		App: cfg.App, Poller: cfg.Poller, Output: cfg.Output, Engine: source.Engine, Table: source.Table,
-		Event: *event, Cause: why.Cause, Status: why.Status, Reason: why.Reason, Attempts: e.Attempts, First: e.First, Last: e.Last,
-	}
-	if err := cfg.DeadLetters.Put(ctx, letter); err != nil {
-		return &Fault{HandlerFailed, fmt.Errorf("the dead letter of key %s, event %s, could not be written, it is tried again: %w", e.Key, e.ID, err)}
-	}
-	letter.Event.Row = nil // thousands may be given up in one tick: the report needs no rows
-	l.letters = append(l.letters, letter)
-	return nil
 }
 
 // fill takes k settled events of a chunk.

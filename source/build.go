@@ -73,12 +73,15 @@ func (s *selection) page(limit int, in span) statement {
 	return b.statement()
 }
 
-func (s *selection) latest() statement {
+func (s *selection) latest() statement { return s.newest(1) }
+
+// newest reads the last rows' positions, the last one first.
+func (s *selection) newest(limit int) statement {
 	b := newBuilder(s.dialect)
-	b.selectFrom(s, s.order, 1)
+	b.selectFrom(s, s.order, limit)
 	b.conditions(s, span{})
 	b.orderBy(s, " DESC")
-	b.limit(1)
+	b.limit(limit)
 	return b.statement()
 }
 

@@ -86,7 +86,7 @@ func (c *Cursor) Describe(ctx context.Context) (poller.Description, error) {
 	if err != nil {
 		return poller.Description{}, err
 	}
-	d := poller.Description{Fingerprint: p.fingerprint, Engine: c.dialect.engine(), Table: p.table.name, Late: p.late.mode, Coarse: p.coarse}
+	d := poller.Description{Fingerprint: p.fingerprint, Engine: c.dialect.engine(), Table: p.table.name, Late: p.late.mode, Coarse: p.coarse, Dates: c.dates(p)}
 	if !known {
 		d.Warnings = p.warnings
 	}
@@ -197,6 +197,31 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 	return start, incarnation, nil
 }
 
+// BeforeLatest returns the position of a row that at least so many rows come after, or the beginning where there are fewer. It
+// is for source__start=latest only: asked says whether that was set.
+func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor, asked bool, err error) {
+	if c.cfg.Start != "latest" {
+		return nil, false, nil
+	}
+	err = c.byPlan(ctx, func(p *plan) error {
+		return c.run(ctx, func(ctx context.Context, s *session) error {
+			low = nil
+			n := 0
+			return c.dialect.read(ctx, s.conn, p.sel.newest(rows+1).text, nil, p.sel.order, func(r row) (bool, error) {
+				if n++; n <= rows {
+					return true, nil
+				}
+				low, err = p.cursorOf(r)
+				return false, err
+			})
+		})
+	})
+	if err != nil {
+		return nil, true, fmt.Errorf("find the rows before the latest: %w", err)
+	}
+	return low, true, nil
+}
+
 // prove reads one row by the poller's own statement. The catalog does not show that source__where can be run, and a
 // document that was made for one that cannot would hold its fingerprint: mending the condition would then look like
 // another source.
@@ -220,6 +245,7 @@ func (c *Cursor) prove(ctx context.Context, s *session, p *plan, start change.Cu
 	return nil
 }
 
+// latest is the position of the last row, but for those that are dated beyond the database's clock.
 func (c *Cursor) latest(ctx context.Context, s *session, p *plan) (last change.Cursor, err error) {
 	err = c.dialect.read(ctx, s.conn, p.sel.latest().text, nil, p.sel.order, func(r row) (bool, error) {
 		last, err = p.cursorOf(r)
@@ -227,6 +253,9 @@ func (c *Cursor) latest(ctx context.Context, s *session, p *plan) (last change.C
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the latest row: %w", err)
+	}
+	if last, err = c.notAhead(ctx, s, p, last); err != nil {
+		return nil, fmt.Errorf("read the latest row that is not dated ahead: %w", err)
 	}
 	return last, nil
 }

@@ -22,6 +22,8 @@ import (
 // A transaction that only reads, for as long as one statement takes, is not counted: a backup would hold the edge back
 // for hours. What it writes afterwards with now() is as old as it is; docs/late-commits.md says so.
 //
+// On a standby it tells how far that has replayed. It is 1970 where nothing was replayed since its start.
+//
 // Prepared transactions have no session. When one began is not shown, only when it was prepared: a day before is taken,
 // so that it holds the edge for certain.
 const postgresHorizon = `WITH hidden AS (
@@ -41,7 +43,8 @@ const postgresHorizon = `WITH hidden AS (
 	SELECT p.prepared - interval '1 day', 'the prepared transaction ' || p.gid, '', p.owner::text, ''
 	FROM pg_catalog.pg_prepared_xacts p WHERE p.database = current_database()
 )
-SELECT clock_timestamp(), hidden.n + pg_is_in_recovery()::int, w.since, coalesce(w.who, ''), coalesce(w.app, ''), coalesce(w.usr, ''), coalesce(w.host, '')
+SELECT clock_timestamp(), hidden.n + pg_is_in_recovery()::int, w.since, coalesce(w.who, ''), coalesce(w.app, ''), coalesce(w.usr, ''), coalesce(w.host, ''),
+	CASE WHEN pg_is_in_recovery() THEN coalesce(pg_last_xact_replay_timestamp(), 'epoch') END
 FROM hidden LEFT JOIN LATERAL (SELECT * FROM writers ORDER BY since LIMIT 1) w ON true`
 
 // clock is the statement's: clock_timestamp() moves while it runs, and no index is used with it. The session's zone is UTC.
@@ -52,12 +55,15 @@ func (postgres) clock(seconds int) string {
 func (postgres) horizon(ctx context.Context, conn *sql.Conn) (poller.Horizon, error) {
 	var now time.Time
 	var hidden int
-	var since sql.NullTime
+	var since, replayed sql.NullTime
 	var who, app, user, host string
-	if err := conn.QueryRowContext(ctx, postgresHorizon).Scan(&now, &hidden, &since, &who, &app, &user, &host); err != nil {
+	if err := conn.QueryRowContext(ctx, postgresHorizon).Scan(&now, &hidden, &since, &who, &app, &user, &host, &replayed); err != nil {
 		return poller.Horizon{}, fmt.Errorf("read pg_stat_activity: %w", err)
 	}
 	h := poller.Horizon{Now: now.UTC(), Shown: hidden == 0}
+	if replayed.Valid {
+		h.Replayed = replayed.Time.UTC()
+	}
 	if since.Valid {
 		// Where some are hidden, one that is not may still be told of: it is true, if not the whole truth.
 		h.Oldest = since.Time.UTC()

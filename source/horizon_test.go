@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"database/sql/driver"
 	"net/url"
 	"strings"
 	"testing"
@@ -203,6 +204,38 @@ func TestMySQLHorizon(t *testing.T) {
 	if h := horizon(t, plain); h.Shown || !h.Oldest.IsZero() {
 		t.Errorf("without PROCESS: %+v", h)
 	}
+}
+
+// TestMySQLPreparedTransaction: one that XA PREPARE has left without a session holds the edge, although it seems to have begun
+// when the server was restarted.
+func TestMySQLPreparedTransaction(t *testing.T) {
+	admin := testenv.MySQL(t)
+	db := writer(t, "mysql", testenv.MySQLDSN(t, admin), "CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))", "INSERT INTO o (id) VALUES (0)")
+	src := newSource(t, admin, Config{Table: "o", Cursor: []string{"at"}})
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	xid := "'rr_" + strings.ToLower(rand.Text()) + "'"
+	execAll(t, conn, "XA START "+xid, "INSERT INTO o (id) VALUES (1)", "XA END "+xid, "XA PREPARE "+xid)
+	t.Cleanup(func() { _, _ = db.ExecContext(context.WithoutCancel(t.Context()), "XA ROLLBACK "+xid) }) // where the test has not ended it
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = conn.Close()
+	again := time.NewTicker(200 * time.Millisecond)
+	defer again.Stop()
+	h := horizon(t, src)
+	for range 50 { // until the session has ended
+		if strings.Contains(h.By, "XA RECOVER") {
+			break
+		}
+		<-again.C
+		h = horizon(t, src)
+	}
+	if !h.Shown || h.Oldest.IsZero() || h.Oldest.After(h.Now.Add(-24*time.Hour)) || !strings.Contains(h.By, "XA RECOVER") {
+		t.Errorf("a prepared transaction: %+v", h)
+	}
+	execAll(t, db, "XA COMMIT "+xid)
+	horizonWith(t, src, false)
 }
 
 func TestSQLiteHorizon(t *testing.T) {

@@ -91,8 +91,24 @@ func (c *Cursor) edge(p *plan) int {
 	if kind := p.sel.order[0].value.kind; kind == kindInstant || kind == kindOffsetTime {
 		return -window
 	}
-	_, offset := time.Now().Add(-c.cfg.LateWindow).In(p.zone(&c.cfg)).Zone()
-	return offset - window
+	return wallEdge(time.Now().Add(-c.cfg.LateWindow), p.zone(&c.cfg)) - window
+}
+
+// clocksDiffer is how far this machine's clock, which chooses a zone's offset, may be off the database's.
+const clocksDiffer = time.Minute
+
+// wallEdge is the offset from UTC, in seconds, of a wall clock at a moment; less in the hour before it is put back: the values
+// of that hour come a second time, and rows have settled only when they cannot.
+func wallEdge(at time.Time, zone *time.Location) int {
+	lowest := 0
+	for i, at := range []time.Time{at, at.Add(clocksDiffer)} {
+		_, offset := at.In(zone).Zone()
+		offset -= int(comesBack(at, zone) / time.Second)
+		if i == 0 || offset < lowest {
+			lowest = offset
+		}
+	}
+	return lowest
 }
 
 // markedPage reads a page up to the newest mark that is older than the window. A range that has an end of its own is read

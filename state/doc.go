@@ -33,10 +33,10 @@
 //
 // # Side objects, and operators
 //
-// What would make the document large (parked events, the memory of late commits) is in immutable objects: [Keeper.PutObject]
-// writes one, a [Commit] names it, [Keeper.Collect] deletes what no commit names any more. Operators change a document at
-// rest with [Keeper.Edit], and pause, backfill and skips beside a holder with [Keeper.Amend]; the holder sees what they
-// wrote in [Lease.Known] after its next write.
+// What would make the document large (parked events, the memory of late commits) is in immutable objects:
+// [Lease.PutObject] writes one, a [Commit] names it, [Lease.Collect] deletes what no commit names any more. Operators
+// change a document at rest with [Keeper.Edit], objects under a lease like everybody, and pause, backfill and skips
+// beside a holder with [Keeper.Amend]; the holder sees what they wrote in [Lease.Known] after its next write.
 //
 // # Time
 //

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -37,7 +36,6 @@ const root = "state/"
 type Keeper struct {
 	cfg    Config
 	margin time.Duration
-	lease  atomic.Pointer[Lease] // the last one that was acquired: see Collect
 	put    puts
 }
 
@@ -103,9 +101,24 @@ func (k *Keeper) snapshot(doc Document, stamp Stamp, sent time.Time) *Snapshot {
 // caller compares fingerprints either way. A write whose outcome is unknown is read back; if it lands later than that,
 // it conflicts with our own second one, which says the same.
 func (k *Keeper) Create(ctx context.Context, fingerprint, incarnation string, start change.Cursor) (*Snapshot, error) {
+	return k.CreateLate(ctx, fingerprint, incarnation, start, Late{}, "", nil)
+}
+
+// CreateLate is Create with what is remembered of late commits: late, and its memory as a side object of a kind, unless that is
+// nil. No lease is needed for the object: as long as there is no document, nobody collects.
+func (k *Keeper) CreateLate(
+	ctx context.Context, fingerprint, incarnation string, start change.Cursor, late Late, kind string, memory []byte,
+) (*Snapshot, error) {
+	if memory != nil {
+		name, err := k.putObject(ctx, kind, memory, nil)
+		if err != nil {
+			return nil, fmt.Errorf("creating %s: %w", k.cfg.Key, err)
+		}
+		late.Memory.Object = name
+	}
 	doc := Document{
 		PollerName: k.cfg.Poller, SourceFingerprint: fingerprint,
-		Checkpoint: Checkpoint{Cursor: start, Incarnation: incarnation},
+		Checkpoint: Checkpoint{Cursor: start, Incarnation: incarnation}, Late: late,
 	}
 	data, err := doc.Encode()
 	if err != nil {

@@ -10,13 +10,14 @@ import (
 
 // Lease is the right to deliver and to commit. Its methods may be called by several goroutines.
 type Lease struct {
-	owner *owner // only after done is closed
-	id    string // lease_id
-	token uint64
-	ctx   context.Context //nolint:containedctx // the right is what is handed out
-	stop  context.CancelCauseFunc
-	wake  chan struct{} // holds one signal: there is a request
-	done  chan struct{} // closed when the owner's goroutine has ended
+	owner  *owner // only after done is closed
+	keeper *Keeper
+	id     string // lease_id
+	token  uint64
+	ctx    context.Context //nolint:containedctx // the right is what is handed out
+	stop   context.CancelCauseFunc
+	wake   chan struct{} // holds one signal: there is a request
+	done   chan struct{} // closed when the owner's goroutine has ended
 
 	mu    sync.Mutex
 	right right
@@ -31,14 +32,14 @@ type Lease struct {
 // start begins the life of an acquired lease.
 func (o *owner) start(ctx context.Context) *Lease {
 	background := context.WithoutCancel(ctx)
-	l := &Lease{owner: o, id: o.id, token: o.doc.Lease.FencingToken, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	l := &Lease{owner: o, keeper: o.k, id: o.id, token: o.doc.Lease.FencingToken}
+	l.wake, l.done = make(chan struct{}, 1), make(chan struct{})
 	l.ctx, l.stop = context.WithCancelCause(background)
 	l.mu.Lock()
 	l.right, l.known = rightUntil(o.until), o.doc
 	l.watch = time.AfterFunc(l.nextLook(), l.look)
 	l.mu.Unlock()
 	o.lease = l
-	o.k.lease.Store(l)
 	go o.run(background)
 	return l
 }

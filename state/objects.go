@@ -24,38 +24,44 @@ func ObjectPrefix(key string) string {
 	return objectRoot + strings.TrimSuffix(strings.TrimPrefix(key, root), ".json") + "/"
 }
 
-// puts are the objects that a keeper writes or wrote: those under way are nobody's to delete, and those that are done can be
-// deleted without reading them again.
+// puts are the objects that the leases of one process write or wrote: those under way are nobody's to delete, and
+// those that are done can be deleted without reading them again.
 type puts struct {
-	mu      sync.Mutex
-	version map[string]string // by name; underWay while it is not known
+	mu   sync.Mutex
+	made map[string]put // by name
+}
+
+// put is one object: its version, underWay while it is not known, and the lease that it was written under.
+type put struct {
+	version string
+	lease   *Lease
 }
 
 const underWay = ""
 
-func (p *puts) set(name, version string) {
+func (p *puts) set(name string, made put) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.version == nil {
-		p.version = map[string]string{}
+	if p.made == nil {
+		p.made = map[string]put{}
 	}
-	p.version[name] = version
+	p.made[name] = made
 }
 
 func (p *puts) drop(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.version, name)
+	delete(p.made, name)
 }
 
-// done returns the versions of those that are done.
-func (p *puts) done() map[string]string {
+// done returns those that are done.
+func (p *puts) done() map[string]put {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	done := map[string]string{}
-	for name, version := range p.version {
-		if version != underWay {
-			done[name] = version
+	done := map[string]put{}
+	for name, made := range p.made {
+		if made.version != underWay {
+			done[name] = made
 		}
 	}
 	return done
@@ -64,7 +70,7 @@ func (p *puts) done() map[string]string {
 func (p *puts) has(name string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, ok := p.version[name]
+	_, ok := p.made[name]
 	return ok
 }
 
@@ -73,11 +79,21 @@ var kindPattern = regexp.MustCompile(`^[a-z]+$`)
 // perMiB is what a try is given for each MiB beyond the patience of a small one: 64 MiB need not come within seconds.
 const perMiB = time.Second
 
-// PutObject writes an immutable side object of this document and returns its name, for an ObjectRef: objects/{app}/{poller}
-// [.{output}]/{kind}-{random}. kind is one lower-case word. The object is written before the commit that names it; one that
-// no document names is removed by Collect. Bounds and retries are those of Load, with a second more for each MiB. Errors are
-// the store's, and one for data of more than MaxObject bytes. After an error the object may still appear, unnamed.
-func (k *Keeper) PutObject(ctx context.Context, kind string, data []byte) (string, error) {
+// PutObject writes an immutable side object of this document and returns its name, for an ObjectRef:
+// objects/{app}/{poller} [.{output}]/{kind}-{random}. kind is one lower-case word. The object is written before the
+// commit that names it; one that no document names is removed by Collect. Only the holder of a lease may write one,
+// operators too: that is how Collect tells what nobody will name any more from what somebody is about to name. Bounds
+// and retries are those of Load, with a second more for each MiB. Errors are those of Check, the store's, and one for
+// data of more than MaxObject bytes. After an error the object may still appear, unnamed.
+func (l *Lease) PutObject(ctx context.Context, kind string, data []byte) (string, error) {
+	if err := l.Check(); err != nil {
+		return "", fmt.Errorf("writing a side object of kind %s: %w", kind, err)
+	}
+	return l.keeper.putObject(ctx, kind, data, l)
+}
+
+// putObject writes a side object, under a lease, or for a document that is created next (nil).
+func (k *Keeper) putObject(ctx context.Context, kind string, data []byte, l *Lease) (string, error) {
 	if !kindPattern.MatchString(kind) {
 		return "", fmt.Errorf("writing a side object: %q is no kind: it is one lower-case word", kind)
 	}
@@ -85,7 +101,7 @@ func (k *Keeper) PutObject(ctx context.Context, kind string, data []byte) (strin
 		return "", fmt.Errorf("writing a side object of kind %s: it takes %d bytes, the most is %d", kind, len(data), MaxObject)
 	}
 	name := ObjectPrefix(k.cfg.Key) + kind + "-" + strings.ToLower(rand.Text())
-	k.put.set(name, underWay)
+	k.put.set(name, put{underWay, l})
 	version, err := retry(ctx, k.patience()+time.Duration(len(data)>>20)*perMiB, func(ctx context.Context) (string, error) {
 		stamp, err := k.cfg.Store.Create(ctx, name, data)
 		if !errors.Is(err, ErrConflict) {
@@ -102,7 +118,7 @@ func (k *Keeper) PutObject(ctx context.Context, kind string, data []byte) (strin
 		k.put.drop(name)
 		return "", fmt.Errorf("writing %s: %w", name, err)
 	}
-	k.put.set(name, version)
+	k.put.set(name, put{version, l})
 	return name, nil
 }
 
@@ -119,19 +135,17 @@ func (k *Keeper) Object(ctx context.Context, name string) ([]byte, error) {
 	return stored.Data, nil
 }
 
-// Collect deletes the side objects of this document (of the kinds that PutObject wrote, dead letters are none) that are not
-// in keep. Only the holder of the lease may call it, or who was it last, with all that the stored document names and all
-// that a commit under way shall name. A crash in it leaves objects behind that the next call removes.
+// Collect deletes the side objects of this document (of the kinds that PutObject wrote, dead letters are none) that
+// are not in keep: all that the stored document names and all that a commit under way shall name. It may be called
+// after the lease was given back, too. A crash in it leaves objects behind that the next call removes.
 //
-// It is safe in the hands of a holder who does not know yet that the lease is another's: objects are listed first, and
-// then the document is read. Where that still holds our lease, nobody else had one when they were listed, so that none of
-// them is what another is about to name. Where it does not, only what this keeper wrote itself is deleted.
-func (k *Keeper) Collect(ctx context.Context, keep ...string) error {
-	lease := k.lease.Load()
-	if lease == nil {
-		return fmt.Errorf("collecting the side objects of %s: only the holder of the lease may", k.cfg.Key)
-	}
-	mine := k.put.done() // before the list: what is put meanwhile is not ours to judge
+// It is safe in the hands of a holder who does not know yet that the lease is another's: objects are listed first,
+// and then the document is read. Where that still holds our lease, nobody had a later one when they were listed, so
+// that none of them is what another is about to name. Where it does not, only what was written under this very lease
+// is deleted.
+func (l *Lease) Collect(ctx context.Context, keep ...string) error {
+	k := l.keeper
+	made := k.put.done() // before the list: what is put meanwhile is not ours to judge
 	listed, err := retry(ctx, k.patience(), func(ctx context.Context) ([]string, error) {
 		return k.cfg.Store.List(ctx, ObjectPrefix(k.cfg.Key))
 	})
@@ -143,19 +157,20 @@ func (k *Keeper) Collect(ctx context.Context, keep ...string) error {
 		return fmt.Errorf("collecting side objects: %w", err)
 	}
 	keep = append(slices.Clone(keep), s.Doc.Parked.Object, s.Doc.Late.Memory.Object)
-	ours := s.Doc.Lease.LeaseID == lease.id
-	for name := range mine {
+	ours := s.Doc.Lease.LeaseID == l.id
+	for name := range made {
 		if !slices.Contains(listed, name) {
 			k.put.drop(name) // another collected it
 		}
 	}
 	var failed error
 	for _, name := range listed {
-		version, own := mine[name]
-		if slices.Contains(keep, name) || !own && (!ours || k.put.has(name)) {
+		done, known := made[name]
+		own := known && done.lease == l
+		if slices.Contains(keep, name) || !own && !ours || !known && k.put.has(name) {
 			continue
 		}
-		if err := k.remove(ctx, name, version); err != nil {
+		if err := k.remove(ctx, name, done.version); err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}

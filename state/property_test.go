@@ -256,7 +256,7 @@ func (w *arena) commit(l *state.Lease, from change.Cursor, owner string, release
 
 // park replaces the parked object in a commit that moves nothing, and collects what is left over.
 func (w *arena) park(ctx context.Context, k *state.Keeper, l *state.Lease, at change.Cursor) bool {
-	name, err := k.PutObject(ctx, "parked", []byte("x"))
+	name, err := l.PutObject(ctx, "parked", []byte("x"))
 	if err != nil {
 		return false
 	}
@@ -267,7 +267,7 @@ func (w *arena) park(ctx context.Context, k *state.Keeper, l *state.Lease, at ch
 	w.mu.Lock()
 	w.done = append(w.done, c)
 	w.mu.Unlock()
-	_ = k.Collect(ctx, name) // what it does not reach, the next one does
+	_ = l.Collect(ctx, name) // what it does not reach, the next one does
 	return true
 }
 

@@ -24,7 +24,7 @@ type part struct {
 // Describe says what the source is. A memory of late rows would be of no use in a range that is read once.
 func (p part) Describe(ctx context.Context) (poller.Description, error) {
 	d, err := p.Cursor.Describe(ctx)
-	d.Late = poller.LateNone
+	d.Late, d.Dates = poller.LateNone, nil
 	return d, err
 }
 
@@ -166,6 +166,7 @@ func (op *operation) namedRelay(b *backfill, keeper *state.Keeper, src part) (*p
 		App: op.app.cfg.State.AppName, Poller: p.Name, Output: backfillPrefix + b.name, Source: src, Keeper: keeper,
 		Ordering: poller.Ordering(p.Ordering), Policy: policy, DeadLetters: letters,
 		LateWindow: p.Source.LateWindow, LateLimit: p.Source.LateLimit, LateMemory: p.Source.LateMemory,
+		MaxRowBytes: p.MaxRowBytes,
 	})
 	if err != nil {
 		return nil, err

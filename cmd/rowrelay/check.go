@@ -278,6 +278,7 @@ func (p *pollerView) times(a *app, w *wired, host *hostFile, c *console) {
 	s := w.schedule
 	p.Schedule = w.cfg.Schedule + " (setting schedule, for rowrelay run)"
 	if host.err == nil {
+		p.fault(refusedName(w.cfg.Name))
 		timer, err := readFunction(appRoot(c), w.cfg.Name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

@@ -41,11 +41,41 @@ func (op *operation) standIns(parked []poller.ParkedEntry, blocked bool) []deadl
 	return entries
 }
 
-// park puts the rows of records among the parked events, due at once.
-func (op *operation) park(ctx context.Context, letters []deadletter.Entry) error {
-	entries, err := parkedOf(ctx, op.out, &op.snap.Doc)
+// leased does what changes the parked events while nobody else can: a tick would fetch and settle meanwhile, and only
+// who holds the lease may store an object. change returns what the document is to name (nil: what it names now). The
+// lease is given back with the write that does so, or without one where change fails. It is free for who asks while
+// the document is as it was shown.
+func (op *operation) leased(ctx context.Context, change func(*state.Lease) (*state.ObjectRef, error)) error {
+	lease, err := op.out.keeper.Acquire(ctx, op.snap)
+	if moved := new(state.MovedError); errors.As(err, &moved) {
+		return fmt.Errorf("%w since it was shown: look again", state.ErrConflict)
+	}
 	if err != nil {
 		return err
+	}
+	kept := context.WithoutCancel(ctx) // bounded by the lease
+	ref, err := change(lease)
+	if err == nil && ref != nil {
+		at := lease.Known().Checkpoint.Cursor
+		if err = lease.Commit(kept, state.Commit{From: at, To: at, Parked: ref, Release: true}); err == nil {
+			return nil
+		}
+	}
+	return errors.Join(err, lease.Release(kept))
+}
+
+// park puts the rows of records among the parked events, due at once.
+func (op *operation) park(ctx context.Context, letters []deadletter.Entry) error {
+	return op.leased(ctx, func(lease *state.Lease) (*state.ObjectRef, error) { return op.parked(ctx, lease, letters) })
+}
+
+// parked stores the parked events with the rows of records among them.
+func (op *operation) parked(
+	ctx context.Context, lease *state.Lease, letters []deadletter.Entry,
+) (*state.ObjectRef, error) {
+	entries, err := parkedOf(ctx, op.out, &op.snap.Doc)
+	if err != nil {
+		return nil, err
 	}
 	for i := range letters {
 		r := letters[i].Record
@@ -65,28 +95,23 @@ func (op *operation) park(ctx context.Context, letters []deadletter.Entry) error
 		}
 	}
 	if n := rows(entries); n > op.w.cfg.MaxParked {
-		return &status.Refusal{Err: fmt.Errorf("these would be %d parked rows, and max_parked is %d: replay fewer at a time, or raise max_parked", n, op.w.cfg.MaxParked)}
+		return nil, &status.Refusal{Err: fmt.Errorf("these would be %d parked rows, and max_parked is %d: "+
+			"replay fewer at a time, or raise max_parked", n, op.w.cfg.MaxParked)}
 	}
-	ref, err := op.putParked(ctx, entries)
-	if err != nil {
-		return err
-	}
-	_, err = op.out.keeper.Edit(ctx, op.snap, func(doc *state.Document) { doc.Parked = ref })
-	return err
+	return putParked(ctx, lease, entries)
 }
 
 // putParked stores entries for a document to name.
-func (op *operation) putParked(ctx context.Context, entries []poller.ParkedEntry) (state.ObjectRef, error) {
+func putParked(ctx context.Context, lease *state.Lease, entries []poller.ParkedEntry) (*state.ObjectRef, error) {
 	if len(entries) == 0 {
-		return state.ObjectRef{}, nil
+		return &state.ObjectRef{}, nil
 	}
 	data, err := poller.EncodeParked(entries)
 	if err != nil {
-		return state.ObjectRef{}, err
+		return nil, err
 	}
-	ref := state.ObjectRef{Count: rows(entries)}
-	ref.Object, err = op.out.keeper.PutObject(ctx, "parked", data)
-	return ref, err
+	name, err := lease.PutObject(ctx, "parked", data)
+	return &state.ObjectRef{Object: name, Count: rows(entries)}, err
 }
 
 // rows counts parked rows: entries, and what waits behind them.
@@ -101,17 +126,18 @@ func rows(entries []poller.ParkedEntry) int {
 // unblock lets what waits behind purged events go on. Where the events have no record (parked), the document notes them as
 // skipped: nothing else tells of them.
 func (op *operation) unblock(ctx context.Context, purge []deadletter.Entry, parked bool) error {
-	ref, err := op.let(ctx, purge)
-	if err != nil || ref == nil {
-		return err
-	}
-	_, err = op.out.keeper.Edit(ctx, op.snap, func(doc *state.Document) {
-		if lost := doc.Parked.Count - ref.Count; parked && lost > 0 {
-			forget(doc, int64(lost))
+	return op.leased(ctx, func(lease *state.Lease) (*state.ObjectRef, error) {
+		ref, err := op.let(ctx, lease, purge)
+		if err != nil || ref == nil || !parked || ref.Count >= op.snap.Doc.Parked.Count {
+			return ref, err
 		}
-		doc.Parked = *ref
+		// Before they are dropped: a note too many is better than rows that left without one.
+		_, err = op.out.keeper.Amend(ctx, func(doc *state.Document) error {
+			forget(doc, int64(op.snap.Doc.Parked.Count-ref.Count))
+			return nil
+		})
+		return ref, err
 	})
-	return err
 }
 
 // toDrop are the parked events that an edit is about to drop, for the log. One that cannot be read may be dropped all the
@@ -132,12 +158,14 @@ func (op *operation) auditDropped(entries []poller.ParkedEntry) {
 	}
 }
 
-// let writes the parked events without those that the records block, or are stand-ins for, and returns nil where there are
-// none. Where rows wait behind one, the first of them becomes the head. Where the row itself was changed since, its newest
-// state goes on: events of a parked key settle without being sent, so that nobody else would deliver it. A change that is
-// fetched after this look makes the caller's compare-and-swap fail. Keys that do not fit the settings any more (another
-// source__key) are taken out with all that waits behind them: they can never be read.
-func (op *operation) let(ctx context.Context, records []deadletter.Entry) (*state.ObjectRef, error) {
+// let writes the parked events without those that the records block, or are stand-ins for, and returns nil where
+// there are none. Where rows wait behind one, the first of them becomes the head. Where the row itself was changed
+// since, its newest state goes on: events of a parked key settle without being sent, so that nobody else would
+// deliver it. A change that comes after this look is fetched after the lease was given back. Keys that do not fit the
+// settings any more (another source__key) are taken out with all that waits behind them: they can never be read.
+func (op *operation) let(
+	ctx context.Context, lease *state.Lease, records []deadletter.Entry,
+) (*state.ObjectRef, error) {
 	entries, err := parkedOf(ctx, op.out, &op.snap.Doc)
 	if err != nil {
 		return nil, err
@@ -164,24 +192,26 @@ func (op *operation) let(ctx context.Context, records []deadletter.Entry) (*stat
 	if !changed {
 		return nil, nil
 	}
-	ref, err := op.putParked(ctx, left)
-	return &ref, err
+	return putParked(ctx, lease, left)
 }
 
-// successor is what waits in the place of an entry that is let go; nil for nothing.
+// successor is what waits in the place of an entry that is let go; nil for nothing. A head that waited for its next
+// attempt, and was changed since, keeps its place: its changes were taken for the newest state that the attempt would
+// read. Those of a blocked head wait behind it.
 func (op *operation) successor(ctx context.Context, e *poller.ParkedEntry) (*poller.ParkedEntry, error) {
-	next := poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Key}
-	if len(e.Followers) > 0 {
-		next.Key, next.Followers = e.Followers[0], e.Followers[1:]
-	}
-	newest, err := op.w.source.Reread(ctx, [][]byte{next.Key})
+	newest, err := op.w.source.Reread(ctx, [][]byte{e.Key})
 	switch {
 	case errors.Is(err, poller.ErrConfig):
 		return nil, op.say("the key %s does not fit the settings any more: it is taken out, with %d row(s) behind it", e.Key, len(e.Followers))
 	case err != nil:
-		return nil, fmt.Errorf("reading the row %s again: %w", next.Key, err)
-	case len(e.Followers) > 0, len(newest) > 0 && e.ID != "" && newest[0].ID != e.ID:
-		return &next, nil
+		return nil, fmt.Errorf("reading the row %s again: %w", e.Key, err)
+	}
+	changed := len(newest) > 0 && e.ID != "" && newest[0].ID != e.ID
+	switch {
+	case changed && (!e.Blocked || len(e.Followers) == 0):
+		return &poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Key, Followers: e.Followers}, nil
+	case len(e.Followers) > 0:
+		return &poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}, nil
 	}
 	return nil, nil
 }

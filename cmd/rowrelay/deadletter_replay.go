@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/deadletter"
+	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -152,45 +153,48 @@ func (op *operation) sendRecorded(ctx context.Context, letters []deadletter.Entr
 	if err != nil {
 		return fmt.Errorf("describing the source: %w", err)
 	}
-	lease, err := op.out.keeper.Acquire(ctx, op.snap)
-	if err != nil {
-		return err
-	}
 	sent := 0
+	var failed error
+	kept := context.WithoutCancel(ctx) // what was sent is sent
+	err = op.leased(ctx, func(lease *state.Lease) (*state.ObjectRef, error) {
+		sent, failed = op.send(ctx, lease, to, source.Fingerprint, letters)
+		return op.let(kept, lease, letters[:sent])
+	})
+	if err != nil && sent == 0 {
+		return errors.Join(failed, err)
+	}
+	if err != nil {
+		// The records stay: purging them lets their keys go.
+		return errors.Join(failed, fmt.Errorf("%d recorded row(s) were sent; letting their keys go: %w", sent, err))
+	}
+	return errors.Join(op.remove(kept, letters[:sent], "deadletter_sent_as_recorded"), failed)
+}
+
+// send delivers recorded rows under the lease, and returns how many arrived.
+func (op *operation) send(
+	ctx context.Context, lease *state.Lease, to poller.Output, fingerprint string, letters []deadletter.Entry,
+) (int, error) {
 	for i := range letters {
-		if err = lease.Check(); err != nil {
-			break
+		if err := lease.Check(); err != nil {
+			return i, err
 		}
 		r := letters[i].Record
 		d := change.Delivery{
-			App: r.App, Poller: r.Poller, Engine: r.Engine, Table: r.Table, Fingerprint: source.Fingerprint, BatchID: "deadletter_" + r.ID,
-			Token: lease.Token(), Number: uint64(i + 1), Attempt: 1, Events: []change.Event{r.Event()},
+			App: r.App, Poller: r.Poller, Engine: r.Engine, Table: r.Table, Fingerprint: fingerprint,
+			BatchID: "deadletter_" + r.ID,
+			Token:   lease.Token(), Number: uint64(i + 1), Attempt: 1, Events: []change.Event{r.Event()},
 			Backfill: backfillNameOf(op.output),
 		}
 		bounded, cancel := context.WithTimeout(lease.Context(), op.out.cfg.Timeout)
 		stop := context.AfterFunc(ctx, cancel) // Ctrl-C
-		err = to.Deliver(bounded, d)
+		err := to.Deliver(bounded, d)
 		stop()
 		cancel()
 		if err != nil {
-			err = fmt.Errorf("sending %s: %w", letters[i].Record.ID, err)
-			break
+			return i, fmt.Errorf("sending %s: %w", letters[i].Record.ID, err)
 		}
-		sent++
 	}
-	kept := context.WithoutCancel(ctx) // what was sent is sent
-	let, letErr := op.let(kept, letters[:sent])
-	if letErr == nil && let != nil {
-		at := lease.Known().Checkpoint.Cursor
-		letErr = lease.Commit(kept, state.Commit{From: at, To: at, Parked: let, Release: true})
-	} else {
-		letErr = errors.Join(letErr, lease.Release(kept))
-	}
-	if letErr != nil {
-		// The records stay: purging them lets their keys go.
-		return errors.Join(err, fmt.Errorf("%d recorded row(s) were sent; letting their keys go: %w", sent, letErr))
-	}
-	return errors.Join(op.remove(kept, letters[:sent], "deadletter_sent_as_recorded"), err)
+	return len(letters), nil
 }
 
 func (l *letters) purge(ctx context.Context, name string, ids []string) error {

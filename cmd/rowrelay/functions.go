@@ -32,8 +32,9 @@ Without names it also writes the status page: status, which answers /api/status 
 key, and statusactions, which pauses, resumes and replays for whoever has the admin key (docs/status.md). Remove the folders, and
 there is no page.
 
-Where there is no host.json it writes one that starts the file rowrelay beside it. At last it says what "func start" in this
-directory still lacks: the program, and settings of the host's own.
+Where there is no host.json it writes one that starts the file rowrelay beside it. With state__kind=file it makes the directory
+of the state, if that lies beside host.json: the host starts anew when a directory appears there, in the middle of the first ticks.
+At last it says what "func start" in this directory still lacks: the program, and settings of the host's own.
 
 An existing file is left alone unless --force is given; host.json always is.`,
 		RunE: func(_ *cobra.Command, names []string) error { return writeFunctions(c, names, force) },
@@ -62,9 +63,15 @@ func writeFunctions(c *console, names []string, force bool) error {
 		if p == nil {
 			return fmt.Errorf("the settings name no poller %q", name)
 		}
+		if err := refusedName(p.Name); err != nil {
+			return err
+		}
 		chosen = append(chosen, p)
 	}
 	if err := writeHost(c, chosen); err != nil {
+		return err
+	}
+	if err := makeStateDirectory(c, cfg); err != nil {
 		return err
 	}
 	for _, p := range chosen {

@@ -38,6 +38,24 @@ func writeHost(c *console, pollers []*config.Poller) error {
 	return err
 }
 
+// makeStateDirectory makes the directory of the file store where the host would see it come: below the folder of
+// host.json. A store elsewhere makes its own, on the machine where it is used.
+func makeStateDirectory(c *console, cfg *config.App) error {
+	path := cfg.State.Path
+	if cfg.State.Kind != "file" || !filepath.IsLocal(path) || filepath.Clean(path) == "." {
+		return nil
+	}
+	path = filepath.Join(appRoot(c), path)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(path, 0o750); err != nil {
+		return fmt.Errorf("state__path: %w", err)
+	}
+	_, err := fmt.Fprintf(c.out, "%s made, for the state\n", path)
+	return err
+}
+
 // tellStart says what `func start` in this directory still lacks, each with its mend. The settings are those of this machine: what an
 // app on Azure has, this command does not see.
 func tellStart(c *console, pollers []*config.Poller) error {

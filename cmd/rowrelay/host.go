@@ -164,6 +164,16 @@ func parseTimeSpan(text string) (time.Duration, error) {
 	return time.Duration(days*24+n[0])*time.Hour + time.Duration(n[1])*time.Minute + time.Duration(n[2])*time.Second, nil
 }
 
+// refusedName says why the Functions host runs no function of a poller's name; nil where it does. Standalone any name
+// will do.
+func refusedName(name string) error {
+	if name != "host" { // the only one that a poller can have and a function cannot
+		return nil
+	}
+	return errors.New("the Functions host refuses a function named host, so a poller of that name never runs under it: rename the poller " +
+		"in its settings (pollers__host__…), and take its position along with `rowrelay state clone host <its new name>`")
+}
+
 // timerBinding is what Rowrelay reads of a poller's function.json.
 type timerBinding struct {
 	Type     string `json:"type"`

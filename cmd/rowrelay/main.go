@@ -28,6 +28,10 @@ func main() {
 	if err == nil {
 		return
 	}
+	var another *restartError
+	if errors.As(err, &another) {
+		os.Exit(exitRestart)
+	}
 	var quiet *exitError
 	if !errors.As(err, &quiet) {
 		fmt.Fprintln(os.Stderr, "rowrelay: "+err.Error())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"strings"
 
@@ -22,6 +23,8 @@ type console struct {
 	stop  <-chan struct{} // closed by the first Ctrl-C; nil never is
 	// telemetry exports what the ticks of serve and run do; nil for nothing, and for every other command.
 	telemetry *telemetry.Telemetry
+	// cut gives up requests under way when it ends, for serve; nil never does.
+	cut context.Context //nolint:containedctx // it belongs to the process, as stop does
 }
 
 // env returns an environment variable, "" when it is not set.

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,6 +29,9 @@ FUNCTIONS_CUSTOMHANDLER_PORT. Each invocation of a timer function runs one tick 
 It never exits on a fault of settings, database or destination: it answers 500 and says why on stderr, because the host
 gives up on a worker that keeps exiting. Settings come from the environment only, as the host sets it.
 
+On SIGTERM, SIGINT, or the end of the host that started it, it gives requests under way three seconds, commits what was accepted,
+releases its leases and leaves, within eight seconds, with the exit code 200, which asks the host for another worker.
+
 ` + disclosure,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), c, port) },
@@ -38,9 +43,32 @@ gives up on a worker that keeps exiting. Settings come from the environment only
 // errStopped is why ticks end when the process was asked to.
 var errStopped = errors.New("the process was told to stop")
 
+// hostPort is the port that the Functions host wants its worker to listen on; "" where no host started this process.
+func hostPort(c *console) string {
+	if port := c.env("FUNCTIONS_CUSTOMHANDLER_PORT"); port != "" {
+		return port
+	}
+	return c.env("FUNCTIONS_HTTPWORKER_PORT") // its first name
+}
+
 func serve(ctx context.Context, c *console, port string) error {
-	if fromHost := c.env("FUNCTIONS_CUSTOMHANDLER_PORT"); fromHost != "" {
+	fromHost := hostPort(c)
+	if fromHost != "" {
 		port = fromHost
+	}
+	hosted := fromHost != ""
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if hosted {
+		ended := parent(ctx)
+		go func() {
+			if ended() { // an orphan gets no invocation any more: it ends as if it had been told to
+				stop()
+			}
+		}()
+		// Whoever read our output may be gone before us. To write a line then must not end the process before its
+		// commit.
+		signal.Ignore(syscall.SIGPIPE)
 	}
 	if port == "" {
 		return errors.New("serve is started by the Functions host (func start), which names a port in " +
@@ -60,7 +88,11 @@ func serve(ctx context.Context, c *console, port string) error {
 	}
 	registry := newRegistry()
 	c.telemetry = startTelemetry(ctx, c, cfg, registry, log)
-	defer c.telemetry.Shutdown(ctx)
+	cut, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	if hosted {
+		c.cut = cut
+	}
 	a := wire(c, cfg)
 	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
@@ -77,6 +109,9 @@ func serve(ctx context.Context, c *console, port string) error {
 	}
 	tell(ctx, log, a)
 	for _, w := range a.pollers {
+		if err := refusedName(w.cfg.Name); err != nil && hosted {
+			log.Error("a poller never runs", "event", "config_invalid", "poller", w.cfg.Name, "error", err)
+		}
 		if w.cfg.ScheduleSet {
 			log.Warn("schedule has no effect under the Functions host: function.json owns it",
 				"setting", "pollers__"+w.cfg.Name+"__schedule", "next", "set the schedule in "+w.cfg.Name+"/function.json")
@@ -86,25 +121,35 @@ func serve(ctx context.Context, c *console, port string) error {
 	go func() { served <- server.Serve(listener) }()
 	select {
 	case err := <-served:
+		c.telemetry.Shutdown(ctx)
 		return fmt.Errorf("serving: %w", err)
 	case <-ctx.Done():
 	}
-	// Ctrl-C under func start. Ticks stop beginning requests, commit what was accepted and release their lease.
+	// Ticks stop beginning requests, commit what was accepted and release their lease.
 	end(errStopped)
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace(cfg))
+	ticks := stopGrace(cfg)
+	all := ticks + 20*time.Second
+	if hosted {
+		ticks, all = ticksEnd, workerEnds
+		defer time.AfterFunc(requestsEnd, giveUp).Stop()
+	}
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), all)
+	defer cancel()
+	grace, cancel := context.WithTimeout(bound, ticks)
 	defer cancel()
 	err = server.Shutdown(grace)
-	side.close()
-	return errors.Join(err, a.Close())
-}
-
-// stopGrace is how long a tick may need to end: the requests under way, then one commit.
-func stopGrace(cfg *config.App) time.Duration {
-	longest := time.Duration(0)
-	for _, p := range cfg.Pollers {
-		for i := range p.Outputs {
-			longest = max(longest, p.Outputs[i].Timeout)
-		}
+	err = errors.Join(err, within(bound, func() error {
+		side.close()
+		err := a.Close()
+		c.telemetry.Shutdown(ctx)
+		return err
+	}))
+	if !hosted {
+		return err
 	}
-	return longest + 10*time.Second
+	if err != nil {
+		log.Warn("the process did not end in order", "error", err, "next", "nothing was lost: what was not committed is delivered again, "+
+			"at the latest when the lease has run out")
+	}
+	return &restartError{errStopped}
 }

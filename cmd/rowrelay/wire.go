@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -25,6 +26,7 @@ type app struct {
 	pollers   []*wired
 	closers   []func() error
 	telemetry *telemetry.Telemetry // nil: nothing is exported
+	cut       context.Context      //nolint:containedctx // its end gives up requests under way; nil: they have output__timeout
 }
 
 // wired is one poller. A poller with faults has no runner, and does not hinder the others.
@@ -49,7 +51,7 @@ type wiredOutput struct {
 
 // wire turns a configuration into pollers. It never fails: what is wrong stands in the faults of what it concerns.
 func wire(c *console, cfg *config.App) *app {
-	a := &app{cfg: cfg, telemetry: c.telemetry}
+	a := &app{cfg: cfg, telemetry: c.telemetry, cut: c.cut}
 	if len(cfg.Faults) == 0 && cfg.State.Kind != "" { // outboxes alone need none
 		store, err := openStore(cfg)
 		if err != nil {
@@ -198,6 +200,7 @@ func (a *app) wireOutputs(c *console, w *wired) {
 			App: a.cfg.State.AppName, Poller: w.cfg.Name, Output: out.Name, Source: src, Keeper: wired.keeper,
 			Ordering: poller.Ordering(w.cfg.Ordering), Policy: policyOf(w.cfg), DeadLetters: letters,
 			LateWindow: w.cfg.Source.LateWindow, LateLimit: w.cfg.Source.LateLimit, LateMemory: w.cfg.Source.LateMemory,
+			MaxRowBytes: w.cfg.MaxRowBytes, FutureRows: poller.FutureRows(w.cfg.Source.FutureRows),
 			Wait: w.cfg.Source.OnLongTransaction == "wait", Continue: w.cfg.Source.OnFailover == "continue",
 		})
 		if err != nil {

@@ -160,7 +160,7 @@ func relayConfig(a *app, p *config.Poller, out *config.Output, feed poller.Feed,
 	about := aboutOutput(p, out)
 	return poller.Config{
 		App: a.cfg.State.AppName, Poller: p.Name, Output: out.Name,
-		Feed: a.telemetry.Feed(feed, about), To: a.telemetry.Output(to, about),
+		Feed: a.telemetry.Feed(feed, about), To: a.telemetry.Output(a.stoppable(to), about),
 		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
 		Fetch:         poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes},
 		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size,

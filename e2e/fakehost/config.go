@@ -88,7 +88,7 @@ func checkExecutable(root, name string) error {
 	return nil
 }
 
-// parseTimeout reads a .NET TimeSpan: hh:mm:ss, with a fraction or days; empty is the 30 minutes of most plans, -1 none.
+// parseTimeout reads functionTimeout: empty is the 30 minutes of most plans, -1 none.
 func parseTimeout(text string) (time.Duration, error) {
 	switch text {
 	case "":
@@ -96,9 +96,18 @@ func parseTimeout(text string) (time.Duration, error) {
 	case "-1":
 		return 0, nil
 	}
+	d, err := parseTimeSpan(text)
+	if err != nil {
+		return 0, fmt.Errorf("fakehost: host.json: functionTimeout: %w", err)
+	}
+	return d, nil
+}
+
+// parseTimeSpan reads a .NET TimeSpan: hh:mm:ss, with a fraction or days.
+func parseTimeSpan(text string) (time.Duration, error) {
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 {
-		return 0, fmt.Errorf("fakehost: host.json: functionTimeout is %q, want hh:mm:ss", text)
+		return 0, fmt.Errorf("%q is not hh:mm:ss", text)
 	}
 	days, hours, found := strings.Cut(parts[0], ".")
 	if !found {
@@ -111,7 +120,7 @@ func parseTimeout(text string) (time.Duration, error) {
 	}{{days, 24 * time.Hour}, {hours, time.Hour}, {parts[1], time.Minute}, {parts[2], time.Second}} {
 		n, err := strconv.ParseFloat(part.text, 64)
 		if err != nil || n < 0 {
-			return 0, fmt.Errorf("fakehost: host.json: functionTimeout is %q, want hh:mm:ss", text)
+			return 0, fmt.Errorf("%q is not hh:mm:ss", text)
 		}
 		total += n * float64(part.unit)
 	}

@@ -2,6 +2,7 @@ package fakehost
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -108,15 +109,23 @@ func (e *endpoint) parameters(path string) map[string]any {
 	return parameters
 }
 
-// Front is the function app as the world sees it, below /api/.
+// Front is the function app as the world sees it: HTTP functions below /api/, and /admin/functions/<name>, which
+// calls a function.
 func (h *Host) Front() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if name, ok := strings.CutPrefix(r.URL.Path, "/admin/functions/"); ok {
+			h.byHand(w, r, name)
+			return
+		}
 		path, ok := strings.CutPrefix(r.URL.Path, "/api/")
 		if !ok {
 			http.NotFound(w, r)
 			return
 		}
-		for _, f := range h.functions {
+		h.mu.Lock()
+		functions := h.functions // never changed, only replaced
+		h.mu.Unlock()
+		for _, f := range functions {
 			if f.err != nil || f.http == nil || len(f.http.methods) > 0 && !slices.Contains(f.http.methods, r.Method) {
 				continue
 			}
@@ -129,31 +138,42 @@ func (h *Host) Front() http.Handler {
 	})
 }
 
-// level is what the request's key allows: Anonymous, Function or Admin. The header comes first.
-func (k Keys) level(r *http.Request) string {
+// level is what the request's key allows, Anonymous, Function or Admin, and the key's name. The header comes first.
+func (k Keys) level(r *http.Request) (level, name string) {
 	key := r.URL.Query().Get("code")
 	if values := r.Header.Values("x-functions-key"); len(values) > 0 {
 		key = values[0]
 	}
-	if key == "" { // and it matches no key that the app does not have
-		return "Anonymous"
-	}
-	switch key {
-	case k.Master:
-		return "Admin"
-	case k.Function:
-		return "Function"
+	switch {
+	case key == "": // and it matches no key that the app does not have
+		return "Anonymous", ""
+	case key == k.Master:
+		return "Admin", "master"
+	case key == k.Function:
+		return "Function", "default"
 	default:
-		return "Anonymous"
+		return "Anonymous", ""
 	}
+}
+
+// level is what the request is allowed.
+func (h *Host) level(r *http.Request) (level, key string) {
+	level, key = h.options.Keys.level(r)
+	if h.options.Open { // func start asks for no key
+		level = "Admin"
+	}
+	return level, key
 }
 
 // hostClaims are the types by which the host writes down what a key allows.
 const hostClaims = "http://schemas.microsoft.com/2017/07/functions/claims/"
 
-// identities are what the request's User has: an empty one where no key was given.
-func identities(level string) []map[string]any {
-	identity := map[string]any{
+type identity map[string]any
+
+// identities are what the request's User has: an empty one of a stranger; otherwise its level, and the name of the
+// key if one was given.
+func identities(level, key string) []identity {
+	who := identity{
 		"AuthenticationType": nil, "IsAuthenticated": false, "Actor": nil, "BootstrapContext": nil, "Claims": []any{}, "Label": nil, "Name": nil,
 		"NameClaimType": "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name", "RoleClaimType": "http://schemas.microsoft.com/ws/2008/06/identity/claims/role",
 	}
@@ -164,24 +184,44 @@ func identities(level string) []map[string]any {
 				"ValueType": "http://www.w3.org/2001/XMLSchema#string",
 			}
 		}
-		identity["AuthenticationType"], identity["IsAuthenticated"] = "WebJobsAuthLevel", true
-		identity["Claims"] = []any{claim("authlevel", level), claim("invoke", "true")}
+		claims := []any{claim("authlevel", level), claim("invoke", "true")}
+		if key != "" {
+			claims = append(claims, claim("keyid", key))
+		}
+		who["AuthenticationType"], who["IsAuthenticated"], who["Claims"] = "WebJobsAuthLevel", true, claims
 	}
-	return []map[string]any{identity}
+	return []identity{who}
+}
+
+// byHand calls a function for whoever has the master key; the caller is not told how it ends.
+func (h *Host) byHand(w http.ResponseWriter, r *http.Request, name string) {
+	level, _ := h.level(r)
+	var call struct{ Input *string }
+	switch err := json.NewDecoder(r.Body).Decode(&call); {
+	case level != "Admin":
+		w.WriteHeader(http.StatusUnauthorized)
+	case r.Method != http.MethodPost:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	default:
+		go h.InvokeWith(context.WithoutCancel(r.Context()), name, Invocation{Input: call.Input})
+		w.WriteHeader(http.StatusAccepted)
+	}
 }
 
 func (h *Host) answerHTTP(w http.ResponseWriter, r *http.Request, f function, parameters map[string]any) {
-	level := h.keys.level(r)
+	level, key := h.level(r)
 	if f.http.level == "admin" && level != "Admin" || f.http.level == "function" && level == "Anonymous" {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	body, err := describe(r, f, level, parameters)
+	body, err := describe(r, f, identities(level, key), parameters)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	result := h.invoke(r.Context(), Result{InvocationID: newID()}, f, body)
+	result := h.invoke(r.Context(), Result{InvocationID: newID(), Attempts: 1}, f, body)
 	if !result.Succeeded {
 		h.journal.add("host", "HTTP function failed: "+result.Why)
 		w.WriteHeader(http.StatusInternalServerError)
@@ -194,20 +234,21 @@ func (h *Host) answerHTTP(w http.ResponseWriter, r *http.Request, f function, pa
 }
 
 // describe is the invocation's body: the request as an object, whose header values are lists, and whose query values are strings.
-func describe(r *http.Request, f function, level string, parameters map[string]any) ([]byte, error) {
+func describe(r *http.Request, f function, who []identity, parameters map[string]any) ([]byte, error) {
 	headers := map[string][]string{"Host": {r.Host}}
 	flat := map[string]string{"Host": r.Host}
 	for name, values := range r.Header {
 		headers[name], flat[name] = values, strings.Join(values, ",")
 	}
-	query := map[string]string{}
+	query, last := map[string]string{}, map[string]string{} // the request's own joins repeated values, the binding data takes the last
 	for name, values := range r.URL.Query() {
-		query[name] = strings.Join(values, ",")
+		query[name], last[name] = strings.Join(values, ","), values[len(values)-1]
 	}
 	request := map[string]any{
 		"Url": "http://" + r.Host + r.URL.RequestURI(), "Method": r.Method, "Query": query, "Headers": headers, "Params": parameters,
-		"Identities": identities(level),
+		"Identities": who,
 	}
+	binding := bindingData{}
 	if r.ContentLength > 0 { // what comes in chunks is not passed on
 		content, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -218,15 +259,25 @@ func describe(r *http.Request, f function, level string, parameters map[string]a
 		if media == "application/octet-stream" || strings.HasPrefix(media, "multipart/") {
 			request["Body"] = base64.StdEncoding.EncodeToString(content)
 		}
-	}
-	metadata := Invocation{}.metadata(f, time.Now())
-	metadata["Query"], metadata["Headers"] = query, flat
-	for name, value := range query { // each scalar is JSON text in a string
-		if text, err := jsonText(value); err == nil && !strings.HasSuffix(strings.ToLower(name), "trigger") {
-			metadata[name] = text
+		if err := binding.members(string(content)); err != nil {
+			return nil, err
 		}
 	}
-	return encode(map[string]any{f.trigger: request}, metadata)
+	binding.set("Query", last)
+	binding.set("Headers", flat)
+	for name, value := range last {
+		if !strings.EqualFold(name, "code") { // the key
+			if err := binding.text(name, value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for name, value := range parameters {
+		if err := binding.text(name, fmt.Sprint(value)); err != nil {
+			return nil, err
+		}
+	}
+	return encode(map[string]any{f.trigger: request}, binding.and(Invocation{}.metadata(f, time.Now())))
 }
 
 // respond makes the response of the output: its status is a string or a number, its body any value, and of a repeated header one is left.
@@ -238,7 +289,7 @@ func respond(w http.ResponseWriter, outputs map[string]json.RawMessage, name str
 	}
 	raw, ok := outputs[name] // the name's case counts
 	if !ok {
-		w.WriteHeader(http.StatusOK)
+		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
 	if err := json.Unmarshal(raw, &output); err != nil {

@@ -16,7 +16,8 @@ type function struct {
 	trigger string // the trigger's binding name: the member of Data
 	kind    string // timerTrigger, queueTrigger, httpTrigger
 	http    *endpoint
-	err     error // why the host would not index it
+	retry   *retryPolicy // nil without one
+	err     error        // why the host would not index it
 }
 
 var functionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,127}$`)
@@ -45,15 +46,22 @@ func (f *function) index(data []byte, set settings, bundle bool) (err error) {
 	if !functionName.MatchString(f.name) {
 		return fmt.Errorf("%q is not a valid function name", f.name)
 	}
+	if strings.EqualFold(f.name, "host") {
+		return fmt.Errorf("the function name %q is reserved", f.name)
+	}
 	var file struct {
 		Disabled bool
 		Bindings []map[string]any
+		Retry    json.RawMessage
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
 		return fmt.Errorf("function.json: %w", err)
 	}
 	if file.Disabled {
 		return errors.New("the function is disabled")
+	}
+	if f.retry, err = readRetry(file.Retry); err != nil {
+		return err
 	}
 	for _, binding := range file.Bindings {
 		for member, value := range binding {

@@ -32,29 +32,39 @@ type Options struct {
 	Settings map[string]string
 	// Keys are the function app's keys, for Front.
 	Keys Keys
+	// Open plays func start without --enableAuth: to Front every caller is an admin.
+	Open bool
+	// ZeroRestarts plays the hosts from early 2026 on, which take exit code 0 for 200. Older ones leave such a
+	// worker's port unserved.
+	ZeroRestarts bool
+	// StartLimit is how long a worker may take to its first answer; 0 is the host's 30 seconds.
+	StartLimit time.Duration
 }
 
 // Host is a running function app.
 type Host struct {
-	root      string
-	keys      Keys
-	settings  settings
-	config    hostConfig
-	functions map[string]function
-	client    *http.Client
-	journal   journal
+	root     string
+	options  Options
+	settings settings
+	config   hostConfig
+	client   *http.Client
+	journal  journal
 
-	mu       sync.Mutex
-	worker   *worker
-	stopped  error         // why no worker will be started any more
-	changed  chan struct{} // closed, and replaced, when worker or stopped changes
-	exits    []time.Time   // counted exits
-	restarts int
-	closed   chan struct{} // closed when the supervision has ended
+	mu        sync.Mutex
+	functions map[string]function
+	jobHost   jobHost
+	worker    *worker
+	stopped   error         // why no worker will be started any more
+	zombie    bool          // the worker exited with code 0, and the host believes that it runs
+	changed   chan struct{} // closed, and replaced, when worker, stopped or zombie changes
+	exits     []time.Time   // counted exits
+	restarts  int
+	running   int           // invocations in flight
+	closed    chan struct{} // closed when the supervision has ended
 }
 
-// ErrExitedZero is why a host has stopped whose worker exited with code 0.
-var ErrExitedZero = errors.New("the worker exited with code 0: it is never restarted, and every later invocation fails")
+// errZombie is why there will be no further worker although the host goes on.
+var errZombie = errors.New("the worker exited with code 0: it is never restarted, and the host says Running")
 
 // Start starts the function app and waits until its worker answers. ctx bounds the waiting only.
 func Start(ctx context.Context, o Options) (*Host, error) {
@@ -67,11 +77,14 @@ func Start(ctx context.Context, o Options) (*Host, error) {
 			return nil, err
 		}
 	}
-	h := &Host{root: root, keys: o.Keys, settings: o.Settings, changed: make(chan struct{}), closed: make(chan struct{})}
+	if o.StartLimit == 0 {
+		o.StartLimit = probeLimit
+	}
+	h := &Host{root: root, options: o, settings: o.Settings, changed: make(chan struct{}), closed: make(chan struct{})}
 	if h.config, err = readHostConfig(root, h.settings); err != nil {
 		return nil, err
 	}
-	if h.functions, err = index(root, h.settings, h.config.bundle); err != nil {
+	if err = h.newJobHost(); err != nil {
 		return nil, err
 	}
 	h.client = &http.Client{
@@ -95,36 +108,35 @@ func (h *Host) Invoke(ctx context.Context, name string) Result {
 	return h.InvokeWith(ctx, name, Invocation{})
 }
 
-// InvokeWith invokes a function. Where its worker is being started, it waits for it, as the host does. The host never
-// cancels an invocation: the end of ctx stands for the end of the host.
+// InvokeWith invokes a function, again and again where its retry policy says so. Where its worker is being started,
+// it waits for it, as the host does. The host never cancels an invocation: the end of ctx stands for the end of the
+// host.
 func (h *Host) InvokeWith(ctx context.Context, name string, inv Invocation) Result {
-	result := Result{InvocationID: newID()}
+	h.mu.Lock()
 	f, known := h.functions[name]
+	h.mu.Unlock()
 	switch {
 	case !known:
-		result.Why = fmt.Sprintf("no function %q: the script root has no %s/function.json", name, name)
-		return result
+		return Result{Why: fmt.Sprintf("no function %q: the script root has no %s/function.json", name, name)}
 	case f.err != nil:
-		result.Why = fmt.Sprintf("the function %q is in error: %v", name, f.err)
-		return result
+		return Result{Why: fmt.Sprintf("the function %q is in error: %v", name, f.err)}
 	}
-	body, err := inv.body(f, time.Now())
-	if err != nil {
-		result.Why = err.Error()
-		return result
-	}
-	return h.invoke(ctx, result, f, body)
+	return h.attempts(ctx, f, inv)
 }
 
-// invoke posts an invocation to the worker.
+// invoke posts an invocation to the worker. A JobHost that has to be restarted waits until none is in flight.
 func (h *Host) invoke(ctx context.Context, result Result, f function, body []byte) Result {
-	w, err := h.ready(ctx)
+	w, err := h.target(ctx)
 	if err != nil {
 		result.Why = err.Error()
 		return result
 	}
+	h.mu.Lock()
+	h.running++
+	h.mu.Unlock()
+	defer h.ended(ctx)
 	timeout := h.armTimeout(w)
-	result.post(ctx, h, w, f.name, body)
+	result.post(ctx, h, w, f, body)
 	if !result.Hung { // a hung invocation stays open until its time is over
 		result.TimedOut = timeout.end()
 	}
@@ -132,9 +144,8 @@ func (h *Host) invoke(ctx context.Context, result Result, f function, body []byt
 }
 
 // post sends the request and judges the answer.
-func (r *Result) post(ctx context.Context, h *Host, w *worker, name string, body []byte) {
-	// A reader of unknown length is sent in chunks.
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url("/"+name), io.MultiReader(bytes.NewReader(body)))
+func (r *Result) post(ctx context.Context, h *Host, w *worker, f function, body []byte) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url("/"+f.name), bytes.NewReader(body))
 	if err != nil {
 		r.Why = err.Error()
 		return
@@ -144,6 +155,9 @@ func (r *Result) post(ctx context.Context, h *Host, w *worker, name string, body
 	req.Header["X-Azure-Functions-HostVersion"] = []string{hostVersion}
 	req.Header["User-Agent"] = []string{"Azure-Functions-Host/" + hostVersion}
 	req.Header["Content-Type"] = []string{"application/json; charset=utf-8"}
+	if f.kind == "httpTrigger" {
+		req.Header["traceparent"] = []string{traceParent()}
+	}
 	client := *h.client
 	if h.config.timeout > 0 {
 		client.Timeout = h.config.timeout + time.Minute
@@ -179,25 +193,44 @@ func (h *Host) armTimeout(w *worker) timeout {
 // end disarms the timeout and reports whether it had struck.
 func (t timeout) end() bool { return t.timer != nil && !t.timer.Stop() }
 
-// Kill sends SIGKILL to the worker, as the platform does when it takes an instance away, and returns when the process
-// is gone. What comes next is a new instance: its start is not counted as a fault.
+// Kill takes the instance away, as the platform does: the worker ends by SIGKILL. What comes next is a new instance:
+// nothing that was counted counts there. It returns when the process is gone.
 func (h *Host) Kill() {
-	w := h.current()
+	h.mu.Lock()
+	w := h.worker
+	h.exits = nil
+	h.mu.Unlock()
 	w.kill()
 	<-w.exited
 }
 
-// Interrupt sends SIGINT, as `func start` does on Ctrl-C, and returns the exit code. A code of 0 ends the host.
-func (h *Host) Interrupt(ctx context.Context) (int, error) {
+// KillWorker ends the worker by SIGKILL from elsewhere, as the system does when memory is short: the host counts
+// that. It returns when the process is gone.
+func (h *Host) KillWorker() {
 	w := h.current()
-	if err := w.cmd.Process.Signal(syscall.SIGINT); err != nil {
-		return 0, fmt.Errorf("fakehost: interrupt the worker: %w", err)
+	_ = w.cmd.Process.Kill() // it fails only when the process has ended
+	<-w.exited
+}
+
+// Terminate sends SIGTERM to the worker alone, and returns its exit code.
+func (h *Host) Terminate(ctx context.Context) (int, error) { return h.signal(ctx, syscall.SIGTERM) }
+
+// Interrupt is Ctrl-C under func start: it ends the host, whatever the worker's exit code is, which is returned.
+func (h *Host) Interrupt(ctx context.Context) (int, error) {
+	h.stop(errors.New("the host was interrupted"))
+	return h.signal(ctx, syscall.SIGINT)
+}
+
+func (h *Host) signal(ctx context.Context, sig syscall.Signal) (int, error) {
+	w := h.current()
+	if err := w.cmd.Process.Signal(sig); err != nil {
+		return 0, fmt.Errorf("fakehost: signal the worker: %w", err)
 	}
 	select {
 	case <-w.exited:
 		return w.code, nil
 	case <-ctx.Done():
-		return 0, fmt.Errorf("fakehost: the worker did not end after SIGINT: %w", context.Cause(ctx))
+		return 0, fmt.Errorf("fakehost: the worker did not end after %s: %w", sig, context.Cause(ctx))
 	}
 }
 
@@ -209,17 +242,32 @@ func (h *Host) Close() {
 	h.client.CloseIdleConnections()
 }
 
-// Ready waits until a worker answers, after Kill for instance.
+// Ready waits until a worker answers, after Kill for instance. It fails when there will be none.
 func (h *Host) Ready(ctx context.Context) error {
 	_, err := h.ready(ctx)
 	return err
 }
 
-// Stopped says why the host starts no worker any more; nil while it does.
+// Stopped says why the host has shut down; nil while it says Running.
 func (h *Host) Stopped() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.stopped
+}
+
+// Zombie says that the worker has exited with code 0 under a host that takes that for its end: there will be none any
+// more, every invocation fails with "connection refused", and the host says Running.
+func (h *Host) Zombie() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.zombie
+}
+
+// JobHosts is how often functions were indexed: once, and again after each new directory beside host.json.
+func (h *Host) JobHosts() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.jobHost.number
 }
 
 // Restarts is the number of workers started after the first.
@@ -233,13 +281,15 @@ func (h *Host) Restarts() int {
 func (h *Host) WaitRestarts(ctx context.Context, n int) error {
 	for {
 		h.mu.Lock()
-		restarts, stopped, changed := h.restarts, h.stopped, h.changed
+		restarts, stopped, zombie, changed := h.restarts, h.stopped, h.zombie, h.changed
 		h.mu.Unlock()
-		if restarts >= n {
+		switch {
+		case restarts >= n:
 			return h.Ready(ctx)
-		}
-		if stopped != nil {
+		case stopped != nil:
 			return stopped
+		case zombie:
+			return errZombie
 		}
 		select {
 		case <-changed:
@@ -268,6 +318,8 @@ func (h *Host) StartupTime() time.Duration {
 
 // Functions are the folders with a function.json, each with the error that keeps it from being indexed, or nil.
 func (h *Host) Functions() map[string]error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	list := make(map[string]error, len(h.functions))
 	for name, f := range h.functions {
 		list[name] = f.err

@@ -104,13 +104,16 @@ func TestRequestAndEnvironment(t *testing.T) {
 		}
 	}
 	want := map[int]string{
-		0: "POST /orders", 2: "chunked", 3: "application/json; charset=utf-8", 5: result.InvocationID, 7: "", 8: "serve",
+		0: "POST /orders", 2: "", 3: "application/json; charset=utf-8", 5: result.InvocationID, 7: "", 8: "serve",
 		9: options.Root, 10: options.Root, 11: host.URL()[strings.LastIndexByte(host.URL(), ':')+1:], 13: "0 * * * * *",
 	}
 	for i, text := range want {
 		if got[i] != text {
 			t.Errorf("member %d is %q, want %q", i, got[i], text)
 		}
+	}
+	if got[14] == "-1" || got[14] == "0" || got[15] != "" {
+		t.Errorf("Content-Length %s, traceparent %q", got[14], got[15])
 	}
 	if !strings.HasPrefix(got[4], "Azure-Functions-Host/4.") || got[6] == "" || got[12] == "" {
 		t.Errorf("user agent %q, host version %q, worker id %q", got[4], got[6], got[12])
@@ -186,94 +189,6 @@ func TestTrap6Timers(t *testing.T) {
 			t.Errorf("%s: %v", name, result)
 		}
 	}
-}
-
-func TestTrap7Exits(t *testing.T) {
-	t.Run("0 is never restarted", func(t *testing.T) {
-		host := start(t, app(t, "exit 0", nil))
-		for range 2 {
-			if result := host.Invoke(t.Context(), "orders"); result.Succeeded {
-				t.Error(result)
-			}
-		}
-		if !errors.Is(host.Stopped(), fakehost.ErrExitedZero) || host.Restarts() != 0 {
-			t.Errorf("stopped %v after %d restarts", host.Stopped(), host.Restarts())
-		}
-	})
-	t.Run("200 is restarted, uncounted", func(t *testing.T) {
-		host := start(t, app(t, "exit 200", nil))
-		for range 5 {
-			host.Invoke(t.Context(), "orders")
-		}
-		if err := host.Ready(t.Context()); err != nil || host.Restarts() != 5 {
-			t.Errorf("%v after %d restarts", err, host.Restarts())
-		}
-	})
-	t.Run("the third other stops the host", func(t *testing.T) {
-		host := start(t, app(t, "exit 1", nil))
-		for range 2 {
-			host.Invoke(t.Context(), "orders")
-			if err := host.Ready(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		host.Invoke(t.Context(), "orders")
-		if err := host.Ready(t.Context()); err == nil || host.Restarts() != 2 || host.Stopped() == nil {
-			t.Errorf("%v after %d restarts", err, host.Restarts())
-		}
-	})
-	t.Run("at the start", func(t *testing.T) {
-		if _, err := fakehost.Start(t.Context(), app(t, "exit at start", nil)); err == nil || !strings.Contains(err.Error(), "bad settings") {
-			t.Errorf("got %v, want what the worker wrote", err)
-		}
-	})
-}
-
-func TestTrap8Kills(t *testing.T) {
-	short := map[string]string{"host.json": strings.Replace(hostJSON, "00:05:00", "00:00:00.3", 1)}
-	t.Run("a silent worker at functionTimeout", func(t *testing.T) {
-		host := start(t, app(t, "silent", short))
-		if result := host.Invoke(t.Context(), "orders"); !result.TimedOut || result.Succeeded {
-			t.Error(result)
-		}
-		if err := host.Ready(t.Context()); err != nil || host.Restarts() != 1 {
-			t.Errorf("%v after %d restarts", err, host.Restarts())
-		}
-	})
-	t.Run("a worker whose answer hung", func(t *testing.T) {
-		host := start(t, app(t, "null", short))
-		pid := host.PID()
-		if result := host.Invoke(t.Context(), "orders"); !result.Hung {
-			t.Error(result)
-		}
-		if err := host.WaitRestarts(t.Context(), 1); err != nil || host.PID() == pid {
-			t.Errorf("the worker was not killed when the time was over: %v", err)
-		}
-	})
-	t.Run("at any other moment", func(t *testing.T) {
-		host := start(t, app(t, "silent", nil))
-		got := make(chan fakehost.Result)
-		go func() { got <- host.Invoke(t.Context(), "orders") }()
-		for range 4 {
-			host.Kill()
-			if err := host.Ready(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		host.Close()
-		if result := <-got; result.Succeeded || result.Why == "" {
-			t.Error(result)
-		}
-		if host.Restarts() != 4 {
-			t.Errorf("%d restarts", host.Restarts())
-		}
-	})
-	t.Run("Ctrl-C is a signal", func(t *testing.T) {
-		host := start(t, app(t, "good", nil))
-		if code, err := host.Interrupt(t.Context()); code != 0 || err != nil {
-			t.Errorf("exit code %d, %v", code, err)
-		}
-	})
 }
 
 func TestTrap9Lines(t *testing.T) {

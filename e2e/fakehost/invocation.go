@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -14,18 +15,25 @@ type Invocation struct {
 	AsString bool
 	// NoStatus sends ScheduleStatus null: a schedule under a minute, or useMonitor false.
 	NoStatus bool
-	// NeverRan sends 0001-01-01T00:00:00, without a zone, for what never happened.
+	// NeverRan sends 0001-01-01T00:00:00+00:00 for what never happened.
 	NeverRan bool
+	// Zoneless leaves the zone out of that.
+	Zoneless bool
 	// PastDue says that a tick was missed before the host's start.
 	PastDue bool
-	// Retry is sent as the RetryContext of a retry policy when it is over 0, out of five.
-	Retry int
+	// MaxRetry is the maxRetryCount of a retry policy, and Retry the number of the attempt under it, 0 for the first.
+	// A function whose function.json has a policy has both by itself. Without a policy MaxRetry is 0, and no
+	// RetryContext is sent.
+	MaxRetry, Retry int
+	// Input is the input of a call by hand, through the admin interface; nil: the trigger fired by itself.
+	Input *string
 	// Message is the queue message of a queueTrigger function.
 	Message string
 }
 
 // Variants are all encodings of a timer that a handler must take, by name.
 func Variants() map[string]Invocation {
+	empty, object := "", `{"a":1}`
 	return map[string]Invocation{
 		"object":                 {},
 		"string":                 {AsString: true},
@@ -33,13 +41,20 @@ func Variants() map[string]Invocation {
 		"no status, as a string": {NoStatus: true, AsString: true},
 		"never ran":              {NeverRan: true},
 		"never ran, as a string": {NeverRan: true, AsString: true},
+		"never ran, no zone":     {NeverRan: true, Zoneless: true},
 		"past due":               {PastDue: true},
-		"retry":                  {Retry: 2},
+		"first of a policy":      {MaxRetry: 5},
+		"retry":                  {MaxRetry: 5, Retry: 2},
+		"by hand":                {Input: &empty},
+		"by hand, with input":    {Input: &object},
 	}
 }
 
-// never is .NET's default date: it has no zone, which Go's time.Time does not read.
-const never = "0001-01-01T00:00:00"
+// never is .NET's default date. Without its zone Go's time.Time does not read it.
+const (
+	never         = zonelessNever + "+00:00"
+	zonelessNever = "0001-01-01T00:00:00"
+)
 
 type timerInfo struct {
 	Schedule struct {
@@ -51,12 +66,6 @@ type timerInfo struct {
 
 type scheduleStatus struct {
 	Last, Next, LastUpdated string
-}
-
-type retryContext struct {
-	RetryCount    int
-	MaxRetryCount int
-	Exception     struct{ Message string }
 }
 
 // body is what the host posts for an invocation of f at now.
@@ -71,7 +80,11 @@ func (inv Invocation) body(f function, now time.Time) ([]byte, error) {
 		last := hostTime(now.Add(-time.Minute))
 		info.ScheduleStatus = &scheduleStatus{Last: last, Next: hostTime(now), LastUpdated: last}
 		if inv.NeverRan {
-			info.ScheduleStatus.Last, info.ScheduleStatus.LastUpdated = never, never
+			text := never
+			if inv.Zoneless {
+				text = zonelessNever
+			}
+			info.ScheduleStatus.Last, info.ScheduleStatus.LastUpdated = text, text
 		}
 	}
 	var data any = info
@@ -83,37 +96,47 @@ func (inv Invocation) body(f function, now time.Time) ([]byte, error) {
 		data = string(text)
 	}
 	metadata := inv.metadata(f, now)
-	return encode(map[string]any{f.trigger: data}, metadata)
-}
-
-// queueBody encodes a queue message: the text as JSON in a string, and so each scalar of the metadata.
-func (inv Invocation) queueBody(f function, now time.Time) ([]byte, error) {
-	metadata := inv.metadata(f, now)
-	for name, value := range map[string]any{
-		"DequeueCount": 1, "Id": newID(), "PopReceipt": "AgAAAAMAAAAAAAAA", "QueueTrigger": inv.Message,
-	} {
-		text, err := jsonText(value)
+	if inv.Input != nil { // the timer is made anew, and the input is only told
+		text, err := jsonText(*inv.Input)
 		if err != nil {
 			return nil, err
 		}
-		metadata[name] = text
+		metadata[f.trigger] = text
 	}
+	return encode(map[string]any{f.trigger: data}, metadata)
+}
+
+// queueBody encodes a queue message: the text as JSON in a string, and so each scalar of the metadata. The members of
+// a message that is a JSON object stand there too, in the place of the message's own properties.
+func (inv Invocation) queueBody(f function, now time.Time) ([]byte, error) {
+	binding := bindingData{}
+	for name, value := range map[string]string{"Id": newID(), "PopReceipt": "AgAAAAMAAAAAAAAA"} {
+		if err := binding.text(name, value); err != nil {
+			return nil, err
+		}
+	}
+	binding["DequeueCount"] = "1"
 	// An instant is not wrapped a second time.
-	metadata["InsertionTime"], metadata["ExpirationTime"] = hostTime(now), hostTime(now.Add(time.Hour))
+	binding["InsertionTime"], binding["ExpirationTime"], binding["NextVisibleTime"] = hostTime(now), hostTime(now.Add(time.Hour)), hostTime(now.Add(10*time.Minute))
+	if err := binding.members(inv.Message); err != nil {
+		return nil, err
+	}
 	item, err := jsonText(inv.Message)
 	if err != nil {
 		return nil, err
 	}
-	return encode(map[string]any{f.trigger: item}, metadata)
+	return encode(map[string]any{f.trigger: item}, binding.and(inv.metadata(f, now)))
 }
 
 func (inv Invocation) metadata(f function, now time.Time) map[string]any {
 	metadata := map[string]any{"sys": map[string]any{
 		"MethodName": f.name, "UtcNow": now.Format("2006-01-02T15:04:05.0000000Z"), "RandGuid": newID(),
 	}}
-	if inv.Retry > 0 {
-		retry := retryContext{RetryCount: inv.Retry, MaxRetryCount: 5}
-		retry.Exception.Message = "Response status code does not indicate success: 500 (Internal Server Error)."
+	if inv.MaxRetry != 0 {
+		retry := retryContext{RetryCount: inv.Retry, MaxRetryCount: inv.MaxRetry}
+		if inv.Retry > 0 {
+			retry.Exception = failed(f.name)
+		}
 		metadata["RetryContext"] = retry
 	}
 	return metadata
@@ -144,4 +167,10 @@ func newID() string {
 	_, _ = rand.Read(b[:]) // never fails
 	h := hex.EncodeToString(b[:])
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
+
+// traceParent is a W3C trace context of somebody else's trace.
+func traceParent() string {
+	id := strings.ReplaceAll(newID(), "-", "")
+	return "00-" + id + "-" + id[:16] + "-01"
 }

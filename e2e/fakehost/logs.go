@@ -36,14 +36,21 @@ type journal struct {
 }
 
 func (j *journal) add(source, text string) {
+	j.put(Line{Level: classify(source, text), Source: source, Text: text})
+}
+
+func (j *journal) put(line Line) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.lines = append(j.lines, Line{Level: classify(source, text), Source: source, Text: text})
+	j.lines = append(j.lines, line)
 	if j.grown != nil {
 		close(j.grown)
 		j.grown = nil
 	}
 }
+
+// tell adds what the host has to say without being worried.
+func (j *journal) tell(text string) { j.put(Line{Level: Information, Source: "host", Text: text}) }
 
 // await returns the first line that is wanted, once there is one.
 func (j *journal) await(ctx context.Context, wanted func(Line) bool) (Line, error) {

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,14 +44,28 @@ var parts = map[string]http.HandlerFunc{
 	"redirect": func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 	},
-	"outputs":     answer(200, "application/json", `{"outputs":{"queue":"aGVsbG8=","list":["a"]},"returnValue":{"more":1}}`),
-	"exit 0":      func(http.ResponseWriter, *http.Request) { os.Exit(0) },
-	"exit 200":    func(http.ResponseWriter, *http.Request) { os.Exit(200) },
-	"exit 1":      func(http.ResponseWriter, *http.Request) { os.Exit(1) },
+	"outputs":  answer(200, "application/json", `{"outputs":{"queue":"aGVsbG8=","list":["a"]},"returnValue":{"more":1}}`),
+	"exit 0":   func(http.ResponseWriter, *http.Request) { os.Exit(0) },
+	"exit 200": func(http.ResponseWriter, *http.Request) { os.Exit(200) },
+	"exit 1":   func(http.ResponseWriter, *http.Request) { os.Exit(1) },
+	"new directory": func(w http.ResponseWriter, _ *http.Request) {
+		if err := os.MkdirAll(filepath.Join(os.Getenv("FUNCTIONS_APP_ROOT_PATH"), ".rowrelay"), 0o700); err != nil {
+			panic(err)
+		}
+		say(w, "{}")
+	},
 	"silent":      func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 	"naive timer": naiveTimer,
 	"naive queue": naiveQueue,
 	"auditor":     audit,
+	"failing auditor": func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(r.Header.Get("X-Azure-Functions-InvocationId"), string(body))
+		http.Error(w, "no", http.StatusInternalServerError)
+	},
 	"prefixed": func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Println("LanguageWorkerConsoleLog tick failed")
 		fmt.Fprintln(os.Stderr, "azfuncjsonlog:{}")
@@ -68,6 +84,9 @@ func play(part string) {
 	if part == "exit at start" {
 		fmt.Fprintln(os.Stderr, "bad settings")
 		os.Exit(1)
+	}
+	if part == "deaf" {
+		select {}
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("FUNCTIONS_CUSTOMHANDLER_PORT"))
 	if err != nil {
@@ -162,6 +181,7 @@ func audit(w http.ResponseWriter, r *http.Request) {
 		r.Header.Get("User-Agent"), r.Header.Get("X-Azure-Functions-InvocationId"), r.Header.Get("X-Azure-Functions-HostVersion"),
 		r.Header.Get("Accept-Encoding"), strings.Join(os.Args[1:], ","), directory, os.Getenv("FUNCTIONS_APP_ROOT_PATH"),
 		os.Getenv("FUNCTIONS_HTTPWORKER_PORT"), os.Getenv("FUNCTIONS_CUSTOMHANDLER_WORKER_ID"), os.Getenv("pollers__orders__schedule"),
+		strconv.FormatInt(r.ContentLength, 10), r.Header.Get("Traceparent"),
 	}})
 	if err != nil {
 		panic(err)

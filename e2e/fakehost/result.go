@@ -18,8 +18,10 @@ type Result struct {
 	TimedOut bool
 	// Why says why the invocation did not succeed.
 	Why string
-	// InvocationID is the id that was sent.
+	// InvocationID is the id that was sent, with each attempt.
 	InvocationID string
+	// Attempts is how often the invocation was posted: more than once under a retry policy only.
+	Attempts int
 	// Status and Body are the answer; the host shows the body of a failure to nobody.
 	Status int
 	Body   []byte

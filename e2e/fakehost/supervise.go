@@ -2,6 +2,7 @@ package fakehost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -11,10 +12,19 @@ func (h *Host) supervise(w *worker) {
 	defer close(h.closed)
 	for {
 		<-w.exited
-		if err := h.judgeExit(w, time.Now()); err != nil {
+		err := h.judgeExit(w, time.Now())
+		switch {
+		case errors.Is(err, errZombie):
+			h.mu.Lock()
+			h.zombie = true
+			h.announce()
+			h.mu.Unlock()
+			return
+		case err != nil:
 			h.stop(err)
 			return
 		}
+		h.client.CloseIdleConnections() // the next worker binds the port of this one
 		next, err := h.start()
 		if err != nil {
 			h.stop(err)
@@ -42,8 +52,10 @@ func (h *Host) judgeExit(w *worker, now time.Time) error {
 		return h.stopped
 	case w.killed.Load(), w.code == exitForRestart:
 		return nil
+	case w.code == 0 && h.options.ZeroRestarts:
+		return nil
 	case w.code == 0:
-		return ErrExitedZero
+		return errZombie
 	}
 	// Exits that lie further apart than the window begin the count anew.
 	if n := len(h.exits); n > 0 && now.Sub(h.exits[n-1]) > exitWindow {
@@ -51,7 +63,7 @@ func (h *Host) judgeExit(w *worker, now time.Time) error {
 	}
 	h.exits = append(h.exits, now)
 	if len(h.exits) >= exitsBeforeStop {
-		return fmt.Errorf("exceeded the worker's restart count, the host shuts down: its last exit code was %d", w.code)
+		return fmt.Errorf("exceeded http worker restart retry count, shutting down Functions Host: the last exit code was %d", w.code)
 	}
 	return nil
 }
@@ -79,14 +91,26 @@ func (h *Host) current() *worker {
 	return h.worker
 }
 
+// target is the worker that invocations go to: one that answers, or what the host takes for one.
+func (h *Host) target(ctx context.Context) (*worker, error) {
+	w, err := h.ready(ctx)
+	if errors.Is(err, errZombie) {
+		err = nil
+	}
+	return w, err
+}
+
 // ready waits for a worker that answers.
 func (h *Host) ready(ctx context.Context) (*worker, error) {
 	for {
 		h.mu.Lock()
-		w, stopped, changed := h.worker, h.stopped, h.changed
+		w, stopped, zombie, changed := h.worker, h.stopped, h.zombie, h.changed
 		h.mu.Unlock()
-		if stopped != nil {
+		switch {
+		case stopped != nil:
 			return nil, stopped
+		case zombie:
+			return w, errZombie
 		}
 		select {
 		case <-w.exited:
@@ -126,9 +150,9 @@ func (h *Host) settle(ctx context.Context, w *worker) {
 	}
 	for {
 		h.mu.Lock()
-		current, stopped, changed := h.worker, h.stopped, h.changed
+		current, over, changed := h.worker, h.stopped != nil || h.zombie, h.changed
 		h.mu.Unlock()
-		if current != w || stopped != nil {
+		if current != w || over {
 			return
 		}
 		select {

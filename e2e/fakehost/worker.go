@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
 const (
@@ -35,10 +33,9 @@ type worker struct {
 
 // start starts the handler in a process of its own.
 func (h *Host) start() (*worker, error) {
-	port, err := programtest.FreePort()
-	if err != nil {
-		return nil, fmt.Errorf("fakehost: %w", err)
-	}
+	h.mu.Lock()
+	port := h.jobHost.port
+	h.mu.Unlock()
 	w := &worker{port: port, ready: make(chan struct{}), exited: make(chan struct{})}
 	w.cmd = exec.Command(filepath.Join(h.root, h.config.executable), h.config.arguments...) //nolint:gosec,noctx // a test's own binary; its end is the host's business
 	w.cmd.Dir = h.config.directory
@@ -82,7 +79,7 @@ func (h *Host) environment(port int) []string {
 
 // probe asks GET / until anything at all answers.
 func (h *Host) probe(w *worker, begun time.Time) {
-	ctx, cancel := context.WithTimeout(context.Background(), probeLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), h.options.StartLimit)
 	defer cancel()
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
@@ -96,8 +93,8 @@ func (h *Host) probe(w *worker, begun time.Time) {
 		case <-w.exited:
 			return
 		case <-ctx.Done():
-			h.stop(fmt.Errorf("the worker did not answer GET / within %s", probeLimit))
-			w.kill()
+			h.journal.add("host", fmt.Sprintf("Initializing HttpWorker timed out: no answer to GET / within %s", h.options.StartLimit))
+			_ = w.cmd.Process.Kill() // which counts
 			return
 		case <-tick.C:
 		}

@@ -52,6 +52,7 @@ func RunLease(t *testing.T, suite Lease) {
 		}
 	}
 	run("a holder that lost its lease collects nobody's objects", suite.TTL, (*world).collectLost)
+	run("a holder that gave its lease back collects nobody's objects", suite.TTL, (*world).collectReleased)
 	run("an operator's backfill is the operator's", suite.TTL, (*world).backfills)
 	run("an acquisition that lands late is ours", suite.TTL, (*world).lateAcquisition)
 	run("a commit that lands late is done once", suite.TTL, (*world).lateCommit)

@@ -20,7 +20,7 @@ func (w *world) parkUnder(fault Fault, times int) {
 	for round := range 2 {
 		content := bytes.Repeat([]byte{byte(round), 0xff}, 1000)
 		in.store.FailNext(Create, fault, times)
-		name, err := in.PutObject(w.Context(), "parked", content)
+		name, err := l.PutObject(w.Context(), "parked", content)
 		w.must(err)
 		in.store.FailNext(Load, fault, min(times, 1)) // a read has one way to fail
 		got, err := in.Object(w.Context(), name)
@@ -57,20 +57,20 @@ const foreign = "objects/shop/orders.audit/parked-x"
 // collectUnder leaves what the document names, what is kept, and what belongs to others; also from an earlier life.
 func (w *world) collectUnder(fault Fault, times int) {
 	earlier, in := w.instance(), w.instance()
-	s := w.create(earlier)
-	old, err := earlier.PutObject(w.Context(), "memory", []byte("left by a crash"))
+	dying := w.acquire(earlier, w.create(earlier))
+	old, err := dying.PutObject(w.Context(), "memory", []byte("left by a crash"))
 	w.must(err)
 	for _, key := range []string{foreign, "deadletters/shop/orders/e1.json"} {
 		_, err := w.history.Create(w.Context(), key, []byte("{}"))
 		w.must(err)
 	}
-	if err := in.Collect(w.Context()); err == nil {
-		w.Error("collected without ever having held the lease")
-	}
+	w.must(dying.Release(w.Context()))
+	s, err := in.Load(w.Context())
+	w.must(err)
 	l := w.acquire(in, s)
 	var names []string
 	for range 4 {
-		name, err := in.PutObject(w.Context(), "memory", []byte("x"))
+		name, err := l.PutObject(w.Context(), "memory", []byte("x"))
 		w.must(err)
 		names = append(names, name)
 	}
@@ -80,11 +80,11 @@ func (w *world) collectUnder(fault Fault, times int) {
 			old = fmt.Sprintf("objects/shop/orders/memory-%d", i)
 			_, err := w.history.Create(w.Context(), old, []byte("left by a crash"))
 			w.must(err)
-			names[3], err = in.PutObject(w.Context(), "memory", []byte("x"))
+			names[3], err = l.PutObject(w.Context(), "memory", []byte("x"))
 			w.must(err)
 		}
 		in.store.FailNext(op, fault, times)
-		w.must(in.Collect(w.Context(), names[2]))
+		w.must(l.Collect(w.Context(), names[2]))
 		in.store.Land()
 		for i, name := range append(slices.Clone(names), old) {
 			_, err := w.history.Load(w.Context(), name)
@@ -104,23 +104,51 @@ func (w *world) collectUnder(fault Fault, times int) {
 func (w *world) collectLost() {
 	in, thief, operator := w.instance(), w.instance(), w.instance()
 	l := w.acquire(in, w.create(in))
-	own, err := in.PutObject(w.Context(), "parked", []byte("mine"))
+	own, err := l.PutObject(w.Context(), "parked", []byte("mine"))
 	w.must(err)
 	shown, err := operator.Load(w.Context())
 	w.must(err)
 	broken, err := operator.BreakLease(w.Context(), shown)
 	w.must(err)
 	other := w.acquire(thief, broken)
-	theirs, err := thief.PutObject(w.Context(), "parked", []byte("theirs"))
+	theirs, err := other.PutObject(w.Context(), "parked", []byte("theirs"))
 	w.must(err)
 	w.must(l.Check()) // it does not know
-	w.must(in.Collect(w.Context()))
+	w.must(l.Collect(w.Context()))
 	w.must(other.Commit(w.Context(), state.Commit{Parked: &state.ObjectRef{Object: theirs, Count: 1}}))
 	if _, err := thief.Object(w.Context(), theirs); err != nil {
 		w.Errorf("the new holder's object: %v", err)
 	}
 	if _, err := thief.Object(w.Context(), own); !errors.Is(err, state.ErrNotFound) {
 		w.Errorf("the old holder's own object, which nobody names: %v", err)
+	}
+}
+
+// collectReleased: the lease was given back, and an operator is about to name an object when the clean-up behind it
+// runs; from another process, or from the same one. Without a lease nobody can write an object.
+func (w *world) collectReleased() {
+	in, other := w.instance(), w.instance()
+	l := w.acquire(in, w.create(in))
+	for _, operator := range []instance{in, other} {
+		left, err := l.PutObject(w.Context(), "parked", []byte("left"))
+		w.must(err)
+		w.must(l.Release(w.Context()))
+		_, err = l.PutObject(w.Context(), "parked", []byte("too late"))
+		w.wantErr(err, state.ErrReleased)
+		s, err := operator.Load(w.Context())
+		w.must(err)
+		next := w.acquire(operator, s)
+		named, err := next.PutObject(w.Context(), "parked", []byte("named"))
+		w.must(err)
+		w.must(l.Collect(w.Context()))
+		w.must(next.Commit(w.Context(), state.Commit{Parked: &state.ObjectRef{Object: named, Count: 1}}))
+		if _, err := operator.Object(w.Context(), named); err != nil {
+			w.Errorf("what the next holder has named: %v", err)
+		}
+		if _, err := operator.Object(w.Context(), left); !errors.Is(err, state.ErrNotFound) {
+			w.Errorf("what this lease has left behind: %v", err)
+		}
+		l = next
 	}
 }
 

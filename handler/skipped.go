@@ -1,0 +1,57 @@
+package handler
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// skipTold is how long nothing more is told of a holder whose lease made ticks skip.
+const skipTold = 10 * time.Minute
+
+// skips remembers of which holders of a lease it was told that ticks wait for them. A worker that was killed in the
+// middle of a tick leaves its lease behind: without a line the ticks of its successor succeed and deliver nothing for
+// a minute, and nobody can see why. Instances that take turns would write such a line with every tick.
+type skips struct {
+	mu   sync.Mutex
+	told map[string]time.Time
+}
+
+// first reports whether r is the first tick in a while that was skipped for this holder. A tick that overlaps another
+// one in this process waits for nobody.
+func (s *skips) first(r *poller.Report) bool {
+	if r.Event != poller.LeaseAcquireSkipped || r.Err == nil || errors.Is(r.Err, poller.ErrOverlap) {
+		return false
+	}
+	holder := r.Poller + " " + r.Output + " " + r.Err.Error() // of an outbox the error names its publisher
+	var held *state.HeldError
+	if errors.As(r.Err, &held) {
+		holder = r.Poller + " " + r.Output + " " + held.Owner
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.told, func(_ string, at time.Time) bool { return r.Ended.Sub(at) > skipTold })
+	if _, known := s.told[holder]; known {
+		return false
+	}
+	s.told[holder] = r.Ended
+	return true
+}
+
+// waitAttrs say of a skipped tick until when the holder's lease can last, and that it is taken over then.
+func waitAttrs(r *poller.Report) []slog.Attr {
+	end := "within source__claim_ttl and a few seconds"
+	var list []slog.Attr
+	var held *state.HeldError
+	if errors.As(r.Err, &held) {
+		end = "with the first tick after the time in \"until\""
+		list = append(list, slog.Time("until", r.Ended.Add(held.ExpiresIn).UTC()))
+	}
+	return append(list, slog.String("next", "nothing: a holder that is alive delivers these rows; after one that has died, "+
+		"this instance takes over by itself, "+end+". Further skipped ticks are told at log__level=debug only"))
+}

@@ -1,0 +1,76 @@
+package handler
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// skippedLine is what a line says of a skipped tick.
+type skippedLine struct {
+	Level, Event, Error, Next string
+	Until                     time.Time
+}
+
+// TestTheFirstSkippedTickIsTold: at once, who holds the lease, until when it can last, and that it ends by itself;
+// not every tick.
+func TestTheFirstSkippedTickIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var err error
+		h := New(t.Context(), Config{
+			Pollers: []Poller{{Name: "orders", Outputs: []string{""}, Runner: runs(func(context.Context) []poller.Report {
+				r := newReport("orders")
+				r.Event, r.Err = poller.LeaseAcquireSkipped, err
+				return []poller.Report{r}
+			})}},
+			Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		})
+		tick := func(held error) (l skippedLine) {
+			t.Helper()
+			err = held
+			log.Reset()
+			if _, err := h.Tick(t.Context(), "orders", Invocation{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(log.Bytes(), &l); err != nil {
+				t.Fatalf("%v: %s", err, log.String())
+			}
+			if l.Event != "lease_acquire_skipped" {
+				t.Errorf("%s", log.String())
+			}
+			return l
+		}
+		dead := func() error { return &state.HeldError{Owner: "shop/dead", Token: 7, ExpiresIn: 55 * time.Second} }
+		first := tick(fmt.Errorf("opening: %w", dead()))
+		if first.Level != "INFO" || !first.Until.Equal(time.Now().Add(55*time.Second)) || !strings.Contains(first.Error, "shop/dead") ||
+			!strings.Contains(first.Next, "takes over by itself") {
+			t.Errorf("the first skipped tick says %+v", first)
+		}
+		var levels []string
+		for range 3 {
+			time.Sleep(10 * time.Second)
+			levels = append(levels, tick(dead()).Level)
+		}
+		levels = append(levels,
+			tick(&state.HeldError{Owner: "shop/another", ExpiresIn: time.Second}).Level,
+			tick(poller.ErrOverlap).Level,
+			tick(errors.New("the outbox is being published by another instance")).Level)
+		time.Sleep(skipTold)
+		levels = append(levels, tick(dead()).Level) // long after: it may have died since
+		if want := []string{"DEBUG", "DEBUG", "DEBUG", "INFO", "DEBUG", "INFO", "INFO"}; !slices.Equal(levels, want) {
+			t.Errorf("the later ticks are told at %v, want %v", levels, want)
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package source
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// datedPlan is a plan whose cursor is one column of a type.
+func datedPlan(t *testing.T, engine, typ string, zone *time.Location) (*Cursor, *plan) {
+	t.Helper()
+	d, err := dialectFor(engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{TimeZone: zone, LateWindow: time.Minute}
+	return &Cursor{cfg: cfg, dialect: d}, latePlan(t, d, cfg, ruleOf(t, d, typ))
+}
+
+// TestDatesOfAWallClock: the hour before a wall clock is put back comes a second time.
+func TestDatesOfAWallClock(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	utc := func(text string) time.Time {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	for wall, want := range map[string][2]string{
+		"2026-10-25T01:59:59": {"2026-10-24T23:59:59Z", "2026-10-24T23:59:59Z"},
+		"2026-10-25T02:00:00": {"2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z"},
+		"2026-10-25T02:30:00": {"2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
+		"2026-10-25T03:00:00": {"2026-10-25T02:00:00Z", "2026-10-25T02:00:00Z"},
+		"2026-03-29T03:30:00": {"2026-03-29T01:30:00Z", "2026-03-29T01:30:00Z"},
+	} {
+		c, p := datedPlan(t, enginePostgres, "timestamp", berlin)
+		at := p.appendCursor(nil, [][]byte{change.AppendString(nil, wall)}, []byte(`{"id":1}`))
+		first, last, ok := c.dates(p).Span(at)
+		if !ok || !first.Equal(utc(want[0])) || !last.Equal(utc(want[1])) {
+			t.Errorf("%s: %v to %v, %v; want %v", wall, first.UTC(), last.UTC(), ok, want)
+		}
+	}
+	// A position before a moment is before the lowest value that the clock will show from then on.
+	for at, want := range map[string]string{
+		"2026-10-24T23:30:00Z": "2026-10-25T01:29:59",
+		"2026-10-25T00:30:00Z": "2026-10-25T02:00:00",
+		"2026-10-25T01:30:00Z": "2026-10-25T02:29:59",
+	} {
+		c, p := datedPlan(t, enginePostgres, "timestamp", berlin)
+		pos, err := p.decode(c.dates(p).Before(utc(at)))
+		if err != nil || string(pos[0]) != `"`+want+`"` {
+			t.Errorf("before %s: %s, %v; want %s", at, pos, err, want)
+		}
+	}
+	// Rows of the hour settle when it cannot come again, on whichever side this machine's clock is off.
+	for at, most := range map[string]int{
+		"2026-10-24T23:30:00Z": 7200, "2026-10-25T00:30:00Z": 5400, "2026-10-25T00:59:30Z": 3630, "2026-10-25T01:00:00Z": 3600, "2026-10-25T01:30:00Z": 3600,
+	} {
+		if got := wallEdge(utc(at), berlin); got > most || got < most-60 {
+			t.Errorf("at %s rows settle up to %d s after UTC, want %d", at, got, most)
+		}
+	}
+}
+
+// TestDatesOfColumns: which columns are times, and which zone is not known.
+func TestDatesOfColumns(t *testing.T) {
+	tokyo := time.FixedZone("", 9*3600)
+	for _, test := range []struct {
+		engine, typ string
+		zone        *time.Location
+		slack       time.Duration
+		writes      bool // a form for a time is known
+	}{
+		{enginePostgres, "timestamptz", time.UTC, 0, true},
+		{enginePostgres, "timestamp", time.UTC, unknownZone, true},
+		{enginePostgres, "timestamp", tokyo, 0, true},
+		{enginePostgres, "date", tokyo, 0, true},
+		{engineMySQL, "timestamp", time.UTC, 0, true},
+		{engineMySQL, "datetime", time.UTC, unknownZone, true},
+		{engineSQLServer, "datetime2", time.UTC, unknownZone, true},
+		{engineSQLServer, "datetimeoffset", time.UTC, 0, true},
+		{engineSQLite, "DATETIME", time.UTC, unknownZone, false},
+	} {
+		c, p := datedPlan(t, test.engine, test.typ, test.zone)
+		d := c.dates(p)
+		if d == nil || d.Slack != test.slack || (d.Before != nil) != test.writes {
+			t.Errorf("%+v: %+v", test, d)
+			continue
+		}
+		if d.Before != nil {
+			at := d.Before(time.Date(2026, 4, 7, 1, 23, 45, 0, time.UTC))
+			pos, err := p.decode(at)
+			if err == nil {
+				_, err = p.positionArgs(pos)
+			}
+			if err != nil {
+				t.Errorf("%s %s takes no %s: %v", test.engine, test.typ, at, err)
+			}
+			if _, _, ok := d.Span(at); ok {
+				t.Errorf("%s %s: %s was given by no row", test.engine, test.typ, at)
+			}
+		}
+	}
+	if c, p := datedPlan(t, engineMySQL, "bigint", time.UTC); c.dates(p) != nil {
+		t.Error("a bigint is no time")
+	}
+	for number, want := range map[string]int{"1775525025": 2026, "1775525025000": 2026, "1775525025000000": 2026} {
+		if at, ok := storedNumber([]byte(number), true); !ok || at.Year() != want {
+			t.Errorf("%s is %v", number, at)
+		}
+	}
+}
