@@ -237,13 +237,16 @@ func (o *operator) mendGap() {
 func (o *operator) commanded(p *process, was *state.Document) {
 	w := o.w
 	now := &w.doc
-	if now.Lease.FencingToken != was.Lease.FencingToken {
+	switch {
+	case now.Lease.LeaseID != was.Lease.LeaseID:
+		w.acquired(p, was)
+	case now.Lease.FencingToken != was.Lease.FencingToken:
 		o.broken = now.Lease.FencingToken
 		if now.Lease.OwnerID != "" {
 			w.fail("a broken lease still has an owner")
 		}
 	}
-	if p.intent != nil {
+	if p.intent != nil && now.Parked != was.Parked {
 		p.intent()
 		p.intent = nil
 	}

@@ -59,8 +59,7 @@ func (o *operator) replay() {
 		if len(found) == 0 || rowsOf(entries) > most {
 			return errRefused
 		}
-		p.intent = func() { w.letters.back(found) }
-		if err := o.edit(ctx, k, s, entries); err != nil {
+		if err := o.leased(ctx, p, k, s, entries, func() { w.letters.back(found) }); err != nil {
 			return err
 		}
 		for _, r := range found {
@@ -123,8 +122,7 @@ func (o *operator) purge() {
 		} else {
 			entries = slices.Delete(entries, at, at+1)
 		}
-		p.intent = func() { w.forget(e.Key, e.ID) }
-		return o.edit(ctx, k, s, entries)
+		return o.leased(ctx, p, k, s, entries, func() { w.forget(e.Key, e.ID) })
 	})
 }
 
@@ -171,21 +169,27 @@ func (o *operator) open(ctx context.Context, k *state.Keeper) (*state.Snapshot, 
 	return s, entries, err
 }
 
-// edit names other parked events in the document.
-func (o *operator) edit(ctx context.Context, k *state.Keeper, s *state.Snapshot, entries []poller.ParkedEntry) error {
-	ref := state.ObjectRef{}
+// leased names other parked events in the document, by a commit of the lease's holder; intent is done when it lands.
+func (o *operator) leased(ctx context.Context, p *process, k *state.Keeper, s *state.Snapshot, entries []poller.ParkedEntry, intent func()) error {
+	lease, err := k.Acquire(ctx, s)
+	if err != nil {
+		return err
+	}
+	ref := state.ObjectRef{Count: rowsOf(entries)}
 	if len(entries) > 0 {
-		data, err := poller.EncodeParked(entries)
-		if err != nil {
-			return err
-		}
-		ref.Count = rowsOf(entries)
-		if ref.Object, err = k.PutObject(ctx, "parked", data); err != nil {
-			return err
+		var data []byte
+		if data, err = poller.EncodeParked(entries); err == nil {
+			ref.Object, err = lease.PutObject(ctx, "parked", data)
 		}
 	}
-	_, err := k.Edit(ctx, s, func(d *state.Document) { d.Parked = ref })
-	return err
+	if err == nil {
+		at := lease.Known().Checkpoint.Cursor
+		p.intent = intent
+		if err = lease.Commit(ctx, state.Commit{From: at, To: at, Parked: &ref, Release: true}); err == nil {
+			return nil
+		}
+	}
+	return errors.Join(err, lease.Release(ctx))
 }
 
 // rowsOf counts parked rows, and those behind them.
