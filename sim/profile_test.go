@@ -57,10 +57,15 @@ type profile struct {
 	Settings       float64       // weight of a change of settings
 	Jumps          float64       // weight of a jump of the database's clock
 	Jump           time.Duration // at most
+	Future         float64       // that a row is dated ahead of the database's clock
+	Ahead          time.Duration // at most
 	Replays        float64       // that a command is about dead letters or parked events
 	Whole          bool          // under ordering=source the order of all events is checked, and not each key's alone
 	Siege          bool          // in the end one fault goes on while others' rows must arrive
 }
+
+// falls reports whether the position may go back: to a clock that was set back, or before a row that is dated ahead.
+func (p *profile) falls() bool { return p.Clock && p.Jumps+p.Future > 0 }
 
 // draw makes the profile of a seed.
 func draw(r *rand.Rand) profile {

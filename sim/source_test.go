@@ -71,6 +71,7 @@ func (o sourceOf) Describe(context.Context) (poller.Description, error) {
 	p := &o.p.w.pro
 	return poller.Description{
 		Fingerprint: fingerprint, Engine: "sim", Table: "orders", Late: p.Late, Coarse: p.Groups > 0 && !o.p.set.own,
+		Dates: o.p.w.table.dates(),
 	}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
 )
 
 // table is the one database table, with the transactions that write it. A row's cursor value is drawn when it is written,
@@ -201,6 +202,24 @@ func (t *table) clock() int64 {
 	return (time.Since(t.w.began) + t.jumped + longAgo).Milliseconds()
 }
 
+// dates reads positions as times, where the cursor is one.
+func (t *table) dates() *poller.Dates {
+	if !t.w.pro.Clock || t.w.pro.Windows {
+		return nil
+	}
+	zero := t.w.began.Add(t.clockShift - t.jumped - longAgo) // the time of the value 0
+	return &poller.Dates{
+		Span: func(c change.Cursor) (time.Time, time.Time, bool) {
+			p, err := placeOf(c)
+			at := zero.Add(time.Duration(p.at.value) * time.Millisecond)
+			return at, at, err == nil && p.begun && p.at.key != last
+		},
+		Before: func(at time.Time) change.Cursor {
+			return cursorOf(pos{at.Sub(zero).Milliseconds() - 1, last})
+		},
+	}
+}
+
 // longAgo is how much the database's clock may go back.
 const longAgo = 100 * 24 * time.Hour
 
@@ -272,7 +291,9 @@ func (t *table) draw(x *tx, r *row) {
 		v.group = w.rng.IntN(w.pro.Groups + 2)
 	}
 	if w.pro.Clock {
-		v.value = x.value
+		if v.value = x.value; w.chance(w.pro.Future) && !w.calm {
+			v.value += w.span(time.Second, w.pro.Ahead).Milliseconds()
+		}
 	} else {
 		t.sequence++
 	}

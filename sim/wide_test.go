@@ -25,16 +25,17 @@ const (
 	hang    dimension = "hang"    // the place for dead letters hangs, or is out of order for long
 	whole   dimension = "whole"   // ordering=source is in order across keys
 	jumps   dimension = "jumps"   // the database's clock jumps
+	future  dimension = "future"  // rows are dated ahead of the database's clock
 	changes dimension = "changes" // settings change between ticks
 	replays dimension = "replays" // operators replay, purge and drop
 	sieges  dimension = "sieges"  // one fault goes on, and others' rows must arrive meanwhile
 )
 
 // dimensions are all of them.
-var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, changes, replays, sieges}
+var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, future, changes, replays, sieges}
 
 // pending are the dimensions that runs have only when DIMS names them, because the product breaks a promise there.
-var pending = []dimension{jumps, sieges}
+var pending = []dimension{jumps, future, sieges}
 
 // enabled are the dimensions of this process: those that are not pending; with DIMS=all all of them, with DIMS=none none,
 // and with DIMS=a,b these. DIMS=+a adds a, DIMS=-a leaves a out.
@@ -96,6 +97,10 @@ func (p *profile) widen(seed uint64) {
 	})
 	with(jumps, 0.3, func(r *rand.Rand) {
 		p.Jumps, p.Jump = 0.02+0.1*r.Float64(), []time.Duration{time.Second, p.Window, 2 * time.Hour}[r.IntN(3)]
+	})
+	with(future, 0.3, func(r *rand.Rand) {
+		p.Future, p.Ahead = 0.02+0.2*r.Float64(), []time.Duration{p.Window, 10 * p.Window, 8760 * time.Hour}[r.IntN(3)]
+		p.LateMemory = 1000
 	})
 	with(changes, 0.3, func(r *rand.Rand) { p.Settings = 0.02 + 0.2*r.Float64() })
 	with(replays, 0.4, func(r *rand.Rand) {
