@@ -225,6 +225,9 @@ func (w *world) checkLoss() {
 	if w.doc.PollerName == "" || w.doc.Checkpoint.Incarnation != w.table.incarnation {
 		return
 	}
+	if w.pro.Clock && w.table.fell {
+		return // the position goes back to the clock when the poller has seen that: what must arrive in the end tells
+	}
 	at, err := placeOf(w.doc.Checkpoint.Cursor)
 	if err != nil {
 		w.fail("the checkpoint is %s: %v", w.doc.Checkpoint.Cursor, err)

@@ -24,6 +24,7 @@ type table struct {
 	passed      []place       // up to these an operator skipped what was not delivered
 	clockShift  time.Duration // of the database's clock
 	jumped      time.Duration // of that since the run began
+	fell        bool          // it was set back
 
 	lastTraffic time.Time
 	inserted    int // by traffic
@@ -229,6 +230,7 @@ func (t *table) jump() {
 	w.tally.Jumps++
 	d := w.span(-w.pro.Jump, w.pro.Jump)
 	t.jumped += d
+	t.fell = t.fell || d < 0
 	t.clockShift += d
 	w.say("db", "the clock jumps by %s", d)
 }

@@ -35,7 +35,7 @@ const (
 var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, future, changes, replays, sieges}
 
 // pending are the dimensions that runs have only when DIMS names them, because the product breaks a promise there.
-var pending = []dimension{jumps, future, sieges}
+var pending = []dimension{}
 
 // enabled are the dimensions of this process: those that are not pending; with DIMS=all all of them, with DIMS=none none,
 // and with DIMS=a,b these. DIMS=+a adds a, DIMS=-a leaves a out.
@@ -96,6 +96,8 @@ func (p *profile) widen(seed uint64) {
 		}
 	})
 	with(jumps, 0.3, func(r *rand.Rand) {
+		// A memory that is full when the clock falls is never emptied: nothing is fetched, and no window passes.
+		p.LateMemory = 1000
 		p.Jumps, p.Jump = 0.02+0.1*r.Float64(), []time.Duration{time.Second, p.Window, 2 * time.Hour}[r.IntN(3)]
 	})
 	with(future, 0.3, func(r *rand.Rand) {
