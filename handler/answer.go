@@ -63,6 +63,10 @@ func next(r *poller.Report, outbox bool) string {
 		}
 	}
 	p := "pollers__" + r.Poller + "__"
+	document := r.Poller // as commands name it
+	if r.Output != "" {
+		document += " --output " + r.Output
+	}
 	switch r.Event {
 	case poller.LeaseAcquireFailed, poller.CheckpointLoadFailed, poller.CommitFailed:
 		return "nothing was lost, and the next tick tries again; if it lasts, check the state store: state__connection, its " +
@@ -81,10 +85,10 @@ func next(r *poller.Report, outbox bool) string {
 			"lease_ttl, or lower its batch_size"
 	case poller.FingerprintMismatch:
 		return "the source's definition changed: undo the change, or go on at the stored position with `rowrelay state " +
-			"accept-fingerprint " + r.Poller + "`, or start over with `rowrelay state reset " + r.Poller + " --to beginning`"
+			"accept-fingerprint " + document + "`, or start over with `rowrelay state reset " + document + " --to beginning`"
 	case poller.SourceGap:
 		return "the source is not the one that the checkpoint was taken from (a restore, failover or truncation): compare, then " +
-			"`rowrelay state accept-gap " + r.Poller + "` to go on at the stored position, or `rowrelay state reset " + r.Poller + " --to beginning`"
+			"`rowrelay state accept-gap " + document + "` to go on at the stored position, or `rowrelay state reset " + document + " --to beginning`"
 	case poller.ConfigInvalid:
 		return "mend the settings that the error names (`rowrelay check` shows them all); until then every tick fails and " +
 			"nothing moves"

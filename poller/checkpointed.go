@@ -63,6 +63,14 @@ type CheckpointedConfig struct {
 	Continue bool
 }
 
+// address is how commands name the feed's document.
+func (c *CheckpointedConfig) address() string {
+	if c.Output == "" {
+		return c.Poller
+	}
+	return c.Poller + " --output " + c.Output
+}
+
 // NewCheckpointed returns a feed, or an error that names the member at fault. It reads nothing yet.
 func NewCheckpointed(cfg CheckpointedConfig) (*Checkpointed, error) {
 	switch {

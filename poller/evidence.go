@@ -158,6 +158,8 @@ func (t *tick) verdict(s *suspect) verdict {
 	switch {
 	case !s.answered, first && (t.hint.aside >= maxProbes || t.firsts() > maxProbes):
 		return undecided
+	case s.busy && first && s.rejection.Again.IsZero():
+		return undecided // as much an outage as no answer
 	case s.busy, t.hint.aside >= maxProbes:
 		return setAside
 	case t.acceptedLately(s.rejection.At):

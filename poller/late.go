@@ -57,11 +57,12 @@ import (
 // application's, a sequence's, that of a statement that waits for a lock), and a timestamp without a zone may seem hours
 // older than it is.
 type late struct {
-	source Source
-	window time.Duration // LateWindow
-	limit  time.Duration // LateLimit
-	most   int           // LateMemory
-	wait   bool          // no early deliveries
+	address string // how commands name the document
+	source  Source
+	window  time.Duration // LateWindow
+	limit   time.Duration // LateLimit
+	most    int           // LateMemory
+	wait    bool          // no early deliveries
 
 	mu   sync.Mutex // next and fetched may run while settled, commit and stored do
 	mode LateCommits
@@ -103,8 +104,8 @@ type lateStep struct {
 // newLate returns the component of a feed. Nothing of it works before adopt.
 func newLate(cfg *CheckpointedConfig) *late {
 	return &late{
-		source: cfg.Source, window: cfg.LateWindow, limit: cfg.LateLimit, most: cfg.LateMemory, wait: cfg.Wait,
-		rule: cfg.FutureRows, remembered: newHashSet(), inFlight: map[uint64]bool{},
+		address: cfg.address(), source: cfg.Source, window: cfg.LateWindow, limit: cfg.LateLimit, most: cfg.LateMemory,
+		wait: cfg.Wait, rule: cfg.FutureRows, remembered: newHashSet(), inFlight: map[uint64]bool{},
 	}
 }
 

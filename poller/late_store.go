@@ -39,8 +39,8 @@ type loadObject func(ctx context.Context, name string) ([]byte, error)
 func (l *late) adopt(ctx context.Context, doc *state.Document, mode LateCommits, load loadObject) error {
 	if was := doc.Late.Mode; was != "" && was != string(mode) {
 		return &Fault{FingerprintMismatch, fmt.Errorf("late_commits was %s, is now %s: what the checkpoint means differs. Set "+
-			"source__late_commits to %s, or run `rowrelay state accept-fingerprint %s` to go on at the stored position",
-			was, mode, was, doc.PollerName)}
+			"source__late_commits to %s, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or `rowrelay "+
+			"state reset %[4]s --to beginning` to start over", was, mode, was, l.address)}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -24,7 +24,7 @@ func (s *checkpointed) sameLife(incarnation string) error {
 
 // waysOn names what an operator can do about a gap.
 func (s *checkpointed) waysOn() string {
-	name := s.snapshot.Doc.PollerName
+	name := s.feed.cfg.address()
 	return fmt.Sprintf("Run `rowrelay state accept-gap %s` to go on at the stored position, or `rowrelay state reset %s --to "+
 		"beginning` to start over", name, name)
 }

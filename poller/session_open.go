@@ -150,7 +150,7 @@ func (s *checkpointed) adopt(ctx context.Context, snapshot *state.Snapshot) erro
 		return &Fault{FingerprintMismatch, fmt.Errorf("the state document was written for another source definition "+
 			"(stored %s, settings give %s): server, database, table or query, cursor, key or filter has changed. "+
 			"Undo the change, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or `rowrelay state "+
-			"reset %s --to beginning` to start over", stored, s.source.Fingerprint, doc.PollerName, doc.PollerName)}
+			"reset %s --to beginning` to start over", stored, s.source.Fingerprint, s.feed.cfg.address(), s.feed.cfg.address())}
 	}
 	mode := s.source.Late
 	if mode == "" {
@@ -197,7 +197,7 @@ func (f *Checkpointed) loadParked(ctx context.Context, doc *state.Document) (*pa
 	mend := "nothing is delivered, because rejected rows would be forgotten. The next tick tries again"
 	if errors.Is(err, state.ErrNotFound) {
 		mend = fmt.Sprintf("nothing is delivered, because rejected rows would be forgotten. Restore it, or run "+
-			"`rowrelay state reset %s` to a position before them", doc.PollerName)
+			"`rowrelay state reset %s --to beginning --parked drop`, which delivers every row again", f.cfg.address())
 	}
 	return nil, &Fault{CheckpointLoadFailed, fmt.Errorf("reading the parked events in %s: %w; %s", name, err, mend)}
 }

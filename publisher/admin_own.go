@@ -118,8 +118,8 @@ func (e *ownEvents) requeueThese(ctx context.Context, entries []Entry) (n int64,
 
 func (e *ownEvents) requeueStatement(seqs []int64) *statement {
 	s := e.statement()
-	return s.add("UPDATE ", e.outbox.String(), " SET state = 'FAILED', retry_count = 0, next_attempt_at = ", e.d.now(), " WHERE ",
-		e.d.anyInt(s, e.d.seq(), seqs), " AND state IN ('DEAD LETTER', 'FAILED')")
+	e.d.bySeq(s, e.outbox, func() string { return "state = 'FAILED', retry_count = 0, next_attempt_at = " + e.d.now() }, seqs)
+	return s.add(" AND state IN ('DEAD LETTER', 'FAILED')")
 }
 
 // discardThese lets those that waited only behind what is discarded go on in the same transaction, and more than
@@ -144,8 +144,10 @@ func (e *ownEvents) discardThese(ctx context.Context, entries []Entry, reason st
 // discardStatement stores the time in published_at, by which the clean-up goes.
 func (e *ownEvents) discardStatement(seqs []int64, reason string) *statement {
 	s := e.statement()
-	return s.add("UPDATE ", e.outbox.String(), " SET state = 'DISCARDED', published_at = ", e.d.now(), ", next_attempt_at = NULL, last_error = ",
-		s.arg(reason), " WHERE ", e.d.anyInt(s, e.d.seq(), seqs), " AND state IN ('DEAD LETTER', 'FAILED', 'WAITING')")
+	e.d.bySeq(s, e.outbox, func() string {
+		return "state = 'DISCARDED', published_at = " + e.d.now() + ", next_attempt_at = NULL, last_error = " + s.arg(reason)
+	}, seqs)
+	return s.add(" AND state IN ('DEAD LETTER', 'FAILED', 'WAITING')")
 }
 
 func entrySeqs(entries []Entry) []int64 {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	mssql "github.com/microsoft/go-mssqldb"
+
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -54,6 +56,8 @@ type dialect interface {
 	lock(skip bool) (hint, suffix string)
 	// update is UPDATE table AS alias with a join: of rows of `from`, where `where`.
 	update(table, alias, set, from, where string) string
+	// bySeq begins an UPDATE of rows of the outbox o by their numbers, up to conditions in WHERE. It looks at no other row.
+	bySeq(s *statement, table name, set func() string, seqs []int64)
 	// seek is a condition that makes the index of blocked rows serve a search for an aggregate; "" where the columns do.
 	seek(b, id string) string
 	// force stands behind a table's alias and names the index to be used ("pending" or "blocked") where the engine's own choice
@@ -62,7 +66,7 @@ type dialect interface {
 	// byState says that the index of pending events leads with the state, so that it serves every state.
 	byState() bool
 	// orderly is the condition that (bucket, seq) of an alias comes after two expressions,
-	// where the bucket is known not to be smaller.
+	// where the bucket is known not to be smaller; "" where the engine does not seek by it.
 	orderly(alias, bucket, seq string) string
 
 	// draw counts the fencing token up, and take claims units, each in the transaction or connection q.
@@ -70,14 +74,14 @@ type dialect interface {
 	// take locks also the row of member until the transaction ends, after the units, and returns it among them where it is the
 	// owner's and live; "" is none.
 	take(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []unitInfo, member string) ([]string, error)
-	// claimInTx says that draw and take are more than one statement and need a transaction.
+	// claimInTx says that draw and take need a transaction: they read what they have written.
 	claimInTx() bool
 	// byUnit begins a statement (SELECT of their units, DELETE or UPDATE with set) on the claims c of units, up to conditions in
 	// WHERE. It looks at no other row: MySQL and SQL Server lock what a statement looks at, and two that lock each other's claims
 	// on the way to their own, each in an order of its own, deadlock.
 	byUnit(s *statement, t *sqlTable, verb string, set func() string, outbox string, units []string)
 	// put is an upsert of a claim's row whoever holds it (a member, a pause): owner, token, expiry and info are replaced.
-	put(s *statement, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string)
+	put(ctx context.Context, q querier, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string) error
 
 	// resolve finds a table by its parts; qualified is "" where there is none.
 	resolve(ctx context.Context, q querier, parts []string) (qualified string, err error)
@@ -168,6 +172,19 @@ func (s *statement) add(parts ...string) *statement {
 
 // arg adds an argument and returns its placeholder.
 func (s *statement) arg(v any) string {
+	d, declares := s.d.(sqlServer)
+	text, isText := v.(string)
+	if declares && isText && fitsText(text) {
+		return d.text(s.list(text))
+	}
+	return s.list(v)
+}
+
+// list is arg for a list, which may have any length.
+func (s *statement) list(v any) string {
+	if text, isText := v.(string); isText && s.d.engine() == "sqlserver" {
+		v = mssql.NVarCharMax(text)
+	}
 	s.args = append(s.args, v)
 	return s.d.placeholder(len(s.args))
 }
@@ -178,7 +195,7 @@ func (s *statement) rows(alias string, columns []jsonColumn, list any) string {
 	if err != nil {
 		panic(fmt.Sprintf("publisher: a list of plain values does not encode: %v", err))
 	}
-	return s.d.rows(s.arg(string(data)), alias, columns)
+	return s.d.rows(s.list(string(data)), alias, columns)
 }
 
 func (s *statement) exec(ctx context.Context, q querier) (int64, error) {

@@ -101,6 +101,10 @@ func (mySQL) update(table, alias, set, from, where string) string {
 	return "UPDATE " + table + " AS " + alias + " JOIN " + from + " ON " + where + " SET " + set
 }
 
+func (mySQL) bySeq(s *statement, table name, set func() string, seqs []int64) {
+	bySeqList(s, table, set, seqs)
+}
+
 // seek goes by the column that holds the aggregate's id while an event is in the way or waits, and is NULL otherwise: MySQL has
 // no partial indexes.
 func (mySQL) seek(b, id string) string { return b + ".blocked = " + id + " " + mysqlExact + " AND " }
@@ -110,10 +114,8 @@ func (mySQL) force(index string) string { return " FORCE INDEX (rowrelay_" + ind
 
 func (mySQL) byState() bool { return true }
 
-// orderly takes for granted that the bucket is not smaller: MariaDB does not search an index by row values.
-func (mySQL) orderly(alias, bucket, seq string) string {
-	return "(" + alias + ".bucket > " + bucket + " OR " + alias + ".id > " + seq + ")"
-}
+// orderly: MariaDB does not search an index by row values.
+func (mySQL) orderly(_, _, _ string) string { return "" }
 
 func (mySQL) claimInTx() bool { return true }
 
@@ -199,10 +201,13 @@ func (d mySQL) byUnit(s *statement, t *sqlTable, verb string, set func() string,
 	s.add(" WHERE 1 = 1")
 }
 
-func (d mySQL) put(s *statement, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string) {
+func (d mySQL) put(ctx context.Context, q querier, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string) error {
+	s := t.statement()
 	s.add("INSERT INTO ", t.claims.String(), " (outbox, unit, owner, token, expires_at, info) VALUES (", s.arg(outbox), ", ", s.arg(unit), ", ",
 		s.arg(owner), ", ", s.arg(token), ", ", d.later(s.arg(ms)), ", ", s.arg(info), ")",
 		" ON DUPLICATE KEY UPDATE owner = VALUES(owner), token = VALUES(token), expires_at = VALUES(expires_at), info = VALUES(info)")
+	_, err := s.exec(ctx, q)
+	return err
 }
 
 func (d mySQL) resolve(ctx context.Context, q querier, parts []string) (string, error) {

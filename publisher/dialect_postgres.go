@@ -79,6 +79,10 @@ func (postgres) update(table, alias, set, from, where string) string {
 	return "UPDATE " + table + " AS " + alias + " SET " + set + " FROM " + from + " WHERE " + where
 }
 
+func (postgres) bySeq(s *statement, table name, set func() string, seqs []int64) {
+	bySeqList(s, table, set, seqs)
+}
+
 func (postgres) seek(_, _ string) string { return "" }
 
 func (postgres) force(string) string { return "" }
@@ -113,8 +117,8 @@ func (postgres) byUnit(s *statement, t *sqlTable, verb string, set func() string
 	byUnitList(s, t, verb, set, outbox, units)
 }
 
-func (postgres) put(s *statement, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string) {
-	onConflictPut(s, t, outbox, unit, owner, token, ms, info)
+func (postgres) put(ctx context.Context, q querier, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string) error {
+	return onConflictPut(ctx, q, t, outbox, unit, owner, token, ms, info)
 }
 
 func (postgres) resolve(ctx context.Context, q querier, parts []string) (string, error) {

@@ -86,6 +86,10 @@ func (sqlite) update(table, alias, set, from, where string) string {
 	return "UPDATE " + table + " AS " + alias + " SET " + set + " FROM " + from + " WHERE " + where
 }
 
+func (sqlite) bySeq(s *statement, table name, set func() string, seqs []int64) {
+	bySeqList(s, table, set, seqs)
+}
+
 func (sqlite) seek(_, _ string) string { return "" }
 
 func (sqlite) force(string) string { return "" }
@@ -116,8 +120,8 @@ func (sqlite) byUnit(s *statement, t *sqlTable, verb string, set func() string, 
 	byUnitList(s, t, verb, set, outbox, units)
 }
 
-func (sqlite) put(s *statement, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string) {
-	onConflictPut(s, t, outbox, unit, owner, token, ms, info)
+func (sqlite) put(ctx context.Context, q querier, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string) error {
+	return onConflictPut(ctx, q, t, outbox, unit, owner, token, ms, info)
 }
 
 func (d sqlite) resolve(ctx context.Context, q querier, parts []string) (string, error) {

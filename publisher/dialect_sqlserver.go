@@ -11,6 +11,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
 )
 
 // sqlServer is SQL Server 2016 and later (compatibility level 130: OPENJSON), and Azure SQL.
@@ -70,12 +71,23 @@ func utf16Bytes(s string) []byte {
 	return b
 }
 
+// text gives a text parameter one length: the driver declares each by that of its value, and every other declaration is another plan.
+func (sqlServer) text(param string) string {
+	return "CAST(" + param + " AS nvarchar(" + strconv.Itoa(sqlServerText) + "))"
+}
+
+// sqlServerText is what nvarchar holds at most, in code units of UTF-16.
+const sqlServerText = 4000
+
+// fitsText says that text cannot cut a value.
+func fitsText(s string) bool { return len(s) <= sqlServerText } // at most as many units as bytes
+
 func (sqlServer) anyInt(s *statement, expr string, list []int64) string {
-	return expr + " IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(" + s.arg(jsonList(list)) + ") AS j)"
+	return expr + " IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(" + s.list(jsonList(list)) + ") AS j)"
 }
 
 func (sqlServer) anyText(s *statement, expr string, list []string) string {
-	return expr + " IN (SELECT CAST(j.value AS nvarchar(255))" + sqlServerExact + " FROM OPENJSON(" + s.arg(jsonList(list)) + ") AS j)"
+	return expr + " IN (SELECT CAST(j.value AS nvarchar(255))" + sqlServerExact + " FROM OPENJSON(" + s.list(jsonList(list)) + ") AS j)"
 }
 
 func (sqlServer) rows(param, alias string, columns []jsonColumn) string {
@@ -97,8 +109,21 @@ func (sqlServer) lock(skip bool) (hint, suffix string) {
 	return " WITH (UPDLOCK, ROWLOCK)", ""
 }
 
+// update reads the list first, and seeks its rows: any other plan would lock what it looks at, up to the whole table.
 func (sqlServer) update(table, alias, set, from, where string) string {
-	return "UPDATE " + alias + " SET " + set + " FROM " + table + " AS " + alias + " INNER JOIN " + from + " ON " + where
+	return "UPDATE " + alias + " SET " + set + " FROM " + from + " INNER LOOP JOIN " + table + " AS " + alias + " WITH (ROWLOCK) ON " + where
+}
+
+func (d sqlServer) bySeq(s *statement, table name, set func() string, seqs []int64) {
+	type object struct {
+		Seq int64 `json:"seq"`
+	}
+	list := make([]object, len(seqs))
+	for i, seq := range seqs {
+		list[i].Seq = seq
+	}
+	value := set()
+	s.add(d.update(table.String(), "o", value, s.rows("r", []jsonColumn{{"seq", false}}, list), "o.seq = r.seq"), " WHERE 1 = 1")
 }
 
 func (sqlServer) seek(_, _ string) string { return "" }
@@ -107,77 +132,27 @@ func (sqlServer) force(string) string { return "" }
 
 func (sqlServer) byState() bool { return false }
 
-func (sqlServer) orderly(alias, bucket, seq string) string {
-	return "(" + alias + ".bucket > " + bucket + " OR " + alias + ".seq > " + seq + ")"
-}
+func (sqlServer) orderly(_, _, _ string) string { return "" }
 
 func (sqlServer) claimInTx() bool { return false }
 
-// draw and take are one MERGE each. HOLDLOCK keeps the place of a row that is not there, so that two that insert it come one
-// after the other.
-func (sqlServer) draw(ctx context.Context, q querier, t *sqlTable, outbox string) (uint64, error) {
-	s := t.statement()
-	s.add("MERGE INTO ", t.claims.String(), " WITH (HOLDLOCK) AS c USING (SELECT ", s.arg(outbox), sqlServerExact, " AS outbox) AS n ON c.outbox = n.outbox AND c.unit = '*'",
-		" WHEN MATCHED THEN UPDATE SET token = c.token + 1",
-		" WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at) VALUES (n.outbox, '*', '', 1, ", t.d.now(), ") OUTPUT inserted.token;")
-	var token uint64
-	err := s.row(ctx, q, &token)
-	return token, err
-}
-
-// take returns what it had taken already, too: the answer to that was lost. The member's row is a statement of its own: MERGE would
-// have to write to it.
-func (d sqlServer) take(ctx context.Context, q querier, t *sqlTable, outbox string, c claim, units []unitInfo, member string) ([]string, error) {
-	s := t.statement()
-	d.takeStatement(s, t, outbox, c, units)
-	taken, err := s.units(ctx, q)
-	if err != nil || member == "" {
-		return taken, err
-	}
-	return t.andMember(ctx, q, outbox, c.owner, taken, member)
-}
-
-func (d sqlServer) takeStatement(s *statement, t *sqlTable, outbox string, c claim, units []unitInfo) {
-	s.add("MERGE INTO ", t.claims.String(), " WITH (HOLDLOCK) AS c USING (SELECT ", s.arg(outbox), sqlServerExact, " AS outbox, ", "r.unit", sqlServerExact, " AS unit, ", s.arg(c.owner),
-		" AS owner, CAST(", s.arg(int64(c.token)), " AS bigint) AS token, ", d.later(s.arg(c.ttl.Milliseconds())), " AS expires_at, r.info FROM ", //nolint:gosec // tokens count up from 1
-		s.rows("r", unitColumns, jsonUnits(units)), ") AS n ON c.outbox = n.outbox AND c.unit = n.unit",
-		" WHEN MATCHED AND (c.expires_at <= ", d.now(), " OR c.owner = n.owner AND c.token = n.token) THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info",
-		" WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info)",
-		" OUTPUT inserted.unit;")
-}
-
-// byUnit reads the list first and seeks each unit's row.
-func (d sqlServer) byUnit(s *statement, t *sqlTable, verb string, set func() string, outbox string, units []string) {
-	hint, _ := d.lock(false)
-	switch verb {
-	case "SELECT":
-		s.add("SELECT c.unit")
-	case "DELETE":
-		s.add("DELETE c")
-	default:
-		s.add("UPDATE c SET ", set())
-	}
-	s.add(" FROM ", s.rows("r", unitColumns, jsonUnits(named(units))), " INNER LOOP JOIN ", t.claims.String(), " AS c", hint,
-		" ON c.unit = r.unit", sqlServerExact, " WHERE c.outbox = ", s.arg(outbox))
-}
-
-func (d sqlServer) put(s *statement, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string) {
-	s.add("MERGE INTO ", t.claims.String(), " WITH (HOLDLOCK) AS c USING (SELECT ", s.arg(outbox), sqlServerExact, " AS outbox, ", s.arg(unit), sqlServerExact, " AS unit, ", s.arg(owner),
-		" AS owner, CAST(", s.arg(int64(token)), " AS bigint) AS token, ", d.later(s.arg(ms)), " AS expires_at, ", s.arg(info), " AS info) AS n", //nolint:gosec // as above
-		" ON c.outbox = n.outbox AND c.unit = n.unit",
-		" WHEN MATCHED THEN UPDATE SET owner = n.owner, token = n.token, expires_at = n.expires_at, info = n.info",
-		" WHEN NOT MATCHED THEN INSERT (outbox, unit, owner, token, expires_at, info) VALUES (n.outbox, n.unit, n.owner, n.token, n.expires_at, n.info);")
-}
-
 // sqlServerVersioned names the database: on Azure SQL Database its number in sys.databases is not DB_ID()'s.
-const sqlServerVersioned = "SELECT is_read_committed_snapshot_on FROM sys.databases WHERE name = DB_NAME()"
+const sqlServerVersioned = "SELECT is_read_committed_snapshot_on, CAST(compatibility_level AS int) FROM sys.databases WHERE name = DB_NAME()"
+
+// sqlServerLevel is the first compatibility level that knows OPENJSON. Below it SQL Server calls that a table which is not there, as
+// sqlServerLists shows; another engine of its protocol may tell a low level and know it.
+const (
+	sqlServerLevel = 130
+	sqlServerLists = "SELECT COUNT(*) FROM OPENJSON(N'[]') AS j"
+)
 
 // versioned refuses a database whose READ COMMITTED reads with locks (the default but on Azure SQL): every read would wait for
 // each writer's open transaction, and a scan can miss a row that becomes PENDING behind it and return a later one of the same
 // aggregate. A database that does not say so is refused too.
 func (sqlServer) versioned(ctx context.Context, q querier) error {
 	var on sql.NullBool
-	err := q.QueryRowContext(ctx, sqlServerVersioned).Scan(&on)
+	var level sql.NullInt64
+	err := q.QueryRowContext(ctx, sqlServerVersioned).Scan(&on, &level)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && !on.Valid:
 		return fmt.Errorf("%w: sys.databases does not say whether READ_COMMITTED_SNAPSHOT is ON, without which the order of events could not be kept: "+
@@ -187,8 +162,16 @@ func (sqlServer) versioned(ctx context.Context, q querier) error {
 	case !on.Bool:
 		return fmt.Errorf("%w: the database reads with locks, so that the order of events could not be kept: run ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON",
 			poller.ErrConfig)
+	case !level.Valid || level.Int64 >= sqlServerLevel:
+		return nil
 	}
-	return nil
+	var none int
+	err = q.QueryRowContext(ctx, sqlServerLists).Scan(&none)
+	if source.Misconfigured("sqlserver", err) {
+		err = fmt.Errorf("%w: the database's compatibility level is %d, and an outbox takes %d (SQL Server 2016) or higher: "+
+			"run ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = %d: %w", poller.ErrConfig, level.Int64, sqlServerLevel, sqlServerLevel, err)
+	}
+	return err
 }
 
 func (d sqlServer) resolve(ctx context.Context, q querier, parts []string) (string, error) {

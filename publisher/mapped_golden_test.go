@@ -70,6 +70,9 @@ func (g *script) add(name string, s *statement) {
 		_, _ = fmt.Fprintf(g, "--   %v\n", a)
 	}
 	g.parse(s.text.String())
+	if g.engine == "sqlserver" {
+		declaresOneLength(g.t, s.text.String(), s.args)
+	}
 }
 
 func (g *script) parse(text string) {

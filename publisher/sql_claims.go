@@ -52,10 +52,7 @@ func (t *sqlTable) join(ctx context.Context, owner string, ttl time.Duration) er
 	}
 	const what = "join the outbox"
 	put := func(ctx context.Context, q querier) error {
-		s := t.statement()
-		t.d.put(s, t, c.name, memberPrefix+owner, owner, 0, ttl.Milliseconds(), "")
-		_, err := s.exec(ctx, q)
-		return err
+		return t.d.put(ctx, q, t, c.name, memberPrefix+owner, owner, 0, ttl.Milliseconds(), "")
 	}
 	if t.cfg.Strategy != SkipLocked || t.d.engine() == "sqlite" { // a library: what has failed there cannot take effect any more
 		return t.do(ctx, what, put)
@@ -148,6 +145,12 @@ func (t *sqlTable) lockUnits(ctx context.Context, q querier, outbox, owner strin
 func (t *sqlTable) andMember(ctx context.Context, q querier, outbox, owner string, units []string, member string) ([]string, error) {
 	alive, err := t.lockUnits(ctx, q, outbox, owner, []string{member}, " AND c.expires_at > "+t.d.now())
 	return append(units, alive...), err
+}
+
+// bySeqList is bySeq for engines that do not lock what a statement only looks at.
+func bySeqList(s *statement, table name, set func() string, seqs []int64) {
+	s.add("UPDATE ", table.String(), " SET ", set(), " WHERE ")
+	s.add(s.d.anyInt(s, s.d.seq(), seqs))
 }
 
 // byUnitList is byUnit for engines that lock what a statement finds, and not what it looks at.
@@ -295,10 +298,7 @@ func (t *sqlTable) pause(ctx context.Context, by string) error {
 		return err
 	}
 	return t.do(ctx, "pause the outbox", func(ctx context.Context, q querier) error {
-		s := t.statement()
-		t.d.put(s, t, c.name, pauseUnit, "", 0, 0, cut(by, 1000))
-		_, err := s.exec(ctx, q)
-		return err
+		return t.d.put(ctx, q, t, c.name, pauseUnit, "", 0, 0, cut(by, 1000))
 	})
 }
 

@@ -22,8 +22,11 @@ func onConflictTake(s *statement, t *sqlTable, outbox string, c claim, units []u
 		" WHERE c.expires_at <= ", t.d.now(), " OR c.owner = excluded.owner AND c.token = excluded.token RETURNING unit")
 }
 
-func onConflictPut(s *statement, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string) {
+func onConflictPut(ctx context.Context, q querier, t *sqlTable, outbox, unit, owner string, token uint64, ms int64, info string) error {
+	s := t.statement()
 	s.add("INSERT INTO ", t.claims.String(), " (outbox, unit, owner, token, expires_at, info) VALUES (", s.arg(outbox), ", ", s.arg(unit), ", ",
 		s.arg(owner), ", ", s.arg(int64(token)), ", ", t.d.later(s.arg(ms)), ", ", s.arg(info), ")", //nolint:gosec // tokens count up from 1
 		" ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at, info = excluded.info")
+	_, err := s.exec(ctx, q)
+	return err
 }

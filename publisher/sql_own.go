@@ -154,15 +154,7 @@ func (e *ownEvents) keysOnly(s *statement, ranges []bucketRange, after position,
 	if ranges == nil {
 		ranges = []bucketRange{{0, Buckets}}
 	}
-	arms := make([]bucketRange, 0, len(ranges))
-	for _, r := range ranges {
-		if r.to > after.bucket { // the others lie before the position
-			arms = append(arms, r)
-		}
-	}
-	if len(arms) == 0 {
-		arms = append(arms, bucketRange{Buckets, Buckets}) // nothing
-	}
+	arms := e.arms(ranges, after)
 	if len(arms) == 1 {
 		e.arm(s, arms[0], after, n, also)
 		return
@@ -177,6 +169,26 @@ func (e *ownEvents) keysOnly(s *statement, ranges []bucketRange, after position,
 		s.add(") r", strconv.Itoa(i))
 	}
 	s.add(") u", order, e.d.limit(s.arg(n)))
+}
+
+// arms are the ranges after a position. Where the engine does not seek by row values, the rest of the position's bucket is a range
+// of its own: it would read, for every page anew, the events of that bucket that are in flight.
+func (e *ownEvents) arms(ranges []bucketRange, after position) []bucketRange {
+	arms := make([]bucketRange, 0, len(ranges)+1)
+	split := e.d.orderly("o", "", "") == ""
+	for _, r := range ranges {
+		switch {
+		case r.to <= after.bucket: // before the position
+		case split && after.seq > 0 && r.from <= after.bucket && after.bucket+1 < r.to:
+			arms = append(arms, bucketRange{after.bucket, after.bucket + 1}, bucketRange{after.bucket + 1, r.to})
+		default:
+			arms = append(arms, r)
+		}
+	}
+	if len(arms) == 0 {
+		arms = append(arms, bucketRange{Buckets, Buckets}) // nothing
+	}
+	return arms
 }
 
 // keysBySeq is keysOnly in the order of seq. What lies in other buckets is passed over in the index.
@@ -195,12 +207,15 @@ func (e *ownEvents) keysBySeq(s *statement, ranges []bucketRange, after position
 // arm is one seek.
 func (e *ownEvents) arm(s *statement, r bucketRange, after position, n int, also func(*statement)) {
 	s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(Pending), " WHERE o.state = 'PENDING' AND ")
-	if after.bucket >= r.from {
-		s.add("o.bucket >= ", s.arg(after.bucket), " AND ", e.d.orderly("o", s.arg(after.bucket), s.arg(after.seq)))
-	} else {
-		s.add("o.bucket >= ", s.arg(r.from))
+	within := after.bucket >= r.from && after.seq > 0
+	switch split := e.d.orderly("o", "", "") == ""; {
+	case within && split:
+		s.add("o.bucket = ", s.arg(after.bucket), " AND ", e.seq("o"), " > ", s.arg(after.seq)) // all of the range that is left
+	case within:
+		s.add("o.bucket >= ", s.arg(after.bucket), " AND ", e.d.orderly("o", s.arg(after.bucket), s.arg(after.seq)), " AND o.bucket < ", s.arg(r.to))
+	default:
+		s.add("o.bucket >= ", s.arg(max(r.from, after.bucket)), " AND o.bucket < ", s.arg(r.to))
 	}
-	s.add(" AND o.bucket < ", s.arg(r.to))
 	also(s)
 	s.add(" ORDER BY o.bucket, ", e.seq("o"), e.d.limit(s.arg(n)))
 }

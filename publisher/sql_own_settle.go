@@ -113,8 +113,8 @@ func (e *ownEvents) published() string {
 // markPublished is the one statement that acknowledges a batch.
 func (e *ownEvents) markPublished(ctx context.Context, q querier, owner string, held int, refs []ref) (int64, error) {
 	s := e.statement()
-	s.add("UPDATE ", e.outbox.String(), " SET ", e.published(), " WHERE ", e.d.anyInt(s, e.d.seq(), seqs(refs)),
-		" AND state IN ('PENDING', 'PUBLISHING', 'FAILED') AND ")
+	e.d.bySeq(s, e.outbox, e.published, seqs(refs))
+	s.add(" AND state IN ('PENDING', 'PUBLISHING', 'FAILED') AND ")
 	e.guard(s, e.name, owner, held)
 	return s.exec(ctx, q)
 }
@@ -125,7 +125,8 @@ func (e *ownEvents) set(ctx context.Context, q querier, set string, seqs []int64
 		return nil
 	}
 	s := e.statement()
-	s.add("UPDATE ", e.outbox.String(), " SET ", set, " WHERE ", e.d.anyInt(s, e.d.seq(), seqs), " AND state IN (", states, ")")
+	e.d.bySeq(s, e.outbox, func() string { return set }, seqs)
+	s.add(" AND state IN (", states, ")")
 	_, err := s.exec(ctx, q)
 	return err
 }

@@ -72,6 +72,51 @@ func TestPlans(t *testing.T) {
 	}, func(c *Config) { c.Strategy = SkipLocked })
 }
 
+// TestPagesSeek: a page after a position does not read what lies before it in the same bucket, which is where the many events of one
+// aggregate are. MariaDB counts what it reads.
+func TestPagesSeek(t *testing.T) {
+	everyEngine(t, func(t *testing.T, b *bench) {
+		if b.conn.Engine != "mysql" {
+			t.Skip("counts nothing")
+		}
+		const events, limit = 3000, 10
+		b.fillOf(events, 1, Pending)
+		b.exec("ANALYZE TABLE outbox")
+		var bucket int
+		b.must(b.db.QueryRowContext(t.Context(), "SELECT MIN(bucket) FROM outbox").Scan(&bucket))
+		conn, err := b.db.Conn(t.Context())
+		b.must(err)
+		defer conn.Close() //nolint:errcheck // the bench closes the pool
+		table, r := recorded(t, b.conn.Engine)
+		table.outbox, table.claims = b.outbox, b.claims
+		_, _, err = table.fetch(t.Context(), nil, position{bucket: bucket, seq: events / 2}, poller.Limit{Rows: limit})
+		b.must(err)
+		reads := func() (n int) {
+			rows, err := conn.QueryContext(t.Context(), "SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_next', 'Handler_read_prev')")
+			b.must(err)
+			for rows.Next() {
+				var name string
+				var count int
+				b.must(rows.Scan(&name, &count))
+				n += count
+			}
+			b.must(rows.Close())
+			return n
+		}
+		before := reads()
+		rows, err := conn.QueryContext(t.Context(), r.plain[0], r.args[0]...)
+		b.must(err)
+		found := 0
+		for rows.Next() {
+			found++
+		}
+		b.must(rows.Close())
+		if n := reads() - before; found != limit+1 || n > 5*limit {
+			t.Errorf("%d rows were read for %d:\n%s", n, found, r.plain[0])
+		}
+	})
+}
+
 // fill writes n pending events of n/10 aggregates in one statement.
 func (b *bench) fill(n int) { b.fillAs(n, Pending) }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/sqlc-dev/teesql/parser"
 
 	"github.com/rowrelay/rowrelay/internal/golden"
@@ -17,13 +18,20 @@ import (
 // options is a SQL Server that answers the question for its database's options.
 type options struct {
 	recording
-	rows [][]sqldriver.Value
-	err  error
+	rows  [][]sqldriver.Value
+	err   error
+	lists bool // OPENJSON is there
 }
 
 func (o *options) Connect(context.Context) (sqldriver.Conn, error) { return o, nil }
 
 func (o *options) QueryContext(_ context.Context, text string, _ []sqldriver.NamedValue) (sqldriver.Rows, error) {
+	if text == sqlServerLists {
+		if o.lists {
+			return &answers{rows: [][]sqldriver.Value{{int64(0)}}}, nil
+		}
+		return nil, mssql.Error{Number: 208, Message: "Invalid object name 'OPENJSON'."}
+	}
 	if text != sqlServerVersioned {
 		return nil, errors.New("not to be asked: " + text)
 	}
@@ -34,18 +42,22 @@ func (o *options) QueryContext(_ context.Context, text string, _ []sqldriver.Nam
 func TestVersioned(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {
-		rows [][]sqldriver.Value
-		err  error
-		is   error
-		says string
+		rows  [][]sqldriver.Value
+		err   error
+		lists bool
+		is    error
+		says  string
 	}{
-		"on":        {rows: [][]sqldriver.Value{{true}}},
-		"off":       {rows: [][]sqldriver.Value{{false}}, is: poller.ErrConfig, says: "run ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON"},
-		"not told":  {rows: [][]sqldriver.Value{{nil}}, is: poller.ErrConfig, says: "does not say"},
-		"not shown": {is: poller.ErrConfig, says: "does not say"},
-		"broken":    {err: broken, is: broken, says: "read the database's options"},
+		"on":                         {rows: [][]sqldriver.Value{{true, int64(130)}}},
+		"no level":                   {rows: [][]sqldriver.Value{{true, nil}}},
+		"old level":                  {rows: [][]sqldriver.Value{{true, int64(120)}}, is: poller.ErrConfig, says: "SET COMPATIBILITY_LEVEL = 130"},
+		"old level that knows lists": {rows: [][]sqldriver.Value{{true, int64(120)}}, lists: true},
+		"off":                        {rows: [][]sqldriver.Value{{false, int64(160)}}, is: poller.ErrConfig, says: "run ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON"},
+		"not told":                   {rows: [][]sqldriver.Value{{nil, nil}}, is: poller.ErrConfig, says: "does not say"},
+		"not shown":                  {is: poller.ErrConfig, says: "does not say"},
+		"broken":                     {err: broken, is: broken, says: "read the database's options"},
 	} {
-		db := sql.OpenDB(&options{rows: c.rows, err: c.err})
+		db := sql.OpenDB(&options{rows: c.rows, err: c.err, lists: c.lists})
 		err := sqlServer{}.versioned(t.Context(), db)
 		if !errors.Is(err, c.is) || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
@@ -61,5 +73,8 @@ func TestGoldenVersioned(t *testing.T) {
 	if _, err := parser.Parse(t.Context(), strings.NewReader(sqlServerVersioned)); err != nil {
 		t.Errorf("not T-SQL: %v", err)
 	}
-	golden.Pin(t, "sqlserver/options.sql", sqlServerVersioned+"\n")
+	if _, err := parser.Parse(t.Context(), strings.NewReader(sqlServerLists)); err != nil {
+		t.Errorf("not T-SQL: %v", err)
+	}
+	golden.Pin(t, "sqlserver/options.sql", sqlServerVersioned+"\n"+sqlServerLists+"\n")
 }

@@ -27,6 +27,8 @@ type bound struct {
 // cursor's only (every row of that value is behind the one, and within the other), or 0 for no bound.
 type span struct {
 	after, upTo int
+	// common says how many of the first columns both positions are known to have in common.
+	common int
 	// also are further conditions, each on its own: a safe point, for instance.
 	also []condition
 }
@@ -39,6 +41,8 @@ type selection struct {
 	dialect dialect
 	// from is the quoted table; query the text of a query, wrapped as a derived table. One of them is set.
 	from, query string
+	// hint stands behind the table and its alias.
+	hint string
 	// columns are what is projected.
 	columns []column
 	// order are the cursor's columns followed by the key's that are not among them; the first cursors of them are the cursor's.
@@ -58,7 +62,8 @@ type selection struct {
 //	count   how many rows a page without a limit would have
 //	latest  the last row's position, for source__start=latest
 //	nulls   the rows that paging can never show: a cursor (or, in a query, a key) that is NULL
-//	numbers the rows that paging never shows once a position holds text: a number, where every number sorts before text
+//	numbers the rows that paging never shows once a position holds text: a number, where every number sorts before text; the
+//	        like for numbers of a smaller unit, and for text of another form
 
 func (s *selection) first(limit int) statement { return s.page(limit, span{}) }
 func (s *selection) after(limit int) statement { return s.page(limit, span{after: len(s.order)}) }
@@ -66,8 +71,12 @@ func (s *selection) after(limit int) statement { return s.page(limit, span{after
 // page reads in ascending order.
 func (s *selection) page(limit int, in span) statement {
 	b := newBuilder(s.dialect)
-	b.selectFrom(s, s.columns, limit)
-	b.conditions(s, in)
+	if parts := s.seeks(in); b.syntax.unites && len(parts) > 0 {
+		b.united(s, limit, parts, in.also)
+	} else {
+		b.selectFrom(s, s.columns, limit)
+		b.conditions(s, in)
+	}
 	b.orderBy(s, "")
 	b.limit(limit)
 	return b.statement()
@@ -154,6 +163,9 @@ func (s *selection) nulls(cursor bool) statement {
 // column is a column as statements name it: qualified by the alias, so that no projection's name can capture it.
 func (s *selection) column(c column) string { return "r." + s.dialect.quote(c.name) }
 
+// projected is a column as a page reads it.
+func (s *selection) projected(c column) string { return fill(c.value.expr, s.column(c)) }
+
 type builder struct {
 	dialect dialect
 	syntax  syntax
@@ -174,17 +186,18 @@ func (b *builder) statement() statement {
 }
 
 func (b *builder) selectFrom(s *selection, columns []column, limit int) {
+	b.selectColumns(columns, limit, s.projected)
+	b.from(s)
+}
+
+func (b *builder) selectColumns(columns []column, limit int, as func(column) string) {
 	b.add("SELECT ")
 	if b.syntax.top && limit > 0 {
 		b.add("TOP (" + strconv.Itoa(limit) + ") ")
 	}
 	for i, c := range columns {
-		if i > 0 {
-			b.add(", ")
-		}
-		b.add(fill(c.value.expr, s.column(c)))
+		b.add(comma(i) + as(c))
 	}
-	b.from(s)
 }
 
 func (b *builder) from(s *selection) {
@@ -193,22 +206,13 @@ func (b *builder) from(s *selection) {
 		b.add("\nFROM (\n" + s.query + "\n) AS r")
 		return
 	}
-	b.add("\nFROM " + s.from + " AS r")
+	b.add("\nFROM " + s.from + " AS r" + s.hint)
 }
 
 // conditions writes what a row must fulfil: a cursor that is not NULL, the user's condition, its place, and what else the
 // span says.
 func (b *builder) conditions(s *selection, in span) {
-	glue := "\nWHERE "
-	for _, c := range s.order[:s.cursors] {
-		if c.nullable {
-			b.add(glue + s.column(c) + " IS NOT NULL")
-			glue = " AND "
-		}
-	}
-	if b.userWhere(s, glue) {
-		glue = " AND "
-	}
+	glue := b.userConditions(s, "\nWHERE ")
 	if in.after > 0 {
 		b.add(glue)
 		b.limitTo(s, 0, in.after, ">", ">")
@@ -224,6 +228,20 @@ func (b *builder) conditions(s *selection, in span) {
 		write(b, s)
 		glue = " AND "
 	}
+}
+
+// userConditions writes those that every row must fulfil, wherever it is, and returns what the next begins with.
+func (b *builder) userConditions(s *selection, glue string) string {
+	for _, c := range s.order[:s.cursors] {
+		if c.nullable {
+			b.add(glue + s.column(c) + " IS NOT NULL")
+			glue = " AND "
+		}
+	}
+	if b.userWhere(s, glue) {
+		glue = " AND "
+	}
+	return glue
 }
 
 func (b *builder) userWhere(s *selection, glue string) bool {

@@ -52,9 +52,7 @@ type Param struct{ Name, Type string }
 // Check looks at everything that a tick would use, and moves nothing. It shows up to n rows after a position, and the
 // statements for pages of batch rows.
 func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (Check, error) {
-	c.mu.Lock()
-	c.plan = nil // a check shows what the catalog says now, warnings included
-	c.mu.Unlock()
+	c.replan() // a check shows what the catalog says now, warnings included
 	d, err := c.Describe(ctx)
 	if err != nil {
 		return Check{}, err
@@ -75,12 +73,44 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	for _, col := range p.sel.columns[:len(p.names)] {
 		out.Columns = append(out.Columns, Param{col.name, col.typ})
 	}
-	if err := c.run(ctx, func(ctx context.Context, s *session) error { return c.look(ctx, s, p, batch, &out) }); err != nil {
+	var forms error
+	err = c.run(ctx, func(ctx context.Context, s *session) (err error) {
+		if err = c.look(ctx, s, p, batch, &out); err == nil {
+			forms = c.lookAtForms(ctx, s, p, &out)
+		}
+		return err
+	})
+	if err != nil {
 		return Check{}, fmt.Errorf("check the source: %w", err)
 	}
 	page, err := c.livePage(ctx, p, poller.Range{After: after}, poller.Limit{Rows: max(n, 1), Bytes: 1 << 20})
-	out.Events, out.ReadError = page.Events, err
+	out.Events = page.Events
+	if out.ReadError = err; err == nil && forms != nil {
+		out.ReadError = fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), forms)
+	}
 	return out, nil
+}
+
+// lookAtForms looks at all stored times of the cursor. Where the last row's day has another form, ticks will refuse it, which is the
+// error; where only older rows have, it is a warning: a tick refuses those as well where the days of two forms meet.
+func (c *Cursor) lookAtForms(ctx context.Context, s *session, p *plan, out *Check) error {
+	if !p.storedTimes {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout))
+	defer cancel()
+	last, err := c.latest(ctx, s, p)
+	var now, ever error
+	if err == nil {
+		now, ever, err = c.checkForms(ctx, s, p, last)
+	}
+	switch {
+	case err != nil:
+		out.Warnings = append(out.Warnings, "whether the cursor's times are all of one form could not be seen: "+err.Error())
+	case now == nil && ever != nil:
+		out.Warnings = append(out.Warnings, ever.Error())
+	}
+	return now
 }
 
 // look asks what only the database knows.

@@ -37,8 +37,8 @@ type collector struct {
 	next position
 	// scan is the window of a page whose rows come by key alone (postgres_snapshot_fetch.go); nil where they come by cursor and key.
 	scan *window
-	// class is how each cursor column's stored time was written last: '"' for text, '0' for a number, 0 not known yet.
-	class []byte
+	// times are the stored times that the page has shown last, for each cursor column; nil where forms do not matter.
+	times []storedTime
 
 	scratch []byte
 	ends    []int // where each column's value ends in scratch…

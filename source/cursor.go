@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -29,6 +30,9 @@ type Cursor struct {
 	settling settling
 	idling   idling
 
+	// withLocks says that a session was refused to read row versions here.
+	withLocks atomic.Bool
+
 	mu sync.Mutex
 	// lateSaid says that the operator was told what may be missed.
 	lateSaid bool
@@ -37,7 +41,7 @@ type Cursor struct {
 	plan     *plan
 	planned  time.Time
 	// What the last looks for rows that paging cannot show found (probe.go).
-	nulls, numbers, ahead finding
+	nulls, strays, ahead finding
 	// places are positions that were found sound (gap.go).
 	places places
 	// rows is how many rows the next statement asks for when the last page was full of bytes before it was full of rows:
@@ -121,7 +125,7 @@ func (c *Cursor) makePlan(ctx context.Context, s *session) (*plan, error) {
 		return nil, err
 	}
 	t.warnings = slices.Concat(c.warnings, t.warnings, s.life.warnings)
-	t.readOnly = s.life.readOnly
+	t.readOnly, t.locking = s.life.readOnly, s.life.locking
 	p, err := newPlan(c.dialect, &c.cfg, c.identity, t)
 	if err != nil {
 		return nil, err
@@ -158,7 +162,14 @@ func (c *Cursor) catalog(ctx context.Context, s *session) (table, error) {
 	return t, nil
 }
 
-// forget makes the next use read the catalog again.
+// replan makes the next use read the catalog again.
+func (c *Cursor) replan() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.plan = nil
+}
+
+// forget is replan, unless there is another plan already.
 func (c *Cursor) forget(p *plan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -185,6 +196,9 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 			start, err = c.latest(ctx, s, p)
 		default:
 			start, err = p.startAt(&c.cfg)
+		}
+		if err == nil && c.named() {
+			start, err = c.inForm(ctx, s, p, start)
 		}
 		if err != nil {
 			return err
@@ -220,6 +234,11 @@ func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor,
 		return nil, true, fmt.Errorf("find the rows before the latest: %w", err)
 	}
 	return low, true, nil
+}
+
+// named reports whether source__start is a cursor's value.
+func (c *Cursor) named() bool {
+	return !slices.Contains([]string{"", "earliest", "latest"}, c.cfg.Start)
 }
 
 // prove reads one row by the poller's own statement. The catalog does not show that source__where can be run, and a

@@ -5,35 +5,46 @@ import (
 	"time"
 )
 
-// checkCursor refuses a value of the n-th cursor column that is no position, or none behind the one before it.
+// storedTime is the last stored time that a page has shown of a cursor column, and its form.
+type storedTime struct {
+	last []byte
+	form timeForm
+}
+
+// checkCursor refuses a value of the n-th cursor column that is no position, or whose form does not sort among the
+// times before it.
 func (c *collector) checkCursor(n int, col *column, v []byte) error {
 	if err := c.plan.checkCursorValue(col, v); err != nil {
 		return err
 	}
-	if !c.plan.storedTimes || !col.value.kind.isTime() {
+	if c.times == nil || !col.value.kind.isTime() {
 		return nil
 	}
-	if c.class == nil {
-		c.class = make([]byte, len(c.plan.cursor))
+	t := &c.times[n]
+	fits := t.last != nil && c.plan.forms.fits(t.form, v)
+	if t.last != nil && !fits && !apart(t.last, v) {
+		return c.plan.errForms(col, v, t.form, c.cfg.Poller)
 	}
-	class := classOf(v)
-	if before := c.class[n]; before != 0 && before != class {
-		return errMixedTimes(col, v)
+	if !fits {
+		t.form = c.plan.forms.of(v)
 	}
-	c.class[n] = class
+	t.last = append(t.last[:0], v...)
 	return nil
 }
 
-// classes are those of a position's stored times.
-func (p *plan) classes(pos position) []byte {
-	if !p.storedTimes || pos == nil {
+// times are those of a position, for the page that comes after it; nil where times are not stored in forms. A position
+// that a person named need not be in the column's form: what its form hides is looked for beside the page.
+func (p *plan) times(pos position) []storedTime {
+	if !p.storedTimes {
 		return nil
 	}
-	class := make([]byte, len(p.cursor))
-	for n := range p.cursor {
-		class[n] = classOf(pos[n])
+	times := make([]storedTime, len(p.cursor))
+	for n := range times {
+		if len(pos) == len(p.sel.order) && p.sel.order[n].value.kind.isTime() {
+			times[n] = storedTime{last: pos[n], form: p.forms.of(pos[n])}
+		}
 	}
-	return class
+	return times
 }
 
 // classOf tells stored text from a number, which is quoted beyond 2^53.
@@ -47,20 +58,9 @@ func classOf(v []byte) byte {
 	return '"'
 }
 
-// errMixedTimes reports a stored time of another class than the position's. SQLite sorts every number before every text:
-// behind the first text, no number is ever seen.
-func errMixedTimes(col *column, v []byte) error {
-	is, others := "text", "numbers"
-	if classOf(v) != '"' {
-		is, others = "a number", "text"
-	}
-	return fmt.Errorf("column %q of type %s holds %.60s, which is %s, behind times that are %s: SQLite sorts every number before every text, "+
-		"so that rows would be passed over; write all of the column's times in one form, or exclude the others by source__where", col.name, col.typ, v, is, others)
-}
-
 // checkCursorValue refuses what sorts after every value to come: text in a column of numbers in SQLite, and text in a
-// column of times that is no time; NaN and infinity in PostgreSQL. A position there would silently pass over all further
-// rows.
+// column of times that is no time; NaN and infinity in PostgreSQL. A position there would silently pass over all
+// further rows.
 func (p *plan) checkCursorValue(col *column, v []byte) error {
 	var last bool
 	switch k := col.value.kind; {

@@ -84,8 +84,11 @@ type syntax struct {
 	// positional says that a placeholder cannot be repeated: a value that is used twice is passed twice.
 	positional bool
 	// rowValues says that (a, b) > (x, y) is understood and uses an index on (a, b). Otherwise the framework writes
-	// a >= x AND (a > x OR (a = x AND b > y)).
+	// a >= x AND (a > x OR (a = x AND b > y)), which MySQL and MariaDB part into the two ranges by themselves.
 	rowValues bool
+	// unites says that the engine seeks by the first comparison of that only, so that a page is written as several seeks united
+	// (seeks.go). A placeholder can be repeated there.
+	unites bool
 	// top says that the limit is written SELECT TOP (n) …, not … LIMIT n.
 	top bool
 	// storedTimes says that a time is whatever text or number is stored (SQLite), compared as such, every number below
@@ -104,6 +107,10 @@ type life struct {
 	incarnation string
 	// readOnly says that the server is a readable secondary, a standby or a replica: it does not know which transactions are open.
 	readOnly bool
+	// locking says that reads wait for the rows that an open transaction has written, instead of reading the versions before.
+	locking bool
+	// versions says that reads see row versions by the session's own isolation level, which does not do for every table (faultVersions).
+	versions bool
 	// warnings are for the operator.
 	warnings []string
 }
@@ -129,8 +136,8 @@ type table struct {
 	partitioned bool
 	// noTransactions says that the server has no type for transactions' ids (PostgreSQL before 13).
 	noTransactions bool
-	// readOnly is the life's: the server that answered is a secondary or standby.
-	readOnly bool
+	// readOnly and locking are the life's.
+	readOnly, locking bool
 	// warnings are for the operator.
 	warnings []string
 }
@@ -158,7 +165,7 @@ type column struct {
 	// positional says that the value is part of a row's position (its cursor and key), and is read back from it.
 	positional bool
 	// serial says that the database gives the value by itself, ascending and never twice; only SQLite tells. moving says that
-	// every update sets the column.
+	// every update sets the column: ON UPDATE CURRENT_TIMESTAMP, or a temporal table's period.
 	serial, moving bool
 	value          value
 }
@@ -215,7 +222,9 @@ type fault uint8
 const (
 	faultOther     fault = iota
 	faultTransient       // worth repeating at once: connection lost, deadlock, throttled, shutting down, busy
-	faultTimeout         // the statement's or a lock's timeout: not repeated inside the fetch
+	faultTimeout         // the statement's timeout: not repeated inside the fetch
+	faultLocked          // a lock was not granted within the timeout: as faultTimeout
+	faultVersions        // this session may not read row versions here (life.versions): another reads with locks
 	faultSchema          // no such table, column or type: the catalog changed, or the settings are wrong
 	faultSyntax          // the statement does not parse: where or query is wrong
 	faultLogin           // user, password or database refused

@@ -26,6 +26,9 @@ func (c *Cursor) explain(ctx context.Context, kind fault, err error) error {
 	case faultTimeout:
 		return fmt.Errorf("%s: a statement took longer than source__timeout (%v): make an index serve the order (see `rowrelay check`), "+
 			"or raise source__timeout: %w", where, c.cfg.Timeout, err)
+	case faultLocked:
+		return fmt.Errorf("%s: an open transaction kept rows or the table locked for source__timeout (%v): keep transactions shorter%s: %w",
+			where, c.cfg.Timeout, c.unlock(), err)
 	case faultSchema:
 		return fmt.Errorf("%w: %s: the database does not know a name in source__table, source__query, source__where or source__columns: "+
 			"correct it, or create what is missing: %w", poller.ErrConfig, where, err)
@@ -61,6 +64,14 @@ func (c *Cursor) reach() string {
 		return "check that the file can be read, and that no other program keeps it locked"
 	}
 	return "check host, port and firewall, and the setting that source__connection names"
+}
+
+// unlock is the other mend where reads can wait for rows, which is where the engine can be told to read row versions.
+func (c *Cursor) unlock() string {
+	if c.dialect.engine() == engineSQLServer {
+		return ", or let reads not wait for them: " + readVersions
+	}
+	return ""
 }
 
 // name is the source for messages.

@@ -61,7 +61,7 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 	ask := c.ask(limit.Rows)
 	// One row more than wanted: whether there is more is then known without another round trip, and in a query a second
 	// row with the last row's cursor and key is seen.
-	st := p.sel.page(ask+1, span{after: len(pos), upTo: len(end), also: also})
+	st := p.sel.page(ask+1, span{after: len(pos), upTo: len(end), common: common(pos, end), also: also})
 	args, err := p.args(st, pos, end)
 	if err != nil {
 		return poller.Page{}, err
@@ -71,7 +71,7 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 	var gap error
 	var verdict error // on the table, not on the connection: it is no reason to give up the session
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
-		col = collector{plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now(), class: p.classes(pos)}
+		col = collector{plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now(), times: p.times(pos)}
 		page = poller.Page{Incarnation: s.life.incarnation, NullCursors: -1}
 		if err := c.read(ctx, s, st.text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)

@@ -69,8 +69,14 @@ func TestGoldenStatements(t *testing.T) {
 				{"between two rows", sel.page(501, span{after: all, upTo: all})}, {"up to a value, after another", sel.page(501, span{after: sel.cursors, upTo: sel.cursors})},
 				{"count, after a row and up to a value", sel.count(span{after: all, upTo: sel.cursors})}, {"count", sel.count(span{})},
 				{"the last row below a value", sel.below()}, {"any row from a value on", sel.fromCursor()},
+				{"stored times: text of another form, up to a value", goldenForm(&sel, "2026-04-07T01:23:45Z", "x")}, {"of all text", goldenForm(&sel, "2026-04-07 01:23:45", nil)},
+				{"of another offset", goldenForm(&sel, "2026-04-07 01:23:45 +0200 CEST", nil)}, {"all but dates", goldenForm(&sel, "2026-04-07", nil)},
+				{"numbers of a smaller unit", goldenBelow(&sel)}, {"values between two texts", goldenBetween(&sel)},
 				{"by one key", goldenKeys(&sel, 1)}, {"by two keys", goldenKeys(&sel, 2)}, {"after a row, no order key of four", goldenAvoid(&sel)},
 			} {
+				if v.st.text == "" {
+					continue
+				}
 				b.WriteString("-- " + v.name + "\n" + goldenText(&sel, v.st) + "\n")
 			}
 			golden.Pin(t, filepath.Join(engine, name+"_ranges.sql"), b.String())
@@ -103,6 +109,29 @@ func numbersOf(sel *selection) statement {
 		return statement{}
 	}
 	return sel.numbers(0)
+}
+
+// goldenForm is the statement for a stored time of another form than a text's, where there are such.
+func goldenForm(sel *selection, text string, upTo any) statement {
+	if !sel.dialect.syntax().storedTimes {
+		return statement{}
+	}
+	rules := formRules{lengths: true, utc: true}
+	return sel.otherForm(0, rules.of([]byte(`"`+text+`"`)), rules, "2026-04-05", upTo)
+}
+
+func goldenBelow(sel *selection) statement {
+	if !sel.dialect.syntax().storedTimes {
+		return statement{}
+	}
+	return sel.numbersBelow(0, units[0])
+}
+
+func goldenBetween(sel *selection) statement {
+	if !sel.dialect.syntax().storedTimes {
+		return statement{}
+	}
+	return sel.between(0, "2026-04-07 01:23", "2026-04-07 01:23~")
 }
 
 // goldenKeys is the statement that reads n rows by their keys, which here are the order's columns behind the cursor's, or that

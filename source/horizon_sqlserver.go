@@ -44,7 +44,7 @@ func (sqlServer) horizon(ctx context.Context, conn *sql.Conn) (poller.Horizon, e
 	case err != nil:
 		// A login that may not see other sessions' transactions (297, 300, 262), or a server that has no such view.
 		e, found := sqlServerError(err)
-		if kind := sqlServerFault(e.Number); found && e.Class < 20 && kind != faultTransient && kind != faultTimeout {
+		if kind := sqlServerFault(e.Number); found && e.Class < 20 && kind != faultTransient && kind != faultTimeout && kind != faultLocked {
 			return h, nil
 		}
 		return h, fmt.Errorf("read sys.dm_tran_active_transactions: %w", err)

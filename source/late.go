@@ -146,7 +146,7 @@ func movedBy(c *column) string {
 	case c.value.transaction:
 		return "is an xid8, which holds the last writer"
 	case c.moving:
-		return "is ON UPDATE CURRENT_TIMESTAMP, which every update moves"
+		return "is set by the database itself with every update (ON UPDATE CURRENT_TIMESTAMP, or the period of a temporal table)"
 	}
 	for _, part := range wordsOf(c.name) {
 		for _, word := range movingWords {

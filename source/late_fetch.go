@@ -13,6 +13,9 @@ func (c *Cursor) livePage(ctx context.Context, p *plan, r poller.Range, limit po
 	switch {
 	case p.late.exact == exactSnapshots:
 		return c.windowPage(ctx, p, r, limit, also...)
+	case r.Unsafe && p.table.locking:
+		above, none := p.aboveLocks()
+		return c.page(ctx, above, r, limit, append(also[:len(also):len(also)], none...)...)
 	case r.Unsafe:
 	case p.late.exact == exactWatermark:
 		return c.watermarkPage(ctx, p, r, limit, also...)
@@ -37,9 +40,13 @@ func (c *Cursor) liveStatements(p *plan, limit int) (first, next statement) {
 	return p.sel.page(limit, span{also: also}), p.sel.page(limit, span{after: len(p.sel.order), also: also})
 }
 
+// stateOnAzure is the right on Azure SQL Database. There the view of transactions takes the server's role in the smaller tiers.
+const stateOnAzure = "on Azure SQL Database VIEW DATABASE STATE to the user; on Basic, S0, S1 and in elastic pools " +
+	"ALTER SERVER ROLE ##MS_ServerStateReader## ADD MEMBER the login"
+
 // sight is what shows a user the open transactions of others, by engine; "" where nothing does.
 var sight = map[string]string{
-	engineSQLServer: "GRANT VIEW SERVER STATE to the login (on Azure SQL Database VIEW DATABASE STATE to the user)",
+	engineSQLServer: "GRANT VIEW SERVER STATE to the login (" + stateOnAzure + ")",
 	enginePostgres:  "GRANT pg_read_all_stats to the role",
 	engineMySQL:     "GRANT PROCESS ON *.* to the user",
 }

@@ -1,6 +1,10 @@
 package source
 
 import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,5 +81,33 @@ func TestSnapshotsFitADocument(t *testing.T) {
 	}
 	if n := 8 * len(s.atMost(maxOpen).String()); n > 56<<10 {
 		t.Errorf("eight snapshots take %d bytes", n)
+	}
+}
+
+// TestSQLServerPeriod: the times of a temporal table's period are set by every update, whatever they are called.
+func TestSQLServerPeriod(t *testing.T) {
+	row := func(name string, generated bool) []driver.Value {
+		return []driver.Value{name, "datetime2", int64(8), int64(27), int64(7), "", false, false, false, false, generated}
+	}
+	db := sql.OpenDB(told{"columns": {row("valid_from", true), row("placed", false)}})
+	defer db.Close()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	of := table{name: "o", primaryKey: []string{"placed"}}
+	if err := (sqlServer{}).columns(t.Context(), conn, "columns", "o", &of); err != nil {
+		t.Fatal(err)
+	}
+	for cursor, refused := range map[string]bool{"valid_from": true, "placed": false} {
+		cfg := Config{Table: "o", Cursor: []string{cursor}, LateCommits: "settle"}
+		if err := cfg.complete(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := newPlan(sqlServer{}, &cfg, "h/d", of)
+		if errors.Is(err, poller.ErrConfig) != refused || refused && !strings.Contains(err.Error(), "period of a temporal table") {
+			t.Errorf("%s: %v", cursor, err)
+		}
 	}
 }

@@ -185,7 +185,9 @@ func mysqlFault(number uint16) fault {
 		1158, 1159, 1160, 1161, 1184, 1152, 1105, // connection aborted; unknown, which proxies use for a lost backend
 		2003, 2006, 2013, 2055, 4031, 3159, 1836, 1792: // lost, idle too long
 		return faultTransient
-	case 1205, 3024, 1969, 3572: // lock wait, max_execution_time, max_statement_time, NOWAIT
+	case 1205, 3572: // lock wait, NOWAIT
+		return faultLocked
+	case 3024, 1969: // max_execution_time, max_statement_time
 		return faultTimeout
 	case 1044, 1045, 1049, 1130, 1698, 1251, 1820, 1862, 3118, 3955, 4151, 1129, 2059:
 		return faultLogin

@@ -305,7 +305,7 @@ func TestMySQLFaults(t *testing.T) {
 		}
 	}
 	for number, want := range map[uint16]fault{1213: faultTransient, 1040: faultTransient, 1053: faultTransient, 2006: faultTransient, 2013: faultTransient,
-		1205: faultTimeout, 1969: faultTimeout, 3024: faultTimeout, 1044: faultLogin, 1045: faultLogin, 1049: faultLogin, 1142: faultDenied, 1062: faultOther} {
+		1205: faultLocked, 1969: faultTimeout, 3024: faultTimeout, 1044: faultLogin, 1045: faultLogin, 1049: faultLogin, 1142: faultDenied, 1062: faultOther} {
 		if got := d.classify(&mysql.MySQLError{Number: number}); got != want {
 			t.Errorf("%d is %d, want %d", number, got, want)
 		}

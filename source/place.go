@@ -75,7 +75,7 @@ func (c *Cursor) position(ctx context.Context, p *plan, cursor string, key map[s
 	case ties != "" && len(key) > 0:
 		return nil, fmt.Errorf("%w: a key names one row, and ties %s all of one value: give one of them", poller.ErrConfig, ties)
 	case ties == TiesAfter, ties == "" && len(key) == 0 && p.uniqueCursor:
-		return p.appendCursor(nil, values, nil), nil
+		return c.placed(ctx, p, p.appendCursor(nil, values, nil))
 	case ties == TiesBefore:
 		return c.lastBelow(ctx, p, values)
 	case len(key) == 0 && len(p.sel.order) > p.sel.cursors:
@@ -86,7 +86,7 @@ func (c *Cursor) position(ctx context.Context, p *plan, cursor string, key map[s
 	if err != nil {
 		return nil, err
 	}
-	return p.appendCursor(nil, values, object), nil
+	return c.placed(ctx, p, p.appendCursor(nil, values, object))
 }
 
 // windowPosition is the position for a source that reads by snapshots: before or after everything of a transaction. A row
@@ -160,8 +160,16 @@ func (p *plan) keyOf(typed map[string]string, values [][]byte, cfg *Config) ([]b
 
 // lastBelow finds the position of the last row whose cursor is below the values.
 func (c *Cursor) lastBelow(ctx context.Context, p *plan, values [][]byte) (at change.Cursor, err error) {
+	value, err := c.placed(ctx, p, p.appendCursor(nil, values, nil))
+	if err != nil {
+		return nil, err
+	}
+	pos, err := p.decode(value)
+	if err != nil {
+		return nil, err
+	}
 	st := p.sel.below()
-	args, err := p.args(st, position(values), nil)
+	args, err := p.args(st, pos, nil)
 	if err != nil {
 		return nil, err
 	}

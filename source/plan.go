@@ -15,6 +15,7 @@ import (
 // new plan.
 type plan struct {
 	dialect dialect
+	poller  string // for commands that errors name
 	table   table
 	sel     selection
 	// names holds, for each projected column of the row, `"name":` ready to be written; the first len(names) columns of
@@ -22,8 +23,9 @@ type plan struct {
 	names []string
 	// The columns of each part, as indexes in sel.columns.
 	cursor, key, orderKey   []int
-	order                   []int    // sel.order's: cursor, then the key's that are not in it
-	storedTimes             bool     // the syntax's
+	order                   []int // sel.order's: cursor, then the key's that are not in it
+	storedTimes             bool  // the syntax's
+	forms                   formRules
 	keyNames, orderKeyNames []string // `"name":` of each
 	deleteWhen              int      // -1: none
 	op                      change.Op
@@ -42,7 +44,7 @@ type plan struct {
 
 // newPlan resolves and proves the settings. All of its errors are configuration faults; it reports every one.
 func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
-	p := &plan{dialect: d, table: t, storedTimes: d.syntax().storedTimes, deleteWhen: -1, timeOf: -1, warnings: slices.Clone(t.warnings)}
+	p := &plan{dialect: d, poller: cfg.Poller, table: t, storedTimes: d.syntax().storedTimes, deleteWhen: -1, timeOf: -1, warnings: slices.Clone(t.warnings)}
 	r := resolver{cfg: cfg, plan: p}
 	r.checkText()
 	cursor := r.columns("source__cursor", cfg.Cursor)
@@ -56,6 +58,7 @@ func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
 	r.checkKey(key)
 	deleteWhen := r.deleteWhen()
 	p.late = r.late(cursor)
+	p.forms = formRules{lengths: p.late.mode != poller.LateOverlap, utc: cfg.TimeZone == time.UTC}
 	p.coarse = !sameColumns(key, orderKey)
 	if len(r.faults) > 0 {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, errors.Join(r.faults...))

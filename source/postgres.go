@@ -94,7 +94,7 @@ func (postgres) classify(err error) fault {
 	case sqlState(err, "57014"): // query_canceled: statement_timeout
 		return faultTimeout
 	case sqlState(err, "55P03"): // lock_not_available: lock_timeout
-		return faultTimeout
+		return faultLocked
 	case sqlState(err, "28", "3D000"):
 		return faultLogin
 	case sqlState(err, "42501"):

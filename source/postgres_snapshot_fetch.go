@@ -244,8 +244,8 @@ func (p *plan) windowArgs(w *window) (place []any, err error) {
 	for i, scalar := range w.after {
 		v, err := p.dialect.arg(&columns[i], scalar)
 		if err != nil {
-			return nil, fmt.Errorf("%w: the stored cursor has %s for %q of type %s: %w; start again with: rowrelay state reset",
-				poller.ErrConfig, scalar, columns[i].name, columns[i].typ, err)
+			return nil, fmt.Errorf("%w: the stored cursor has %s for %q of type %s: %w; start again with: %s",
+				poller.ErrConfig, scalar, columns[i].name, columns[i].typ, err, p.startAgain())
 		}
 		place = append(place, v)
 	}

@@ -30,17 +30,15 @@ func (f *finding) due(every time.Duration) bool {
 	return f.verdict != nil || f.at.IsZero() || time.Since(f.at) >= every
 }
 
-// probe looks for the rows that paging cannot show: NULLs, and numbers behind text where a stored time may be either. Its
+// probe looks for the rows that paging cannot show: NULLs, and stored times of another form than the position's. Its
 // error is the verdict on the table, without ErrNormalize. A look that fails is a warning: the page itself is good.
 func (c *Cursor) probe(ctx context.Context, s *session, p *plan, pos position, page *poller.Page) error {
 	err := c.seek(ctx, s, p, &c.nulls, page, func(ctx context.Context) (verdict, err error) { return c.countNulls(ctx, s, p, page) })
 	if err != nil {
 		return err
 	}
-	for n := range p.classes(pos) {
-		if p.sel.order[n].value.kind.isTime() && classOf(pos[n]) == '"' {
-			return c.seek(ctx, s, p, &c.numbers, page, func(ctx context.Context) (verdict, err error) { return c.findNumber(ctx, s, p, pos) })
-		}
+	if p.storedTimes && pos != nil {
+		return c.seek(ctx, s, p, &c.strays, page, func(ctx context.Context) (verdict, err error) { return c.findStrays(ctx, s, p, pos) })
 	}
 	return nil
 }
@@ -94,28 +92,6 @@ func (c *Cursor) countNulls(ctx context.Context, s *session, p *plan, page *poll
 	}
 	page.Warnings = append(page.Warnings, fmt.Sprintf("%d row(s) with a NULL cursor are not delivered: "+
 		"make the column NOT NULL with a default, or exclude them by source__where", nulls))
-	return nil, nil
-}
-
-// findNumber finds a row whose time is stored as a number although the position's is text.
-func (c *Cursor) findNumber(ctx context.Context, s *session, p *plan, pos position) (verdict, err error) {
-	for n, col := range p.sel.order[:p.sel.cursors] {
-		if !col.value.kind.isTime() || classOf(pos[n]) != '"' {
-			continue
-		}
-		err := c.dialect.read(ctx, s.conn, p.sel.numbers(n).text, nil, p.sel.order, func(r row) (bool, error) {
-			v, err := r.appendJSON(nil, n)
-			if err != nil {
-				return false, err
-			}
-			at, err := p.cursorOf(r)
-			verdict = fmt.Errorf("%w (the row at %s)", errMixedTimes(&col, v), at)
-			return false, err
-		})
-		if err != nil || verdict != nil {
-			return verdict, err
-		}
-	}
 	return nil, nil
 }
 

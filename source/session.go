@@ -60,7 +60,8 @@ func (c *Cursor) take(ctx context.Context) (*session, error) {
 		if s == nil {
 			return c.open(ctx)
 		}
-		if time.Since(s.used) < sessionIdle && time.Since(s.opened) < sessionLife {
+		refused := s.life.versions && c.withLocks.Load()
+		if !refused && time.Since(s.used) < sessionIdle && time.Since(s.opened) < sessionLife {
 			return s, nil
 		}
 		s.discard()
@@ -93,7 +94,9 @@ func (c *Cursor) openWith(ctx context.Context, cfg *Config) (*session, error) {
 			s.discard()
 		}
 	}()
-	if s.life, err = c.dialect.ready(ctx, conn, cfg); err != nil {
+	asked := *cfg
+	asked.withLocks = c.withLocks.Load()
+	if s.life, err = c.dialect.ready(ctx, conn, &asked); err != nil {
 		return nil, fmt.Errorf("%w: prepare the connection: %w", errConnect, err)
 	}
 	prepared = true
@@ -136,6 +139,11 @@ func (c *Cursor) run(ctx context.Context, work func(context.Context, *session) e
 		kind, fresh, err := c.once(ctx, work)
 		if err == nil {
 			return nil
+		}
+		if kind == faultVersions && try < tries {
+			c.withLocks.Store(true)
+			c.replan() // a plan knows whether reads wait for locks
+			continue
 		}
 		if kind != faultTransient || ctx.Err() != nil || try-stale >= tries {
 			return c.explain(ctx, kind, err)

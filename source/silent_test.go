@@ -226,9 +226,9 @@ func TestSQLiteTimes(t *testing.T) {
 			}
 		})
 	}
-	// The forms that SQLite's own functions and its Go drivers write are times.
+	// The forms that SQLite's own functions and its Go drivers write in UTC are times, and sort as these; so do forms whose days lie apart.
 	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)",
-		"INSERT INTO o VALUES (1, '2026-01-01'), (2, '2026-01-02 03:04'), (3, '2026-01-02 03:04:05.678+00:00'), (4, '2026-01-02 03:04:06 +0000 UTC'), (5, '2026-01-02 03:04:07Z')")
+		"INSERT INTO o VALUES (1, '2026-01-01'), (2, '2026-01-04 03:04'), (3, '2026-01-04 03:04:05.678+00:00'), (4, '2026-01-04 03:04:06 +0000 UTC'), (5, '2026-01-08 03:04:07Z')")
 	if keys, err := drain(t, src, 2); len(keys) != 5 || err != nil {
 		t.Errorf("%s: %v", keys, err)
 	}

@@ -25,6 +25,7 @@ func (sqlServer) syntax() syntax {
 	return syntax{
 		placeholder: func(n int) string { return "@p" + strconv.Itoa(n) },
 		top:         true,
+		unites:      true,
 		lexis:       lexis{brackets: true, nested: true},
 	}
 }
@@ -85,6 +86,9 @@ func (sqlServer) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, 
 			l.incarnation += "/" + strings.ToLower(fork.String)
 		}
 	}
+	if err := (sqlServer{}).isolate(ctx, conn, cfg, &l); err != nil {
+		return l, err
+	}
 	return l, nil
 }
 
@@ -98,12 +102,18 @@ func sqlServerError(err error) (mssql.Error, bool) {
 	return e, found
 }
 
-// classify follows facts/sql-server.md and Microsoft's lists of transient errors for Azure SQL.
+// classify follows Microsoft's lists of transient errors for SQL Server and Azure SQL.
 func (sqlServer) classify(err error) fault {
 	var auth *azidentity.AuthenticationFailedError
 	var stream mssql.StreamError
 	if e, ok := sqlServerError(err); ok {
 		kind := sqlServerFault(e.Number)
+		for _, earlier := range e.All {
+			// The last error may say only what follows from it: a login fails (18456) because the database cannot be opened (4060).
+			if sqlServerFault(earlier.Number) == faultTransient {
+				return faultTransient
+			}
+		}
 		if kind == faultOther && e.Class >= 20 {
 			return faultTransient // a severity that ends the connection
 		}
@@ -124,10 +134,13 @@ func sqlServerFault(number int32) fault {
 	switch number {
 	case 1205, // deadlock victim
 		3960, 3961, // snapshot conflict, schema changed under snapshot
-		10928, 10929, // Azure SQL: resource limits
+		10928, 10929, 10930, 10936, 40549, 40550, // Azure SQL: resource limits, a session ended for them
 		40197, 40501, 40540, 40143, 40613, // Azure SQL: processing error, busy, reconfiguration, unavailable
 		49918, 49919, 49920, // Azure SQL: not enough resources
-		4221,                     // login to a secondary timed out
+		4221,                          // login to a secondary timed out
+		4060, 921, 922, 926, 927, 941, // the database cannot be opened: starting, recovering, failing over, being restored
+		601, 617, 669, // data moved under the scan
+		42108, 42109, // a dedicated SQL pool that is paused or warming up
 		978, 983, 976, 988, 3966, // availability group: not readable at the moment
 		615, 9001, 9002, 701, 802, 8645, 8651, // log or memory not available
 		10053, 10054, 10060, 10061, 233, 64, 121, 20, // connection lost, as the server or a gateway says it
@@ -135,9 +148,13 @@ func sqlServerFault(number int32) fault {
 		1203, 1204, 1221, // locks
 		41301, 41302, 41305, 41325, 41839: // memory-optimised tables: dependency and validation
 		return faultTransient
-	case -2, 1222: // timeout, lock timeout
+	case -2:
 		return faultTimeout
-	case 18456, 18452, 18470, 18486, 18487, 18488, 4060, 4064, 40532, 40615, 40914, 33134, 916, 47073, 47089:
+	case 1222:
+		return faultLocked
+	case 3952, 41332: // snapshot isolation is not allowed in another database, nor for memory-optimised tables
+		return faultVersions
+	case 18456, 18452, 18470, 18486, 18487, 18488, 4064, 40532, 40615, 40914, 33134, 916, 47073, 47089:
 		return faultLogin
 	case 229, 230, 297, 300, 371, 15247, 15562:
 		return faultDenied

@@ -22,7 +22,8 @@ LEFT JOIN %ssys.synonyms AS n ON n.object_id = o.object_id
 WHERE o.object_id = OBJECT_ID(@p1)`
 
 	sqlServerColumns = `SELECT c.name, COALESCE(b.name, u.name), CAST(c.max_length AS int), CAST(c.precision AS int), CAST(c.scale AS int),
-	COALESCE(c.collation_name, N''), c.is_nullable, u.is_assembly_type, CAST(CASE WHEN c.encryption_type IS NULL THEN 0 ELSE 1 END AS bit), c.is_masked
+	COALESCE(c.collation_name, N''), c.is_nullable, u.is_assembly_type, CAST(CASE WHEN c.encryption_type IS NULL THEN 0 ELSE 1 END AS bit), c.is_masked,
+	CAST(CASE WHEN c.generated_always_type <> 0 THEN 1 ELSE 0 END AS bit)
 FROM %ssys.columns AS c
 JOIN %ssys.types AS u ON u.user_type_id = c.user_type_id
 LEFT JOIN %ssys.types AS b ON b.user_type_id = c.system_type_id AND u.is_assembly_type = 0
@@ -96,7 +97,7 @@ func (sqlServer) columns(ctx context.Context, conn *sql.Conn, text, object strin
 		var typ sqlServerType
 		var isMasked bool
 		if err := scan(&c.name, &typ.base, &typ.length, &typ.precision, &typ.scale, &typ.collation, &c.nullable, &typ.clr,
-			&typ.encrypted, &isMasked); err != nil {
+			&typ.encrypted, &isMasked, &c.moving); err != nil {
 			return err
 		}
 		c.typ, c.value = typ.full(), typ.value()

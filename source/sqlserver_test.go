@@ -364,8 +364,13 @@ func TestSQLServerClassify(t *testing.T) {
 	}{
 		{number(1205), faultTransient}, {number(3960), faultTransient}, {number(10928), faultTransient}, {number(10929), faultTransient},
 		{number(40197), faultTransient}, {number(40501), faultTransient}, {number(40613), faultTransient}, {number(49918), faultTransient},
-		{number(49919), faultTransient}, {number(49920), faultTransient}, {number(1222), faultTimeout}, {number(-2), faultTimeout},
-		{number(208), faultSchema}, {number(207), faultSchema}, {number(4060), faultLogin}, {number(18456), faultLogin},
+		{number(49919), faultTransient}, {number(49920), faultTransient}, {number(1222), faultLocked}, {number(-2), faultTimeout},
+		{number(208), faultSchema}, {number(207), faultSchema}, {number(18456), faultLogin},
+		{number(4060), faultTransient}, {number(921), faultTransient}, {number(922), faultTransient}, {number(926), faultTransient},
+		{number(601), faultTransient}, {number(10936), faultTransient}, {number(40549), faultTransient}, {number(42109), faultTransient},
+		{mssql.Error{Number: 18456, All: []mssql.Error{{Number: 4060}, {Number: 18456}}}, faultTransient}, // as a login shows it
+		{mssql.Error{Number: 18456, All: []mssql.Error{{Number: 18456}}}, faultLogin},
+		{number(3952), faultVersions}, {number(41332), faultVersions},
 		{number(229), faultDenied}, {number(102), faultSyntax}, {number(2627), faultOther}, {number(50000), faultOther},
 		{mssql.Error{Number: 596, Class: 21}, faultTransient}, {mssql.Error{Number: 596, Class: 16}, faultOther},
 		{mssql.StreamError{InnerError: io.ErrUnexpectedEOF}, faultTransient}, {fmt.Errorf("x: %w", io.EOF), faultTransient},

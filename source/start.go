@@ -101,6 +101,12 @@ func startScalar(c *column, text string, zone *time.Location, storedTimes bool) 
 		if isDecimal(text, false) {
 			return change.AppendIntegerText(nil, text), nil
 		}
+		if n, err := strconv.ParseFloat(text, 64); err == nil && isDecimal(text, true) {
+			return change.AppendFloat(nil, n, 64), nil // a Julian day
+		}
+		if _, ok := parseTime(quoted, zone); !ok {
+			return nil, errNoForm
+		}
 		return quoted, nil
 	case k.isTime():
 		return startTime(c, quoted, zone)
@@ -114,7 +120,7 @@ func startScalar(c *column, text string, zone *time.Location, storedTimes bool) 
 func startTime(c *column, quoted []byte, zone *time.Location) ([]byte, error) {
 	at, ok := parseTime(quoted, zone)
 	if !ok {
-		return nil, errors.New("write a date (2026-04-07) or a time (2026-04-07T01:23:45.123, with Z or +02:00 for an instant)")
+		return nil, errNoForm
 	}
 	switch c.value.kind {
 	case kindDate:

@@ -228,13 +228,18 @@ func (p *pollerView) position(ctx context.Context, view *checkedOutput, out *wir
 	if err != nil {
 		return position, nil //nolint:nilerr // the source's own check says it
 	}
+	name := w.cfg.Name // as commands name the document
+	if out.cfg.Name != "" {
+		name += " --output " + out.cfg.Name
+	}
 	switch was := snapshot.Doc.Late.Mode; {
 	case source.Fingerprint != snapshot.Doc.SourceFingerprint:
 		return position, fmt.Errorf("the state document %s was written for another source definition: undo the change, or run "+
-			"`rowrelay state accept-fingerprint %s`, or start over with `rowrelay state reset %[2]s --to beginning`", out.key, w.cfg.Name)
+			"`rowrelay state accept-fingerprint %s`, or start over with `rowrelay state reset %[2]s --to beginning`", out.key, name)
 	case was != "" && was != string(source.Late):
 		return position, fmt.Errorf("late_commits was %s when the state document %s was written, and is now %s: write "+
-			"source__late_commits=%[1]s, or run `rowrelay state accept-fingerprint %[4]s`", was, out.key, source.Late, w.cfg.Name)
+			"source__late_commits=%[1]s, or run `rowrelay state accept-fingerprint %[4]s`, or start over with `rowrelay state reset %[4]s --to beginning`",
+			was, out.key, source.Late, name)
 	}
 	return position, nil
 }

@@ -55,7 +55,7 @@ func (t *target) acceptFingerprint(ctx context.Context, name, parked string) err
 	}
 	doc := &op.snap.Doc
 	stored, mode := doc.SourceFingerprint, doc.Late.Mode
-	same := mode == "" || mode == string(source.Late)
+	same := sameLate(doc, source)
 	if stored == source.Fingerprint && same {
 		return op.idle("The stored fingerprint is that of the settings: there is nothing to accept.")
 	}

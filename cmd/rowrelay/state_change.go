@@ -51,13 +51,21 @@ func (op *operation) end() {
 // free refuses while an instance holds the lease.
 func (op *operation) free() error {
 	if held := op.snap.Held(); held != nil {
-		return fmt.Errorf("%w: pause the poller first (rowrelay state pause %s), which makes it give the lease back; "+
-			"for a holder that has died, wait, or add --break-lease", held, op.name())
+		return fmt.Errorf("%w: pause the poller first (rowrelay state pause %s%s), which makes it give the lease back; "+
+			"for a holder that has died, wait, or take the lease from it (rowrelay state reset %[2]s%[3]s --break-lease)", held, op.name(), op.suffix())
 	}
 	return nil
 }
 
 func (op *operation) name() string { return op.snap.Doc.PollerName }
+
+// suffix names the output behind the poller in a command; nothing for its own.
+func (op *operation) suffix() string {
+	if op.output == "" {
+		return ""
+	}
+	return " --output " + op.output
+}
 
 // say writes a line for the person at the console. With --json standard output is the result's: see done.
 func (t *target) say(format string, args ...any) error {

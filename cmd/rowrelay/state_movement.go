@@ -19,6 +19,9 @@ type movement struct {
 	late   int64
 	window bool // the window of late commits, or a part of it, is behind the new position
 	parked int  // parked events that are forgotten
+	// source is as it is defined now. The movement accepts it; changed says that the document was written for another.
+	source  poller.Description
+	changed bool
 }
 
 // String says what it will do.
@@ -36,7 +39,20 @@ func (m *movement) String() string {
 	if m.parked > 0 {
 		text += fmt.Sprintf("\n%d parked event(s) will be forgotten.", m.parked)
 	}
+	if m.changed {
+		text += "\nThe source is defined in another way than when the document was written: it is accepted as the settings have it now."
+	}
 	return text
+}
+
+// sameDefinition reports whether a document was written for a source as it is defined now, and under its way of late commits.
+func sameDefinition(doc *state.Document, source poller.Description) bool {
+	return doc.SourceFingerprint == source.Fingerprint && sameLate(doc, source)
+}
+
+// sameLate reports whether late commits are handled as when the document was written; it is silent before the first commit.
+func sameLate(doc *state.Document, source poller.Description) bool {
+	return doc.Late.Mode == "" || doc.Late.Mode == string(source.Late)
 }
 
 // lost is how many rows the movement skips, at most; -1 where they could not be counted.
@@ -54,6 +70,10 @@ func (op *operation) plan(ctx context.Context, r *reset) (*movement, error) {
 		return nil, err
 	}
 	m := &movement{from: op.reached(), to: to}
+	if m.source, err = op.w.source.Describe(ctx); err != nil {
+		return nil, fmt.Errorf("describing the source: %w", err)
+	}
+	m.changed = !sameDefinition(&op.snap.Doc, m.source)
 	if m.distance, err = op.distance(ctx, m.from, to); err != nil {
 		if err := op.say("how many rows lie between could not be counted: %v", err); err != nil {
 			return nil, err
@@ -111,8 +131,11 @@ func (op *operation) carryOut(ctx context.Context, m *movement) error {
 			skip(doc, m.from, m.to, lost)
 		}
 		move(doc, m.to)
-		if m.to.IsStart() {
-			doc.Checkpoint.Incarnation = ""
+		if m.to.IsStart() || doc.SourceFingerprint != m.source.Fingerprint {
+			doc.Checkpoint.Incarnation = "" // another source may be another database: the next commit says
+		}
+		if m.changed {
+			doc.SourceFingerprint, doc.Late = m.source.Fingerprint, state.Late{}
 		}
 		if m.parked > 0 {
 			if !m.to.IsStart() { // from the beginning they come again
@@ -125,6 +148,9 @@ func (op *operation) carryOut(ctx context.Context, m *movement) error {
 		return err
 	}
 	op.auditDropped(dropped)
+	if m.changed {
+		op.audit("fingerprint_accepted", "from", op.snap.Doc.SourceFingerprint, "to", m.source.Fingerprint, "late_from", op.snap.Doc.Late.Mode, "late_to", string(m.source.Late))
+	}
 	if lost != 0 {
 		op.audit("checkpoint_advanced_manually", "from", m.from.String(), "to", m.to.String(), "count", lost)
 	} else {

@@ -30,7 +30,8 @@ func newStateReset(t *target) *cobra.Command {
 		Use:   "reset <poller> --to beginning|latest|cursor=VALUE|file=PATH",
 		Short: "Put a poller's position somewhere else",
 		Long: `Reset moves the checkpoint by one compare-and-swap. It forgets the memory of late commits, and asks what shall become
-of parked events. It is refused while an instance holds the lease: pause the poller first.
+of parked events. Where the source's definition or source__late_commits has changed since, it accepts what the settings have now.
+It is refused while an instance holds the lease: pause the poller first.
 
   --to beginning     before the first row: every row is delivered again
   --to latest        after the last row that there is now: what lies between is skipped
@@ -174,8 +175,8 @@ func (op *operation) exported(ctx context.Context, path string) (change.Cursor, 
 	if x.Incarnation != "" && incarnation != "" && x.Incarnation != incarnation {
 		return nil, fmt.Errorf("--to file=%s: it was written in another database, or before this one was restored or failed over "+
 			"(incarnation %s, now %s): what lies behind that position here is not what was delivered. Use --to beginning, or --to "+
-			"cursor=VALUE where you know what was; to go on at the stored position: rowrelay state accept-gap %s",
-			path, x.Incarnation, incarnation, op.name())
+			"cursor=VALUE where you know what was; to go on at the stored position: rowrelay state accept-gap %s%s",
+			path, x.Incarnation, incarnation, op.name(), op.suffix())
 	}
 	return x.Position, nil
 }

@@ -121,10 +121,8 @@ DELETE FROM "shop"."rowrelay_claims" WHERE outbox = ?1 AND unit = 'pause'
 --   shop.outbox
 
 -- fetch the whole table
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ?1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND length(CAST(o.aggregate_id AS BLOB)) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= ?2 AND (o.bucket, o.seq) > (?3, ?4) AND o.bucket < ?5 ORDER BY o.bucket, o.seq LIMIT ?6) k JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.bucket, k.seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ?1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND length(CAST(o.aggregate_id AS BLOB)) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= ?2 AND o.bucket < ?3 ORDER BY o.bucket, o.seq LIMIT ?4) k JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.bucket, k.seq
 --   1048576
---   0
---   0
 --   0
 --   1024
 --   501
@@ -165,10 +163,8 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 --   501
 
 -- fetch without an order, dead letters not blocking
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ?1 THEN o.payload END, CASE WHEN 1 = 0 THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= ?2 AND (o.bucket, o.seq) > (?3, ?4) AND o.bucket < ?5 ORDER BY o.bucket, o.seq LIMIT ?6) k JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.bucket, k.seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ?1 THEN o.payload END, CASE WHEN 1 = 0 THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= ?2 AND o.bucket < ?3 ORDER BY o.bucket, o.seq LIMIT ?4) k JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.bucket, k.seq
 --   1048576
---   0
---   0
 --   0
 --   1024
 --   501

@@ -1,5 +1,5 @@
 -- list
-SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, o.next_attempt_at, o.last_error FROM [shop].[outbox] o WHERE o.seq > @p1 AND 1 = 1 AND o.state IN ('PENDING', 'WAITING', 'FAILED', 'PUBLISHED') AND (1 = 0 OR o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p2) AS j) OR o.idempotency_key IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p3) AS j)) AND o.aggregate_type = @p4 AND o.aggregate_id = @p5 AND o.event_type = @p6 AND o.created_at <= DATEADD(second, -CAST(@p7 AS int), SYSUTCDATETIME()) AND o.created_at > DATEADD(second, -CAST(@p8 AS int), SYSUTCDATETIME()) ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p9 ROWS ONLY
+SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, o.next_attempt_at, o.last_error FROM [shop].[outbox] o WHERE o.seq > @p1 AND 1 = 1 AND o.state IN ('PENDING', 'WAITING', 'FAILED', 'PUBLISHED') AND (1 = 0 OR o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p2) AS j) OR o.idempotency_key IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p3) AS j)) AND o.aggregate_type = CAST(@p4 AS nvarchar(4000)) AND o.aggregate_id = CAST(@p5 AS nvarchar(4000)) AND o.event_type = CAST(@p6 AS nvarchar(4000)) AND o.created_at <= DATEADD(second, -CAST(@p7 AS int), SYSUTCDATETIME()) AND o.created_at > DATEADD(second, -CAST(@p8 AS int), SYSUTCDATETIME()) ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p9 ROWS ONLY
 --   7
 --   [7]
 --   ["7","0b5ab1a0-0000-4000-8000-000000000001","0b5ab1a000004000"]
@@ -14,12 +14,12 @@ SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key,
 --   7
 --   1000
 -- requeue
-UPDATE [shop].[outbox] SET state = 'FAILED', retry_count = 0, next_attempt_at = SYSUTCDATETIME() WHERE seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND state IN ('DEAD LETTER', 'FAILED')
---   [1,2]
+UPDATE o SET state = 'FAILED', retry_count = 0, next_attempt_at = SYSUTCDATETIME() FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('DEAD LETTER', 'FAILED')
+--   [{"seq":1},{"seq":2}]
 -- discard
-UPDATE [shop].[outbox] SET state = 'DISCARDED', published_at = SYSUTCDATETIME(), next_attempt_at = NULL, last_error = @p1 WHERE seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p2) AS j) AND state IN ('DEAD LETTER', 'FAILED', 'WAITING')
+UPDATE o SET state = 'DISCARDED', published_at = SYSUTCDATETIME(), next_attempt_at = NULL, last_error = CAST(@p1 AS nvarchar(4000)) FROM OPENJSON(@p2) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('DEAD LETTER', 'FAILED', 'WAITING')
 --   by ann
---   [1,2]
+--   [{"seq":1},{"seq":2}]
 -- clean-up looks
 SELECT MAX(k.seq), COUNT(*), SUM(k.old), SUM(k.early) FROM (SELECT o.seq AS seq, CASE WHEN o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at < DATEADD(second, -CAST(@p1 AS int), SYSUTCDATETIME()) THEN 1 ELSE 0 END AS old, CASE WHEN o.created_at < DATEADD(second, -CAST(@p2 AS int), SYSUTCDATETIME()) THEN 1 ELSE 0 END AS early FROM [shop].[outbox] o WHERE o.seq > @p3 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY) k
 --   2592000

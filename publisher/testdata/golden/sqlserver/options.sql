@@ -1,1 +1,2 @@
-SELECT is_read_committed_snapshot_on FROM sys.databases WHERE name = DB_NAME()
+SELECT is_read_committed_snapshot_on, CAST(compatibility_level AS int) FROM sys.databases WHERE name = DB_NAME()
+SELECT COUNT(*) FROM OPENJSON(N'[]') AS j

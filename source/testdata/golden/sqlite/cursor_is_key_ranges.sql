@@ -39,6 +39,52 @@ WHERE r."id" >= ?1
 LIMIT 1
 -- parameters: id
 
+-- stored times: text of another form, up to a value
+SELECT r."id"
+FROM "shop"."orders" AS r
+WHERE r."id" >= ?1 AND r."id" < ?2 AND NOT (length(r."id") > 10 AND substr(r."id", 11, 1) = ?4 AND substr(ltrim(substr(r."id", 12), '0123456789:.'), 1, 6) = ?3 AND length(r."id") = 20)
+ORDER BY r."id"
+LIMIT 1
+-- parameters: id, id, id, id
+
+-- of all text
+SELECT r."id"
+FROM "shop"."orders" AS r
+WHERE r."id" >= ?1 AND NOT (length(r."id") > 10 AND substr(r."id", 11, 1) = ?2 AND substr(ltrim(substr(r."id", 12), '0123456789:.'), 1, 6) IN ('', '+00:00', '-00:00', '+00', ' +0000'))
+ORDER BY r."id"
+LIMIT 1
+-- parameters: id, id
+
+-- of another offset
+SELECT r."id"
+FROM "shop"."orders" AS r
+WHERE r."id" >= ?1 AND NOT (length(r."id") > 10 AND substr(r."id", 11, 1) = ?3 AND substr(ltrim(substr(r."id", 12), '0123456789:.'), 1, 6) = ?2)
+ORDER BY r."id"
+LIMIT 1
+-- parameters: id, id, id
+
+-- all but dates
+SELECT r."id"
+FROM "shop"."orders" AS r
+WHERE r."id" >= ?1 AND NOT (length(r."id") = 10)
+ORDER BY r."id"
+LIMIT 1
+-- parameters: id
+
+-- numbers of a smaller unit
+SELECT r."id"
+FROM "shop"."orders" AS r
+WHERE r."id" < ?1
+LIMIT 1
+-- parameters: id
+
+-- values between two texts
+SELECT r."id"
+FROM "shop"."orders" AS r
+WHERE r."id" >= ?1 AND r."id" < ?2
+ORDER BY r."id"
+-- parameters: id, id
+
 -- by one key
 SELECT r."id", r."amount"
 FROM "shop"."orders" AS r

@@ -52,6 +52,64 @@ status = 'new' OR status = 'paid' -- open ones
 LIMIT 1
 -- parameters: updated_at
 
+-- stored times: text of another form, up to a value
+SELECT +r."updated_at", r."id"
+FROM "shop"."orders" AS r
+WHERE r."updated_at" >= ?1 AND r."updated_at" < ?2 AND NOT (length(r."updated_at") > 10 AND substr(r."updated_at", 11, 1) = ?4 AND substr(ltrim(substr(r."updated_at", 12), '0123456789:.'), 1, 6) = ?3 AND length(r."updated_at") = 20) AND (
+status = 'new' OR status = 'paid' -- open ones
+)
+ORDER BY r."updated_at"
+LIMIT 1
+-- parameters: updated_at, updated_at, updated_at, updated_at
+
+-- of all text
+SELECT +r."updated_at", r."id"
+FROM "shop"."orders" AS r
+WHERE r."updated_at" >= ?1 AND NOT (length(r."updated_at") > 10 AND substr(r."updated_at", 11, 1) = ?2 AND substr(ltrim(substr(r."updated_at", 12), '0123456789:.'), 1, 6) IN ('', '+00:00', '-00:00', '+00', ' +0000')) AND (
+status = 'new' OR status = 'paid' -- open ones
+)
+ORDER BY r."updated_at"
+LIMIT 1
+-- parameters: updated_at, updated_at
+
+-- of another offset
+SELECT +r."updated_at", r."id"
+FROM "shop"."orders" AS r
+WHERE r."updated_at" >= ?1 AND NOT (length(r."updated_at") > 10 AND substr(r."updated_at", 11, 1) = ?3 AND substr(ltrim(substr(r."updated_at", 12), '0123456789:.'), 1, 6) = ?2) AND (
+status = 'new' OR status = 'paid' -- open ones
+)
+ORDER BY r."updated_at"
+LIMIT 1
+-- parameters: updated_at, updated_at, updated_at
+
+-- all but dates
+SELECT +r."updated_at", r."id"
+FROM "shop"."orders" AS r
+WHERE r."updated_at" >= ?1 AND NOT (length(r."updated_at") = 10) AND (
+status = 'new' OR status = 'paid' -- open ones
+)
+ORDER BY r."updated_at"
+LIMIT 1
+-- parameters: updated_at
+
+-- numbers of a smaller unit
+SELECT +r."updated_at", r."id"
+FROM "shop"."orders" AS r
+WHERE r."updated_at" < ?1 AND (
+status = 'new' OR status = 'paid' -- open ones
+)
+LIMIT 1
+-- parameters: updated_at
+
+-- values between two texts
+SELECT +r."updated_at"
+FROM "shop"."orders" AS r
+WHERE r."updated_at" >= ?1 AND r."updated_at" < ?2 AND (
+status = 'new' OR status = 'paid' -- open ones
+)
+ORDER BY r."updated_at"
+-- parameters: updated_at, updated_at
+
 -- by one key
 SELECT r."id", +r."updated_at", r."amount"
 FROM "shop"."orders" AS r

@@ -40,6 +40,52 @@ WHERE r."Select ""x"" [y] `z` 'é'" IS NOT NULL AND r."Select ""x"" [y] `z` 'é'
 LIMIT 1
 -- parameters: Select "x" [y] `z` 'é'
 
+-- stored times: text of another form, up to a value
+SELECT r."Select ""x"" [y] `z` 'é'", r."id"
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" >= ?1 AND r."Select ""x"" [y] `z` 'é'" < ?2 AND NOT (length(r."Select ""x"" [y] `z` 'é'") > 10 AND substr(r."Select ""x"" [y] `z` 'é'", 11, 1) = ?4 AND substr(ltrim(substr(r."Select ""x"" [y] `z` 'é'", 12), '0123456789:.'), 1, 6) = ?3 AND length(r."Select ""x"" [y] `z` 'é'") = 20)
+ORDER BY r."Select ""x"" [y] `z` 'é'"
+LIMIT 1
+-- parameters: Select "x" [y] `z` 'é', Select "x" [y] `z` 'é', Select "x" [y] `z` 'é', Select "x" [y] `z` 'é'
+
+-- of all text
+SELECT r."Select ""x"" [y] `z` 'é'", r."id"
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" >= ?1 AND NOT (length(r."Select ""x"" [y] `z` 'é'") > 10 AND substr(r."Select ""x"" [y] `z` 'é'", 11, 1) = ?2 AND substr(ltrim(substr(r."Select ""x"" [y] `z` 'é'", 12), '0123456789:.'), 1, 6) IN ('', '+00:00', '-00:00', '+00', ' +0000'))
+ORDER BY r."Select ""x"" [y] `z` 'é'"
+LIMIT 1
+-- parameters: Select "x" [y] `z` 'é', Select "x" [y] `z` 'é'
+
+-- of another offset
+SELECT r."Select ""x"" [y] `z` 'é'", r."id"
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" >= ?1 AND NOT (length(r."Select ""x"" [y] `z` 'é'") > 10 AND substr(r."Select ""x"" [y] `z` 'é'", 11, 1) = ?3 AND substr(ltrim(substr(r."Select ""x"" [y] `z` 'é'", 12), '0123456789:.'), 1, 6) = ?2)
+ORDER BY r."Select ""x"" [y] `z` 'é'"
+LIMIT 1
+-- parameters: Select "x" [y] `z` 'é', Select "x" [y] `z` 'é', Select "x" [y] `z` 'é'
+
+-- all but dates
+SELECT r."Select ""x"" [y] `z` 'é'", r."id"
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" >= ?1 AND NOT (length(r."Select ""x"" [y] `z` 'é'") = 10)
+ORDER BY r."Select ""x"" [y] `z` 'é'"
+LIMIT 1
+-- parameters: Select "x" [y] `z` 'é'
+
+-- numbers of a smaller unit
+SELECT r."Select ""x"" [y] `z` 'é'", r."id"
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" < ?1
+LIMIT 1
+-- parameters: Select "x" [y] `z` 'é'
+
+-- values between two texts
+SELECT r."Select ""x"" [y] `z` 'é'"
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" >= ?1 AND r."Select ""x"" [y] `z` 'é'" < ?2
+ORDER BY r."Select ""x"" [y] `z` 'é'"
+-- parameters: Select "x" [y] `z` 'é', Select "x" [y] `z` 'é'
+
 -- by one key
 SELECT r."Select ""x"" [y] `z` 'é'"
 FROM "a.b"."O'Brien""s [x] `y`" AS r

@@ -51,6 +51,64 @@ WHERE r."version" >= ?1
 LIMIT 1
 -- parameters: version
 
+-- stored times: text of another form, up to a value
+SELECT r."version", r."id"
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r."version" >= ?1 AND r."version" < ?2 AND NOT (length(r."version") > 10 AND substr(r."version", 11, 1) = ?4 AND substr(ltrim(substr(r."version", 12), '0123456789:.'), 1, 6) = ?3 AND length(r."version") = 20)
+ORDER BY r."version"
+LIMIT 1
+-- parameters: version, version, version, version
+
+-- of all text
+SELECT r."version", r."id"
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r."version" >= ?1 AND NOT (length(r."version") > 10 AND substr(r."version", 11, 1) = ?2 AND substr(ltrim(substr(r."version", 12), '0123456789:.'), 1, 6) IN ('', '+00:00', '-00:00', '+00', ' +0000'))
+ORDER BY r."version"
+LIMIT 1
+-- parameters: version, version
+
+-- of another offset
+SELECT r."version", r."id"
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r."version" >= ?1 AND NOT (length(r."version") > 10 AND substr(r."version", 11, 1) = ?3 AND substr(ltrim(substr(r."version", 12), '0123456789:.'), 1, 6) = ?2)
+ORDER BY r."version"
+LIMIT 1
+-- parameters: version, version, version
+
+-- all but dates
+SELECT r."version", r."id"
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r."version" >= ?1 AND NOT (length(r."version") = 10)
+ORDER BY r."version"
+LIMIT 1
+-- parameters: version
+
+-- numbers of a smaller unit
+SELECT r."version", r."id"
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r."version" < ?1
+LIMIT 1
+-- parameters: version
+
+-- values between two texts
+SELECT r."version"
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r."version" >= ?1 AND r."version" < ?2
+ORDER BY r."version"
+-- parameters: version, version
+
 -- by one key
 SELECT r."id", r."version"
 FROM (

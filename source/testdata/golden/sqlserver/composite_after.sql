@@ -1,5 +1,24 @@
 SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM (
+SELECT * FROM (SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
 FROM [shop].[orders] AS r
-WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] >= CAST(@p1 AS datetime2(7)) AND (r.[updated_at] > CAST(@p1 AS datetime2(7)) OR (r.[updated_at] = CAST(@p1 AS datetime2(7)) AND (r.[version] > CAST(@p2 AS tinyint) OR (r.[version] = CAST(@p2 AS tinyint) AND (r.[tenant] > CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) OR (r.[tenant] = CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) AND r.[id] > CAST(@p4 AS tinyint)))))))
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] = CAST(@p1 AS datetime2(7)) AND r.[version] = CAST(@p2 AS tinyint) AND r.[tenant] = CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) AND r.[id] > CAST(@p4 AS tinyint)
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] = CAST(@p1 AS datetime2(7)) AND r.[version] = CAST(@p2 AS tinyint) AND r.[tenant] > CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] = CAST(@p1 AS datetime2(7)) AND r.[version] > CAST(@p2 AS tinyint)
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] > CAST(@p1 AS datetime2(7))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+) AS r
 ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]
 -- parameters: updated_at, version, tenant, id

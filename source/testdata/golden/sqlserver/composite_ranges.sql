@@ -1,14 +1,62 @@
 -- between two rows
 SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM (
+SELECT * FROM (SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
 FROM [shop].[orders] AS r
-WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] >= CAST(@p1 AS datetime2(7)) AND (r.[updated_at] > CAST(@p1 AS datetime2(7)) OR (r.[updated_at] = CAST(@p1 AS datetime2(7)) AND (r.[version] > CAST(@p2 AS tinyint) OR (r.[version] = CAST(@p2 AS tinyint) AND (r.[tenant] > CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) OR (r.[tenant] = CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) AND r.[id] > CAST(@p4 AS tinyint))))))) AND r.[updated_at] <= CAST(@p5 AS datetime2(7)) AND (r.[updated_at] < CAST(@p5 AS datetime2(7)) OR (r.[updated_at] = CAST(@p5 AS datetime2(7)) AND (r.[version] < CAST(@p6 AS tinyint) OR (r.[version] = CAST(@p6 AS tinyint) AND (r.[tenant] < CAST(@p7 COLLATE Latin1_General_CI_AS AS char(10)) OR (r.[tenant] = CAST(@p7 COLLATE Latin1_General_CI_AS AS char(10)) AND r.[id] <= CAST(@p8 AS tinyint)))))))
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] = CAST(@p1 AS datetime2(7)) AND r.[version] = CAST(@p2 AS tinyint) AND r.[tenant] = CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) AND r.[id] > CAST(@p4 AS tinyint) AND r.[updated_at] < CAST(@p5 AS datetime2(7))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] = CAST(@p1 AS datetime2(7)) AND r.[version] = CAST(@p2 AS tinyint) AND r.[tenant] > CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) AND r.[updated_at] < CAST(@p5 AS datetime2(7))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] = CAST(@p1 AS datetime2(7)) AND r.[version] > CAST(@p2 AS tinyint) AND r.[updated_at] < CAST(@p5 AS datetime2(7))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] > CAST(@p1 AS datetime2(7)) AND r.[updated_at] < CAST(@p5 AS datetime2(7))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] = CAST(@p5 AS datetime2(7)) AND r.[version] < CAST(@p6 AS tinyint) AND r.[updated_at] >= CAST(@p1 AS datetime2(7)) AND (r.[updated_at] > CAST(@p1 AS datetime2(7)) OR (r.[updated_at] = CAST(@p1 AS datetime2(7)) AND (r.[version] > CAST(@p2 AS tinyint) OR (r.[version] = CAST(@p2 AS tinyint) AND (r.[tenant] > CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) OR (r.[tenant] = CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) AND r.[id] > CAST(@p4 AS tinyint)))))))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] = CAST(@p5 AS datetime2(7)) AND r.[version] = CAST(@p6 AS tinyint) AND r.[tenant] < CAST(@p7 COLLATE Latin1_General_CI_AS AS char(10)) AND r.[updated_at] >= CAST(@p1 AS datetime2(7)) AND (r.[updated_at] > CAST(@p1 AS datetime2(7)) OR (r.[updated_at] = CAST(@p1 AS datetime2(7)) AND (r.[version] > CAST(@p2 AS tinyint) OR (r.[version] = CAST(@p2 AS tinyint) AND (r.[tenant] > CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) OR (r.[tenant] = CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) AND r.[id] > CAST(@p4 AS tinyint)))))))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] = CAST(@p5 AS datetime2(7)) AND r.[version] = CAST(@p6 AS tinyint) AND r.[tenant] = CAST(@p7 COLLATE Latin1_General_CI_AS AS char(10)) AND r.[id] <= CAST(@p8 AS tinyint) AND r.[updated_at] >= CAST(@p1 AS datetime2(7)) AND (r.[updated_at] > CAST(@p1 AS datetime2(7)) OR (r.[updated_at] = CAST(@p1 AS datetime2(7)) AND (r.[version] > CAST(@p2 AS tinyint) OR (r.[version] = CAST(@p2 AS tinyint) AND (r.[tenant] > CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) OR (r.[tenant] = CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) AND r.[id] > CAST(@p4 AS tinyint)))))))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+) AS r
 ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]
 -- parameters: updated_at, version, tenant, id, up to updated_at, up to version, up to tenant, up to id
 
 -- up to a value, after another
 SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM (
+SELECT * FROM (SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
 FROM [shop].[orders] AS r
-WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] >= CAST(@p1 AS datetime2(7)) AND (r.[updated_at] > CAST(@p1 AS datetime2(7)) OR (r.[updated_at] = CAST(@p1 AS datetime2(7)) AND r.[version] > CAST(@p2 AS tinyint))) AND r.[updated_at] <= CAST(@p3 AS datetime2(7)) AND (r.[updated_at] < CAST(@p3 AS datetime2(7)) OR (r.[updated_at] = CAST(@p3 AS datetime2(7)) AND r.[version] <= CAST(@p4 AS tinyint)))
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] = CAST(@p1 AS datetime2(7)) AND r.[version] > CAST(@p2 AS tinyint) AND r.[updated_at] < CAST(@p3 AS datetime2(7))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] > CAST(@p1 AS datetime2(7)) AND r.[updated_at] < CAST(@p3 AS datetime2(7))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] = CAST(@p3 AS datetime2(7)) AND r.[version] <= CAST(@p4 AS tinyint) AND r.[updated_at] >= CAST(@p1 AS datetime2(7)) AND (r.[updated_at] > CAST(@p1 AS datetime2(7)) OR (r.[updated_at] = CAST(@p1 AS datetime2(7)) AND r.[version] > CAST(@p2 AS tinyint)))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+) AS r
 ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]
 -- parameters: updated_at, version, up to updated_at, up to version
 
@@ -51,12 +99,43 @@ WHERE r.[updated_at] IS NOT NULL AND (r.[tenant] = CAST(@p1 COLLATE Latin1_Gener
 
 -- after a row, no order key of four
 SELECT TOP (2) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM (
+SELECT * FROM (SELECT TOP (2) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
 FROM [shop].[orders] AS r
-WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] >= CAST(@p1 AS datetime2(7)) AND (r.[updated_at] > CAST(@p1 AS datetime2(7)) OR (r.[updated_at] = CAST(@p1 AS datetime2(7)) AND (r.[version] > CAST(@p2 AS tinyint) OR (r.[version] = CAST(@p2 AS tinyint) AND (r.[tenant] > CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) OR (r.[tenant] = CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) AND r.[id] > CAST(@p4 AS tinyint))))))) AND (1 = 1
-	AND (r.[tenant] <> CAST(@p5 COLLATE Latin1_General_CI_AS AS char(10)) OR r.[id] <> CAST(@p6 AS tinyint) OR r.[version] <> CAST(@p7 AS tinyint))
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] = CAST(@p10 AS datetime2(7)) AND r.[version] = CAST(@p11 AS tinyint) AND r.[tenant] = CAST(@p12 COLLATE Latin1_General_CI_AS AS char(10)) AND r.[id] > CAST(@p13 AS tinyint) AND (1 = 1
+	AND (r.[tenant] <> CAST(@p1 COLLATE Latin1_General_CI_AS AS char(10)) OR r.[id] <> CAST(@p2 AS tinyint) OR r.[version] <> CAST(@p3 AS tinyint))
 	AND (r.[tenant] IS NOT NULL OR r.[id] IS NOT NULL OR r.[version] IS NOT NULL)
-	AND (r.[tenant] <> CAST(@p8 COLLATE Latin1_General_CI_AS AS char(10)) OR r.[id] <> CAST(@p9 AS tinyint) OR r.[version] <> CAST(@p10 AS tinyint))
-	AND (r.[tenant] <> CAST(@p11 COLLATE Latin1_General_CI_AS AS char(10)) OR r.[id] <> CAST(@p12 AS tinyint) OR r.[version] <> CAST(@p13 AS tinyint)))
+	AND (r.[tenant] <> CAST(@p4 COLLATE Latin1_General_CI_AS AS char(10)) OR r.[id] <> CAST(@p5 AS tinyint) OR r.[version] <> CAST(@p6 AS tinyint))
+	AND (r.[tenant] <> CAST(@p7 COLLATE Latin1_General_CI_AS AS char(10)) OR r.[id] <> CAST(@p8 AS tinyint) OR r.[version] <> CAST(@p9 AS tinyint)))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (2) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] = CAST(@p10 AS datetime2(7)) AND r.[version] = CAST(@p11 AS tinyint) AND r.[tenant] > CAST(@p12 COLLATE Latin1_General_CI_AS AS char(10)) AND (1 = 1
+	AND (r.[tenant] <> CAST(@p1 COLLATE Latin1_General_CI_AS AS char(10)) OR r.[id] <> CAST(@p2 AS tinyint) OR r.[version] <> CAST(@p3 AS tinyint))
+	AND (r.[tenant] IS NOT NULL OR r.[id] IS NOT NULL OR r.[version] IS NOT NULL)
+	AND (r.[tenant] <> CAST(@p4 COLLATE Latin1_General_CI_AS AS char(10)) OR r.[id] <> CAST(@p5 AS tinyint) OR r.[version] <> CAST(@p6 AS tinyint))
+	AND (r.[tenant] <> CAST(@p7 COLLATE Latin1_General_CI_AS AS char(10)) OR r.[id] <> CAST(@p8 AS tinyint) OR r.[version] <> CAST(@p9 AS tinyint)))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (2) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] = CAST(@p10 AS datetime2(7)) AND r.[version] > CAST(@p11 AS tinyint) AND (1 = 1
+	AND (r.[tenant] <> CAST(@p1 COLLATE Latin1_General_CI_AS AS char(10)) OR r.[id] <> CAST(@p2 AS tinyint) OR r.[version] <> CAST(@p3 AS tinyint))
+	AND (r.[tenant] IS NOT NULL OR r.[id] IS NOT NULL OR r.[version] IS NOT NULL)
+	AND (r.[tenant] <> CAST(@p4 COLLATE Latin1_General_CI_AS AS char(10)) OR r.[id] <> CAST(@p5 AS tinyint) OR r.[version] <> CAST(@p6 AS tinyint))
+	AND (r.[tenant] <> CAST(@p7 COLLATE Latin1_General_CI_AS AS char(10)) OR r.[id] <> CAST(@p8 AS tinyint) OR r.[version] <> CAST(@p9 AS tinyint)))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (2) r.[tenant], r.[id], r.[updated_at], r.[version], r.[payload]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] > CAST(@p10 AS datetime2(7)) AND (1 = 1
+	AND (r.[tenant] <> CAST(@p1 COLLATE Latin1_General_CI_AS AS char(10)) OR r.[id] <> CAST(@p2 AS tinyint) OR r.[version] <> CAST(@p3 AS tinyint))
+	AND (r.[tenant] IS NOT NULL OR r.[id] IS NOT NULL OR r.[version] IS NOT NULL)
+	AND (r.[tenant] <> CAST(@p4 COLLATE Latin1_General_CI_AS AS char(10)) OR r.[id] <> CAST(@p5 AS tinyint) OR r.[version] <> CAST(@p6 AS tinyint))
+	AND (r.[tenant] <> CAST(@p7 COLLATE Latin1_General_CI_AS AS char(10)) OR r.[id] <> CAST(@p8 AS tinyint) OR r.[version] <> CAST(@p9 AS tinyint)))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]) AS s
+) AS r
 ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]
--- parameters: updated_at, version, tenant, id, tenant, id, version, tenant, id, version, tenant, id, version
+-- parameters: tenant, id, version, tenant, id, version, tenant, id, version, updated_at, version, tenant, id
 

@@ -50,11 +50,11 @@ WHERE r.[id] IN (CAST(@p1 AS tinyint), CAST(@p2 AS tinyint))
 -- after a row, no order key of four
 SELECT TOP (2) r.[id], r.[amount]
 FROM [shop].[orders] AS r
-WHERE r.[id] > CAST(@p1 AS tinyint) AND (1 = 1
-	AND (r.[id] <> CAST(@p2 AS tinyint))
+WHERE r.[id] > CAST(@p4 AS tinyint) AND (1 = 1
+	AND (r.[id] <> CAST(@p1 AS tinyint))
 	AND (r.[id] IS NOT NULL)
-	AND (r.[id] <> CAST(@p3 AS tinyint))
-	AND (r.[id] <> CAST(@p4 AS tinyint)))
+	AND (r.[id] <> CAST(@p2 AS tinyint))
+	AND (r.[id] <> CAST(@p3 AS tinyint)))
 ORDER BY r.[id]
 -- parameters: id, id, id, id
 

@@ -1,9 +1,27 @@
 -- between two rows
 SELECT TOP (501) r.[id], r.[updated_at], r.[amount]
+FROM (
+SELECT * FROM (SELECT TOP (501) r.[id], r.[updated_at], r.[amount]
 FROM [shop].[orders] AS r
 WHERE r.[updated_at] IS NOT NULL AND (
 status = 'new' OR status = 'paid' -- open ones
-) AND r.[updated_at] >= CAST(@p1 AS datetime2(7)) AND (r.[updated_at] > CAST(@p1 AS datetime2(7)) OR (r.[updated_at] = CAST(@p1 AS datetime2(7)) AND r.[id] > CAST(@p2 AS tinyint))) AND r.[updated_at] <= CAST(@p3 AS datetime2(7)) AND (r.[updated_at] < CAST(@p3 AS datetime2(7)) OR (r.[updated_at] = CAST(@p3 AS datetime2(7)) AND r.[id] <= CAST(@p4 AS tinyint)))
+) AND r.[updated_at] = CAST(@p1 AS datetime2(7)) AND r.[id] > CAST(@p2 AS tinyint) AND r.[updated_at] < CAST(@p3 AS datetime2(7))
+ORDER BY r.[updated_at], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[id], r.[updated_at], r.[amount]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND (
+status = 'new' OR status = 'paid' -- open ones
+) AND r.[updated_at] > CAST(@p1 AS datetime2(7)) AND r.[updated_at] < CAST(@p3 AS datetime2(7))
+ORDER BY r.[updated_at], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[id], r.[updated_at], r.[amount]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND (
+status = 'new' OR status = 'paid' -- open ones
+) AND r.[updated_at] = CAST(@p3 AS datetime2(7)) AND r.[id] <= CAST(@p4 AS tinyint) AND r.[updated_at] >= CAST(@p1 AS datetime2(7)) AND (r.[updated_at] > CAST(@p1 AS datetime2(7)) OR (r.[updated_at] = CAST(@p1 AS datetime2(7)) AND r.[id] > CAST(@p2 AS tinyint)))
+ORDER BY r.[updated_at], r.[id]) AS s
+) AS r
 ORDER BY r.[updated_at], r.[id]
 -- parameters: updated_at, id, up to updated_at, up to id
 
@@ -66,14 +84,29 @@ status = 'new' OR status = 'paid' -- open ones
 
 -- after a row, no order key of four
 SELECT TOP (2) r.[id], r.[updated_at], r.[amount]
+FROM (
+SELECT * FROM (SELECT TOP (2) r.[id], r.[updated_at], r.[amount]
 FROM [shop].[orders] AS r
 WHERE r.[updated_at] IS NOT NULL AND (
 status = 'new' OR status = 'paid' -- open ones
-) AND r.[updated_at] >= CAST(@p1 AS datetime2(7)) AND (r.[updated_at] > CAST(@p1 AS datetime2(7)) OR (r.[updated_at] = CAST(@p1 AS datetime2(7)) AND r.[id] > CAST(@p2 AS tinyint))) AND (1 = 1
-	AND (r.[id] <> CAST(@p3 AS tinyint))
+) AND r.[updated_at] = CAST(@p4 AS datetime2(7)) AND r.[id] > CAST(@p5 AS tinyint) AND (1 = 1
+	AND (r.[id] <> CAST(@p1 AS tinyint))
 	AND (r.[id] IS NOT NULL)
-	AND (r.[id] <> CAST(@p4 AS tinyint))
-	AND (r.[id] <> CAST(@p5 AS tinyint)))
+	AND (r.[id] <> CAST(@p2 AS tinyint))
+	AND (r.[id] <> CAST(@p3 AS tinyint)))
+ORDER BY r.[updated_at], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (2) r.[id], r.[updated_at], r.[amount]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND (
+status = 'new' OR status = 'paid' -- open ones
+) AND r.[updated_at] > CAST(@p4 AS datetime2(7)) AND (1 = 1
+	AND (r.[id] <> CAST(@p1 AS tinyint))
+	AND (r.[id] IS NOT NULL)
+	AND (r.[id] <> CAST(@p2 AS tinyint))
+	AND (r.[id] <> CAST(@p3 AS tinyint)))
+ORDER BY r.[updated_at], r.[id]) AS s
+) AS r
 ORDER BY r.[updated_at], r.[id]
--- parameters: updated_at, id, id, id, id
+-- parameters: id, id, id, updated_at, id
 

@@ -1,7 +1,21 @@
 -- between two rows
 SELECT TOP (501) r.[Select "x" [y]] `z` 'é']
+FROM (
+SELECT * FROM (SELECT TOP (501) r.[Select "x" [y]] `z` 'é']
 FROM [a.b].[O'Brien"s [x]] `y`] AS r
-WHERE r.[Select "x" [y]] `z` 'é'] IS NOT NULL AND r.[Select "x" [y]] `z` 'é'] >= CAST(@p1 AS tinyint) AND (r.[Select "x" [y]] `z` 'é'] > CAST(@p1 AS tinyint) OR (r.[Select "x" [y]] `z` 'é'] = CAST(@p1 AS tinyint) AND r.[id] > CAST(@p2 AS tinyint))) AND r.[Select "x" [y]] `z` 'é'] <= CAST(@p3 AS tinyint) AND (r.[Select "x" [y]] `z` 'é'] < CAST(@p3 AS tinyint) OR (r.[Select "x" [y]] `z` 'é'] = CAST(@p3 AS tinyint) AND r.[id] <= CAST(@p4 AS tinyint)))
+WHERE r.[Select "x" [y]] `z` 'é'] IS NOT NULL AND r.[Select "x" [y]] `z` 'é'] = CAST(@p1 AS tinyint) AND r.[id] > CAST(@p2 AS tinyint) AND r.[Select "x" [y]] `z` 'é'] < CAST(@p3 AS tinyint)
+ORDER BY r.[Select "x" [y]] `z` 'é'], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[Select "x" [y]] `z` 'é']
+FROM [a.b].[O'Brien"s [x]] `y`] AS r
+WHERE r.[Select "x" [y]] `z` 'é'] IS NOT NULL AND r.[Select "x" [y]] `z` 'é'] > CAST(@p1 AS tinyint) AND r.[Select "x" [y]] `z` 'é'] < CAST(@p3 AS tinyint)
+ORDER BY r.[Select "x" [y]] `z` 'é'], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[Select "x" [y]] `z` 'é']
+FROM [a.b].[O'Brien"s [x]] `y`] AS r
+WHERE r.[Select "x" [y]] `z` 'é'] IS NOT NULL AND r.[Select "x" [y]] `z` 'é'] = CAST(@p3 AS tinyint) AND r.[id] <= CAST(@p4 AS tinyint) AND r.[Select "x" [y]] `z` 'é'] >= CAST(@p1 AS tinyint) AND (r.[Select "x" [y]] `z` 'é'] > CAST(@p1 AS tinyint) OR (r.[Select "x" [y]] `z` 'é'] = CAST(@p1 AS tinyint) AND r.[id] > CAST(@p2 AS tinyint)))
+ORDER BY r.[Select "x" [y]] `z` 'é'], r.[id]) AS s
+) AS r
 ORDER BY r.[Select "x" [y]] `z` 'é'], r.[id]
 -- parameters: Select "x" [y] `z` 'é', id, up to Select "x" [y] `z` 'é', up to id
 
@@ -50,12 +64,25 @@ WHERE r.[Select "x" [y]] `z` 'é'] IS NOT NULL AND r.[id] IN (CAST(@p1 AS tinyin
 
 -- after a row, no order key of four
 SELECT TOP (2) r.[Select "x" [y]] `z` 'é']
+FROM (
+SELECT * FROM (SELECT TOP (2) r.[Select "x" [y]] `z` 'é']
 FROM [a.b].[O'Brien"s [x]] `y`] AS r
-WHERE r.[Select "x" [y]] `z` 'é'] IS NOT NULL AND r.[Select "x" [y]] `z` 'é'] >= CAST(@p1 AS tinyint) AND (r.[Select "x" [y]] `z` 'é'] > CAST(@p1 AS tinyint) OR (r.[Select "x" [y]] `z` 'é'] = CAST(@p1 AS tinyint) AND r.[id] > CAST(@p2 AS tinyint))) AND (1 = 1
-	AND (r.[Select "x" [y]] `z` 'é'] <> CAST(@p3 AS tinyint) OR r.[Select "x" [y]] `z` 'é'] IS NULL)
+WHERE r.[Select "x" [y]] `z` 'é'] IS NOT NULL AND r.[Select "x" [y]] `z` 'é'] = CAST(@p4 AS tinyint) AND r.[id] > CAST(@p5 AS tinyint) AND (1 = 1
+	AND (r.[Select "x" [y]] `z` 'é'] <> CAST(@p1 AS tinyint) OR r.[Select "x" [y]] `z` 'é'] IS NULL)
 	AND (r.[Select "x" [y]] `z` 'é'] IS NOT NULL)
-	AND (r.[Select "x" [y]] `z` 'é'] <> CAST(@p4 AS tinyint) OR r.[Select "x" [y]] `z` 'é'] IS NULL)
-	AND (r.[Select "x" [y]] `z` 'é'] <> CAST(@p5 AS tinyint) OR r.[Select "x" [y]] `z` 'é'] IS NULL))
+	AND (r.[Select "x" [y]] `z` 'é'] <> CAST(@p2 AS tinyint) OR r.[Select "x" [y]] `z` 'é'] IS NULL)
+	AND (r.[Select "x" [y]] `z` 'é'] <> CAST(@p3 AS tinyint) OR r.[Select "x" [y]] `z` 'é'] IS NULL))
+ORDER BY r.[Select "x" [y]] `z` 'é'], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (2) r.[Select "x" [y]] `z` 'é']
+FROM [a.b].[O'Brien"s [x]] `y`] AS r
+WHERE r.[Select "x" [y]] `z` 'é'] IS NOT NULL AND r.[Select "x" [y]] `z` 'é'] > CAST(@p4 AS tinyint) AND (1 = 1
+	AND (r.[Select "x" [y]] `z` 'é'] <> CAST(@p1 AS tinyint) OR r.[Select "x" [y]] `z` 'é'] IS NULL)
+	AND (r.[Select "x" [y]] `z` 'é'] IS NOT NULL)
+	AND (r.[Select "x" [y]] `z` 'é'] <> CAST(@p2 AS tinyint) OR r.[Select "x" [y]] `z` 'é'] IS NULL)
+	AND (r.[Select "x" [y]] `z` 'é'] <> CAST(@p3 AS tinyint) OR r.[Select "x" [y]] `z` 'é'] IS NULL))
+ORDER BY r.[Select "x" [y]] `z` 'é'], r.[id]) AS s
+) AS r
 ORDER BY r.[Select "x" [y]] `z` 'é'], r.[id]
--- parameters: Select "x" [y] `z` 'é', id, Select "x" [y] `z` 'é', Select "x" [y] `z` 'é', Select "x" [y] `z` 'é'
+-- parameters: Select "x" [y] `z` 'é', Select "x" [y] `z` 'é', Select "x" [y] `z` 'é', Select "x" [y] `z` 'é', id
 

@@ -11,8 +11,17 @@ ORDER BY r.[legacy], r.[id]
 
 -- after, parameters [0 1]
 SELECT TOP (500) r.[id], r.[legacy]
+FROM (
+SELECT * FROM (SELECT TOP (500) r.[id], r.[legacy]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[legacy] >= CAST(@p1 AS datetime) AND (r.[legacy] > CAST(@p1 AS datetime) OR (r.[legacy] = CAST(@p1 AS datetime) AND r.[id] > CAST(@p2 AS bigint)))
+WHERE r.[legacy] = CAST(@p1 AS datetime) AND r.[id] > CAST(@p2 AS bigint)
+ORDER BY r.[legacy], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[legacy]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[legacy] > CAST(@p1 AS datetime)
+ORDER BY r.[legacy], r.[id]) AS s
+) AS r
 ORDER BY r.[legacy], r.[id]
 
 -- latest, parameters []
@@ -22,8 +31,22 @@ ORDER BY r.[legacy] DESC, r.[id] DESC
 
 -- between, parameters [0 1 2 3]
 SELECT TOP (500) r.[id], r.[legacy]
+FROM (
+SELECT * FROM (SELECT TOP (500) r.[id], r.[legacy]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[legacy] >= CAST(@p1 AS datetime) AND (r.[legacy] > CAST(@p1 AS datetime) OR (r.[legacy] = CAST(@p1 AS datetime) AND r.[id] > CAST(@p2 AS bigint))) AND r.[legacy] <= CAST(@p3 AS datetime) AND (r.[legacy] < CAST(@p3 AS datetime) OR (r.[legacy] = CAST(@p3 AS datetime) AND r.[id] <= CAST(@p4 AS bigint)))
+WHERE r.[legacy] = CAST(@p1 AS datetime) AND r.[id] > CAST(@p2 AS bigint) AND r.[legacy] < CAST(@p3 AS datetime)
+ORDER BY r.[legacy], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[legacy]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[legacy] > CAST(@p1 AS datetime) AND r.[legacy] < CAST(@p3 AS datetime)
+ORDER BY r.[legacy], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[legacy]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[legacy] = CAST(@p3 AS datetime) AND r.[id] <= CAST(@p4 AS bigint) AND r.[legacy] >= CAST(@p1 AS datetime) AND (r.[legacy] > CAST(@p1 AS datetime) OR (r.[legacy] = CAST(@p1 AS datetime) AND r.[id] > CAST(@p2 AS bigint)))
+ORDER BY r.[legacy], r.[id]) AS s
+) AS r
 ORDER BY r.[legacy], r.[id]
 
 -- up to a value, parameters [2]
@@ -55,8 +78,18 @@ WHERE r.[id] IN (CAST(@p1 AS bigint), CAST(@p2 AS bigint))
 
 -- avoid, parameters [0 1]
 SELECT TOP (2) r.[id], r.[legacy]
+FROM (
+SELECT * FROM (SELECT TOP (2) r.[id], r.[legacy]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[legacy] >= CAST(@p1 AS datetime) AND (r.[legacy] > CAST(@p1 AS datetime) OR (r.[legacy] = CAST(@p1 AS datetime) AND r.[id] > CAST(@p2 AS bigint))) AND (1 = 1
+WHERE r.[legacy] = CAST(@p1 AS datetime) AND r.[id] > CAST(@p2 AS bigint) AND (1 = 1
 	AND (r.[id] IS NOT NULL))
+ORDER BY r.[legacy], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (2) r.[id], r.[legacy]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[legacy] > CAST(@p1 AS datetime) AND (1 = 1
+	AND (r.[id] IS NOT NULL))
+ORDER BY r.[legacy], r.[id]) AS s
+) AS r
 ORDER BY r.[legacy], r.[id]
 

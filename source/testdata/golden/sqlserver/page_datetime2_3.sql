@@ -11,8 +11,17 @@ ORDER BY r.[at3], r.[id]
 
 -- after, parameters [0 1]
 SELECT TOP (500) r.[name]]x], CAST(r.[doc] AS nvarchar(max)), r.[at3], r.[id]
+FROM (
+SELECT * FROM (SELECT TOP (500) r.[name]]x], r.[doc], r.[at3], r.[id]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[at3] >= CAST(@p1 AS datetime2(3)) AND (r.[at3] > CAST(@p1 AS datetime2(3)) OR (r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint)))
+WHERE r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint)
+ORDER BY r.[at3], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[name]]x], r.[doc], r.[at3], r.[id]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[at3] > CAST(@p1 AS datetime2(3))
+ORDER BY r.[at3], r.[id]) AS s
+) AS r
 ORDER BY r.[at3], r.[id]
 
 -- latest, parameters []
@@ -22,8 +31,22 @@ ORDER BY r.[at3] DESC, r.[id] DESC
 
 -- between, parameters [0 1 2 3]
 SELECT TOP (500) r.[name]]x], CAST(r.[doc] AS nvarchar(max)), r.[at3], r.[id]
+FROM (
+SELECT * FROM (SELECT TOP (500) r.[name]]x], r.[doc], r.[at3], r.[id]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[at3] >= CAST(@p1 AS datetime2(3)) AND (r.[at3] > CAST(@p1 AS datetime2(3)) OR (r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint))) AND r.[at3] <= CAST(@p3 AS datetime2(3)) AND (r.[at3] < CAST(@p3 AS datetime2(3)) OR (r.[at3] = CAST(@p3 AS datetime2(3)) AND r.[id] <= CAST(@p4 AS bigint)))
+WHERE r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint) AND r.[at3] < CAST(@p3 AS datetime2(3))
+ORDER BY r.[at3], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[name]]x], r.[doc], r.[at3], r.[id]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[at3] > CAST(@p1 AS datetime2(3)) AND r.[at3] < CAST(@p3 AS datetime2(3))
+ORDER BY r.[at3], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[name]]x], r.[doc], r.[at3], r.[id]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[at3] = CAST(@p3 AS datetime2(3)) AND r.[id] <= CAST(@p4 AS bigint) AND r.[at3] >= CAST(@p1 AS datetime2(3)) AND (r.[at3] > CAST(@p1 AS datetime2(3)) OR (r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint)))
+ORDER BY r.[at3], r.[id]) AS s
+) AS r
 ORDER BY r.[at3], r.[id]
 
 -- up to a value, parameters [2]
@@ -55,8 +78,18 @@ WHERE r.[id] IN (CAST(@p1 AS bigint), CAST(@p2 AS bigint))
 
 -- avoid, parameters [0 1]
 SELECT TOP (2) r.[name]]x], CAST(r.[doc] AS nvarchar(max)), r.[at3], r.[id]
+FROM (
+SELECT * FROM (SELECT TOP (2) r.[name]]x], r.[doc], r.[at3], r.[id]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[at3] >= CAST(@p1 AS datetime2(3)) AND (r.[at3] > CAST(@p1 AS datetime2(3)) OR (r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint))) AND (1 = 1
+WHERE r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint) AND (1 = 1
 	AND (r.[id] IS NOT NULL))
+ORDER BY r.[at3], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (2) r.[name]]x], r.[doc], r.[at3], r.[id]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[at3] > CAST(@p1 AS datetime2(3)) AND (1 = 1
+	AND (r.[id] IS NOT NULL))
+ORDER BY r.[at3], r.[id]) AS s
+) AS r
 ORDER BY r.[at3], r.[id]
 

@@ -11,8 +11,17 @@ ORDER BY r.[zoned], r.[id]
 
 -- after, parameters [0 1]
 SELECT TOP (500) r.[id], r.[zoned]
+FROM (
+SELECT * FROM (SELECT TOP (500) r.[id], r.[zoned]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[zoned] >= CAST(@p1 AS datetimeoffset(7)) AND (r.[zoned] > CAST(@p1 AS datetimeoffset(7)) OR (r.[zoned] = CAST(@p1 AS datetimeoffset(7)) AND r.[id] > CAST(@p2 AS bigint)))
+WHERE r.[zoned] = CAST(@p1 AS datetimeoffset(7)) AND r.[id] > CAST(@p2 AS bigint)
+ORDER BY r.[zoned], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[zoned]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[zoned] > CAST(@p1 AS datetimeoffset(7))
+ORDER BY r.[zoned], r.[id]) AS s
+) AS r
 ORDER BY r.[zoned], r.[id]
 
 -- latest, parameters []
@@ -22,8 +31,22 @@ ORDER BY r.[zoned] DESC, r.[id] DESC
 
 -- between, parameters [0 1 2 3]
 SELECT TOP (500) r.[id], r.[zoned]
+FROM (
+SELECT * FROM (SELECT TOP (500) r.[id], r.[zoned]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[zoned] >= CAST(@p1 AS datetimeoffset(7)) AND (r.[zoned] > CAST(@p1 AS datetimeoffset(7)) OR (r.[zoned] = CAST(@p1 AS datetimeoffset(7)) AND r.[id] > CAST(@p2 AS bigint))) AND r.[zoned] <= CAST(@p3 AS datetimeoffset(7)) AND (r.[zoned] < CAST(@p3 AS datetimeoffset(7)) OR (r.[zoned] = CAST(@p3 AS datetimeoffset(7)) AND r.[id] <= CAST(@p4 AS bigint)))
+WHERE r.[zoned] = CAST(@p1 AS datetimeoffset(7)) AND r.[id] > CAST(@p2 AS bigint) AND r.[zoned] < CAST(@p3 AS datetimeoffset(7))
+ORDER BY r.[zoned], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[zoned]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[zoned] > CAST(@p1 AS datetimeoffset(7)) AND r.[zoned] < CAST(@p3 AS datetimeoffset(7))
+ORDER BY r.[zoned], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[zoned]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[zoned] = CAST(@p3 AS datetimeoffset(7)) AND r.[id] <= CAST(@p4 AS bigint) AND r.[zoned] >= CAST(@p1 AS datetimeoffset(7)) AND (r.[zoned] > CAST(@p1 AS datetimeoffset(7)) OR (r.[zoned] = CAST(@p1 AS datetimeoffset(7)) AND r.[id] > CAST(@p2 AS bigint)))
+ORDER BY r.[zoned], r.[id]) AS s
+) AS r
 ORDER BY r.[zoned], r.[id]
 
 -- up to a value, parameters [2]
@@ -55,8 +78,18 @@ WHERE r.[id] IN (CAST(@p1 AS bigint), CAST(@p2 AS bigint))
 
 -- avoid, parameters [0 1]
 SELECT TOP (2) r.[id], r.[zoned]
+FROM (
+SELECT * FROM (SELECT TOP (2) r.[id], r.[zoned]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[zoned] >= CAST(@p1 AS datetimeoffset(7)) AND (r.[zoned] > CAST(@p1 AS datetimeoffset(7)) OR (r.[zoned] = CAST(@p1 AS datetimeoffset(7)) AND r.[id] > CAST(@p2 AS bigint))) AND (1 = 1
+WHERE r.[zoned] = CAST(@p1 AS datetimeoffset(7)) AND r.[id] > CAST(@p2 AS bigint) AND (1 = 1
 	AND (r.[id] IS NOT NULL))
+ORDER BY r.[zoned], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (2) r.[id], r.[zoned]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[zoned] > CAST(@p1 AS datetimeoffset(7)) AND (1 = 1
+	AND (r.[id] IS NOT NULL))
+ORDER BY r.[zoned], r.[id]) AS s
+) AS r
 ORDER BY r.[zoned], r.[id]
 

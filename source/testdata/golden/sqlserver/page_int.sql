@@ -16,10 +16,21 @@ ORDER BY r.[small], r.[id]
 
 -- after, parameters [0 1]
 SELECT TOP (500) r.[id], r.[small]
+FROM (
+SELECT * FROM (SELECT TOP (500) r.[id], r.[small]
 FROM [dbo].[or]]ders] AS r
 WHERE r.[small] IS NOT NULL AND (
 amount > 1 OR flag = 1
-) AND r.[small] >= CAST(@p1 AS int) AND (r.[small] > CAST(@p1 AS int) OR (r.[small] = CAST(@p1 AS int) AND r.[id] > CAST(@p2 AS bigint)))
+) AND r.[small] = CAST(@p1 AS int) AND r.[id] > CAST(@p2 AS bigint)
+ORDER BY r.[small], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[small]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[small] IS NOT NULL AND (
+amount > 1 OR flag = 1
+) AND r.[small] > CAST(@p1 AS int)
+ORDER BY r.[small], r.[id]) AS s
+) AS r
 ORDER BY r.[small], r.[id]
 
 -- latest, parameters []
@@ -32,10 +43,28 @@ ORDER BY r.[small] DESC, r.[id] DESC
 
 -- between, parameters [0 1 2 3]
 SELECT TOP (500) r.[id], r.[small]
+FROM (
+SELECT * FROM (SELECT TOP (500) r.[id], r.[small]
 FROM [dbo].[or]]ders] AS r
 WHERE r.[small] IS NOT NULL AND (
 amount > 1 OR flag = 1
-) AND r.[small] >= CAST(@p1 AS int) AND (r.[small] > CAST(@p1 AS int) OR (r.[small] = CAST(@p1 AS int) AND r.[id] > CAST(@p2 AS bigint))) AND r.[small] <= CAST(@p3 AS int) AND (r.[small] < CAST(@p3 AS int) OR (r.[small] = CAST(@p3 AS int) AND r.[id] <= CAST(@p4 AS bigint)))
+) AND r.[small] = CAST(@p1 AS int) AND r.[id] > CAST(@p2 AS bigint) AND r.[small] < CAST(@p3 AS int)
+ORDER BY r.[small], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[small]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[small] IS NOT NULL AND (
+amount > 1 OR flag = 1
+) AND r.[small] > CAST(@p1 AS int) AND r.[small] < CAST(@p3 AS int)
+ORDER BY r.[small], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[small]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[small] IS NOT NULL AND (
+amount > 1 OR flag = 1
+) AND r.[small] = CAST(@p3 AS int) AND r.[id] <= CAST(@p4 AS bigint) AND r.[small] >= CAST(@p1 AS int) AND (r.[small] > CAST(@p1 AS int) OR (r.[small] = CAST(@p1 AS int) AND r.[id] > CAST(@p2 AS bigint)))
+ORDER BY r.[small], r.[id]) AS s
+) AS r
 ORDER BY r.[small], r.[id]
 
 -- up to a value, parameters [2]
@@ -77,11 +106,23 @@ amount > 1 OR flag = 1
 
 -- avoid, parameters [0 1]
 SELECT TOP (2) r.[id], r.[small]
+FROM (
+SELECT * FROM (SELECT TOP (2) r.[id], r.[small]
 FROM [dbo].[or]]ders] AS r
 WHERE r.[small] IS NOT NULL AND (
 amount > 1 OR flag = 1
-) AND r.[small] >= CAST(@p1 AS int) AND (r.[small] > CAST(@p1 AS int) OR (r.[small] = CAST(@p1 AS int) AND r.[id] > CAST(@p2 AS bigint))) AND (1 = 1
+) AND r.[small] = CAST(@p1 AS int) AND r.[id] > CAST(@p2 AS bigint) AND (1 = 1
 	AND (r.[id] IS NOT NULL))
+ORDER BY r.[small], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (2) r.[id], r.[small]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[small] IS NOT NULL AND (
+amount > 1 OR flag = 1
+) AND r.[small] > CAST(@p1 AS int) AND (1 = 1
+	AND (r.[id] IS NOT NULL))
+ORDER BY r.[small], r.[id]) AS s
+) AS r
 ORDER BY r.[small], r.[id]
 
 -- nulls of the cursor, parameters []

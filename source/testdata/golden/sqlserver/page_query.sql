@@ -21,11 +21,24 @@ ORDER BY r.[at3], r.[id]
 -- after, parameters [0 1]
 SELECT TOP (500) r.[id], r.[at3]
 FROM (
+SELECT * FROM (SELECT TOP (500) r.[id], r.[at3]
+FROM (
 SELECT o.id, o.at3 FROM dbo.orders AS o -- all of them
 ) AS r
 WHERE r.[at3] IS NOT NULL AND (
 id > 0
-) AND r.[at3] >= CAST(@p1 AS datetime2(3)) AND (r.[at3] > CAST(@p1 AS datetime2(3)) OR (r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint)))
+) AND r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint)
+ORDER BY r.[at3], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[at3]
+FROM (
+SELECT o.id, o.at3 FROM dbo.orders AS o -- all of them
+) AS r
+WHERE r.[at3] IS NOT NULL AND (
+id > 0
+) AND r.[at3] > CAST(@p1 AS datetime2(3))
+ORDER BY r.[at3], r.[id]) AS s
+) AS r
 ORDER BY r.[at3], r.[id]
 
 -- latest, parameters []
@@ -41,11 +54,33 @@ ORDER BY r.[at3] DESC, r.[id] DESC
 -- between, parameters [0 1 2 3]
 SELECT TOP (500) r.[id], r.[at3]
 FROM (
+SELECT * FROM (SELECT TOP (500) r.[id], r.[at3]
+FROM (
 SELECT o.id, o.at3 FROM dbo.orders AS o -- all of them
 ) AS r
 WHERE r.[at3] IS NOT NULL AND (
 id > 0
-) AND r.[at3] >= CAST(@p1 AS datetime2(3)) AND (r.[at3] > CAST(@p1 AS datetime2(3)) OR (r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint))) AND r.[at3] <= CAST(@p3 AS datetime2(3)) AND (r.[at3] < CAST(@p3 AS datetime2(3)) OR (r.[at3] = CAST(@p3 AS datetime2(3)) AND r.[id] <= CAST(@p4 AS bigint)))
+) AND r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint) AND r.[at3] < CAST(@p3 AS datetime2(3))
+ORDER BY r.[at3], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[at3]
+FROM (
+SELECT o.id, o.at3 FROM dbo.orders AS o -- all of them
+) AS r
+WHERE r.[at3] IS NOT NULL AND (
+id > 0
+) AND r.[at3] > CAST(@p1 AS datetime2(3)) AND r.[at3] < CAST(@p3 AS datetime2(3))
+ORDER BY r.[at3], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[at3]
+FROM (
+SELECT o.id, o.at3 FROM dbo.orders AS o -- all of them
+) AS r
+WHERE r.[at3] IS NOT NULL AND (
+id > 0
+) AND r.[at3] = CAST(@p3 AS datetime2(3)) AND r.[id] <= CAST(@p4 AS bigint) AND r.[at3] >= CAST(@p1 AS datetime2(3)) AND (r.[at3] > CAST(@p1 AS datetime2(3)) OR (r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint)))
+ORDER BY r.[at3], r.[id]) AS s
+) AS r
 ORDER BY r.[at3], r.[id]
 
 -- up to a value, parameters [2]
@@ -99,12 +134,26 @@ ORDER BY r.[at3], r.[id]
 -- avoid, parameters [0 1]
 SELECT TOP (2) r.[id], r.[at3]
 FROM (
+SELECT * FROM (SELECT TOP (2) r.[id], r.[at3]
+FROM (
 SELECT o.id, o.at3 FROM dbo.orders AS o -- all of them
 ) AS r
 WHERE r.[at3] IS NOT NULL AND (
 id > 0
-) AND r.[at3] >= CAST(@p1 AS datetime2(3)) AND (r.[at3] > CAST(@p1 AS datetime2(3)) OR (r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint))) AND (1 = 1
+) AND r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint) AND (1 = 1
 	AND (r.[id] IS NOT NULL))
+ORDER BY r.[at3], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (2) r.[id], r.[at3]
+FROM (
+SELECT o.id, o.at3 FROM dbo.orders AS o -- all of them
+) AS r
+WHERE r.[at3] IS NOT NULL AND (
+id > 0
+) AND r.[at3] > CAST(@p1 AS datetime2(3)) AND (1 = 1
+	AND (r.[id] IS NOT NULL))
+ORDER BY r.[at3], r.[id]) AS s
+) AS r
 ORDER BY r.[at3], r.[id]
 
 -- nulls of the cursor, parameters []

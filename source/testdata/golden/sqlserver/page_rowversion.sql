@@ -11,8 +11,17 @@ ORDER BY r.[version], r.[id]
 
 -- after, parameters [0 1]
 SELECT TOP (500) r.[id], r.[version]
+FROM (
+SELECT * FROM (SELECT TOP (500) r.[id], r.[version]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[version] >= CAST(@p1 AS binary(8)) AND (r.[version] > CAST(@p1 AS binary(8)) OR (r.[version] = CAST(@p1 AS binary(8)) AND r.[id] > CAST(@p2 AS bigint)))
+WHERE r.[version] = CAST(@p1 AS binary(8)) AND r.[id] > CAST(@p2 AS bigint)
+ORDER BY r.[version], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[version]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[version] > CAST(@p1 AS binary(8))
+ORDER BY r.[version], r.[id]) AS s
+) AS r
 ORDER BY r.[version], r.[id]
 
 -- latest, parameters []
@@ -22,8 +31,22 @@ ORDER BY r.[version] DESC, r.[id] DESC
 
 -- between, parameters [0 1 2 3]
 SELECT TOP (500) r.[id], r.[version]
+FROM (
+SELECT * FROM (SELECT TOP (500) r.[id], r.[version]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[version] >= CAST(@p1 AS binary(8)) AND (r.[version] > CAST(@p1 AS binary(8)) OR (r.[version] = CAST(@p1 AS binary(8)) AND r.[id] > CAST(@p2 AS bigint))) AND r.[version] <= CAST(@p3 AS binary(8)) AND (r.[version] < CAST(@p3 AS binary(8)) OR (r.[version] = CAST(@p3 AS binary(8)) AND r.[id] <= CAST(@p4 AS bigint)))
+WHERE r.[version] = CAST(@p1 AS binary(8)) AND r.[id] > CAST(@p2 AS bigint) AND r.[version] < CAST(@p3 AS binary(8))
+ORDER BY r.[version], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[version]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[version] > CAST(@p1 AS binary(8)) AND r.[version] < CAST(@p3 AS binary(8))
+ORDER BY r.[version], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[version]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[version] = CAST(@p3 AS binary(8)) AND r.[id] <= CAST(@p4 AS bigint) AND r.[version] >= CAST(@p1 AS binary(8)) AND (r.[version] > CAST(@p1 AS binary(8)) OR (r.[version] = CAST(@p1 AS binary(8)) AND r.[id] > CAST(@p2 AS bigint)))
+ORDER BY r.[version], r.[id]) AS s
+) AS r
 ORDER BY r.[version], r.[id]
 
 -- up to a value, parameters [2]
@@ -55,8 +78,18 @@ WHERE r.[id] IN (CAST(@p1 AS bigint), CAST(@p2 AS bigint))
 
 -- avoid, parameters [0 1]
 SELECT TOP (2) r.[id], r.[version]
+FROM (
+SELECT * FROM (SELECT TOP (2) r.[id], r.[version]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[version] >= CAST(@p1 AS binary(8)) AND (r.[version] > CAST(@p1 AS binary(8)) OR (r.[version] = CAST(@p1 AS binary(8)) AND r.[id] > CAST(@p2 AS bigint))) AND (1 = 1
+WHERE r.[version] = CAST(@p1 AS binary(8)) AND r.[id] > CAST(@p2 AS bigint) AND (1 = 1
 	AND (r.[id] IS NOT NULL))
+ORDER BY r.[version], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (2) r.[id], r.[version]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[version] > CAST(@p1 AS binary(8)) AND (1 = 1
+	AND (r.[id] IS NOT NULL))
+ORDER BY r.[version], r.[id]) AS s
+) AS r
 ORDER BY r.[version], r.[id]
 

@@ -5,8 +5,17 @@ WHERE r.[c] < CAST(DATEADD(second, 7110, SYSUTCDATETIME()) AS date)
 ORDER BY r.[c], r.[id]
 -- after a row
 SELECT TOP (501) r.[id], r.[note], r.[c]
+FROM (
+SELECT * FROM (SELECT TOP (501) r.[id], r.[note], r.[c]
 FROM [orders] AS r
-WHERE r.[c] >= CAST(@p1 AS date) AND (r.[c] > CAST(@p1 AS date) OR (r.[c] = CAST(@p1 AS date) AND r.[id] > CAST(@p2 AS tinyint))) AND r.[c] < CAST(DATEADD(second, 7110, SYSUTCDATETIME()) AS date)
+WHERE r.[c] = CAST(@p1 AS date) AND r.[id] > CAST(@p2 AS tinyint) AND r.[c] < CAST(DATEADD(second, 7110, SYSUTCDATETIME()) AS date)
+ORDER BY r.[c], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[id], r.[note], r.[c]
+FROM [orders] AS r
+WHERE r.[c] > CAST(@p1 AS date) AND r.[c] < CAST(DATEADD(second, 7110, SYSUTCDATETIME()) AS date)
+ORDER BY r.[c], r.[id]) AS s
+) AS r
 ORDER BY r.[c], r.[id]
 -- parameter: c date
 -- parameter: id tinyint

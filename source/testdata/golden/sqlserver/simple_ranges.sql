@@ -1,7 +1,21 @@
 -- between two rows
 SELECT TOP (501) r.[id], r.[version]
+FROM (
+SELECT * FROM (SELECT TOP (501) r.[id], r.[version]
 FROM [shop].[orders] AS r
-WHERE r.[version] >= CAST(@p1 AS tinyint) AND (r.[version] > CAST(@p1 AS tinyint) OR (r.[version] = CAST(@p1 AS tinyint) AND r.[id] > CAST(@p2 AS tinyint))) AND r.[version] <= CAST(@p3 AS tinyint) AND (r.[version] < CAST(@p3 AS tinyint) OR (r.[version] = CAST(@p3 AS tinyint) AND r.[id] <= CAST(@p4 AS tinyint)))
+WHERE r.[version] = CAST(@p1 AS tinyint) AND r.[id] > CAST(@p2 AS tinyint) AND r.[version] < CAST(@p3 AS tinyint)
+ORDER BY r.[version], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[id], r.[version]
+FROM [shop].[orders] AS r
+WHERE r.[version] > CAST(@p1 AS tinyint) AND r.[version] < CAST(@p3 AS tinyint)
+ORDER BY r.[version], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (501) r.[id], r.[version]
+FROM [shop].[orders] AS r
+WHERE r.[version] = CAST(@p3 AS tinyint) AND r.[id] <= CAST(@p4 AS tinyint) AND r.[version] >= CAST(@p1 AS tinyint) AND (r.[version] > CAST(@p1 AS tinyint) OR (r.[version] = CAST(@p1 AS tinyint) AND r.[id] > CAST(@p2 AS tinyint)))
+ORDER BY r.[version], r.[id]) AS s
+) AS r
 ORDER BY r.[version], r.[id]
 -- parameters: version, id, up to version, up to id
 
@@ -49,12 +63,25 @@ WHERE r.[id] IN (CAST(@p1 AS tinyint), CAST(@p2 AS tinyint))
 
 -- after a row, no order key of four
 SELECT TOP (2) r.[id], r.[version]
+FROM (
+SELECT * FROM (SELECT TOP (2) r.[id], r.[version]
 FROM [shop].[orders] AS r
-WHERE r.[version] >= CAST(@p1 AS tinyint) AND (r.[version] > CAST(@p1 AS tinyint) OR (r.[version] = CAST(@p1 AS tinyint) AND r.[id] > CAST(@p2 AS tinyint))) AND (1 = 1
-	AND (r.[id] <> CAST(@p3 AS tinyint) OR r.[version] <> CAST(@p4 AS tinyint))
+WHERE r.[version] = CAST(@p7 AS tinyint) AND r.[id] > CAST(@p8 AS tinyint) AND (1 = 1
+	AND (r.[id] <> CAST(@p1 AS tinyint) OR r.[version] <> CAST(@p2 AS tinyint))
 	AND (r.[id] IS NOT NULL OR r.[version] IS NOT NULL)
-	AND (r.[id] <> CAST(@p5 AS tinyint) OR r.[version] <> CAST(@p6 AS tinyint))
-	AND (r.[id] <> CAST(@p7 AS tinyint) OR r.[version] <> CAST(@p8 AS tinyint)))
+	AND (r.[id] <> CAST(@p3 AS tinyint) OR r.[version] <> CAST(@p4 AS tinyint))
+	AND (r.[id] <> CAST(@p5 AS tinyint) OR r.[version] <> CAST(@p6 AS tinyint)))
+ORDER BY r.[version], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (2) r.[id], r.[version]
+FROM [shop].[orders] AS r
+WHERE r.[version] > CAST(@p7 AS tinyint) AND (1 = 1
+	AND (r.[id] <> CAST(@p1 AS tinyint) OR r.[version] <> CAST(@p2 AS tinyint))
+	AND (r.[id] IS NOT NULL OR r.[version] IS NOT NULL)
+	AND (r.[id] <> CAST(@p3 AS tinyint) OR r.[version] <> CAST(@p4 AS tinyint))
+	AND (r.[id] <> CAST(@p5 AS tinyint) OR r.[version] <> CAST(@p6 AS tinyint)))
+ORDER BY r.[version], r.[id]) AS s
+) AS r
 ORDER BY r.[version], r.[id]
--- parameters: version, id, id, version, id, version, id, version
+-- parameters: id, version, id, version, id, version, version, id
 

@@ -1,0 +1,90 @@
+package publisher
+
+import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	mssql "github.com/microsoft/go-mssqldb"
+)
+
+// taking is a SQL Server whose claims table holds one claim of ours that somebody inserts at the same time as we do.
+type taking struct {
+	recording
+	sent     []string
+	inserted bool
+}
+
+func (c *taking) Connect(context.Context) (sqldriver.Conn, error) { return c, nil }
+
+func (c *taking) QueryContext(_ context.Context, text string, _ []sqldriver.NamedValue) (sqldriver.Rows, error) {
+	verb, _, _ := strings.Cut(text, " ")
+	c.sent = append(c.sent, verb)
+	switch {
+	case verb == "INSERT" && !c.inserted:
+		c.inserted = true
+		return nil, mssql.Error{Number: sqlServerDuplicateKey}
+	case verb == "INSERT" || !c.inserted:
+		return &answers{}, nil
+	case strings.Contains(text, "inserted.token"):
+		return &answers{rows: [][]sqldriver.Value{{int64(8)}}}, nil
+	default:
+		return &answers{rows: [][]sqldriver.Value{{"p1"}}}, nil
+	}
+}
+
+func (c *taking) ExecContext(ctx context.Context, text string, args []sqldriver.NamedValue) (sqldriver.Result, error) {
+	verb, _, _ := strings.Cut(text, " ")
+	had := c.inserted
+	if _, err := c.QueryContext(ctx, text, args); err != nil {
+		return nil, err
+	}
+	if verb == "UPDATE" && !had {
+		return sqldriver.RowsAffected(0), nil
+	}
+	return sqldriver.RowsAffected(1), nil
+}
+
+// TestSQLServerClaimsMeet: where two insert one row, the one that comes second finds it with the next statement.
+func TestSQLServerClaimsMeet(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(q querier, t *sqlTable) error
+		want string
+	}{
+		"draw": {want: "UPDATE INSERT UPDATE", do: func(q querier, table *sqlTable) error {
+			token, err := table.d.draw(t.Context(), q, table, "o")
+			if err == nil && token != 8 {
+				err = fmt.Errorf("drew %d", token)
+			}
+			return err
+		}},
+		"take": {want: "INSERT INSERT UPDATE", do: func(q querier, table *sqlTable) error {
+			got, err := table.d.take(t.Context(), q, table, "o", claim{"me", 7, time.Minute}, named([]string{"p0", "p1"}), "")
+			if err == nil && !slices.Equal(got, []string{"p1"}) {
+				err = fmt.Errorf("took %v", got)
+			}
+			return err
+		}},
+		"put": {want: "UPDATE INSERT UPDATE", do: func(q querier, table *sqlTable) error {
+			return table.d.put(t.Context(), q, table, "o", "pause", "", 0, 0, "ann")
+		}},
+	} {
+		server := &taking{recording: recording{&recorder{}}}
+		db := sql.OpenDB(server)
+		table, _ := recorded(t, "sqlserver")
+		if err := c.do(db, table); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := strings.Join(server.sent, " "); got != c.want {
+			t.Errorf("%s: sent %s, want %s", name, got, c.want)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

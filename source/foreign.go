@@ -1,0 +1,229 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Foreign makes a position of what azure-functions-db stores of one: the value of its cursor_column and those of its
+// pk_columns, as Python writes them to JSON, without names. keys are the names of pk_columns, needed where there are
+// several: a key in another order is another order of rows. Errors wrap poller.ErrConfig where the position would not
+// be the same, and say what to do.
+func (c *Cursor) Foreign(ctx context.Context, parts []json.RawMessage, keys []string) (at change.Cursor, err error) {
+	err = c.byPlan(ctx, func(p *plan) error {
+		if at, err = p.foreign(parts, keys); err != nil {
+			return fmt.Errorf("%w: %w", poller.ErrConfig, err)
+		}
+		if err = c.checkRounding(ctx, p, parts); err != nil {
+			return err
+		}
+		at, err = c.placed(ctx, p, at)
+		return err
+	})
+	return at, err
+}
+
+// InForm returns a position of another program's with its stored times as the table's own rows have them.
+func (c *Cursor) InForm(ctx context.Context, at change.Cursor) (in change.Cursor, err error) {
+	err = c.byPlan(ctx, func(p *plan) error {
+		if p.late.exact == exactSnapshots {
+			in = at
+			return nil
+		}
+		in, err = c.placed(ctx, p, at)
+		return err
+	})
+	return in, err
+}
+
+func (p *plan) foreign(parts []json.RawMessage, keys []string) (change.Cursor, error) {
+	columns := pick(p.sel.columns, p.key)
+	names := columnNames(columns)
+	key := strings.Join(names, ",")
+	switch {
+	case p.late.exact == exactSnapshots:
+		return nil, fmt.Errorf("source__late_commits=exact reads %q by snapshots, where a row is no position: "+
+			"set source__late_commits=overlap, or begin with source__start", p.sel.order[0].name)
+	case p.sel.cursors != 1:
+		return nil, fmt.Errorf("source__cursor names %d columns, and azure-functions-db has one cursor_column: "+
+			"name that one", p.sel.cursors)
+	case len(parts) != 1+len(names):
+		return nil, fmt.Errorf("it has a cursor with %d key value(s), and source__key names %d (%s): "+
+			"name the columns of pk_columns, in that order", len(parts)-1, len(names), key)
+	case len(names) > 1 && len(keys) == 0:
+		return nil, fmt.Errorf("which key value is of which column it does not say: "+
+			"add --key with pk_columns as the old function has them, as in --key %s", key)
+	case len(keys) > 0 && !strings.EqualFold(strings.Join(keys, ","), key):
+		given := strings.Join(keys, ",")
+		return nil, fmt.Errorf("pk_columns are (%s) and source__key is (%s): rows of one cursor value come in another order; "+
+			"set source__key=%s", given, key, given)
+	}
+	value, err := p.foreignScalar(&p.sel.order[0], parts[0])
+	if err != nil {
+		return nil, err
+	}
+	object := []byte{'{'}
+	for n := range columns {
+		scalar, err := p.foreignScalar(&columns[n], parts[n+1])
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			object = append(object, ',')
+		}
+		object = append(append(object, p.keyNames[n]...), scalar...)
+	}
+	return p.appendCursor(nil, [][]byte{value}, append(object, '}')), nil
+}
+
+// foreignScalar writes a value of Python's as a row's own would be written.
+func (p *plan) foreignScalar(col *column, raw json.RawMessage) ([]byte, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	err := dec.Decode(&v)
+	var scalar []byte
+	if err == nil {
+		scalar, err = p.pythonScalar(col, v)
+	}
+	if err == nil {
+		_, err = p.dialect.arg(col, scalar)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("it has %s for column %q of type %s: %w; begin with source__start instead", raw, col.name, col.typ, err)
+	}
+	return scalar, nil
+}
+
+func (p *plan) pythonScalar(col *column, v any) ([]byte, error) {
+	text, isText := v.(string)
+	number, isNumber := v.(json.Number)
+	flag, isFlag := v.(bool)
+	if isNumber {
+		text = number.String()
+	}
+	switch k := col.value.kind; {
+	case k == kindInteger && isFlag && flag:
+		return []byte("1"), nil
+	case k == kindInteger && isFlag:
+		return []byte("0"), nil
+	case k == kindInteger && isDecimal(text, false):
+		return change.AppendIntegerText(nil, text), nil
+	case k == kindDecimal && (isText || isNumber):
+		return p.pythonDecimal(text)
+	case k == kindBool && isFlag:
+		return strconv.AppendBool(nil, flag), nil
+	case k == kindUUID && isText && !p.storedTimes:
+		return change.AppendString(nil, strings.ToLower(text)), nil
+	case (k == kindText || k == kindUUID) && isText:
+		return change.AppendString(nil, text), nil
+	case k.isTime() && p.storedTimes && isNumber:
+		return raw(number), nil
+	case k.isTime() && isText:
+		return p.pythonTime(col, change.AppendString(nil, text))
+	}
+	return nil, errors.New("that is no value of the column")
+}
+
+// raw is a JSON number as it stands; an integer beyond 2^53 is a string.
+func raw(n json.Number) []byte {
+	if isDecimal(n.String(), false) {
+		return change.AppendIntegerText(nil, n.String())
+	}
+	return []byte(n.String())
+}
+
+// pythonDecimal writes a Decimal, which Python writes with an exponent where it is small (0E-10), without one.
+func (p *plan) pythonDecimal(text string) ([]byte, error) {
+	exact, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil, errors.New("that is no number")
+	}
+	if p.dialect.engine() == engineSQLite { // it keeps an integer or a float
+		if exact.IsInt() && exact.Num().IsInt64() {
+			return change.AppendInt(nil, exact.Num().Int64()), nil
+		}
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsInf(f, 0) {
+			return nil, errors.New("that is no number that SQLite keeps")
+		}
+		return change.AppendFloat(nil, f, 64), nil
+	}
+	mantissa, exponent, _ := strings.Cut(strings.ToUpper(text), "E")
+	_, fraction, _ := strings.Cut(mantissa, ".")
+	digits := len(fraction)
+	if exponent != "" {
+		n, err := strconv.Atoi(exponent)
+		if err != nil || n < -2000 || n > 2000 {
+			return nil, errors.New("that is no number")
+		}
+		digits -= n
+	}
+	return change.AppendString(nil, exact.FloatString(max(0, digits))), nil
+}
+
+// pythonTime writes a datetime's isoformat. The wall clock of a column without a zone stays as it is.
+func (p *plan) pythonTime(col *column, quoted []byte) ([]byte, error) {
+	if p.storedTimes {
+		if _, ok := parseTime(quoted, time.UTC); !ok {
+			return nil, errNoForm
+		}
+		return quoted, nil
+	}
+	_, zone, _ := splitTime(quoted)
+	switch k := col.value.kind; {
+	case k == kindDateTime && !col.value.zoned && len(zone) > 0:
+		return nil, errors.New("that has a zone, and the column has none")
+	case (k == kindInstant || k == kindOffsetTime || col.value.zoned) && len(zone) == 0:
+		return nil, errors.New("that has no zone, and the column means an instant: which, only the session of the old function knew")
+	}
+	return startTime(col, quoted, time.UTC)
+}
+
+// checkRounding refuses a position that SQLAlchemy has rounded: of a NUMERIC(12,3) in SQLite it reads three digits,
+// whatever is stored.
+func (c *Cursor) checkRounding(ctx context.Context, p *plan, parts []json.RawMessage) error {
+	col := &p.sel.order[0]
+	var text string
+	if p.dialect.engine() != engineSQLite || col.value.kind != kindDecimal || json.Unmarshal(parts[0], &text) != nil {
+		return nil // a number, not a Decimal, is what is stored
+	}
+	at, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil //nolint:nilerr // told before
+	}
+	_, fraction, _ := strings.Cut(text, ".")
+	half := 0.5 * math.Pow10(-len(fraction))
+	st := p.sel.between(0, at-half, at+half)
+	args, err := p.args(st, nil, nil)
+	if err != nil {
+		return err
+	}
+	return c.run(ctx, func(ctx context.Context, s *session) error {
+		var other error
+		err := c.dialect.read(ctx, s.conn, st.text, args, []column{*col}, func(r row) (bool, error) {
+			v, err := r.appendJSON(nil, 0)
+			if err != nil {
+				return false, err
+			}
+			if n, err := strconv.ParseFloat(strings.Trim(string(v), `"`), 64); err == nil && n != at {
+				other = fmt.Errorf("%w: it has %q for column %q, and the table holds %s: azure-functions-db has rounded it, "+
+					"and which row it stands for is not known; begin with source__start, at a value below both",
+					poller.ErrConfig, text, col.name, v)
+			}
+			return other == nil, nil
+		})
+		return errors.Join(err, other)
+	})
+}

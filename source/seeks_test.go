@@ -1,0 +1,264 @@
+package source
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/testenv"
+)
+
+// uniting makes an engine that seeks on row values read pages as SQL Server is asked for them.
+type uniting struct{ dialect }
+
+func (d uniting) syntax() syntax {
+	s := d.dialect.syntax()
+	s.rowValues, s.unites = false, true
+	return s
+}
+
+// TestSeeksReadTheirRange holds pages by united seeks against pages by row values: every pair of positions, of all columns, the
+// cursor's, or none, on every number of columns, in small tables that are full of ties.
+func TestSeeksReadTheirRange(t *testing.T) {
+	db := testenv.Open(t, "sqlite", strings.TrimPrefix(testenv.SQLite(t), "sqlite:"))
+	mustExec(t, db, "CREATE TABLE o (a int NOT NULL, b int NOT NULL, c int NOT NULL, d int NOT NULL, PRIMARY KEY (a, b, c, d))")
+	random := rand.New(rand.NewPCG(7, 7)) //nolint:gosec // a test's
+	for range 60 {
+		mustExec(t, db, fmt.Sprintf("INSERT OR IGNORE INTO o VALUES (%d, %d, %d, %d)", random.IntN(3), random.IntN(3), random.IntN(3), random.IntN(3)))
+	}
+	var checked int
+	for n := 1; n <= 4; n++ {
+		for cursors := 1; cursors <= n; cursors++ {
+			plain := selection{dialect: sqliteDialect{}, from: "o", cursors: cursors}
+			for _, name := range []string{"a", "b", "c", "d"} {
+				plain.columns = append(plain.columns, goldenColumn(t, sqliteDialect{}, name, kindInteger, false))
+			}
+			// Fewer order columns than the table's key: rows of one place may come in any order, so that whole rows are sorted.
+			plain.order = plain.columns[:n]
+			united := plain
+			united.dialect = uniting{sqliteDialect{}}
+			for range 150 {
+				from, to := randomPosition(random, n, cursors), randomPosition(random, n, cursors)
+				in := span{after: len(from), upTo: len(to)}
+				limit := 100
+				if n == 4 {
+					limit = 1 + random.IntN(30) // a full page ends in the right place, too
+				}
+				want := rowsOf(t, db, &plain, plain.page(limit, in), from, to)
+				in.common = random.IntN(common(from, to) + 1) // less may be known than is true
+				if got := rowsOf(t, db, &united, united.page(limit, in), from, to); !slices.Equal(got, want) {
+					t.Fatalf("%d columns, after %s, up to %s, common %d: got %v, want %v", n, from, to, in.common, got, want)
+				}
+				checked += len(want)
+			}
+		}
+	}
+	if checked < 5000 {
+		t.Errorf("only %d rows were compared", checked)
+	}
+}
+
+func randomPosition(random *rand.Rand, n, cursors int) position {
+	pos := make(position, []int{0, cursors, n}[random.IntN(3)])
+	for i := range pos {
+		pos[i] = fmt.Append(nil, random.IntN(3))
+	}
+	return pos
+}
+
+func rowsOf(t *testing.T, db *sql.DB, s *selection, st statement, from, to position) (rows []string) {
+	t.Helper()
+	args, err := (&plan{dialect: s.dialect, sel: *s}).args(st, from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := db.QueryContext(t.Context(), st.text, args...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, st.text)
+	}
+	defer got.Close()
+	for got.Next() {
+		var r [4]int
+		if err := got.Scan(&r[0], &r[1], &r[2], &r[3]); err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, fmt.Sprint(r))
+	}
+	if err := got.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.order) < 4 {
+		slices.Sort(rows)
+	}
+	return rows
+}
+
+// TestTiesAreReadOnce reads pages out of the middle of many rows that have one cursor, and counts what the engine reads for
+// them: not the ties before the position, nor those after the end.
+func TestTiesAreReadOnce(t *testing.T) {
+	const ties, rows, limit = 5000, 25, 100
+	pg, my, lite := testenv.Postgres(t), testenv.MySQL(t), testenv.SQLite(t)
+	for _, e := range []struct {
+		name, url, driver, dsn, analyze, fill string
+		as                                    func(dialect) dialect
+		read                                  func(*testing.T, *session, statement, []any) int
+	}{
+		{"postgres", pg, "pgx", pg, "ANALYZE", "INSERT INTO %s SELECT n %% 3, 5, 'k' || n %% 7, n FROM generate_series(1, 5000) n", nil, postgresReads},
+		// The statements that SQL Server is sent, on an engine that counts.
+		{"united", pg, "pgx", pg, "", "", func(d dialect) dialect { return uniting{d} }, postgresReads},
+		{"mysql", my, "mysql", testenv.MySQLDSN(t, my), "ANALYZE TABLE", "INSERT INTO %s SELECT seq %% 3, 5, CONCAT('k', seq %% 7), seq FROM seq_1_to_5000", nil, mysqlReads},
+		{"sqlite", lite, "sqlite", strings.TrimPrefix(lite, "sqlite:"),
+			"ANALYZE", "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 5000) INSERT INTO %s SELECT n %% 3, 5, 'k' || n %% 7, n FROM s", nil, nil},
+	} {
+		t.Run(e.name, func(t *testing.T) {
+			db := testenv.Open(t, e.driver, e.dsn)
+			for _, c := range []struct {
+				table, key string
+				cursor     []string
+			}{{"one", "id", []string{"v"}}, {"two", "k, id", []string{"v"}}, {"three", "k, id", []string{"v", "w"}}} {
+				order := strings.Join(c.cursor, ", ") + ", " + c.key
+				if e.fill != "" {
+					mustExec(t, db, "CREATE TABLE "+c.table+" (w bigint NOT NULL, v bigint NOT NULL, k varchar(20) NOT NULL, id bigint NOT NULL, PRIMARY KEY ("+c.key+"))",
+						"CREATE INDEX ix_"+c.table+" ON "+c.table+" ("+order+")", fmt.Sprintf(e.fill, c.table), e.analyze+" "+c.table)
+				}
+				src := newSource(t, e.url, Config{Table: c.table, Cursor: c.cursor})
+				if e.as != nil {
+					src.dialect = e.as(src.dialect)
+				}
+				p, _, err := src.current(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				// In the middle of the ties, and so many rows on.
+				from, to := tiePlace(t, db, p, ties/2), tiePlace(t, db, p, ties/2+rows)
+				for what, ends := range map[string][2]position{"a page": {from, nil}, "a sweep within the ties": {from, to},
+					"a sweep into the ties": {position{[]byte("4")}, tiePlace(t, db, p, rows)}} {
+					in := span{after: len(ends[0]), upTo: len(ends[1]), common: common(ends[0], ends[1])}
+					st := p.sel.page(limit, in)
+					args, err := p.args(st, ends[0], ends[1])
+					if err != nil {
+						t.Fatal(err)
+					}
+					err = src.run(t.Context(), func(ctx context.Context, s *session) error {
+						if e.read == nil {
+							// SQLite counts nothing, and says which columns bound the search.
+							shown, err := src.dialect.explain(ctx, s.conn, st.text, args)
+							all := "(" + strings.ReplaceAll(order, " ", "") + ")"
+							if len(ends[0]) > 1 && !strings.Contains(shown, all+">(") || len(ends[1]) > 1 && !strings.Contains(shown, all+"<(") {
+								t.Errorf("%s (%s): %s: not all columns bound the search: %s", c.table, order, what, shown)
+							}
+							return err
+						}
+						most := limit
+						if ends[1] != nil {
+							most = rows
+						}
+						if src.dialect.syntax().unites {
+							most *= len(p.sel.seeks(in)) // each may read a page
+						}
+						if n := e.read(t, s, st, args); n < rows || n > most+10 {
+							t.Errorf("%s (%s): %s: %d rows were read for %d:\n%s", c.table, order, what, n, most, st.text)
+						}
+						return nil
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// tiePlace is the position of the n-th row.
+func tiePlace(t *testing.T, db *sql.DB, p *plan, n int) position {
+	t.Helper()
+	pos := make(position, len(p.sel.order))
+	into := make([]any, len(pos))
+	values := make([]any, len(pos))
+	for i := range into {
+		into[i] = &values[i]
+	}
+	order := strings.Join(columnNames(p.sel.order), ", ")
+	if err := db.QueryRowContext(t.Context(), fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT 1 OFFSET %d", order, p.sel.from, order, n-1)).Scan(into...); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range values {
+		if b, ok := v.([]byte); ok {
+			v = string(b)
+		}
+		if p.sel.order[i].value.kind == kindText {
+			v = fmt.Sprintf("%q", v)
+		}
+		pos[i] = fmt.Append(nil, v)
+	}
+	return pos
+}
+
+// postgresReads runs a statement and counts the rows that its scans read of tables.
+func postgresReads(t *testing.T, s *session, st statement, args []any) int {
+	t.Helper()
+	var shown []byte
+	if err := s.conn.QueryRowContext(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "+st.text, args...).Scan(&shown); err != nil {
+		t.Fatalf("%v\n%s", err, st.text)
+	}
+	type node struct {
+		Relation string  `json:"Relation Name"`
+		Rows     float64 `json:"Actual Rows"`
+		Removed  float64 `json:"Rows Removed by Filter"`
+		Loops    float64 `json:"Actual Loops"`
+		Plans    []node
+	}
+	var all []struct{ Plan node }
+	if err := json.Unmarshal(shown, &all); err != nil {
+		t.Fatal(err)
+	}
+	var count func(n node) float64
+	count = func(n node) (sum float64) {
+		if n.Relation != "" {
+			sum = (n.Rows + n.Removed) * n.Loops
+		}
+		for _, p := range n.Plans {
+			sum += count(p)
+		}
+		return sum
+	}
+	return int(count(all[0].Plan))
+}
+
+// mysqlReads runs a statement and counts the rows that it reads by the server's own counters of the session.
+func mysqlReads(t *testing.T, s *session, st statement, args []any) int {
+	t.Helper()
+	counters := func() (sum int) {
+		rows, err := s.conn.QueryContext(t.Context(), "SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_next', 'Handler_read_prev', 'Handler_read_rnd', 'Handler_read_first', 'Handler_read_key')")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var name string
+			var n int
+			if err := rows.Scan(&name, &n); err != nil {
+				t.Fatal(err)
+			}
+			sum += n
+		}
+		return sum
+	}
+	before := counters()
+	rows, err := s.conn.QueryContext(t.Context(), st.text, args...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, st.text)
+	}
+	for rows.Next() { //nolint:revive // all of them
+	}
+	if err := rows.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return counters() - before
+}
