@@ -109,7 +109,7 @@ var pollerSettings = []setting{
 	{name: "source__future_rows", mode: cursorMode, mend: "Remove it: an outbox's events are published by seq, not by time", kind: oneOf("deliver", "hold", "fail"), def: "deliver",
 		doc: "What becomes of rows whose cursor is a time that the database's clock has not reached (in `overlap`: not within `late_window`). The position waits before them in every case, since rows that are written until then have lower cursors. `deliver` delivers each of them once and remembers it, `hold` leaves it until the clock has reached it (`settle` always does), `fail` also fails every tick that sees one."},
 	{name: "source__on_failover", mode: cursorMode, kind: oneOf("stop", "continue"), def: "stop",
-		doc: "What a failover to a replica causes (a changed timeline of PostgreSQL, a changed server_uuid of MySQL): `stop` until `rowrelay state accept-gap`, or `continue`, which is safe only where the replica has every committed row (synchronous replication)."},
+		doc: "What a failover to a replica causes (a changed timeline of PostgreSQL, a changed server_uuid of MySQL, another replica of SQL Server): `stop` until `rowrelay state accept-gap`, or `continue`, which is safe only where the replica has every committed row (synchronous replication)."},
 	{name: "source__timeout", kind: durations("1s", "10m", "30s"), def: "30s",
 		doc: "The bound of one statement."},
 	{name: "source__connections", kind: whole(1, 100, "4"), def: "4",

@@ -165,6 +165,12 @@ type stageEnd struct {
 	first bool
 }
 
+func (*stageEnd) Compare(_, is string) (poller.Relation, string) { return poller.SameDatabase, is }
+
+func (*stageEnd) Replaced(context.Context, change.Cursor, string, string) (string, error) {
+	return "", nil
+}
+
 func (e *stageEnd) Describe(context.Context) (poller.Description, error) {
 	late := e.stage.late
 	if late == "" {

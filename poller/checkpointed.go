@@ -30,7 +30,9 @@ type Checkpointed struct {
 	late   *late
 	parked cachedParking
 	pace   pace
-	probed change.Cursor // of the last probe from the source, since something was acknowledged; under the session's lock
+	// replaced is a table that was found sound although it is not the one recorded: the next commit records it.
+	replaced string
+	probed   change.Cursor // of the last probe from the source, since something was acknowledged; under the session's lock
 }
 
 // cachedParking is the parking that was last read or written, by the object's name.
@@ -106,6 +108,8 @@ type checkpointed struct {
 	backfill backfill
 	// life is the incarnation of the database that the position belongs to.
 	life string
+	// table is the identity of the table that the position belongs to.
+	table string
 
 	parked atomic.Pointer[parking] // as it is stored
 	landed chan struct{}           // holds one signal: a settlement was stored
@@ -121,8 +125,8 @@ type checkpointed struct {
 	pending  note // what the next batch brings with it
 	warnings []string
 	nulls    int64
-	// incarnation is that of the database that answered last.
-	incarnation string
+	// incarnation and tableSeen are to be recorded: those of the database and table that answered last.
+	incarnation, tableSeen string
 
 	// Settle's own, once there is a lease.
 	broken   bool // what is stored is not known any more

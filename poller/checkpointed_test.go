@@ -58,6 +58,26 @@ func (s *rowSource) Other(context.Context, change.Cursor, [][]byte) (*change.Eve
 	return nil, nil
 }
 
+func (s *rowSource) Compare(was, is string) (Relation, string) { return compareLives(was, is) }
+
+func (s *rowSource) Replaced(context.Context, change.Cursor, string, string) (string, error) {
+	return "", nil
+}
+
+// compareLives takes what follows a slash for what a failover changes.
+func compareLives(was, is string) (Relation, string) {
+	a, _, _ := strings.Cut(was, "/")
+	b, _, _ := strings.Cut(is, "/")
+	switch {
+	case was == is:
+		return SameDatabase, is
+	case a == b:
+		return FailedOver, is
+	default:
+		return AnotherDatabase, is
+	}
+}
+
 func (s *rowSource) Horizon(context.Context) (Horizon, error) { return Horizon{Now: time.Now()}, nil }
 
 func (s *rowSource) Fetch(_ context.Context, r Range, limit Limit) (Page, error) {

@@ -28,7 +28,6 @@ type doubts struct {
 	exclusive bool        // a step or a probe is in flight: nothing else is begun
 	taken     acceptances // what the destination accepted last
 	suspects  []suspect   // without evidence
-	aside     int         // events set aside without evidence
 	// parked counts, by order key, the events that were rejected or absorbed and are not settled.
 	parked map[string]int
 
@@ -210,7 +209,7 @@ func (t *tick) conclude() bool {
 			continue
 		case setAside:
 			if s.rejection.Cause = Unavailable; !t.acceptedLately(s.rejection.At) {
-				t.aside++
+				t.hint.doubt(s.item.event().Attempts == 0, t.lastErr)
 			}
 		case held:
 		}
@@ -230,7 +229,7 @@ func (t *tick) conclude() bool {
 }
 
 // noteAccepted takes account of an event that the destination accepted now.
-func (t *tick) noteAccepted() { t.hint.accepted, t.hint.aside = time.Now(), 0 }
+func (t *tick) noteAccepted() { t.hint.accepted, t.hint.aside, t.hint.doubtful = time.Now(), 0, 0 }
 
 // cleared begins anew: there is no suspect any more.
 func (t *tick) cleared() { t.probed, t.limited, t.asked, t.exhausted, t.avoided = 0, 0, 0, false, nil }

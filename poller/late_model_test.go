@@ -202,6 +202,14 @@ func (t *lateTable) Horizon(context.Context) (Horizon, error) {
 	return h, nil
 }
 
+// Compare implements Source.
+func (*lateTable) Compare(was, is string) (Relation, string) { return compareLives(was, is) }
+
+// Replaced implements Source.
+func (*lateTable) Replaced(context.Context, change.Cursor, string, string) (string, error) {
+	return "", nil
+}
+
 func (t *lateTable) Describe(context.Context) (Description, error) {
 	return Description{Fingerprint: "sha256:test", Engine: "test", Table: "orders", Late: LateOverlap}, nil
 }

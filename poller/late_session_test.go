@@ -38,6 +38,12 @@ func (s *sharedTable) Fetch(ctx context.Context, r Range, limit Limit) (Page, er
 	return s.table.Fetch(ctx, r, limit)
 }
 
+func (*sharedTable) Compare(was, is string) (Relation, string) { return compareLives(was, is) }
+
+func (*sharedTable) Replaced(context.Context, change.Cursor, string, string) (string, error) {
+	return "", nil
+}
+
 func (s *sharedTable) Horizon(ctx context.Context) (Horizon, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -226,7 +226,26 @@ type Source interface {
 	Other(ctx context.Context, after change.Cursor, avoid [][]byte) (*change.Event, error)
 	// Horizon returns the database's clock, and its oldest open write transaction where the server shows it.
 	Horizon(ctx context.Context) (Horizon, error)
+	// Compare says how the database of one incarnation is related to that of an earlier one, and which incarnation is
+	// to be recorded. It asks nobody.
+	Compare(was, is string) (relation Relation, record string)
+	// Replaced is asked where Page.Table is not what was recorded: whether rows can have come into the table that is
+	// there now without being seen, because they stand at or below the position. Then the error wraps ErrGap, or where
+	// the engine cannot tell a table that was made anew from one that was rebuilt, warning says so.
+	Replaced(ctx context.Context, at change.Cursor, was, is string) (warning string, err error)
 }
+
+// Relation is how a database is related to the one that a position was read in.
+type Relation uint8
+
+const (
+	// AnotherDatabase: it was restored or replaced.
+	AnotherDatabase Relation = iota
+	// SameDatabase: nothing that is known of both differs.
+	SameDatabase
+	// FailedOver: a replica has taken over, as far as the engine can tell.
+	FailedOver
+)
 
 // Range is what a fetch reads.
 type Range struct {
@@ -249,6 +268,9 @@ type Description struct {
 	Late LateCommits
 	// Coarse says that the order key is not the row's key: several rows share one.
 	Coarse bool
+	// Columns names the cursor's and the key's columns with the kinds of their values. A position has another meaning
+	// in columns of another kind.
+	Columns string
 	// Dates reads positions as times; nil where the cursor's first column is no time.
 	Dates *Dates
 	// Warnings are for the operator, each once for each Describe that did not come from memory.
@@ -284,6 +306,9 @@ type Page struct {
 	// Incarnation identifies the life of the database that answered (a restore or failover begins a new one); "" where
 	// the engine has none.
 	Incarnation string
+	// Table identifies the table itself: one that was made anew under the same name has another. "" where it is not
+	// known.
+	Table string
 	// Warnings are for the operator: NULL cursors, and the like. Throttled by the source.
 	Warnings []string
 	// NullCursors is the number of rows whose cursor is NULL, counted by a throttled probe; -1 when it was not counted.

@@ -19,6 +19,9 @@ type hint struct {
 	// then it seems to accept nothing.
 	accepted time.Time
 	aside    int
+	// doubtful of these were set aside without any evidence, the last for the answer why: ticks fail until there is an acceptance.
+	doubtful int
+	why      error
 	// until is when the destination, which had no room for anything, wants to be asked again.
 	until time.Time
 }
@@ -42,7 +45,16 @@ func (h *hint) pause(suspects []suspect) {
 func (h *hint) refused(events int) { h.aside = min(h.aside+events, maxProbes) }
 
 // next is what is left of a hint when a tick begins.
-func (h *hint) next() hint { return hint{avoid: h.avoid, accepted: h.accepted, aside: h.aside} }
+func (h *hint) next() hint {
+	return hint{avoid: h.avoid, accepted: h.accepted, aside: h.aside, doubtful: h.doubtful, why: h.why}
+}
+
+// doubt notes an event that was set aside without evidence, for the first time or again.
+func (h *hint) doubt(first bool, why error) {
+	if h.why = why; first || h.doubtful == 0 {
+		h.doubtful++
+	}
+}
 
 // keep stores the hint for the next tick.
 func (t *tick) keep() {

@@ -58,8 +58,9 @@ func (s *checkpointed) write(ctx context.Context, l *tally, last bool) (bool, er
 	}
 	s.mu.Lock()
 	c := state.Commit{
-		From: late.From, To: late.To, BatchID: l.id, Rows: l.n, Incarnation: s.incarnation,
-		Late: late.Late, Backfill: l.backfill, Ends: l.ends, Accepted: l.accepted, Release: last,
+		From: late.From, To: late.To, BatchID: l.id, Rows: l.n, Incarnation: s.incarnation, Table: s.tableSeen,
+		Columns: s.source.Columns,
+		Late:    late.Late, Backfill: l.backfill, Ends: l.ends, Accepted: l.accepted, Release: last,
 	}
 	if last {
 		s.lease = nil // released by this very commit

@@ -19,10 +19,14 @@ type shop struct {
 	ordered  []*shopRow // by cursor; nil when it has to be made anew
 	writes   int
 	describe Description
-	life     string
-	err      error // of Fetch
-	windows  bool  // a page that is the last ends where the writes do
-	fetched  []Range
+	// table is the table's identity; asked tells how Replaced was asked, which answers rebuilt and anew.
+	table, rebuilt string
+	asked          []string
+	anew           error
+	life           string
+	err            error // of Fetch
+	windows        bool  // a page that is the last ends where the writes do
+	fetched        []Range
 }
 
 type shopRow struct {
@@ -94,6 +98,13 @@ func index(c change.Cursor) int {
 
 func (s *shop) Describe(context.Context) (Description, error) { return s.describe, nil }
 
+func (s *shop) Compare(was, is string) (Relation, string) { return compareLives(was, is) }
+
+func (s *shop) Replaced(_ context.Context, at change.Cursor, was, is string) (string, error) {
+	s.asked = append(s.asked, was+" "+is+" "+string(at))
+	return s.rebuilt, s.anew
+}
+
 func (s *shop) Start(context.Context) (change.Cursor, string, error) { return nil, s.life, nil }
 
 func (s *shop) Fetch(_ context.Context, r Range, limit Limit) (Page, error) {
@@ -103,7 +114,7 @@ func (s *shop) Fetch(_ context.Context, r Range, limit Limit) (Page, error) {
 		return Page{}, s.err
 	}
 	s.fetched = append(s.fetched, r)
-	page := Page{Incarnation: s.life, NullCursors: -1}
+	page := Page{Incarnation: s.life, Table: s.table, NullCursors: -1}
 	from, end := index(r.After), index(r.UpTo)
 	for _, row := range s.sorted() {
 		if row.cursor <= from || end > 0 && row.cursor > end {

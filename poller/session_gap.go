@@ -1,20 +1,31 @@
 package poller
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"strings"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/state"
 )
 
 // sameLife compares the incarnation of the database that answered with that of the checkpoint. Where a failover to a replica
 // may go on (source__on_failover=continue), it does, with a warning, and the next commit records the new one.
 func (s *checkpointed) sameLife(incarnation string) error {
-	switch {
-	case s.life == "", incarnation == "", s.life == incarnation:
+	if s.life == "" || incarnation == "" {
+		s.record(incarnation)
 		return nil
-	case s.feed.cfg.Continue && isFailover(s.life, incarnation):
+	}
+	relation, record := s.feed.source.Compare(s.life, incarnation)
+	switch {
+	case relation == SameDatabase:
+		s.record(record)
+		return nil
+	case relation == FailedOver && s.feed.cfg.Continue:
 		s.warn(fmt.Sprintf("the database failed over (incarnation %s, now %s), and source__on_failover=continue goes on: rows "+
 			"that the old primary had not replicated are lost, and what took their place may lie behind the checkpoint", s.life, incarnation))
-		s.life = incarnation
+		s.life = record
+		s.record(record)
 		return nil
 	}
 	return &Fault{SourceGap, fmt.Errorf("the database is not the one that the checkpoint was taken "+
@@ -29,30 +40,42 @@ func (s *checkpointed) waysOn() string {
 		"beginning` to start over", name, name)
 }
 
-// isFailover reports whether two incarnations differ in no more than what a failover to a replica changes: PostgreSQL's
-// timeline, the server_uuid of MySQL, the server_id of MariaDB. A restored copy of a database changes the same, so that
-// continuing is a promise of the operator's. What incarnations look like is the dialects' business (source/postgres.go,
-// source/mysql.go).
-func isFailover(was, is string) bool {
-	a, b := strings.Split(was, "/"), strings.Split(is, "/")
-	if len(a) != len(b) {
-		return false
-	}
-	var changes int // the part that may differ
-	switch a[0] {
-	case "postgres": // postgres/system/timeline/database's oid/name; a name may hold a slash
-		changes = 2
-	case "mysql": // mysql/server_uuid
-		changes = 1
-	case "mariadb": // mariadb/domain/server_id
-		changes = 2
-	default:
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] && i != changes {
-			return false
+// record has the next commit store an incarnation.
+func (s *checkpointed) record(incarnation string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.incarnation = incarnation
+}
+
+// sameTable compares the table that answered with that of the checkpoint. One that was made anew and filled again may
+// hold rows below the position, which are never seen. Where it holds none, its identity is recorded by the next commit.
+func (s *checkpointed) sameTable(ctx context.Context, at change.Cursor, table string) error {
+	if s.table != "" && table != "" && s.table != table && s.feed.replaced != table {
+		warning, err := s.feed.source.Replaced(ctx, at, s.table, table)
+		switch {
+		case errors.Is(err, ErrGap):
+			return &Fault{SourceGap, fmt.Errorf("%w. %s", err, s.waysOn())}
+		case err != nil:
+			return sourceFault("comparing the table with that of the checkpoint", err)
+		case warning != "":
+			s.warn(warning)
 		}
+		s.feed.replaced = table
 	}
-	return true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tableSeen = table
+	return nil
+}
+
+// sameColumns compares the kinds of the cursor's and key's columns with those that the position was read in: the same
+// text in a column of another kind is another moment, or has another place in the order.
+func (s *checkpointed) sameColumns(doc *state.Document) error {
+	was, is := doc.Checkpoint.Columns, s.source.Columns
+	if was == "" || is == "" || was == is {
+		return nil
+	}
+	return &Fault{FingerprintMismatch, fmt.Errorf("the columns of the cursor or key have changed their type (stored %s, now %s): the position "+
+		"may mean another row there. Change the type back, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or "+
+		"`rowrelay state reset %s --to beginning` to start over", was, is, doc.PollerName, doc.PollerName)}
 }

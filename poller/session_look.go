@@ -109,9 +109,11 @@ func (s *checkpointed) read(ctx context.Context, doing string, r Range, limit Li
 	if err := s.sameLife(page.Incarnation); err != nil {
 		return Page{}, err
 	}
+	if err := s.sameTable(ctx, r.After, page.Table); err != nil {
+		return Page{}, err
+	}
 	s.mu.Lock()
 	s.warnings = append(s.warnings, page.Warnings...)
-	s.incarnation = page.Incarnation
 	if page.NullCursors >= 0 {
 		s.nulls = page.NullCursors
 	}

@@ -152,6 +152,9 @@ func (s *checkpointed) adopt(ctx context.Context, snapshot *state.Snapshot) erro
 			"Undo the change, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or `rowrelay state "+
 			"reset %s --to beginning` to start over", stored, s.source.Fingerprint, s.feed.cfg.address(), s.feed.cfg.address())}
 	}
+	if err := s.sameColumns(doc); err != nil {
+		return err
+	}
 	mode := s.source.Late
 	if mode == "" {
 		mode = LateNone
@@ -166,7 +169,7 @@ func (s *checkpointed) adopt(ctx context.Context, snapshot *state.Snapshot) erro
 	}
 	s.parked.Store(parked)
 	s.snapshot, s.looked = snapshot, time.Now()
-	s.frontier, s.life = doc.Checkpoint.Cursor, doc.Checkpoint.Incarnation
+	s.frontier, s.life, s.table = doc.Checkpoint.Cursor, doc.Checkpoint.Incarnation, doc.Checkpoint.Table
 	if mode == LateOverlap && !doc.Late.Frontier.IsStart() {
 		s.frontier = doc.Late.Frontier
 	}

@@ -328,11 +328,14 @@ func (t *tick) end() {
 	if t.failure == nil {
 		t.failure = t.fetchErr
 	}
-	if t.failure == nil && t.aside > 0 {
+	if t.report.Parked == 0 {
+		t.hint.doubtful = 0 // they are gone, or an operator has purged them
+	}
+	if t.failure == nil && t.hint.doubtful > 0 {
 		t.report.Reason = Unavailable.String()
-		t.failure = &Fault{HandlerFailed, fmt.Errorf("the destination accepted none of %d events, and nothing tells whether they or the "+
-			"destination are at fault: they are set aside, and tried again without coming to their last attempt; the last answer: %w",
-			t.aside, t.lastErr)}
+		t.failure = &Fault{HandlerFailed, fmt.Errorf("the destination refused %d events, and has accepted none since that could tell "+
+			"whether they or the destination are at fault: they are set aside, and tried again without coming to their last attempt; "+
+			"the last answer: %w", t.hint.doubtful, t.hint.why)}
 	}
 	if t.failure == nil && len(t.line) > 0 {
 		// Not reached, as far as we know: better a failed tick than one that says it is done.

@@ -159,7 +159,7 @@ func judgeGaps(_ *Facts, p *Poller) Answer {
 	case p.Table.Incarnation == "" && p.Engine == "sqlite":
 		return unknown("after the file was restored, run rowrelay check before the next start", "a file of SQLite does not tell one life from the next; a counter that went back is noticed")
 	case p.Table.Incarnation == "":
-		return bad("PostgreSQL: GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint() TO the role", "the database does not show its incarnation to this login")
+		return bad("PostgreSQL: GRANT EXECUTE ON FUNCTION pg_control_system(), pg_walfile_name(pg_lsn), pg_current_wal_lsn() TO the role", "the database does not show its incarnation to this login")
 	case cfg.OnFailover != "continue":
 		return good("the incarnation is known; source__on_failover=stop")
 	case p.Engine == "postgres" && p.Rights.Told && p.Rights.Standbys == "":

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -46,7 +47,7 @@ func (d *driver) nextWork() poller.Grant {
 func TestSessionOnEngines(t *testing.T) {
 	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
-			everyEngine(t, func(t *testing.T, b *bench) {
+			test := func(t *testing.T, b *bench) {
 				cfg := engineConfig(b, strategy)
 				b.write("A/1", "A/1", "B/2")
 				s := b.openOn(t, cfg)
@@ -73,7 +74,18 @@ func TestSessionOnEngines(t *testing.T) {
 				if report.Outbox == nil || report.Outbox.Pending+report.Outbox.Failed+report.Outbox.Waiting != 0 {
 					t.Errorf("figures are %+v", report.Outbox)
 				}
-			}, func(c *Config) { c.Strategy = strategy })
+			}
+			change := func(c *Config) { c.Strategy = strategy }
+			everyEngine(t, test, change)
+			// A pooler in transaction mode gives each transaction another server connection, and this one knows no
+			// prepared statements.
+			t.Run("pgbouncer", func(t *testing.T) {
+				b := newBench(t, func(tb testing.TB) string { return testenv.PgBouncer(tb, testenv.Postgres(tb)) }, change)
+				other := b.openOn(t, engineConfig(b, strategy)) // what it prepared stays on the server connection
+				other.next()
+				other.close()
+				test(t, b)
+			})
 		})
 	}
 }

@@ -16,7 +16,7 @@
 #
 # Missing packages are installed with apt-get (as root), npm and mvn. As another user, install
 # postgresql, mariadb-server-core, mariadb-client, rabbitmq-server, nodejs, npm, default-jre-headless, maven, prometheus (for
-# promtool), chromium, groff-base and sqlite3 once yourself. System services of those packages are neither used nor started. As root, the servers run as `nobody`: the directory must lie where that
+# promtool), chromium, groff-base, sqlite3 and pgbouncer once yourself. System services of those packages are neither used nor started. As root, the servers run as `nobody`: the directory must lie where that
 # user may go (not below /root).
 set -euo pipefail
 
@@ -130,13 +130,14 @@ install_missing() {
 }
 
 # What tests use beside the engines: promtool for the alert rules (its server is not used), a browser for the status page, groff
-# for the manual pages, and the client that documents write commands for.
+# for the manual pages, the client that documents write commands for, and a pooler, which tests start themselves.
 install_tools() {
     local missing=()
     command -v promtool >/dev/null || missing+=(prometheus)
     command -v chromium >/dev/null || missing+=(chromium)
     command -v groff >/dev/null || missing+=(groff-base)
     command -v sqlite3 >/dev/null || missing+=(sqlite3)
+    [[ -x /usr/sbin/pgbouncer ]] || command -v pgbouncer >/dev/null || missing+=(pgbouncer)
     ((${#missing[@]} == 0)) || apt_install "${missing[@]}"
 }
 

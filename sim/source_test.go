@@ -224,3 +224,16 @@ func events(rows []*version) []change.Event {
 	}
 	return all
 }
+
+// Compare implements poller.Source: a restored database is another one.
+func (o sourceOf) Compare(was, is string) (poller.Relation, string) {
+	if was == is {
+		return poller.SameDatabase, is
+	}
+	return poller.AnotherDatabase, is
+}
+
+// Replaced implements poller.Source: the simulated table is never made anew.
+func (o sourceOf) Replaced(context.Context, change.Cursor, string, string) (string, error) {
+	return "", nil
+}

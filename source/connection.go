@@ -41,6 +41,15 @@ func (c Connection) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(c.String
 // DB returns a pool of at most n connections. It does not connect yet.
 func (c Connection) DB(n int) *sql.DB { return pool(c.connector, n) }
 
+// readDB is DB for a source.
+func (c Connection) readDB(n int) *sql.DB {
+	connector := c.connector
+	if c.Engine == enginePostgres {
+		connector = postgresReader{connector}
+	}
+	return pool(connector, n)
+}
+
 func pool(connector driver.Connector, n int) *sql.DB {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(n)
@@ -70,7 +79,7 @@ func (c Connection) WriteDB(n int) *sql.DB {
 // server would go on with.
 var mysqlWriteSession = []string{
 	"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-	"SET time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 10",
+	"SET " + mysqlOwn + ", time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 10",
 }
 
 // preparedConnector opens connections and runs statements on each before it is used.

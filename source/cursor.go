@@ -60,7 +60,7 @@ func New(cfg Config, conn Connection) (*Cursor, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
-	return &Cursor{cfg: cfg, dialect: d, identity: conn.Identity, warnings: conn.Warnings, db: conn.DB(cfg.Connections),
+	return &Cursor{cfg: cfg, dialect: d, identity: conn.Identity, warnings: conn.Warnings, db: conn.readDB(cfg.Connections),
 		slots: make(chan struct{}, cfg.Connections), places: places{}}, nil
 }
 
@@ -90,7 +90,8 @@ func (c *Cursor) Describe(ctx context.Context) (poller.Description, error) {
 	if err != nil {
 		return poller.Description{}, err
 	}
-	d := poller.Description{Fingerprint: p.fingerprint, Engine: c.dialect.engine(), Table: p.table.name, Late: p.late.mode, Coarse: p.coarse, Dates: c.dates(p)}
+	d := poller.Description{Fingerprint: p.fingerprint, Engine: c.dialect.engine(), Table: p.table.name, Late: p.late.mode, Coarse: p.coarse,
+		Columns: p.kinds(), Dates: c.dates(p)}
 	if !known {
 		d.Warnings = p.warnings
 	}
@@ -187,7 +188,6 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 		return nil, "", err
 	}
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
-		incarnation = s.life.incarnation
 		switch {
 		case p.late.exact == exactSnapshots:
 			start, err = c.startWindow(ctx, s, p)
@@ -203,7 +203,12 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 		if err != nil {
 			return err
 		}
-		return c.prove(ctx, s, p, start)
+		if err := c.prove(ctx, s, p, start); err != nil {
+			return err
+		}
+		err = c.dialect.refresh(ctx, s.conn, &s.life)
+		incarnation = s.life.incarnation
+		return err
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("find the start: %w", err)

@@ -23,10 +23,16 @@ type dialect interface {
 	// quote returns name as a quoted identifier: any legal name, whatever it contains.
 	quote(name string) string
 
-	// ready prepares a physical connection that was just opened: session settings (UTC, ISO dates, read-only, statement
-	// and lock timeout from cfg.Timeout, as far as the connection string did not already set them), and reads what
-	// is true for this connection. It is called once per physical connection, never per fetch.
+	// ready prepares a physical connection that was just opened: settings (UTC, ISO dates, read-only, statement and
+	// lock timeout from cfg.Timeout, as far as the connection string did not already set them), and reads what is true
+	// for this connection. It is called once per physical connection, never per fetch. What a pooler would hand on to
+	// other programs is not set here but by each transaction.
 	ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, error)
+
+	// refresh takes over what the server said of itself together with the last statement, where it does: behind a
+	// pooler a failover ends no connection. It costs no round trip, but for a server process that is new to the
+	// connection.
+	refresh(ctx context.Context, conn *sql.Conn, l *life) error
 
 	// table reads the catalog for a table or view. name holds one to three parts, unquoted, as the setting names them:
 	// [catalog,] [schema,] table. It returns errNoTable where there is none (or it is not visible to this user).
@@ -105,6 +111,9 @@ type life struct {
 	version string
 	// incarnation identifies the life of the database: a restore or a failover begins a new one. "" where unknown.
 	incarnation string
+	// table identifies the table itself, where a new one of the same name has another identity; "" where that is not
+	// known with every page.
+	table string
 	// readOnly says that the server is a readable secondary, a standby or a replica: it does not know which transactions are open.
 	readOnly bool
 	// locking says that reads wait for the rows that an open transaction has written, instead of reading the versions before.
@@ -122,6 +131,9 @@ type table struct {
 	// from is what stands after FROM, quoted; "" for a query (the framework wraps it).
 	from string
 	view bool
+	// identity is what a table of the same name that was made anew does not share; "" where life.table tells it with
+	// every page, and where the engine has none.
+	identity string
 	// columns in the table's order.
 	columns []column
 	// primaryKey names the primary key's columns in key order, empty where there is none.

@@ -41,9 +41,11 @@
 //
 // # One round trip
 //
-// A source keeps its connections. Session settings (UTC, ISO dates, read-only, timeouts) and the incarnation of the
-// database are established once for each, so that an idle fetch costs one round trip, and Page.Incarnation is that of the
-// very connection that answered. A fault of the connection is retried on a new one, at most three times in all.
+// A source keeps its connections, and an idle fetch costs one round trip. On PostgreSQL every statement is a
+// transaction of its own, read-only and with its own settings (UTC, ISO dates, timeouts), because a pooler may give the
+// connection to other programs in between; all of it is sent at once, and the server process that answers names itself.
+// The other engines' sessions are set up once. So Page.Incarnation is that of whoever answered. A fault of the
+// connection is retried on a new one, at most three times in all.
 //
 // # Dialects
 //

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -50,11 +48,9 @@ func parsePostgres(text string) (Connection, error) {
 	}
 	cfg.RuntimeParams["timezone"] = "UTC"
 	cfg.RuntimeParams["datestyle"] = "ISO, YMD"
-	// Without this an ended context only closes the socket, and the server goes on with the statement.
-	cfg.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: 2 * time.Second}
-	}
-
+	cfg.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler { return &postgresCancel{conn: conn} }
+	pooled := cfg.Copy()
+	pooled.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	hosts, local, plain := []string{postgresHost(cfg.Host, cfg.Port)}, isLoopback(strings.ToLower(cfg.Host)), cfg.TLSConfig == nil
 	for _, f := range cfg.Fallbacks {
 		if h := postgresHost(f.Host, f.Port); !slices.Contains(hosts, h) {
@@ -67,7 +63,7 @@ func parsePostgres(text string) (Connection, error) {
 		Engine:   enginePostgres,
 		Identity: strings.Join(hosts, ",") + "/" + cfg.Database,
 		Link:     LinkVerified, Secret: cfg.Password != "",
-		connector: &postgresConnector{stdlib.GetConnector(*cfg)},
+		connector: &postgresConnector{direct: stdlib.GetConnector(*cfg), pooled: stdlib.GetConnector(*pooled)},
 	}
 	verified := postgresVerified(asked, u.Query())
 	if verified {
@@ -118,9 +114,6 @@ func postgresMode(u *url.URL, query url.Values) string {
 	}
 	return mode
 }
-
-// postgresConnector hides the configuration, which holds the password, from fmt: pgx's own connector is a struct.
-type postgresConnector struct{ driver.Connector }
 
 // postgresVerified: with a root certificate pgx makes of require what libpq does, verify-ca. verify-ca proves the authority, not the
 // server's name: with the system's authorities everybody's certificate would do.

@@ -71,10 +71,15 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 	var gap error
 	var verdict error // on the table, not on the connection: it is no reason to give up the session
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
-		col = collector{plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now(), times: p.times(pos)}
-		page = poller.Page{Incarnation: s.life.incarnation, NullCursors: -1}
+		col = collector{
+			plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now(), times: p.times(pos),
+		}
+		page = poller.Page{NullCursors: -1}
 		if err := c.read(ctx, s, st.text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
+		}
+		if err := c.witness(ctx, s, p, &page); err != nil {
+			return err
 		}
 		if col.tied != nil && !s.broken {
 			if err := c.untie(ctx, s, &col); err != nil {
@@ -111,6 +116,24 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 		page.More = true
 	}
 	return page, nil
+}
+
+// witness notes which database and table answered.
+func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *poller.Page) error {
+	if !s.broken { // one that was given up in the middle of a page cannot be asked: it is as it was opened
+		if err := c.dialect.refresh(ctx, s.conn, &s.life); err != nil {
+			return err
+		}
+	}
+	page.Incarnation = s.life.incarnation
+	switch {
+	case p.sel.query != "" || p.table.view: // it is made anew without its rows being others
+	case s.life.table != "":
+		page.Table = s.life.table
+	default:
+		page.Table = p.table.identity
+	}
+	return nil
 }
 
 // read runs a page's statement. A page that is full of bytes leaves rows unread, which most drivers fetch from the server

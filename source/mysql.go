@@ -71,11 +71,13 @@ func (mySQL) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, erro
 	}
 	if mode := v["read_only"]; mode != "" && mode != "OFF" && mode != "0" {
 		l.readOnly = true
-		l.readOnly = true
 		l.warnings = append(l.warnings, "the server is read-only, a replica for instance: rows arrive with its delay")
 	}
 	return l, nil
 }
+
+// refresh: a server says nothing of itself with a statement.
+func (mySQL) refresh(context.Context, *sql.Conn, *life) error { return nil }
 
 func isMariaDB(version string) bool { return strings.Contains(strings.ToLower(version), "mariadb") }
 
@@ -102,6 +104,12 @@ func galera(ctx context.Context, conn *sql.Conn) (string, error) {
 	return "galera/" + uuid, err
 }
 
+// mysqlOwn sets a variable of the session that nobody reads. A proxy that shares server connections between its clients
+// keeps the one that has such variables for the client that set them: ProxySQL turns multiplexing off, RDS Proxy pins
+// the session. MySQL has no settings for a transaction alone, and on a shared connection ours would be other programs'.
+// A failover then ends our connection, too.
+const mysqlOwn = "@rowrelay_own_session = 1"
+
 // mysqlSession sets what reading depends on: the zone that TIMESTAMP is shown in, and that a stored zero date, or the
 // 31st of February, is still equal to itself (otherwise a CAST of it is NULL, and a page after it would be empty for
 // ever). The rest of sql_mode stays, because the user's condition may depend on it.
@@ -119,7 +127,7 @@ func mysqlSession(cfg *Config, variables map[string]string) string {
 	if isMariaDB(variables["version"]) {
 		limit = fmt.Sprintf("max_statement_time = %d.%03d", ms/1000, ms%1000)
 	}
-	return "SET time_zone = '+00:00', sql_mode = '" + strings.Join(modes, ",") + "', lock_wait_timeout = " + seconds + ", " + limit
+	return "SET " + mysqlOwn + ", time_zone = '+00:00', sql_mode = '" + strings.Join(modes, ",") + "', lock_wait_timeout = " + seconds + ", " + limit
 }
 
 // explain shows the classic EXPLAIN, one line per step.

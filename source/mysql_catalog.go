@@ -12,7 +12,7 @@ import (
 
 const (
 	// The name in the file system's case: on servers that fold names the setting's case may differ.
-	mysqlTable = `SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.TABLE_TYPE, COALESCE(t.ENGINE, ''), VERSION()
+	mysqlTable = `SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.TABLE_TYPE, COALESCE(t.ENGINE, ''), VERSION(), COALESCE(CAST(t.CREATE_TIME AS CHAR), '')
 FROM information_schema.TABLES t
 WHERE t.TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND t.TABLE_NAME = ?
 ORDER BY t.TABLE_NAME`
@@ -50,13 +50,16 @@ func (d mySQL) table(ctx context.Context, conn *sql.Conn, name []string) (table,
 	var engine, version string
 	found := false
 	err := eachRow(ctx, conn, mysqlTable, []any{schema, wanted}, func(scan func(...any) error) error {
-		var s, n, kind, e, v string
-		if err := scan(&s, &n, &kind, &e, &v); err != nil {
+		var s, n, kind, e, v, made string
+		if err := scan(&s, &n, &kind, &e, &v, &made); err != nil {
 			return err
 		}
 		if !found || n == wanted {
 			found, schema, t.name, engine, version = true, s, n, e, v
 			t.view = strings.Contains(kind, "VIEW")
+			if t.identity = ""; made != "" {
+				t.identity = "created " + made
+			}
 		}
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,49 +28,145 @@ func (postgres) syntax() syntax {
 
 func (postgres) quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// postgresReady sets what reading depends on, whatever the server's or role's defaults are: the text forms of values
-// are parsed by these settings. Two settings bound what a frozen process can hold up on the server.
-const postgresReady = `SELECT set_config('TimeZone', 'UTC', false), set_config('DateStyle', 'ISO, YMD', false),
-	set_config('IntervalStyle', 'iso_8601', false), set_config('bytea_output', 'hex', false),
-	set_config('extra_float_digits', '1', false), set_config('client_encoding', 'UTF8', false),
-	set_config('default_transaction_read_only', 'on', false), set_config('application_name', 'rowrelay', false),
-	set_config('standard_conforming_strings', 'on', false),
-	set_config('statement_timeout', $1, false), set_config('lock_timeout', $1, false)`
+// postgresSettings sets what reading depends on for the transaction, whatever the server's or role's defaults are: the
+// text forms of values are parsed by these settings. Two settings bound what a frozen process can hold up on the
+// server.
+const postgresSettings = `SELECT set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, YMD', true),
+	set_config('IntervalStyle', 'iso_8601', true), set_config('bytea_output', 'hex', true),
+	set_config('extra_float_digits', '1', true), set_config('client_encoding', 'UTF8', true),
+	set_config('standard_conforming_strings', 'on', true),
+	set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true),
+	pg_backend_pid()::text || '/' || pg_postmaster_start_time()::text || '/' || pg_is_in_recovery()::text`
 
-const postgresLife = `SELECT current_setting('server_version'), d.oid::text, d.datname, pg_is_in_recovery()
-FROM pg_catalog.pg_database d WHERE d.datname = current_database()`
+// postgresIdentity are the parts of the incarnation. A promotion begins a timeline, which the control file shows only
+// once a checkpoint has completed; the name of the file that the log is written to shows it at once. A standby writes
+// no log: it shows the timeline that it replays.
+var postgresIdentity = []string{
+	"(SELECT s.system_identifier::text FROM pg_catalog.pg_control_system() s)",
+	`CASE WHEN pg_catalog.pg_is_in_recovery() THEN (SELECT greatest(c.timeline_id, r.min_recovery_end_timeline)::text
+		FROM pg_catalog.pg_control_checkpoint() c, pg_catalog.pg_control_recovery() r)
+		ELSE ('x' || substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::bigint::text END`,
+	"(SELECT d.oid::text FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())",
+	"pg_catalog.current_database()::text",
+}
 
-// postgresIdentity names the life of the cluster. Some providers, and some roles, may not call these functions: then
-// the incarnation is unknown.
-const postgresIdentity = `SELECT s.system_identifier::text, c.timeline_id::text
-FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c`
+// postgresCheckpoint is the timeline of a server that does not let everybody ask where its log is written.
+const postgresCheckpoint = "(SELECT c.timeline_id::text FROM pg_catalog.pg_control_checkpoint() c)"
 
-func (postgres) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, error) {
+func (d postgres) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, error) {
 	var l life
-	// The server gives up a little before the client does: then the connection stays good.
-	timeout := strconv.FormatInt(max(cfg.Timeout.Milliseconds()-cfg.Timeout.Milliseconds()/20, 1), 10)
-	if _, err := conn.ExecContext(ctx, postgresReady, timeout); err != nil {
-		return l, fmt.Errorf("set the session's settings: %w", err)
+	var pooled bool
+	err := conn.Raw(func(raw any) error {
+		s, err := postgresSessionOf(raw)
+		if err != nil {
+			return err
+		}
+		// The server gives up a little before the client does: then the connection stays good.
+		s.timeout = strconv.FormatInt(max(cfg.Timeout.Milliseconds()-cfg.Timeout.Milliseconds()/20, 1), 10)
+		if err := s.findIdentity(ctx); err != nil {
+			return err
+		}
+		pooled, err = behindPooler(ctx, s.Conn().PgConn())
+		return err
+	})
+	if err != nil {
+		return l, fmt.Errorf("read the cluster's identity: %w", err)
 	}
-	var version, oid, name string
-	var standby bool
-	if err := conn.QueryRowContext(ctx, postgresLife).Scan(&version, &oid, &name, &standby); err != nil {
+	var version string
+	if err := conn.QueryRowContext(ctx, "SELECT current_setting('server_version')").Scan(&version); err != nil {
 		return l, fmt.Errorf("read the server's version: %w", err)
 	}
 	l.version = "PostgreSQL " + version
-	if standby {
-		l.readOnly = true
-		l.warnings = append(l.warnings, "the server is a standby: rows arrive with its replication delay")
+	if pooled {
+		l.version += ", behind a connection pooler"
 	}
-	var system, timeline string
-	switch err := conn.QueryRowContext(ctx, postgresIdentity).Scan(&system, &timeline); {
-	case err == nil:
-		l.incarnation = "postgres/" + system + "/" + timeline + "/" + oid + "/" + name
-	case !sqlState(err, "42501", "42883", "0A000"):
-		return l, fmt.Errorf("read the cluster's identity: %w", err)
+	if err := d.refresh(ctx, conn, &l); err != nil {
+		return l, err
+	}
+	if l.readOnly {
+		l.warnings = append(l.warnings, "the server is a standby: rows arrive with its replication delay")
 	}
 	return l, nil
 }
+
+// findIdentity finds out what of itself the server shows to this role. Some providers, and some roles, may not call
+// these functions: then that part of the incarnation is not known.
+func (s *postgresSession) findIdentity(ctx context.Context) error {
+	shown := slices.Clone(postgresIdentity)
+	s.identity = "SELECT " + strings.Join(shown, ", ")
+	_, err := s.readIdentity(ctx)
+	if !postgresNoRight(err) {
+		return err
+	}
+	for i, part := range postgresIdentity {
+		shown[i] = "NULL"
+		choices := []string{part}
+		if i == 1 {
+			choices = append(choices, postgresCheckpoint)
+		}
+		for _, choice := range choices {
+			err := s.query(ctx, "SELECT "+choice, nil, nil, nil)
+			if err == nil {
+				shown[i] = choice
+				break
+			}
+			if !postgresNoRight(err) {
+				return err
+			}
+		}
+	}
+	s.identity = "SELECT " + strings.Join(shown, ", ")
+	return nil
+}
+
+// readIdentity asks for the incarnation.
+func (s *postgresSession) readIdentity(ctx context.Context) (incarnation string, err error) {
+	var known bool
+	err = s.query(ctx, s.identity, nil, nil, func(values [][]byte) (bool, error) {
+		incarnation, known = enginePostgres, len(values[0]) > 0 || len(values[1]) > 0
+		for _, v := range values {
+			incarnation += "/" + string(v)
+		}
+		return true, nil
+	})
+	if !known {
+		incarnation = ""
+	}
+	return incarnation, err
+}
+
+// knownServers bounds what a connection remembers: behind a pooler it meets many processes.
+const knownServers = 64
+
+// refresh takes over what the server said of itself with the last statement. A process that is new to the connection is
+// asked. Its incarnation lasts as long as it does, but for a standby's, which may come to follow another server.
+func (postgres) refresh(ctx context.Context, conn *sql.Conn, l *life) error {
+	return conn.Raw(func(raw any) error {
+		s, err := postgresSessionOf(raw)
+		if err != nil {
+			return err
+		}
+		l.readOnly = strings.HasSuffix(s.server, "/true")
+		incarnation, known := s.known[s.server]
+		if !known || l.readOnly {
+			if incarnation, err = s.readIdentity(ctx); err != nil {
+				return fmt.Errorf("read the cluster's identity: %w", err)
+			}
+			if s.known == nil || len(s.known) >= knownServers {
+				s.known = map[string]string{}
+			}
+			s.known[s.server] = incarnation // of the process that said so, which behind a pooler may be another
+		}
+		l.incarnation, l.table = incarnation, ""
+		if s.table != 0 {
+			l.table = postgresTableIdentity(strconv.FormatUint(uint64(s.table), 10))
+		}
+		return nil
+	})
+}
+
+// postgresTableIdentity is the identity of a table with an oid.
+func postgresTableIdentity(oid string) string { return "oid " + oid }
 
 // sqlState reports whether err is PostgreSQL's with one of the codes (five characters) or classes (two).
 func sqlState(err error, codes ...string) bool {

@@ -75,6 +75,7 @@ func (d postgres) table(ctx context.Context, conn *sql.Conn, name []string) (tab
 	t.name = schema + "." + rel
 	t.from = d.quote(schema) + "." + d.quote(rel)
 	t.partitioned = relkind == "p"
+	t.identity = postgresTableIdentity(oid)
 	t.view = relkind == "v" || relkind == "m" || relkind == "f"
 	if t.columns, err = d.columns(ctx, conn, oid); err != nil {
 		return t, err

@@ -12,38 +12,33 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// read runs a statement on pgx's own connection, below database/sql, with every column in the text format: the values
-// are the wire's bytes, neither parsed nor boxed. pgx prepares the statement once per connection.
+// read runs a statement below database/sql, with every column in the text format: the values are the wire's bytes,
+// neither parsed nor boxed.
 func (postgres) read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []column, each func(row) (bool, error)) error {
 	return conn.Raw(func(raw any) error {
-		pg, err := pgxConn(raw)
+		s, err := postgresSessionOf(raw)
 		if err != nil {
 			return err
-		}
-		rows, err := pg.Query(ctx, text, append([]any{pgx.QueryResultFormats{pgx.TextFormatCode}}, args...)...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for i, f := range rows.FieldDescriptions() {
-			if want := uint32(cols[i].value.code >> 8); cols[i].value.expr == "" && want != f.DataTypeOID { //nolint:gosec // an oid
-				return fmt.Errorf("%w: column %q", errSchemaChanged, cols[i].name)
-			}
 		}
 		r := &postgresRow{cols: cols}
-		for rows.Next() {
-			r.values = rows.RawValues()
-			more, err := each(r)
-			if err != nil || !more {
-				return err
+		return s.query(ctx, text, args, func(fields []pgconn.FieldDescription) error {
+			s.table = 0
+			for i, f := range fields {
+				s.table = max(s.table, f.TableOID)
+				if want := uint32(cols[i].value.code >> 8); cols[i].value.expr == "" && want != f.DataTypeOID { //nolint:gosec // an oid
+					return fmt.Errorf("%w: column %q", errSchemaChanged, cols[i].name)
+				}
 			}
-		}
-		return rows.Err()
+			return nil
+		}, func(values [][]byte) (bool, error) {
+			r.values = values
+			return each(r)
+		})
 	})
 }
 

@@ -144,9 +144,12 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string
 		if w.scanning {
 			col.scan = &w
 		}
-		page = poller.Page{Incarnation: s.life.incarnation, NullCursors: -1}
+		page = poller.Page{NullCursors: -1}
 		if err := c.readSnapshot(ctx, s, st.text, args, &col, &heard); err != nil {
 			return fmt.Errorf("read a page: %w", err)
+		}
+		if err := c.witness(ctx, s, p, &page); err != nil {
+			return err
 		}
 		if col.tied != nil && !s.broken {
 			if err := c.untie(ctx, s, &col); err != nil {

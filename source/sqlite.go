@@ -49,6 +49,20 @@ func (sqliteDialect) ready(ctx context.Context, conn *sql.Conn, _ *Config) (life
 	return life{version: "SQLite " + version}, nil
 }
 
+// refresh reads the schema's version, which every change of the schema raises. A table has no lasting number: VACUUM
+// gives it another root page.
+func (sqliteDialect) refresh(ctx context.Context, conn *sql.Conn, l *life) error {
+	var version int64
+	if err := conn.QueryRowContext(ctx, "PRAGMA schema_version").Scan(&version); err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	l.table = sqliteSchema + strconv.FormatInt(version, 10)
+	return nil
+}
+
+// sqliteSchema begins the identity of SQLite's tables.
+const sqliteSchema = "schema "
+
 // classify follows SQLite's result codes; the extended ones carry the primary one in their low byte.
 func (sqliteDialect) classify(err error) fault {
 	var e *sqlite.Error

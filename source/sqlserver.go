@@ -45,6 +45,24 @@ const sqlServerFork = `SELECT CAST(r.recovery_fork_guid AS nvarchar(36))
 FROM sys.database_recovery_status AS r
 WHERE r.database_id = DB_ID()`
 
+// sqlServerGroup reads the number that a database has in all replicas of its availability group. Every login sees its
+// own database's.
+const sqlServerGroup = `SELECT CAST(d.group_database_id AS nvarchar(36))
+FROM sys.databases AS d
+WHERE d.name = DB_NAME()`
+
+// sqlServerBroker reads the service broker's number, which is copied with the data. It is asked of Azure SQL Database,
+// which shows neither fork nor group.
+const sqlServerBroker = `SELECT CAST(d.service_broker_guid AS nvarchar(36))
+FROM sys.databases AS d
+WHERE d.name = DB_NAME()`
+
+// sqlServerLinks reads the links of geo-replication of Azure SQL Database, which both ends name alike. It takes VIEW
+// DATABASE STATE.
+const sqlServerLinks = `SELECT CAST(l.link_guid AS nvarchar(36))
+FROM sys.dm_geo_replication_link_status AS l
+ORDER BY l.link_guid`
+
 // sqlServerSession bounds waits for locks on the server's side: ending a context alone sends an attention, which the
 // driver waits for. It is a batch, not a parametrised statement, whose SET would end with it.
 func sqlServerSession(cfg *Config) string {
@@ -62,19 +80,15 @@ func (sqlServer) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, 
 		return l, fmt.Errorf("set the session's settings: %w", err)
 	}
 	var edition sql.NullInt64
-	var version, updateability, created, fork sql.NullString
+	var version, updateability, created sql.NullString
 	if err := conn.QueryRowContext(ctx, sqlServerLife).Scan(&edition, &version, &updateability, &created); err != nil {
 		return l, fmt.Errorf("read the database's creation date: %w", err)
 	}
 	l.version = "Microsoft SQL Server " + version.String
+	parts := []string{sqlServerFork, sqlServerGroup, "", ""}
 	if edition.Int64 == editionAzureSQL {
 		l.version = "Azure SQL Database " + version.String
-	} else if err := conn.QueryRowContext(ctx, sqlServerFork).Scan(&fork); err != nil && !errors.Is(err, sql.ErrNoRows) {
-		// A server or a login that does not show the view has no fork to compare; any other fault is one.
-		e, _ := sqlServerError(err)
-		if kind := sqlServerFault(e.Number); kind != faultSchema && kind != faultDenied {
-			return l, fmt.Errorf("read the database's recovery fork: %w", err)
-		}
+		parts = []string{"", "", sqlServerBroker, sqlServerLinks}
 	}
 	if updateability.String == "READ_ONLY" {
 		l.readOnly = true
@@ -82,8 +96,12 @@ func (sqlServer) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, 
 	}
 	if created.Valid {
 		l.incarnation = "sqlserver/" + created.String
-		if fork.Valid && fork.String != "" {
-			l.incarnation += "/" + strings.ToLower(fork.String)
+		for _, text := range parts {
+			shown, err := sqlServerShown(ctx, conn, text)
+			if err != nil {
+				return l, fmt.Errorf("read what tells one life of the database from the next: %w", err)
+			}
+			l.incarnation += "/" + shown
 		}
 	}
 	if err := (sqlServer{}).isolate(ctx, conn, cfg, &l); err != nil {
@@ -91,6 +109,37 @@ func (sqlServer) ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, 
 	}
 	return l, nil
 }
+
+// sqlServerShown reads one column, its values joined by a plus sign. A server or a login that does not show it has
+// none; any other fault is one.
+func sqlServerShown(ctx context.Context, conn *sql.Conn, text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	var values []string
+	err := eachRow(ctx, conn, text, nil, func(scan func(...any) error) error {
+		var v sql.NullString
+		if err := scan(&v); err != nil {
+			return err
+		}
+		if v.Valid && v.String != "" {
+			values = append(values, strings.ToLower(v.String))
+		}
+		return nil
+	})
+	if e, ok := sqlServerError(err); ok {
+		if kind := sqlServerFault(e.Number); kind == faultSchema || kind == faultDenied || e.Number == sqlServerNoState {
+			return "", nil
+		}
+	}
+	return strings.Join(values, "+"), err
+}
+
+// sqlServerNoState says that VIEW DATABASE STATE is missing.
+const sqlServerNoState = 262
+
+// refresh: a failover ends every connection.
+func (sqlServer) refresh(context.Context, *sql.Conn, *life) error { return nil }
 
 // explain returns nothing: SHOWPLAN does not work on parametrised statements, and needs a permission of its own.
 func (sqlServer) explain(context.Context, *sql.Conn, string, []any) (string, error) { return "", nil }

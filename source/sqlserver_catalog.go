@@ -15,7 +15,7 @@ import (
 
 // The catalog's statements. %s is the quoted database and a dot, or nothing: sys's views show one database each.
 const (
-	sqlServerObject = `SELECT s.name, o.name, RTRIM(o.type), COALESCE(n.base_object_name, N''), DB_NAME()
+	sqlServerObject = `SELECT s.name, o.name, RTRIM(o.type), COALESCE(n.base_object_name, N''), DB_NAME(), CAST(o.object_id AS nvarchar(11))
 FROM %ssys.objects AS o
 JOIN %ssys.schemas AS s ON s.schema_id = o.schema_id
 LEFT JOIN %ssys.synonyms AS n ON n.object_id = o.object_id
@@ -58,8 +58,8 @@ func (d sqlServer) table(ctx context.Context, conn *sql.Conn, name []string) (ta
 		database = quoted[0] + "."
 	}
 	var t table
-	var schema, kind, base, current string
-	err := conn.QueryRowContext(ctx, fill(sqlServerObject, database), object).Scan(&schema, &t.name, &kind, &base, &current)
+	var schema, kind, base, current, id string
+	err := conn.QueryRowContext(ctx, fill(sqlServerObject, database), object).Scan(&schema, &t.name, &kind, &base, &current, &id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, errNoTable
 	}
@@ -75,6 +75,7 @@ func (d sqlServer) table(ctx context.Context, conn *sql.Conn, name []string) (ta
 	default:
 		return t, fmt.Errorf("%w: it is neither a table nor a view, but an object of type %s", poller.ErrConfig, kind)
 	}
+	t.identity = "object " + id
 	t.foreign = len(name) == 3 && !strings.EqualFold(name[0], current)
 	t.from = database + d.quote(schema) + "." + d.quote(t.name)
 	t.name = schema + "." + t.name

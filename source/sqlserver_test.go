@@ -152,6 +152,9 @@ func TestSQLServerCatalogStatements(t *testing.T) {
 	add("session", sqlServerSession(&Config{Timeout: 30 * time.Second}), "SetTransactionIsolationLevelStatement", "SetCommandStatement")
 	add("life", sqlServerLife, sel)
 	add("recovery fork", sqlServerFork, sel)
+	add("availability group", sqlServerGroup, sel)
+	add("service broker", sqlServerBroker, sel)
+	add("geo-replication", sqlServerLinks, sel)
 	for _, database := range []string{"", "[sh]]op]."} {
 		add("object "+database, fill(sqlServerObject, database), sel)
 		add("columns "+database, fill(sqlServerColumns, database), sel)

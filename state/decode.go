@@ -69,6 +69,8 @@ func (c *Checkpoint) readMembers(r *reader) {
 	// A missing cursor is not the beginning: null is. Whoever lost it must not start over unasked.
 	r.need("cursor", func(raw []byte) error { return c.Cursor.UnmarshalJSON(raw) })
 	r.take("incarnation", text(&c.Incarnation))
+	r.take("table", text(&c.Table))
+	r.take("columns", text(&c.Columns))
 	r.take("last_successful_batch_id", text(&c.LastBatchID))
 	r.take("updated_at", instant(&c.UpdatedAt))
 	r.take("accepted_at", absent(instant(&c.AcceptedAt)))

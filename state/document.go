@@ -124,6 +124,9 @@ type Checkpoint struct {
 	AcceptedAt time.Time
 	// Incarnation is the life of the database in which Cursor was read; "" where the engine has none.
 	Incarnation string
+	// Table is the identity of the table itself, Columns the kinds of the cursor's and key's columns, as the source
+	// writes them; "" where the engine shows none, and in what an older version wrote.
+	Table, Columns string
 
 	rest, restMetadata []member
 }
@@ -197,6 +200,12 @@ func (c *Checkpoint) write(w *objectWriter) {
 	w.raw("cursor", cursorJSON(c.Cursor))
 	if c.Incarnation != "" {
 		w.string("incarnation", c.Incarnation)
+	}
+	if c.Table != "" {
+		w.string("table", c.Table)
+	}
+	if c.Columns != "" {
+		w.string("columns", c.Columns)
 	}
 	w.string("last_successful_batch_id", c.LastBatchID)
 	w.raw("updated_at", appendTime(c.UpdatedAt))

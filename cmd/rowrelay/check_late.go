@@ -91,6 +91,6 @@ var unseen = map[string]string{
 var sightOf = map[string]string{
 	"sqlserver": "GRANT VIEW SERVER STATE TO the login; on Azure SQL Database: GRANT VIEW DATABASE STATE TO the user, on Basic, S0, S1 and in elastic pools: " +
 		"ALTER SERVER ROLE ##MS_ServerStateReader## ADD MEMBER the login",
-	"postgres":  "GRANT pg_read_all_stats TO the role",
-	"mysql":     "GRANT PROCESS ON *.* TO the user",
+	"postgres": "GRANT pg_read_all_stats TO the role",
+	"mysql":    "GRANT PROCESS ON *.* TO the user",
 }

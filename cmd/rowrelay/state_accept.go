@@ -56,14 +56,19 @@ func (t *target) acceptFingerprint(ctx context.Context, name, parked string) err
 	doc := &op.snap.Doc
 	stored, mode := doc.SourceFingerprint, doc.Late.Mode
 	same := sameLate(doc, source)
-	if stored == source.Fingerprint && same {
+	kinds := doc.Checkpoint.Columns
+	retyped := kinds != "" && source.Columns != "" && kinds != source.Columns
+	if stored == source.Fingerprint && same && !retyped {
 		return op.idle("The stored fingerprint is that of the settings: there is nothing to accept.")
 	}
 	what := "The poller will go on at the stored position with the source as it is defined now."
 	if stored != source.Fingerprint {
 		what += fmt.Sprintf("\n  stored    %s\n  settings  %s\nRows that the new definition has behind that position will not be delivered.", stored, source.Fingerprint)
 	}
-	if stored != source.Fingerprint {
+	if retyped {
+		what += fmt.Sprintf("\nThe columns of the cursor or key were %s, and are %s. Rows that have another place in the new order are not looked for again.", kinds, source.Columns)
+	}
+	if stored != source.Fingerprint || retyped {
 		// Another cursor or key makes of the position one that cannot be read: the next tick would say so.
 		_, err := op.w.source.Fetch(ctx, poller.Range{After: op.reached()}, poller.Limit{Rows: 1, Bytes: 1})
 		if errors.Is(err, poller.ErrConfig) {
@@ -92,6 +97,7 @@ func (t *target) acceptFingerprint(ctx context.Context, name, parked string) err
 			doc.Parked = state.ObjectRef{}
 		}
 		doc.SourceFingerprint = source.Fingerprint
+		doc.Checkpoint.Columns = source.Columns
 		if !same {
 			doc.Late = state.Late{}
 		}
@@ -118,10 +124,16 @@ func (t *target) acceptGap(ctx context.Context, name string) error {
 		return ahead
 	}
 	incarnation := op.snap.Doc.Checkpoint.Incarnation
+	remade := false
 	if ahead == nil && incarnation == "" {
+		if remade, err = op.remade(ctx, from); err != nil {
+			return err
+		}
+	}
+	if ahead == nil && incarnation == "" && !remade {
 		return op.idle("The document names no incarnation, and the position is not ahead of the source: there is no gap to accept.")
 	}
-	what := "The poller will go on in the database as it is now. Rows that were written before the restore or failover and have been lost " +
+	what := "The poller will go on in the database, and the table, as they are now. Rows that were written before the restore or failover and have been lost " +
 		"since are not missed; rows that were written again behind the position are not delivered."
 	to, skipped := from, int64(0)
 	if ahead != nil {
@@ -140,7 +152,7 @@ func (t *target) acceptGap(ctx context.Context, name string) error {
 			"%s: they are never delivered, which is data loss where they were not before; rows after it are delivered.", ahead, to, rows)
 	}
 	err = op.edit(ctx, what, func(doc *state.Document) {
-		doc.Checkpoint.Incarnation = ""
+		doc.Checkpoint.Incarnation, doc.Checkpoint.Table = "", ""
 		// The memory of delivered rows is the old life's: a cursor that is drawn again would be taken for a row that came.
 		if move(doc, doc.Checkpoint.Cursor); ahead != nil {
 			move(doc, to)
@@ -156,6 +168,23 @@ func (t *target) acceptGap(ctx context.Context, name string) error {
 		}
 	}
 	return err
+}
+
+// remade reports whether the table is not the one that the position was read in, and holds rows that were never seen.
+func (op *operation) remade(ctx context.Context, from change.Cursor) (bool, error) {
+	was := op.snap.Doc.Checkpoint.Table
+	if was == "" {
+		return false, nil
+	}
+	page, err := op.w.source.Fetch(ctx, poller.Range{After: from}, poller.Limit{Rows: 1, Bytes: 1})
+	if err != nil || page.Table == "" || page.Table == was {
+		return false, err
+	}
+	_, err = op.w.source.Replaced(ctx, from, was, page.Table)
+	if errors.Is(err, poller.ErrGap) {
+		return true, nil
+	}
+	return false, err
 }
 
 // before counts the rows up to a position; -1 where they could not be counted, which is said.

@@ -137,6 +137,8 @@ func (op *operation) carryOut(ctx context.Context, m *movement) error {
 		if m.changed {
 			doc.SourceFingerprint, doc.Late = m.source.Fingerprint, state.Late{}
 		}
+		// The position is one that a person chose in the table as it is now.
+		doc.Checkpoint.Table, doc.Checkpoint.Columns = "", ""
 		if m.parked > 0 {
 			if !m.to.IsStart() { // from the beginning they come again
 				forget(doc, int64(m.parked))

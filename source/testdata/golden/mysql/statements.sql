@@ -89,7 +89,7 @@ WHERE r.`at` IS NULL;
 SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'server_uuid', 'gtid_domain_id', 'server_id',
 	'sql_mode', 'read_only', 'wsrep_on');
 
-SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.TABLE_TYPE, COALESCE(t.ENGINE, ''), VERSION()
+SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.TABLE_TYPE, COALESCE(t.ENGINE, ''), VERSION(), COALESCE(CAST(t.CREATE_TIME AS CHAR), '')
 FROM information_schema.TABLES t
 WHERE t.TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND t.TABLE_NAME = ?
 ORDER BY t.TABLE_NAME;
@@ -122,7 +122,7 @@ SELECT 1 AS a
 ) AS r
 LIMIT 0;
 
-SET time_zone = '+00:00', sql_mode = 'ALLOW_INVALID_DATES,ANSI_QUOTES', lock_wait_timeout = 28, max_execution_time = 28500;
+SET @rowrelay_own_session = 1, time_zone = '+00:00', sql_mode = 'ALLOW_INVALID_DATES,ANSI_QUOTES', lock_wait_timeout = 28, max_execution_time = 28500;
 
-SET time_zone = '+00:00', sql_mode = 'ALLOW_INVALID_DATES', lock_wait_timeout = 1, max_statement_time = 0.475;
+SET @rowrelay_own_session = 1, time_zone = '+00:00', sql_mode = 'ALLOW_INVALID_DATES', lock_wait_timeout = 1, max_statement_time = 0.475;
 

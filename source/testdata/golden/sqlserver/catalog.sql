@@ -12,8 +12,23 @@ SELECT CAST(r.recovery_fork_guid AS nvarchar(36))
 FROM sys.database_recovery_status AS r
 WHERE r.database_id = DB_ID()
 
+-- availability group
+SELECT CAST(d.group_database_id AS nvarchar(36))
+FROM sys.databases AS d
+WHERE d.name = DB_NAME()
+
+-- service broker
+SELECT CAST(d.service_broker_guid AS nvarchar(36))
+FROM sys.databases AS d
+WHERE d.name = DB_NAME()
+
+-- geo-replication
+SELECT CAST(l.link_guid AS nvarchar(36))
+FROM sys.dm_geo_replication_link_status AS l
+ORDER BY l.link_guid
+
 -- object 
-SELECT s.name, o.name, RTRIM(o.type), COALESCE(n.base_object_name, N''), DB_NAME()
+SELECT s.name, o.name, RTRIM(o.type), COALESCE(n.base_object_name, N''), DB_NAME(), CAST(o.object_id AS nvarchar(11))
 FROM sys.objects AS o
 JOIN sys.schemas AS s ON s.schema_id = o.schema_id
 LEFT JOIN sys.synonyms AS n ON n.object_id = o.object_id
@@ -39,7 +54,7 @@ WHERE i.object_id = OBJECT_ID(@p1) AND i.type IN (1, 2, 7) AND i.is_hypothetical
 ORDER BY i.type, i.index_id, k.key_ordinal
 
 -- object [sh]]op].
-SELECT s.name, o.name, RTRIM(o.type), COALESCE(n.base_object_name, N''), DB_NAME()
+SELECT s.name, o.name, RTRIM(o.type), COALESCE(n.base_object_name, N''), DB_NAME(), CAST(o.object_id AS nvarchar(11))
 FROM [sh]]op].sys.objects AS o
 JOIN [sh]]op].sys.schemas AS s ON s.schema_id = o.schema_id
 LEFT JOIN [sh]]op].sys.synonyms AS n ON n.object_id = o.object_id

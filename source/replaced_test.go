@@ -1,0 +1,209 @@
+package source
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// TestReplaced: a table that was dropped, made again and filled past the position holds rows that no fetch shows. It is
+// a gap where the engine tells such a table from one that was rebuilt, and a warning where it does not. What rebuilds a
+// table is none.
+func TestReplaced(t *testing.T) {
+	for name, e := range gapEngines(t) {
+		if name == "serial" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			solid := name == "postgres"
+			open := func() (*sql.DB, *Cursor, change.Cursor, string) {
+				e := e
+				switch name {
+				case "postgres":
+					e.url = testenv.Postgres(t)
+					e.dsn = e.url
+				case "mysql":
+					e.url = testenv.MySQL(t)
+					e.dsn = testenv.MySQLDSN(t, e.url)
+				case "sqlite":
+					e.url = testenv.SQLite(t)
+					e.dsn = strings.TrimPrefix(e.url, "sqlite:")
+				}
+				db, src, at := e.table(t)
+				return db, src, at, identity(t, src)
+			}
+			harmless := map[string][]string{
+				"postgres": {"VACUUM FULL o", "ALTER TABLE o ADD COLUMN w int", "ALTER TABLE o ALTER v TYPE bigint", "CREATE INDEX ON o (v)", "CLUSTER o USING o_pkey", "TRUNCATE o"},
+				"mysql":    {}, // every one of them changes CREATE_TIME
+				"sqlite":   {"VACUUM", "ANALYZE"},
+			}[name]
+			for _, statement := range harmless {
+				db, src, at, was := open()
+				mustExec(t, db, statement)
+				is := identity(t, src)
+				if is == was {
+					continue
+				}
+				if warning, err := src.Replaced(t.Context(), at, was, is); err != nil || warning != "" {
+					t.Errorf("%s: %q, %v", statement, warning, err)
+				}
+			}
+
+			db, src, at, was := open()
+			if name == "mysql" { // its times have seconds: this one is long past
+				was = "created 2020-01-01 00:00:00"
+			}
+			mustExec(t, db, "DROP TABLE o", "CREATE TABLE o (id "+e.id+", v int)")
+			is := identity(t, src)
+			if is == was {
+				t.Fatalf("the new table has the old one's identity %q", is)
+			}
+			if warning, err := src.Replaced(t.Context(), at, was, is); err != nil || warning != "" {
+				t.Errorf("an empty table has lost nothing: %q, %v", warning, err)
+			}
+			for range 60 {
+				mustExec(t, db, "INSERT INTO o (v) VALUES (1)")
+			}
+			warning, err := src.Replaced(t.Context(), at, was, is)
+			switch {
+			case solid && !errors.Is(err, poller.ErrGap):
+				t.Errorf("no gap: %q, %v", warning, err)
+			case !solid && (err != nil || !strings.Contains(warning, "--to beginning")):
+				t.Errorf("%s, now %s: nothing is said: %q, %v", was, is, warning, err)
+			}
+			if warning, err := src.Replaced(t.Context(), nil, was, is); err != nil || warning != "" {
+				t.Errorf("at the beginning: %q, %v", warning, err)
+			}
+			mustExec(t, db, "DELETE FROM o WHERE id <= 10")
+			if warning, err := src.Replaced(t.Context(), at, was, is); err != nil || warning != "" {
+				t.Errorf("every row stands after the position: %q, %v", warning, err)
+			}
+		})
+	}
+}
+
+// identity is the table's as a page shows it to a process that has just started.
+func identity(t *testing.T, src *Cursor) string {
+	t.Helper()
+	src.mu.Lock()
+	src.plan = nil
+	src.mu.Unlock()
+	page, err := src.Fetch(t.Context(), poller.Range{}, poller.Limit{Rows: 1, Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page.Table == "" {
+		t.Fatal("the page does not say which table it is of")
+	}
+	return page.Table
+}
+
+// TestReplacedTransactions: rows of a new table have transactions that the position does not count, so that none is
+// lost.
+func TestReplacedTransactions(t *testing.T) {
+	url, db := snapshotTable(t)
+	src := snapshotSource(t, url, nil)
+	mustExec(t, db, "INSERT INTO o (id, v) VALUES (6, 1)")
+	was := identity(t, src)
+	if warning, err := src.Replaced(t.Context(), change.Cursor(`{"kind":"transaction"}`), was, "oid 1"); err != nil || warning != "" {
+		t.Errorf("%q, %v", warning, err)
+	}
+}
+
+// TestViewsAreNotReplaced: a view that is made anew shows the same rows.
+func TestViewsAreNotReplaced(t *testing.T) {
+	url := testenv.Postgres(t)
+	db := testenv.Open(t, "pgx", url)
+	mustExec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "CREATE VIEW w AS SELECT id FROM o", "INSERT INTO o VALUES (1)")
+	for _, cfg := range []Config{{Table: "w"}, {Query: "SELECT id FROM o"}} {
+		cfg.Cursor, cfg.Key = []string{"id"}, []string{"id"}
+		page, err := newSource(t, url, cfg).Fetch(t.Context(), poller.Range{}, everything)
+		if err != nil || page.Table != "" {
+			t.Errorf("%q, %v", page.Table, err)
+		}
+	}
+}
+
+// TestColumnKinds: a wider column is the same kind, a zoned one is not.
+func TestColumnKinds(t *testing.T) {
+	url := testenv.Postgres(t)
+	db := testenv.Open(t, "pgx", url)
+	mustExec(t, db, "CREATE TABLE o (id int PRIMARY KEY, at timestamp(3) NOT NULL)")
+	kinds := func() string {
+		t.Helper()
+		d, err := newSource(t, url, Config{Table: "o", Cursor: []string{"at"}}).Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Columns
+	}
+	before := kinds()
+	mustExec(t, db, "ALTER TABLE o ALTER at TYPE timestamp(6), ALTER id TYPE bigint")
+	if wider := kinds(); wider != before || before != `"at" datetime, "id" integer` {
+		t.Errorf("%s, then %s", before, wider)
+	}
+	mustExec(t, db, "ALTER TABLE o ALTER at TYPE timestamptz")
+	if zoned := kinds(); zoned != `"at" instant, "id" integer` {
+		t.Errorf("%s", zoned)
+	}
+}
+
+// TestCompareLives: what differs between two incarnations is a restore, a failover, or nothing at all.
+func TestCompareLives(t *testing.T) {
+	const same, failover, another = poller.SameDatabase, poller.FailedOver, poller.AnotherDatabase
+	for _, c := range []struct {
+		was, is string
+		want    poller.Relation
+		record  string
+	}{
+		{"postgres/71/1/5/shop", "postgres/71/1/5/shop", same, "postgres/71/1/5/shop"},
+		{"postgres/71/1/5/shop", "postgres/71/2/5/shop", failover, "postgres/71/2/5/shop"},
+		{"postgres/71/1/5/shop", "postgres/72/2/5/shop", another, "postgres/72/2/5/shop"},
+		{"postgres/71/1/5/shop", "postgres/71/1/6/shop", another, "postgres/71/1/6/shop"},
+		{"postgres/71/1/5/a/b", "postgres/71/1/5/a/c", another, "postgres/71/1/5/a/c"},
+		{"postgres/71/1/5/shop", "postgres//1/5/shop", same, "postgres/71/1/5/shop"},
+		{"postgres//1/5/shop", "postgres/71/2/5/shop", failover, "postgres/71/2/5/shop"},
+		{"postgres/71/1/5/shop", "", same, "postgres/71/1/5/shop"},
+		{"mysql/aaa", "mysql/bbb", failover, "mysql/bbb"},
+		{"mysql/aaa", "mariadb/0/2", another, "mariadb/0/2"},
+		{"mariadb/0/1", "mariadb/0/2", failover, "mariadb/0/2"},
+		{"mariadb/0/1", "mariadb/1/1", another, "mariadb/1/1"},
+		{"galera/aaa", "galera/bbb", another, "galera/bbb"},
+		// What older versions wrote, and then with more or fewer rights.
+		{"sqlserver/c1", "sqlserver/c1/f1/g1//", same, "sqlserver/c1/f1/g1//"},
+		{"sqlserver/c1/f1", "sqlserver/c1////", same, "sqlserver/c1/f1///"},
+		{"sqlserver/c1/f1/g1//", "sqlserver/c1//g1//", same, "sqlserver/c1/f1/g1//"},
+		{"sqlserver/c1//g1//", "sqlserver/c1/f1/g1//", same, "sqlserver/c1/f1/g1//"},
+		{"sqlserver/c1///b1/l1", "sqlserver/c1///b1/", same, "sqlserver/c1///b1/l1"},
+		// An availability group: planned, forced, and after an upgrade from a version that knew the fork only.
+		{"sqlserver/c1/f1/g1//", "sqlserver/c2/f1/g1//", failover, "sqlserver/c2/f1/g1//"},
+		{"sqlserver/c1/f1/g1//", "sqlserver/c2/f2/g1//", failover, "sqlserver/c2/f2/g1//"},
+		{"sqlserver/c1/f1/g1//", "sqlserver/c1/f2/g1//", failover, "sqlserver/c1/f2/g1//"},
+		{"sqlserver/c1/f1", "sqlserver/c2/f1/g1//", failover, "sqlserver/c2/f1/g1//"},
+		{"sqlserver/c1//g1//", "sqlserver/c2//g1//", failover, "sqlserver/c2//g1//"},
+		// Restores: over the database, beside it, into a group again, of a database in no group without the right to
+		// see forks.
+		{"sqlserver/c1/f1///", "sqlserver/c1/f2///", another, "sqlserver/c1/f2///"},
+		{"sqlserver/c1/f1///", "sqlserver/c2/f2///", another, "sqlserver/c2/f2///"},
+		{"sqlserver/c1/f1/g1//", "sqlserver/c1/f2/g2//", another, "sqlserver/c1/f2/g2//"},
+		{"sqlserver/c1", "sqlserver/c2", another, "sqlserver/c2"},
+		{"sqlserver/c1/f1", "sqlserver/c2/f2", another, "sqlserver/c2/f2"},
+		// Azure SQL Database: a failover group, where the link is seen and where it is not; a restored copy; another
+		// database.
+		{"sqlserver/c1///b1/l1", "sqlserver/c2///b1/l1", failover, "sqlserver/c2///b1/l1"},
+		{"sqlserver/c1///b1/l1+l2", "sqlserver/c2///b1/l2", failover, "sqlserver/c2///b1/l2"},
+		{"sqlserver/c1", "sqlserver/c1///b1/l1", same, "sqlserver/c1///b1/l1"},
+		{"sqlserver/c1///b1/", "sqlserver/c2///b1/", failover, "sqlserver/c2///b1/"},
+		{"sqlserver/c1///b1/l1", "sqlserver/c2///b1/l2", another, "sqlserver/c2///b1/l2"},
+		{"sqlserver/c1///b1/l1", "sqlserver/c2///b2/", another, "sqlserver/c2///b2/"},
+	} {
+		if relation, record := compareLives(c.was, c.is); relation != c.want || record != c.record {
+			t.Errorf("%s, then %s: %d, recorded as %s", c.was, c.is, relation, record)
+		}
+	}
+}
