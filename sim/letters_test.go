@@ -116,7 +116,7 @@ func (l *letters) judge(d *poller.DeadLetter) {
 			}
 		case a.id != e.ID, !a.lone, i < l.since[e.ID], a.busy():
 		case a.cause == poller.Impossible, about && len(proven) > 0,
-			a.status != 0 && len(refused[a.by]) <= mostBad && (about || a.at.Sub(accepted) < recently):
+			a.status != 0 && len(refused[a.by]) <= w.pro.MostBad && (about || a.at.Sub(accepted) < recently):
 			proven[a.batch] = true
 		default:
 			open[a.batch] = true
