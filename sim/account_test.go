@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // account is what a receiver accepted.
@@ -24,6 +23,14 @@ func newAccount() account {
 	return account{first: map[string]time.Time{}, last: map[string]time.Time{}, keys: map[string][]acceptance{}}
 }
 
+// queue is what an event is in order with: its order key, or under ordering=source all others.
+func (s *show) queue(e *change.Event) string {
+	if s.all {
+		return "source"
+	}
+	return string(e.OrderKey)
+}
+
 // add notes an acceptance. It returns the id of an event of the same order key that was accepted although it was shown
 // later, or "" when the order is kept.
 func (a *account) add(w *world, e *change.Event, from show) string {
@@ -32,12 +39,15 @@ func (a *account) add(w *world, e *change.Event, from show) string {
 		return ""
 	}
 	a.first[e.ID] = time.Now()
-	order := string(e.OrderKey)
+	order := from.queue(e)
 	by := ""
-	if w.pro.Ordering != poller.OrderNone {
+	if !from.loose() && !w.letters.replayed[e.ID] {
 		for _, y := range a.keys[order] {
 			if y.show.retry && y.key != string(e.Key) {
 				continue // a parked row is sent as it is now, at the place in its queue that it had when it was parked
+			}
+			if y.show.loose() {
+				continue
 			}
 			if y.show.token < from.token && (w.store.shaky || y.show.token < w.human.broken) {
 				continue // a holder whose lease was broken reads on until its next write, beside its successor

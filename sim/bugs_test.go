@@ -21,13 +21,15 @@ import (
 //
 //	What is wrong, and what it leads to.
 //	within: 3000
+//	with: limits
 //	--- state/owner.go
 //	the text as it stands, which must be there exactly once
 //	+++
 //	the text instead
 type bug struct {
 	name, what string
-	within     int // seeds
+	within     int    // seeds
+	dims       string // dimensions of the runs, where those that are enabled are not enough (DIMS)
 	// pkg and run name another package's test that has to find it, where the simulation's own table does not reach.
 	pkg, run string
 	files    []string
@@ -48,6 +50,8 @@ func readBug(file string) (*bug, error) {
 			if b.within, err = strconv.Atoi(value); err != nil {
 				return nil, fmt.Errorf("%s: %w", file, err)
 			}
+		case "with":
+			b.dims = value
 		case "package":
 			b.pkg = value
 		case "run":
@@ -139,7 +143,7 @@ func (b *bug) find(ctx context.Context, base *builder, clean, dir string) (strin
 	if err != nil {
 		return "", err
 	}
-	r, err := worker(ctx, binary, dir, number("SEED", 1), b.within, 1)
+	r, err := worker(ctx, binary, dir, b.dims, number("SEED", 1), b.within, 1)
 	switch {
 	case err != nil:
 		return "", err
@@ -147,7 +151,7 @@ func (b *bug) find(ctx context.Context, base *builder, clean, dir string) (strin
 		return "", fmt.Errorf("not found in %d seeds: %s", b.within, b.what)
 	}
 	v := r.Violations[0]
-	same, err := worker(ctx, clean, dir, int(v.Seed), 1, 1)
+	same, err := worker(ctx, clean, dir, b.dims, int(v.Seed), 1, 1)
 	switch {
 	case err != nil:
 		return "", err

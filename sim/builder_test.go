@@ -125,12 +125,15 @@ func (b *builder) build(ctx context.Context, pkg string) (string, error) {
 }
 
 // worker runs seeds in a process of its own. A process that ends in a panic is a violation too.
-func worker(ctx context.Context, binary, dir string, first, count, violations int) (result, error) {
+func worker(ctx context.Context, binary, dir, dims string, first, count, violations int) (result, error) {
 	name := filepath.Join(dir, fmt.Sprintf("result_%d.json", first))
 	cmd := exec.CommandContext(ctx, binary, "-test.run", "^TestSeeds$", "-test.timeout", "10h")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "SIM_RESULT="+name, fmt.Sprintf("SIM_FIRST=%d", first),
 		fmt.Sprintf("SIM_COUNT=%d", count), fmt.Sprintf("SIM_VIOLATIONS=%d", violations))
+	if dims != "" {
+		cmd.Env = append(cmd.Env, "DIMS="+dims)
+	}
 	out, err := cmd.CombinedOutput()
 	var r result
 	data, readErr := os.ReadFile(name)
@@ -167,7 +170,7 @@ func workers(ctx context.Context, binary, dir string, first, count, processes, v
 		if n <= 0 {
 			break
 		}
-		wg.Go(func() { results[i], errs[i] = worker(ctx, binary, dir, first+i*each, n, violations) })
+		wg.Go(func() { results[i], errs[i] = worker(ctx, binary, dir, "", first+i*each, n, violations) })
 	}
 	wg.Wait()
 	var all result

@@ -58,7 +58,7 @@ func (w *world) begun(c *call) {
 			w.fail("%s begins a request after its lease was given back", c.p.name)
 		}
 	}
-	if w.pro.Ordering == poller.OrderNone {
+	if c.p.set.ordering == poller.OrderNone {
 		return
 	}
 	seen := map[string]bool{}
@@ -112,7 +112,7 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 	moved := !doc.Checkpoint.Cursor.Equal(was.Checkpoint.Cursor)
 	switch {
 	case p.human:
-		w.human.commanded(&was)
+		w.human.commanded(p, &was)
 	case acquired:
 		w.acquired(p, &was)
 		if moved {
@@ -127,7 +127,7 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 		from, err := placeOf(was.Checkpoint.Cursor)
 		to, err2 := placeOf(doc.Checkpoint.Cursor)
 		order, err3 := to.compare(from)
-		if err := errors.Join(err, err2, err3); err != nil || order < 0 {
+		if err := errors.Join(err, err2, err3); err != nil || order < 0 && !w.pro.falls() {
 			w.fail("%s moved the checkpoint from %s to %s: %v", p.name, from, to, err)
 		}
 	}
@@ -187,7 +187,9 @@ func (w *world) readParked() {
 	n := 0
 	var names []string
 	for i := range w.parked {
-		n += 1 + len(w.parked[i].Followers)
+		if string(w.parked[i].OrderKey) != waitsInOrder { // that one passes no position
+			n += 1 + len(w.parked[i].Followers)
+		}
 		names = append(names, fmt.Sprintf("%s (%s, %d attempts, %d behind)", w.parked[i].OrderKey, w.id(w.parked[i].ID), w.parked[i].Attempts, len(w.parked[i].Followers)))
 	}
 	w.say("doc", "parked: %s", strings.Join(names, ", "))
@@ -223,6 +225,9 @@ func (w *world) checkLoss() {
 	if w.doc.PollerName == "" || w.doc.Checkpoint.Incarnation != w.table.incarnation {
 		return
 	}
+	if w.pro.Clock && w.table.fell {
+		return // the position goes back to the clock when the poller has seen that: what must arrive in the end tells
+	}
 	at, err := placeOf(w.doc.Checkpoint.Cursor)
 	if err != nil {
 		w.fail("the checkpoint is %s: %v", w.doc.Checkpoint.Cursor, err)
@@ -241,12 +246,12 @@ func (w *world) finished() bool { return len(w.late) == 0 && w.missing() == "" }
 // missing says what has not arrived; "" when nothing is missing.
 func (w *world) missing() string {
 	for _, r := range w.table.rows {
-		if v := r.cur; v != nil && !w.arrived(v) && !w.blocked(v) {
+		if v := r.cur; v != nil && !w.arrived(v) && !w.blocked(v) && !w.doubtful(v) {
 			return fmt.Sprintf("row %d rev %d (%s) has not arrived", r.key, v.rev, w.id(v.event.ID))
 		}
 	}
 	for i := range w.parked {
-		if e := &w.parked[i]; !e.Blocked && string(e.OrderKey) != waitsInOrder {
+		if e := &w.parked[i]; !e.Blocked && string(e.OrderKey) != waitsInOrder && !w.unproven(e.ID) {
 			return fmt.Sprintf("%s is still parked for %s", e.OrderKey, w.id(e.ID))
 		}
 	}
@@ -268,8 +273,31 @@ const waitsInOrder = "[]"
 // blocked reports whether a row waits behind a dead letter, for an operator to act (after_dead_letter=block).
 func (w *world) blocked(v *version) bool {
 	return slices.ContainsFunc(w.parked, func(e poller.ParkedEntry) bool {
-		return e.Blocked && string(e.OrderKey) == string(w.laneOf(&v.event))
+		return e.Blocked && (w.pro.Settings > 0 || string(e.OrderKey) == string(w.laneOf(&v.event)))
 	}) && w.waits(v)
+}
+
+// unproven reports whether nothing shows that an event which is refused for good is at fault: the receiver accepted nothing
+// for so long, and its answer is not about this event. It is set aside, and not given up before something is accepted.
+func (w *world) unproven(id string) bool {
+	b := w.sink.refuses(id)
+	if b == nil || time.Since(w.sink.lastAccepted) < recently+time.Minute {
+		return false
+	}
+	return !b.clear() || w.sink.badNow() > mostBad // more than that look like an outage
+}
+
+// doubtful reports whether a row waits for such an event: it is one, and parked unless there are many, or it waits behind one.
+func (w *world) doubtful(v *version) bool {
+	if w.set.ordering == poller.OrderSource { // all wait behind it
+		return slices.ContainsFunc(w.table.rows, func(r *row) bool { return r.cur != nil && !w.arrived(r.cur) && w.unproven(r.cur.event.ID) })
+	}
+	if w.unproven(v.event.ID) && (w.waits(v) || w.sink.badNow() > mostBad) {
+		return true
+	}
+	return slices.ContainsFunc(w.parked, func(e poller.ParkedEntry) bool {
+		return w.unproven(e.ID) && slices.ContainsFunc(e.Followers, func(f json.RawMessage) bool { return string(f) == string(v.event.Key) })
+	})
 }
 
 // ticked looks at the report of a tick.

@@ -33,6 +33,9 @@ type process struct {
 	human  bool
 	until  time.Time // the next tick, once faults have stopped
 
+	set    *settings
+	intent func() // what a command is about, done when it writes the document
+
 	began   time.Time       // its tick
 	at      uint64          // the fencing token at that time
 	excused bool            // the store failed it in this tick, other than by hiding what it had done
@@ -54,15 +57,16 @@ func (w *world) newProcess(slot int) *process {
 	p.ctx, p.kill = context.WithCancel(context.Background())
 	pro := &w.pro
 	keeper := p.keeper()
+	p.set = w.set
 	feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
-		App: "app", Poller: "orders", Source: sourceOf{p}, Keeper: keeper, Ordering: pro.Ordering, Policy: pro.Policy,
+		App: "app", Poller: "orders", Source: sourceOf{p}, Keeper: keeper, Ordering: p.set.ordering, Policy: p.set.policy,
 		DeadLetters: lettersOf{p}, LateWindow: pro.Window, LateLimit: pro.LateLimit, LateMemory: pro.LateMemory, Wait: pro.Wait,
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	p.relay, err = poller.NewRelay(poller.Config{
-		App: "app", Poller: "orders", Feed: feedOf{p, feed}, To: sinkOf{p}, Ordering: pro.Ordering, Concurrency: pro.Parallel,
+		App: "app", Poller: "orders", Feed: feedOf{p, feed}, To: sinkOf{p}, Ordering: p.set.ordering, Concurrency: pro.Parallel,
 		Fetch: poller.Limit{Rows: pro.Rows, Bytes: 1 << 20}, RequestEvents: pro.RequestEvents, RequestBytes: 1 << 20,
 		Size: func(e *change.Event) int { return e.Size() }, RejectStatus: rejectStatus, Retries: pro.Retries,
 		Timeout: pro.Timeout, Budget: pro.Budget, PollInterval: pro.Poll, MaxBatches: pro.MaxBatches,
@@ -112,6 +116,7 @@ func (w *world) tickSome() {
 	case p.dead:
 		w.slots[i] = w.newProcess(i)
 	case time.Now().Before(p.frozenUntil):
+	case w.chance(0.5) && w.update(i):
 	case !p.busy:
 		p.tick()
 	case w.chance(0.03):
@@ -122,9 +127,15 @@ func (w *world) tickSome() {
 
 // tickDue begins the ticks that are due, once faults have stopped.
 func (w *world) tickDue() {
-	for _, p := range w.slots {
+	for i, p := range w.slots {
+		if w.update(i) {
+			p = w.slots[i]
+		}
 		if !p.busy && !time.Now().Before(p.until) {
 			p.until = time.Now().Add(w.span(time.Second, 6*time.Second))
+			if w.siege {
+				p.until = time.Now().Add(w.span(5*time.Second, 15*time.Second))
+			}
 			p.tick()
 		}
 	}
@@ -241,7 +252,7 @@ func (s *session) granted(g poller.Grant) poller.Grant {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range g.Batch.Events {
-		w.shows.add(g.Batch.Events[i].ID, show{session: s.id, token: g.Token, batch: g.Batch.ID, retry: g.Batch.Kind == change.Retry})
+		w.shows.add(g.Batch.Events[i].ID, show{session: s.id, token: g.Token, batch: g.Batch.ID, retry: g.Batch.Kind == change.Retry, ordering: p.set.ordering, all: p.set.ordering == poller.OrderSource && w.pro.Whole})
 	}
 	p.check, p.token = g.Check, g.Token
 	if s.right != g.Right {
@@ -269,6 +280,8 @@ type show struct {
 	token        uint64
 	batch        string
 	retry        bool
+	ordering     poller.Ordering // of the session's settings
+	all          bool            // all events are in order with each other
 }
 
 func (s *shows) session() int { s.sessions++; return s.sessions }
@@ -278,6 +291,9 @@ func (s *shows) add(id string, at show) {
 	at.seq = s.seq
 	s.by[id] = append(s.by[id], at)
 }
+
+// loose reports whether there is no order to keep.
+func (s *show) loose() bool { return s.ordering == poller.OrderNone }
 
 // latest is the show that a request has an event from: that of its batch, or of a probe from elsewhere, which has none.
 func (s *shows) latest(id string, token uint64, batch string) show {

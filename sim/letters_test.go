@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -11,8 +12,13 @@ import (
 
 // letters keeps dead letters, and knows whether each was deserved.
 type letters struct {
-	w   *world
-	ids map[string]bool
+	w    *world
+	ids  map[string]bool
+	down bool // nothing is kept, and nobody answers
+
+	records  []*record
+	replayed map[string]bool // by an operator
+	since    map[string]int  // attempts that do not count any more, of those that were replayed
 }
 
 type lettersOf struct{ p *process }
@@ -30,13 +36,27 @@ func (o lettersOf) Put(ctx context.Context, d poller.DeadLetter) (err error) {
 			w.tally.DeadLettered++
 		}
 		w.letters.ids[d.Event.ID] = true
+		if !slices.ContainsFunc(w.letters.records, func(r *record) bool { return r.id == d.Event.ID }) {
+			w.letters.records = append(w.letters.records, &record{d.Event.ID, d.Event.Key, d.Event.OrderKey})
+		}
 	}
 	o.p.ask(ctx, &call{what: "dead letter", arg: w.id(d.Event.ID), wire: keep, resolve: func(c *call) bool {
 		if c.gaveUp {
 			err = ctx.Err()
+			w.say(o.p.name, "dead letter %s: given up", c.arg)
+			if !w.letters.down && w.fate(0.3) {
+				w.late = append(w.late, lateEffect{o.p.name + " dead letter " + c.arg, keep})
+			}
 			return true
 		}
-		w.letters.judge(&d)
+		if c.notBefore.IsZero() {
+			w.letters.judge(&d)
+			if w.letters.down || w.fate(w.pro.LetterHang) {
+				w.tally.LetterHangs++
+				w.say(o.p.name, "dead letter %s: no answer comes", c.arg)
+				return c.hold(time.Hour)
+			}
+		}
 		switch {
 		case w.fate(w.pro.LetterFail):
 			err = errLetter
@@ -53,9 +73,18 @@ func (o lettersOf) Put(ctx context.Context, d poller.DeadLetter) (err error) {
 	return err
 }
 
-// judge checks that there was evidence for each attempt that is held against an event: the sink refused it alone or by name, and
-// took an event of another order key afterwards; or it answered, had refused few events since it took the last one, and that was
-// lately or the answer is about this event.
+// weather begins or ends an outage of the place for dead letters.
+func (l *letters) weather() {
+	l.down = !l.down
+	l.w.say("dl", "out of order: %v", l.down)
+}
+
+// recently is how long an acceptance shows that the receiver works (docs/failures.md).
+const recently = 5 * time.Minute
+
+// judge checks that there was evidence for each attempt but the first that is held against an event. It failed alone or by
+// name; and the receiver took an event of another order key afterwards, or it answered, had refused few events since it took the
+// last one, and that was lately or the answer is about this event. An answer that there is no room now says nothing.
 func (l *letters) judge(d *poller.DeadLetter) {
 	w, e := l.w, &d.Event
 	if d.Cause == poller.Impossible {
@@ -64,12 +93,15 @@ func (l *letters) judge(d *poller.DeadLetter) {
 		}
 		return
 	}
-	attempts, open, known := 0, 0, false
-	refused := map[*process]map[string]bool{} // since the last acceptance, by who knows of it
+	proven, open := map[string]bool{}, map[string]bool{} // by batch: repetitions of a request are one attempt
+	refused := map[*process]map[string]bool{}            // since the last acceptance, by who knows of it
 	var accepted time.Time
-	for _, a := range w.sink.history {
-		clear := a.status == 200 || slices.Contains(rejectStatus, a.status) // named, or refused for what it is
-		if refused[a.by] == nil || a.accepted {
+	for i, a := range w.sink.history {
+		about := a.named || a.cause == poller.Impossible || slices.Contains(rejectStatus, a.status)
+		if a.accepted { // the document tells the others
+			clear(refused)
+		}
+		if refused[a.by] == nil {
 			refused[a.by] = map[string]bool{}
 		}
 		if !a.accepted && a.lone {
@@ -79,27 +111,22 @@ func (l *letters) judge(d *poller.DeadLetter) {
 		case a.accepted:
 			accepted = a.at
 			if a.order != string(w.laneOf(e)) {
-				attempts += open
-				known = known || open > 0
-				open = 0
+				maps.Copy(proven, open)
+				clear(open)
 			}
-		case a.id != e.ID || !a.lone:
-		case a.cause == poller.Impossible:
-			attempts++ // it needs no evidence, and is some for what follows
-			known = true
-		case a.status == 429, a.status == 503: // says nothing about the event
-		case clear && known, a.status != 0 && len(refused[a.by]) <= 3 && (clear || a.at.Sub(accepted) < 5*time.Minute):
-			attempts++
-			known = known || clear
+		case a.id != e.ID, !a.lone, i < l.since[e.ID], a.busy():
+		case a.cause == poller.Impossible, about && len(proven) > 0,
+			a.status != 0 && len(refused[a.by]) <= w.pro.MostBad && (about || a.at.Sub(accepted) < recently):
+			proven[a.batch] = true
 		default:
-			open = 1 // repetitions of a request are one attempt
+			open[a.batch] = true
 		}
 	}
-	need := max(1, w.pro.Policy.MaxAttempts-1) // the first attempt counts without evidence as well (Policy.Failed)
-	if w.pro.Ordering == poller.OrderNone {
+	need := max(1, w.fewest-1) // the first attempt counts without evidence as well (Policy.Failed)
+	if w.loose {
 		need = 1 // a retry and a live copy of one event may fail side by side, and both count
 	}
-	if attempts < need {
-		w.fail("%s is dead-lettered after %d attempts with evidence, of %d", w.id(e.ID), attempts, need)
+	if len(proven) < need {
+		w.fail("%s is dead-lettered after %d attempts with evidence, of %d", w.id(e.ID), len(proven), need)
 	}
 }

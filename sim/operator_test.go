@@ -39,6 +39,12 @@ func (o *operator) act() {
 		o.mendGap()
 	case w.doc.Paused != nil:
 		o.resume()
+	case w.chance(w.pro.Replays):
+		if w.chance(0.6) {
+			o.replay()
+		} else {
+			o.purge()
+		}
 	default:
 		switch n := w.rng.IntN(10); {
 		case n < 3:
@@ -76,17 +82,17 @@ func (o *operator) gap() bool {
 }
 
 // command runs a command in a process of its own.
-func (o *operator) command(what string, do func(context.Context, *state.Keeper) error) {
+func (o *operator) command(what string, do func(context.Context, *process, *state.Keeper) error) {
 	w := o.w
 	w.serials++
 	w.tally.Operators++
-	p := &process{w: w, serial: w.serials, name: fmt.Sprintf("op%d", w.serials), human: true}
+	p := &process{w: w, serial: w.serials, name: fmt.Sprintf("op%d", w.serials), human: true, set: w.set}
 	p.ctx, p.kill = context.WithCancel(context.Background())
 	w.lives = append(w.lives, p)
 	o.busy = true
 	w.say(p.name, "%s", what)
 	go func() {
-		err := do(p.ctx, p.keeper())
+		err := do(p.ctx, p, p.keeper())
 		p.ask(context.Background(), &call{what: "command ends", resolve: func(*call) bool {
 			o.busy = false
 			w.say(p.name, "%s: %s", what, verdict(err))
@@ -96,7 +102,7 @@ func (o *operator) command(what string, do func(context.Context, *state.Keeper) 
 }
 
 func (o *operator) pause() {
-	o.command("pause", func(ctx context.Context, k *state.Keeper) error {
+	o.command("pause", func(ctx context.Context, _ *process, k *state.Keeper) error {
 		_, err := k.Amend(ctx, func(d *state.Document) error {
 			d.Paused = &state.Paused{At: time.Now(), By: "op"}
 			return nil
@@ -106,7 +112,7 @@ func (o *operator) pause() {
 }
 
 func (o *operator) resume() {
-	o.command("resume", func(ctx context.Context, k *state.Keeper) error {
+	o.command("resume", func(ctx context.Context, _ *process, k *state.Keeper) error {
 		_, err := k.Amend(ctx, func(d *state.Document) error {
 			d.Paused = nil
 			return nil
@@ -116,7 +122,7 @@ func (o *operator) resume() {
 }
 
 func (o *operator) breakLease() {
-	o.command("break the lease", func(ctx context.Context, k *state.Keeper) error {
+	o.command("break the lease", func(ctx context.Context, _ *process, k *state.Keeper) error {
 		s, err := k.Load(ctx)
 		if err == nil {
 			_, err = k.BreakLease(ctx, s)
@@ -154,7 +160,7 @@ func (o *operator) startBackfill() {
 		return
 	}
 	after := from.cursor()
-	o.command(fmt.Sprintf("backfill %d rows after %s up to %s", len(rows), from, to), func(ctx context.Context, k *state.Keeper) error {
+	o.command(fmt.Sprintf("backfill %d rows after %s up to %s", len(rows), from, to), func(ctx context.Context, _ *process, k *state.Keeper) error {
 		_, err := k.Amend(ctx, func(d *state.Document) error {
 			if d.Backfill != nil && d.Backfill.ID != id {
 				return errNothing
@@ -190,12 +196,19 @@ func (o *operator) moveTo(to place, what string) {
 	w := o.w
 	cursor := to.cursor()
 	incarnation := w.table.incarnation
-	o.command(what+" "+brief(cursor), func(ctx context.Context, k *state.Keeper) error {
-		s, err := k.Load(ctx)
+	drop := w.pro.Replays > 0 && w.chance(0.3)
+	o.command(what+" "+brief(cursor), func(ctx context.Context, p *process, k *state.Keeper) error {
+		s, entries, err := o.open(ctx, k)
 		if err != nil {
 			return err
 		}
+		if drop {
+			p.intent = func() { w.drop(entries) }
+		}
 		_, err = k.Edit(ctx, s, func(d *state.Document) {
+			if drop {
+				d.Parked = state.ObjectRef{}
+			}
 			d.Checkpoint.Cursor, d.Checkpoint.Incarnation = cursor, incarnation
 			d.Late = state.Late{Mode: d.Late.Mode}
 		})
@@ -210,7 +223,7 @@ func (o *operator) mendGap() {
 		return
 	}
 	incarnation := o.w.table.incarnation
-	o.command("accept the gap", func(ctx context.Context, k *state.Keeper) error {
+	o.command("accept the gap", func(ctx context.Context, _ *process, k *state.Keeper) error {
 		s, err := k.Load(ctx)
 		if err != nil {
 			return err
@@ -221,14 +234,21 @@ func (o *operator) mendGap() {
 }
 
 // commanded looks at a document that an operator's command has written.
-func (o *operator) commanded(was *state.Document) {
+func (o *operator) commanded(p *process, was *state.Document) {
 	w := o.w
 	now := &w.doc
-	if now.Lease.FencingToken != was.Lease.FencingToken {
+	switch {
+	case now.Lease.LeaseID != was.Lease.LeaseID:
+		w.acquired(p, was)
+	case now.Lease.FencingToken != was.Lease.FencingToken:
 		o.broken = now.Lease.FencingToken
 		if now.Lease.OwnerID != "" {
 			w.fail("a broken lease still has an owner")
 		}
+	}
+	if p.intent != nil && now.Parked != was.Parked {
+		p.intent()
+		p.intent = nil
 	}
 	from, err := placeOf(was.Checkpoint.Cursor)
 	to, err2 := placeOf(now.Checkpoint.Cursor)

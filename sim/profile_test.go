@@ -44,7 +44,28 @@ type profile struct {
 	LetterFail, LetterLost                             float64
 	BadRow                                             float64 // that a new row version is one that the sink refuses
 	Restore                                            float64 // that the database is restored, when an operator acts
+
+	// What widen draws.
+	Deletes, Moves float64 // that an update is one
+	Limits         float64 // that a new row version limits the rate of its order key
+	MostBad        int     // rows at a time
+	StaysBad       float64 // that a row which is refused is refused in its next version too
+	Quiet          silence
+	Newest         bool          // the last row of all is bad
+	LetterHang     float64       // that a dead letter gets no answer
+	LetterOutages  float64       // weight of the beginning and the end of one
+	Settings       float64       // weight of a change of settings
+	Jumps          float64       // weight of a jump of the database's clock
+	Jump           time.Duration // at most
+	Future         float64       // that a row is dated ahead of the database's clock
+	Ahead          time.Duration // at most
+	Replays        float64       // that a command is about dead letters or parked events
+	Whole          bool          // under ordering=source the order of all events is checked, and not each key's alone
+	Siege          bool          // in the end one fault goes on while others' rows must arrive
 }
+
+// falls reports whether the position may go back: to a clock that was set back, or before a row that is dated ahead.
+func (p *profile) falls() bool { return p.Clock && p.Jumps+p.Future > 0 }
 
 // draw makes the profile of a seed.
 func draw(r *rand.Rand) profile {
@@ -55,7 +76,8 @@ func draw(r *rand.Rand) profile {
 		return low + r.Float64()*(high-low)
 	}
 	p := profile{
-		Steps: 80 + r.IntN(320), Patience: 20 * time.Minute,
+		MostBad: mostBad,
+		Steps:   80 + r.IntN(320), Patience: 20 * time.Minute,
 		Instances: 1 + r.IntN(3),
 		TTL:       []time.Duration{15 * time.Second, 30 * time.Second, time.Minute}[r.IntN(3)],
 		Budget:    []time.Duration{10 * time.Second, 20 * time.Second, 50 * time.Second}[r.IntN(3)],

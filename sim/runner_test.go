@@ -12,7 +12,7 @@ import (
 // TestSimulation runs SEEDS seeds from SEED on (make sim), each of which must keep every promise, and replay. SEED alone
 // runs one seed (FULL=1 prints its trace in any case). VIOLATIONS is how many broken ones a process looks for before it stops.
 func TestSimulation(t *testing.T) {
-	first, count := number("SEED", 1), number("SEEDS", 2000)
+	first, count := number("SEED", 1), number("SEEDS", 1000)
 	if number("SEED", 0) > 0 && number("SEEDS", 0) == 0 {
 		count = 1
 	}

@@ -21,8 +21,11 @@ type sink struct {
 	highest map[string]rank // of each order key
 	outage  outage
 	bad     map[string]*badness // event ids that it refuses
+	limited map[string]*limit   // order keys whose rate it limits
 	history []attempt
-	numbers map[rank]bool
+	// lastAccepted is when it accepted an event last.
+	lastAccepted time.Time
+	numbers      map[rank]bool
 }
 
 // rank orders requests: the token first, then the number under it.
@@ -38,15 +41,7 @@ type outage struct {
 	status int // 0: nobody answers the telephone
 	named  bool
 	silent bool
-}
-
-// badness is why the sink refuses one event.
-type badness struct {
-	status int
-	until  int  // how many refusals it lasts; 0 for ever
-	named  bool // named in the answer, the others of the request are accepted
-	cause  poller.Cause
-	seen   int
+	after  time.Duration // Retry-After
 }
 
 // attempt is one failure or acceptance of an event that the sink answered for, in order.
@@ -54,15 +49,17 @@ type attempt struct {
 	id, order string
 	accepted  bool
 	lone      bool // it failed alone, or was named
-	status    int
-	cause     poller.Cause
+	named     bool
+	batch     string // repetitions of a request are one attempt
 	at        time.Time
 	by        *process
+	status    int
+	cause     poller.Cause
 }
 
 func newSink(w *world) *sink {
 	return &sink{
-		w: w, plain: newAccount(), ruled: newAccount(), highest: map[string]rank{}, bad: map[string]*badness{}, numbers: map[rank]bool{},
+		w: w, plain: newAccount(), ruled: newAccount(), highest: map[string]rank{}, bad: map[string]*badness{}, limited: map[string]*limit{}, numbers: map[rank]bool{},
 	}
 }
 
@@ -82,71 +79,19 @@ func (s *sink) weather() {
 	}
 	w.tally.Outages++
 	s.outage = outage{on: true, status: statuses[w.rng.IntN(len(statuses))], named: w.chance(0.2), silent: w.chance(0.1)}
+	if w.chance(0.5) && w.pro.Limits > 0 {
+		s.outage = outage{on: true, status: 429, after: w.span(time.Second, longestLimit)}
+	}
 	w.say("sink", "an outage begins: status %d, named %v, silent %v", s.outage.status, s.outage.named, s.outage.silent)
 }
 
-// clear ends what hinders, but for events that are refused for ever.
-func (s *sink) clear() {
-	s.outage = outage{}
-	for _, b := range s.bad { // the order does not matter
-		if b.until > 0 {
-			b.until, b.seen = 1, 1
-		}
-	}
+// busy reports whether the answer says that the receiver has no room now, and nothing about the row.
+func (b *badness) busy() bool {
+	return b.status == 429 || b.status == 503 || b.after > 0
 }
 
-// mostBad is how many rows are bad at a time. Evidence takes an event that is accepted, and a tick tries three: more bad rows
-// side by side are an outage to it.
-const mostBad = 3
-
-// badNow counts the rows that the sink refuses and that have not arrived.
-func (s *sink) badNow() int {
-	n := 0
-	for _, r := range s.w.table.rows {
-		for _, v := range []*version{r.cur, r.written} {
-			if v != nil && s.refuses(v.event.ID) != nil && !s.w.letters.ids[v.event.ID] {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// maybeBad makes a new row version one that the sink refuses.
-func (s *sink) maybeBad(v *version) {
-	w := s.w
-	if !w.fate(w.pro.BadRow) || s.badNow() >= mostBad {
-		return
-	}
-	b := &badness{status: statuses[1+w.rng.IntN(len(statuses)-1)], named: w.chance(0.4)}
-	b.cause = causeOf(b.status)
-	switch {
-	case b.named:
-		b.cause, b.status = poller.Refused, 200
-	case w.chance(0.15):
-		b.cause, b.status = poller.Impossible, 0
-	}
-	if w.chance(0.5) || b.status == 503 || b.status == 429 { // a destination without room has some again, one day
-		b.until = 1 + w.rng.IntN(6)
-	}
-	s.bad[v.event.ID] = b
-	w.say("sink", "will refuse %s: status %d, named %v, %d times", w.id(v.event.ID), b.status, b.named, b.until)
-}
-
-func causeOf(status int) poller.Cause {
-	if status >= 400 && status < 500 && status != 408 && status != 429 {
-		return poller.Refused
-	}
-	return poller.Unavailable
-}
-
-// refuses reports whether an event is refused at this moment.
-func (s *sink) refuses(id string) *badness {
-	if b := s.bad[id]; b != nil && (b.until == 0 || b.seen < b.until) {
-		return b
-	}
-	return nil
-}
+// clear reports whether the answer is about this very row.
+func (b *badness) clear() bool { return b.named || slices.Contains(rejectStatus, b.status) }
 
 // sinkOf is one instance's way to the sink.
 type sinkOf struct{ p *process }
@@ -210,12 +155,10 @@ func (s *sink) answer(q *request, c *call) error {
 		switch {
 		case w.fate(p.SinkSilent):
 			w.tally.SinkFaults++
-			c.hold(time.Hour)
-			w.say(c.p.name, "deliver %s: no answer comes", c.arg)
-			return nil
+			return s.mute(c)
 		case w.fate(p.SinkFail):
 			w.tally.SinkFaults++
-			return s.failAll(q, 503, poller.Unavailable)
+			return s.failAll(q, 503, poller.Unavailable, 0)
 		case w.fate(p.SinkLate):
 			w.tally.SinkLate++
 			w.late = append(w.late, lateEffect{c.p.name + " deliver " + c.arg, func() { s.accept(q, nil) }})
@@ -235,6 +178,11 @@ func (s *sink) answer(q *request, c *call) error {
 			return err
 		}
 	}
+	for i := range q.d.Events {
+		if b := s.refuses(q.d.Events[i].ID); b != nil && b.silent {
+			return s.mute(c)
+		}
+	}
 	err := s.judge(q)
 	if w.fate(p.SinkLost) {
 		w.tally.SinkLost++
@@ -244,32 +192,40 @@ func (s *sink) answer(q *request, c *call) error {
 	return err
 }
 
+// mute lets a request wait for as long as anybody has patience.
+func (s *sink) mute(c *call) error {
+	c.hold(time.Hour)
+	s.w.say(c.p.name, "deliver %s: no answer comes", c.arg)
+	return nil
+}
+
 // down is the answer in an outage.
 func (s *sink) down(q *request, c *call) error {
 	o := s.outage
 	switch {
 	case o.silent:
-		c.hold(time.Hour)
-		s.w.say(c.p.name, "deliver %s: no answer comes", c.arg)
-		return nil
+		return s.mute(c)
 	case o.named:
 		f := &poller.DeliveryError{Err: fmt.Errorf("%w names all of them", errSink)}
 		for i := range q.d.Events {
 			f.Failed = append(f.Failed, poller.FailedEvent{Index: i, Cause: poller.Refused, Status: 200, Named: true})
-			s.note(q, i, attempt{lone: true, status: 200, cause: poller.Refused})
+			s.note(q, i, attempt{lone: true, named: true, status: 200, cause: poller.Refused})
 		}
 		return f
 	default:
-		return s.failAll(q, o.status, causeOf(o.status))
+		return s.failAll(q, o.status, causeOf(o.status), o.after)
 	}
 }
 
-func (s *sink) failAll(q *request, status int, cause poller.Cause) error {
+func (s *sink) failAll(q *request, status int, cause poller.Cause, after time.Duration) error {
 	for i := range q.d.Events {
 		s.note(q, i, attempt{lone: len(q.d.Events) == 1, status: status, cause: cause})
 	}
 	f := poller.FailAll(len(q.d.Events), cause, status, fmt.Errorf("%w answers %d", errSink, status))
-	if status == 429 {
+	switch {
+	case after > 0:
+		f.RetryAfter = after
+	case status == 429:
 		f.RetryAfter = s.w.span(100*time.Millisecond, 3*time.Second)
 	}
 	return f
@@ -285,11 +241,24 @@ func (s *sink) unheard(q *request) {
 func (s *sink) note(q *request, i int, a attempt) {
 	e := &q.d.Events[i]
 	a.id, a.order, a.at, a.by = e.ID, string(s.w.laneOf(e)), time.Now(), q.life
+	a.batch = fmt.Sprint(q.d.Token, q.d.BatchID)
+	if a.accepted {
+		s.lastAccepted = a.at
+	}
 	s.history = append(s.history, a)
 }
 
 // judge accepts a request, or refuses it for the bad events in it: the whole of it, or by name.
 func (s *sink) judge(q *request) error {
+	for i := range q.d.Events {
+		if l := s.limitOf(q.d.Events[i].ID); l != nil {
+			after := l.after
+			if after == 0 {
+				after = time.Until(l.until)
+			}
+			return s.failAll(q, 429, poller.Unavailable, after)
+		}
+	}
 	var named []poller.FailedEvent
 	skip := make([]bool, len(q.d.Events))
 	for i := range q.d.Events {
@@ -299,7 +268,7 @@ func (s *sink) judge(q *request) error {
 		}
 		b.seen++
 		if !b.named {
-			return s.failAll(q, b.status, b.cause)
+			return s.failAll(q, b.status, b.cause, b.after)
 		}
 		named = append(named, poller.FailedEvent{Index: i, Cause: poller.Refused, Status: 200, Named: true})
 		skip[i] = true
@@ -309,7 +278,7 @@ func (s *sink) judge(q *request) error {
 		return nil
 	}
 	for _, f := range named {
-		s.note(q, f.Index, attempt{lone: true, status: 200, cause: poller.Refused})
+		s.note(q, f.Index, attempt{lone: true, named: true, status: 200, cause: poller.Refused})
 	}
 	// What was accepted in the same answer counts as evidence, so it is noted after the failures as well.
 	for i := range q.d.Events {
@@ -325,7 +294,7 @@ func (s *sink) accept(q *request, skip []bool) {
 	w := s.w
 	for i := range q.d.Events {
 		e := &q.d.Events[i]
-		if skip != nil && skip[i] || skip == nil && s.refuses(e.ID) != nil {
+		if skip != nil && skip[i] || skip == nil && (s.refuses(e.ID) != nil || s.limitOf(e.ID) != nil) {
 			continue
 		}
 		s.note(q, i, attempt{accepted: true})
@@ -337,9 +306,9 @@ func (s *sink) accept(q *request, skip []bool) {
 			w.tally.Inverted++
 			w.say("sink", "inverted without the rule: %s after %s", w.id(e.ID), w.id(by))
 		}
-		order := string(e.OrderKey)
+		order := q.shows[i].queue(e)
 		r := rank{q.d.Token, q.d.Number}
-		if r.below(s.highest[order]) && w.pro.Ordering != poller.OrderNone { // then there is no order to keep
+		if r.below(s.highest[order]) && !q.shows[i].loose() { // then there is no order to keep
 			w.tally.Refused++
 			w.say("sink", "refuses %s by the rule: token %d is below", w.id(e.ID), q.d.Token)
 			continue
@@ -364,7 +333,7 @@ func names(w *world, events []change.Event) string {
 
 // laneOf is the key whose events wait for each other, and are parked together.
 func (w *world) laneOf(e *change.Event) []byte {
-	if w.pro.Ordering == poller.OrderNone {
+	if w.set.ordering == poller.OrderNone {
 		return e.Key
 	}
 	return e.OrderKey

@@ -70,7 +70,8 @@ func (o sourceOf) read(ctx context.Context, what, arg string, do func() (string,
 func (o sourceOf) Describe(context.Context) (poller.Description, error) {
 	p := &o.p.w.pro
 	return poller.Description{
-		Fingerprint: fingerprint, Engine: "sim", Table: "orders", Late: p.Late, Coarse: p.Groups > 0,
+		Fingerprint: fingerprint, Engine: "sim", Table: "orders", Late: p.Late, Coarse: p.Groups > 0 && !o.p.set.own,
+		Dates: o.p.w.table.dates(),
 	}, nil
 }
 
@@ -104,6 +105,7 @@ func (o sourceOf) Fetch(ctx context.Context, r poller.Range, limit poller.Limit)
 		}
 		if w.pro.Windows {
 			page = t.windowPage(after, upTo, limit)
+			o.p.keyed(page.Events)
 			o.foreign(page.Events)
 			return w.list(page.Events, page.More), nil
 		}
@@ -122,6 +124,7 @@ func (o sourceOf) Fetch(ctx context.Context, r poller.Range, limit poller.Limit)
 			rows = rows[:limit.Rows]
 		}
 		page.Events = events(rows)
+		o.p.keyed(page.Events)
 		o.foreign(page.Events)
 		return w.list(page.Events, page.More), nil
 	})
@@ -159,6 +162,7 @@ func (o sourceOf) Reread(ctx context.Context, keys [][]byte) (found []change.Eve
 				found = append(found, r.cur.event)
 			}
 		}
+		o.p.keyed(found)
 		return w.list(found, false), nil
 	})
 	if err != nil {
@@ -182,8 +186,9 @@ func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte
 			rows = t.between(from, place{begun: true, window: true, seen: t.commits})
 		}
 		for _, v := range rows {
-			if !slices.ContainsFunc(avoid, func(k []byte) bool { return string(k) == string(v.event.OrderKey) }) {
-				e := v.event
+			one := events([]*version{v})
+			o.p.keyed(one)
+			if e := one[0]; !slices.ContainsFunc(avoid, func(k []byte) bool { return string(k) == string(e.OrderKey) }) {
 				found = &e
 				delete(o.p.foreign, e.ID)
 				return w.id(e.ID), nil

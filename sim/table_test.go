@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
 )
 
 // table is the one database table, with the transactions that write it. A row's cursor value is drawn when it is written,
@@ -22,9 +23,12 @@ type table struct {
 	commits     int           // how many transactions were committed: a snapshot is that number
 	passed      []place       // up to these an operator skipped what was not delivered
 	clockShift  time.Duration // of the database's clock
+	jumped      time.Duration // of that since the run began
+	fell        bool          // it was set back
 
 	lastTraffic time.Time
 	inserted    int // by traffic
+	sealed      bool
 
 	copied bool // there is a copy to restore: what each row was
 	copy   []*version
@@ -34,7 +38,7 @@ type table struct {
 // row is one row and its history.
 type row struct {
 	key     int
-	group   int
+	group   int      // its order key's, as it is committed; -1 where that is its own
 	cur     *version // what a reader sees; nil before its insert is committed, and after its delete
 	written *version // the last one written, committed or not
 	writer  *tx      // the open transaction that holds its lock
@@ -43,13 +47,14 @@ type row struct {
 
 // version is one state of a row.
 type version struct {
-	row    *row
-	value  int64 // the cursor's
-	rev    int
-	commit int // the number of the transaction among those committed
-	event  change.Event
-	// passed by an operator: skipped on purpose.
-	skipped bool
+	row     *row
+	value   int64 // the cursor's
+	rev     int
+	group   int // of the row's order key
+	commit  int // the number of the transaction among those committed
+	event   change.Event
+	skipped bool // passed over by an operator on purpose
+	gone    bool // the row's delete
 }
 
 // tx is an open transaction.
@@ -165,6 +170,9 @@ func (t *table) restore() {
 		if i < len(t.copy) {
 			r.cur = t.copy[i]
 		}
+		if r.cur != nil {
+			r.group = r.cur.group
+		}
 	}
 	t.lives++
 	t.incarnation = fmt.Sprintf("life-%d", t.lives)
@@ -191,7 +199,41 @@ func (t *table) skip(v *version) {
 }
 
 // clock is the database's time as a cursor value.
-func (t *table) clock() int64 { return time.Since(t.w.began).Milliseconds() + 1 }
+func (t *table) clock() int64 {
+	return (time.Since(t.w.began) + t.jumped + longAgo).Milliseconds()
+}
+
+// dates reads positions as times, where the cursor is one.
+func (t *table) dates() *poller.Dates {
+	if !t.w.pro.Clock || t.w.pro.Windows {
+		return nil
+	}
+	zero := t.w.began.Add(t.clockShift - t.jumped - longAgo) // the time of the value 0
+	return &poller.Dates{
+		Span: func(c change.Cursor) (time.Time, time.Time, bool) {
+			p, err := placeOf(c)
+			at := zero.Add(time.Duration(p.at.value) * time.Millisecond)
+			return at, at, err == nil && p.begun && p.at.key != last
+		},
+		Before: func(at time.Time) change.Cursor {
+			return cursorOf(pos{at.Sub(zero).Milliseconds() - 1, last})
+		},
+	}
+}
+
+// longAgo is how much the database's clock may go back.
+const longAgo = 100 * 24 * time.Hour
+
+// jump sets the database's clock to another time.
+func (t *table) jump() {
+	w := t.w
+	w.tally.Jumps++
+	d := w.span(-w.pro.Jump, w.pro.Jump)
+	t.jumped += d
+	t.fell = t.fell || d < 0
+	t.clockShift += d
+	w.say("db", "the clock jumps by %s", d)
+}
 
 // write inserts, updates or deletes a row in an open transaction.
 func (t *table) write(x *tx) {
@@ -202,8 +244,15 @@ func (t *table) write(x *tx) {
 		if w.pro.Hot {
 			r = t.rows[0]
 		}
-		if r.writer != nil && r.writer != x || r.cur == nil && r.writer != x {
+		if w.pro.Moves > 0 && len(w.parked) > 0 && w.chance(0.4) {
+			r = t.waiting()
+		}
+		if r.writer != nil && r.writer != x || r.cur == nil && r.writer != x && w.pro.Deletes == 0 {
 			return // it waits for the other's lock, or is gone
+		}
+		if r.cur != nil && w.chance(w.pro.Deletes) {
+			t.remove(x, r)
+			return
 		}
 	} else {
 		r = &row{key: len(t.rows), group: -1}
@@ -216,12 +265,26 @@ func (t *table) write(x *tx) {
 	t.draw(x, r)
 }
 
+// remove deletes a row in an open transaction.
+func (t *table) remove(x *tx, r *row) {
+	t.w.tally.Deletes++
+	v := &version{row: r, gone: true}
+	r.writer, r.written = x, v
+	x.writes = append(slices.DeleteFunc(x.writes, func(o *version) bool { return o.row == r }), v)
+	t.w.say("db", "tx%d deletes row %d", x.id, r.key)
+}
+
 // draw writes a row's next version in an open transaction.
 func (t *table) draw(x *tx, r *row) {
 	w := t.w
-	v := &version{row: r, value: t.sequence, rev: r.revs}
+	v := &version{row: r, value: t.sequence, rev: r.revs, group: r.group}
+	if r.group >= 0 && r.group < w.pro.Groups && v.rev > 0 && w.chance(w.pro.Moves) { // from, to or within those that are shared
+		v.group = w.rng.IntN(w.pro.Groups + 2)
+	}
 	if w.pro.Clock {
-		v.value = x.value
+		if v.value = x.value; w.chance(w.pro.Future) && !w.calm {
+			v.value += w.span(time.Second, w.pro.Ahead).Milliseconds()
+		}
 	} else {
 		t.sequence++
 	}
@@ -232,36 +295,10 @@ func (t *table) draw(x *tx, r *row) {
 	r.writer, r.written = x, v
 	v.event = t.eventOf(v)
 	w.name(&v.event, v)
+	w.versions[v.event.ID] = v
 	x.writes = append(slices.DeleteFunc(x.writes, func(o *version) bool { return o.row == r }), v)
 	w.say("db", "tx%d writes row %d rev %d with cursor %d (%s)", x.id, r.key, v.rev, v.value, w.id(v.event.ID))
 	w.sink.maybeBad(v)
-}
-
-// trafficEvery is how often good rows are inserted once faults have stopped: without an event of another key that is
-// accepted there is no evidence against a bad one, and nothing happens to it (issue 3, §2).
-const trafficEvery = 20 * time.Second
-
-// mostTraffic bounds these rows: a memory of late commits that is small lets no more than so many through in a window.
-const mostTraffic = 60
-
-// traffic inserts rows with order keys of their own now and then.
-func (t *table) traffic() {
-	if time.Since(t.lastTraffic) < trafficEvery || t.inserted >= mostTraffic || t.w.missing() == "" {
-		return
-	}
-	t.lastTraffic = time.Now()
-	for range 1 + t.w.rng.IntN(4) { // sometimes more than a page, so that there is one to probe with
-		t.txs++
-		x := &tx{id: t.txs, began: time.Now(), value: max(t.clock(), t.sequence+1)}
-		r := &row{key: len(t.rows), group: -1}
-		if t.w.pro.Groups > 0 {
-			r.group = t.w.pro.Groups + r.key
-		}
-		t.rows = append(t.rows, r)
-		t.inserted++
-		t.draw(x, r)
-		t.close(x, true)
-	}
 }
 
 // close commits or rolls back.
@@ -274,8 +311,12 @@ func (t *table) close(x *tx, commit bool) {
 	for _, v := range x.writes {
 		v.row.writer = nil
 		if commit {
+			if v.gone {
+				v.row.cur = nil
+				continue
+			}
 			v.commit = t.commits
-			v.row.cur = v
+			v.row.cur, v.row.group = v, v.group
 			t.skip(v)
 		}
 	}
@@ -284,7 +325,7 @@ func (t *table) close(x *tx, commit bool) {
 	case commit:
 		for _, v := range x.writes {
 			for _, r := range t.rows {
-				if r.cur != nil && w.pro.LateCommit && r.cur.value > v.value {
+				if r.cur != nil && w.pro.LateCommit && !v.gone && r.cur.value > v.value {
 					w.tally.LateCommits++
 					break
 				}
@@ -309,10 +350,10 @@ func (t *table) settleOpen() {
 func (t *table) eventOf(v *version) change.Event {
 	key := fmt.Appendf(nil, `{"id":%d}`, v.row.key)
 	order := key
-	if v.row.group >= 0 {
-		order = fmt.Appendf(nil, `{"group":%d}`, v.row.group)
+	if v.group >= 0 {
+		order = fmt.Appendf(nil, `{"group":%d}`, v.group)
 	}
-	content := fmt.Appendf(nil, `{"id":%d,"rev":%d}`, v.row.key, v.rev)
+	content := fmt.Appendf(nil, `{"id":%d,"rev":%d,"group":%d}`, v.row.key, v.rev, v.group)
 	cursor := cursorOf(v.pos())
 	hashed := content
 	if !t.w.pro.Clock && t.w.pro.Restore == 0 { // a restored database draws numbers again
@@ -340,7 +381,7 @@ func (t *table) safe() (p pos, open bool) {
 	lowest := int64(-1)
 	for _, x := range t.open {
 		for _, v := range x.writes {
-			if lowest < 0 || v.value < lowest {
+			if !v.gone && (lowest < 0 || v.value < lowest) {
 				lowest = v.value
 			}
 		}

@@ -21,6 +21,7 @@ type world struct {
 	pro   profile
 	began time.Time
 	calm  bool // faults have stopped
+	siege bool // but for one that goes on
 
 	mu       sync.Mutex
 	arrivals []*call
@@ -44,6 +45,10 @@ type world struct {
 	holder *process             // who took the lease last
 	// freeSince is when the lease was given back last.
 	freeSince time.Time
+	set       *settings // as they are now
+	loose     bool      // ordering=none was set at some time
+	fewest    int       // max_attempts
+	versions  map[string]*version
 	naming    sync.Mutex
 	names     map[string]string // of events, under naming
 
@@ -68,6 +73,7 @@ type tally struct {
 	Rows, Updates, Delivered, Duplicates        int
 	Parked, DeadLettered, Refused               int
 	Inverted                                    int // without the receiver's rule
+	Deletes, LetterHangs, Settings, Jumps       int
 }
 
 func (t *tally) add(o tally) {
@@ -96,6 +102,10 @@ func (t *tally) add(o tally) {
 	t.DeadLettered += o.DeadLettered
 	t.Refused += o.Refused
 	t.Inverted += o.Inverted
+	t.Deletes += o.Deletes
+	t.LetterHangs += o.LetterHangs
+	t.Settings += o.Settings
+	t.Jumps += o.Jumps
 }
 
 // chance is true with probability p.
@@ -149,26 +159,42 @@ func (w *world) run() {
 	}
 	if w.violation == "" {
 		w.stopFaults()
-		limit, steps := time.Now().Add(w.pro.Patience), 0
-		for w.violation == "" && !w.finished() {
-			if steps++; time.Now().After(limit) || steps > maxCalmSteps {
-				w.fail("no progress: %s and %d steps after faults stopped, %s", time.Since(limit.Add(-w.pro.Patience)).Round(time.Second), steps, w.missing())
-				break
-			}
-			w.step()
+		w.drain()
+		if w.pro.Siege && w.violation == "" {
+			w.besiege()
+			w.drain()
+		}
+		if w.pro.Newest {
+			w.table.insert(w.pro.Groups) // so that the receiver is known to accept something
+			w.drain()
+			w.table.seal()
+			w.drain()
 		}
 	}
 	w.end()
+}
+
+// drain goes on until everything has arrived.
+func (w *world) drain() {
+	limit, steps := time.Now().Add(w.pro.Patience), 0
+	for w.violation == "" && !w.finished() {
+		if steps++; time.Now().After(limit) || steps > maxCalmSteps {
+			w.fail("no progress: %s and %d steps after faults stopped, %s", time.Since(limit.Add(-w.pro.Patience)).Round(time.Second), steps, w.missing())
+			break
+		}
+		w.step()
+	}
 }
 
 // setUp makes everything that a run needs.
 func (w *world) setUp() {
 	w.bell = make(chan struct{}, 1)
 	w.shows.by = map[string][]show{}
-	w.names = map[string]string{}
+	w.names, w.versions = map[string]string{}, map[string]*version{}
+	w.set, w.loose, w.fewest = w.firstSettings(), w.pro.Ordering == poller.OrderNone, w.pro.Policy.MaxAttempts
 	w.tally.Seeds = 1
 	w.store, w.table, w.sink = newStore(w), newTable(w), newSink(w)
-	w.letters, w.human = &letters{w: w, ids: map[string]bool{}}, &operator{w: w}
+	w.letters, w.human = &letters{w: w, ids: map[string]bool{}, replayed: map[string]bool{}, since: map[string]int{}}, &operator{w: w}
 	for i := range w.pro.Instances {
 		w.slots = append(w.slots, w.newProcess(i))
 	}
@@ -217,8 +243,11 @@ func (w *world) step() {
 	add(p.Crashes, w.crashSome)
 	add(p.Freezes, w.freezeSome)
 	add(p.Outages, w.sink.weather)
+	add(p.LetterOutages, w.letters.weather)
 	add(p.ClockFaults, w.store.shiftClock)
 	add(p.Human, w.human.act)
+	add(p.Settings, w.resettle)
+	add(p.Jumps, w.table.jump)
 	total := 0.0
 	for _, c := range choices[:n] {
 		total += c.weight
@@ -288,6 +317,7 @@ func (w *world) stopFaults() {
 	w.calm = true
 	w.table.settleOpen()
 	w.sink.clear()
+	w.letters.down = false
 	w.store.frozen = time.Time{}
 	for _, p := range w.slots {
 		p.thaw()

@@ -1,0 +1,119 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// A siege is a fault that goes on: one order key's rows are refused, limited or not answered, or dead letters cannot be kept.
+// All else works. Meanwhile rows of other keys must arrive, and the bad ones must be set aside.
+
+const (
+	// siegeLasts is how long the fault goes on, at least.
+	siegeLasts = 5 * time.Minute
+	// besides is how soon a row of another order key must arrive, and a bad row be set aside.
+	besides = 5 * time.Minute
+	// guardEvery is how often a row of another order key is inserted, guards is how many of them.
+	guardEvery, guards = 35 * time.Second, 8
+)
+
+// guard is a row that must arrive, or be set aside, although another key is in trouble.
+type guard struct {
+	v     *version
+	since time.Time
+	bad   bool
+}
+
+// besiege makes one order key a bad one and looks what becomes of the others.
+func (w *world) besiege() {
+	if w.set.ordering == poller.OrderSource || w.parkedRows()+3 > w.pro.Policy.MaxParked {
+		return // there one key does stop others
+	}
+	w.siege = true
+	what, all := w.standing()
+	w.say("--", "a siege begins: %s", what)
+	began, next := time.Now(), time.Now()
+	for sent := 0; w.violation == "" && (len(all) > 0 || sent < guards || time.Since(began) < siegeLasts); {
+		if sent < guards && !time.Now().Before(next) {
+			sent++
+			next = time.Now().Add(guardEvery)
+			all = append(all, guard{v: w.table.insert(w.pro.Groups).cur, since: time.Now()})
+		}
+		w.step()
+		all = w.relieved(all, what)
+	}
+	w.siege = false
+	w.sink.clear()
+	w.letters.down = false
+	w.say("--", "the siege ends")
+}
+
+// relieved returns the guards that are still waited for.
+func (w *world) relieved(all []guard, what string) []guard {
+	left := all[:0]
+	for _, g := range all {
+		switch {
+		case w.arrived(g.v), g.bad && w.waits(g.v):
+			continue
+		case time.Since(g.since) > besides && g.bad:
+			w.fail("stuck: %s was not set aside within %s (%s)", w.id(g.v.event.ID), besides, what)
+		case time.Since(g.since) > besides:
+			w.fail("one key stops another: %s has not arrived within %s while there was %s", w.id(g.v.event.ID), besides, what)
+		}
+		left = append(left, g)
+	}
+	return left
+}
+
+// standing begins a fault that goes on, and says which rows are bad.
+func (w *world) standing() (what string, bad []guard) {
+	spoilt := func(n int, b badness) {
+		for range n {
+			v := w.table.insert(w.pro.Groups).cur
+			if b.busy() {
+				b.until = untilFaultsStop
+			}
+			w.sink.bad[v.event.ID] = &b
+			bad = append(bad, guard{v, time.Now(), true})
+		}
+	}
+	n := 1 + w.rng.IntN(2)
+	switch w.rng.IntN(5) {
+	case 0:
+		for range 2 + w.rng.IntN(2) {
+			r := w.table.insert(w.pro.Groups)
+			w.sink.limited[string(r.cur.event.OrderKey)] = &limit{until: time.Now().Add(time.Hour), after: w.span(10*time.Second, longestLimit)}
+		}
+		return "a limit of the rate of some keys", nil
+	case 1:
+		status := statuses[1+w.rng.IntN(len(statuses)-1)]
+		spoilt(n, badness{status: status, cause: causeOf(status)})
+		what = fmt.Sprintf("%d rows that are answered with %d", n, status)
+	case 2:
+		spoilt(n, badness{status: 200, named: true, cause: poller.Refused})
+		what = fmt.Sprintf("%d rows that are named", n)
+	case 3:
+		spoilt(1, badness{silent: true})
+		what = "a row that gets no answer"
+	default:
+		after := w.span(10*time.Second, longestLimit)
+		spoilt(n, badness{status: 429, after: after})
+		what = fmt.Sprintf("%d rows that are answered with 429 and Retry-After %s", n, after.Round(time.Second))
+	}
+	if w.chance(0.5) {
+		w.letters.down = true
+		what += ", and no place for dead letters"
+	}
+	return what, bad
+}
+
+// parkedRows counts parked rows, and those behind them.
+func (w *world) parkedRows() int {
+	n := len(w.parked)
+	for i := range w.parked {
+		n += len(w.parked[i].Followers)
+	}
+	return n
+}

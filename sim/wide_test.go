@@ -1,0 +1,136 @@
+package sim
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// dimension is a kind of fault or of table that runs can do without. Each is drawn by a source of chance of its own, so that
+// one that is left out changes nothing of the others' profiles.
+type dimension string
+
+const (
+	deletes dimension = "deletes" // rows are deleted, and some come back
+	moves   dimension = "moves"   // rows change their order key
+	limits  dimension = "limits"  // Retry-After of up to minutes, for one order key or for all
+	crowd   dimension = "crowd"   // many rows are bad at a time
+	quiet   dimension = "quiet"   // no new order keys once faults have stopped, or nothing new at all
+	newest  dimension = "newest"  // the last row of a table that is quiet from then on is bad
+	hang    dimension = "hang"    // the place for dead letters hangs, or is out of order for long
+	whole   dimension = "whole"   // ordering=source is in order across keys
+	jumps   dimension = "jumps"   // the database's clock jumps
+	future  dimension = "future"  // rows are dated ahead of the database's clock
+	changes dimension = "changes" // settings change between ticks
+	replays dimension = "replays" // operators replay, purge and drop
+	sieges  dimension = "sieges"  // one fault goes on, and others' rows must arrive meanwhile
+)
+
+// dimensions are all of them.
+var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, future, changes, replays, sieges}
+
+// pending are the dimensions that runs have only when DIMS names them, because the product breaks a promise there.
+var pending = []dimension{}
+
+// enabled are the dimensions of this process: those that are not pending; with DIMS=all all of them, with DIMS=none none,
+// and with DIMS=a,b these. DIMS=+a adds a, DIMS=-a leaves a out.
+var enabled = func() []dimension {
+	on := slices.DeleteFunc(slices.Clone(dimensions), func(d dimension) bool { return slices.Contains(pending, d) })
+	text := os.Getenv("DIMS")
+	switch text {
+	case "":
+		return on
+	case "all":
+		return dimensions
+	case "none":
+		return nil
+	}
+	if text[0] != '+' && text[0] != '-' {
+		on = nil
+	}
+	for name := range strings.SplitSeq(text, ",") {
+		bare := dimension(strings.TrimLeft(name, "+-"))
+		if !slices.Contains(dimensions, bare) {
+			panic("DIMS: there is no dimension " + name)
+		}
+		on = slices.DeleteFunc(on, func(d dimension) bool { return d == bare })
+		if name[0] != '-' {
+			on = append(on, bare)
+		}
+	}
+	return on
+}()
+
+// widen draws the dimensions of a seed's profile.
+func (p *profile) widen(seed uint64) {
+	with := func(d dimension, share float64, do func(r *rand.Rand)) {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(d)) // it never fails
+		r := rand.New(rand.NewPCG(seed, h.Sum64()))
+		if slices.Contains(enabled, d) && r.Float64() < share {
+			do(r)
+		}
+	}
+	with(deletes, 0.4, func(r *rand.Rand) { p.Deletes = 0.05 + 0.35*r.Float64() })
+	with(moves, 0.5, func(r *rand.Rand) {
+		p.Moves = 0.1 + 0.5*r.Float64()
+		p.Groups, p.MostBad, p.StaysBad = max(p.Groups, 2+r.IntN(2)), 8, r.Float64()
+		p.BadRow, p.SinkSlow = max(p.BadRow, 0.05+0.25*r.Float64()), max(p.SinkSlow, 0.3*r.Float64())
+	})
+	with(limits, 0.3, func(r *rand.Rand) { p.Limits = 0.02 + 0.1*r.Float64() })
+	with(crowd, 0.2, func(r *rand.Rand) {
+		p.MostBad, p.Policy.MaxParked = 4+r.IntN(40), 1000
+		p.BadRow = 0.1 + 0.5*r.Float64()
+	})
+	with(quiet, 0.4, func(r *rand.Rand) { p.Quiet = sameKeys + silence(r.IntN(2)) })
+	with(newest, 0.5, func(*rand.Rand) { p.Newest = p.BadRow > 0 })
+	with(whole, 1, func(r *rand.Rand) {
+		p.Whole = true
+		if r.IntN(12) == 0 {
+			p.Ordering, p.Policy.Block = poller.OrderSource, false
+		}
+	})
+	with(jumps, 0.3, func(r *rand.Rand) {
+		// A memory that is full when the clock falls is never emptied: nothing is fetched, and no window passes.
+		p.LateMemory = 1000
+		p.Jumps, p.Jump = 0.02+0.1*r.Float64(), []time.Duration{time.Second, p.Window, 2 * time.Hour}[r.IntN(3)]
+	})
+	with(future, 0.3, func(r *rand.Rand) {
+		p.Future, p.Ahead = 0.02+0.2*r.Float64(), []time.Duration{p.Window, 10 * p.Window, 8760 * time.Hour}[r.IntN(3)]
+		p.LateMemory = 1000
+	})
+	with(changes, 0.3, func(r *rand.Rand) { p.Settings = 0.02 + 0.2*r.Float64() })
+	with(replays, 0.4, func(r *rand.Rand) {
+		p.Replays, p.Human = 0.3+0.4*r.Float64(), max(p.Human, 0.1+0.3*r.Float64())
+		p.BadRow = max(p.BadRow, 0.05+0.2*r.Float64())
+	})
+	with(sieges, 0.25, func(*rand.Rand) {
+		p.Siege = true
+		if p.Budget < 3*p.Timeout {
+			p.Budget = 50 * time.Second // else a row that gets no answer leaves no tick the time to find out that others do
+		}
+	})
+	with(hang, 0.3, func(r *rand.Rand) {
+		p.LetterHang = 0.1 + 0.5*r.Float64()
+		if r.IntN(3) == 0 {
+			p.LetterOutages = 0.05 + 0.1*r.Float64()
+		}
+	})
+}
+
+// silence says what is written once faults have stopped.
+type silence uint8
+
+const (
+	newKeys    silence = iota // rows of new order keys, now and then
+	sameKeys                  // rows of order keys that are known, now and then
+	nothingNew                // nothing
+)
+
+// longestLimit is how long the receiver asks at most to be left alone.
+const longestLimit = 5 * time.Minute
