@@ -76,7 +76,7 @@ func runSick(t *testing.T) recording {
 			a.insert(t, "refused", "good", "poison", "good")
 			a.insert(t, "dead", "good", "poison", "good")
 			a.insert(t, "down", "a row")
-			a.insert(t, "forbidden", "a row")
+			a.insert(t, "forbidden", "more", "rows", "than", "a", "destination", "may", "refuse") // before that is an outage
 			execute(t, a.databases["held"], `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
 				INSERT INTO orders (note, updated_at) SELECT 'many', strftime('%Y-%m-%d %H:%M:%f', 'now', '-' || ((1500 - i) / 1000.0) || ' seconds') FROM n`)
 			a.write(t, "events", "k1", `{"note":"poison"}`)
