@@ -124,6 +124,13 @@ func (l *late) next(ctx context.Context) lateStep {
 	}
 }
 
+// position is where live rows are read from next.
+func (l *late) position() change.Cursor {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.reached
+}
+
 // fetched turns a page into the batch to hand out: Kind, From, To, Events and More are set. Events that are remembered
 // or in flight are left out; a batch without events that says More is only to be followed by another next. What a
 // state.Commit carries as From is said by commit, and is not the batch's. A page of live rows loses those that are dated

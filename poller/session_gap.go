@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -49,9 +48,12 @@ func (s *checkpointed) record(incarnation string) {
 
 // sameTable compares the table that answered with that of the checkpoint. One that was made anew and filled again may
 // hold rows below the position, which are never seen. Where it holds none, its identity is recorded by the next commit.
-func (s *checkpointed) sameTable(ctx context.Context, at change.Cursor, table string) error {
+//
+// It is held against the live position, whichever read met the table: a chunk of a backfill begins before it, and a look
+// at rows that are held back behind it.
+func (s *checkpointed) sameTable(ctx context.Context, table string) error {
 	if s.table != "" && table != "" && s.table != table && s.feed.replaced != table {
-		warning, err := s.feed.source.Replaced(ctx, at, s.table, table)
+		warning, err := s.feed.source.Replaced(ctx, s.feed.late.position(), s.table, table)
 		switch {
 		case errors.Is(err, ErrGap):
 			return &Fault{SourceGap, fmt.Errorf("%w. %s", err, s.waysOn())}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/rowrelay/rowrelay/state"
 )
 
 // TestTableReplaced: what the source says of a table that is not the one recorded decides, and a table that is found
@@ -56,6 +58,50 @@ func TestTableReplaced(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTableReplacedUnderReads: which read meets a table that was made anew does not matter. It is held against the live
+// position, neither against the beginning of a backfill nor against that of a look above or below.
+func TestTableReplacedUnderReads(t *testing.T) {
+	for name, begin := range map[string]func(p *process){
+		"live":     func(*process) {},
+		"backfill": func(p *process) { p.backfill(state.Backfill{ID: "b1", To: position(3)}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newShop()
+				s.table = "oid 1"
+				s.fill(1, 3)
+				p := newProcess(t, nil, s, nil)
+				p.tick()
+				begin(p)
+				s.table, s.anew = "oid 2", fmt.Errorf("%w: made anew", ErrGap)
+				if r := p.tick(); r.Event != SourceGap || len(s.asked) != 1 || s.asked[0] != "oid 1 oid 2 "+string(position(3)) {
+					t.Errorf("%s, asked %q", r.Event, s.asked)
+				}
+			})
+		})
+	}
+}
+
+// TestReplacedAboveTheLivePosition: a look above the safe point begins behind the live position, where rows of a new table
+// that are still to come may stand below it.
+func TestReplacedAboveTheLivePosition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.table = "oid 1"
+		s.fill(1, 3)
+		p := newProcess(t, nil, s, nil)
+		session := p.open()
+		p.settle(session, p.judge(session, p.next(session)))
+		session.table, s.table = "oid 1", "oid 2"
+		if _, err := session.read(t.Context(), "looking", Range{After: position(9), Unsafe: true}, Limit{Rows: 1, Bytes: 1 << 20}); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.asked) != 1 || !strings.HasSuffix(s.asked[0], string(position(3))) {
+			t.Errorf("asked %q", s.asked)
+		}
+	})
 }
 
 // TestColumnsRetyped: the position means another row where the cursor's column has another kind of value. A document of

@@ -109,7 +109,7 @@ func (s *checkpointed) read(ctx context.Context, doing string, r Range, limit Li
 	if err := s.sameLife(page.Incarnation); err != nil {
 		return Page{}, err
 	}
-	if err := s.sameTable(ctx, r.After, page.Table); err != nil {
+	if err := s.sameTable(ctx, page.Table); err != nil {
 		return Page{}, err
 	}
 	s.mu.Lock()
