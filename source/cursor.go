@@ -40,6 +40,8 @@ type Cursor struct {
 	idle     []*session
 	plan     *plan
 	planned  time.Time
+	// tableSeen is the table's identity as the catalog showed it last, where the catalog has to be asked for it.
+	tableSeen string
 	// What the last looks for rows that paging cannot show found (probe.go).
 	nulls, strays, ahead finding
 	// places are positions that were found sound (gap.go).
@@ -115,7 +117,7 @@ func (c *Cursor) current(ctx context.Context) (p *plan, known bool, err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.plan, c.planned = p, time.Now()
+	c.plan, c.planned, c.tableSeen = p, time.Now(), p.table.identity
 	return p, false, nil
 }
 

@@ -30,8 +30,8 @@ type dialect interface {
 	ready(ctx context.Context, conn *sql.Conn, cfg *Config) (life, error)
 
 	// refresh takes over what the server said of itself together with the last statement, where it does: behind a
-	// pooler a failover ends no connection. It costs no round trip, but for a server process that is new to the
-	// connection.
+	// pooler a failover ends no connection. It is called with every page, and costs a round trip only where a server
+	// process is new to the connection, or is a standby's.
 	refresh(ctx context.Context, conn *sql.Conn, l *life) error
 
 	// table reads the catalog for a table or view. name holds one to three parts, unquoted, as the setting names them:
@@ -134,6 +134,8 @@ type table struct {
 	// identity is what a table of the same name that was made anew does not share; "" where life.table tells it with
 	// every page, and where the engine has none.
 	identity string
+	// identify reads identity again, "" where the table is gone; nil where life.table tells it.
+	identify func(ctx context.Context, conn *sql.Conn) (string, error)
 	// columns in the table's order.
 	columns []column
 	// primaryKey names the primary key's columns in key order, empty where there is none.

@@ -10,9 +10,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Fetch returns the rows of a range, in one round trip (and, at most once a minute, one more that counts NULL cursors,
-// where the cursor's column can be NULL at all, and on an idle table one or two that hold the position against the
-// engine's counter).
+// Fetch returns the rows of a range, in one round trip where there are none. SQL Server and MySQL are asked which table
+// the rows were of. At most once a minute one more round trip counts NULL cursors, where the cursor's column can be NULL
+// at all, and on an idle table one or two hold the position against the engine's counter.
 //
 // A row that can never be sent comes as an event with Broken set. One that has no place (its key or cursor is NULL where
 // it must not be, has no form, or sorts behind everything to come) ends the page before it: what came before is
@@ -78,7 +78,7 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 		if err := c.read(ctx, s, st.text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
-		if err := c.witness(ctx, s, p, &page); err != nil {
+		if err := c.witness(ctx, s, p, &page, len(col.events) > 0); err != nil {
 			return err
 		}
 		if col.tied != nil && !s.broken {
@@ -118,8 +118,10 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 	return page, nil
 }
 
-// witness notes which database and table answered.
-func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *poller.Page) error {
+// witness notes which database and table answered. Where the catalog has to be asked for the table, it is asked behind a
+// page that has rows: such a page moves the position, and what the catalog said minutes ago may be said of another table,
+// whose rows would be held against the position behind them later.
+func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *poller.Page, rows bool) error {
 	if !s.broken { // one that was given up in the middle of a page cannot be asked: it is as it was opened
 		if err := c.dialect.refresh(ctx, s.conn, &s.life); err != nil {
 			return err
@@ -130,8 +132,21 @@ func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *poller.
 	case p.sel.query != "" || p.table.view: // it is made anew without its rows being others
 	case s.life.table != "":
 		page.Table = s.life.table
-	default:
+	case p.table.identify == nil:
 		page.Table = p.table.identity
+	case rows && !s.broken:
+		id, err := p.table.identify(ctx, s.conn)
+		if err != nil {
+			return fmt.Errorf("read which table it is: %w", err)
+		}
+		page.Table = id
+		c.mu.Lock()
+		c.tableSeen = id
+		c.mu.Unlock()
+	default:
+		c.mu.Lock()
+		page.Table = c.tableSeen
+		c.mu.Unlock()
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,10 @@ const (
 FROM information_schema.TABLES t
 WHERE t.TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND t.TABLE_NAME = ?
 ORDER BY t.TABLE_NAME`
+
+	mysqlCreated = `SELECT COALESCE(CAST(t.CREATE_TIME AS CHAR), '')
+FROM information_schema.TABLES t
+WHERE t.TABLE_SCHEMA = ? AND t.TABLE_NAME = ?`
 
 	mysqlColumns = `SELECT c.COLUMN_NAME, LOWER(c.DATA_TYPE), c.COLUMN_TYPE, COALESCE(c.DATETIME_PRECISION, c.NUMERIC_SCALE, 0),
 	COALESCE(c.NUMERIC_PRECISION, 0), c.IS_NULLABLE = 'YES', LOWER(c.EXTRA) LIKE '%on update%'
@@ -57,9 +62,7 @@ func (d mySQL) table(ctx context.Context, conn *sql.Conn, name []string) (table,
 		if !found || n == wanted {
 			found, schema, t.name, engine, version = true, s, n, e, v
 			t.view = strings.Contains(kind, "VIEW")
-			if t.identity = ""; made != "" {
-				t.identity = "created " + made
-			}
+			t.identity = mysqlIdentity(made)
 		}
 		return nil
 	})
@@ -70,6 +73,14 @@ func (d mySQL) table(ctx context.Context, conn *sql.Conn, name []string) (table,
 		return t, errNoTable
 	}
 	rel := t.name
+	t.identify = func(ctx context.Context, conn *sql.Conn) (string, error) {
+		var made string
+		err := conn.QueryRowContext(ctx, mysqlCreated, schema, rel).Scan(&made)
+		if errors.Is(err, sql.ErrNoRows) {
+			return "", nil
+		}
+		return mysqlIdentity(made), err
+	}
 	t.name, t.from = schema+"."+rel, d.quote(schema)+"."+d.quote(rel)
 	isJSON := map[string]bool{}
 	hidden := "s.IS_VISIBLE = 'NO'"
@@ -97,6 +108,14 @@ func (d mySQL) table(ctx context.Context, conn *sql.Conn, name []string) (table,
 		return t, fmt.Errorf("read the table's indexes: %w", err)
 	}
 	return t, nil
+}
+
+// mysqlIdentity is the identity of a table by its CREATE_TIME; "" where it has none.
+func mysqlIdentity(made string) string {
+	if made == "" {
+		return ""
+	}
+	return "created " + made
 }
 
 // mariadbJSONColumns finds the columns that were declared JSON.

@@ -148,7 +148,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string
 		if err := c.readSnapshot(ctx, s, st.text, args, &col, &heard); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
-		if err := c.witness(ctx, s, p, &page); err != nil {
+		if err := c.witness(ctx, s, p, &page, len(col.events) > 0); err != nil {
 			return err
 		}
 		if col.tied != nil && !s.broken {

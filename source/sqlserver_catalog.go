@@ -21,6 +21,9 @@ JOIN %ssys.schemas AS s ON s.schema_id = o.schema_id
 LEFT JOIN %ssys.synonyms AS n ON n.object_id = o.object_id
 WHERE o.object_id = OBJECT_ID(@p1)`
 
+	// sqlServerObjectID is NULL where there is no such object.
+	sqlServerObjectID = `SELECT CAST(OBJECT_ID(@p1) AS nvarchar(11))`
+
 	sqlServerColumns = `SELECT c.name, COALESCE(b.name, u.name), CAST(c.max_length AS int), CAST(c.precision AS int), CAST(c.scale AS int),
 	COALESCE(c.collation_name, N''), c.is_nullable, u.is_assembly_type, CAST(CASE WHEN c.encryption_type IS NULL THEN 0 ELSE 1 END AS bit), c.is_masked,
 	CAST(CASE WHEN c.generated_always_type <> 0 THEN 1 ELSE 0 END AS bit)
@@ -76,6 +79,14 @@ func (d sqlServer) table(ctx context.Context, conn *sql.Conn, name []string) (ta
 		return t, fmt.Errorf("%w: it is neither a table nor a view, but an object of type %s", poller.ErrConfig, kind)
 	}
 	t.identity = "object " + id
+	t.identify = func(ctx context.Context, conn *sql.Conn) (string, error) {
+		var id sql.NullString
+		err := conn.QueryRowContext(ctx, sqlServerObjectID, object).Scan(&id)
+		if err != nil || !id.Valid {
+			return "", err
+		}
+		return "object " + id.String, nil
+	}
 	t.foreign = len(name) == 3 && !strings.EqualFold(name[0], current)
 	t.from = database + d.quote(schema) + "." + d.quote(t.name)
 	t.name = schema + "." + t.name

@@ -160,6 +160,7 @@ func TestSQLServerCatalogStatements(t *testing.T) {
 		add("columns "+database, fill(sqlServerColumns, database), sel)
 		add("indexes "+database, fill(sqlServerIndexes, database), sel)
 	}
+	add("which object", sqlServerObjectID, sel)
 	add("describe", sqlServerDescribe, sel)
 	add("identity", fill(sqlServerIdentity, ""), sel)
 	add("identity elsewhere", fill(sqlServerIdentity, "[sh]]op]."), sel)

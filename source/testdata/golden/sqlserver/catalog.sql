@@ -79,6 +79,9 @@ JOIN [sh]]op].sys.columns AS c ON c.object_id = k.object_id AND c.column_id = k.
 WHERE i.object_id = OBJECT_ID(@p1) AND i.type IN (1, 2, 7) AND i.is_hypothetical = 0 AND k.key_ordinal > 0
 ORDER BY i.type, i.index_id, k.key_ordinal
 
+-- which object
+SELECT CAST(OBJECT_ID(@p1) AS nvarchar(11))
+
 -- describe
 SELECT COALESCE(d.name, N''), COALESCE(d.system_type_name, d.user_type_name, N''), CAST(COALESCE(d.max_length, 0) AS int),
 	CAST(COALESCE(d.precision, 0) AS int), CAST(COALESCE(d.scale, 0) AS int), COALESCE(d.collation_name, N''), COALESCE(d.is_nullable, 1),
