@@ -206,8 +206,21 @@ func (s *statement) exec(ctx context.Context, q querier) (int64, error) {
 	return res.RowsAffected()
 }
 
+// row reads a result's first row, and the result to its end: a statement that changes what it shows can fail behind the
+// row, and then has changed nothing.
 func (s *statement) row(ctx context.Context, q querier, into ...any) error {
-	return q.QueryRowContext(ctx, s.text.String(), s.args...).Scan(into...)
+	first := true
+	err := s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+		if !first {
+			return true, nil
+		}
+		first = false
+		return true, scan(into...)
+	})
+	if err == nil && first {
+		err = sql.ErrNoRows
+	}
+	return err
 }
 
 // units reads a result of one text column.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	sqldriver "database/sql/driver"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +37,36 @@ func (c *taking) QueryContext(_ context.Context, text string, _ []sqldriver.Name
 		return &answers{rows: [][]sqldriver.Value{{int64(8)}}}, nil
 	default:
 		return &answers{rows: [][]sqldriver.Value{{"p1"}}}, nil
+	}
+}
+
+// broken is a result whose statement fails after its row was sent: the change is rolled back.
+type broken struct{ answers }
+
+func (b *broken) Next(to []sqldriver.Value) error {
+	err := b.answers.Next(to)
+	if errors.Is(err, io.EOF) {
+		err = mssql.Error{Number: 50000, Message: "the transaction ended in the trigger"}
+	}
+	return err
+}
+
+// undone is a SQL Server that takes back what it has answered.
+type undone struct{ recording }
+
+func (c *undone) Connect(context.Context) (sqldriver.Conn, error) { return c, nil }
+
+func (c *undone) QueryContext(context.Context, string, []sqldriver.NamedValue) (sqldriver.Rows, error) {
+	return &broken{answers{rows: [][]sqldriver.Value{{int64(8)}}}}, nil
+}
+
+// TestSQLServerDrawIsReadToItsEnd: a token counts only once the statement that drew it has ended well.
+func TestSQLServerDrawIsReadToItsEnd(t *testing.T) {
+	db := sql.OpenDB(&undone{recording{&recorder{}}})
+	t.Cleanup(func() { _ = db.Close() })
+	table, _ := recorded(t, "sqlserver")
+	if token, err := table.d.draw(t.Context(), db, table, "o"); err == nil {
+		t.Errorf("drew %d", token)
 	}
 }
 
