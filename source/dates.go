@@ -111,12 +111,16 @@ func storedNumber(scalar []byte, stored bool) (time.Time, bool) {
 	}
 }
 
-// beforeMoment is the position before every row that is written at a moment or later. A wall clock that is put back soon
-// will show lower values than it does now.
+// beforeMoment is the position before every row that is written at a moment or later, which a column may hold rounded down
+// to its resolution. A wall clock that is put back soon will show lower values than it does now.
 func (p *plan) beforeMoment(cfg *Config, at time.Time) change.Cursor {
-	at = at.Add(-time.Second).Truncate(time.Second)
-	zone := time.UTC
 	col := &p.sel.order[0]
+	step := time.Second
+	if col.value.kind != kindDate { // whose days need not have 24 hours
+		step = max(step, stepOf(p.dialect.engine(), col))
+	}
+	at = at.Add(-step).Truncate(time.Second)
+	zone := time.UTC
 	if p.zoneless() {
 		zone = p.zone(cfg)
 		at = at.Add(-comesBack(at, zone))

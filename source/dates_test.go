@@ -57,6 +57,14 @@ func TestDatesOfAWallClock(t *testing.T) {
 			t.Errorf("before %s: %s, %v; want %s", at, pos, err, want)
 		}
 	}
+	// And before what a column of a coarse resolution makes of a row that is written then.
+	for typ, want := range map[string]string{"smalldatetime": "2026-04-07T01:22:45", "datetime2": "2026-04-07T01:23:44"} {
+		c, p := datedPlan(t, engineSQLServer, typ, time.FixedZone("", 0))
+		pos, err := p.decode(c.dates(p).Before(utc("2026-04-07T01:23:45Z")))
+		if err != nil || string(pos[0]) != `"`+want+`"` {
+			t.Errorf("before a %s: %s, %v; want %s", typ, pos, err, want)
+		}
+	}
 	// Rows of the hour settle when it cannot come again, on whichever side this machine's clock is off.
 	for at, most := range map[string]int{
 		"2026-10-24T23:30:00Z": 7200, "2026-10-25T00:30:00Z": 5400, "2026-10-25T00:59:30Z": 3630, "2026-10-25T01:00:00Z": 3600, "2026-10-25T01:30:00Z": 3600,

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	mssql "github.com/microsoft/go-mssqldb"
 
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -50,7 +53,7 @@ func (c *Cursor) explain(ctx context.Context, kind fault, err error) error {
 		return fmt.Errorf("%s: cannot connect within source__timeout (%v): %s: %w", where, c.cfg.Timeout, c.reach(), err)
 	case faultTransient:
 		if errors.Is(err, errConnect) {
-			return fmt.Errorf("%s: cannot connect after %d attempts; the next tick tries again: %s: %w", where, tries, c.reach(), err)
+			return fmt.Errorf("%s: cannot connect after %d attempts; the next tick tries again: %s%s: %w", where, tries, c.reach(), unopened(err), err)
 		}
 		return fmt.Errorf("%s: still failing after %d attempts; the next tick tries again: %w", where, tries, err)
 	default:
@@ -64,6 +67,16 @@ func (c *Cursor) reach() string {
 		return "check that the file can be read, and that no other program keeps it locked"
 	}
 	return "check host, port and firewall, and the setting that source__connection names"
+}
+
+// unopened is what else a server's refusal to open the database may mean than that it is not up yet.
+func unopened(err error) string {
+	e, ok := sqlServerError(err)
+	not := func(e mssql.Error) bool { return e.Number == sqlServerNotOpened }
+	if ok && (not(e) || slices.ContainsFunc(e.All, not)) {
+		return ", or the database does not exist, or the login has no user in it"
+	}
+	return ""
 }
 
 // unlock is the other mend where reads can wait for rows, which is where the engine can be told to read row versions.

@@ -37,6 +37,8 @@ func compareLives(was, is string) (poller.Relation, string) {
 		relation = related(a, b, 2)
 	case "mysql":
 		relation = related(a, b, 1)
+	case "galera":
+		relation = related(a, b, -1) // every node shows the same
 	case "mariadb":
 		relation = related(a, b, 2)
 	case "sqlserver":

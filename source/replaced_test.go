@@ -204,6 +204,8 @@ func TestCompareLives(t *testing.T) {
 		{"mariadb/0/1", "mariadb/0/2", failover, "mariadb/0/2"},
 		{"mariadb/0/1", "mariadb/1/1", another, "mariadb/1/1"},
 		{"galera/aaa", "galera/bbb", another, "galera/bbb"},
+		{"galera/aaa", "galera/", same, "galera/aaa"},
+		{"galera/", "galera/bbb", same, "galera/bbb"},
 		// What older versions wrote, and then with more or fewer rights.
 		{"sqlserver/c1", "sqlserver/c1/f1/g1//", same, "sqlserver/c1/f1/g1//"},
 		{"sqlserver/c1/f1", "sqlserver/c1////", same, "sqlserver/c1/f1///"},

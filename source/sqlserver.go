@@ -144,6 +144,9 @@ func (sqlServer) refresh(context.Context, *sql.Conn, *life) error { return nil }
 // explain returns nothing: SHOWPLAN does not work on parametrised statements, and needs a permission of its own.
 func (sqlServer) explain(context.Context, *sql.Conn, string, []any) (string, error) { return "", nil }
 
+// sqlServerNotOpened says that the login's database cannot be opened.
+const sqlServerNotOpened = 4060
+
 // sqlServerError finds SQL Server's error in a chain.
 func sqlServerError(err error) (mssql.Error, bool) {
 	var e mssql.Error
@@ -186,8 +189,8 @@ func sqlServerFault(number int32) fault {
 		10928, 10929, 10930, 10936, 40549, 40550, // Azure SQL: resource limits, a session ended for them
 		40197, 40501, 40540, 40143, 40613, // Azure SQL: processing error, busy, reconfiguration, unavailable
 		49918, 49919, 49920, // Azure SQL: not enough resources
-		4221,                          // login to a secondary timed out
-		4060, 921, 922, 926, 927, 941, // the database cannot be opened: starting, recovering, failing over, being restored
+		4221,                                        // login to a secondary timed out
+		sqlServerNotOpened, 921, 922, 926, 927, 941, // the database cannot be opened: starting, recovering, failing over, being restored
 		601, 617, 669, // data moved under the scan
 		42108, 42109, // a dedicated SQL pool that is paused or warming up
 		978, 983, 976, 988, 3966, // availability group: not readable at the moment

@@ -386,6 +386,18 @@ func TestSQLServerClassify(t *testing.T) {
 	}
 }
 
+// TestSQLServerNotOpened: a database that cannot be opened may not be there at all, which the server does not tell apart.
+func TestSQLServerNotOpened(t *testing.T) {
+	c := &Cursor{cfg: Config{Table: "o"}, dialect: sqlServer{}}
+	for number, named := range map[int32]bool{sqlServerNotOpened: true, 40613: false} {
+		err := fmt.Errorf("%w: %w", errConnect, mssql.Error{Number: 18456, All: []mssql.Error{{Number: number}, {Number: 18456}}})
+		told := c.explain(t.Context(), c.dialect.classify(err), err)
+		if strings.Contains(told.Error(), "the database does not exist") != named || !strings.Contains(told.Error(), "the next tick tries again") {
+			t.Errorf("%d: %v", number, told)
+		}
+	}
+}
+
 func TestSQLServerWithQuery(t *testing.T) {
 	_, err := sqlServer{}.query(context.Background(), nil, "WITH a AS (SELECT 1 AS x) SELECT x FROM a")
 	if err == nil || !strings.Contains(err.Error(), "view") {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,8 +30,19 @@ const (
 )
 
 // units are the lowest numbers that are taken for seconds, milliseconds, microseconds and nanoseconds since 1970: any
-// time from 1973 on. What is below them all may be a Julian day.
+// time from 1973 on. Julian days from before the year 0 to beyond 9999 lie below them, from julianFirst on. Every other
+// number below them (0 for a time that nobody knows, an early date) is of whatever unit stands beside it.
 var units = []float64{1e8, 1e11, 1e14, 1e17}
+
+const (
+	julianFirst, julianEnd = 1e6, 6e6
+
+	aJulianDay = 0
+	anyUnit    = -1
+)
+
+// oneUnit reports whether numbers of two units, by their widths, sort as the moments that they mean.
+func oneUnit(a, b int) bool { return a == b || a == anyUnit || b == anyUnit }
 
 // formRules say which forms are one, for a plan.
 type formRules struct {
@@ -53,7 +65,10 @@ func (r formRules) of(scalar []byte) timeForm {
 // fits reports whether a stored time's JSON sorts among times of a form.
 func (r formRules) fits(f timeForm, scalar []byte) bool {
 	sep, zone, width := splitTime(scalar)
-	return f.sep == sep && f.zone == r.zone(zone) && (f.width == width || sep != aNumber && !r.lengths)
+	if sep == aNumber {
+		return f.sep == sep && oneUnit(f.width, width)
+	}
+	return f.sep == sep && f.zone == r.zone(zone) && (f.width == width || !r.lengths)
 }
 
 func (r formRules) zone(zone []byte) string {
@@ -69,6 +84,9 @@ func splitTime(scalar []byte) (sep byte, zone []byte, width int) {
 		n, err := strconv.ParseFloat(strings.Trim(string(scalar), `"`), 64)
 		if err != nil {
 			return 0, nil, 0
+		}
+		if n < units[0] && (n < julianFirst || n >= julianEnd) {
+			return aNumber, nil, anyUnit
 		}
 		for width < len(units) && n >= units[width] {
 			width++
@@ -104,6 +122,9 @@ const (
 func (f timeForm) String() string {
 	switch f.sep {
 	case aNumber:
+		if f.width == anyUnit {
+			return "a number"
+		}
 		return [...]string{"a number (a Julian day?)", "a number of seconds", "a number of milliseconds", "a number of microseconds", "a number of nanoseconds"}[f.width]
 	case dateAlone:
 		return "text as in YYYY-MM-DD"
@@ -146,6 +167,22 @@ func apart(a, b []byte) bool {
 	first, ok1 := dayOf(a)
 	second, ok2 := dayOf(b)
 	return ok1 && ok2 && first.Sub(second).Abs() > 48*time.Hour
+}
+
+// changesZone reports whether two forms differ by their zones, each of which has one.
+func (f timeForm) changesZone(other timeForm) bool {
+	return f.sep == other.sep && f.zone != other.zone && f.zone != "" && other.zone != ""
+}
+
+// clockPutForward reports whether a stored time of a form may be followed by one with another offset: text and moment both
+// ascend, as where a zone's clock is put forward between the two. Where it is put back, the text goes back.
+func (r formRules) clockPutForward(form timeForm, before, after []byte) bool {
+	if !form.changesZone(r.of(after)) {
+		return false
+	}
+	then, ok1 := parseTime(before, time.UTC)
+	at, ok2 := parseTime(after, time.UTC)
+	return ok1 && ok2 && then.Before(at) && bytes.Compare(before, after) < 0
 }
 
 // dayOf is the day that a stored time's text begins with.

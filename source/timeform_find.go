@@ -27,12 +27,12 @@ func (c *Cursor) findStrays(ctx context.Context, s *session, p *plan, pos positi
 func (c *Cursor) findStray(ctx context.Context, s *session, p *plan, n int, at []byte) (verdict, err error) {
 	form := p.forms.of(at)
 	if form.sep == aNumber {
-		if form.width == 0 {
+		if form.width == aJulianDay || form.width == anyUnit {
 			return nil, nil
 		}
-		return c.firstOf(ctx, s, p, n, form, p.sel.numbersBelow(n, units[form.width-1]))
+		return c.firstOf(ctx, s, p, n, form, p.sel.numbersBelow(n, units[form.width-1]), nil)
 	}
-	if verdict, err = c.firstOf(ctx, s, p, n, form, p.sel.numbers(n)); verdict != nil || err != nil {
+	if verdict, err = c.firstOf(ctx, s, p, n, form, p.sel.numbers(n), nil); verdict != nil || err != nil {
 		return verdict, err
 	}
 	day, ok := dayOf(at)
@@ -43,11 +43,35 @@ func (c *Cursor) findStray(ctx context.Context, s *session, p *plan, n int, at [
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
-	return c.firstOf(ctx, s, p, n, form, p.sel.otherForm(n, form, p.forms, day.AddDate(0, 0, -2).Format(time.DateOnly), upTo))
+	from := day.AddDate(0, 0, -2).Format(time.DateOnly)
+	first := at // the first row of the position's form, where a zone's clock may have been put forward before it
+	if form.zone != "" {
+		if first, err = c.firstTime(ctx, s, p, n, at, p.sel.ownForm(n, form, p.forms, from, upTo)); err != nil {
+			return nil, err
+		}
+	}
+	before := func(v []byte) bool { return p.forms.clockPutForward(p.forms.of(v), v, first) }
+	return c.firstOf(ctx, s, p, n, form, p.sel.otherForm(n, form, p.forms, from, upTo), before)
 }
 
-// firstOf is the verdict on the first row of a statement that reads the order columns.
-func (c *Cursor) firstOf(ctx context.Context, s *session, p *plan, n int, form timeForm, st statement) (verdict, err error) {
+// firstTime is the time of order column n in the first row of a statement; none where there is no row.
+func (c *Cursor) firstTime(ctx context.Context, s *session, p *plan, n int, none []byte, st statement) (first []byte, err error) {
+	args, err := p.args(st, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	first = none
+	err = c.dialect.read(ctx, s.conn, st.text, args, p.sel.order, func(r row) (_ bool, err error) {
+		first, err = r.appendJSON(nil, n)
+		return false, err
+	})
+	return first, err
+}
+
+// firstOf is the verdict on the first row of a statement that reads the order columns, but for those whose time is sound.
+func (c *Cursor) firstOf(
+	ctx context.Context, s *session, p *plan, n int, form timeForm, st statement, sound func(v []byte) bool,
+) (verdict, err error) {
 	args, err := p.args(st, nil, nil)
 	if err != nil {
 		return nil, err
@@ -56,6 +80,9 @@ func (c *Cursor) firstOf(ctx context.Context, s *session, p *plan, n int, form t
 		v, err := r.appendJSON(nil, n)
 		if err != nil {
 			return false, err
+		}
+		if sound != nil && sound(v) {
+			return true, nil
 		}
 		key := ""
 		if at, err := p.cursorOf(r); err == nil { // else the time is none, which the reason says by itself
@@ -82,7 +109,7 @@ func (c *Cursor) checkForms(ctx context.Context, s *session, p *plan, last chang
 		if !p.sel.order[n].value.kind.isTime() || form.sep == aNumber {
 			continue
 		}
-		if ever, err = c.firstOf(ctx, s, p, n, form, p.sel.otherForm(n, form, p.forms, "", nil)); ever != nil || err != nil {
+		if ever, err = c.firstOf(ctx, s, p, n, form, p.sel.otherForm(n, form, p.forms, "", nil), nil); ever != nil || err != nil {
 			break
 		}
 	}
@@ -93,11 +120,15 @@ func (c *Cursor) checkForms(ctx context.Context, s *session, p *plan, last chang
 // position, which means nothing among times that were written anew: so the way on goes back before the row.
 func (p *plan) errForms(col *column, v []byte, others timeForm, name string) error {
 	back := "--to beginning"
+	clocks := ""
+	if others.changesZone(p.forms.of(v)) {
+		clocks = " (an offset that changes with the clocks sorts wrongly when they are put back, so that UTC is the form to write)"
+	}
 	if at, ok := parseTime(v, time.UTC); ok && others.sep != aNumber {
 		back = "--to cursor=" + at.Add(-12*time.Hour).Format(time.DateOnly) + " --ties before"
 	}
 	return fmt.Errorf("column %q of type %s holds %.60s, which is %s, beside times that are %s: SQLite compares them as they are "+
-		"stored, not as times, so that rows would be passed over; write all of the column's times in one form, "+
+		"stored, not as times, so that rows would be passed over; write all of the column's times in one form%s, "+
 		"and go back before the row by: "+
-		"rowrelay state reset %s %s; or exclude the others by source__where", col.name, col.typ, v, p.forms.of(v), others, name, back)
+		"rowrelay state reset %s %s; or exclude the others by source__where", col.name, col.typ, v, p.forms.of(v), others, clocks, name, back)
 }

@@ -83,7 +83,7 @@ func (c *Cursor) spelled(ctx context.Context, s *session, p *plan, n int, scalar
 	}
 	form := p.forms.of(like)
 	switch own := p.forms.of(scalar); {
-	case form.sep == aNumber && form == own:
+	case form.sep == aNumber && own.sep == aNumber && oneUnit(form.width, own.width):
 		return scalar, nil
 	case form.sep == aNumber:
 		return nil, refused(fmt.Errorf("the column's times are stored as %s, such as %s: write such a number", form, like))

@@ -7,34 +7,47 @@ import (
 
 // The statements that look at stored times as text. They are SQLite's: no other engine stores times so.
 
-// numbersBelow reads one row whose stored time in order column i is a number below another: one of a smaller unit.
+// numbersBelow reads one row whose stored time in order column i is a number of a smaller unit: below that unit's end, and
+// none that is of any.
 func (s *selection) numbersBelow(i int, limit float64) statement {
 	b := newBuilder(s.dialect)
 	b.selectFrom(s, s.order, 1)
-	b.add("\nWHERE " + s.column(s.order[i]) + " < ")
+	name := s.column(s.order[i])
+	b.add("\nWHERE " + name + " >= " + sqlNumber(julianFirst) + " AND " + name + " < ")
 	b.value(&s.order[i], limit)
+	b.add(" AND (" + name + " < " + sqlNumber(julianEnd) + " OR " + name + " >= " + sqlNumber(units[0]) + ")")
 	b.userWhere(s, " AND ")
 	b.limit(1)
 	return b.statement()
 }
 
-// otherForm reads the first row whose stored time in order column i is text of another form, from a day on up to a
-// value; of all text without the two.
+func sqlNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// otherForm reads the rows, in their order, whose stored time in order column i is text of another form, from a day on up
+// to a value; of all text without the two.
 func (s *selection) otherForm(i int, f timeForm, rules formRules, day string, upTo any) statement {
+	return s.ofForm(i, f, rules, "NOT ", day, upTo)
+}
+
+// ownForm reads those whose stored time is of the form.
+func (s *selection) ownForm(i int, f timeForm, rules formRules, day string, upTo any) statement {
+	return s.ofForm(i, f, rules, "", day, upTo)
+}
+
+func (s *selection) ofForm(i int, f timeForm, rules formRules, not, day string, upTo any) statement {
 	b := newBuilder(s.dialect)
 	col := &s.order[i]
 	name := s.column(*col)
-	b.selectFrom(s, s.order, 1)
+	b.selectFrom(s, s.order, 0)
 	b.add("\nWHERE " + name + " >= ")
 	b.value(col, day)
 	if upTo != nil {
 		b.add(" AND " + name + " < ")
 		b.value(col, upTo)
 	}
-	b.add(" AND NOT (" + s.isForm(b, col, f, rules) + ")")
+	b.add(" AND " + not + "(" + s.isForm(b, col, f, rules) + ")")
 	b.userWhere(s, " AND ")
 	b.add("\nORDER BY " + name)
-	b.limit(1)
 	return b.statement()
 }
 

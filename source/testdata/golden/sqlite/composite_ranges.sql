@@ -45,7 +45,6 @@ SELECT +r."updated_at", r."version", r."tenant", r."id"
 FROM "shop"."orders" AS r
 WHERE r."updated_at" >= ?1 AND r."updated_at" < ?2 AND NOT (length(r."updated_at") > 10 AND substr(r."updated_at", 11, 1) = ?4 AND substr(ltrim(substr(r."updated_at", 12), '0123456789:.'), 1, 6) = ?3 AND length(r."updated_at") = 20)
 ORDER BY r."updated_at"
-LIMIT 1
 -- parameters: updated_at, updated_at, updated_at, updated_at
 
 -- of all text
@@ -53,7 +52,6 @@ SELECT +r."updated_at", r."version", r."tenant", r."id"
 FROM "shop"."orders" AS r
 WHERE r."updated_at" >= ?1 AND NOT (length(r."updated_at") > 10 AND substr(r."updated_at", 11, 1) = ?2 AND substr(ltrim(substr(r."updated_at", 12), '0123456789:.'), 1, 6) IN ('', '+00:00', '-00:00', '+00', ' +0000'))
 ORDER BY r."updated_at"
-LIMIT 1
 -- parameters: updated_at, updated_at
 
 -- of another offset
@@ -61,7 +59,6 @@ SELECT +r."updated_at", r."version", r."tenant", r."id"
 FROM "shop"."orders" AS r
 WHERE r."updated_at" >= ?1 AND NOT (length(r."updated_at") > 10 AND substr(r."updated_at", 11, 1) = ?3 AND substr(ltrim(substr(r."updated_at", 12), '0123456789:.'), 1, 6) = ?2)
 ORDER BY r."updated_at"
-LIMIT 1
 -- parameters: updated_at, updated_at, updated_at
 
 -- all but dates
@@ -69,13 +66,12 @@ SELECT +r."updated_at", r."version", r."tenant", r."id"
 FROM "shop"."orders" AS r
 WHERE r."updated_at" >= ?1 AND NOT (length(r."updated_at") = 10)
 ORDER BY r."updated_at"
-LIMIT 1
 -- parameters: updated_at
 
 -- numbers of a smaller unit
 SELECT +r."updated_at", r."version", r."tenant", r."id"
 FROM "shop"."orders" AS r
-WHERE r."updated_at" < ?1
+WHERE r."updated_at" >= 1000000 AND r."updated_at" < ?1 AND (r."updated_at" < 6000000 OR r."updated_at" >= 100000000)
 LIMIT 1
 -- parameters: updated_at
 

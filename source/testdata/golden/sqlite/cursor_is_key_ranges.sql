@@ -44,7 +44,6 @@ SELECT r."id"
 FROM "shop"."orders" AS r
 WHERE r."id" >= ?1 AND r."id" < ?2 AND NOT (length(r."id") > 10 AND substr(r."id", 11, 1) = ?4 AND substr(ltrim(substr(r."id", 12), '0123456789:.'), 1, 6) = ?3 AND length(r."id") = 20)
 ORDER BY r."id"
-LIMIT 1
 -- parameters: id, id, id, id
 
 -- of all text
@@ -52,7 +51,6 @@ SELECT r."id"
 FROM "shop"."orders" AS r
 WHERE r."id" >= ?1 AND NOT (length(r."id") > 10 AND substr(r."id", 11, 1) = ?2 AND substr(ltrim(substr(r."id", 12), '0123456789:.'), 1, 6) IN ('', '+00:00', '-00:00', '+00', ' +0000'))
 ORDER BY r."id"
-LIMIT 1
 -- parameters: id, id
 
 -- of another offset
@@ -60,7 +58,6 @@ SELECT r."id"
 FROM "shop"."orders" AS r
 WHERE r."id" >= ?1 AND NOT (length(r."id") > 10 AND substr(r."id", 11, 1) = ?3 AND substr(ltrim(substr(r."id", 12), '0123456789:.'), 1, 6) = ?2)
 ORDER BY r."id"
-LIMIT 1
 -- parameters: id, id, id
 
 -- all but dates
@@ -68,13 +65,12 @@ SELECT r."id"
 FROM "shop"."orders" AS r
 WHERE r."id" >= ?1 AND NOT (length(r."id") = 10)
 ORDER BY r."id"
-LIMIT 1
 -- parameters: id
 
 -- numbers of a smaller unit
 SELECT r."id"
 FROM "shop"."orders" AS r
-WHERE r."id" < ?1
+WHERE r."id" >= 1000000 AND r."id" < ?1 AND (r."id" < 6000000 OR r."id" >= 100000000)
 LIMIT 1
 -- parameters: id
 

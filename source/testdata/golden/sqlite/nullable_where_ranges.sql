@@ -59,7 +59,6 @@ WHERE r."updated_at" >= ?1 AND r."updated_at" < ?2 AND NOT (length(r."updated_at
 status = 'new' OR status = 'paid' -- open ones
 )
 ORDER BY r."updated_at"
-LIMIT 1
 -- parameters: updated_at, updated_at, updated_at, updated_at
 
 -- of all text
@@ -69,7 +68,6 @@ WHERE r."updated_at" >= ?1 AND NOT (length(r."updated_at") > 10 AND substr(r."up
 status = 'new' OR status = 'paid' -- open ones
 )
 ORDER BY r."updated_at"
-LIMIT 1
 -- parameters: updated_at, updated_at
 
 -- of another offset
@@ -79,7 +77,6 @@ WHERE r."updated_at" >= ?1 AND NOT (length(r."updated_at") > 10 AND substr(r."up
 status = 'new' OR status = 'paid' -- open ones
 )
 ORDER BY r."updated_at"
-LIMIT 1
 -- parameters: updated_at, updated_at, updated_at
 
 -- all but dates
@@ -89,13 +86,12 @@ WHERE r."updated_at" >= ?1 AND NOT (length(r."updated_at") = 10) AND (
 status = 'new' OR status = 'paid' -- open ones
 )
 ORDER BY r."updated_at"
-LIMIT 1
 -- parameters: updated_at
 
 -- numbers of a smaller unit
 SELECT +r."updated_at", r."id"
 FROM "shop"."orders" AS r
-WHERE r."updated_at" < ?1 AND (
+WHERE r."updated_at" >= 1000000 AND r."updated_at" < ?1 AND (r."updated_at" < 6000000 OR r."updated_at" >= 100000000) AND (
 status = 'new' OR status = 'paid' -- open ones
 )
 LIMIT 1

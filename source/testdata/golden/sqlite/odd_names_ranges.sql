@@ -45,7 +45,6 @@ SELECT r."Select ""x"" [y] `z` 'é'", r."id"
 FROM "a.b"."O'Brien""s [x] `y`" AS r
 WHERE r."Select ""x"" [y] `z` 'é'" >= ?1 AND r."Select ""x"" [y] `z` 'é'" < ?2 AND NOT (length(r."Select ""x"" [y] `z` 'é'") > 10 AND substr(r."Select ""x"" [y] `z` 'é'", 11, 1) = ?4 AND substr(ltrim(substr(r."Select ""x"" [y] `z` 'é'", 12), '0123456789:.'), 1, 6) = ?3 AND length(r."Select ""x"" [y] `z` 'é'") = 20)
 ORDER BY r."Select ""x"" [y] `z` 'é'"
-LIMIT 1
 -- parameters: Select "x" [y] `z` 'é', Select "x" [y] `z` 'é', Select "x" [y] `z` 'é', Select "x" [y] `z` 'é'
 
 -- of all text
@@ -53,7 +52,6 @@ SELECT r."Select ""x"" [y] `z` 'é'", r."id"
 FROM "a.b"."O'Brien""s [x] `y`" AS r
 WHERE r."Select ""x"" [y] `z` 'é'" >= ?1 AND NOT (length(r."Select ""x"" [y] `z` 'é'") > 10 AND substr(r."Select ""x"" [y] `z` 'é'", 11, 1) = ?2 AND substr(ltrim(substr(r."Select ""x"" [y] `z` 'é'", 12), '0123456789:.'), 1, 6) IN ('', '+00:00', '-00:00', '+00', ' +0000'))
 ORDER BY r."Select ""x"" [y] `z` 'é'"
-LIMIT 1
 -- parameters: Select "x" [y] `z` 'é', Select "x" [y] `z` 'é'
 
 -- of another offset
@@ -61,7 +59,6 @@ SELECT r."Select ""x"" [y] `z` 'é'", r."id"
 FROM "a.b"."O'Brien""s [x] `y`" AS r
 WHERE r."Select ""x"" [y] `z` 'é'" >= ?1 AND NOT (length(r."Select ""x"" [y] `z` 'é'") > 10 AND substr(r."Select ""x"" [y] `z` 'é'", 11, 1) = ?3 AND substr(ltrim(substr(r."Select ""x"" [y] `z` 'é'", 12), '0123456789:.'), 1, 6) = ?2)
 ORDER BY r."Select ""x"" [y] `z` 'é'"
-LIMIT 1
 -- parameters: Select "x" [y] `z` 'é', Select "x" [y] `z` 'é', Select "x" [y] `z` 'é'
 
 -- all but dates
@@ -69,13 +66,12 @@ SELECT r."Select ""x"" [y] `z` 'é'", r."id"
 FROM "a.b"."O'Brien""s [x] `y`" AS r
 WHERE r."Select ""x"" [y] `z` 'é'" >= ?1 AND NOT (length(r."Select ""x"" [y] `z` 'é'") = 10)
 ORDER BY r."Select ""x"" [y] `z` 'é'"
-LIMIT 1
 -- parameters: Select "x" [y] `z` 'é'
 
 -- numbers of a smaller unit
 SELECT r."Select ""x"" [y] `z` 'é'", r."id"
 FROM "a.b"."O'Brien""s [x] `y`" AS r
-WHERE r."Select ""x"" [y] `z` 'é'" < ?1
+WHERE r."Select ""x"" [y] `z` 'é'" >= 1000000 AND r."Select ""x"" [y] `z` 'é'" < ?1 AND (r."Select ""x"" [y] `z` 'é'" < 6000000 OR r."Select ""x"" [y] `z` 'é'" >= 100000000)
 LIMIT 1
 -- parameters: Select "x" [y] `z` 'é'
 

@@ -44,7 +44,6 @@ SELECT r."version", r."id"
 FROM "shop"."orders" AS r
 WHERE r."version" >= ?1 AND r."version" < ?2 AND NOT (length(r."version") > 10 AND substr(r."version", 11, 1) = ?4 AND substr(ltrim(substr(r."version", 12), '0123456789:.'), 1, 6) = ?3 AND length(r."version") = 20)
 ORDER BY r."version"
-LIMIT 1
 -- parameters: version, version, version, version
 
 -- of all text
@@ -52,7 +51,6 @@ SELECT r."version", r."id"
 FROM "shop"."orders" AS r
 WHERE r."version" >= ?1 AND NOT (length(r."version") > 10 AND substr(r."version", 11, 1) = ?2 AND substr(ltrim(substr(r."version", 12), '0123456789:.'), 1, 6) IN ('', '+00:00', '-00:00', '+00', ' +0000'))
 ORDER BY r."version"
-LIMIT 1
 -- parameters: version, version
 
 -- of another offset
@@ -60,7 +58,6 @@ SELECT r."version", r."id"
 FROM "shop"."orders" AS r
 WHERE r."version" >= ?1 AND NOT (length(r."version") > 10 AND substr(r."version", 11, 1) = ?3 AND substr(ltrim(substr(r."version", 12), '0123456789:.'), 1, 6) = ?2)
 ORDER BY r."version"
-LIMIT 1
 -- parameters: version, version, version
 
 -- all but dates
@@ -68,13 +65,12 @@ SELECT r."version", r."id"
 FROM "shop"."orders" AS r
 WHERE r."version" >= ?1 AND NOT (length(r."version") = 10)
 ORDER BY r."version"
-LIMIT 1
 -- parameters: version
 
 -- numbers of a smaller unit
 SELECT r."version", r."id"
 FROM "shop"."orders" AS r
-WHERE r."version" < ?1
+WHERE r."version" >= 1000000 AND r."version" < ?1 AND (r."version" < 6000000 OR r."version" >= 100000000)
 LIMIT 1
 -- parameters: version
 
