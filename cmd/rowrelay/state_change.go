@@ -164,7 +164,11 @@ func (op *operation) reached() change.Cursor {
 
 // distance counts the rows between two positions: those that are sent again when the second is the earlier one, and those that
 // are skipped when it is the later one. -1: they could not be counted.
-type distance struct{ again, skipped int64 }
+type distance struct {
+	again, skipped int64
+	// atMost says that skipped are all rows up to the new position, because the old one is not one of this source.
+	atMost bool
+}
 
 func (op *operation) distance(ctx context.Context, from, to change.Cursor) (d distance, err error) {
 	count := func(after, upTo change.Cursor) (int64, error) {
@@ -175,20 +179,25 @@ func (op *operation) distance(ctx context.Context, from, to change.Cursor) (d di
 	}
 	if d.again, err = count(to, from); err != nil {
 		if to.IsStart() {
-			return distance{-1, 0}, err // nothing can be skipped by going there
+			return distance{again: -1}, err // nothing can be skipped by going there
 		}
-		return distance{-1, -1}, err
+		return distance{again: -1, skipped: -1}, err
 	}
 	d.skipped, err = count(from, to)
 	if err != nil {
-		return distance{-1, -1}, err
+		return distance{again: -1, skipped: -1}, err
 	}
 	return d, nil
 }
 
 func (d distance) String() string {
 	switch {
-	case d.again < 0:
+	case d.atMost && d.skipped > 0:
+		return fmt.Sprintf("at most %d row(s) up to there will be SKIPPED: they are never delivered, which is data loss where they were not "+
+			"delivered before", d.skipped)
+	case d.atMost && d.skipped == 0:
+		return "every row after that will be delivered"
+	case d.again < 0 || d.skipped < 0:
 		return "how many rows lie between could not be counted"
 	case d.skipped > 0:
 		return fmt.Sprintf("%d row(s) will be SKIPPED: they are never delivered, which is data loss", d.skipped)
