@@ -89,3 +89,29 @@ func TestAcceptedTableIsNoGap(t *testing.T) {
 		t.Errorf("the rows that came are %v", came)
 	}
 }
+
+// TestAdviceOfTheSourceNamesTheDocument: the outputs of a poller share its source, and each has a document of its own: what
+// the source advises is told with the one that the tick was about.
+func TestAdviceOfTheSourceNamesTheDocument(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, db := sqliteShop(t, to.URL, 5)
+	execute(t, db, `CREATE TABLE archive (line TEXT PRIMARY KEY, version INTEGER NOT NULL)`)
+	s = s.with(settings{"pollers__orders__outputs__archive__kind": "stdout"})
+	dir := t.TempDir()
+	once(t, dir, s)
+	now := s.with(settings{"pollers__orders__source__table": "archive", "pollers__orders__source__key": "line"})
+	for _, output := range []string{"", "archive"} {
+		operate(t, dir, now, "state", "accept-fingerprint", "orders", "--output", output)
+	}
+	for _, args := range [][]string{{"run", "--once"}, {"check"}} {
+		out, errs, err := command(t, dir, now, args...)
+		if exitCode(t, err) != 1 {
+			t.Errorf("%v passes a position that does not fit", args)
+		}
+		wants(t, out+errs, "rowrelay state reset orders --to beginning", "rowrelay state reset orders --output archive --to beginning")
+		if strings.Contains(out+errs, "<poller>") {
+			t.Errorf("a command names no document: %s%s", out, errs)
+		}
+	}
+}

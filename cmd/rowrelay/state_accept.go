@@ -74,7 +74,7 @@ func (t *target) acceptFingerprint(ctx context.Context, name, parked string) err
 		// Another cursor or key makes of the position one that cannot be read: the next tick would say so.
 		_, err := op.w.source.Fetch(ctx, poller.Range{After: op.reached()}, poller.Limit{Rows: 1, Bytes: 1})
 		if errors.Is(err, poller.ErrConfig) {
-			what += fmt.Sprintf("\nThe stored position does not fit the settings (%v): put it elsewhere afterwards, with rowrelay state reset.", err)
+			what += fmt.Sprintf("\nThe stored position does not fit the settings (%v): put it elsewhere afterwards, with rowrelay state reset.", op.named(err))
 		}
 	}
 	if !same {
@@ -158,7 +158,7 @@ func (t *target) acceptGap(ctx context.Context, name string) error {
 			rows = "rows up to it are SKIPPED"
 		}
 		what = fmt.Sprintf("The position is ahead of the source (%v).\nThe poller will go on at %s, the last row that there is now: "+
-			"%s: they are never delivered, which is data loss where they were not before; rows after it are delivered.", ahead, to, rows)
+			"%s: they are never delivered, which is data loss where they were not before; rows after it are delivered.", op.named(ahead), to, rows)
 	}
 	err = op.edit(ctx, what, func(doc *state.Document) {
 		doc.Checkpoint.Incarnation, doc.Checkpoint.Table = "", ""

@@ -51,21 +51,28 @@ func (op *operation) end() {
 // free refuses while an instance holds the lease.
 func (op *operation) free() error {
 	if held := op.snap.Held(); held != nil {
-		return fmt.Errorf("%w: pause the poller first (rowrelay state pause %s%s), which makes it give the lease back; "+
-			"for a holder that has died, wait, or take the lease from it (rowrelay state reset %[2]s%[3]s --break-lease)", held, op.name(), op.suffix())
+		return op.busy(held)
 	}
 	return nil
 }
 
+// busy says that somebody holds the lease, and what to do.
+func (op *operation) busy(held *state.HeldError) error {
+	if strings.HasPrefix(op.output, backfillPrefix) {
+		return fmt.Errorf("%w: stop the process that sends this backfill (Ctrl-C), which gives the lease back; where it has died, wait "+
+			"until the lease has run out", held)
+	}
+	return fmt.Errorf("%w: pause the poller first (rowrelay state pause %s), which makes it give the lease back; "+
+		"for a holder that has died, wait, or take the lease from it (rowrelay state reset %[2]s --break-lease)", held, op.address())
+}
+
 func (op *operation) name() string { return op.snap.Doc.PollerName }
 
-// suffix names the output behind the poller in a command; nothing for its own.
-func (op *operation) suffix() string {
-	if op.output == "" {
-		return ""
-	}
-	return " --output " + op.output
-}
+// address is how commands name the document.
+func (op *operation) address() string { return poller.Address(op.name(), op.output) }
+
+// named puts the document into the commands that an error of the source advises.
+func (op *operation) named(err error) error { return poller.NameDocument(err, op.address()) }
 
 // say writes a line for the person at the console. With --json standard output is the result's: see done.
 func (t *target) say(format string, args ...any) error {

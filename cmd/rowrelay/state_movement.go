@@ -126,7 +126,7 @@ func (op *operation) plan(ctx context.Context, r *reset) (*movement, error) {
 // weigh counts what a movement repeats and skips, where the position that the document has is one in the source as it is.
 func (op *operation) weigh(ctx context.Context, m *movement) (err error) {
 	if m.distance, err = op.distance(ctx, m.from, m.to); err != nil {
-		if err := op.say("how many rows lie between could not be counted: %v", err); err != nil {
+		if err := op.say("how many rows lie between could not be counted: %v", op.named(err)); err != nil {
 			return err
 		}
 	}
