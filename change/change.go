@@ -62,6 +62,8 @@ type Event struct {
 	// Attempts counts the failed attempts that were held against this very event (its ID) before this batch; 0 for an event
 	// that was not tried yet.
 	Attempts int
+	// Refused says that there was evidence against this very event when its last attempt failed: that attempt counted.
+	Refused bool
 	// Broken is why the row can never be sent (larger than max_row_bytes, or a value without a lossless form); Row is then
 	// null. Such an event is rejected without being sent. Nil for every other.
 	Broken error

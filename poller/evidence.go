@@ -168,8 +168,8 @@ func (t *tick) verdict(s *suspect) verdict {
 		return setAside
 	case t.acceptedLately(s.rejection.At):
 		return held
-	case s.clear && (first || s.convicted && t.probed == 0):
-		return held
+	case s.clear && first, t.probed == 0 && (s.convicted || s.item.event().Refused):
+		return held // retry_delays may be longer than an acceptance is fresh
 	default:
 		return setAside
 	}
@@ -205,7 +205,7 @@ func (t *tick) conclude() bool {
 	}
 	open := t.suspects[:0]
 	for i, s := range t.suspects {
-		if s.item.event().Attempts == 0 && s.answered {
+		if s.item.event().Attempts == 0 && s.answered && verdicts[i] != undecided {
 			t.hint.refused(1)
 		}
 		switch verdicts[i] {

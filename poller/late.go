@@ -137,6 +137,10 @@ func (l *late) fetched(step lateStep, page *Page) change.Batch {
 	batch := change.Batch{Kind: step.Kind, From: step.Range.After, To: page.To, Events: page.Events, More: page.More}
 	if step.Kind == change.Live {
 		l.live(&batch, page)
+		if l.future.clear {
+			l.future.clear = false
+			l.forgetAhead(func(uint8) bool { return false })
+		}
 	} else if step.peek {
 		l.peeked(&batch, page)
 	} else if step.ahead {

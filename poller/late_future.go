@@ -41,6 +41,7 @@ type Dates struct {
 // does. What it met is remembered, under a stamp of its own, until live rows have passed it.
 type future struct {
 	first change.Cursor // the first of them, as seen last: pages of live rows end there
+	clear bool          // none was seen any more: what is remembered of them is forgotten once this page was held against it
 	due   bool          // one was seen that was not delivered
 	on    bool          // a look is under way
 	at    change.Cursor // it has read up to here
@@ -164,9 +165,11 @@ func (l *late) cutAhead(step *lateStep, page *Page) {
 		return
 	}
 	l.future.first = nil
-	if step.Range.UpTo.IsStart() {
-		l.forgetAhead(func(uint8) bool { return false })
+	if !step.Range.UpTo.IsStart() {
+		page.More = true // it was the end of the range, not of the rows
+		return
 	}
+	l.future.clear = true
 }
 
 // sawAhead takes note of rows that are dated ahead.

@@ -252,3 +252,50 @@ func TestWallClockPutBack(t *testing.T) {
 		})
 	}
 }
+
+// TestManyFutureRowsComeOnce: rows whose time comes between two ticks are delivered once, and a page that ends at a row that was
+// dated ahead does not say that the source is drained.
+func TestManyFutureRowsComeOnce(t *testing.T) {
+	for _, mode := range []LateCommits{LateOverlap, LateNone} {
+		for _, rule := range []FutureRows{FutureDeliver, FutureHold} {
+			inDated(t, mode, rule, func(t *testing.T, d *dated) {
+				d.writes(3)
+				var rows []int
+				for i := range 200 {
+					rows = append(rows, d.put(5*time.Minute+time.Duration(i)*time.Millisecond))
+				}
+				d.ticks(1)
+				time.Sleep(10 * time.Minute)
+				d.drain()
+				for _, k := range rows {
+					if n := d.versions[k]; n != 1 {
+						t.Fatalf("%s, %s: row %d was delivered %d times", mode, rule, k, n)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestFutureRowComesOnceWhenItsTimeComes: however far the ticks lie apart.
+func TestFutureRowComesOnceWhenItsTimeComes(t *testing.T) {
+	for _, mode := range []LateCommits{LateOverlap, LateNone} {
+		for _, gap := range []time.Duration{time.Second, 20 * time.Second, time.Minute} {
+			inDated(t, mode, FutureDeliver, func(t *testing.T, d *dated) {
+				d.writes(3)
+				var rows []int
+				for i := range 5 {
+					rows = append(rows, d.put(5*time.Minute+time.Duration(i)*time.Second))
+				}
+				for begun := time.Now(); time.Since(begun) < 20*time.Minute; time.Sleep(gap) {
+					d.ticks(1)
+				}
+				for _, k := range rows {
+					if n := d.versions[k]; n != 1 {
+						t.Errorf("%s, a tick every %s: row %d was delivered %d times", mode, gap, k, n)
+					}
+				}
+			})
+		}
+	}
+}

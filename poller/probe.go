@@ -63,8 +63,11 @@ func (t *tick) beginProbe() bool {
 // probe after some of them decides on all of them, and costs a request, often one for an event that was accepted already.
 func (t *tick) moreRetries() bool {
 	queue := t.lanes.queue()
-	if t.cfg.Ordering == OrderSource || len(queue) == 0 || queue[0].event().Attempts == 0 || len(t.suspects) >= maxConvicted ||
-		t.suspected(queue[0].key) {
+	if t.cfg.Ordering == OrderSource || len(queue) == 0 || len(t.suspects) >= maxConvicted {
+		return false
+	}
+	// A broken one is never sent: it would take the place of the probe.
+	if e := queue[0].event(); e.Attempts == 0 || e.Broken != nil || t.suspected(queue[0].key) {
 		return false
 	}
 	for _, s := range t.suspects {

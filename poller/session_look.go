@@ -78,7 +78,7 @@ func (s *checkpointed) live(ctx context.Context, limit Limit) (change.Batch, err
 	if waited := s.parked.Load().entries[sourceKey]; waited != nil && s.feed.cfg.Ordering == OrderSource {
 		for i := range batch.Events {
 			if e := &batch.Events[i]; e.ID == waited.ID {
-				e.Attempts = waited.Attempts
+				e.Attempts, e.Refused = waited.Attempts, waited.Cause == Refused.String()
 			}
 		}
 	}

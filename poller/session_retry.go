@@ -89,7 +89,7 @@ func (s *checkpointed) retry(ctx context.Context, limit Limit) (change.Batch, no
 			continue // it comes at its place; it was only to be known whether it is gone
 		}
 		if event.ID == e.ID {
-			event.Attempts = e.Attempts
+			event.Attempts, event.Refused = e.Attempts, e.Cause == Refused.String()
 		}
 		batch.Events = append(batch.Events, *event)
 		about.retries = append(about.retries, attempt)

@@ -261,7 +261,7 @@ func (t *tick) fetched(grant Grant, err error) {
 		t.batches++
 	}
 	t.report.BatchID, t.report.Token = batch.ID, grant.Token
-	if grant.Accepted.After(t.hint.accepted) {
+	if grant.Accepted.After(t.hint.accepted) && !grant.Accepted.After(time.Now()) { // another's clock may be ahead
 		t.hint.accepted = grant.Accepted
 	}
 	p := &passage{grant: grant, outcomes: make([]Outcome, len(batch.Events)), open: len(batch.Events)}

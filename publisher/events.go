@@ -40,7 +40,7 @@ func eventsOf(rows []row, now time.Time) []change.Event {
 // valid: it is the old one then.
 func appendEvent(arena []byte, e *change.Event, r *row) []byte {
 	o := &r.outbox
-	*e = change.Event{ID: eventID(o.IdempotencyKey), Time: o.CreatedAt, Attempts: r.attempts, Broken: r.broken, Waits: r.waits, Outbox: o}
+	*e = change.Event{ID: eventID(o.IdempotencyKey), Time: o.CreatedAt, Attempts: r.attempts, Refused: r.attempts > 1, Broken: r.broken, Waits: r.waits, Outbox: o}
 	cut := func(begin int) []byte { return arena[begin:len(arena):len(arena)] }
 
 	begin := len(arena)

@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"regexp"
 	"strings"
@@ -91,26 +92,27 @@ func TestPagesSeek(t *testing.T) {
 		table.outbox, table.claims = b.outbox, b.claims
 		_, _, err = table.fetch(t.Context(), nil, position{bucket: bucket, seq: events / 2}, poller.Limit{Rows: limit})
 		b.must(err)
-		reads := func() (n int) {
-			rows, err := conn.QueryContext(t.Context(), "SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_next', 'Handler_read_prev')")
+		each := func(text string, args []any, row func(*sql.Rows)) {
+			rows, err := conn.QueryContext(t.Context(), text, args...)
 			b.must(err)
+			defer rows.Close() //nolint:errcheck // Err tells
 			for rows.Next() {
+				row(rows)
+			}
+			b.must(rows.Err())
+		}
+		reads := func() (n int) {
+			each("SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_next', 'Handler_read_prev')", nil, func(rows *sql.Rows) {
 				var name string
 				var count int
 				b.must(rows.Scan(&name, &count))
 				n += count
-			}
-			b.must(rows.Close())
+			})
 			return n
 		}
 		before := reads()
-		rows, err := conn.QueryContext(t.Context(), r.plain[0], r.args[0]...)
-		b.must(err)
 		found := 0
-		for rows.Next() {
-			found++
-		}
-		b.must(rows.Close())
+		each(r.plain[0], r.args[0], func(*sql.Rows) { found++ })
 		if n := reads() - before; found != limit+1 || n > 5*limit {
 			t.Errorf("%d rows were read for %d:\n%s", n, found, r.plain[0])
 		}

@@ -23,7 +23,7 @@ func (w *world) firstSettings() *settings {
 // their tick lasts.
 func (w *world) resettle() {
 	s := *w.set
-	what := ""
+	var what string
 	switch n := w.rng.IntN(6); {
 	case n < 3:
 		s.ordering = []poller.Ordering{poller.OrderKey, poller.OrderNone, poller.OrderSource}[w.rng.IntN(3)]

@@ -197,7 +197,7 @@ func (c *Cursor) checkRounding(ctx context.Context, p *plan, parts []json.RawMes
 	col := &p.sel.order[0]
 	var text string
 	if p.dialect.engine() != engineSQLite || col.value.kind != kindDecimal || json.Unmarshal(parts[0], &text) != nil {
-		return nil // a number, not a Decimal, is what is stored
+		return nil //nolint:nilerr // a number, not a Decimal, is what is stored
 	}
 	at, err := strconv.ParseFloat(text, 64)
 	if err != nil {

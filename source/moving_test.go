@@ -90,12 +90,12 @@ func TestSQLServerPeriod(t *testing.T) {
 		return []driver.Value{name, "datetime2", int64(8), int64(27), int64(7), "", false, false, false, false, generated}
 	}
 	db := sql.OpenDB(told{"columns": {row("valid_from", true), row("placed", false)}})
-	defer db.Close()
+	defer db.Close() //nolint:errcheck // a fake
 	conn, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // a fake
 	of := table{name: "o", primaryKey: []string{"placed"}}
 	if err := (sqlServer{}).columns(t.Context(), conn, "columns", "o", &of); err != nil {
 		t.Fatal(err)

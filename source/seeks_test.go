@@ -81,7 +81,7 @@ func rowsOf(t *testing.T, db *sql.DB, s *selection, st statement, from, to posit
 	if err != nil {
 		t.Fatalf("%v\n%s", err, st.text)
 	}
-	defer got.Close()
+	defer got.Close() //nolint:errcheck // Err tells
 	for got.Next() {
 		var r [4]int
 		if err := got.Scan(&r[0], &r[1], &r[2], &r[3]); err != nil {
@@ -234,31 +234,34 @@ func postgresReads(t *testing.T, s *session, st statement, args []any) int {
 // mysqlReads runs a statement and counts the rows that it reads by the server's own counters of the session.
 func mysqlReads(t *testing.T, s *session, st statement, args []any) int {
 	t.Helper()
-	counters := func() (sum int) {
-		rows, err := s.conn.QueryContext(t.Context(), "SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_next', 'Handler_read_prev', 'Handler_read_rnd', 'Handler_read_first', 'Handler_read_key')")
+	each := func(text string, args []any, row func(*sql.Rows) error) {
+		t.Helper()
+		rows, err := s.conn.QueryContext(t.Context(), text, args...)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%v\n%s", err, text)
 		}
-		defer rows.Close()
+		defer rows.Close() //nolint:errcheck // Err tells
 		for rows.Next() {
-			var name string
-			var n int
-			if err := rows.Scan(&name, &n); err != nil {
+			if err := row(rows); err != nil {
 				t.Fatal(err)
 			}
-			sum += n
 		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	counters := func() (sum int) {
+		each("SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_next', 'Handler_read_prev', 'Handler_read_rnd', "+
+			"'Handler_read_first', 'Handler_read_key')", nil, func(rows *sql.Rows) error {
+			var name string
+			var n int
+			err := rows.Scan(&name, &n)
+			sum += n
+			return err
+		})
 		return sum
 	}
 	before := counters()
-	rows, err := s.conn.QueryContext(t.Context(), st.text, args...)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, st.text)
-	}
-	for rows.Next() { //nolint:revive // all of them
-	}
-	if err := rows.Close(); err != nil {
-		t.Fatal(err)
-	}
+	each(st.text, args, func(*sql.Rows) error { return nil })
 	return counters() - before
 }

@@ -93,7 +93,7 @@ func (c *Commit) apply(doc Document, now time.Time) (Document, error) {
 	if c.Columns != "" {
 		doc.Checkpoint.Columns = c.Columns
 	}
-	if c.Accepted.After(doc.Checkpoint.AcceptedAt) {
+	if c.Accepted.After(doc.Checkpoint.AcceptedAt) || doc.Checkpoint.AcceptedAt.After(now) && !c.Accepted.IsZero() {
 		doc.Checkpoint.AcceptedAt = c.Accepted.Truncate(time.Microsecond)
 	}
 	// What others wrote into an object stays in it.

@@ -50,7 +50,7 @@ type Document struct {
 	rest, restParked []member
 }
 
-// ObjectRef names an immutable side object (see Keeper.PutObject) and how many entries it holds.
+// ObjectRef names an immutable side object (see Lease.PutObject) and how many entries it holds.
 type ObjectRef struct {
 	Object string
 	Count  int

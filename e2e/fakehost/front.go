@@ -144,12 +144,12 @@ func (k Keys) level(r *http.Request) (level, name string) {
 	if values := r.Header.Values("x-functions-key"); len(values) > 0 {
 		key = values[0]
 	}
-	switch {
-	case key == "": // and it matches no key that the app does not have
+	switch key {
+	case "": // it matches no key that the app does not have
 		return "Anonymous", ""
-	case key == k.Master:
+	case k.Master:
 		return "Admin", "master"
-	case key == k.Function:
+	case k.Function:
 		return "Function", "default"
 	default:
 		return "Anonymous", ""
