@@ -157,7 +157,7 @@ var pollerSettings = []setting{
 	{name: "concurrency", kind: whole(1, 256, "8"), def: "8",
 		doc: "How many requests are in flight together."},
 	{name: "max_attempts", kind: whole(1, 100, "5"), def: "5",
-		doc: "How many attempts an event has before it becomes a dead letter; the first delivery is attempt 1. An attempt counts only when the destination accepted another event after it: an outage counts none, however long it lasts."},
+		doc: "How many attempts an event has before it becomes a dead letter; the first delivery is attempt 1. An attempt counts only where something shows that the event is at fault, and not the destination: another event that is accepted, or an answer that is about the event (docs/failures.md, \"Whose fault a failure is\"). An outage counts none, however long it lasts."},
 	{name: "retry_delays", kind: delays("10ms", "24h", "1s,5s,30s,2m"), def: "1s,5s,30s,2m",
 		doc: "The waits before attempt 2, 3 and so on, after the attempt before; past the end of the list the last one repeats. The event's order key is parked meanwhile, and other keys go on; with `ordering=source` the poller waits."},
 	{name: "max_parked", mode: cursorMode, mend: "Remove it: failed and waiting events stay in the outbox, however many they are", kind: whole(1, 20_000, "1000"), def: "1000",
@@ -203,5 +203,5 @@ var outputSettings = []setting{
 	{name: "retries", kind: whole(1, 20, "3"), def: "3",
 		doc: "How often one request is tried in a tick, with a growing wait in between, before its events are tried one by one."},
 	{name: "reject_status", kind: statuses, def: "400,413,422",
-		doc: "HTTP statuses after which a request is not repeated as it is: its events are tried one by one at once, to find the one that is refused. They are taken to be about the event, also in a quiet table where no other event can show that (docs/failures.md)."},
+		doc: "HTTP statuses after which a request is not repeated as it is: its events are tried one by one at once, to find the one that is refused. They are taken to be about the event: in a quiet table an attempt of one event counts after them although no other event can show whose fault it is; where several events are refused, none counts until one is accepted (docs/failures.md, \"Whose fault a failure is\")."},
 }

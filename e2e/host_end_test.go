@@ -83,6 +83,9 @@ func TestAskedToStopItDoesNotWaitForTheDestination(t *testing.T) {
 			if code != 200 || err != nil {
 				t.Fatalf("exit code %d, %v\n%s", code, err, transcript(host))
 			}
+			if lines := failures(host, "orders"); len(lines) > 0 {
+				t.Errorf("a stop is no failure of the receiver: %s", lines)
+			}
 			if owner, parked := holding(t, root, s); owner != "" || parked != 0 {
 				t.Errorf("after the end %q holds the lease, and %d events are parked\n%s", owner, parked, transcript(host))
 			}

@@ -61,7 +61,7 @@ func TestColumnRetyped(t *testing.T) {
 	db, url := openPostgres(t)
 	execute(t, db, `CREATE TABLE orders (id int PRIMARY KEY, version int, at timestamp NOT NULL)`)
 	execute(t, db, `INSERT INTO orders VALUES (1, 1, '2026-04-07 10:00:00')`)
-	s := ordersByCursor(t, url, to.URL, "at")
+	s := ordersByCursor(t, url, to.URL, "at").with(settings{"pollers__orders__outputs__archive__kind": "stdout"})
 	dir := t.TempDir()
 	once(t, dir, s)
 	execute(t, db, `ALTER TABLE orders ALTER at TYPE timestamptz USING at AT TIME ZONE 'Asia/Tokyo', ALTER id TYPE bigint`)
@@ -70,7 +70,15 @@ func TestColumnRetyped(t *testing.T) {
 	if exitCode(t, err) != 1 {
 		t.Errorf("a row is lost in silence: %s%s", out, errs)
 	}
-	wants(t, out+errs, "fingerprint_mismatch", "datetime", "instant", "rowrelay state accept-fingerprint orders", "rowrelay state reset orders --to beginning")
+	wants(t, out+errs, "fingerprint_mismatch", "datetime", "instant", "rowrelay state accept-fingerprint orders", "rowrelay state reset orders --to beginning",
+		"run `rowrelay state accept-fingerprint orders --output archive`", "`rowrelay state reset orders --output archive --to beginning`")
+	out, errs, err = command(t, dir, s, "check")
+	if exitCode(t, err) != 1 {
+		t.Errorf("check passes where every tick fails: %s%s", out, errs)
+	}
+	wants(t, out+errs, "datetime", "instant", "`rowrelay state accept-fingerprint orders`", "`rowrelay state accept-fingerprint orders --output archive`")
+	wants(t, operate(t, dir, s, "state", "reset", "orders", "--to", "beginning", "--dry-run"), "datetime", "instant")
+	operate(t, dir, s, "state", "accept-fingerprint", "orders", "--output", "archive")
 	operate(t, dir, s, "state", "accept-fingerprint", "orders")
 	once(t, dir, s)
 	operate(t, dir, s, "state", "reset", "orders", "--to", "beginning")

@@ -63,10 +63,7 @@ func next(r *poller.Report, outbox bool) string {
 		}
 	}
 	p := "pollers__" + r.Poller + "__"
-	document := r.Poller // as commands name it
-	if r.Output != "" {
-		document += " --output " + r.Output
-	}
+	document := poller.Address(r.Poller, r.Output)
 	switch r.Event {
 	case poller.LeaseAcquireFailed, poller.CheckpointLoadFailed, poller.CommitFailed:
 		return "nothing was lost, and the next tick tries again; if it lasts, check the state store: state__connection, its " +

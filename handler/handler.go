@@ -119,7 +119,7 @@ func New(lifetime context.Context, cfg Config) *Handler {
 		http:     cfg.HTTP,
 		metrics:  NewMetrics(cfg.Log),
 		registry: cfg.Registry,
-		skipped:  skips{told: map[string]time.Time{}},
+		skipped:  skips{reported: map[string]time.Time{}},
 
 		partitions: map[partitionMessage]Runner{},
 		fanouts:    map[string]fanoutSeen{},

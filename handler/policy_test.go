@@ -61,7 +61,7 @@ func TestDeadLetterLine(t *testing.T) {
 			t.Errorf("%s is %s, want %s", member, got, want)
 		}
 	}
-	if next := fmt.Sprint(lines[0]["next"]); !strings.Contains(next, "`rowrelay deadletter show orders 0a1b`") {
+	if next := fmt.Sprint(lines[0]["next"]); !strings.Contains(next, "`rowrelay deadletter show orders --output output 0a1b`") {
 		t.Errorf("next: %s", next)
 	}
 	if len(c.out()) != 1 {

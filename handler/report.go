@@ -32,8 +32,8 @@ func logReport(ctx context.Context, log *slog.Logger, level slog.Level, r *polle
 
 // deadLetterAttrs tell of a dead letter all but its row.
 func deadLetterAttrs(d *poller.DeadLetter, outbox bool) []slog.Attr {
-	next := fmt.Sprintf("look at it with `rowrelay deadletter show %s %s` (or in dead_letter__queue), mend the receiver or the row, then `rowrelay "+
-		"deadletter replay %s`; a row that is corrected is delivered by itself", d.Poller, d.Event.ID, d.Poller)
+	next := fmt.Sprintf("look at it with `rowrelay deadletter show %[1]s %[2]s` (or in dead_letter__queue), mend the receiver or the row, then `rowrelay "+
+		"deadletter replay %[1]s`; a row that is corrected is delivered by itself", poller.Address(d.Poller, d.Output), d.Event.ID)
 	if outbox {
 		next = fmt.Sprintf("look at it with `rowrelay outbox list %s %s`, mend the receiver, then `rowrelay outbox requeue %[1]s %[2]s` publishes it, "+
 			"and what waits behind it, in order; `rowrelay outbox discard` gives it up", d.Poller, outboxRef(&d.Event))

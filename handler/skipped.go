@@ -11,15 +11,15 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// skipTold is how long nothing more is told of a holder whose lease made ticks skip.
-const skipTold = 10 * time.Minute
+// skipReported is how long nothing more is reported of a holder whose lease made ticks skip.
+const skipReported = 10 * time.Minute
 
-// skips remembers of which holders of a lease it was told that ticks wait for them. A worker that was killed in the
+// skips remembers of which holders of a lease it was reported that ticks wait for them. A worker that was killed in the
 // middle of a tick leaves its lease behind: without a line the ticks of its successor succeed and deliver nothing for
 // a minute, and nobody can see why. Instances that take turns would write such a line with every tick.
 type skips struct {
-	mu   sync.Mutex
-	told map[string]time.Time
+	mu       sync.Mutex
+	reported map[string]time.Time
 }
 
 // first reports whether r is the first tick in a while that was skipped for this holder. A tick that overlaps another
@@ -35,11 +35,11 @@ func (s *skips) first(r *poller.Report) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.told, func(_ string, at time.Time) bool { return r.Ended.Sub(at) > skipTold })
-	if _, known := s.told[holder]; known {
+	maps.DeleteFunc(s.reported, func(_ string, at time.Time) bool { return r.Ended.Sub(at) > skipReported })
+	if _, known := s.reported[holder]; known {
 		return false
 	}
-	s.told[holder] = r.Ended
+	s.reported[holder] = r.Ended
 	return true
 }
 
@@ -53,5 +53,5 @@ func waitAttrs(r *poller.Report) []slog.Attr {
 		list = append(list, slog.Time("until", r.Ended.Add(held.ExpiresIn).UTC()))
 	}
 	return append(list, slog.String("next", "nothing: a holder that is alive delivers these rows; after one that has died, "+
-		"this instance takes over by itself, "+end+". Further skipped ticks are told at log__level=debug only"))
+		"this instance takes over by itself, "+end+". Further skipped ticks are reported at log__level=debug only"))
 }

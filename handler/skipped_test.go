@@ -67,7 +67,7 @@ func TestTheFirstSkippedTickIsTold(t *testing.T) {
 			tick(&state.HeldError{Owner: "shop/another", ExpiresIn: time.Second}).Level,
 			tick(poller.ErrOverlap).Level,
 			tick(errors.New("the outbox is being published by another instance")).Level)
-		time.Sleep(skipTold)
+		time.Sleep(skipReported)
 		levels = append(levels, tick(dead()).Level) // long after: it may have died since
 		if want := []string{"DEBUG", "DEBUG", "DEBUG", "INFO", "DEBUG", "INFO", "INFO"}; !slices.Equal(levels, want) {
 			t.Errorf("the later ticks are told at %v, want %v", levels, want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,10 +68,7 @@ type CheckpointedConfig struct {
 
 // address is how commands name the feed's document.
 func (c *CheckpointedConfig) address() string {
-	if c.Output == "" {
-		return c.Poller
-	}
-	return c.Poller + " --output " + c.Output
+	return Address(c.Poller, c.Output)
 }
 
 // NewCheckpointed returns a feed, or an error that names the member at fault. It reads nothing yet.
@@ -189,7 +187,9 @@ func (s *checkpointed) Close(ctx context.Context, report *Report) error {
 		s.release(ctx, lease)
 	}
 	s.feed.late.report(report)
-	report.Warnings = append(report.Warnings, s.warnings...)
+	for _, text := range s.warnings {
+		report.Warnings = append(report.Warnings, strings.ReplaceAll(text, AnyDocument, s.feed.cfg.address()))
+	}
 	report.NullCursors = s.nulls
 	report.DeadLettered = append(report.DeadLettered, s.letters...)
 	report.Gone = s.gone
@@ -243,7 +243,7 @@ func (s *checkpointed) warn(text string) {
 }
 
 // sourceFault is what a tick ends as when its source fails.
-func sourceFault(doing string, err error) error {
+func (c *CheckpointedConfig) sourceFault(doing string, err error) error {
 	event := FetchFailed
 	switch {
 	case errors.Is(err, ErrConfig):
@@ -253,5 +253,5 @@ func sourceFault(doing string, err error) error {
 	case errors.Is(err, ErrGap):
 		event = SourceGap
 	}
-	return &Fault{event, fmt.Errorf("%s: %w", doing, err)}
+	return &Fault{event, fmt.Errorf("%s: %w", doing, NameDocument(err, c.address()))}
 }

@@ -24,7 +24,7 @@ func TestARequestThatWasCutIsNoEvidence(t *testing.T) {
 				return fmt.Errorf("%w: connection closed", ErrCut)
 			})
 			report := relayOf(t, feed, to, func(c *Config) { c.RequestEvents, c.Concurrency, c.Retries = 1, 1, retries }).Tick(t.Context())
-			if report.Rejected != 0 || feed.position != 3 || cut != 1 {
+			if report.Rejected != 0 || feed.position != 3 || cut != 1 || report.Failed() {
 				t.Errorf("%d retries: cut %d times, position %d: %+v", retries, cut, feed.position, report)
 			}
 		})

@@ -58,7 +58,7 @@ func (s *checkpointed) sameTable(ctx context.Context, table string) error {
 		case errors.Is(err, ErrGap):
 			return &Fault{SourceGap, fmt.Errorf("%w. %s", err, s.waysOn())}
 		case err != nil:
-			return sourceFault("comparing the table with that of the checkpoint", err)
+			return s.feed.cfg.sourceFault("comparing the table with that of the checkpoint", err)
 		case warning != "":
 			s.warn(warning)
 		}
@@ -73,11 +73,12 @@ func (s *checkpointed) sameTable(ctx context.Context, table string) error {
 // sameColumns compares the kinds of the cursor's and key's columns with those that the position was read in: the same
 // text in a column of another kind is another moment, or has another place in the order.
 func (s *checkpointed) sameColumns(doc *state.Document) error {
+	name := s.feed.cfg.address()
 	was, is := doc.Checkpoint.Columns, s.source.Columns
 	if was == "" || is == "" || was == is {
 		return nil
 	}
 	return &Fault{FingerprintMismatch, fmt.Errorf("the columns of the cursor or key have changed their type (stored %s, now %s): the position "+
 		"may mean another row there. Change the type back, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or "+
-		"`rowrelay state reset %s --to beginning` to start over", was, is, doc.PollerName, doc.PollerName)}
+		"`rowrelay state reset %s --to beginning` to start over", was, is, name, name)}
 }

@@ -101,10 +101,10 @@ func after(b *change.Batch) change.Cursor {
 func (s *checkpointed) read(ctx context.Context, doing string, r Range, limit Limit) (Page, error) {
 	page, err := s.feed.source.Fetch(ctx, r, limit)
 	if errors.Is(err, ErrGap) {
-		return Page{}, &Fault{SourceGap, fmt.Errorf("%s: %w. %s", doing, err, s.waysOn())}
+		return Page{}, &Fault{SourceGap, fmt.Errorf("%s: %w. %s", doing, NameDocument(err, s.feed.cfg.address()), s.waysOn())}
 	}
 	if err != nil {
-		return Page{}, sourceFault(doing, err)
+		return Page{}, s.feed.cfg.sourceFault(doing, err)
 	}
 	if err := s.sameLife(page.Incarnation); err != nil {
 		return Page{}, err

@@ -185,7 +185,7 @@ func (s *checkpointed) Other(ctx context.Context, avoid [][]byte) (Grant, error)
 	asked := avoid[:min(len(avoid), maxAvoid)] // the source takes no more; what it shows is held against all of them below
 	event, err := s.witness(ctx, asked)
 	if err != nil {
-		return Grant{}, sourceFault("looking for a row of another order key", err)
+		return Grant{}, s.feed.cfg.sourceFault("looking for a row of another order key", err)
 	}
 	if event == nil || event.Broken != nil || contains(avoid, event.OrderKey) {
 		return Grant{}, nil //nolint:nilerr // Broken is about the event, which is no probe

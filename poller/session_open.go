@@ -30,7 +30,7 @@ func (f *Checkpointed) Open(ctx context.Context) (Session, error) {
 // open begins a session with the document, or fresh with one that it creates.
 func (f *Checkpointed) open(ctx context.Context, snapshot *state.Snapshot, fresh bool) (*checkpointed, error) {
 	if !fresh {
-		if err := pausedFault(snapshot.Paused(), f.cfg.Poller); err != nil {
+		if err := pausedFault(snapshot.Paused(), f.cfg.address()); err != nil {
 			return nil, err
 		}
 		if held := snapshot.Held(); held != nil {
@@ -39,7 +39,7 @@ func (f *Checkpointed) open(ctx context.Context, snapshot *state.Snapshot, fresh
 	}
 	source, err := f.source.Describe(ctx)
 	if err != nil {
-		return nil, sourceFault("describing the source", err)
+		return nil, f.cfg.sourceFault("describing the source", err)
 	}
 	s := &checkpointed{feed: f, source: source, warnings: source.Warnings, nulls: -1, landed: make(chan struct{}, 1)}
 	if fresh {
@@ -74,7 +74,7 @@ func (s *checkpointed) widen(
 	const doing = "reading the rows before the start"
 	low, asked, err := source.BeforeLatest(ctx, min(beforeLatest, s.feed.cfg.LateMemory/2))
 	if err != nil {
-		return nil, late, nil, sourceFault(doing, err)
+		return nil, late, nil, s.feed.cfg.sourceFault(doing, err)
 	}
 	if !asked {
 		return latest, late, nil, nil
@@ -83,7 +83,7 @@ func (s *checkpointed) widen(
 	for at, more := low, true; more; {
 		page, err := s.feed.source.Fetch(ctx, Range{After: at, UpTo: latest}, Limit{1000, 8 << 20})
 		if err != nil {
-			return nil, late, nil, sourceFault(doing, err)
+			return nil, late, nil, s.feed.cfg.sourceFault(doing, err)
 		}
 		for i := range page.Events {
 			there.add(memoryHash(page.Events[i].ID), 0)
@@ -118,7 +118,7 @@ func afterRead(err error, doc *state.Document) error {
 func (s *checkpointed) create(ctx context.Context) (*state.Snapshot, error) {
 	start, incarnation, err := s.feed.source.Start(ctx)
 	if err != nil {
-		return nil, sourceFault("finding the start position", err)
+		return nil, s.feed.cfg.sourceFault("finding the start position", err)
 	}
 	twins, err := s.feed.keeper.Twins(ctx, s.source.Fingerprint)
 	if err != nil { // a hint only: a store that may not be listed must not stop a poller
@@ -143,7 +143,7 @@ func (s *checkpointed) create(ctx context.Context) (*state.Snapshot, error) {
 // adopt makes a document the one that this session goes on from. Nothing that was handed out before is settled any more.
 func (s *checkpointed) adopt(ctx context.Context, snapshot *state.Snapshot) error {
 	doc := &snapshot.Doc
-	if err := pausedFault(snapshot.Paused(), s.feed.cfg.Poller); err != nil {
+	if err := pausedFault(snapshot.Paused(), s.feed.cfg.address()); err != nil {
 		return err
 	}
 	if stored := doc.SourceFingerprint; stored != s.source.Fingerprint {
@@ -206,11 +206,11 @@ func (f *Checkpointed) loadParked(ctx context.Context, doc *state.Document) (*pa
 }
 
 // pausedFault says that an operator paused the poller; nil when it goes on.
-func pausedFault(p *state.Paused, poller string) error {
+func pausedFault(p *state.Paused, address string) error {
 	if p == nil {
 		return nil
 	}
-	return &Fault{Paused, fmt.Errorf("paused by %s since %s: `rowrelay state resume %s` lets it go on", p.By, p.At.UTC().Format(time.RFC3339), poller)}
+	return &Fault{Paused, fmt.Errorf("paused by %s since %s: `rowrelay state resume %s` lets it go on", p.By, p.At.UTC().Format(time.RFC3339), address)}
 }
 
 // endPause takes a pause out of the document that has ended by itself: nobody else will.

@@ -198,7 +198,7 @@ func (s *checkpointed) reread(
 ) (size int, err error) {
 	events, err := s.feed.source.Reread(ctx, keys)
 	if err != nil {
-		return 0, sourceFault("reading parked rows again", err)
+		return 0, s.feed.cfg.sourceFault("reading parked rows again", err)
 	}
 	strange := false
 	for i := range events {
@@ -218,7 +218,7 @@ func (s *checkpointed) reread(
 		}
 		one, err := s.feed.source.Reread(ctx, [][]byte{key})
 		if err != nil {
-			return 0, sourceFault("reading a parked row again", err)
+			return 0, s.feed.cfg.sourceFault("reading a parked row again", err)
 		}
 		if len(one) > 0 {
 			found[string(key)] = &one[0]

@@ -319,7 +319,9 @@ func (t *tick) end() {
 	}
 	if open := t.unresolved(); t.failure == nil && open > 0 {
 		t.keep()
-		if t.lastErr != nil { // else it was to go on with the search of an earlier tick, and did not get to it
+		// Where there is no error, it was to go on with the search of an earlier tick, and did not get to it. A request that was
+		// cut because the process stops says nothing about the destination: a stop is no failure.
+		if t.lastErr != nil && !errors.Is(t.lastErr, ErrCut) {
 			t.report.Reason = Unavailable.String()
 			t.failure = &Fault{HandlerFailed, fmt.Errorf("delivering failed, and the tick ended before it was known which of %d events "+
 				"is to blame, so that no attempt is counted: %w", open, t.lastErr)}

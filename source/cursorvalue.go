@@ -23,7 +23,7 @@ func (c *collector) checkCursor(n int, col *column, v []byte) error {
 	t := &c.times[n]
 	fits := t.last != nil && c.plan.forms.fits(t.form, v)
 	if t.last != nil && !fits && !apart(t.last, v) && !c.plan.forms.clockPutForward(t.form, t.last, v) {
-		return c.plan.errForms(col, v, t.form, c.cfg.Poller)
+		return c.plan.errForms(col, v, t.form)
 	}
 	if !fits || t.form.width == anyUnit {
 		t.form = c.plan.forms.of(v)

@@ -145,7 +145,7 @@ func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan, at change.
 		return nil, "", err
 	case !ahead:
 		return nil, fmt.Sprintf("no row of %s stands at the position %s or above it: rows were deleted since, or the table was restored or filled anew; "+
-			"if so, start again with: rowrelay state reset %s --to beginning", p.table.name, at, c.cfg.Poller), nil
+			"if so, start again with: %s", p.table.name, at, startAgain), nil
 	}
 	if !above && n.loose {
 		// The counter rules this column only if what stands in it came from there.
@@ -164,8 +164,8 @@ func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan, at change.
 
 func (c *Cursor) errGap(at change.Cursor, n counter) error {
 	return fmt.Errorf("%w: %s: the position %s is ahead of %s, which is at %s: the table was emptied, its counter set back, or the database restored, "+
-		"and rows to come would stand below the position and never be seen. Deliver every row again: rowrelay state reset %s --to beginning; "+
-		"or go on behind the last row that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, n.name, n.highest, c.cfg.Poller, c.cfg.Poller)
+		"and rows to come would stand below the position and never be seen. Deliver every row again: %s; "+
+		"or go on behind the last row that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, n.name, n.highest, startAgain, poller.AnyDocument)
 }
 
 // anyFrom reports whether any row of the table, source__where or not, has the position's cursor or a higher one.

@@ -40,8 +40,8 @@ func (p *plan) decodeKey(stored []byte) (rowKey, error) {
 }
 
 func (p *plan) keyFault(stored []byte, err error) error {
-	return fmt.Errorf("%w: the stored key %.200s does not fit the settings (key %v): %w; correct source__key, or take the entry out with: rowrelay deadletter purge <poller> --parked",
-		poller.ErrConfig, stored, columnNames(pick(p.sel.columns, p.key)), err)
+	return fmt.Errorf("%w: the stored key %.200s does not fit the settings (key %v): %w; correct source__key, or take the entry out with: rowrelay deadletter purge %s --parked",
+		poller.ErrConfig, stored, columnNames(pick(p.sel.columns, p.key)), err, poller.AnyDocument)
 }
 
 func (p *plan) keyColumns() []*column   { return p.at(p.key) }

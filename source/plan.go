@@ -15,7 +15,6 @@ import (
 // new plan.
 type plan struct {
 	dialect dialect
-	poller  string // for commands that errors name
 	table   table
 	sel     selection
 	// names holds, for each projected column of the row, `"name":` ready to be written; the first len(names) columns of
@@ -44,7 +43,7 @@ type plan struct {
 
 // newPlan resolves and proves the settings. All of its errors are configuration faults; it reports every one.
 func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
-	p := &plan{dialect: d, poller: cfg.Poller, table: t, storedTimes: d.syntax().storedTimes, deleteWhen: -1, timeOf: -1, warnings: slices.Clone(t.warnings)}
+	p := &plan{dialect: d, table: t, storedTimes: d.syntax().storedTimes, deleteWhen: -1, timeOf: -1, warnings: slices.Clone(t.warnings)}
 	r := resolver{cfg: cfg, plan: p}
 	r.checkText()
 	cursor := r.columns("source__cursor", cfg.Cursor)

@@ -29,13 +29,13 @@ func (p *plan) decode(c change.Cursor) (position, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the stored cursor %s does not fit the settings (cursor %v, key %v): %w; "+
 			"correct source__cursor and source__key, or start again with: %s", poller.ErrConfig,
-			c, columnNames(p.sel.order[:p.sel.cursors]), columnNames(pick(p.sel.columns, p.key)), err, p.startAgain())
+			c, columnNames(p.sel.order[:p.sel.cursors]), columnNames(pick(p.sel.columns, p.key)), err, startAgain)
 	}
 	return pos, nil
 }
 
 // startAgain is the command that delivers every row again.
-func (p *plan) startAgain() string { return "rowrelay state reset " + p.poller + " --to beginning" }
+const startAgain = "rowrelay state reset " + poller.AnyDocument + " --to beginning"
 
 func (p *plan) decodeParts(c change.Cursor) (position, error) {
 	var s storedCursor
@@ -122,7 +122,7 @@ func (p *plan) positionArgs(pos position) ([]any, error) {
 		v, err := p.dialect.arg(&p.sel.order[i], scalar)
 		if err != nil {
 			return nil, fmt.Errorf("%w: the stored cursor has %s for %q of type %s: %w; start again with: %s",
-				poller.ErrConfig, scalar, p.sel.order[i].name, p.sel.order[i].typ, err, p.startAgain())
+				poller.ErrConfig, scalar, p.sel.order[i].name, p.sel.order[i].typ, err, startAgain)
 		}
 		values[i] = v
 	}

@@ -234,8 +234,8 @@ func (c *Cursor) gap(w window, now snapshot) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %s: the position is at transaction %d, and the server has come to %d only: it was restored, or is another server. "+
-		"Deliver every row again: rowrelay state reset %s --to beginning; or go on with what is committed from now on: rowrelay state accept-gap %s",
-		poller.ErrGap, c.name(), ahead, now.xmax, c.cfg.Poller, c.cfg.Poller)
+		"Deliver every row again: %s; or go on with what is committed from now on: rowrelay state accept-gap %s",
+		poller.ErrGap, c.name(), ahead, now.xmax, startAgain, poller.AnyDocument)
 }
 
 // windowArgs are the driver's arguments of a position's place; nil for none.
@@ -248,7 +248,7 @@ func (p *plan) windowArgs(w *window) (place []any, err error) {
 		v, err := p.dialect.arg(&columns[i], scalar)
 		if err != nil {
 			return nil, fmt.Errorf("%w: the stored cursor has %s for %q of type %s: %w; start again with: %s",
-				poller.ErrConfig, scalar, columns[i].name, columns[i].typ, err, p.startAgain())
+				poller.ErrConfig, scalar, columns[i].name, columns[i].typ, err, startAgain)
 		}
 		place = append(place, v)
 	}

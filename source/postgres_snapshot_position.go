@@ -65,7 +65,7 @@ func (p *plan) decodeWindow(c change.Cursor) (window, error) {
 	if err != nil {
 		return window{}, fmt.Errorf("%w: the stored cursor %s does not fit the settings (snapshots over %q, key %v): %w; "+
 			"correct source__cursor, source__key and source__late_commits, or start again with: %s", poller.ErrConfig,
-			c, p.sel.order[0].name, columnNames(pick(p.sel.columns, p.key)), err, p.startAgain())
+			c, p.sel.order[0].name, columnNames(pick(p.sel.columns, p.key)), err, startAgain)
 	}
 	w.begun = true
 	return w, nil

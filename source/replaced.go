@@ -44,7 +44,7 @@ func (c *Cursor) replaced(ctx context.Context, p *plan, at change.Cursor, was, i
 	said := fmt.Sprintf("%s: the table is not the one that the position %s was read in (%s, now %s)", c.name(), at, was, is)
 	if engine := c.dialect.engine(); engine == engineMySQL || engine == engineSQLite {
 		return said + ": it was rebuilt, or made anew. If it was made anew and filled again, rows at or below the position were never seen: " +
-			"start again with rowrelay state reset " + c.cfg.Poller + " --to beginning", nil
+			"start again with " + startAgain, nil
 	}
 	return "", fmt.Errorf("%w: %s: it was dropped and made anew, or another one took its name, and rows that stand at or below the position there "+
 		"were never seen", poller.ErrGap, said)

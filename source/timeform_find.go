@@ -88,7 +88,7 @@ func (c *Cursor) firstOf(
 		if at, err := p.cursorOf(r); err == nil { // else the time is none, which the reason says by itself
 			key = fmt.Sprintf(" (the row at %s)", at)
 		}
-		verdict = fmt.Errorf("%w%s", p.errForms(&p.sel.order[n], v, form, c.cfg.Poller), key)
+		verdict = fmt.Errorf("%w%s", p.errForms(&p.sel.order[n], v, form), key)
 		return false, nil
 	})
 	return verdict, err
@@ -118,7 +118,7 @@ func (c *Cursor) checkForms(ctx context.Context, s *session, p *plan, last chang
 
 // errForms reports a stored time of another form than the position's, and the way on. What was delivered is told by the
 // position, which means nothing among times that were written anew: so the way on goes back before the row.
-func (p *plan) errForms(col *column, v []byte, others timeForm, name string) error {
+func (p *plan) errForms(col *column, v []byte, others timeForm) error {
 	back := "--to beginning"
 	clocks := ""
 	if others.changesZone(p.forms.of(v)) {
@@ -130,5 +130,6 @@ func (p *plan) errForms(col *column, v []byte, others timeForm, name string) err
 	return fmt.Errorf("column %q of type %s holds %.60s, which is %s, beside times that are %s: SQLite compares them as they are "+
 		"stored, not as times, so that rows would be passed over; write all of the column's times in one form%s, "+
 		"and go back before the row by: "+
-		"rowrelay state reset %s %s; or exclude the others by source__where", col.name, col.typ, v, p.forms.of(v), others, clocks, name, back)
+		"rowrelay state reset %s %s; or exclude the others by source__where", col.name, col.typ, v, p.forms.of(v), others, clocks,
+		poller.AnyDocument, back)
 }

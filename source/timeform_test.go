@@ -153,7 +153,7 @@ func TestStraysAreFound(t *testing.T) {
 		at := page.Events[0].Cursor
 		openSource(t, url, "sqlite", cfg, "INSERT INTO o VALUES (2, "+c[1]+")")
 		_, err = src.Fetch(t.Context(), poller.Range{After: at}, everything)
-		isNormalizeFault(t, err, `{"id":2}`, "rowrelay state reset values --to ", strings.Trim(c[1], "'"))
+		isNormalizeFault(t, err, `{"id":2}`, "rowrelay state reset <poller> --to ", strings.Trim(c[1], "'"))
 		if check, err := src.Check(t.Context(), at, 1, 10); err != nil || !errors.Is(check.ReadError, poller.ErrNormalize) {
 			t.Errorf("%s: check says %v, %v", c, check.ReadError, err)
 		}

@@ -7,7 +7,11 @@
 // nothing depends on it, and a tick that cannot write it goes on.
 package status
 
-import "time"
+import (
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
 
 // Health is how an output is doing, in one word; the worst comes first on the page.
 type Health string
@@ -81,6 +85,9 @@ type Output struct {
 	Letters   []Letter  `json:"letters"`        // the newest dead letters, at most MaxLetters; where there are very many, the newest of some; of an outbox the oldest
 	Entries   []Letter  `json:"parked_entries"` // the parked events that have waited longest, at most MaxLetters
 }
+
+// Address is how commands name its state document.
+func (o *Output) Address() string { return poller.Address(o.Poller, o.Output) }
 
 // MaxLetters bounds Letters and Entries: the page is for seeing; `rowrelay deadletter list` shows all.
 const MaxLetters = 50

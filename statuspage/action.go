@@ -167,16 +167,9 @@ func listing(o *status.Output, parked bool) string {
 	case o.Mode == "outbox":
 		return "rowrelay outbox list " + o.Poller + " --state dead --limit 0"
 	case parked:
-		return "rowrelay state show " + o.Poller + " --json" + ofOutput(o.Output)
+		return "rowrelay state show " + o.Address() + " --json"
 	}
-	return "rowrelay deadletter list " + o.Poller + ofOutput(o.Output)
-}
-
-func ofOutput(name string) string {
-	if name == "" {
-		return ""
-	}
-	return " --output " + name
+	return "rowrelay deadletter list " + o.Address()
 }
 
 // command is the command line that does the same as a request. Ids are quoted for a shell, since they come from elsewhere.

@@ -198,7 +198,7 @@ func TestWhatIsNotListedIsSaid(t *testing.T) {
 	}
 	page := d.send("GET", "/status", "")
 	d.wants("page", page, http.StatusOK, ">2 of 4\u202f500<", ">2 of 1\u202f300<", ">oldest 2 of 4\u202f500<", ">oldest 2 of 1\u202f300<",
-		"<code>rowrelay deadletter list orders</code>", "<code>rowrelay deadletter list orders --output audit</code>", "<code>rowrelay state show orders --json --output audit</code>",
+		"<code>rowrelay deadletter list orders</code>", "<code>rowrelay deadletter list orders --output audit</code>", "<code>rowrelay state show orders --output audit --json</code>",
 		"<code>rowrelay outbox list events --state dead --limit 0</code>", "<code>rowrelay outbox list events --state failed --limit 0</code>")
 	if strings.Contains(page.text, "newest") {
 		t.Error("the page says that these are the newest, which it cannot know")

@@ -170,12 +170,13 @@ func checkPoller(ctx context.Context, c *console, a *app, w *wired, host *hostFi
 	for _, out := range w.outputs {
 		view := checkedOutput{Output: out.cfg.Name, To: destination(out.cfg), Document: out.key, Lease: "free", Dead: deadLettersAt(a, w.cfg, out.cfg.Name)}
 		position, err := p.position(ctx, &view, out, w)
-		p.fault(err)
+		name := poller.Address(w.cfg.Name, out.cfg.Name)
+		p.fault(poller.NameDocument(err, name))
 		var unread *startError
 		told := errors.As(err, &unread) // the source's own fault, which it would repeat
 		found, err := w.source.Check(ctx, position, rows, w.cfg.BatchSize)
 		if !told {
-			p.fault(errors.Join(err, found.ReadError)) // at most one of them
+			p.fault(poller.NameDocument(errors.Join(err, found.ReadError), name)) // at most one of them
 		}
 		if err == nil {
 			if !checked {
@@ -228,10 +229,7 @@ func (p *pollerView) position(ctx context.Context, view *checkedOutput, out *wir
 	if err != nil {
 		return position, nil //nolint:nilerr // the source's own check says it
 	}
-	name := w.cfg.Name // as commands name the document
-	if out.cfg.Name != "" {
-		name += " --output " + out.cfg.Name
-	}
+	name := poller.Address(w.cfg.Name, out.cfg.Name)
 	switch was := snapshot.Doc.Late.Mode; {
 	case source.Fingerprint != snapshot.Doc.SourceFingerprint:
 		return position, fmt.Errorf("the state document %s was written for another source definition: undo the change, or run "+
@@ -240,6 +238,10 @@ func (p *pollerView) position(ctx context.Context, view *checkedOutput, out *wir
 		return position, fmt.Errorf("late_commits was %s when the state document %s was written, and is now %s: write "+
 			"source__late_commits=%[1]s, or run `rowrelay state accept-fingerprint %[4]s`, or start over with `rowrelay state reset %[4]s --to beginning`",
 			was, out.key, source.Late, name)
+	case retyped(&snapshot.Doc, source) != "":
+		return position, fmt.Errorf("the columns of the cursor or key had other types when the state document %s was written (%s, now %s): change "+
+			"the types back, or run `rowrelay state accept-fingerprint %s`, or start over with `rowrelay state reset %[4]s --to beginning`",
+			out.key, snapshot.Doc.Checkpoint.Columns, source.Columns, name)
 	}
 	return position, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/deadletter"
@@ -47,10 +48,17 @@ func (op *operation) standIns(parked []poller.ParkedEntry, blocked bool) []deadl
 // the document is as it was shown.
 func (op *operation) leased(ctx context.Context, change func(*state.Lease) (*state.ObjectRef, error)) error {
 	lease, err := op.out.keeper.Acquire(ctx, op.snap)
-	if moved := new(state.MovedError); errors.As(err, &moved) {
-		return fmt.Errorf("%w since it was shown: look again", state.ErrConflict)
-	}
-	if err != nil {
+	var moved *state.MovedError
+	var held *state.HeldError
+	switch {
+	case errors.As(err, &moved) && strings.HasPrefix(op.output, backfillPrefix):
+		return fmt.Errorf("%w since it was shown: run the command again when the process that sends this backfill has ended", state.ErrConflict)
+	case errors.As(err, &moved):
+		return fmt.Errorf("%w since it was shown: run the command again; where the poller is too busy for that, pause it first (`rowrelay state pause %s`)",
+			state.ErrConflict, op.address())
+	case errors.As(err, &held):
+		return op.busy(held)
+	case err != nil:
 		return err
 	}
 	kept := context.WithoutCancel(ctx) // bounded by the lease
@@ -126,6 +134,9 @@ func rows(entries []poller.ParkedEntry) int {
 // unblock lets what waits behind purged events go on. Where the events have no record (parked), the document notes them as
 // skipped: nothing else tells of them.
 func (op *operation) unblock(ctx context.Context, purge []deadletter.Entry, parked bool) error {
+	if op.snap.Doc.Parked.Count == 0 {
+		return nil // nothing waits: the lease, which a poller at work holds, is not needed
+	}
 	return op.leased(ctx, func(lease *state.Lease) (*state.ObjectRef, error) {
 		ref, err := op.let(ctx, lease, purge)
 		if err != nil || ref == nil || !parked || ref.Count >= op.snap.Doc.Parked.Count {

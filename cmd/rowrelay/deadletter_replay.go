@@ -44,7 +44,7 @@ func (l *letters) prepare(ctx context.Context, name string, ids []string) (*oper
 			return op, nil, err
 		}
 	}
-	return op, entries, op.free()
+	return op, entries, nil
 }
 
 // waiting are the parked events that ids or filters choose of those that wait for their next attempt.
@@ -74,6 +74,9 @@ func (l *letters) replay(ctx context.Context, name string, ids []string) error {
 	op, entries, err := l.prepare(ctx, name, ids)
 	defer op.end()
 	if err != nil || len(entries) == 0 {
+		return err
+	}
+	if err := op.free(); err != nil {
 		return err
 	}
 	if l.asRecorded {
@@ -202,6 +205,11 @@ func (l *letters) purge(ctx context.Context, name string, ids []string) error {
 	defer op.end()
 	if err != nil || len(entries) == 0 {
 		return err
+	}
+	if op.snap.Doc.Parked.Count > 0 {
+		if err := op.free(); err != nil {
+			return err
+		}
 	}
 	what := fmt.Sprintf("%d dead letter(s) will be deleted for good.", len(entries))
 	if l.parked {

@@ -170,8 +170,8 @@ func refusedName(name string) error {
 	if name != "host" { // the only one that a poller can have and a function cannot
 		return nil
 	}
-	return errors.New("the Functions host refuses a function named host, so a poller of that name never runs under it: rename the poller " +
-		"in its settings (pollers__host__…), and take its position along with `rowrelay state clone host <its new name>`")
+	return errors.New("the Functions host refuses a function named host, so a poller of that name never runs under it: add its settings once " +
+		"more under a new name, take its position along with `rowrelay state clone host <its new name>`, then remove pollers__host__…")
 }
 
 // timerBinding is what Rowrelay reads of a poller's function.json.

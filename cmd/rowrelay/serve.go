@@ -77,6 +77,9 @@ func serve(ctx context.Context, c *console, port string) error {
 	// Listen first: the host's readiness probe waits in the backlog while the settings are read.
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
+	if err != nil && hosted && ctx.Err() != nil {
+		return &restartError{errStopped} // the host counts every other end
+	}
 	if err != nil {
 		return fmt.Errorf("listening for the Functions host: %w", err)
 	}

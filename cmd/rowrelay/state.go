@@ -129,5 +129,9 @@ func (t *target) find(ctx context.Context, a *app, name string) (*wired, *wiredO
 			return w, out, nil
 		}
 	}
+	if part, ok := strings.CutPrefix(t.output, backfillPrefix); ok {
+		return nil, nil, fmt.Errorf("poller %s has no output %q, and this command changes no named backfill: started again under its name it goes "+
+			"on (rowrelay backfill %[1]s --name %[3]s), under another name it begins anew", name, t.output, part)
+	}
 	return nil, nil, fmt.Errorf("poller %s has no output %q", name, t.output)
 }

@@ -56,23 +56,25 @@ func (t *target) acceptFingerprint(ctx context.Context, name, parked string) err
 	doc := &op.snap.Doc
 	stored, mode := doc.SourceFingerprint, doc.Late.Mode
 	same := sameLate(doc, source)
-	kinds := doc.Checkpoint.Columns
-	retyped := kinds != "" && source.Columns != "" && kinds != source.Columns
-	if stored == source.Fingerprint && same && !retyped {
+	another, kinds := stored != source.Fingerprint, retyped(doc, source)
+	if !another && same && kinds == "" {
 		return op.idle("The stored fingerprint is that of the settings: there is nothing to accept.")
 	}
 	what := "The poller will go on at the stored position with the source as it is defined now."
-	if stored != source.Fingerprint {
+	if another {
 		what += fmt.Sprintf("\n  stored    %s\n  settings  %s\nRows that the new definition has behind that position will not be delivered.", stored, source.Fingerprint)
 	}
-	if retyped {
+	if kinds != "" {
 		what += fmt.Sprintf("\nThe columns of the cursor or key were %s, and are %s. Rows that have another place in the new order are not looked for again.", kinds, source.Columns)
 	}
-	if stored != source.Fingerprint || retyped {
+	var ended *state.Backfill
+	if another || kinds != "" {
+		ended = doc.Backfill
+		what += stopping(ended)
 		// Another cursor or key makes of the position one that cannot be read: the next tick would say so.
 		_, err := op.w.source.Fetch(ctx, poller.Range{After: op.reached()}, poller.Limit{Rows: 1, Bytes: 1})
 		if errors.Is(err, poller.ErrConfig) {
-			what += fmt.Sprintf("\nThe stored position does not fit the settings (%v): put it elsewhere afterwards, with rowrelay state reset.", err)
+			what += fmt.Sprintf("\nThe stored position does not fit the settings (%v): put it elsewhere afterwards, with rowrelay state reset.", op.named(err))
 		}
 	}
 	if !same {
@@ -98,12 +100,19 @@ func (t *target) acceptFingerprint(ctx context.Context, name, parked string) err
 		}
 		doc.SourceFingerprint = source.Fingerprint
 		doc.Checkpoint.Columns = source.Columns
+		if another { // it may be another table of another database: the next commit says
+			doc.Checkpoint.Table, doc.Checkpoint.Incarnation = "", ""
+		}
+		if ended != nil {
+			doc.Backfill = nil
+		}
 		if !same {
 			doc.Late = state.Late{}
 		}
 	})
 	if err == nil && !op.dryRun {
 		op.auditDropped(dropped)
+		op.auditStopped(ended)
 		op.audit("fingerprint_accepted", "from", stored, "to", source.Fingerprint, "late_from", mode, "late_to", string(source.Late))
 	}
 	return err
@@ -149,7 +158,7 @@ func (t *target) acceptGap(ctx context.Context, name string) error {
 			rows = "rows up to it are SKIPPED"
 		}
 		what = fmt.Sprintf("The position is ahead of the source (%v).\nThe poller will go on at %s, the last row that there is now: "+
-			"%s: they are never delivered, which is data loss where they were not before; rows after it are delivered.", ahead, to, rows)
+			"%s: they are never delivered, which is data loss where they were not before; rows after it are delivered.", op.named(ahead), to, rows)
 	}
 	err = op.edit(ctx, what, func(doc *state.Document) {
 		doc.Checkpoint.Incarnation, doc.Checkpoint.Table = "", ""

@@ -51,21 +51,28 @@ func (op *operation) end() {
 // free refuses while an instance holds the lease.
 func (op *operation) free() error {
 	if held := op.snap.Held(); held != nil {
-		return fmt.Errorf("%w: pause the poller first (rowrelay state pause %s%s), which makes it give the lease back; "+
-			"for a holder that has died, wait, or take the lease from it (rowrelay state reset %[2]s%[3]s --break-lease)", held, op.name(), op.suffix())
+		return op.busy(held)
 	}
 	return nil
 }
 
+// busy says that somebody holds the lease, and what to do.
+func (op *operation) busy(held *state.HeldError) error {
+	if strings.HasPrefix(op.output, backfillPrefix) {
+		return fmt.Errorf("%w: stop the process that sends this backfill (Ctrl-C), which gives the lease back; where it has died, wait "+
+			"until the lease has run out", held)
+	}
+	return fmt.Errorf("%w: pause the poller first (rowrelay state pause %s), which makes it give the lease back; "+
+		"for a holder that has died, wait, or take the lease from it (rowrelay state reset %[2]s --break-lease)", held, op.address())
+}
+
 func (op *operation) name() string { return op.snap.Doc.PollerName }
 
-// suffix names the output behind the poller in a command; nothing for its own.
-func (op *operation) suffix() string {
-	if op.output == "" {
-		return ""
-	}
-	return " --output " + op.output
-}
+// address is how commands name the document.
+func (op *operation) address() string { return poller.Address(op.name(), op.output) }
+
+// named puts the document into the commands that an error of the source advises.
+func (op *operation) named(err error) error { return poller.NameDocument(err, op.address()) }
 
 // say writes a line for the person at the console. With --json standard output is the result's: see done.
 func (t *target) say(format string, args ...any) error {
@@ -164,7 +171,11 @@ func (op *operation) reached() change.Cursor {
 
 // distance counts the rows between two positions: those that are sent again when the second is the earlier one, and those that
 // are skipped when it is the later one. -1: they could not be counted.
-type distance struct{ again, skipped int64 }
+type distance struct {
+	again, skipped int64
+	// atMost says that skipped are all rows up to the new position, because the old one is not one of this source.
+	atMost bool
+}
 
 func (op *operation) distance(ctx context.Context, from, to change.Cursor) (d distance, err error) {
 	count := func(after, upTo change.Cursor) (int64, error) {
@@ -175,20 +186,25 @@ func (op *operation) distance(ctx context.Context, from, to change.Cursor) (d di
 	}
 	if d.again, err = count(to, from); err != nil {
 		if to.IsStart() {
-			return distance{-1, 0}, err // nothing can be skipped by going there
+			return distance{again: -1}, err // nothing can be skipped by going there
 		}
-		return distance{-1, -1}, err
+		return distance{again: -1, skipped: -1}, err
 	}
 	d.skipped, err = count(from, to)
 	if err != nil {
-		return distance{-1, -1}, err
+		return distance{again: -1, skipped: -1}, err
 	}
 	return d, nil
 }
 
 func (d distance) String() string {
 	switch {
-	case d.again < 0:
+	case d.atMost && d.skipped > 0:
+		return fmt.Sprintf("at most %d row(s) up to there will be SKIPPED: they are never delivered, which is data loss where they were not "+
+			"delivered before", d.skipped)
+	case d.atMost && d.skipped == 0:
+		return "every row after that will be delivered"
+	case d.again < 0 || d.skipped < 0:
 		return "how many rows lie between could not be counted"
 	case d.skipped > 0:
 		return fmt.Sprintf("%d row(s) will be SKIPPED: they are never delivered, which is data loss", d.skipped)

@@ -22,6 +22,12 @@ type movement struct {
 	// source is as it is defined now. The movement accepts it; changed says that the document was written for another.
 	source  poller.Description
 	changed bool
+	// foreign says that the position the document has means nothing in the source as it is defined now.
+	foreign bool
+	// retyped are the columns of the cursor or key as the document has them, where they have changed their type since.
+	retyped string
+	// backfill was begun in the source as it was defined before; nil where none is stopped.
+	backfill *state.Backfill
 }
 
 // String says what it will do.
@@ -42,7 +48,33 @@ func (m *movement) String() string {
 	if m.changed {
 		text += "\nThe source is defined in another way than when the document was written: it is accepted as the settings have it now."
 	}
-	return text
+	if m.retyped != "" {
+		text += fmt.Sprintf("\nThe columns of the cursor or key were %s, and are %s: they are accepted as they are now.", m.retyped, m.source.Columns)
+	}
+	return text + stopping(m.backfill)
+}
+
+// stopping says that a backfill ends because the source has changed; "" where there is none.
+func stopping(b *state.Backfill) string {
+	if b == nil {
+		return ""
+	}
+	return fmt.Sprintf("\nThe backfill will be stopped, because its range belongs to the source as it was: %s.", backfillOf(b))
+}
+
+// auditStopped writes to the log that a backfill was stopped.
+func (op *operation) auditStopped(b *state.Backfill) {
+	if b != nil {
+		op.audit("backfill_stopped", "backfill", b.ID, "done", b.Done, "of", b.Total)
+	}
+}
+
+// retyped are the columns of the cursor or key as a document has them, where they have changed their type since; else "".
+func retyped(doc *state.Document, source poller.Description) string {
+	if was := doc.Checkpoint.Columns; source.Columns != "" && was != source.Columns {
+		return was
+	}
+	return ""
 }
 
 // sameDefinition reports whether a document was written for a source as it is defined now, and under its way of late commits.
@@ -73,22 +105,35 @@ func (op *operation) plan(ctx context.Context, r *reset) (*movement, error) {
 	if m.source, err = op.w.source.Describe(ctx); err != nil {
 		return nil, fmt.Errorf("describing the source: %w", err)
 	}
-	m.changed = !sameDefinition(&op.snap.Doc, m.source)
-	if m.distance, err = op.distance(ctx, m.from, to); err != nil {
-		if err := op.say("how many rows lie between could not be counted: %v", err); err != nil {
+	doc := &op.snap.Doc
+	m.changed, m.retyped = !sameDefinition(doc, m.source), retyped(doc, m.source)
+	if m.foreign = doc.SourceFingerprint != m.source.Fingerprint || m.retyped != ""; m.foreign {
+		m.backfill, m.window = doc.Backfill, m.source.Late == poller.LateOverlap && !to.IsStart()
+		m.atMost = true // which of the rows up to there were delivered, nobody knows
+		if m.skipped, err = op.before(ctx, to); err != nil {
 			return nil, err
 		}
-	}
-	if m.window, m.late, err = op.leftBehind(ctx, m.to, m.distance); err != nil {
-		if err := op.say("the rows of the window could not be counted: %v", err); err != nil {
-			return nil, err
-		}
+	} else if err := op.weigh(ctx, m); err != nil {
+		return nil, err
 	}
 	drop, err := op.dropParked(r.parked)
 	if drop {
-		m.parked = op.snap.Doc.Parked.Count
+		m.parked = doc.Parked.Count
 	}
 	return m, err
+}
+
+// weigh counts what a movement repeats and skips, where the position that the document has is one in the source as it is.
+func (op *operation) weigh(ctx context.Context, m *movement) (err error) {
+	if m.distance, err = op.distance(ctx, m.from, m.to); err != nil {
+		if err := op.say("how many rows lie between could not be counted: %v", op.named(err)); err != nil {
+			return err
+		}
+	}
+	if m.window, m.late, err = op.leftBehind(ctx, m.to, m.distance); err != nil {
+		return op.say("the rows of the window could not be counted: %v", err)
+	}
+	return nil
 }
 
 // leftBehind counts the rows of the window of late commits that are not remembered as delivered and lie behind a new position,
@@ -137,6 +182,9 @@ func (op *operation) carryOut(ctx context.Context, m *movement) error {
 		if m.changed {
 			doc.SourceFingerprint, doc.Late = m.source.Fingerprint, state.Late{}
 		}
+		if m.foreign {
+			doc.Backfill = nil
+		}
 		// The position is one that a person chose in the table as it is now.
 		doc.Checkpoint.Table, doc.Checkpoint.Columns = "", ""
 		if m.parked > 0 {
@@ -153,6 +201,7 @@ func (op *operation) carryOut(ctx context.Context, m *movement) error {
 	if m.changed {
 		op.audit("fingerprint_accepted", "from", op.snap.Doc.SourceFingerprint, "to", m.source.Fingerprint, "late_from", op.snap.Doc.Late.Mode, "late_to", string(m.source.Late))
 	}
+	op.auditStopped(m.backfill)
 	if lost != 0 {
 		op.audit("checkpoint_advanced_manually", "from", m.from.String(), "to", m.to.String(), "count", lost)
 	} else {

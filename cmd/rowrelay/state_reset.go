@@ -176,8 +176,8 @@ func (op *operation) exported(ctx context.Context, path string) (change.Cursor, 
 	if relation, _ := op.w.source.Compare(x.Incarnation, incarnation); relation != poller.SameDatabase {
 		return nil, fmt.Errorf("--to file=%s: it was written in another database, or before this one was restored or failed over "+
 			"(incarnation %s, now %s): what lies behind that position here is not what was delivered. Use --to beginning, or --to "+
-			"cursor=VALUE where you know what was; to go on at the stored position: rowrelay state accept-gap %s%s",
-			path, x.Incarnation, incarnation, op.name(), op.suffix())
+			"cursor=VALUE where you know what was; to go on at the stored position: rowrelay state accept-gap %s",
+			path, x.Incarnation, incarnation, op.address())
 	}
 	return x.Position, nil
 }
