@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/state"
 )
 
 // skipReported is how long nothing more is reported of a holder whose lease made ticks skip.
@@ -29,9 +28,8 @@ func (s *skips) first(r *poller.Report) bool {
 		return false
 	}
 	holder := r.Poller + " " + r.Output + " " + r.Err.Error() // of an outbox the error names its publisher
-	var held *state.HeldError
-	if errors.As(r.Err, &held) {
-		holder = r.Poller + " " + r.Output + " " + held.Owner
+	if r.Holder != "" {
+		holder = r.Poller + " " + r.Output + " " + r.Holder
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,10 +45,9 @@ func (s *skips) first(r *poller.Report) bool {
 func waitAttrs(r *poller.Report) []slog.Attr {
 	end := "within source__claim_ttl and a few seconds"
 	var list []slog.Attr
-	var held *state.HeldError
-	if errors.As(r.Err, &held) {
+	if !r.Until.IsZero() {
 		end = "with the first tick after the time in \"until\""
-		list = append(list, slog.Time("until", r.Ended.Add(held.ExpiresIn).UTC()))
+		list = append(list, slog.Time("until", r.Until.UTC()))
 	}
 	return append(list, slog.String("next", "nothing: a holder that is alive delivers these rows; after one that has died, "+
 		"this instance takes over by itself, "+end+". Further skipped ticks are reported at log__level=debug only"))

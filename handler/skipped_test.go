@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/state"
 )
 
 // skippedLine is what a line says of a skipped tick.
@@ -22,6 +21,14 @@ type skippedLine struct {
 	Level, Event, Error, Next string
 	Until                     time.Time
 }
+
+// heldBy says who holds the lease, and for how long.
+type heldBy struct {
+	owner string
+	left  time.Duration
+}
+
+func (e *heldBy) Error() string { return "the lease is held by " + e.owner }
 
 // TestTheFirstSkippedTickIsTold: at once, who holds the lease, until when it can last, and that it ends by itself;
 // not every tick.
@@ -33,6 +40,10 @@ func TestTheFirstSkippedTickIsTold(t *testing.T) {
 			Pollers: []Poller{{Name: "orders", Outputs: []string{""}, Runner: runs(func(context.Context) []poller.Report {
 				r := newReport("orders")
 				r.Event, r.Err = poller.LeaseAcquireSkipped, err
+				var held *heldBy
+				if errors.As(err, &held) { // as a feed's report tells
+					r.Holder, r.Until = held.owner, time.Now().Add(held.left)
+				}
 				return []poller.Report{r}
 			})}},
 			Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -52,7 +63,7 @@ func TestTheFirstSkippedTickIsTold(t *testing.T) {
 			}
 			return l
 		}
-		dead := func() error { return &state.HeldError{Owner: "shop/dead", Token: 7, ExpiresIn: 55 * time.Second} }
+		dead := func() error { return &heldBy{"shop/dead", 55 * time.Second} }
 		first := tick(fmt.Errorf("opening: %w", dead()))
 		if first.Level != "INFO" || !first.Until.Equal(time.Now().Add(55*time.Second)) || !strings.Contains(first.Error, "shop/dead") ||
 			!strings.Contains(first.Next, "takes over by itself") {
@@ -64,7 +75,7 @@ func TestTheFirstSkippedTickIsTold(t *testing.T) {
 			levels = append(levels, tick(dead()).Level)
 		}
 		levels = append(levels,
-			tick(&state.HeldError{Owner: "shop/another", ExpiresIn: time.Second}).Level,
+			tick(&heldBy{"shop/another", time.Second}).Level,
 			tick(poller.ErrOverlap).Level,
 			tick(errors.New("the outbox is being published by another instance")).Level)
 		time.Sleep(skipReported)

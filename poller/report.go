@@ -88,6 +88,10 @@ type Report struct {
 	// Lag is the age of the newest acknowledged event while there is more to come; 0 when there is not. -1: there is more to come, and
 	// the age is not known, because the cursor is no time.
 	Lag time.Duration
+	// Holder is who held the lease when the tick was skipped for that, Until when the lease may be taken at the earliest, by our
+	// clock; "" and zero where there was none, and of an outbox.
+	Holder string
+	Until  time.Time
 	// Staleness is the age of another holder's heartbeat beyond its ttl; 0 when there is none.
 	Staleness time.Duration
 	// Rejected counts the attempts held against events in this tick, Parked the parked events and their followers when it
@@ -153,7 +157,7 @@ func (r *Report) fail(err error, fallback Event) {
 	}
 	var held *state.HeldError
 	if errors.As(err, &held) {
-		r.Staleness = held.Staleness
+		r.Holder, r.Until, r.Staleness = held.Owner, time.Now().Add(held.ExpiresIn), held.Staleness
 		if held.Stale {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("another instance holds the lease but does not renew it: %v", held))
 		}
