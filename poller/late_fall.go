@@ -66,6 +66,12 @@ func (l *late) rewind() {
 	if far || l.mode != LateOverlap {
 		l.front, l.reached, l.future.first = at, at, nil
 	}
+	if l.remembered.len() >= l.most {
+		// What is remembered lies above the position now, where no sweep meets it: a full memory would hold back live rows
+		// for ever. They come again.
+		l.remembered = newHashSet()
+		l.warn("late_memory is full, and is given up with the position: all rows that were delivered since come again")
+	}
 	if l.mode != LateOverlap {
 		l.ahead = time.Now().Add(-l.window) // worth a write by itself
 	}

@@ -299,3 +299,22 @@ func TestFutureRowComesOnceWhenItsTimeComes(t *testing.T) {
 		}
 	}
 }
+
+// TestClockFallsWhileTheMemoryIsFull: what is remembered lies above the position that has gone back, where no sweep meets it.
+func TestClockFallsWhileTheMemoryIsFull(t *testing.T) {
+	for _, most := range []int{10, 40} {
+		inDated(t, LateOverlap, FutureDeliver, func(t *testing.T, d *dated) {
+			d.late.most = most
+			for d.late.remembered.len() < most {
+				d.put(0)
+				d.ticks(1)
+			}
+			d.table.skew -= time.Hour
+			d.writes(100)
+			d.quiet(2 * time.Hour)
+			if lost := d.lost(); len(lost) > 0 {
+				t.Errorf("with room for %d, %d of %d rows never came", most, len(lost), len(d.table.rows))
+			}
+		})
+	}
+}

@@ -96,7 +96,7 @@ func (p *profile) widen(seed uint64) {
 		}
 	})
 	with(jumps, 0.3, func(r *rand.Rand) {
-		// A memory that is full when the clock falls is never emptied: nothing is fetched, and no window passes.
+		// Rows that are ahead of the clock since it fell have half of the memory: in a tiny one they wait until their time comes.
 		p.LateMemory = 1000
 		p.Jumps, p.Jump = 0.02+0.1*r.Float64(), []time.Duration{time.Second, p.Window, 2 * time.Hour}[r.IntN(3)]
 	})
