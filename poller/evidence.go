@@ -191,9 +191,9 @@ func (t *tick) acceptedLately(at time.Time) bool {
 	return !t.hint.accepted.IsZero() && at.Sub(t.hint.accepted).Abs() < recently
 }
 
-// decided reports whether there is a verdict on all suspects.
-func (t *tick) decided() bool {
-	return !slices.ContainsFunc(t.suspects, func(s suspect) bool { return t.verdict(&s) == undecided })
+// proven reports whether all suspects are held to be at fault, so that no further evidence is needed.
+func (t *tick) proven() bool {
+	return !slices.ContainsFunc(t.suspects, func(s suspect) bool { return t.verdict(&s) != held })
 }
 
 // conclude carries the verdicts out, when there is nothing else to send. It reports whether no suspect is left; otherwise the
@@ -213,7 +213,7 @@ func (t *tick) conclude() bool {
 			open = append(open, s)
 			continue
 		case setAside:
-			if s.rejection.Cause = Unavailable; !t.acceptedLately(s.rejection.At) {
+			if s.rejection.Cause = Unavailable; !s.busy || !t.acceptedLately(s.rejection.At) {
 				t.hint.doubt(s.item.event().Attempts == 0, t.lastErr)
 			}
 		case held:

@@ -52,7 +52,7 @@ func (t *tick) beginProbe() bool {
 		return false
 	case t.probeQueue(func(*item) bool { return true }), t.probeFailed():
 		return true
-	case !t.decided() && t.repeat():
+	case !t.proven() && t.repeat():
 		return true
 	default:
 		return t.conclude()

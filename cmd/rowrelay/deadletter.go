@@ -32,10 +32,10 @@ func newDeadLetter(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deadletter",
 		Short: "List, show, replay or purge the events that were given up",
-		Long: `A dead letter is an event that its destination refused max_attempts times, where something showed that the event was at fault and
-not the destination. It holds the row as it was then, why it was refused, how often and when. Dead letters lie beside the state document (dead_letter__kind=state), or in
-a queue (dead_letter__kind=queue), which has readers of its own: of those, only the ones that were too large for the queue
-lie here too.`,
+		Long: `A dead letter is an event that its destination refused max_attempts times, where something showed that the event was at
+fault and not the destination. It holds the row as it was then, why it was refused, how often and when. Dead letters lie beside
+the state document (dead_letter__kind=state), or in a queue (dead_letter__kind=queue), which has readers of its own: of those, only
+the ones that were too large for the queue lie here too.`,
 		Args: cobra.NoArgs,
 	}
 	l := &letters{target: &target{console: c, history: true}}
