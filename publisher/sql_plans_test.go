@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -76,47 +77,43 @@ func TestPlans(t *testing.T) {
 // TestPagesSeek: a page after a position does not read what lies before it in the same bucket, which is where the many events of one
 // aggregate are. MariaDB counts what it reads.
 func TestPagesSeek(t *testing.T) {
-	everyEngine(t, func(t *testing.T, b *bench) {
-		if b.conn.Engine != "mysql" {
-			t.Skip("counts nothing")
-		}
-		const events, limit = 3000, 10
-		b.fillOf(events, 1, Pending)
-		b.exec("ANALYZE TABLE outbox")
-		var bucket int
-		b.must(b.db.QueryRowContext(t.Context(), "SELECT MIN(bucket) FROM outbox").Scan(&bucket))
-		conn, err := b.db.Conn(t.Context())
+	b := newBench(t, testenv.MySQL)
+	const events, limit = 3000, 10
+	b.fillOf(events, 1, Pending)
+	b.exec("ANALYZE TABLE outbox")
+	var bucket int
+	b.must(b.db.QueryRowContext(t.Context(), "SELECT MIN(bucket) FROM outbox").Scan(&bucket))
+	conn, err := b.db.Conn(t.Context())
+	b.must(err)
+	defer conn.Close() //nolint:errcheck // the bench closes the pool
+	table, r := recorded(t, b.conn.Engine)
+	table.outbox, table.claims = b.outbox, b.claims
+	_, _, err = table.fetch(t.Context(), nil, position{bucket: bucket, seq: events / 2}, poller.Limit{Rows: limit})
+	b.must(err)
+	each := func(text string, args []any, row func(*sql.Rows)) {
+		rows, err := conn.QueryContext(t.Context(), text, args...)
 		b.must(err)
-		defer conn.Close() //nolint:errcheck // the bench closes the pool
-		table, r := recorded(t, b.conn.Engine)
-		table.outbox, table.claims = b.outbox, b.claims
-		_, _, err = table.fetch(t.Context(), nil, position{bucket: bucket, seq: events / 2}, poller.Limit{Rows: limit})
-		b.must(err)
-		each := func(text string, args []any, row func(*sql.Rows)) {
-			rows, err := conn.QueryContext(t.Context(), text, args...)
-			b.must(err)
-			defer rows.Close() //nolint:errcheck // Err tells
-			for rows.Next() {
-				row(rows)
-			}
-			b.must(rows.Err())
+		defer rows.Close() //nolint:errcheck // Err tells
+		for rows.Next() {
+			row(rows)
 		}
-		reads := func() (n int) {
-			each("SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_next', 'Handler_read_prev')", nil, func(rows *sql.Rows) {
-				var name string
-				var count int
-				b.must(rows.Scan(&name, &count))
-				n += count
-			})
-			return n
-		}
-		before := reads()
-		found := 0
-		each(r.plain[0], r.args[0], func(*sql.Rows) { found++ })
-		if n := reads() - before; found != limit+1 || n > 5*limit {
-			t.Errorf("%d rows were read for %d:\n%s", n, found, r.plain[0])
-		}
-	})
+		b.must(rows.Err())
+	}
+	reads := func() (n int) {
+		each("SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_next', 'Handler_read_prev')", nil, func(rows *sql.Rows) {
+			var name string
+			var count int
+			b.must(rows.Scan(&name, &count))
+			n += count
+		})
+		return n
+	}
+	before := reads()
+	found := 0
+	each(r.plain[0], r.args[0], func(*sql.Rows) { found++ })
+	if n := reads() - before; found != limit+1 || n > 5*limit {
+		t.Errorf("%d rows were read for %d:\n%s", n, found, r.plain[0])
+	}
 }
 
 // fill writes n pending events of n/10 aggregates in one statement.
