@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 // fetchGrace is how long a fetch may outlast the budget before it is cancelled. What it brings then is not sent any more,
@@ -208,7 +209,7 @@ func (t *tick) fetch() {
 	go func() {
 		var grant Grant
 		var err error
-		stopped := pause(t.stop, wait) != nil // then no batch, and no failure
+		stopped := clock.Sleep(t.stop, wait) != nil // then no batch, and no failure
 		began := time.Now()
 		if !stopped {
 			err = guard(func() (err error) { grant, err = t.session.Next(t.fetchCtx, t.cfg.Fetch); return err })
@@ -369,20 +370,5 @@ func (t *tick) starved() bool {
 func (t *tick) abandon() {
 	if t.session != nil {
 		_ = t.session.Close(context.WithoutCancel(t.ctx), &t.report) // the panic is what is told
-	}
-}
-
-// pause waits for d, or returns the cause of ctx's end.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

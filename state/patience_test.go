@@ -221,34 +221,6 @@ func TestReleaseOfASilentStore(t *testing.T) {
 	}
 }
 
-// TestSuspension: a request that is under way while the machine sleeps beyond the right is ended within a second of its
-// waking, though no timer that was set before has come to its end.
-func TestSuspension(t *testing.T) {
-	bubble(t, func(f *fixture) {
-		l := f.acquire(f.keeper(f.store, ttl))
-		time.Sleep(300 * time.Millisecond)
-		l.Suspend(10 * time.Minute)
-		err := f.took("the end of the right", time.Second, func() error {
-			<-l.Context().Done()
-			return context.Cause(l.Context())
-		})
-		f.wantErr(err, state.ErrExpired)
-		f.must(l.Release(f.Context()))
-	})
-}
-
-// A short sleep leaves the right as it is, and the next heartbeat renews it.
-func TestShortSuspension(t *testing.T) {
-	bubble(t, func(f *fixture) {
-		l := f.acquire(f.keeper(f.store, ttl))
-		l.Suspend(ttl / 2)
-		time.Sleep(10 * ttl)
-		f.must(l.Check())
-		f.must(l.Context().Err())
-		f.release(l)
-	})
-}
-
 // panicking is a store with a bug.
 type panicking struct {
 	state.Store

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -245,17 +246,5 @@ func said(text string) string {
 		}
 		return r
 	}, text)
-	return cut(text, maxText)
-}
-
-// cut is a text in at most so many bytes.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	end := most - len("…")
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
+	return plaintext.Cut(text, maxText)
 }
