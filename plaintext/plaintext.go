@@ -8,11 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// Line joins the words of s by single spaces and leaves out what cannot be printed: line breaks, control characters, marks
-// that turn the direction of what follows, invalid UTF-8.
+// Line joins the words of s by single spaces and leaves out what is not seen: control characters, and marks that turn the
+// direction of what follows. Invalid UTF-8 becomes the replacement character.
 func Line(s string) string {
-	words := strings.FieldsFunc(strings.ToValidUTF8(s, ""), func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
-	return strings.Join(words, " ")
+	seen := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || unicode.IsSpace(r) {
+			return r
+		}
+		return -1
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return strings.Join(strings.Fields(seen), " ")
 }
 
 // Cut is s in at most so many bytes, in whole characters. Where something was cut, it ends in an ellipsis.

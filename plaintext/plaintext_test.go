@@ -7,10 +7,12 @@ func TestLine(t *testing.T) {
 		"":                                 "",
 		"a line":                           "a line",
 		" two\r\n\tlines ":                 "two lines",
-		"a NUL\x00, a bell\a":              "a NUL , a bell",
+		"a NUL\x00, a bell\a":              "a NUL, a bell",
 		"\x1b[31mred":                      "[31mred",
 		"turned \u202eround":               "turned round",
-		"invalid \xff UTF-8, and a \u00a0": "invalid UTF-8, and a",
+		"invalid \xff UTF-8, and a \u00a0": "invalid \uFFFD UTF-8, and a",
+		"\u200b\u00ad\ufeff":               "",
+		"a\u2028b\u0085c":                  "a b c",
 		"Größe 5 µm":                       "Größe 5 µm",
 	} {
 		if got := Line(s); got != want {

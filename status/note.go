@@ -4,10 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
@@ -238,13 +235,4 @@ func decodeNote(data []byte) (Note, error) {
 }
 
 // said is a text on one line, not longer than is fit for a page, without what a terminal would obey.
-func said(text string) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "�")), " ")
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return utf8.RuneError
-		}
-		return r
-	}, text)
-	return plaintext.Cut(text, maxText)
-}
+func said(text string) string { return plaintext.Cut(plaintext.Line(text), maxText) }

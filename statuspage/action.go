@@ -212,4 +212,4 @@ func fullName(o *status.Output) string {
 func asker(name string) string { return cmp.Or(short(name), "unknown") }
 
 // short is what somebody sent, for a log and the page.
-func short(text string) string { return plaintext.Cut(plaintext.Line(text), 100) }
+func short(text string) string { return plaintext.Cut(plaintext.Line(text), 200) }
