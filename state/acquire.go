@@ -69,7 +69,7 @@ func (o *owner) acquired(s *Snapshot) Document {
 // readAcquisition reads back an acquisition that was reported as failed. It returns true when it landed, an error when it
 // never can, and neither while that is open: the stored version is still the one we wrote upon, or nothing was learned by
 // the deadline.
-func (o *owner) readAcquisition(ctx context.Context, base string, deadline time.Time) (bool, error) {
+func (o *owner) readAcquisition(ctx context.Context, base Version, deadline time.Time) (bool, error) {
 	s, err := o.readBack(ctx, deadline)
 	var broken *DocumentError
 	switch {

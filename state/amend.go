@@ -75,7 +75,7 @@ func (d *Document) operators() []byte {
 }
 
 // swap replaces one version, in one try.
-func (k *Keeper) swap(ctx context.Context, doc Document, version string) (*Snapshot, error) {
+func (k *Keeper) swap(ctx context.Context, doc Document, version Version) (*Snapshot, error) {
 	data, err := doc.Encode()
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ type owner struct {
 	lease *Lease // nil until the acquisition landed
 
 	doc     Document // as we last knew it to be stored
-	version string
+	version Version
 	clock   storeClock
 	seq     uint64               // write_seq of the last write that was sent
 	sent    map[uint64]time.Time // when each write was sent whose outcome is not known yet

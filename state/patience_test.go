@@ -41,7 +41,7 @@ func (s *silent) Create(ctx context.Context, key string, data []byte) (state.Sta
 	return s.Store.Create(ctx, key, data)
 }
 
-func (s *silent) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (s *silent) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	if s.heard.Load() {
 		if _, err := s.Store.Replace(ctx, key, data, version); err != nil {
 			return state.Stamp{}, err
@@ -228,7 +228,7 @@ type panicking struct {
 	calls atomic.Int32
 }
 
-func (p *panicking) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (p *panicking) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	p.calls.Add(1)
 	if p.on.Load() {
 		panic("planned")
