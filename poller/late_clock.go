@@ -49,6 +49,13 @@ func (c *databaseClock) jumped(next *databaseClock) time.Duration {
 	return 0
 }
 
+// since is what the clock would have shown at an earlier reading, had it been set back by then as it is now: no row was
+// written with a lower time since.
+func (c *databaseClock) since(earlier *databaseClock) time.Time {
+	_, longest := between(earlier.begun, c.ended)
+	return c.now.Add(-longest)
+}
+
 // between is the time from a to b by the monotonic and by the wall clock, the shorter one first.
 func between(a, b time.Time) (shortest, longest time.Duration) {
 	monotonic, wall := b.Sub(a), b.Round(0).Sub(a.Round(0))

@@ -3,27 +3,69 @@ package poller
 import (
 	"fmt"
 	"time"
+
+	"github.com/rowrelay/rowrelay/state"
 )
 
 // notice holds the position against a new reading of the database's clock. A clock that was set back by less than
 // late_window is bridged by the window: the low edge is as far behind, and the mark waits until the clock has come to it
 // again. Where it was set back further, or a row that is dated ahead has moved the position (older binaries let it), rows
-// that are written now are below the position. jump is by how much the reading is off what the one before foretold.
-func (l *late) notice(now time.Time, jump time.Duration) {
+// that are written now are below the position.
+func (l *late) notice(reading *databaseClock) {
 	if l.dates == nil || l.mode == LateExact {
 		return
 	}
+	lowest := reading.now
+	if l.fellSince(&l.clock, reading) {
+		lowest = reading.since(&l.clock)
+	}
+	if l.fellSince(&l.foretold, reading) && reading.since(&l.foretold).Before(lowest) {
+		lowest = reading.since(&l.foretold)
+	}
+	l.foretold = databaseClock{}
+	if to := l.future.fellTo; !to.IsZero() && to.Before(lowest) {
+		return // the position has not gone back yet, and has further to go
+	}
+	if l.aheadOf(lowest) || l.farAheadOf(lowest) {
+		l.future.fellTo = lowest
+	}
+}
+
+// fellSince reports whether the clock was set back since an earlier reading by more than the window bridges.
+func (l *late) fellSince(earlier, reading *databaseClock) bool {
 	bridged := l.window
 	if l.mode == LateNone {
 		bridged = 0
 	}
-	if jump+bridged < clockTolerance && jump < 0 {
-		now = now.Add(-clockFor) // it may have been set back right after the reading before
+	jump := earlier.jumped(reading)
+	return jump < 0 && jump+bridged < clockTolerance
+}
+
+// recall takes the reading that the document keeps: the process that made it may have died before the clock was set back,
+// and this one is held against it. storeNow is the clock of the store at this moment.
+func (l *late) recall(doc *state.Late, storeNow time.Time) {
+	l.storeLead = storeNow.Sub(time.Now())
+	if kept := (keptClock{doc.Clock, doc.ClockAt}); kept != l.kept {
+		at := kept.at.Add(-l.storeLead)
+		l.kept, l.foretold = kept, databaseClock{now: kept.now, begun: at, ended: at}
 	}
-	if l.aheadOf(now) || l.farAheadOf(now) {
-		l.future.fellTo = now
+	if l.mode == LateNone {
+		l.foretold = databaseClock{} // no window bridges what the clocks of store and database differ by
 	}
 }
+
+// keep is the reading to be stored with the position. One that shows a fall is not, before the position has gone back:
+// whoever goes on after a crash would not see the fall any more.
+func (l *late) keep() keptClock {
+	if l.dates == nil || l.clock.now.IsZero() || !l.foretold.now.IsZero() || !l.future.fellTo.IsZero() {
+		return l.kept
+	}
+	stored := func(t time.Time) time.Time { return t.Truncate(time.Microsecond).UTC() }
+	return keptClock{stored(l.clock.now), stored(l.clock.ended.Add(l.storeLead))}
+}
+
+// keptClock is a reading of the database's clock as the document keeps it: at is when it was made, by the store's clock.
+type keptClock struct{ now, at time.Time }
 
 // aheadOf reports whether the position below which nothing is read any more is ahead of the clock.
 func (l *late) aheadOf(now time.Time) bool {
