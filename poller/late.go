@@ -87,8 +87,8 @@ type late struct {
 	foretold  databaseClock // the document's reading, until one of this process is held against it
 	kept      keptClock     // the same, as the document has it
 	storeLead time.Duration // how far the store's clock is ahead of ours
-	found    int // settled events of Sweep batches
-	warnings []string
+	found     int           // settled events of Sweep batches
+	warnings  []string
 }
 
 // lateStep is what is to be fetched next.

@@ -14,6 +14,7 @@ import (
 // other's; one that fails is given again, or not.
 type operator struct {
 	w    *world
+	out  *output
 	busy bool
 	// tidied is when a command was given last, once faults have stopped.
 	tidied time.Time
@@ -86,7 +87,7 @@ func (o *operator) command(what string, do func(context.Context, *process, *stat
 	w := o.w
 	w.serials++
 	w.tally.Operators++
-	p := &process{w: w, serial: w.serials, name: fmt.Sprintf("op%d", w.serials), human: true, set: w.set}
+	p := &process{w: w, out: o.out, serial: w.serials, name: fmt.Sprintf("op%d", w.serials), human: true, set: w.set}
 	p.ctx, p.kill = context.WithCancel(context.Background())
 	w.lives = append(w.lives, p)
 	o.busy = true

@@ -61,6 +61,7 @@ type profile struct {
 	Ahead          time.Duration // at most
 	Replays        float64       // that a command is about dead letters or parked events
 	Whole          bool          // under ordering=source the order of all events is checked, and not each key's alone
+	Second         bool          // a second output
 	Siege          bool          // in the end one fault goes on while others' rows must arrive
 }
 

@@ -21,7 +21,6 @@ type table struct {
 	lives       int
 	txs         int
 	commits     int           // how many transactions were committed: a snapshot is that number
-	passed      []place       // up to these an operator skipped what was not delivered
 	clockShift  time.Duration // of the database's clock
 	jumped      time.Duration // of that since the run began
 	fell        bool          // it was set back
@@ -47,14 +46,13 @@ type row struct {
 
 // version is one state of a row.
 type version struct {
-	row     *row
-	value   int64 // the cursor's
-	rev     int
-	group   int // of the row's order key
-	commit  int // the number of the transaction among those committed
-	event   change.Event
-	skipped bool // passed over by an operator on purpose
-	gone    bool // the row's delete
+	row    *row
+	value  int64 // the cursor's
+	rev    int
+	group  int // of the row's order key
+	commit int // the number of the transaction among those committed
+	event  change.Event
+	gone   bool // the row's delete
 }
 
 // tx is an open transaction.
@@ -185,7 +183,7 @@ func (t *table) restore() {
 
 // skipTo notes that an operator moved the position, and what is behind it and was not delivered stays so.
 func (t *table) skipTo(to place) {
-	t.passed = append(t.passed, to)
+	t.w.passed = append(t.w.passed, to)
 	for _, r := range t.rows {
 		t.skip(r.cur)
 	}
@@ -193,8 +191,8 @@ func (t *table) skipTo(to place) {
 
 // skip marks a version that an operator chose to pass over.
 func (t *table) skip(v *version) {
-	if v != nil && !t.w.arrived(v) && slices.ContainsFunc(t.passed, func(p place) bool { return p.passed(v) }) {
-		v.skipped = true
+	if v != nil && !t.w.arrived(v) && slices.ContainsFunc(t.w.passed, func(p place) bool { return p.passed(v) }) {
+		t.w.skipped[v] = true
 	}
 }
 
@@ -298,7 +296,7 @@ func (t *table) draw(x *tx, r *row) {
 	w.versions[v.event.ID] = v
 	x.writes = append(slices.DeleteFunc(x.writes, func(o *version) bool { return o.row == r }), v)
 	w.say("db", "tx%d writes row %d rev %d with cursor %d (%s)", x.id, r.key, v.rev, v.value, w.id(v.event.ID))
-	w.sink.maybeBad(v)
+	w.each(func() { w.sink.maybeBad(v) })
 }
 
 // close commits or rolls back.
@@ -317,7 +315,7 @@ func (t *table) close(x *tx, commit bool) {
 			}
 			v.commit = t.commits
 			v.row.cur, v.row.group = v, v.group
-			t.skip(v)
+			w.each(func() { t.skip(v) })
 		}
 	}
 	switch {
@@ -332,7 +330,7 @@ func (t *table) close(x *tx, commit bool) {
 			}
 		}
 		w.say("db", "tx%d commits", x.id)
-		w.checkLoss()
+		w.each(w.checkLoss)
 	default:
 		w.tally.Rollbacks++
 		w.say("db", "tx%d rolls back", x.id)

@@ -59,9 +59,11 @@ const ownGroup = 1000
 func (t *table) seal() {
 	t.sealed = true
 	r := t.insert(t.w.pro.Groups)
-	for b := (*badness)(nil); b == nil || b.until > 0; b = t.w.sink.bad[r.cur.event.ID] {
-		t.w.sink.spoil(r.cur)
-	}
+	t.w.each(func() {
+		for b := (*badness)(nil); b == nil || b.until > 0; b = t.w.sink.bad[r.cur.event.ID] {
+			t.w.sink.spoil(r.cur)
+		}
+	})
 }
 
 // waiting is a row that is parked.

@@ -28,11 +28,12 @@ const (
 	future  dimension = "future"  // rows are dated ahead of the database's clock
 	changes dimension = "changes" // settings change between ticks
 	replays dimension = "replays" // operators replay, purge and drop
+	second  dimension = "second"  // the poller has a second output
 	sieges  dimension = "sieges"  // one fault goes on, and others' rows must arrive meanwhile
 )
 
 // dimensions are all of them.
-var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, future, changes, replays, sieges}
+var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, future, changes, replays, second, sieges}
 
 // pending are the dimensions that runs have only when DIMS names them, because the product breaks a promise there.
 var pending = []dimension{}
@@ -109,6 +110,7 @@ func (p *profile) widen(seed uint64) {
 		p.Replays, p.Human = 0.3+0.4*r.Float64(), max(p.Human, 0.1+0.3*r.Float64())
 		p.BadRow = max(p.BadRow, 0.05+0.2*r.Float64())
 	})
+	with(second, 0.15, func(*rand.Rand) { p.Second = true })
 	with(sieges, 0.25, func(*rand.Rand) {
 		p.Siege = true
 		if p.Budget < 3*p.Timeout {

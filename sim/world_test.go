@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/state"
 )
 
 // world is everything that surrounds the instances of one run, and its scheduler. Its members belong to the scheduler's
@@ -26,7 +25,6 @@ type world struct {
 	mu       sync.Mutex
 	arrivals []*call
 	over     bool
-	shows    shows
 	bell     chan struct{}
 
 	waiting, ready []*call
@@ -36,21 +34,15 @@ type world struct {
 
 	store   *store
 	table   *table
-	sink    *sink
-	letters *letters
-	human   *operator
+	outputs []*output
+	*output // that the present step is about
 
-	doc    state.Document       // as it is stored
-	parked []poller.ParkedEntry // that it names
-	holder *process             // who took the lease last
-	// freeSince is when the lease was given back last.
-	freeSince time.Time
-	set       *settings // as they are now
-	loose     bool      // ordering=none was set at some time
-	fewest    int       // max_attempts
-	versions  map[string]*version
-	naming    sync.Mutex
-	names     map[string]string // of events, under naming
+	set      *settings // as they are now
+	loose    bool      // ordering=none was set at some time
+	fewest   int       // max_attempts
+	versions map[string]*version
+	naming   sync.Mutex
+	names    map[string]string // of events, under naming
 
 	trace     []string
 	violation string
@@ -61,6 +53,7 @@ type world struct {
 type lateEffect struct {
 	what string
 	do   func()
+	out  *output
 }
 
 // tally counts what happened in runs.
@@ -189,14 +182,13 @@ func (w *world) drain() {
 // setUp makes everything that a run needs.
 func (w *world) setUp() {
 	w.bell = make(chan struct{}, 1)
-	w.shows.by = map[string][]show{}
 	w.names, w.versions = map[string]string{}, map[string]*version{}
 	w.set, w.loose, w.fewest = w.firstSettings(), w.pro.Ordering == poller.OrderNone, w.pro.Policy.MaxAttempts
 	w.tally.Seeds = 1
-	w.store, w.table, w.sink = newStore(w), newTable(w), newSink(w)
-	w.letters, w.human = &letters{w: w, ids: map[string]bool{}, replayed: map[string]bool{}, since: map[string]int{}}, &operator{w: w}
-	for i := range w.pro.Instances {
-		w.slots = append(w.slots, w.newProcess(i))
+	w.store, w.table = newStore(w), newTable(w)
+	w.addOutput("")
+	if w.pro.Second {
+		w.addOutput("audit")
 	}
 }
 
@@ -209,6 +201,7 @@ func (w *world) step() {
 	}
 	w.admit()
 	w.table.expire()
+	w.aboutAny()
 	w.tally.Steps++
 	ready := w.eligible()
 	if w.calm {
@@ -287,6 +280,7 @@ func (w *world) applyLate() {
 	i := w.rng.IntN(len(w.late))
 	e := w.late[i]
 	w.late = append(w.late[:i], w.late[i+1:]...)
+	w.about(e.out)
 	w.say("~", "late: %s", e.what)
 	e.do()
 }
@@ -316,8 +310,10 @@ func (w *world) stopFaults() {
 	w.say("--", "faults stop")
 	w.calm = true
 	w.table.settleOpen()
-	w.sink.clear()
-	w.letters.down = false
+	w.each(func() {
+		w.sink.clear()
+		w.letters.down = false
+	})
 	w.store.frozen = time.Time{}
 	for _, p := range w.slots {
 		p.thaw()
