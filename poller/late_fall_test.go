@@ -78,3 +78,26 @@ func TestNewProcessesSeeNoFall(t *testing.T) {
 		}
 	})
 }
+
+// TestClockFallsLittleByLittle: twice by less than the window, with a new process after each fall, which reads the clock at once.
+func TestClockFallsLittleByLittle(t *testing.T) {
+	for since := range 40 {
+		inDated(t, LateOverlap, FutureDeliver, func(t *testing.T, d *dated) {
+			d.writes(100 + since)
+			d.table.skew -= 21 * time.Second
+			d.crash()
+			d.writes(1)
+			d.table.skew -= 21 * time.Second
+			for range 50 {
+				d.put(0)
+				time.Sleep(time.Second)
+			}
+			d.crash()
+			d.writes(60)
+			d.quiet(5 * time.Minute)
+			if lost := d.lost(); len(lost) > 0 {
+				t.Errorf("after %d seconds, %d of %d rows never came", since, len(lost), len(d.table.rows))
+			}
+		})
+	}
+}

@@ -52,7 +52,7 @@ func (l *late) adopt(
 	}
 	l.mode, l.saveEvery, l.saved = mode, saveEvery(doc.Lease.TTL), time.Now()
 	l.session()
-	l.recall(&doc.Late, storeNow)
+	l.recall(&doc.Late, doc.Checkpoint.Cursor, storeNow)
 	l.edge = doc.Checkpoint.Cursor
 	if same && mode == LateOverlap {
 		// Nobody wrote since: what this process knows beyond the document (its mark, its pace) still holds.

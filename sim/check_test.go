@@ -46,7 +46,7 @@ func (w *world) begun(c *call) {
 	}
 	for i := range q.d.Events {
 		// A retry's row comes from a re-read, which shows no incarnation (docs/simulation.md).
-		if e := &q.d.Events[i]; w.human.gap() && c.p.foreign[e.ID] && !q.shows[i].retry {
+		if e := &q.d.Events[i]; w.human.gap() && c.p.foreign[e.ID] && q.shows[i].kind != change.Retry {
 			w.fail("%s sends %s of a restored database", c.p.name, w.id(e.ID))
 		}
 	}

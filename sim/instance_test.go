@@ -59,6 +59,7 @@ func (w *world) newProcess(slot int) *process {
 	feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
 		App: "app", Poller: "orders", Output: p.out.name, Source: sourceOf{p}, Keeper: keeper, Ordering: p.set.ordering, Policy: p.set.policy,
 		DeadLetters: lettersOf{p}, LateWindow: pro.Window, LateLimit: pro.LateLimit, LateMemory: pro.LateMemory, Wait: pro.Wait,
+		FutureRows: pro.FutureRows,
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -244,16 +245,16 @@ type session struct {
 // Next implements poller.Session.
 func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
 	g, err := s.Session.Next(ctx, limit)
-	return s.granted(g), err
+	return s.granted(g, false), err
 }
 
 // Other implements poller.Session.
 func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {
 	g, err := s.Session.Other(ctx, avoid)
-	return s.granted(g), err
+	return s.granted(g, true), err
 }
 
-func (s *session) granted(g poller.Grant) poller.Grant {
+func (s *session) granted(g poller.Grant, probe bool) poller.Grant {
 	if len(g.Batch.Events) == 0 || g.Right == nil {
 		return g
 	}
@@ -261,7 +262,7 @@ func (s *session) granted(g poller.Grant) poller.Grant {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range g.Batch.Events {
-		p.out.shows.add(g.Batch.Events[i].ID, show{session: s.id, token: g.Token, batch: g.Batch.ID, retry: g.Batch.Kind == change.Retry, ordering: p.set.ordering, all: p.set.ordering == poller.OrderSource && w.pro.Whole})
+		p.out.shows.add(g.Batch.Events[i].ID, show{session: s.id, token: g.Token, batch: g.Batch.ID, kind: g.Batch.Kind, probe: probe, ordering: p.set.ordering, all: p.set.ordering == poller.OrderSource && w.pro.Whole})
 	}
 	p.check, p.token = g.Check, g.Token
 	if s.right != g.Right {
@@ -288,7 +289,8 @@ type show struct {
 	session, seq int
 	token        uint64
 	batch        string
-	retry        bool
+	kind         change.Kind
+	probe        bool            // it was asked for apart from the others
 	ordering     poller.Ordering // of the session's settings
 	all          bool            // all events are in order with each other
 }

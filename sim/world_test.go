@@ -241,6 +241,7 @@ func (w *world) step() {
 	add(p.Human, w.human.act)
 	add(p.Settings, w.resettle)
 	add(p.Jumps, w.table.jump)
+	add(p.Modes, w.remode)
 	total := 0.0
 	for _, c := range choices[:n] {
 		total += c.weight
@@ -309,6 +310,9 @@ func (w *world) calmStep(ready []*call) {
 func (w *world) stopFaults() {
 	w.say("--", "faults stop")
 	w.calm = true
+	for i := range w.slots { // a process that is idle, with old settings, would go on with them
+		w.update(i)
+	}
 	w.table.settleOpen()
 	w.each(func() {
 		w.sink.clear()
