@@ -31,6 +31,7 @@ func (w *world) begun(c *call) {
 		}
 	}
 	w.mu.Unlock()
+	w.early(q)
 	r := rank{q.d.Token, q.d.Number}
 	if w.sink.numbers[r] {
 		w.fail("%s uses the delivery number %d of token %d again", c.p.name, q.d.Number, q.d.Token)
@@ -102,6 +103,7 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 		w.freeSince = time.Now()
 	}
 	w.say("doc", "%s", w.tellDocument())
+	w.stored(p)
 	if was.PollerName == "" {
 		return
 	}
@@ -252,7 +254,7 @@ func (w *world) missing() (what string) {
 
 func (w *world) missingHere() string {
 	for _, r := range w.table.rows {
-		if v := r.cur; v != nil && !w.arrived(v) && !w.blocked(v) && !w.doubtful(v) {
+		if v := r.cur; v != nil && !w.arrived(v) && !w.blocked(v) && !w.doubtful(v) && !w.held(v) && !w.unread(v) {
 			return fmt.Sprintf("row %d rev %d (%s) has not arrived", r.key, v.rev, w.id(v.event.ID))
 		}
 	}

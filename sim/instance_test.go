@@ -32,7 +32,8 @@ type process struct {
 	until  time.Time // the next tick, once faults have stopped
 
 	set    *settings
-	intent func() // what a command is about, done when it writes the document
+	read   []reading // of the database's clock, since the last one that is stored
+	intent func()    // what a command is about, done when it writes the document
 
 	began   time.Time       // its tick
 	at      uint64          // the fencing token at that time

@@ -25,6 +25,7 @@ type output struct {
 	holder *process             // who took the lease last
 	// freeSince is when the lease was given back last.
 	freeSince time.Time
+	read      []reading         // of the database's clock, that the document keeps or kept
 	passed    []place           // up to these an operator skipped what was not delivered
 	skipped   map[*version]bool // passed over by an operator on purpose
 }

@@ -205,6 +205,7 @@ func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte
 // Horizon implements poller.Source.
 func (o sourceOf) Horizon(ctx context.Context) (h poller.Horizon, err error) {
 	w, t := o.p.w, o.p.w.table
+	var r reading
 	err = o.read(ctx, "horizon", "", func() (string, error) {
 		h = poller.Horizon{Now: time.Now().Add(t.clockShift), Shown: w.pro.Shown}
 		for _, x := range t.open {
@@ -212,8 +213,12 @@ func (o sourceOf) Horizon(ctx context.Context) (h poller.Horizon, err error) {
 				h.Oldest, h.By = began, fmt.Sprintf("tx%d", x.id)
 			}
 		}
+		r = reading{h.Now, time.Now(), len(t.eras) - 1}
 		return h.By, nil
 	})
+	if err == nil {
+		o.p.read = append(o.p.read, r)
+	}
 	return h, err
 }
 

@@ -67,6 +67,7 @@ type tally struct {
 	Parked, DeadLettered, Refused               int
 	Inverted                                    int // without the receiver's rule
 	Deletes, LetterHangs, Settings, Jumps       int
+	Unread, Held                                int
 }
 
 func (t *tally) add(o tally) {
@@ -99,6 +100,8 @@ func (t *tally) add(o tally) {
 	t.LetterHangs += o.LetterHangs
 	t.Settings += o.Settings
 	t.Jumps += o.Jumps
+	t.Unread += o.Unread
+	t.Held += o.Held
 }
 
 // chance is true with probability p.
@@ -164,6 +167,17 @@ func (w *world) run() {
 			w.drain()
 		}
 	}
+	w.each(func() {
+		for _, r := range w.table.rows {
+			switch v := r.cur; {
+			case v == nil || w.arrived(v):
+			case w.held(v):
+				w.tally.Held++
+			case w.unread(v):
+				w.tally.Unread++
+			}
+		}
+	})
 	w.end()
 }
 
