@@ -66,6 +66,13 @@ type CheckpointedConfig struct {
 	Continue bool
 }
 
+func (c *CheckpointedConfig) lateConfig() LateConfig {
+	return LateConfig{
+		Address: c.address(), Database: c.Source, Window: c.LateWindow, Limit: c.LateLimit, Memory: c.LateMemory,
+		Future: c.FutureRows, Wait: c.Wait,
+	}
+}
+
 // address is how commands name the feed's document.
 func (c *CheckpointedConfig) address() string {
 	return Address(c.Poller, c.Output)
@@ -87,7 +94,7 @@ func NewCheckpointed(cfg CheckpointedConfig) (*Checkpointed, error) {
 	if err := cfg.Policy.check(); err != nil {
 		return nil, fmt.Errorf("checkpointed feed: %w", err)
 	}
-	return &Checkpointed{cfg: cfg, source: cfg.Source, keeper: cfg.Keeper, late: newLate(&cfg)}, nil
+	return &Checkpointed{cfg: cfg, source: cfg.Source, keeper: cfg.Keeper, late: newLate(cfg.lateConfig())}, nil
 }
 
 // checkpointed is one tick's session. Next and Other belong to one goroutine at a time, Settle and Close to another: mu

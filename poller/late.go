@@ -57,18 +57,12 @@ import (
 // application's, a sequence's, that of a statement that waits for a lock), and a timestamp without a zone may seem hours
 // older than it is.
 type late struct {
-	address string // how commands name the document
-	source  Source
-	window  time.Duration // LateWindow
-	limit   time.Duration // LateLimit
-	most    int           // LateMemory
-	wait    bool          // no early deliveries
+	LateConfig
 
 	mu   sync.Mutex // next and fetched may run while settled, commit and stored do
 	mode LateCommits
 
-	dates *Dates     // of the source's positions; nil where they are no times
-	rule  FutureRows // FutureRows of the settings
+	dates *Dates // of the source's positions; nil where they are no times
 
 	overlap
 	peek
@@ -104,12 +98,26 @@ type lateStep struct {
 	ahead bool // rows that are dated beyond the database's clock
 }
 
-// newLate returns the component of a feed. Nothing of it works before adopt.
-func newLate(cfg *CheckpointedConfig) *late {
-	return &late{
-		address: cfg.address(), source: cfg.Source, window: cfg.LateWindow, limit: cfg.LateLimit, most: cfg.LateMemory,
-		wait: cfg.Wait, rule: cfg.FutureRows, remembered: newHashSet(), inFlight: map[uint64]bool{},
+// LateConfig says how late commits are found.
+type LateConfig struct {
+	// Address is how commands name the document.
+	Address string
+	// Database is asked for its clock.
+	Database interface {
+		Horizon(ctx context.Context) (Horizon, error)
 	}
+	// Window is source__late_window, Limit source__late_limit, Memory source__late_memory.
+	Window, Limit time.Duration
+	Memory        int
+	// Future is source__future_rows; empty is deliver.
+	Future FutureRows
+	// Wait declines early delivery: source__on_long_transaction=wait.
+	Wait bool
+}
+
+// newLate returns the component of a feed. Nothing of it works before adopt.
+func newLate(cfg LateConfig) *late {
+	return &late{LateConfig: cfg, remembered: newHashSet(), inFlight: map[uint64]bool{}}
 }
 
 // next decides what to fetch. It may ask the database for its clock; where that fails it warns, and goes on without
@@ -138,7 +146,9 @@ func (l *late) position() change.Cursor {
 // or in flight are left out; a batch without events that says More is only to be followed by another next. What a
 // state.Commit carries as From is said by commit, and is not the batch's. A page of live rows loses those that are dated
 // beyond the database's clock.
-func (l *late) fetched(step lateStep, page *Page) change.Batch {
+//
+// The error says that the page has rows that source__future_rows=fail does not allow; the batch is good nevertheless.
+func (l *late) fetched(step lateStep, page *Page) (change.Batch, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if step.Kind == change.Live {
@@ -165,7 +175,9 @@ func (l *late) fetched(step lateStep, page *Page) change.Batch {
 		batch.More = l.sweep.on || !l.drained
 	}
 	l.rest = !batch.More
-	return batch
+	err := l.future.refused
+	l.future.refused = nil
+	return batch, err
 }
 
 // live takes a page of live rows.
@@ -296,7 +308,7 @@ func (l *late) held() (time.Duration, string) {
 	if l.mode != LateOverlap || l.heldSince.IsZero() {
 		return 0, ""
 	}
-	by := fmt.Sprintf("late_memory (%d rows) is full", l.most)
+	by := fmt.Sprintf("late_memory (%d rows) is full", l.Memory)
 	if l.blockedBy != "" {
 		by += ", and an open transaction is older than late_window: " + l.blockedBy
 	}

@@ -18,7 +18,7 @@ type lateDriver struct {
 	table    *lateTable
 	source   Source // of the fetches: table, unless a test puts another before it
 	rng      *rand.Rand
-	cfg      CheckpointedConfig
+	cfg      LateConfig
 	mode     LateCommits
 	doc      state.Document
 	objects  map[string][]byte
@@ -47,7 +47,7 @@ type lateDriver struct {
 func newLateDriver(t *testing.T, table *lateTable, rng *rand.Rand, mode LateCommits) *lateDriver {
 	d := &lateDriver{
 		t: t, table: table, source: table, rng: rng, mode: mode, objects: map[string][]byte{}, limit: Limit{Rows: 7, Bytes: 1 << 20},
-		cfg:  CheckpointedConfig{Poller: "orders", Source: table, LateWindow: 24 * time.Second, LateLimit: 4 * time.Second, LateMemory: 100_000},
+		cfg:  LateConfig{Address: "orders", Database: table, Window: 24 * time.Second, Limit: 4 * time.Second, Memory: 100_000},
 		last: map[int]string{}, delivered: map[string]int{}, versions: map[int]int{},
 	}
 	d.doc.Lease.TTL = 9 * time.Second
@@ -57,7 +57,7 @@ func newLateDriver(t *testing.T, table *lateTable, rng *rand.Rand, mode LateComm
 
 // start begins a process, and a session in it.
 func (d *lateDriver) start() {
-	d.late = newLate(&d.cfg)
+	d.late = newLate(d.cfg)
 	d.open()
 }
 
@@ -71,8 +71,7 @@ func (d *lateDriver) crash() {
 func (d *lateDriver) open() {
 	d.t.Helper()
 	d.line, d.flying, d.leased = nil, map[string]bool{}, false
-	d.late.date(d.dates)
-	err := d.late.adopt(context.Background(), &d.doc, time.Now().Add(d.storeOff), d.mode, func(_ context.Context, name string) ([]byte, error) {
+	err := d.late.adopt(context.Background(), &d.doc, time.Now().Add(d.storeOff), d.mode, d.dates, func(_ context.Context, name string) ([]byte, error) {
 		data, ok := d.objects[name]
 		if !ok {
 			return nil, fmt.Errorf("reading %s: %w", name, state.ErrNotFound)
@@ -95,8 +94,8 @@ func (d *lateDriver) next() bool {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	batch := d.late.fetched(step, &page)
-	if err := d.late.refusal(); err != nil {
+	batch, err := d.late.fetched(step, &page)
+	if err != nil {
 		d.refused = err
 	}
 	for _, e := range batch.Events {

@@ -36,7 +36,7 @@ func (l *late) notice(reading *databaseClock) {
 // unbridged reports whether the clock was set back since an earlier reading by more than the window bridges; then is what it
 // would have shown at that reading. A window that has bridged a fall already, and has not moved on since, bridges no second one.
 func (l *late) unbridged(earlier, reading *databaseClock, then time.Time) bool {
-	bridged := l.window
+	bridged := l.Window
 	if l.mode == LateNone {
 		bridged = 0
 	}
@@ -115,13 +115,13 @@ func (l *late) rewind() {
 	if far || l.mode != LateOverlap {
 		l.front, l.reached, l.future.first = at, at, nil
 	}
-	if l.remembered.len() >= l.most {
+	if l.remembered.len() >= l.Memory {
 		// What is remembered lies above the position now, where no sweep meets it: a full memory would hold back live rows
 		// for ever. They come again.
 		l.remembered = newHashSet()
 		l.warn("late_memory is full, and is given up with the position: all rows that were delivered since come again")
 	}
 	if l.mode != LateOverlap {
-		l.ahead = time.Now().Add(-l.window) // worth a write by itself
+		l.ahead = time.Now().Add(-l.Window) // worth a write by itself
 	}
 }

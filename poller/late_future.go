@@ -71,8 +71,6 @@ func (f *future) session() { f.on, f.due, f.refused = false, true, nil }
 
 // date says how positions are read as times.
 func (l *late) date(d *Dates) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.dates = d; d == nil {
 		l.future.first = nil
 	}
@@ -108,7 +106,7 @@ func (l *late) present() time.Time {
 // them, so clocks that differ a little cost a longer window and nothing else.
 func (l *late) margin() time.Duration {
 	if l.mode == LateOverlap {
-		return l.window
+		return l.Window
 	}
 	return 0
 }
@@ -180,9 +178,9 @@ func (l *late) sawAhead(events []change.Event) {
 	text := fmt.Sprintf("the row at %s is dated %s after the database's clock", f.first, at.Sub(l.present()).Round(time.Second))
 	const rule = "correct it, or exclude it by source__where; if the column is kept in local time, set source__time_zone"
 	switch {
-	case l.mode == LateSettle || l.rule == FutureHold:
+	case l.mode == LateSettle || l.Future == FutureHold:
 		l.tell("hold", text+": it is held until the clock has come to it (source__future_rows=hold); "+rule)
-	case l.rule == FutureFail:
+	case l.Future == FutureFail:
 		f.refused = fmt.Errorf("%w: %s, and source__future_rows=fail: %s", ErrNormalize, text, rule)
 	default:
 		l.tell("deliver", text+": it is delivered and remembered, and the position waits before it (source__future_rows=deliver); "+rule)
@@ -196,15 +194,6 @@ func (l *late) sawAhead(events []change.Event) {
 	}
 }
 
-// refusal is what source__future_rows=fail says of the last page.
-func (l *late) refusal() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	err := l.future.refused
-	l.future.refused = nil
-	return err
-}
-
 // foreseeDue reports whether a look is under way, or due: at once where a row was seen that was not delivered, and at a slow
 // pace for those behind it. A look that takes long is followed by a longer rest.
 func (l *late) foreseeDue(now time.Time) bool {
@@ -212,7 +201,7 @@ func (l *late) foreseeDue(now time.Time) bool {
 	if f.on {
 		return true
 	}
-	if l.dates == nil || f.first == nil || l.mode == LateSettle || l.rule == FutureHold || l.rule == FutureFail {
+	if l.dates == nil || f.first == nil || l.mode == LateSettle || l.Future == FutureHold || l.Future == FutureFail {
 		return false
 	}
 	return f.due && !f.full || now.Sub(f.ended) >= max(l.pace(), 9*f.took)
@@ -250,7 +239,7 @@ func (l *late) foreseen(batch *change.Batch, page *Page) {
 		switch {
 		case flying, l.remembered.see(h, f.stamp):
 			f.rows, f.early = f.rows+1, true
-		case f.rows < l.most/2:
+		case f.rows < l.Memory/2:
 			kept = append(kept, e)
 			f.rows++
 		default:
@@ -265,7 +254,7 @@ func (l *late) foreseen(batch *change.Batch, page *Page) {
 		f.first = f.next
 		if f.full {
 			l.tell("full", fmt.Sprintf("more than %d rows are dated after the database's clock: the others are held until it has come to them "+
-				"(half of source__late_memory)", l.most/2))
+				"(half of source__late_memory)", l.Memory/2))
 		}
 		stamp := f.stamp
 		l.forgetAhead(func(s uint8) bool { return s == stamp })
@@ -314,7 +303,7 @@ func (l *late) loadedAhead() {
 // tellLead tells of live rows that are ahead of the clock by more than clocks differ: their zone may be another.
 func (l *late) tellLead(last *change.Event) {
 	if at, _ := l.span(last.Cursor); !at.IsZero() && l.dates.Slack > 0 && !l.clock.now.IsZero() {
-		if lead := at.Sub(l.present()); lead > l.window {
+		if lead := at.Sub(l.present()); lead > l.Window {
 			l.tell("lead", fmt.Sprintf("the newest rows are dated %s after the database's clock, and the column has no zone: set "+
 				"source__time_zone to the zone that it is written in; until then the rows of that time are read again and remembered "+
 				"with those of late_window", lead.Round(time.Second)))

@@ -23,7 +23,7 @@ func inDated(t *testing.T, mode LateCommits, rule FutureRows, f func(t *testing.
 		rng := rand.New(rand.NewPCG(1, 1))
 		d := &dated{lateDriver: newLateDriver(t, newLateTable(rng), rng, mode)}
 		d.dates = &Dates{Span: d.span, Before: d.before}
-		d.cfg.FutureRows = rule
+		d.cfg.Future = rule
 		d.start()
 		f(t, d)
 	})
@@ -98,13 +98,13 @@ func futureRow(t *testing.T, d *dated, ahead time.Duration) {
 	d.writes(3)
 	early := d.put(ahead)
 	d.writes(10)
-	if got := d.versions[early]; got > 1 || (got == 1) != (d.cfg.FutureRows == FutureDeliver) {
+	if got := d.versions[early]; got > 1 || (got == 1) != (d.cfg.Future == FutureDeliver) {
 		t.Errorf("the row that is dated %s ahead was delivered %d times", ahead, got)
 	}
-	if (d.refused != nil) != (d.cfg.FutureRows == FutureFail) {
+	if (d.refused != nil) != (d.cfg.Future == FutureFail) {
 		t.Errorf("refused: %v", d.refused)
 	}
-	if text := strings.Join(d.warned, "\n"); d.cfg.FutureRows != FutureFail && !strings.Contains(text, "source__future_rows="+string(d.cfg.FutureRows)) {
+	if text := strings.Join(d.warned, "\n"); d.cfg.Future != FutureFail && !strings.Contains(text, "source__future_rows="+string(d.cfg.Future)) {
 		t.Errorf("it is not told: %s", text)
 	}
 	d.crash()
@@ -118,7 +118,7 @@ func futureRow(t *testing.T, d *dated, ahead time.Duration) {
 	if n := d.table.fetches - fetches; n > 150 {
 		t.Errorf("60 idle ticks made %d fetches", n)
 	}
-	if d.cfg.FutureRows == FutureDeliver && d.versions[second] != 1 {
+	if d.cfg.Future == FutureDeliver && d.versions[second] != 1 {
 		t.Errorf("another one was delivered %d times", d.versions[second])
 	}
 	for key := range d.table.rows {
@@ -149,7 +149,7 @@ func futureRow(t *testing.T, d *dated, ahead time.Duration) {
 // TestManyFutureRows: they take half of the memory at most, and live rows are not held back by them.
 func TestManyFutureRows(t *testing.T) {
 	inDated(t, LateOverlap, FutureDeliver, func(t *testing.T, d *dated) {
-		d.cfg.LateMemory = 40
+		d.cfg.Memory = 40
 		d.start()
 		for i := range 50 {
 			d.put(time.Hour + time.Duration(i)*time.Second)
@@ -203,7 +203,7 @@ func TestClockFalls(t *testing.T) {
 					if text := strings.Join(d.warned, "\n"); !strings.Contains(text, "clock") {
 						t.Errorf("it is not told: %s", text)
 					}
-					if mode == LateOverlap && fall < d.cfg.LateWindow && d.repeats > 0 {
+					if mode == LateOverlap && fall < d.cfg.Window && d.repeats > 0 {
 						t.Errorf("%d duplicates, although the window bridges the fall", d.repeats)
 					}
 				})
@@ -304,7 +304,7 @@ func TestFutureRowComesOnceWhenItsTimeComes(t *testing.T) {
 func TestClockFallsWhileTheMemoryIsFull(t *testing.T) {
 	for _, most := range []int{10, 40} {
 		inDated(t, LateOverlap, FutureDeliver, func(t *testing.T, d *dated) {
-			d.late.most = most
+			d.late.Memory = most
 			for d.late.remembered.len() < most {
 				d.put(0)
 				d.ticks(1)

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/state"
 )
 
 // The object that holds the memory is "rrlm", a version byte, three zero bytes, the number of hashes (8 bytes), the
@@ -34,6 +37,17 @@ func encodeMemory(hashes []uint64) []byte {
 		b = binary.BigEndian.AppendUint64(b, h)
 	}
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+// rememberBelow is what a document begins with where rows below its frontier count as delivered, and the object of their memory.
+func rememberBelow(frontier change.Cursor, ids []string) (state.Late, []byte) {
+	set := newHashSet()
+	for _, id := range ids {
+		set.add(memoryHash(id), 0)
+	}
+	late := state.Late{Mode: string(LateOverlap), Frontier: frontier}
+	late.Memory.Count = set.len()
+	return late, encodeMemory(set.hashes())
 }
 
 // decodeMemory reads what encodeMemory wrote, and nothing else. Errors wrap errMemory. The stamps are zero.

@@ -163,7 +163,7 @@ func BenchmarkHashSet(b *testing.B) {
 
 // BenchmarkOverlapPage is what the overlap mode adds to a page of 500 new rows.
 func BenchmarkOverlapPage(b *testing.B) {
-	l := newLate(&CheckpointedConfig{LateWindow: time.Minute, LateMemory: 1 << 62})
+	l := newLate(LateConfig{Window: time.Minute, Memory: 1 << 62})
 	l.mode = LateOverlap
 	events := make([]change.Event, 500)
 	n := 0
@@ -173,7 +173,7 @@ func BenchmarkOverlapPage(b *testing.B) {
 			events[i].ID = fmt.Sprintf("%016x", uint64(n)*0x9e3779b97f4a7c15)
 		}
 		l.sweep.on = true // none is due
-		batch := l.fetched(lateStep{}, &Page{Events: events})
+		batch, _ := l.fetched(lateStep{}, &Page{Events: events})
 		l.settled(&batch, len(batch.Events))
 	}
 }

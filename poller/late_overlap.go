@@ -56,7 +56,7 @@ type sweep struct {
 }
 
 // pace is the wait between two sweeps.
-func (l *late) pace() time.Duration { return min(max(l.window/24, time.Second), 5*time.Second) }
+func (l *late) pace() time.Duration { return min(max(l.Window/24, time.Second), 5*time.Second) }
 
 // liveEvery is how often live rows are looked at while a long sweep runs beside a drained source.
 const liveEvery = 200 * time.Millisecond
@@ -93,7 +93,7 @@ func (l *late) nextOverlap(ctx context.Context) lateStep {
 // full reports whether the memory has no room for live rows, keeps account of since when, and makes the most of the wait:
 // the mark moves up to all that is delivered, unless it is half way through its window.
 func (l *late) full() bool {
-	if l.remembered.len()+len(l.inFlight) < l.most {
+	if l.remembered.len()+len(l.inFlight) < l.Memory {
 		l.heldSince = time.Time{}
 		return false
 	}
@@ -102,10 +102,10 @@ func (l *late) full() bool {
 		l.heldSince = now
 		l.warn(fmt.Sprintf("late_memory (%d rows) is full: new rows are held back until the oldest of those delivered are older than "+
 			"late_window (%s). Raise source__late_memory (up to 24 bytes in memory for each row, 8 bytes stored), or lower "+
-			"source__late_window", l.most, l.window))
+			"source__late_window", l.Memory, l.Window))
 	}
 	if l.handed == l.done && !l.proved && !l.sweep.proves && !l.markAt.Equal(l.front) && l.clock.fresh(now) &&
-		l.clock.latest(now).Sub(l.opens()) < l.window/2 {
+		l.clock.latest(now).Sub(l.opens()) < l.Window/2 {
 		l.since = time.Time{}
 		l.mark()
 	}
@@ -125,7 +125,7 @@ func (l *late) mark() {
 	}
 	if l.since.IsZero() {
 		l.marked = now
-	} else if l.proved || l.sweep.proves || l.marked.IsZero() || now.Sub(l.marked) > l.window/8 {
+	} else if l.proved || l.sweep.proves || l.marked.IsZero() || now.Sub(l.marked) > l.Window/8 {
 		return
 	}
 	l.markAt = l.front
@@ -154,10 +154,10 @@ func (l *late) unmark() {
 // passed reports whether the mark's window has passed, as far as the database's clock is known. On a replica it has when
 // what was committed after it is replayed: while the replay stands still, the clock goes on and rows do not arrive.
 func (l *late) passed(now time.Time) bool {
-	if !l.replayed.IsZero() && l.replayed.Before(l.opens().Add(l.window)) {
+	if !l.replayed.IsZero() && l.replayed.Before(l.opens().Add(l.Window)) {
 		return false
 	}
-	return !l.since.IsZero() && !l.clock.earliest(now).Before(l.opens().Add(l.window))
+	return !l.since.IsZero() && !l.clock.earliest(now).Before(l.opens().Add(l.Window))
 }
 
 // sweepDue reports whether it is time for a sweep. One that takes long is followed by a longer rest, so that sweeps take
@@ -279,7 +279,7 @@ func (l *late) look(ctx context.Context) (Horizon, bool) {
 	l.clock, l.replayed = reading, h.Replayed
 	if !l.since.IsZero() && (jump != 0 || l.clock.latest(reading.ended).Add(resolution).Before(l.since)) || jump < 0 && l.dates != nil {
 		l.warn(fmt.Sprintf("the database's clock jumped by %s, or is another server's: late_window (%s) begins again",
-			jump.Round(time.Millisecond), l.window))
+			jump.Round(time.Millisecond), l.Window))
 		l.unmark()
 	}
 	return h, true
@@ -289,7 +289,7 @@ func (l *late) look(ctx context.Context) (Horizon, bool) {
 func (l *late) horizon(ctx context.Context) (Horizon, error) {
 	l.mu.Unlock()
 	defer l.mu.Lock()
-	return l.source.Horizon(ctx)
+	return l.Database.Horizon(ctx)
 }
 
 // needsLook reports whether the clock should be read: it is needed for a mark, and was not asked just now.

@@ -39,7 +39,7 @@ type peek struct {
 func (p *peek) session() { p.on, p.fresh, p.overtook = false, nil, false }
 
 // peekPace is the wait between two looks above the safe point.
-func (l *late) peekPace() time.Duration { return max(l.limit/4, time.Second) }
+func (l *late) peekPace() time.Duration { return max(l.Limit/4, time.Second) }
 
 func (l *late) peekDue(now time.Time) bool {
 	return l.on || l.safe != nil && now.Sub(l.lookedUp) >= l.peekPace()
@@ -96,14 +96,14 @@ func (l *late) peeked(batch *change.Batch, page *Page) {
 		h := memoryHash(e.ID)
 		_, flying := l.inFlight[h]
 		known := l.remembered.see(h, l.sweep.new) || flying
-		if !known && !l.wait && now.Sub(since) > l.limit && l.remembered.len()+len(l.inFlight) < l.most {
+		if !known && !l.Wait && now.Sub(since) > l.Limit && l.remembered.len()+len(l.inFlight) < l.Memory {
 			batch.Events = append(batch.Events, *e)
 			known = true
 		}
 		if known {
 			since = time.Time{} // nothing of it is held back
 		}
-		if len(l.fresh) < l.most {
+		if len(l.fresh) < l.Memory {
 			l.fresh[key] = since
 		}
 		l.at = e.Position()

@@ -102,7 +102,7 @@ func TestExactHotRow(t *testing.T) {
 			}
 		}
 		if n := d.versions[key]; n < 4 || n > 12 {
-			t.Errorf("the hot row was delivered %d times in 30 s with a limit of %s", n, d.cfg.LateLimit)
+			t.Errorf("the hot row was delivered %d times in 30 s with a limit of %s", n, d.cfg.Limit)
 		}
 		if d.report.Remembered > 25 {
 			t.Errorf("%d rows are remembered", d.report.Remembered)

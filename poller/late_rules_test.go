@@ -113,8 +113,8 @@ func TestTransactionEndsBehindTheRead(t *testing.T) {
 		short := d.table.begin(time.Hour)
 		d.table.insert(short)
 		d.table.end(short, true)
-		source := &endsAfterRead{d.table, long, time.Now().Add(d.cfg.LateWindow + 2*time.Second)}
-		d.source, d.cfg.Source = source, source
+		source := &endsAfterRead{d.table, long, time.Now().Add(d.cfg.Window + 2*time.Second)}
+		d.source, d.cfg.Database = source, source
 		d.start()
 		d.ticks(60)
 		if lost := d.lost(); source.tx != nil || len(lost) > 0 {
@@ -129,7 +129,7 @@ func TestTransactionEndsBehindTheRead(t *testing.T) {
 // TestFullMemoryHoldsBack: at late_memory new rows wait for the low edge, visibly, and nothing is forgotten.
 func TestFullMemoryHoldsBack(t *testing.T) {
 	inLate(t, LateOverlap, 100, func(t *testing.T, d *lateDriver) {
-		d.cfg.LateMemory = 40
+		d.cfg.Memory = 40
 		d.table.shown = true
 		long := d.table.begin(time.Hour)
 		d.table.insert(long)
@@ -154,7 +154,7 @@ func TestFullMemoryHoldsBack(t *testing.T) {
 		if d.drain(); d.report.HeldBack != 0 || d.report.HeldBy != "" || d.report.Remembered != 0 {
 			t.Errorf("afterwards: held back for %s by %q, %d remembered", d.report.HeldBack, d.report.HeldBy, d.report.Remembered)
 		}
-		if took := time.Since(began); took > 4*d.cfg.LateWindow {
+		if took := time.Since(began); took > 4*d.cfg.Window {
 			t.Errorf("61 rows in portions of 40 took %s, more than a window for each", took)
 		}
 	})
@@ -164,12 +164,12 @@ func TestFullMemoryHoldsBack(t *testing.T) {
 func TestDatabaseClock(t *testing.T) {
 	t.Run("it fails", func(t *testing.T) {
 		inLate(t, LateOverlap, 5, func(t *testing.T, d *lateDriver) {
-			d.late.source = blindSource{d.table}
+			d.late.Database = blindSource{d.table}
 			d.ticks(100)
 			if !d.doc.Checkpoint.Cursor.IsStart() || len(d.delivered) != 5 {
 				t.Errorf("the checkpoint is %s, %d rows are delivered", d.doc.Checkpoint.Cursor, len(d.delivered))
 			}
-			d.late.source = d.table
+			d.late.Database = d.table
 			d.ticks(60)
 			if d.doc.Checkpoint.Cursor.IsStart() {
 				t.Error("the checkpoint does not move after the clock is back")
@@ -179,7 +179,7 @@ func TestDatabaseClock(t *testing.T) {
 	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run(jump.String(), func(t *testing.T) {
 			inLate(t, LateOverlap, 5, func(t *testing.T, d *lateDriver) {
-				d.cfg.LateWindow = 90 * time.Second // the clock is read in between
+				d.cfg.Window = 90 * time.Second // the clock is read in between
 				d.start()
 				d.ticks(30)
 				d.table.skew += jump
@@ -217,10 +217,10 @@ func TestMarkFromTheFuture(t *testing.T) {
 // TestShorterWindow: a window that the settings change holds from the next tick on.
 func TestShorterWindow(t *testing.T) {
 	inLate(t, LateOverlap, 5, func(t *testing.T, d *lateDriver) {
-		d.cfg.LateWindow = time.Hour
+		d.cfg.Window = time.Hour
 		d.start()
 		d.ticks(60)
-		d.cfg.LateWindow = 30 * time.Second
+		d.cfg.Window = 30 * time.Second
 		d.crash()
 		d.ticks(3)
 		if d.doc.Checkpoint.Cursor.IsStart() {
@@ -278,7 +278,7 @@ func TestModeChange(t *testing.T) {
 	inLate(t, LateOverlap, 5, func(t *testing.T, d *lateDriver) {
 		d.drain()
 		var fault *Fault
-		err := newLate(&d.cfg).adopt(context.Background(), &d.doc, time.Now(), LateExact, nil)
+		err := newLate(d.cfg).adopt(context.Background(), &d.doc, time.Now(), LateExact, nil, nil)
 		if !errors.As(err, &fault) || fault.Event != FingerprintMismatch || !strings.Contains(err.Error(), "accept-fingerprint") {
 			t.Errorf("got %v", err)
 		}
@@ -290,9 +290,9 @@ func TestUnreadableMemory(t *testing.T) {
 	inLate(t, LateOverlap, 20, func(t *testing.T, d *lateDriver) {
 		d.ticks(5)
 		var fault *Fault
-		l := newLate(&d.cfg)
+		l := newLate(d.cfg)
 		failing := func(context.Context, string) ([]byte, error) { return nil, errors.New("timeout") }
-		if err := l.adopt(context.Background(), &d.doc, time.Now(), d.mode, failing); !errors.As(err, &fault) || fault.Event != CheckpointLoadFailed {
+		if err := l.adopt(context.Background(), &d.doc, time.Now(), d.mode, nil, failing); !errors.As(err, &fault) || fault.Event != CheckpointLoadFailed {
 			t.Errorf("a store that fails: %v", err)
 		}
 		for name, data := range d.objects {
@@ -345,7 +345,7 @@ func TestPassThroughIsCheap(t *testing.T) {
 			}
 			allocations := testing.AllocsPerRun(20, func() {
 				step := d.late.next(context.Background())
-				batch := d.late.fetched(step, &page)
+				batch, _ := d.late.fetched(step, &page)
 				d.late.settled(&batch, len(batch.Events))
 				if len(batch.Events) != 500 || batch.Kind != change.Live {
 					t.Error("rows are missing")

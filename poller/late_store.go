@@ -31,21 +31,25 @@ const memoryKind = "memory"
 type loadObject func(ctx context.Context, name string) ([]byte, error)
 
 // adopt begins a session on a document: what was handed out before and not settled is forgotten. storeNow is the store's
-// clock at this moment, and load reads a side object (Keeper.Object). Errors are a *Fault: FingerprintMismatch when the document was written under another mode, and
-// CheckpointLoadFailed when the memory cannot be read.
+// clock at this moment, dates reads the source's positions, and load reads a side object (Keeper.Object). Errors are a *Fault:
+// FingerprintMismatch when the document was written under another mode, and CheckpointLoadFailed when the memory cannot be read.
 //
 // A memory that is missing or damaged is a warning, and the live rows begin again at the low edge: what was delivered
 // above it is delivered once more, and nothing is lost.
 func (l *late) adopt(
-	ctx context.Context, doc *state.Document, storeNow time.Time, mode LateCommits, load loadObject,
+	ctx context.Context, doc *state.Document, storeNow time.Time, mode LateCommits, dates *Dates, load loadObject,
 ) error {
+	if mode == "" {
+		mode = LateNone
+	}
 	if was := doc.Late.Mode; was != "" && was != string(mode) {
 		return &Fault{FingerprintMismatch, fmt.Errorf("late_commits was %s, is now %s: what the checkpoint means differs. Set "+
 			"source__late_commits to %s, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or `rowrelay "+
-			"state reset %[4]s --to beginning` to start over", was, mode, was, l.address)}
+			"state reset %[4]s --to beginning` to start over", was, mode, was, l.Address)}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.date(dates)
 	same := l.mode == mode && !l.added && l.basis.is(doc)
 	if l.mode != mode {
 		l.object = state.ObjectRef{} // a memory of another mode
@@ -212,5 +216,5 @@ func (l *late) due() bool {
 	if l.mode == LateOverlap {
 		return !l.low.Equal(l.edge)
 	}
-	return !l.ahead.IsZero() && !l.front.Equal(l.edge) && time.Since(l.ahead) >= l.window
+	return !l.ahead.IsZero() && !l.front.Equal(l.edge) && time.Since(l.ahead) >= l.Window
 }

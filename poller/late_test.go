@@ -30,7 +30,7 @@ func (run lateRun) drive(t *testing.T, seed uint64) *lateDriver {
 	}
 	d := newLateDriver(t, table, rng, run.mode)
 	if run.memory > 0 {
-		d.cfg.LateMemory = run.memory
+		d.cfg.Memory = run.memory
 		d.start()
 	}
 	hot := table.nextKey + 1
@@ -75,7 +75,7 @@ func (run lateRun) drive(t *testing.T, seed uint64) *lateDriver {
 		}
 	}
 	table.settle(true)
-	d.quiet(40 * d.cfg.LateWindow)
+	d.quiet(40 * d.cfg.Window)
 	return d
 }
 

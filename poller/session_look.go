@@ -62,8 +62,8 @@ func (s *checkpointed) live(ctx context.Context, limit Limit) (change.Batch, err
 	if err != nil {
 		return change.Batch{}, err
 	}
-	batch := s.feed.late.fetched(step, &page)
-	if err := s.feed.late.refusal(); err != nil {
+	batch, err := s.feed.late.fetched(step, &page)
+	if err != nil {
 		s.owe(&Fault{NormalizeFailed, fmt.Errorf("fetching rows: %w", err)}) // what is dated rightly need not wait
 	}
 	batch.Fetched = time.Now()

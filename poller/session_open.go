@@ -79,21 +79,20 @@ func (s *checkpointed) widen(
 	if !asked {
 		return latest, late, nil, nil
 	}
-	there := newHashSet()
+	var there []string
 	for at, more := low, true; more; {
 		page, err := s.feed.source.Fetch(ctx, Range{After: at, UpTo: latest}, Limit{1000, 8 << 20})
 		if err != nil {
 			return nil, late, nil, s.feed.cfg.sourceFault(doing, err)
 		}
 		for i := range page.Events {
-			there.add(memoryHash(page.Events[i].ID), 0)
+			there = append(there, page.Events[i].ID)
 			at = page.Events[i].Position()
 		}
 		more = page.More
 	}
-	late = state.Late{Mode: string(LateOverlap), Frontier: latest}
-	late.Memory.Count = there.len()
-	return low, late, encodeMemory(there.hashes()), nil
+	late, memory = rememberBelow(latest, there)
+	return low, late, memory, nil
 }
 
 // readError is a fault that a tick met after it had read the document, with the skips that this remembers.
@@ -155,12 +154,7 @@ func (s *checkpointed) adopt(ctx context.Context, snapshot *state.Snapshot) erro
 	if err := s.sameColumns(doc); err != nil {
 		return err
 	}
-	mode := s.source.Late
-	if mode == "" {
-		mode = LateNone
-	}
-	s.feed.late.date(s.source.Dates)
-	if err := s.feed.late.adopt(ctx, doc, snapshot.Now(), mode, s.feed.keeper.Object); err != nil {
+	if err := s.feed.late.adopt(ctx, doc, snapshot.Now(), s.source.Late, s.source.Dates, s.feed.keeper.Object); err != nil {
 		return err
 	}
 	parked, err := s.feed.loadParked(ctx, doc)
@@ -170,7 +164,7 @@ func (s *checkpointed) adopt(ctx context.Context, snapshot *state.Snapshot) erro
 	s.parked.Store(parked)
 	s.snapshot, s.looked = snapshot, time.Now()
 	s.frontier, s.life, s.table = doc.Checkpoint.Cursor, doc.Checkpoint.Incarnation, doc.Checkpoint.Table
-	if mode == LateOverlap && !doc.Late.Frontier.IsStart() {
+	if s.source.Late == LateOverlap && !doc.Late.Frontier.IsStart() {
 		s.frontier = doc.Late.Frontier
 	}
 	s.handed, s.backfill = map[uint64]bool{}, backfill{}
