@@ -200,9 +200,9 @@ func at(c change.Cursor) (n int) {
 	return n
 }
 
-func (e *stageEnd) Fetch(_ context.Context, r poller.Range, limit poller.Limit) (page poller.Page, err error) {
+func (e *stageEnd) Fetch(_ context.Context, r change.Range, limit poller.Limit) (page change.Page, err error) {
 	err = e.stage.call(e.first, fetchRows, func() error {
-		page = poller.Page{NullCursors: -1}
+		page = change.Page{NullCursors: -1}
 		end := len(e.stage.rows)
 		if !r.UpTo.IsStart() {
 			end = at(r.UpTo)

@@ -81,7 +81,7 @@ func compareLives(was, is string) (Relation, string) {
 
 func (s *rowSource) Horizon(context.Context) (Horizon, error) { return Horizon{Now: time.Now()}, nil }
 
-func (s *rowSource) Fetch(_ context.Context, r Range, limit Limit) (Page, error) {
+func (s *rowSource) Fetch(_ context.Context, r change.Range, limit Limit) (change.Page, error) {
 	after := r.After
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,10 +89,10 @@ func (s *rowSource) Fetch(_ context.Context, r Range, limit Limit) (Page, error)
 	from := 0
 	if !after.IsStart() {
 		if _, err := fmt.Sscanf(string(after), `{"kind":"test","value":%d}`, &from); err != nil {
-			return Page{}, err
+			return change.Page{}, err
 		}
 	}
-	page := Page{Incarnation: s.incarnation, NullCursors: -1}
+	page := change.Page{Incarnation: s.incarnation, NullCursors: -1}
 	end := min(from+limit.Rows, len(s.rows))
 	for i := from; i < end; i++ {
 		page.Events = append(page.Events, s.event(i))

@@ -112,7 +112,7 @@ type undatedSource struct {
 	undated bool
 }
 
-func (s *undatedSource) Fetch(ctx context.Context, r Range, limit Limit) (Page, error) {
+func (s *undatedSource) Fetch(ctx context.Context, r change.Range, limit Limit) (change.Page, error) {
 	page, err := s.rowSource.Fetch(ctx, r, limit)
 	for i := range page.Events {
 		page.Events[i].Undated = s.undated

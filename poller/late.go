@@ -90,7 +90,7 @@ type lateStep struct {
 	// Kind is Live or Sweep: what the rows will be delivered as.
 	Kind change.Kind
 	// Range is what to fetch.
-	Range Range
+	Range change.Range
 	// Idle says that there is nothing to fetch for now: Range is void, and Next answers with a batch without events.
 	Idle bool
 
@@ -131,7 +131,7 @@ func (l *late) next(ctx context.Context) lateStep {
 	case LateSettle, LateNone:
 		return l.nextPlain(ctx)
 	default:
-		return lateStep{Kind: change.Live, Range: Range{After: l.reached}}
+		return lateStep{Kind: change.Live, Range: change.Range{After: l.reached}}
 	}
 }
 
@@ -148,7 +148,7 @@ func (l *late) position() change.Cursor {
 // beyond the database's clock.
 //
 // The error says that the page has rows that source__future_rows=fail does not allow; the batch is good nevertheless.
-func (l *late) fetched(step lateStep, page *Page) (change.Batch, error) {
+func (l *late) fetched(step lateStep, page *change.Page) (change.Batch, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if step.Kind == change.Live {
@@ -181,7 +181,7 @@ func (l *late) fetched(step lateStep, page *Page) (change.Batch, error) {
 }
 
 // live takes a page of live rows.
-func (l *late) live(batch *change.Batch, page *Page) {
+func (l *late) live(batch *change.Batch, page *change.Page) {
 	if n := len(page.Events); page.To != nil {
 		l.reached = page.To
 	} else if n > 0 {

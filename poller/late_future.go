@@ -119,17 +119,17 @@ func (l *late) beyond(e *change.Event, ceiling time.Time) bool {
 
 // liveRange is what the next page of live rows reads. It ends with the first row that is known to be dated ahead: else all
 // of them would be read with each page. A source that settles ends its pages by itself.
-func (l *late) liveRange() Range {
+func (l *late) liveRange() change.Range {
 	if l.mode == LateSettle || l.future.first.Equal(l.reached) {
 		l.future.first = nil
 	}
-	return Range{After: l.reached, UpTo: l.future.first}
+	return change.Range{After: l.reached, UpTo: l.future.first}
 }
 
 // nextPlain decides between live rows and a look at those that are dated ahead.
 func (l *late) nextPlain(ctx context.Context) lateStep {
 	if l.dates == nil {
-		return lateStep{Kind: change.Live, Range: Range{After: l.reached}}
+		return lateStep{Kind: change.Live, Range: change.Range{After: l.reached}}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,7 +144,7 @@ func (l *late) nextPlain(ctx context.Context) lateStep {
 }
 
 // cutAhead takes the rows that are dated ahead from the end of a page of live rows. What is left of the page is its end.
-func (l *late) cutAhead(step *lateStep, page *Page) {
+func (l *late) cutAhead(step *lateStep, page *change.Page) {
 	if l.dates == nil {
 		return
 	}
@@ -216,12 +216,12 @@ func (l *late) foresee() lateStep {
 		f.stamp ^= 1
 		f.stamp |= foreseen
 	}
-	return lateStep{Kind: change.Sweep, Range: Range{After: f.at}, ahead: true}
+	return lateStep{Kind: change.Sweep, Range: change.Range{After: f.at}, ahead: true}
 }
 
 // foreseen takes a page of a look. What is not dated ahead is left to the live rows. Half of the memory is the most that it
 // takes: live rows need the rest.
-func (l *late) foreseen(batch *change.Batch, page *Page) {
+func (l *late) foreseen(batch *change.Batch, page *change.Page) {
 	f := &l.future
 	ceiling := l.present().Add(l.margin() + l.dates.Slack)
 	kept := page.Events[:0]

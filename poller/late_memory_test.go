@@ -173,7 +173,7 @@ func BenchmarkOverlapPage(b *testing.B) {
 			events[i].ID = fmt.Sprintf("%016x", uint64(n)*0x9e3779b97f4a7c15)
 		}
 		l.sweep.on = true // none is due
-		batch, _ := l.fetched(lateStep{}, &Page{Events: events})
+		batch, _ := l.fetched(lateStep{}, &change.Page{Events: events})
 		l.settled(&batch, len(batch.Events))
 	}
 }

@@ -155,13 +155,13 @@ func (t *lateTable) safePoint() int64 {
 	return point
 }
 
-func (t *lateTable) Fetch(_ context.Context, r Range, limit Limit) (Page, error) {
+func (t *lateTable) Fetch(_ context.Context, r change.Range, limit Limit) (change.Page, error) {
 	t.fetches++
 	if t.fail != nil {
-		return Page{}, t.fail
+		return change.Page{}, t.fail
 	}
 	after, upTo := latePositionOf(r.After), latePositionOf(r.UpTo)
-	page := Page{NullCursors: -1}
+	page := change.Page{NullCursors: -1}
 	if t.safe && !r.Unsafe {
 		page.Safe = latePosition{"test", t.safePoint(), 0}.cursor()
 		if r.UpTo.IsStart() {

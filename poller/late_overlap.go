@@ -83,7 +83,7 @@ func (l *late) nextOverlap(ctx context.Context) lateStep {
 	case l.drained && l.foreseeDue(time.Now()):
 		return l.foresee()
 	case l.sweep.on:
-		return lateStep{Kind: change.Sweep, Range: Range{After: l.sweep.at, UpTo: l.sweep.to}}
+		return lateStep{Kind: change.Sweep, Range: change.Range{After: l.sweep.at, UpTo: l.sweep.to}}
 	default:
 		l.rest = true
 		return lateStep{Idle: true}
@@ -196,7 +196,7 @@ func (l *late) beginSweep(ctx context.Context) {
 }
 
 // swept takes a page of the sweep. The first leg ends at the mark.
-func (l *late) swept(page *Page) {
+func (l *late) swept(page *change.Page) {
 	s := &l.sweep
 	if n := len(page.Events); n > 0 {
 		s.at = page.Events[n-1].Position()

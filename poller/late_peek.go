@@ -52,7 +52,7 @@ func (l *late) nextExact(ctx context.Context) lateStep {
 	now := time.Now()
 	turn := l.sweeps || l.on && now.Sub(l.began) < peekAlone
 	if !turn || !l.peekDue(now) {
-		return lateStep{Kind: change.Live, Range: Range{After: l.reached}}
+		return lateStep{Kind: change.Live, Range: change.Range{After: l.reached}}
 	}
 	if !l.on {
 		if !l.oldest.IsZero() && now.Sub(l.oldest) >= l.peekPace() {
@@ -67,7 +67,7 @@ func (l *late) nextExact(ctx context.Context) lateStep {
 			l.seen, l.seed = map[uint64]time.Time{}, maphash.MakeSeed()
 		}
 	}
-	return lateStep{Kind: change.Sweep, Range: Range{After: l.at, Unsafe: true}, peek: true}
+	return lateStep{Kind: change.Sweep, Range: change.Range{After: l.at, Unsafe: true}, peek: true}
 }
 
 // peekAlone is how long a look goes on page by page before live rows take turns with it.
@@ -83,7 +83,7 @@ func (p *peek) overtaken(now time.Time) {
 }
 
 // peeked takes a page of rows above the safe point.
-func (l *late) peeked(batch *change.Batch, page *Page) {
+func (l *late) peeked(batch *change.Batch, page *change.Page) {
 	now := time.Now()
 	batch.To, batch.Events = nil, nil
 	for i := range page.Events {

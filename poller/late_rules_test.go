@@ -94,7 +94,7 @@ type endsAfterRead struct {
 	due time.Time
 }
 
-func (s *endsAfterRead) Fetch(ctx context.Context, r Range, limit Limit) (Page, error) {
+func (s *endsAfterRead) Fetch(ctx context.Context, r change.Range, limit Limit) (change.Page, error) {
 	page, err := s.lateTable.Fetch(ctx, r, limit)
 	if s.tx != nil && !r.UpTo.IsStart() && !time.Now().Before(s.due) {
 		s.end(s.tx, true)
@@ -339,7 +339,7 @@ func TestUnstoredIsNotTrusted(t *testing.T) {
 func TestPassThroughIsCheap(t *testing.T) {
 	for _, mode := range []LateCommits{LateNone, LateSettle, LateExact} {
 		inLate(t, mode, 500, func(t *testing.T, d *lateDriver) {
-			page, err := d.table.Fetch(context.Background(), Range{}, Limit{Rows: 500})
+			page, err := d.table.Fetch(context.Background(), change.Range{}, Limit{Rows: 500})
 			if err != nil {
 				t.Fatal(err)
 			}

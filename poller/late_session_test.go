@@ -33,7 +33,7 @@ func (s *sharedTable) Start(ctx context.Context) (change.Cursor, string, error) 
 	return s.table.Start(ctx)
 }
 
-func (s *sharedTable) Fetch(ctx context.Context, r Range, limit Limit) (Page, error) {
+func (s *sharedTable) Fetch(ctx context.Context, r change.Range, limit Limit) (change.Page, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.table.Fetch(ctx, r, limit)

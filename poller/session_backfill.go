@@ -52,7 +52,7 @@ func (s *checkpointed) chunk(ctx context.Context, limit Limit) (change.Batch, no
 		limit.Rows = min(limit.Rows, b.PerSecond)
 	}
 	begun := time.Now()
-	page, err := s.read(ctx, "fetching rows of the backfill", Range{After: b.At, UpTo: b.To}, limit)
+	page, err := s.read(ctx, "fetching rows of the backfill", change.Range{After: b.At, UpTo: b.To}, limit)
 	if err != nil {
 		return change.Batch{}, note{}, err
 	}

@@ -27,7 +27,7 @@ type shop struct {
 	err            error // of Fetch
 	windows        bool  // a page that is the last ends where the writes do
 	deletes        bool  // rows that are removed are shown as deletes
-	fetched        []Range
+	fetched        []change.Range
 }
 
 type shopRow struct {
@@ -116,14 +116,14 @@ func (s *shop) Replaced(_ context.Context, at change.Cursor, was, is string) (st
 
 func (s *shop) Start(context.Context) (change.Cursor, string, error) { return nil, s.life, nil }
 
-func (s *shop) Fetch(_ context.Context, r Range, limit Limit) (Page, error) {
+func (s *shop) Fetch(_ context.Context, r change.Range, limit Limit) (change.Page, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
-		return Page{}, s.err
+		return change.Page{}, s.err
 	}
 	s.fetched = append(s.fetched, r)
-	page := Page{Incarnation: s.life, Table: s.table, NullCursors: -1}
+	page := change.Page{Incarnation: s.life, Table: s.table, NullCursors: -1}
 	from, end := index(r.After), index(r.UpTo)
 	for _, row := range s.sorted() {
 		if row.cursor <= from || end > 0 && row.cursor > end {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -95,7 +96,7 @@ func TestReplacedAboveTheLivePosition(t *testing.T) {
 		session := p.open()
 		p.settle(session, p.judge(session, p.next(session)))
 		session.table, s.table = "oid 1", "oid 2"
-		if _, err := session.read(t.Context(), "looking", Range{After: position(9), Unsafe: true}, Limit{Rows: 1, Bytes: 1 << 20}); err != nil {
+		if _, err := session.read(t.Context(), "looking", change.Range{After: position(9), Unsafe: true}, Limit{Rows: 1, Bytes: 1 << 20}); err != nil {
 			t.Fatal(err)
 		}
 		if len(s.asked) != 1 || !strings.HasSuffix(s.asked[0], string(position(3))) {

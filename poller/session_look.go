@@ -99,19 +99,19 @@ func after(b *change.Batch) change.Cursor {
 }
 
 // read fetches one page, and refuses that of another database.
-func (s *checkpointed) read(ctx context.Context, doing string, r Range, limit Limit) (Page, error) {
+func (s *checkpointed) read(ctx context.Context, doing string, r change.Range, limit Limit) (change.Page, error) {
 	page, err := s.feed.source.Fetch(ctx, r, limit)
 	if errors.Is(err, ErrGap) {
-		return Page{}, &Fault{SourceGap, fmt.Errorf("%s: %w. %s", doing, NameDocument(err, s.feed.cfg.address()), s.waysOn())}
+		return change.Page{}, &Fault{SourceGap, fmt.Errorf("%s: %w. %s", doing, NameDocument(err, s.feed.cfg.address()), s.waysOn())}
 	}
 	if err != nil {
-		return Page{}, s.feed.cfg.sourceFault(doing, err)
+		return change.Page{}, s.feed.cfg.sourceFault(doing, err)
 	}
 	if err := s.sameLife(page.Incarnation); err != nil {
-		return Page{}, err
+		return change.Page{}, err
 	}
 	if err := s.sameTable(ctx, page.Table); err != nil {
-		return Page{}, err
+		return change.Page{}, err
 	}
 	s.mu.Lock()
 	s.warnings = append(s.warnings, page.Warnings...)

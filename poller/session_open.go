@@ -81,7 +81,7 @@ func (s *checkpointed) widen(
 	}
 	var there []string
 	for at, more := low, true; more; {
-		page, err := s.feed.source.Fetch(ctx, Range{After: at, UpTo: latest}, Limit{1000, 8 << 20})
+		page, err := s.feed.source.Fetch(ctx, change.Range{After: at, UpTo: latest}, Limit{1000, 8 << 20})
 		if err != nil {
 			return nil, late, nil, s.feed.cfg.sourceFault(doing, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -176,7 +177,7 @@ func (s *slowStore) Replace(ctx context.Context, key string, data []byte, versio
 // slowShop takes a while for each fetch.
 type slowShop struct{ *shop }
 
-func (s slowShop) Fetch(ctx context.Context, r Range, limit Limit) (Page, error) {
+func (s slowShop) Fetch(ctx context.Context, r change.Range, limit Limit) (change.Page, error) {
 	time.Sleep(100 * time.Millisecond)
 	return s.shop.Fetch(ctx, r, limit)
 }

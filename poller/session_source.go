@@ -17,7 +17,7 @@ type Source interface {
 	// Fetch returns rows of a range, in one round trip. It retries transient faults itself, bounded. Errors wrap ErrNormalize
 	// where rows came but cannot be turned into events without loss, ErrConfig where the settings or the stored cursor do not
 	// fit the table, ErrGap where the position is ahead of the source's own counter; any other is a fetch fault.
-	Fetch(ctx context.Context, r Range, limit Limit) (Page, error)
+	Fetch(ctx context.Context, r change.Range, limit Limit) (change.Page, error)
 	// Reread returns the newest state of rows by their keys (Event.Key), as events like any other, in the order of keys. The newest
 	// state of a row that is gone is its delete, where the source knows of deletes. A key is missing only where its state cannot be
 	// known: a cursor does not see that a row was deleted, or does not meet source__where any more.

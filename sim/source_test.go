@@ -85,7 +85,7 @@ func (o sourceOf) Start(ctx context.Context) (start change.Cursor, incarnation s
 }
 
 // Fetch implements poller.Source.
-func (o sourceOf) Fetch(ctx context.Context, r poller.Range, limit poller.Limit) (page poller.Page, err error) {
+func (o sourceOf) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (page change.Page, err error) {
 	w, t := o.p.w, o.p.w.table
 	arg := "after " + brief(r.After)
 	if !r.UpTo.IsStart() {
@@ -109,7 +109,7 @@ func (o sourceOf) Fetch(ctx context.Context, r poller.Range, limit poller.Limit)
 			o.foreign(page.Events)
 			return w.list(page.Events, page.More), nil
 		}
-		page = poller.Page{Incarnation: t.incarnation, NullCursors: -1}
+		page = change.Page{Incarnation: t.incarnation, NullCursors: -1}
 		end, high := upTo.begun, upTo.at
 		if o.p.set.late == poller.LateExact && !r.Unsafe {
 			if safe, open := t.safe(); open {
@@ -129,7 +129,7 @@ func (o sourceOf) Fetch(ctx context.Context, r poller.Range, limit poller.Limit)
 		return w.list(page.Events, page.More), nil
 	})
 	if err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	return page, nil
 }

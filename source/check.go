@@ -83,7 +83,7 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	if err != nil {
 		return Check{}, fmt.Errorf("check the source: %w", err)
 	}
-	page, err := c.livePage(ctx, p, poller.Range{After: after}, poller.Limit{Rows: max(n, 1), Bytes: 1 << 20})
+	page, err := c.livePage(ctx, p, change.Range{After: after}, poller.Limit{Rows: max(n, 1), Bytes: 1 << 20})
 	out.Events = page.Events
 	if out.ReadError = err; err == nil && forms != nil {
 		out.ReadError = fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), forms)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -15,7 +16,7 @@ const longest = 24 * time.Hour
 
 // Count returns how many rows a range holds, for operators: it reads all of them, is bounded by ctx and not by
 // source__timeout, and does not repeat itself. Range.Unsafe has no effect: all rows count that are visible.
-func (c *Cursor) Count(ctx context.Context, r poller.Range) (n int64, err error) {
+func (c *Cursor) Count(ctx context.Context, r change.Range) (n int64, err error) {
 	err = c.byPlan(ctx, func(p *plan) error {
 		n, err = c.count(ctx, p, r)
 		return err
@@ -26,7 +27,7 @@ func (c *Cursor) Count(ctx context.Context, r poller.Range) (n int64, err error)
 	return n, nil
 }
 
-func (c *Cursor) count(ctx context.Context, p *plan, r poller.Range) (n int64, err error) {
+func (c *Cursor) count(ctx context.Context, p *plan, r change.Range) (n int64, err error) {
 	if p.late.exact == exactSnapshots {
 		return c.windowCount(ctx, p, r)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -27,7 +28,7 @@ func TestPostgresPromotion(t *testing.T) {
 	src := newSource(t, through(t, primary.URL, &target), Config{Table: "o", Cursor: []string{"id"}})
 	incarnation := func() string {
 		t.Helper()
-		page, err := src.Fetch(t.Context(), poller.Range{}, everything)
+		page, err := src.Fetch(t.Context(), change.Range{}, everything)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,12 +39,12 @@ func TestPostgresPromotion(t *testing.T) {
 		t.Fatalf("the incarnation was %q and is %q", before, again)
 	}
 	own := newSource(t, standby.URL, Config{Table: "o", Cursor: []string{"id"}})
-	if page, err := own.Fetch(t.Context(), poller.Range{}, everything); err != nil || page.Incarnation != before {
+	if page, err := own.Fetch(t.Context(), change.Range{}, everything); err != nil || page.Incarnation != before {
 		t.Errorf("the standby says %q, the primary %q: %v", page.Incarnation, before, err)
 	}
 
 	standby.Promote()
-	page, err := own.Fetch(t.Context(), poller.Range{}, everything)
+	page, err := own.Fetch(t.Context(), change.Range{}, everything)
 	if err != nil || page.Incarnation == before {
 		t.Errorf("a kept connection to the promoted standby says %q as before: %v", page.Incarnation, err)
 	}
@@ -84,7 +85,7 @@ func TestPostgresIdentityRights(t *testing.T) {
 	u.User = url.User("reader")
 	incarnation := func() string {
 		t.Helper()
-		page, err := newSource(t, u.String(), Config{Table: "o", Cursor: []string{"id"}}).Fetch(t.Context(), poller.Range{}, everything)
+		page, err := newSource(t, u.String(), Config{Table: "o", Cursor: []string{"id"}}).Fetch(t.Context(), change.Range{}, everything)
 		if err != nil {
 			t.Fatal(err)
 		}

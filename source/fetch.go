@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -18,15 +19,15 @@ import (
 // it must not be, has no form, or sorts behind everything to come) ends the page before it: what came before is
 // returned, and the fetch that begins with the bad row fails with ErrNormalize. So good rows are delivered as far as
 // order allows, and the tick still fails.
-func (c *Cursor) Fetch(ctx context.Context, r poller.Range, limit poller.Limit) (poller.Page, error) {
+func (c *Cursor) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
 	limit.Rows, limit.Bytes = max(limit.Rows, 1), max(limit.Bytes, 1)
-	var page poller.Page
+	var page change.Page
 	err := c.byPlan(ctx, func(p *plan) (err error) {
 		page, err = c.livePage(ctx, p, r, limit)
 		return err
 	})
 	if err != nil {
-		return poller.Page{}, fmt.Errorf("fetch: %w", err)
+		return change.Page{}, fmt.Errorf("fetch: %w", err)
 	}
 	return page, nil
 }
@@ -49,14 +50,14 @@ func (c *Cursor) byPlan(ctx context.Context, work func(*plan) error) error {
 }
 
 // page reads one page by a plan, under further conditions.
-func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
+func (c *Cursor) page(ctx context.Context, p *plan, r change.Range, limit poller.Limit, also ...condition) (change.Page, error) {
 	pos, err := p.decode(r.After)
 	if err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	end, err := p.decode(r.UpTo)
 	if err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	ask := c.ask(limit.Rows)
 	// One row more than wanted: whether there is more is then known without another round trip, and in a query a second
@@ -64,17 +65,17 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 	st := p.sel.page(ask+1, span{after: len(pos), upTo: len(end), common: common(pos, end), also: also})
 	args, err := p.args(st, pos, end)
 	if err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	var col collector
-	var page poller.Page
+	var page change.Page
 	var gap error
 	var verdict error // on the table, not on the connection: it is no reason to give up the session
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
 		col = collector{
 			plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now(), times: p.times(pos),
 		}
-		page = poller.Page{NullCursors: -1}
+		page = change.Page{NullCursors: -1}
 		if err := c.read(ctx, s, st.text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
@@ -93,13 +94,13 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 		return nil
 	})
 	if err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	if verdict != nil {
-		return poller.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), verdict)
+		return change.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), verdict)
 	}
 	if gap != nil {
-		return poller.Page{}, gap
+		return change.Page{}, gap
 	}
 	c.learn(max(len(col.events), len(col.tied)), ask, limit.Rows, col.full)
 	if col.tied != nil && !col.full && ask < limit.Rows {
@@ -111,7 +112,7 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 	}
 	if col.bad != nil {
 		if len(col.events) == 0 {
-			return poller.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.bad)
+			return change.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.bad)
 		}
 		page.More = true
 	}
@@ -121,7 +122,7 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 // witness notes which database and table answered. Where the catalog has to be asked for the table, it is asked behind a
 // page that has rows: such a page moves the position, and what the catalog said minutes ago may be said of another table,
 // whose rows would be held against the position behind them later.
-func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *poller.Page, rows bool) error {
+func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *change.Page, rows bool) error {
 	if !s.broken { // one that was given up in the middle of a page cannot be asked: it is as it was opened
 		if err := c.dialect.refresh(ctx, s.conn, &s.life); err != nil {
 			return err

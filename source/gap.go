@@ -64,7 +64,7 @@ func (c *Cursor) sound(at change.Cursor) {
 // A position that a person named (without a tie-breaker) may well be ahead. On a replica the counter, like the rows, may
 // be late. Where a value above the counter stands in the table it was written explicitly, and only a warning says what may
 // come of it. A look that fails is a warning: it is a courtesy, and must not cost a page.
-func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan, at change.Cursor, pos position, page *poller.Page) error {
+func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan, at change.Cursor, pos position, page *change.Page) error {
 	if !p.counted(at) || s.life.readOnly || s.broken {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -166,7 +167,7 @@ func TestMySQLHorizon(t *testing.T) {
 	src := newSource(t, admin, Config{Table: "o", Cursor: []string{"at"}})
 	showsWriter(t, src, db, "INSERT INTO o (id) VALUES (1)", "connection ", "user ", "host ")
 	// The session goes on in UTC.
-	page, err := src.Fetch(t.Context(), poller.Range{}, everything)
+	page, err := src.Fetch(t.Context(), change.Range{}, everything)
 	if err != nil || len(page.Events) != 2 || time.Since(page.Events[1].Time).Abs() > time.Hour {
 		t.Errorf("%d rows, %v", len(page.Events), err)
 	}

@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 // livePage reads one page as source__late_commits says: below the safe point where the source keeps one, unless the range
 // asks for what is above it too.
-func (c *Cursor) livePage(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
+func (c *Cursor) livePage(ctx context.Context, p *plan, r change.Range, limit poller.Limit, also ...condition) (change.Page, error) {
 	switch {
 	case p.late.exact == exactSnapshots:
 		return c.windowPage(ctx, p, r, limit, also...)

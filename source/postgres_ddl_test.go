@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -45,7 +46,7 @@ func TestPostgresForeignTransactions(t *testing.T) {
 
 	execAll(t, db, "ALTER TABLE o DISABLE TRIGGER USER", "INSERT INTO o (id, xid) VALUES (6, '99999999999')", "ALTER TABLE o ENABLE TRIGGER USER")
 	other := snapshotSource(t, url, nil) // one that looks at once
-	_, err := other.Fetch(t.Context(), poller.Range{After: r.at}, everything)
+	_, err := other.Fetch(t.Context(), change.Range{After: r.at}, everything)
 	if !errors.Is(err, poller.ErrGap) || !strings.Contains(err.Error(), "99999999999") {
 		t.Fatalf("a row that is ahead of the server: %v", err)
 	}

@@ -3,7 +3,7 @@ package source
 import (
 	"testing"
 
-	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/change"
 )
 
 // TestPostgresSnapshotCount: at every position, what is counted behind it is what then comes; within a scan and within a
@@ -38,10 +38,10 @@ func TestPostgresSnapshotCount(t *testing.T) {
 		if w.open {
 			windows++
 		}
-		if n, err := src.Count(t.Context(), poller.Range{After: s.at}); err != nil || n != int64(len(r.events)-s.read) {
+		if n, err := src.Count(t.Context(), change.Range{After: s.at}); err != nil || n != int64(len(r.events)-s.read) {
 			t.Errorf("behind %s: %d, want %d (%v)", s.at, n, len(r.events)-s.read, err)
 		}
-		if n, err := src.Count(t.Context(), poller.Range{UpTo: s.at}); err != nil || n != int64(s.read) {
+		if n, err := src.Count(t.Context(), change.Range{UpTo: s.at}); err != nil || n != int64(s.read) {
 			t.Errorf("up to %s: %d, want %d (%v)", s.at, n, s.read, err)
 		}
 	}

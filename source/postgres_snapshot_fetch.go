@@ -26,16 +26,16 @@ import (
 //
 // A range with an end ends with the snapshot of that position (a window's own end, where one is open there): it may bring
 // rows that are behind the position's row. From the beginning it is a scan of what that snapshot saw.
-func (c *Cursor) windowPage(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
+func (c *Cursor) windowPage(ctx context.Context, p *plan, r change.Range, limit poller.Limit, also ...condition) (change.Page, error) {
 	w, end, err := p.decodeWindows(r)
 	if err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	if w, err = c.beginWindow(ctx, p, w, end); err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	if end != "" && w.begun && !w.scanning && !w.open && w.seen.String() == end {
-		return poller.Page{NullCursors: -1}, nil
+		return change.Page{NullCursors: -1}, nil
 	}
 	page, after, err := c.snapshotPage(ctx, p, w, end, end == "", limit, also)
 	if err != nil || page.More {
@@ -46,7 +46,7 @@ func (c *Cursor) windowPage(ctx context.Context, p *plan, r poller.Range, limit 
 	case !whole && len(page.Events) > 0:
 		page.More = true
 	case !whole:
-		return c.nextWindow(ctx, p, poller.Range{After: page.To, UpTo: r.UpTo}, limit, also)
+		return c.nextWindow(ctx, p, change.Range{After: page.To, UpTo: r.UpTo}, limit, also)
 	case len(page.Events) == 0 && end != "":
 		page.To = nil
 	case len(page.Events) == 0:
@@ -100,7 +100,7 @@ func (w *window) lasting(end snapshot, last *change.Event) (snapshot, error) {
 
 // nextWindow reads on where a scan or a window turned out to have no more rows: only what the next one shows is news. Its
 // begin is the position in any case, or the old one would be read to its end with every poll.
-func (c *Cursor) nextWindow(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also []condition) (poller.Page, error) {
+func (c *Cursor) nextWindow(ctx context.Context, p *plan, r change.Range, limit poller.Limit, also []condition) (change.Page, error) {
 	page, err := c.windowPage(ctx, p, r, limit, also...)
 	if err == nil && len(page.Events) == 0 && page.To == nil {
 		page.To = r.After
@@ -109,7 +109,7 @@ func (c *Cursor) nextWindow(ctx context.Context, p *plan, r poller.Range, limit 
 }
 
 // decodeWindows reads a range's begin, and the snapshot that it ends with: "" where it has no end.
-func (p *plan) decodeWindows(r poller.Range) (w window, end string, err error) {
+func (p *plan) decodeWindows(r change.Range) (w window, end string, err error) {
 	if w, err = p.decodeWindow(r.After); err != nil {
 		return w, "", err
 	}
@@ -127,7 +127,7 @@ func (p *plan) decodeWindows(r poller.Range) (w window, end string, err error) {
 // snapshotPage reads a page by one statement, and returns the snapshot behind the scan or window that it belongs to. end is
 // the snapshot that a new window ends with; "" is the present. fresh says that it is the server's of this moment, and no
 // position's, which lasts.
-func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string, fresh bool, limit poller.Limit, also []condition) (page poller.Page, after snapshot, err error) {
+func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string, fresh bool, limit poller.Limit, also []condition) (page change.Page, after snapshot, err error) {
 	if w.open {
 		end = w.upTo.String()
 	}
@@ -144,7 +144,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string
 		if w.scanning {
 			col.scan = &w
 		}
-		page = poller.Page{NullCursors: -1}
+		page = change.Page{NullCursors: -1}
 		if err := c.readSnapshot(ctx, s, st.text, args, &col, &heard); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
@@ -186,11 +186,11 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string
 	}
 	page.Events, page.More = col.events, col.more || col.bad != nil
 	if col.bad != nil && len(col.events) == 0 {
-		return poller.Page{}, after, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.bad)
+		return change.Page{}, after, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.bad)
 	}
 	if n := len(page.Events); n > 0 && fresh && !w.scanning && !w.open {
 		if after, err = w.lasting(after, &page.Events[n-1]); err != nil {
-			return poller.Page{}, after, fmt.Errorf("%s: %w", c.name(), err)
+			return change.Page{}, after, fmt.Errorf("%s: %w", c.name(), err)
 		}
 	}
 	at := w.with(after).places()

@@ -60,7 +60,7 @@ func TestPostgresSnapshotLasts(t *testing.T) {
 		t.Fatal(err)
 	}
 	lasts("Latest", at)
-	page, err := src.Fetch(t.Context(), poller.Range{}, poller.Limit{Rows: 2, Bytes: 1 << 20})
+	page, err := src.Fetch(t.Context(), change.Range{}, poller.Limit{Rows: 2, Bytes: 1 << 20})
 	if err != nil || len(page.Events) != 2 {
 		t.Fatalf("%d rows (%v)", len(page.Events), err)
 	}
@@ -102,7 +102,7 @@ func TestPostgresSnapshotOfRow(t *testing.T) {
 	naive := snapshotSource(t, url, func(c *Config) { c.LateCommits = "none" })
 	open := begin(t, db, "INSERT INTO o VALUES (10)")
 	execAll(t, db, "INSERT INTO o VALUES (11)")
-	rows, _ := fetchAll(t, naive, poller.Range{}, 10)
+	rows, _ := fetchAll(t, naive, change.Range{}, 10)
 	at := rows[len(rows)-1].Position()
 	if rowKeys(rows) != idKeys(1, 2, 3, 4, 5, 11) {
 		t.Fatalf("read: %s", rowKeys(rows))

@@ -119,7 +119,7 @@ func (c *Cursor) proveWindow(ctx context.Context, s *session, p *plan, start cha
 
 // windowCount counts the rows of a range for operators: those that are behind the range's end, and not behind its begin. A
 // row that was written again since then is where its new transaction is.
-func (c *Cursor) windowCount(ctx context.Context, p *plan, r poller.Range) (n int64, err error) {
+func (c *Cursor) windowCount(ctx context.Context, p *plan, r change.Range) (n int64, err error) {
 	var ends [2]window
 	var places [2][]any
 	for i, at := range []change.Cursor{r.After, r.UpTo} {

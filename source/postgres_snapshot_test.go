@@ -69,7 +69,7 @@ func (r *reader) move(at change.Cursor) {
 // page reads one page, and reports whether there may be more at once.
 func (r *reader) page(rows int) bool {
 	r.t.Helper()
-	page, err := r.src.Fetch(r.t.Context(), poller.Range{After: r.at}, poller.Limit{Rows: rows, Bytes: 8 << 20})
+	page, err := r.src.Fetch(r.t.Context(), change.Range{After: r.at}, poller.Limit{Rows: rows, Bytes: 8 << 20})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestPostgresSnapshots(t *testing.T) {
 	old := begin(t, db, "INSERT INTO o VALUES (10)")
 	execAll(t, db, "INSERT INTO o VALUES (11)", "INSERT INTO o VALUES (12)")
 	r.want("beside an open transaction", 1, 11, 12)
-	jumped, _ := fetchAll(t, naive, poller.Range{After: passed}, 10)
+	jumped, _ := fetchAll(t, naive, change.Range{After: passed}, 10)
 	rolled := begin(t, db, "INSERT INTO o VALUES (13)")
 	execAll(t, db, "UPDATE o SET v = 2 WHERE id = 11")
 	r.want("beside two", 10, 11)
@@ -143,7 +143,7 @@ func TestPostgresSnapshots(t *testing.T) {
 	}
 	execAll(t, db, "INSERT INTO o VALUES (14)")
 	r.want("the late one first", 1, 10, 14)
-	if lost, _ := fetchAll(t, naive, poller.Range{After: jumped[len(jumped)-1].Position()}, 10); rowKeys(lost) != idKeys(11, 14) {
+	if lost, _ := fetchAll(t, naive, change.Range{After: jumped[len(jumped)-1].Position()}, 10); rowKeys(lost) != idKeys(11, 14) {
 		t.Errorf("by xid alone row 10 should be lost, or this test proves nothing: %s, then %s", rowKeys(jumped), rowKeys(lost))
 	}
 	if err := rolled.Rollback(); err != nil {
@@ -178,9 +178,9 @@ func TestPostgresSnapshots(t *testing.T) {
 		t.Errorf("%+v %v", rows, err)
 	}
 	for _, c := range []struct {
-		r    poller.Range
+		r    change.Range
 		want int64
-	}{{poller.Range{}, 22}, {poller.Range{After: latest.stored[0].at}, 1}, {poller.Range{After: r.stored[0].at, UpTo: r.stored[0].at}, 0}} {
+	}{{change.Range{}, 22}, {change.Range{After: latest.stored[0].at}, 1}, {change.Range{After: r.stored[0].at, UpTo: r.stored[0].at}, 0}} {
 		if n, err := src.Count(t.Context(), c.r); err != nil || n != c.want {
 			t.Errorf("%+v: %d rows, want %d (%v)", c.r, n, c.want, err)
 		}
@@ -238,7 +238,7 @@ func TestPostgresSnapshotRange(t *testing.T) {
 	first := r.at
 	execAll(t, db, "INSERT INTO o VALUES (6), (7)")
 	r.want("more", 10, 6, 7)
-	for want, c := range map[string]poller.Range{
+	for want, c := range map[string]change.Range{
 		idKeys(1, 2, 3, 4, 5): {UpTo: first}, idKeys(1, 2, 3, 4, 5, 6, 7): {UpTo: r.at}, idKeys(6, 7): {After: first, UpTo: r.at}, "": {After: r.at, UpTo: r.at},
 	} {
 		got := ""
@@ -264,7 +264,7 @@ func TestPostgresSnapshotRange(t *testing.T) {
 	}
 	// Written again meanwhile: it is not what the end saw any more.
 	execAll(t, db, "UPDATE o SET v = 9 WHERE id = 6")
-	page, err := src.Fetch(t.Context(), poller.Range{After: first, UpTo: r.stored[len(r.stored)-1].at}, everything)
+	page, err := src.Fetch(t.Context(), change.Range{After: first, UpTo: r.stored[len(r.stored)-1].at}, everything)
 	if err != nil || rowKeys(page.Events) != idKeys(7) {
 		t.Errorf("%s %v", rowKeys(page.Events), err)
 	}
@@ -293,7 +293,7 @@ func TestPostgresSnapshotGap(t *testing.T) {
 		`{"kind":"snapshot+pk","s1":"99999999:99999999:"}`, `{"kind":"snapshot+pk","scan":"99999999:99999999:"}`, `{"kind":"xid8+pk","value":99999999}`,
 		`{"kind":"snapshot+pk","s1":"10:10:","s2":"10:99999999:","after":{"value":10,"tiebreaker":{"id":1}}}`,
 	} {
-		if _, err := src.Fetch(t.Context(), poller.Range{After: change.Cursor(at)}, everything); !errors.Is(err, poller.ErrGap) || !strings.Contains(err.Error(), "the server has come to") {
+		if _, err := src.Fetch(t.Context(), change.Range{After: change.Cursor(at)}, everything); !errors.Is(err, poller.ErrGap) || !strings.Contains(err.Error(), "the server has come to") {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
@@ -303,7 +303,7 @@ func TestPostgresSnapshotGap(t *testing.T) {
 		`{"kind":"snapshot+pk","s1":"5:9:","s2":"5:9:","after":{"value":null,"tiebreaker":{"id":1}}}`, `{"kind":"snapshot+pk","s1":"5:9:","s2":"5:9:","after":{"value":7,"tiebreaker":{}}}`,
 		`{"kind":"timestamp+pk","value":"2026-04-07T00:00:00Z"}`, `{"kind":"xid8+pk","value":"x"}`, `{"kind":"snapshot+pk","s1":"5:9:","s3":"5:9:"}`,
 	} {
-		if _, err := src.Fetch(t.Context(), poller.Range{After: change.Cursor(at)}, everything); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "state reset") {
+		if _, err := src.Fetch(t.Context(), change.Range{After: change.Cursor(at)}, everything); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "state reset") {
 			t.Errorf("%s: %v", at, err)
 		}
 	}

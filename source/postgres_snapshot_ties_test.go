@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -31,11 +32,11 @@ func TestPostgresScanTies(t *testing.T) {
 		}
 	}
 	// A page of one row can end nowhere between two keys that the database holds equal: it fails, and loses nothing.
-	if _, err := open("k").Fetch(t.Context(), poller.Range{}, poller.Limit{Rows: 1, Bytes: 1 << 20}); !errors.Is(err, poller.ErrNormalize) || !strings.Contains(err.Error(), "batch_size") {
+	if _, err := open("k").Fetch(t.Context(), change.Range{}, poller.Limit{Rows: 1, Bytes: 1 << 20}); !errors.Is(err, poller.ErrNormalize) || !strings.Contains(err.Error(), "batch_size") {
 		t.Errorf("a page of one row: %v", err)
 	}
 	// A key that is none: two rows have it, of two transactions.
-	if _, err := open("n").Fetch(t.Context(), poller.Range{}, poller.Limit{Rows: 2, Bytes: 1 << 20}); !errors.Is(err, poller.ErrNormalize) || !strings.Contains(err.Error(), "does not identify a row") {
+	if _, err := open("n").Fetch(t.Context(), change.Range{}, poller.Limit{Rows: 2, Bytes: 1 << 20}); !errors.Is(err, poller.ErrNormalize) || !strings.Contains(err.Error(), "does not identify a row") {
 		t.Errorf("rows that share a key: %v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/change"
 )
 
 // Writers of the test below, and what each does. Pauses are the database's, inside of transactions.
@@ -137,7 +137,7 @@ func checkDelivered(t *testing.T, db *sql.DB, r *reader) {
 	if n != len(last) {
 		t.Errorf("%d rows, and %d were delivered: what was rolled back is no row", n, len(last))
 	}
-	if page, err := r.src.Fetch(t.Context(), poller.Range{After: r.at}, everything); err != nil || len(page.Events) != 0 {
+	if page, err := r.src.Fetch(t.Context(), change.Range{After: r.at}, everything); err != nil || len(page.Events) != 0 {
 		t.Errorf("afterwards: %d rows (%v)", len(page.Events), err)
 	}
 }

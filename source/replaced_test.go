@@ -94,7 +94,7 @@ func TestReplacedMeanwhile(t *testing.T) {
 	for name, e := range gapEngines(t) {
 		t.Run(name, func(t *testing.T) {
 			db, src, at := e.table(t)
-			page, err := src.Fetch(t.Context(), poller.Range{After: at}, everything)
+			page, err := src.Fetch(t.Context(), change.Range{After: at}, everything)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,13 +103,13 @@ func TestReplacedMeanwhile(t *testing.T) {
 				mustExec(t, db, "DROP TABLE o", "CREATE TABLE o (id "+e.id+", v int)") // MySQL's times have seconds
 			}
 			mustExec(t, db, "INSERT INTO o (id, v) VALUES (11, 1)")
-			if page, err = src.Fetch(t.Context(), poller.Range{After: at}, everything); err != nil || len(page.Events) != 1 || page.Table == was {
+			if page, err = src.Fetch(t.Context(), change.Range{After: at}, everything); err != nil || len(page.Events) != 1 || page.Table == was {
 				t.Fatalf("%d rows of the table %q, which was %q: %v", len(page.Events), page.Table, was, err)
 			}
 			if warning, err := src.Replaced(t.Context(), at, was, page.Table); err != nil || warning != "" {
 				t.Errorf("%q, %v", warning, err)
 			}
-			next, err := src.Fetch(t.Context(), poller.Range{After: page.Events[0].Cursor}, everything)
+			next, err := src.Fetch(t.Context(), change.Range{After: page.Events[0].Cursor}, everything)
 			if err != nil || next.Table != page.Table {
 				t.Errorf("an idle page is of %q, the one before of %q: %v", next.Table, page.Table, err)
 			}
@@ -123,7 +123,7 @@ func identity(t *testing.T, src *Cursor) string {
 	src.mu.Lock()
 	src.plan = nil
 	src.mu.Unlock()
-	page, err := src.Fetch(t.Context(), poller.Range{}, poller.Limit{Rows: 1, Bytes: 1 << 20})
+	page, err := src.Fetch(t.Context(), change.Range{}, poller.Limit{Rows: 1, Bytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestViewsAreNotReplaced(t *testing.T) {
 	mustExec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "CREATE VIEW w AS SELECT id FROM o", "INSERT INTO o VALUES (1)")
 	for _, cfg := range []Config{{Table: "w"}, {Query: "SELECT id FROM o"}} {
 		cfg.Cursor, cfg.Key = []string{"id"}, []string{"id"}
-		page, err := newSource(t, url, cfg).Fetch(t.Context(), poller.Range{}, everything)
+		page, err := newSource(t, url, cfg).Fetch(t.Context(), change.Range{}, everything)
 		if err != nil || page.Table != "" {
 			t.Errorf("%q, %v", page.Table, err)
 		}

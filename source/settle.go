@@ -35,8 +35,8 @@ const (
 
 // settledPage reads a page of rows that are older than the window. Page.Safe is where the page ended, where rows are held
 // back behind it.
-func (c *Cursor) settledPage(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
-	var page poller.Page
+func (c *Cursor) settledPage(ctx context.Context, p *plan, r change.Range, limit poller.Limit, also ...condition) (change.Page, error) {
+	var page change.Page
 	var err error
 	if p.settlesByClock() {
 		page, err = c.page(ctx, p, r, limit, append(also[:len(also):len(also)], c.settled(p))...)
@@ -51,7 +51,7 @@ func (c *Cursor) settledPage(ctx context.Context, p *plan, r poller.Range, limit
 	}
 	above, err := c.page(ctx, p, r, poller.Limit{Rows: 1, Bytes: 1}, also...)
 	if err != nil {
-		return poller.Page{}, fmt.Errorf("look for rows that have not settled: %w", err)
+		return change.Page{}, fmt.Errorf("look for rows that have not settled: %w", err)
 	}
 	if len(above.Events) > 0 {
 		page.Safe = r.After
@@ -113,14 +113,14 @@ func wallEdge(at time.Time, zone *time.Location) int {
 
 // markedPage reads a page up to the newest mark that is older than the window. A range that has an end of its own is read
 // up to it: whoever names the end has seen it.
-func (c *Cursor) markedPage(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
+func (c *Cursor) markedPage(ctx context.Context, p *plan, r change.Range, limit poller.Limit, also ...condition) (change.Page, error) {
 	if r.UpTo != nil {
 		return c.page(ctx, p, r, limit, also...)
 	}
 	upTo, due := c.settling.edge(c.cfg.LateWindow)
 	if due {
 		if err := c.setMark(ctx, p); err != nil {
-			return poller.Page{}, err
+			return change.Page{}, err
 		}
 	}
 	if upTo.IsStart() {

@@ -13,6 +13,7 @@ import (
 
 	mssql "github.com/microsoft/go-mssqldb"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
@@ -144,7 +145,7 @@ func TestVersionsRefused(t *testing.T) {
 	var sessions []bool
 	src.dialect = lockedOut{src.dialect, &sessions}
 	for range 2 {
-		page, err := src.Fetch(t.Context(), poller.Range{}, everything)
+		page, err := src.Fetch(t.Context(), change.Range{}, everything)
 		if err != nil || len(page.Events) != 1 {
 			t.Fatalf("%d events, %v", len(page.Events), err)
 		}

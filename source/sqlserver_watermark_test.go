@@ -19,7 +19,7 @@ func TestSQLServerWatermark(t *testing.T) {
 	if err != nil || d.Late != poller.LateExact {
 		t.Fatalf("%+v %v", d, err)
 	}
-	first, last := fetchAll(t, exact, poller.Range{}, 10)
+	first, last := fetchAll(t, exact, change.Range{}, 10)
 	if rowKeys(first) != idKeys(1) || aboveSafe(t, exact, last) != "" {
 		t.Fatalf("%s, above the safe point %s: %s", rowKeys(first), last.Safe, aboveSafe(t, exact, last))
 	}
@@ -27,7 +27,7 @@ func TestSQLServerWatermark(t *testing.T) {
 
 	late := begin(t, db, "INSERT INTO o (id) VALUES (2)")
 	execAll(t, db, "INSERT INTO o (id) VALUES (3)")
-	held, last := fetchAll(t, exact, poller.Range{After: at}, 10)
+	held, last := fetchAll(t, exact, change.Range{After: at}, 10)
 	if len(held) != 0 || last.Safe == nil {
 		t.Fatalf("while a lower rowversion is open: %s, safe %s", rowKeys(held), last.Safe)
 	}
@@ -35,7 +35,7 @@ func TestSQLServerWatermark(t *testing.T) {
 	if above := aboveSafe(t, exact, last); above != idKeys(3) {
 		t.Errorf("above the safe point: %s", above)
 	}
-	passed, _ := fetchAll(t, naive, poller.Range{After: at}, 10)
+	passed, _ := fetchAll(t, naive, change.Range{After: at}, 10)
 	if rowKeys(passed) != idKeys(3) {
 		t.Errorf("without the watermark: %s", rowKeys(passed))
 	}
@@ -43,12 +43,12 @@ func TestSQLServerWatermark(t *testing.T) {
 		t.Fatal(err)
 	}
 	for from, c := range map[string]change.Cursor{"the position": at, "the safe point": last.Safe} {
-		if got, last := fetchAll(t, exact, poller.Range{After: c}, 1); rowKeys(got) != idKeys(2, 3) || aboveSafe(t, exact, last) != "" {
+		if got, last := fetchAll(t, exact, change.Range{After: c}, 1); rowKeys(got) != idKeys(2, 3) || aboveSafe(t, exact, last) != "" {
 			t.Errorf("after the commit, from %s: %s, safe %s", from, rowKeys(got), last.Safe)
 		}
 	}
 	// The loss that the watermark prevents: without it, row 2 is never seen.
-	if lost, _ := fetchAll(t, naive, poller.Range{After: passed[0].Position()}, 10); len(lost) != 0 {
+	if lost, _ := fetchAll(t, naive, change.Range{After: passed[0].Position()}, 10); len(lost) != 0 {
 		t.Errorf("without the watermark row 2 should be lost, or this test proves nothing: %s", rowKeys(lost))
 	}
 	// Rolled back: nothing is held back by it any more.
@@ -57,18 +57,18 @@ func TestSQLServerWatermark(t *testing.T) {
 		t.Fatal(err)
 	}
 	execAll(t, db, "UPDATE o SET note = 'y' WHERE id = 1")
-	if got, _ := fetchAll(t, exact, poller.Range{After: at}, 10); rowKeys(got) != idKeys(2, 3, 1) {
+	if got, _ := fetchAll(t, exact, change.Range{After: at}, 10); rowKeys(got) != idKeys(2, 3, 1) {
 		t.Errorf("after a rollback: %s", rowKeys(got))
 	}
 }
 
 // aboveSafe are the keys of the rows above a page's safe point; none where there is no such point.
-func aboveSafe(t *testing.T, src *Cursor, page poller.Page) string {
+func aboveSafe(t *testing.T, src *Cursor, page change.Page) string {
 	t.Helper()
 	if page.Safe == nil {
 		return ""
 	}
-	events, peek := fetchAll(t, src, poller.Range{After: page.Safe, Unsafe: true}, 10)
+	events, peek := fetchAll(t, src, change.Range{After: page.Safe, Unsafe: true}, 10)
 	if peek.Safe != nil {
 		t.Errorf("a look above the safe point reports one: %s", peek.Safe)
 	}

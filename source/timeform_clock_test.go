@@ -7,7 +7,6 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/testenv"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // storedTimes is a source over a table of DATETIME values, and what inserts further ones.
@@ -34,7 +33,7 @@ func TestClocksAreChanged(t *testing.T) {
 			drained := func(from change.Cursor, want int) change.Cursor {
 				t.Helper()
 				src.strays = finding{} // a minute later
-				page, err := src.Fetch(t.Context(), poller.Range{After: from}, everything)
+				page, err := src.Fetch(t.Context(), change.Range{After: from}, everything)
 				if err != nil || len(page.Events) != want {
 					t.Fatalf("%d rows: %v", len(page.Events), err)
 				}
@@ -54,7 +53,7 @@ func TestClocksAreChanged(t *testing.T) {
 			// Who writes with the old offset still is found, wherever the position has come to meanwhile.
 			insert(at(spring, "02:00:02", 1), at(spring, "03:30:00", 2))
 			src.strays = finding{}
-			_, err := src.Fetch(t.Context(), poller.Range{After: position}, everything)
+			_, err := src.Fetch(t.Context(), change.Range{After: position}, everything)
 			isNormalizeFault(t, err, `{"id":5}`, "02:00:02", "clocks")
 
 			src, insert = storedTimes(t)
@@ -63,7 +62,7 @@ func TestClocksAreChanged(t *testing.T) {
 			position = drained(nil, 1)
 			insert(at(autumn, "02:00:00", 1))
 			src.strays = finding{}
-			_, err = src.Fetch(t.Context(), poller.Range{After: position}, everything)
+			_, err = src.Fetch(t.Context(), change.Range{After: position}, everything)
 			isNormalizeFault(t, err, `{"id":2}`, "02:00:00", "clocks", "UTC")
 		})
 	}
@@ -81,12 +80,12 @@ func TestNumbersOfAnyUnit(t *testing.T) {
 				t.Errorf("%s, then %s: %s, %v", odd, unit, keys, err)
 			}
 			insert(odd)
-			page, err := src.Fetch(t.Context(), poller.Range{}, everything)
+			page, err := src.Fetch(t.Context(), change.Range{}, everything)
 			if err != nil || len(page.Events) != 3 {
 				t.Fatalf("%s beside %s: %d rows, %v", odd, unit, len(page.Events), err)
 			}
 			src.strays = finding{}
-			if _, err := src.Fetch(t.Context(), poller.Range{After: page.Events[2].Cursor}, everything); err != nil {
+			if _, err := src.Fetch(t.Context(), change.Range{After: page.Events[2].Cursor}, everything); err != nil {
 				t.Errorf("%s below %s: %v", odd, unit, err)
 			}
 		}

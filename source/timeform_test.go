@@ -125,7 +125,7 @@ func TestTypedTimesOnSQLite(t *testing.T) {
 func drainFrom(t *testing.T, src *Cursor, at change.Cursor, rows int) (keys []string, err error) {
 	t.Helper()
 	for {
-		page, err := src.Fetch(t.Context(), poller.Range{After: at}, poller.Limit{Rows: rows, Bytes: 1 << 20})
+		page, err := src.Fetch(t.Context(), change.Range{After: at}, poller.Limit{Rows: rows, Bytes: 1 << 20})
 		if err != nil || len(page.Events) == 0 {
 			return keys, err
 		}
@@ -146,20 +146,20 @@ func TestStraysAreFound(t *testing.T) {
 		url := testenv.SQLite(t)
 		cfg := Config{Table: "o", Cursor: []string{"v"}, LateCommits: "none"}
 		src := openSource(t, url, "sqlite", cfg, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)", "INSERT INTO o VALUES (1, "+c[0]+")")
-		page, err := src.Fetch(t.Context(), poller.Range{}, everything)
+		page, err := src.Fetch(t.Context(), change.Range{}, everything)
 		if err != nil || len(page.Events) != 1 {
 			t.Fatalf("%s: %v", c, err)
 		}
 		at := page.Events[0].Cursor
 		openSource(t, url, "sqlite", cfg, "INSERT INTO o VALUES (2, "+c[1]+")")
-		_, err = src.Fetch(t.Context(), poller.Range{After: at}, everything)
+		_, err = src.Fetch(t.Context(), change.Range{After: at}, everything)
 		isNormalizeFault(t, err, `{"id":2}`, "rowrelay state reset <poller> --to ", strings.Trim(c[1], "'"))
 		if check, err := src.Check(t.Context(), at, 1, 10); err != nil || !errors.Is(check.ReadError, poller.ErrNormalize) {
 			t.Errorf("%s: check says %v, %v", c, check.ReadError, err)
 		}
 		// Mended, the rows are read on.
 		openSource(t, url, "sqlite", cfg, "DELETE FROM o WHERE id = 2")
-		if _, err := src.Fetch(t.Context(), poller.Range{After: at}, everything); err != nil {
+		if _, err := src.Fetch(t.Context(), change.Range{After: at}, everything); err != nil {
 			t.Errorf("%s: mended, and still %v", c, err)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -137,7 +136,7 @@ func (op *operation) edges(ctx context.Context, b *backfill) (from, to change.Cu
 	if to.IsStart() {
 		return nil, nil, 0, errNoRows
 	}
-	total, err = op.w.source.Count(ctx, poller.Range{After: from, UpTo: to})
+	total, err = op.w.source.Count(ctx, change.Range{After: from, UpTo: to})
 	if err == nil && total == 0 {
 		err = errNoRows
 	}

@@ -36,7 +36,7 @@ func (p part) Start(ctx context.Context) (change.Cursor, string, error) {
 }
 
 // Fetch ends at the range's end.
-func (p part) Fetch(ctx context.Context, r poller.Range, limit poller.Limit) (poller.Page, error) {
+func (p part) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
 	r.UpTo, r.Unsafe = p.to, true
 	return p.Cursor.Fetch(ctx, r, limit)
 }
@@ -104,7 +104,7 @@ func (op *operation) left(ctx context.Context, out *wiredOutput, r *namedRange) 
 	case !errors.Is(err, state.ErrNotFound): // it ended before its first tick
 		return nil, 0, err
 	}
-	rows, err = op.w.source.Count(ctx, poller.Range{After: at, UpTo: r.To})
+	rows, err = op.w.source.Count(ctx, change.Range{After: at, UpTo: r.To})
 	return at, rows, err
 }
 

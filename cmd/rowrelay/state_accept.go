@@ -72,7 +72,7 @@ func (t *target) acceptFingerprint(ctx context.Context, name, parked string) err
 		ended = doc.Backfill
 		what += stopping(ended)
 		// Another cursor or key makes of the position one that cannot be read: the next tick would say so.
-		_, err := op.w.source.Fetch(ctx, poller.Range{After: op.reached()}, poller.Limit{Rows: 1, Bytes: 1})
+		_, err := op.w.source.Fetch(ctx, change.Range{After: op.reached()}, poller.Limit{Rows: 1, Bytes: 1})
 		if errors.Is(err, poller.ErrConfig) {
 			what += fmt.Sprintf("\nThe stored position does not fit the settings (%v): put it elsewhere afterwards, with rowrelay state reset.", op.named(err))
 		}
@@ -189,7 +189,7 @@ func (op *operation) remade(ctx context.Context, from change.Cursor) (bool, erro
 	if was == "" {
 		return false, nil
 	}
-	page, err := op.w.source.Fetch(ctx, poller.Range{After: from}, poller.Limit{Rows: 1, Bytes: 1})
+	page, err := op.w.source.Fetch(ctx, change.Range{After: from}, poller.Limit{Rows: 1, Bytes: 1})
 	if err != nil || page.Table == "" || page.Table == was {
 		return false, err
 	}
@@ -205,7 +205,7 @@ func (op *operation) before(ctx context.Context, to change.Cursor) (int64, error
 	if to.IsStart() {
 		return 0, nil
 	}
-	n, err := op.w.source.Count(ctx, poller.Range{UpTo: to})
+	n, err := op.w.source.Count(ctx, change.Range{UpTo: to})
 	if err != nil {
 		return -1, op.say("how many rows lie up to there could not be counted: %v", err)
 	}

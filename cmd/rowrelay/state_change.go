@@ -182,7 +182,7 @@ func (op *operation) distance(ctx context.Context, from, to change.Cursor) (d di
 		if upTo.IsStart() {
 			return 0, nil // nothing lies before the beginning
 		}
-		return op.w.source.Count(ctx, poller.Range{After: after, UpTo: upTo})
+		return op.w.source.Count(ctx, change.Range{After: after, UpTo: upTo})
 	}
 	if d.again, err = count(to, from); err != nil {
 		if to.IsStart() {

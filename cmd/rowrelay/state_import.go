@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -77,7 +76,7 @@ func (t *target) imports(ctx context.Context, name, path string, keys []string) 
 		return err
 	}
 	// What the table makes of the position shows whether it is one.
-	left, err := w.source.Count(ctx, poller.Range{After: cursor})
+	left, err := w.source.Count(ctx, change.Range{After: cursor})
 	if err != nil {
 		return fmt.Errorf("%s: its position does not fit the settings: %w", path, err)
 	}

@@ -144,7 +144,7 @@ func (op *operation) leftBehind(ctx context.Context, to change.Cursor, d distanc
 		return false, 0, nil
 	}
 	low := doc.Checkpoint.Cursor
-	behind, err := op.w.source.Count(ctx, poller.Range{After: low, UpTo: to})
+	behind, err := op.w.source.Count(ctx, change.Range{After: low, UpTo: to})
 	switch {
 	case err != nil:
 		return true, -1, err
@@ -154,7 +154,7 @@ func (op *operation) leftBehind(ctx context.Context, to change.Cursor, d distanc
 		return true, max(0, behind-int64(doc.Late.Memory.Count)), nil
 	}
 	// Where the position goes back into the window, what is remembered of the rows after it counts for those.
-	all, err := op.w.source.Count(ctx, poller.Range{After: low, UpTo: op.reached()})
+	all, err := op.w.source.Count(ctx, change.Range{After: low, UpTo: op.reached()})
 	if err != nil {
 		return true, -1, err
 	}

@@ -146,9 +146,9 @@ func (f fixture) isFault(err, kind error, words ...string) {
 }
 
 // page fetches one page.
-func (f fixture) page(src *source.Cursor, after change.Cursor, limit poller.Limit) poller.Page {
+func (f fixture) page(src *source.Cursor, after change.Cursor, limit poller.Limit) change.Page {
 	f.Helper()
-	p, err := src.Fetch(f.ctx(), poller.Range{After: after}, limit)
+	p, err := src.Fetch(f.ctx(), change.Range{After: after}, limit)
 	if err != nil {
 		f.Fatal(err)
 	}
