@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
@@ -23,7 +24,7 @@ type stage struct {
 	step  step
 	way   way
 	bad   string // the row that the destination refuses
-	late  poller.LateCommits
+	late  checkpointed.LateCommits
 	rows  []string
 
 	armed, hit, crashed bool
@@ -94,7 +95,7 @@ func (st *stage) instance(t *testing.T, first bool, attempts int) *poller.Relay 
 	t.Helper()
 	st.armed = first
 	end := &stageEnd{stage: st, first: first}
-	feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
+	feed, err := checkpointed.NewCheckpointed(checkpointed.CheckpointedConfig{
 		App: "app", Poller: "orders", Source: end, Keeper: st.keeper(t, first), Ordering: poller.OrderKey, DeadLetters: end,
 		Policy:     poller.Policy{MaxAttempts: attempts, Delays: []time.Duration{time.Second}, MaxParked: 100},
 		LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1000,
@@ -165,24 +166,26 @@ type stageEnd struct {
 	first bool
 }
 
-func (*stageEnd) Compare(_, is string) (poller.Relation, string) { return poller.SameDatabase, is }
+func (*stageEnd) Compare(_, is string) (checkpointed.Relation, string) {
+	return checkpointed.SameDatabase, is
+}
 
 func (*stageEnd) Replaced(context.Context, change.Cursor, string, string) (string, error) {
 	return "", nil
 }
 
-func (e *stageEnd) Describe(context.Context) (poller.Description, error) {
+func (e *stageEnd) Describe(context.Context) (checkpointed.Description, error) {
 	late := e.stage.late
 	if late == "" {
-		late = poller.LateNone
+		late = checkpointed.LateNone
 	}
-	return poller.Description{Fingerprint: "sha256:rows", Engine: "test", Table: "rows", Late: late}, nil
+	return checkpointed.Description{Fingerprint: "sha256:rows", Engine: "test", Table: "rows", Late: late}, nil
 }
 
 func (e *stageEnd) Start(context.Context) (change.Cursor, string, error) { return nil, "", nil }
 
-func (e *stageEnd) Horizon(context.Context) (poller.Horizon, error) {
-	return poller.Horizon{Now: time.Now()}, nil
+func (e *stageEnd) Horizon(context.Context) (checkpointed.Horizon, error) {
+	return checkpointed.Horizon{Now: time.Now()}, nil
 }
 
 func (e *stageEnd) event(i int) change.Event {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
@@ -97,7 +98,7 @@ func happen(t *testing.T, s step, w way) string {
 	case writeParked, deleteObject:
 		stage.bad, attempts = "b", 2
 	case writeMemory:
-		stage.late = poller.LateOverlap
+		stage.late = checkpointed.LateOverlap
 	}
 	if s != createDocument {
 		stage.seed(t)

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/mode"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 func sourceItems() []item {
@@ -62,9 +62,9 @@ func judgeLate(_ *Facts, p *Poller) Answer {
 	switch {
 	case late == nil:
 		return unknown("mend the settings first", "%s", p.because())
-	case late.Mode == poller.LateExact:
+	case late.Mode == checkpointed.LateExact:
 		return good("exact: %s", late.Why)
-	case late.Mode == poller.LateNone:
+	case late.Mode == checkpointed.LateNone:
 		return bad("set source__late_commits=auto", "none: %s", late.Missed)
 	case !late.Shown && p.Engine == "sqlite":
 		return good("%s within %s; SQLite has one writer at a time", late.Mode, plain(window))

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -72,17 +73,17 @@ func (o *operator) replay() {
 }
 
 // park puts the row of a record among the parked events.
-func park(entries []poller.ParkedEntry, r *record, ordering poller.Ordering) []poller.ParkedEntry {
+func park(entries []checkpointed.ParkedEntry, r *record, ordering poller.Ordering) []checkpointed.ParkedEntry {
 	orderKey := r.orderKey
 	if ordering == poller.OrderNone {
 		orderKey = r.key
 	}
-	at := slices.IndexFunc(entries, func(e poller.ParkedEntry) bool { return bytes.Equal(e.OrderKey, orderKey) })
+	at := slices.IndexFunc(entries, func(e checkpointed.ParkedEntry) bool { return bytes.Equal(e.OrderKey, orderKey) })
 	switch {
 	case at < 0:
-		return append(entries, poller.ParkedEntry{OrderKey: orderKey, Key: r.key})
+		return append(entries, checkpointed.ParkedEntry{OrderKey: orderKey, Key: r.key})
 	case bytes.Equal(entries[at].Key, r.key):
-		entries[at] = poller.ParkedEntry{OrderKey: orderKey, Key: r.key, Followers: entries[at].Followers}
+		entries[at] = checkpointed.ParkedEntry{OrderKey: orderKey, Key: r.key, Followers: entries[at].Followers}
 	case !slices.ContainsFunc(entries[at].Followers, func(k json.RawMessage) bool { return bytes.Equal(k, r.key) }):
 		entries[at].Followers = append(entries[at].Followers, r.key)
 	}
@@ -102,14 +103,14 @@ func (o *operator) purge() {
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(entries, func(e poller.ParkedEntry) bool {
+		at := slices.IndexFunc(entries, func(e checkpointed.ParkedEntry) bool {
 			return bytes.Equal(e.OrderKey, chosen.OrderKey) && bytes.Equal(e.Key, chosen.Key) && e.ID == chosen.ID && e.Blocked == chosen.Blocked
 		})
 		if at < 0 {
 			return errRefused
 		}
 		e := entries[at]
-		next := poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Key}
+		next := checkpointed.ParkedEntry{OrderKey: e.OrderKey, Key: e.Key}
 		if len(e.Followers) > 0 {
 			next.Key, next.Followers = e.Followers[0], e.Followers[1:]
 		}
@@ -140,7 +141,7 @@ func (w *world) forget(key []byte, id string) {
 }
 
 // drop marks rows whose parked events an operator let go.
-func (w *world) drop(entries []poller.ParkedEntry) {
+func (w *world) drop(entries []checkpointed.ParkedEntry) {
 	for i := range entries {
 		w.forget(entries[i].Key, "")
 		for _, key := range entries[i].Followers {
@@ -150,7 +151,7 @@ func (w *world) drop(entries []poller.ParkedEntry) {
 }
 
 // open reads what a command works on. It is refused while somebody holds the lease.
-func (o *operator) open(ctx context.Context, k *state.Keeper) (*state.Snapshot, []poller.ParkedEntry, error) {
+func (o *operator) open(ctx context.Context, k *state.Keeper) (*state.Snapshot, []checkpointed.ParkedEntry, error) {
 	s, err := k.Load(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -165,12 +166,12 @@ func (o *operator) open(ctx context.Context, k *state.Keeper) (*state.Snapshot, 
 	if err != nil {
 		return nil, nil, err
 	}
-	entries, err := poller.DecodeParked(data)
+	entries, err := checkpointed.DecodeParked(data)
 	return s, entries, err
 }
 
 // leased names other parked events in the document, by a commit of the lease's holder; intent is done when it lands.
-func (o *operator) leased(ctx context.Context, p *process, k *state.Keeper, s *state.Snapshot, entries []poller.ParkedEntry, intent func()) error {
+func (o *operator) leased(ctx context.Context, p *process, k *state.Keeper, s *state.Snapshot, entries []checkpointed.ParkedEntry, intent func()) error {
 	lease, err := k.Acquire(ctx, s)
 	if err != nil {
 		return err
@@ -178,7 +179,7 @@ func (o *operator) leased(ctx context.Context, p *process, k *state.Keeper, s *s
 	ref := state.ObjectRef{Count: rowsOf(entries)}
 	if len(entries) > 0 {
 		var data []byte
-		if data, err = poller.EncodeParked(entries); err == nil {
+		if data, err = checkpointed.EncodeParked(entries); err == nil {
 			ref.Object, err = lease.PutObject(ctx, "parked", data)
 		}
 	}
@@ -193,7 +194,7 @@ func (o *operator) leased(ctx context.Context, p *process, k *state.Keeper, s *s
 }
 
 // rowsOf counts parked rows, and those behind them.
-func rowsOf(entries []poller.ParkedEntry) int {
+func rowsOf(entries []checkpointed.ParkedEntry) int {
 	n := len(entries)
 	for i := range entries {
 		n += len(entries[i].Followers)

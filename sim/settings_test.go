@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -13,7 +14,7 @@ import (
 type settings struct {
 	ordering poller.Ordering
 	policy   poller.Policy
-	late     poller.LateCommits
+	late     checkpointed.LateCommits
 	own      bool // the order key is the row's own, whatever the table's rows share
 }
 
@@ -56,13 +57,13 @@ func (w *world) settle(s *settings, what string) {
 
 // modesOf are the values of late_commits that lose nothing on a table: none where transactions commit at once, exact where the
 // cursor is a number.
-func (p *profile) modesOf() []poller.LateCommits {
-	modes := []poller.LateCommits{poller.LateOverlap}
+func (p *profile) modesOf() []checkpointed.LateCommits {
+	modes := []checkpointed.LateCommits{checkpointed.LateOverlap}
 	if !p.LateCommit {
-		modes = append(modes, poller.LateNone)
+		modes = append(modes, checkpointed.LateNone)
 	}
 	if !p.Clock {
-		modes = append(modes, poller.LateExact)
+		modes = append(modes, checkpointed.LateExact)
 	}
 	return modes
 }

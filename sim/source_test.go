@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 // sourceOf is one instance's way to the table.
 type sourceOf struct{ p *process }
 
-var _ poller.Source = sourceOf{}
+var _ checkpointed.Source = sourceOf{}
 
 var errSource = errors.New("the simulated database broke the connection")
 
@@ -67,9 +68,9 @@ func (o sourceOf) read(ctx context.Context, what, arg string, do func() (string,
 }
 
 // Describe implements poller.Source. It answers from memory, as a source does after the first time.
-func (o sourceOf) Describe(context.Context) (poller.Description, error) {
+func (o sourceOf) Describe(context.Context) (checkpointed.Description, error) {
 	p := &o.p.w.pro
-	return poller.Description{
+	return checkpointed.Description{
 		Fingerprint: fingerprint, Engine: "sim", Table: "orders", Late: o.p.set.late, Coarse: p.Groups > 0 && !o.p.set.own,
 		Dates: o.p.w.table.dates(),
 	}, nil
@@ -111,7 +112,7 @@ func (o sourceOf) Fetch(ctx context.Context, r change.Range, limit poller.Limit)
 		}
 		page = change.Page{Incarnation: t.incarnation, NullCursors: -1}
 		end, high := upTo.begun, upTo.at
-		if o.p.set.late == poller.LateExact && !r.Unsafe {
+		if o.p.set.late == checkpointed.LateExact && !r.Unsafe {
 			if safe, open := t.safe(); open {
 				page.Safe = cursorOf(safe)
 				if !end || safe.compare(high) < 0 {
@@ -181,7 +182,7 @@ func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte
 		}
 		found = nil
 		upTo, open := t.safe()
-		rows := t.shown(from.at, upTo, open && o.p.set.late == poller.LateExact)
+		rows := t.shown(from.at, upTo, open && o.p.set.late == checkpointed.LateExact)
 		if w.pro.Windows {
 			rows = t.between(from, place{begun: true, window: true, seen: t.commits})
 		}
@@ -203,11 +204,11 @@ func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte
 }
 
 // Horizon implements poller.Source.
-func (o sourceOf) Horizon(ctx context.Context) (h poller.Horizon, err error) {
+func (o sourceOf) Horizon(ctx context.Context) (h checkpointed.Horizon, err error) {
 	w, t := o.p.w, o.p.w.table
 	var r reading
 	err = o.read(ctx, "horizon", "", func() (string, error) {
-		h = poller.Horizon{Now: time.Now().Add(t.clockShift), Shown: w.pro.Shown}
+		h = checkpointed.Horizon{Now: time.Now().Add(t.clockShift), Shown: w.pro.Shown}
 		for _, x := range t.open {
 			if began := x.began.Add(t.clockShift); h.Shown && (h.Oldest.IsZero() || began.Before(h.Oldest)) {
 				h.Oldest, h.By = began, fmt.Sprintf("tx%d", x.id)
@@ -231,11 +232,11 @@ func events(rows []*version) []change.Event {
 }
 
 // Compare implements poller.Source: a restored database is another one.
-func (o sourceOf) Compare(was, is string) (poller.Relation, string) {
+func (o sourceOf) Compare(was, is string) (checkpointed.Relation, string) {
 	if was == is {
-		return poller.SameDatabase, is
+		return checkpointed.SameDatabase, is
 	}
-	return poller.AnotherDatabase, is
+	return checkpointed.AnotherDatabase, is
 }
 
 // Replaced implements poller.Source: the simulated table is never made anew.

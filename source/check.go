@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 // Check is what `rowrelay check` shows of a source.
 type Check struct {
-	poller.Description
+	checkpointed.Description
 	// Version is the engine's, for people.
 	Version string
 	// Incarnation is the database's; "" where it cannot be known.

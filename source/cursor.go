@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -51,7 +52,7 @@ type Cursor struct {
 	rows int
 }
 
-var _ poller.Source = (*Cursor)(nil)
+var _ checkpointed.Source = (*Cursor)(nil)
 
 // New returns the source of a poller. It checks what can be checked without the database, and does not connect.
 func New(cfg Config, conn Connection) (*Cursor, error) {
@@ -87,12 +88,12 @@ const planAge = 5 * time.Minute
 // Describe connects where needed, proves the settings against the catalog, and says what the source is. What it learned
 // is used for five minutes, or until a statement fails because the schema changed; meanwhile it costs no round trip and
 // repeats no warnings.
-func (c *Cursor) Describe(ctx context.Context) (poller.Description, error) {
+func (c *Cursor) Describe(ctx context.Context) (checkpointed.Description, error) {
 	p, known, err := c.current(ctx)
 	if err != nil {
-		return poller.Description{}, err
+		return checkpointed.Description{}, err
 	}
-	d := poller.Description{Fingerprint: p.fingerprint, Engine: c.dialect.engine(), Table: p.table.name, Late: p.late.mode, Coarse: p.coarse,
+	d := checkpointed.Description{Fingerprint: p.fingerprint, Engine: c.dialect.engine(), Table: p.table.name, Late: p.late.mode, Coarse: p.coarse,
 		Columns: p.kinds(), Dates: c.dates(p)}
 	if !known {
 		d.Warnings = p.warnings

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/internal/testenv"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // TestPostgresPromotion: a standby that was promoted shows at once that it is another life of the database, long before
@@ -106,7 +106,7 @@ func TestPostgresIdentityRights(t *testing.T) {
 		if is != c.want {
 			t.Errorf("without %s the incarnation is %q", c.revoke, is)
 		}
-		if relation, record := compareLives(whole, is); relation != poller.SameDatabase || record != whole {
+		if relation, record := compareLives(whole, is); relation != checkpointed.SameDatabase || record != whole {
 			t.Errorf("without %s it counts as %d, recorded as %q", c.revoke, relation, record)
 		}
 	}

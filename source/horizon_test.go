@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/internal/testenv"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // writer opens a pool beside the source.
@@ -46,7 +46,7 @@ func begin(t *testing.T, db *sql.DB, statements ...string) *sql.Tx {
 	return tx
 }
 
-func horizon(t *testing.T, src *Cursor) poller.Horizon {
+func horizon(t *testing.T, src *Cursor) checkpointed.Horizon {
 	t.Helper()
 	h, err := src.Horizon(t.Context())
 	if err != nil {
@@ -87,7 +87,7 @@ func showsWriter(t *testing.T, src *Cursor, db *sql.DB, insert string, words ...
 
 // horizonWith looks until a writer is told of, or none. InnoDB shows transactions as they were when somebody looked last,
 // unless that is 100 ms ago.
-func horizonWith(t *testing.T, src *Cursor, open bool) poller.Horizon {
+func horizonWith(t *testing.T, src *Cursor, open bool) checkpointed.Horizon {
 	t.Helper()
 	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
@@ -99,7 +99,7 @@ func horizonWith(t *testing.T, src *Cursor, open bool) poller.Horizon {
 		<-again.C
 	}
 	t.Fatalf("an open writer should be shown: %v", open)
-	return poller.Horizon{}
+	return checkpointed.Horizon{}
 }
 
 func TestPostgresHorizon(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/checkpointed"
 )
 
 // An incarnation is stored in every checkpoint: a name of the engine, then parts between slashes. A part is empty where
@@ -19,19 +19,19 @@ import (
 
 // Compare says how the database that answered is related to the one that a position was read in, by their incarnations,
 // and what is to be recorded of both: what is not shown any more stays.
-func (c *Cursor) Compare(was, is string) (poller.Relation, string) {
+func (c *Cursor) Compare(was, is string) (checkpointed.Relation, string) {
 	return compareLives(was, is)
 }
 
-func compareLives(was, is string) (poller.Relation, string) {
+func compareLives(was, is string) (checkpointed.Relation, string) {
 	a, b := strings.Split(was, "/"), strings.Split(is, "/")
 	if was == is || was == "" || is == "" {
-		return poller.SameDatabase, merge(a, b)
+		return checkpointed.SameDatabase, merge(a, b)
 	}
 	if a[0] != b[0] {
-		return poller.AnotherDatabase, is
+		return checkpointed.AnotherDatabase, is
 	}
-	relation := poller.AnotherDatabase
+	relation := checkpointed.AnotherDatabase
 	switch a[0] {
 	case "postgres":
 		relation = related(a, b, 2)
@@ -44,7 +44,7 @@ func compareLives(was, is string) (poller.Relation, string) {
 	case "sqlserver":
 		relation = sqlServerRelation(a, b)
 	}
-	if relation == poller.SameDatabase {
+	if relation == checkpointed.SameDatabase {
 		return relation, merge(a, b)
 	}
 	return relation, is
@@ -53,15 +53,15 @@ func compareLives(was, is string) (poller.Relation, string) {
 // related compares lives of which one part may change by a failover: PostgreSQL's timeline, the server_uuid of MySQL,
 // the server_id of MariaDB. A restored copy of a database changes the same: that it is none is the operator's promise,
 // by source__on_failover=continue.
-func related(a, b []string, changes int) poller.Relation {
-	relation := poller.SameDatabase
+func related(a, b []string, changes int) checkpointed.Relation {
+	relation := checkpointed.SameDatabase
 	for i := range max(len(a), len(b)) {
 		switch {
 		case !differ(a, b, i):
 		case i == changes:
-			relation = poller.FailedOver
+			relation = checkpointed.FailedOver
 		default:
-			return poller.AnotherDatabase
+			return checkpointed.AnotherDatabase
 		}
 	}
 	return relation
@@ -81,20 +81,20 @@ const (
 // replicas of its availability group, and gets another one when it is restored and joined again. Azure SQL Database
 // shows neither: there the service broker's number is copied with the data, to a geo-secondary as well as to a restored
 // copy, and the link between two replicas tells these apart where the login may see it.
-func sqlServerRelation(a, b []string) poller.Relation {
+func sqlServerRelation(a, b []string) checkpointed.Relation {
 	switch {
 	case !differ(a, b, partCreated) && !differ(a, b, partFork):
-		return poller.SameDatabase
+		return checkpointed.SameDatabase
 	case same(a, b, partGroup):
-		return poller.FailedOver
+		return checkpointed.FailedOver
 	case differ(a, b, partGroup), differ(a, b, partFork), differ(a, b, partLink):
-		return poller.AnotherDatabase
+		return checkpointed.AnotherDatabase
 	case same(a, b, partFork), same(a, b, partLink):
-		return poller.FailedOver
+		return checkpointed.FailedOver
 	case same(a, b, partBroker): // only Azure SQL Database's is read
-		return poller.FailedOver
+		return checkpointed.FailedOver
 	}
-	return poller.AnotherDatabase
+	return checkpointed.AnotherDatabase
 }
 
 func part(life []string, i int) string {

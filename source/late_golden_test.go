@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/internal/golden"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // pinPage pins a page's statement under further conditions, and returns it.
@@ -82,7 +82,7 @@ func TestGoldenSettle(t *testing.T) {
 func TestGoldenWatermark(t *testing.T) {
 	d := sqlServer{}
 	p := latePlan(t, d, Config{Where: "note <> 'x' OR note IS NULL"}, ruleOf(t, d, "timestamp"))
-	if p.late.exact != exactWatermark || p.late.mode != poller.LateExact {
+	if p.late.exact != exactWatermark || p.late.mode != checkpointed.LateExact {
 		t.Fatalf("%+v", p.late)
 	}
 	var w watermark

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -57,7 +58,7 @@ func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
 	r.checkKey(key)
 	deleteWhen := r.deleteWhen()
 	p.late = r.late(cursor)
-	p.forms = formRules{lengths: p.late.mode != poller.LateOverlap, utc: cfg.TimeZone == time.UTC}
+	p.forms = formRules{lengths: p.late.mode != checkpointed.LateOverlap, utc: cfg.TimeZone == time.UTC}
 	p.coarse = !sameColumns(key, orderKey)
 	if len(r.faults) > 0 {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, errors.Join(r.faults...))

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/internal/testenv"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // TestPgBouncer: behind a pooler in transaction mode the application's statements run on the connections that ours ran
 // on. It writes through the same pooler while a source does everything that it can do, and after it was closed.
 func TestPgBouncer(t *testing.T) {
-	for _, late := range []poller.LateCommits{poller.LateNone, poller.LateExact} {
+	for _, late := range []checkpointed.LateCommits{checkpointed.LateNone, checkpointed.LateExact} {
 		t.Run(string(late), func(t *testing.T) {
 			direct := testenv.Postgres(t)
 			pooled := testenv.PgBouncer(t, direct)
@@ -24,7 +24,7 @@ func TestPgBouncer(t *testing.T) {
 			before := sessionSettings(t, app)
 
 			cfg := Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: string(late), Connections: 3}
-			if late == poller.LateExact {
+			if late == checkpointed.LateExact {
 				cfg.Cursor = []string{"tx"}
 			}
 			src := newSource(t, pooled, cfg)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -109,7 +110,7 @@ func (r *reader) want(what string, rows int, ids ...int) {
 func TestPostgresSnapshots(t *testing.T) {
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
-	if d, err := src.Describe(t.Context()); err != nil || d.Late != poller.LateExact {
+	if d, err := src.Describe(t.Context()); err != nil || d.Late != checkpointed.LateExact {
 		t.Fatalf("%+v %v", d, err)
 	}
 	r := (&reader{t: t, src: src}).start()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -185,10 +186,10 @@ func TestColumnKinds(t *testing.T) {
 
 // TestCompareLives: what differs between two incarnations is a restore, a failover, or nothing at all.
 func TestCompareLives(t *testing.T) {
-	const same, failover, another = poller.SameDatabase, poller.FailedOver, poller.AnotherDatabase
+	const same, failover, another = checkpointed.SameDatabase, checkpointed.FailedOver, checkpointed.AnotherDatabase
 	for _, c := range []struct {
 		was, is string
-		want    poller.Relation
+		want    checkpointed.Relation
 		record  string
 	}{
 		{"postgres/71/1/5/shop", "postgres/71/1/5/shop", same, "postgres/71/1/5/shop"},

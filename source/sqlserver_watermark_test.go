@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/internal/testenv"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // TestSQLServerWatermark: a row that commits behind a later one is not passed over. The writer's first row takes the lower
@@ -16,7 +16,7 @@ func TestSQLServerWatermark(t *testing.T) {
 	exact := newSource(t, url, Config{Table: "o", Cursor: []string{"rv"}})
 	naive := newSource(t, url, Config{Table: "o", Cursor: []string{"rv"}, LateCommits: "none"})
 	d, err := exact.Describe(t.Context())
-	if err != nil || d.Late != poller.LateExact {
+	if err != nil || d.Late != checkpointed.LateExact {
 		t.Fatalf("%+v %v", d, err)
 	}
 	first, last := fetchAll(t, exact, change.Range{}, 10)

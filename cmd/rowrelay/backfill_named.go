@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
@@ -23,9 +24,9 @@ type part struct {
 }
 
 // Describe says what the source is. A memory of late rows would be of no use in a range that is read once.
-func (p part) Describe(ctx context.Context) (poller.Description, error) {
+func (p part) Describe(ctx context.Context) (checkpointed.Description, error) {
 	d, err := p.Cursor.Describe(ctx)
-	d.Late, d.Dates = poller.LateNone, nil
+	d.Late, d.Dates = checkpointed.LateNone, nil
 	return d, err
 }
 
@@ -163,7 +164,7 @@ func (op *operation) namedRelay(b *backfill, keeper *state.Keeper, src part) (*p
 	}
 	policy := policyOf(p)
 	policy.Block = false // a key that waits for an operator would keep it from ending; what comes after it is the live poller's
-	feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
+	feed, err := checkpointed.NewCheckpointed(checkpointed.CheckpointedConfig{
 		App: op.app.cfg.State.AppName, Poller: p.Name, Output: backfillPrefix + b.name, Source: src, Keeper: keeper,
 		Ordering: poller.Ordering(p.Ordering), Policy: policy, DeadLetters: letters,
 		LateWindow: p.Source.LateWindow, LateLimit: p.Source.LateLimit, LateMemory: p.Source.LateMemory,

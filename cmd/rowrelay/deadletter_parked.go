@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -21,7 +22,7 @@ import (
 // standIns are records of parked events, without a name and a row: with blocked of those that wait for an operator
 // (after_dead_letter=block), whose record may lie in a queue, or be gone, and which must be let go all the same; else of
 // those that wait for their next attempt, which have no record.
-func (op *operation) standIns(parked []poller.ParkedEntry, blocked bool) []deadletter.Entry {
+func (op *operation) standIns(parked []checkpointed.ParkedEntry, blocked bool) []deadletter.Entry {
 	var entries []deadletter.Entry
 	for i := range parked {
 		e := &parked[i]
@@ -91,13 +92,13 @@ func (op *operation) parked(
 		if op.w.cfg.Ordering == string(poller.OrderNone) {
 			orderKey = r.Key
 		}
-		at := slices.IndexFunc(entries, func(e poller.ParkedEntry) bool { return bytes.Equal(e.OrderKey, orderKey) })
+		at := slices.IndexFunc(entries, func(e checkpointed.ParkedEntry) bool { return bytes.Equal(e.OrderKey, orderKey) })
 		switch {
 		case at < 0:
-			entries = append(entries, poller.ParkedEntry{OrderKey: orderKey, Key: r.Key})
+			entries = append(entries, checkpointed.ParkedEntry{OrderKey: orderKey, Key: r.Key})
 		case bytes.Equal(entries[at].Key, r.Key):
 			// The same row, blocked or waiting: it starts anew.
-			entries[at] = poller.ParkedEntry{OrderKey: orderKey, Key: r.Key, Followers: entries[at].Followers}
+			entries[at] = checkpointed.ParkedEntry{OrderKey: orderKey, Key: r.Key, Followers: entries[at].Followers}
 		case !slices.ContainsFunc(entries[at].Followers, func(k json.RawMessage) bool { return bytes.Equal(k, r.Key) }):
 			entries[at].Followers = append(entries[at].Followers, r.Key)
 		}
@@ -110,11 +111,11 @@ func (op *operation) parked(
 }
 
 // putParked stores entries for a document to name.
-func putParked(ctx context.Context, lease *state.Lease, entries []poller.ParkedEntry) (*state.ObjectRef, error) {
+func putParked(ctx context.Context, lease *state.Lease, entries []checkpointed.ParkedEntry) (*state.ObjectRef, error) {
 	if len(entries) == 0 {
 		return &state.ObjectRef{}, nil
 	}
-	data, err := poller.EncodeParked(entries)
+	data, err := checkpointed.EncodeParked(entries)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +124,7 @@ func putParked(ctx context.Context, lease *state.Lease, entries []poller.ParkedE
 }
 
 // rows counts parked rows: entries, and what waits behind them.
-func rows(entries []poller.ParkedEntry) int {
+func rows(entries []checkpointed.ParkedEntry) int {
 	n := len(entries)
 	for i := range entries {
 		n += len(entries[i].Followers)
@@ -153,7 +154,7 @@ func (op *operation) unblock(ctx context.Context, purge []deadletter.Entry, park
 
 // toDrop are the parked events that an edit is about to drop, for the log. One that cannot be read may be dropped all the
 // same: that is the way out then.
-func (op *operation) toDrop(ctx context.Context) ([]poller.ParkedEntry, error) {
+func (op *operation) toDrop(ctx context.Context) ([]checkpointed.ParkedEntry, error) {
 	entries, err := parkedOf(ctx, op.out, &op.snap.Doc)
 	if err != nil {
 		return nil, op.say("which events these are cannot be told: %v", err)
@@ -162,7 +163,7 @@ func (op *operation) toDrop(ctx context.Context) ([]poller.ParkedEntry, error) {
 }
 
 // auditDropped writes to the log which parked rows an operator dropped.
-func (op *operation) auditDropped(entries []poller.ParkedEntry) {
+func (op *operation) auditDropped(entries []checkpointed.ParkedEntry) {
 	for i := range entries {
 		e := &entries[i]
 		op.audit("parked_dropped_manually", "id", e.ID, "key", string(e.Key), "order_key", string(e.OrderKey), "cursor", string(e.Cursor), "followers", len(e.Followers))
@@ -181,7 +182,7 @@ func (op *operation) let(
 	if err != nil {
 		return nil, err
 	}
-	var left []poller.ParkedEntry
+	var left []checkpointed.ParkedEntry
 	changed := false
 	for i := range entries {
 		e := &entries[i]
@@ -209,7 +210,7 @@ func (op *operation) let(
 // successor is what waits in the place of an entry that is let go; nil for nothing. A head that waited for its next
 // attempt, and was changed since, keeps its place: its changes were taken for the newest state that the attempt would
 // read. Those of a blocked head wait behind it.
-func (op *operation) successor(ctx context.Context, e *poller.ParkedEntry) (*poller.ParkedEntry, error) {
+func (op *operation) successor(ctx context.Context, e *checkpointed.ParkedEntry) (*checkpointed.ParkedEntry, error) {
 	newest, err := op.w.source.Reread(ctx, [][]byte{e.Key})
 	switch {
 	case errors.Is(err, poller.ErrConfig):
@@ -220,9 +221,9 @@ func (op *operation) successor(ctx context.Context, e *poller.ParkedEntry) (*pol
 	changed := len(newest) > 0 && e.ID != "" && newest[0].ID != e.ID
 	switch {
 	case changed && (!e.Blocked || len(e.Followers) == 0):
-		return &poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Key, Followers: e.Followers}, nil
+		return &checkpointed.ParkedEntry{OrderKey: e.OrderKey, Key: e.Key, Followers: e.Followers}, nil
 	case len(e.Followers) > 0:
-		return &poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}, nil
+		return &checkpointed.ParkedEntry{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}, nil
 	}
 	return nil, nil
 }

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 func newRun(c *console) *cobra.Command {
@@ -125,7 +125,7 @@ func refuseMarks(ctx context.Context, chosen []*wired) error {
 			continue // an outbox: its rows say themselves what was sent
 		}
 		d, err := w.source.Describe(ctx)
-		if err != nil || d.Late != poller.LateSettle {
+		if err != nil || d.Late != checkpointed.LateSettle {
 			continue
 		}
 		last, err := w.source.Latest(ctx)

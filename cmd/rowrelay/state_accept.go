@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -87,7 +88,7 @@ func (t *target) acceptFingerprint(ctx context.Context, name, parked string) err
 	if n := doc.Parked.Count; drop && n > 0 {
 		what += fmt.Sprintf("\n%d parked event(s) will be forgotten: their rows come when they are changed, or with rowrelay backfill.", n)
 	}
-	var dropped []poller.ParkedEntry
+	var dropped []checkpointed.ParkedEntry
 	if drop {
 		if dropped, err = op.toDrop(ctx); err != nil {
 			return err

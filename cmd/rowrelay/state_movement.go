@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -20,7 +20,7 @@ type movement struct {
 	window bool // the window of late commits, or a part of it, is behind the new position
 	parked int  // parked events that are forgotten
 	// source is as it is defined now. The movement accepts it; changed says that the document was written for another.
-	source  poller.Description
+	source  checkpointed.Description
 	changed bool
 	// foreign says that the position the document has means nothing in the source as it is defined now.
 	foreign bool
@@ -70,7 +70,7 @@ func (op *operation) auditStopped(b *state.Backfill) {
 }
 
 // retyped are the columns of the cursor or key as a document has them, where they have changed their type since; else "".
-func retyped(doc *state.Document, source poller.Description) string {
+func retyped(doc *state.Document, source checkpointed.Description) string {
 	if was := doc.Checkpoint.Columns; source.Columns != "" && was != source.Columns {
 		return was
 	}
@@ -78,12 +78,12 @@ func retyped(doc *state.Document, source poller.Description) string {
 }
 
 // sameDefinition reports whether a document was written for a source as it is defined now, and under its way of late commits.
-func sameDefinition(doc *state.Document, source poller.Description) bool {
+func sameDefinition(doc *state.Document, source checkpointed.Description) bool {
 	return doc.SourceFingerprint == source.Fingerprint && sameLate(doc, source)
 }
 
 // sameLate reports whether late commits are handled as when the document was written; it is silent before the first commit.
-func sameLate(doc *state.Document, source poller.Description) bool {
+func sameLate(doc *state.Document, source checkpointed.Description) bool {
 	return doc.Late.Mode == "" || doc.Late.Mode == string(source.Late)
 }
 
@@ -108,7 +108,7 @@ func (op *operation) plan(ctx context.Context, r *reset) (*movement, error) {
 	doc := &op.snap.Doc
 	m.changed, m.retyped = !sameDefinition(doc, m.source), retyped(doc, m.source)
 	if m.foreign = doc.SourceFingerprint != m.source.Fingerprint || m.retyped != ""; m.foreign {
-		m.backfill, m.window = doc.Backfill, m.source.Late == poller.LateOverlap && !to.IsStart()
+		m.backfill, m.window = doc.Backfill, m.source.Late == checkpointed.LateOverlap && !to.IsStart()
 		m.atMost = true // which of the rows up to there were delivered, nobody knows
 		if m.skipped, err = op.before(ctx, to); err != nil {
 			return nil, err
@@ -140,7 +140,7 @@ func (op *operation) weigh(ctx context.Context, m *movement) (err error) {
 // as an upper bound: with overlap they, and those to come, would have been found by the next sweeps.
 func (op *operation) leftBehind(ctx context.Context, to change.Cursor, d distance) (window bool, rows int64, err error) {
 	doc := &op.snap.Doc
-	if doc.Late.Mode != string(poller.LateOverlap) || to.IsStart() {
+	if doc.Late.Mode != string(checkpointed.LateOverlap) || to.IsStart() {
 		return false, 0, nil
 	}
 	low := doc.Checkpoint.Cursor
@@ -164,7 +164,7 @@ func (op *operation) leftBehind(ctx context.Context, to change.Cursor, d distanc
 // carryOut makes the movement.
 func (op *operation) carryOut(ctx context.Context, m *movement) error {
 	lost := m.lost()
-	var dropped []poller.ParkedEntry
+	var dropped []checkpointed.ParkedEntry
 	var err error
 	if m.parked > 0 {
 		if dropped, err = op.toDrop(ctx); err != nil {

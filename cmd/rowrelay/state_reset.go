@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -173,7 +173,7 @@ func (op *operation) exported(ctx context.Context, path string) (change.Cursor, 
 	if err != nil {
 		return nil, fmt.Errorf("asking the database which one it is: %w", err)
 	}
-	if relation, _ := op.w.source.Compare(x.Incarnation, incarnation); relation != poller.SameDatabase {
+	if relation, _ := op.w.source.Compare(x.Incarnation, incarnation); relation != checkpointed.SameDatabase {
 		return nil, fmt.Errorf("--to file=%s: it was written in another database, or before this one was restored or failed over "+
 			"(incarnation %s, now %s): what lies behind that position here is not what was delivered. Use --to beginning, or --to "+
 			"cursor=VALUE where you know what was; to go on at the stored position: rowrelay state accept-gap %s",

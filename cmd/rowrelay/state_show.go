@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -26,23 +26,23 @@ func newStateShow(t *target) *cobra.Command {
 
 // stateView is what `state show --json` prints. Times are UTC.
 type stateView struct {
-	Document    string               `json:"document"`
-	Poller      string               `json:"poller"`
-	Position    change.Cursor        `json:"position"`
-	BatchID     string               `json:"last_successful_batch_id"`
-	UpdatedAt   time.Time            `json:"updated_at"`
-	Fingerprint string               `json:"source_fingerprint"`
-	Incarnation string               `json:"incarnation"`
-	Token       uint64               `json:"fencing_token,string"`
-	Owner       string               `json:"owner"`
-	HeartbeatAt time.Time            `json:"heartbeat_at"`
-	ExpiresAt   time.Time            `json:"expires_at"`
-	Held        string               `json:"held"` // "" when the lease is free
-	Late        *lateView            `json:"late_commits,omitempty"`
-	Paused      *pausedView          `json:"paused,omitempty"`
-	Backfill    *backfillView        `json:"backfill,omitempty"`
-	Parked      []poller.ParkedEntry `json:"parked"`
-	Skips       []skipView           `json:"skips"`
+	Document    string                     `json:"document"`
+	Poller      string                     `json:"poller"`
+	Position    change.Cursor              `json:"position"`
+	BatchID     string                     `json:"last_successful_batch_id"`
+	UpdatedAt   time.Time                  `json:"updated_at"`
+	Fingerprint string                     `json:"source_fingerprint"`
+	Incarnation string                     `json:"incarnation"`
+	Token       uint64                     `json:"fencing_token,string"`
+	Owner       string                     `json:"owner"`
+	HeartbeatAt time.Time                  `json:"heartbeat_at"`
+	ExpiresAt   time.Time                  `json:"expires_at"`
+	Held        string                     `json:"held"` // "" when the lease is free
+	Late        *lateView                  `json:"late_commits,omitempty"`
+	Paused      *pausedView                `json:"paused,omitempty"`
+	Backfill    *backfillView              `json:"backfill,omitempty"`
+	Parked      []checkpointed.ParkedEntry `json:"parked"`
+	Skips       []skipView                 `json:"skips"`
 }
 
 // lateView tells how late commits are handled. With overlap, the position is the window's low edge.
@@ -72,14 +72,14 @@ func viewOf(out *wiredOutput, s *state.Snapshot) stateView {
 		Document: out.key, Poller: doc.PollerName, Position: doc.Checkpoint.Cursor, BatchID: doc.Checkpoint.LastBatchID,
 		UpdatedAt: doc.Checkpoint.UpdatedAt, Fingerprint: doc.SourceFingerprint, Incarnation: doc.Checkpoint.Incarnation,
 		Token: doc.Lease.FencingToken, Owner: doc.Lease.OwnerID, HeartbeatAt: doc.Lease.HeartbeatAt, ExpiresAt: doc.Lease.ExpiresAt,
-		Parked: []poller.ParkedEntry{}, Skips: []skipView{},
+		Parked: []checkpointed.ParkedEntry{}, Skips: []skipView{},
 	}
 	if held := s.Held(); held != nil {
 		v.Held = held.Error()
 	}
 	if doc.Late.Mode != "" {
 		v.Late = &lateView{Mode: doc.Late.Mode, Frontier: doc.Late.Frontier, Remembered: doc.Late.Memory.Count}
-		if v.Late.Frontier.IsStart() && doc.Late.Mode == string(poller.LateOverlap) {
+		if v.Late.Frontier.IsStart() && doc.Late.Mode == string(checkpointed.LateOverlap) {
 			v.Late.Frontier = doc.Checkpoint.Cursor // nothing was delivered since the position was set
 		}
 	}
@@ -97,15 +97,15 @@ func viewOf(out *wiredOutput, s *state.Snapshot) stateView {
 }
 
 // parkedOf reads a document's parked events.
-func parkedOf(ctx context.Context, out *wiredOutput, doc *state.Document) ([]poller.ParkedEntry, error) {
+func parkedOf(ctx context.Context, out *wiredOutput, doc *state.Document) ([]checkpointed.ParkedEntry, error) {
 	if doc.Parked.Object == "" {
-		return []poller.ParkedEntry{}, nil
+		return []checkpointed.ParkedEntry{}, nil
 	}
 	data, err := out.keeper.Object(ctx, doc.Parked.Object)
 	if err != nil {
 		return nil, fmt.Errorf("reading the parked events: %w", err)
 	}
-	return poller.DecodeParked(data)
+	return checkpointed.DecodeParked(data)
 }
 
 func (t *target) show(ctx context.Context, name string) error {
@@ -147,7 +147,7 @@ func printState(w io.Writer, v *stateView) error {
 	p.line("position     %s", v.Position)
 	if v.Late != nil {
 		late := v.Late.Mode
-		if v.Late.Mode == string(poller.LateOverlap) {
+		if v.Late.Mode == string(checkpointed.LateOverlap) {
 			late += fmt.Sprintf(": the position is the window's low edge; delivered as far as %s, %d row(s) remembered", v.Late.Frontier, v.Late.Remembered)
 		}
 		p.line("late commits %s", late)
@@ -181,7 +181,7 @@ func printState(w io.Writer, v *stateView) error {
 	return p.err
 }
 
-func parkedLine(e *poller.ParkedEntry) string {
+func parkedLine(e *checkpointed.ParkedEntry) string {
 	text := fmt.Sprintf("%s: %d attempt(s)", e.Key, e.Attempts)
 	switch {
 	case e.Blocked:

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/status"
 )
 
@@ -30,7 +30,7 @@ type documentPart struct {
 
 	mu      sync.Mutex
 	object  string
-	entries []poller.ParkedEntry
+	entries []checkpointed.ParkedEntry
 }
 
 func (d *documentPart) read(ctx context.Context) (func(*status.Output), error) {
@@ -89,9 +89,9 @@ func (d *documentPart) read(ctx context.Context) (func(*status.Output), error) {
 }
 
 // parkedLetters are the parked events that have waited longest.
-func parkedLetters(entries []poller.ParkedEntry) []status.Letter {
+func parkedLetters(entries []checkpointed.ParkedEntry) []status.Letter {
 	entries = slices.Clone(entries)
-	slices.SortStableFunc(entries, func(x, y poller.ParkedEntry) int { return cmp.Compare(x.First.UnixNano(), y.First.UnixNano()) })
+	slices.SortStableFunc(entries, func(x, y checkpointed.ParkedEntry) int { return cmp.Compare(x.First.UnixNano(), y.First.UnixNano()) })
 	letters := []status.Letter{}
 	for i := range entries[:min(len(entries), status.MaxLetters)] {
 		e := &entries[i]

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/mode"
@@ -197,11 +198,11 @@ func (a *app) wireOutputs(c *console, w *wired) {
 			w.faults.Add(w.cfg.Setting("dead_letter__connection"), err.Error(), "")
 			return
 		}
-		feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
+		feed, err := checkpointed.NewCheckpointed(checkpointed.CheckpointedConfig{
 			App: a.cfg.State.AppName, Poller: w.cfg.Name, Output: out.Name, Source: src, Keeper: wired.keeper,
 			Ordering: poller.Ordering(w.cfg.Ordering), Policy: policyOf(w.cfg), DeadLetters: letters,
 			LateWindow: w.cfg.Source.LateWindow, LateLimit: w.cfg.Source.LateLimit, LateMemory: w.cfg.Source.LateMemory,
-			MaxRowBytes: w.cfg.MaxRowBytes, FutureRows: poller.FutureRows(w.cfg.Source.FutureRows),
+			MaxRowBytes: w.cfg.MaxRowBytes, FutureRows: checkpointed.FutureRows(w.cfg.Source.FutureRows),
 			Wait: w.cfg.Source.OnLongTransaction == "wait", Continue: w.cfg.Source.OnFailover == "continue",
 		})
 		if err != nil {

@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -114,7 +115,7 @@ func (f fixture) openURL(url string, cfg source.Config) *source.Cursor {
 }
 
 // describe proves the settings and returns the warnings.
-func (f fixture) describe(src *source.Cursor) poller.Description {
+func (f fixture) describe(src *source.Cursor) checkpointed.Description {
 	f.Helper()
 	d, err := src.Describe(f.ctx())
 	if err != nil {
