@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -29,7 +30,7 @@ type Checkpointed struct {
 	keeper *state.Keeper
 
 	// What one process need not read again. Sessions of a feed follow one another.
-	late   *late
+	late   *late.Tracker
 	parked cachedParking
 	pace   pace
 	// replaced is a table that was found sound although it is not the one recorded: the next commit records it.
@@ -57,7 +58,7 @@ type CheckpointedConfig struct {
 	LateWindow, LateLimit time.Duration
 	LateMemory            int
 	// FutureRows is source__future_rows; empty is deliver.
-	FutureRows FutureRows
+	FutureRows late.FutureRows
 	// MaxRowBytes is max_row_bytes: what a row counts as that is to be read again and whose size is not known. 0
 	// counts nothing.
 	MaxRowBytes int
@@ -67,8 +68,8 @@ type CheckpointedConfig struct {
 	Continue bool
 }
 
-func (c *CheckpointedConfig) lateConfig() LateConfig {
-	return LateConfig{
+func (c *CheckpointedConfig) lateConfig() late.Config {
+	return late.Config{
 		Address: c.address(), Database: c.Source, Window: c.LateWindow, Limit: c.LateLimit, Memory: c.LateMemory,
 		Future: c.FutureRows, Wait: c.Wait,
 	}
@@ -95,7 +96,7 @@ func NewCheckpointed(cfg CheckpointedConfig) (*Checkpointed, error) {
 	if err := cfg.Policy.Check(); err != nil {
 		return nil, fmt.Errorf("checkpointed feed: %w", err)
 	}
-	return &Checkpointed{cfg: cfg, source: cfg.Source, keeper: cfg.Keeper, late: newLate(cfg.lateConfig())}, nil
+	return &Checkpointed{cfg: cfg, source: cfg.Source, keeper: cfg.Keeper, late: late.New(cfg.lateConfig())}, nil
 }
 
 // checkpointed is one tick's session. Next and Other belong to one goroutine at a time, Settle and Close to another: mu
@@ -194,7 +195,7 @@ func (s *checkpointed) Close(ctx context.Context, report *poller.Report) error {
 	if lease != nil {
 		s.release(ctx, lease)
 	}
-	s.feed.late.report(report)
+	s.feed.late.Report(report)
 	for _, text := range s.warnings {
 		report.Warnings = append(report.Warnings, strings.ReplaceAll(text, poller.AnyDocument, s.feed.cfg.address()))
 	}

@@ -80,7 +80,9 @@ func compareLives(was, is string) (Relation, string) {
 	}
 }
 
-func (s *rowSource) Horizon(context.Context) (Horizon, error) { return Horizon{Now: time.Now()}, nil }
+func (s *rowSource) Horizon(context.Context) (change.Horizon, error) {
+	return change.Horizon{Now: time.Now()}, nil
+}
 
 func (s *rowSource) Fetch(_ context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
 	after := r.After

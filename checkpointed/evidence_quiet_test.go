@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -18,7 +19,7 @@ import (
 // The tables of these tests are quiet: nothing comes behind the bad row that could show that the destination works.
 
 // lateModes are the ways that decide which rows come, and when: what is promised about a bad row does not depend on them.
-var lateModes = []LateCommits{LateExact, LateNone, LateOverlap}
+var lateModes = []late.Mode{late.Exact, late.None, late.Overlap}
 
 // TestNewestRowIsBad: it is set aside in the first tick, tried at its times, and given up after the last, whatever the
 // destination answers.

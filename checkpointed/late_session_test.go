@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -17,22 +19,18 @@ import (
 	"github.com/rowrelay/rowrelay/state/storetest"
 )
 
-// sharedTable is a lateTable that a tick's goroutines may use while writers do.
+// sharedTable is a latetest.Table that a tick's goroutines may use while writers do.
 type sharedTable struct {
 	mu    sync.Mutex
-	table *lateTable
-	mode  LateCommits
+	table *latetest.Table
+	mode  late.Mode
 }
 
-func (s *sharedTable) Describe(ctx context.Context) (Description, error) {
-	d, err := s.table.Describe(ctx)
-	d.Late = s.mode
-	return d, err
+func (s *sharedTable) Describe(context.Context) (Description, error) {
+	return Description{Fingerprint: "sha256:test", Engine: "test", Table: "orders", Late: s.mode}, nil
 }
 
-func (s *sharedTable) Start(ctx context.Context) (change.Cursor, string, error) {
-	return s.table.Start(ctx)
-}
+func (s *sharedTable) Start(context.Context) (change.Cursor, string, error) { return nil, "", nil }
 
 func (s *sharedTable) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
 	s.mu.Lock()
@@ -46,7 +44,7 @@ func (*sharedTable) Replaced(context.Context, change.Cursor, string, string) (st
 	return "", nil
 }
 
-func (s *sharedTable) Horizon(ctx context.Context) (Horizon, error) {
+func (s *sharedTable) Horizon(ctx context.Context) (change.Horizon, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.table.Horizon(ctx)
@@ -92,7 +90,7 @@ func (s *lateSink) Deliver(ctx context.Context, d change.Delivery) error {
 		e := &d.Events[i]
 		delete(s.flying, string(e.OrderKey))
 		if err == nil && !fails {
-			s.last[latePositionOf(e.Cursor).Key] = string(e.Row)
+			s.last[latetest.PositionOf(e.Cursor).Key] = string(e.Row)
 			if s.seen[e.ID]++; s.seen[e.ID] > 1 {
 				s.repeats++
 			}
@@ -109,16 +107,16 @@ func (s *lateSink) Deliver(ctx context.Context, d change.Delivery) error {
 func TestOverlapThroughTheTick(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		mode   LateCommits
+		mode   late.Mode
 		faults bool
 		poll   time.Duration
 		loses  bool
 	}{
-		{"timer", LateOverlap, false, 0, false},
-		{"polling", LateOverlap, false, 100 * time.Millisecond, false},
-		{"faults", LateOverlap, true, 0, false},
-		{"faults while polling", LateOverlap, true, 300 * time.Millisecond, false},
-		{"none", LateNone, false, 0, true},
+		{"timer", late.Overlap, false, 0, false},
+		{"polling", late.Overlap, false, 100 * time.Millisecond, false},
+		{"faults", late.Overlap, true, 0, false},
+		{"faults while polling", late.Overlap, true, 300 * time.Millisecond, false},
+		{"none", late.None, false, 0, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lost, found, repeats := 0, 0, 0
@@ -156,10 +154,10 @@ type lateWorld struct {
 	way    *storetest.Faulty
 }
 
-func newLateWorld(t *testing.T, seed uint64, mode LateCommits, faults bool, poll time.Duration) *lateWorld {
+func newLateWorld(t *testing.T, seed uint64, mode late.Mode, faults bool, poll time.Duration) *lateWorld {
 	rng := rand.New(rand.NewPCG(seed, 7))
-	table := newLateTable(rand.New(rand.NewPCG(seed, 8)))
-	table.shown = seed%2 == 0
+	table := latetest.New(rand.New(rand.NewPCG(seed, 8)))
+	table.Shown = seed%2 == 0
 	w := &lateWorld{
 		t: t, rng: rng, shared: &sharedTable{table: table, mode: mode}, store: memstore.New(), faults: faults, poll: poll,
 		sink: &lateSink{t: t, rng: rand.New(rand.NewPCG(seed, 9)), flying: map[string]bool{}, last: map[int]string{}, seen: map[string]int{}},
@@ -249,25 +247,25 @@ func (w *lateWorld) write(rng *rand.Rand, lasts time.Duration) {
 	s := w.shared
 	for end := time.Now().Add(lasts); time.Now().Before(end); time.Sleep(time.Duration(rng.IntN(150)) * time.Millisecond) {
 		s.mu.Lock()
-		s.table.settle(false)
-		tx := s.table.begin(time.Duration(rng.Int64N(int64(20 * time.Second))))
-		if rng.IntN(3) > 0 || s.table.nextKey == 0 {
-			s.table.insert(tx)
-		} else if key := rng.IntN(s.table.nextKey) + 1; s.table.rows[key].cursor > 0 {
-			s.table.update(tx, key, tx.drawn*int64(rng.IntN(2)))
+		s.table.Settle(false)
+		tx := s.table.Begin(time.Duration(rng.Int64N(int64(20 * time.Second))))
+		if rng.IntN(3) > 0 || s.table.NextKey == 0 {
+			s.table.Insert(tx)
+		} else if key := rng.IntN(s.table.NextKey) + 1; s.table.Rows[key].Cursor > 0 {
+			s.table.Update(tx, key, tx.Drawn*int64(rng.IntN(2)))
 		}
 		s.mu.Unlock()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.table.settle(true)
+	s.table.Settle(true)
 }
 
 // lost counts the rows whose last committed state was not delivered last.
 func (w *lateWorld) lost() int {
 	n := 0
-	for key, row := range w.shared.table.rows {
-		if e := w.shared.table.event(key, row); w.sink.last[key] != string(e.Row) {
+	for key, row := range w.shared.table.Rows {
+		if e := w.shared.table.Event(key, row); w.sink.last[key] != string(e.Row) {
 			n++
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -82,7 +83,7 @@ func TestWithoutOrderNothingWaits(t *testing.T) {
 func TestSourceOrderGivesUpALateRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
-		shop.describe.Late = LateOverlap
+		shop.describe.Late = late.Overlap
 		shop.fill(1, 3)
 		shop.writes = 10
 		shop.fill(4, 6)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -53,26 +54,26 @@ func (s *checkpointed) commit(ctx context.Context, l *tally, last bool) (bool, e
 func (s *checkpointed) write(ctx context.Context, l *tally, last bool) (bool, error) {
 	// Told although the commit may fail: a dead letter that is written is there, and must not be passed over in silence.
 	s.letters = append(s.letters, l.letters...)
-	late := s.feed.late.commit(last)
-	if !l.draft.changed && l.backfill == nil && !late.Due {
+	carry := s.feed.late.Commit(last)
+	if !l.draft.changed && l.backfill == nil && !carry.Due {
 		return false, nil
 	}
 	s.mu.Lock()
 	c := state.Commit{
-		From: late.From, To: late.To, BatchID: l.id, Rows: l.n, Incarnation: s.incarnation, Table: s.tableSeen,
+		From: carry.From, To: carry.To, BatchID: l.id, Rows: l.n, Incarnation: s.incarnation, Table: s.tableSeen,
 		Columns: s.source.Columns,
-		Late:    late.Late, Backfill: l.backfill, Ends: l.ends, Accepted: l.accepted, Release: last,
+		Late:    carry.Late, Backfill: l.backfill, Ends: l.ends, Accepted: l.accepted, Release: last,
 	}
 	if last {
 		s.lease = nil // released by this very commit
 	}
 	s.mu.Unlock()
-	if late.Object != nil {
-		name, err := l.lease.PutObject(ctx, memoryKind, late.Object)
+	if carry.Object != nil {
+		name, err := l.lease.PutObject(ctx, late.MemoryKind, carry.Object)
 		if err != nil {
 			return false, fmt.Errorf("storing the memory of late commits: %w", err)
 		}
-		late.Late.Memory.Object = name
+		carry.Late.Memory.Object = name
 	}
 	next := l.draft.done()
 	if l.draft.changed {
@@ -88,11 +89,11 @@ func (s *checkpointed) write(ctx context.Context, l *tally, last bool) (bool, er
 	s.mu.Lock()
 	s.wrote = time.Now()
 	s.mu.Unlock()
-	s.feed.late.stored(late)
+	s.feed.late.Stored(carry)
 	if c.Parked != nil {
 		s.feed.parked = cachedParking{c.Parked.Object, next}
 	}
-	if c.Parked != nil || late.Object != nil {
+	if c.Parked != nil || carry.Object != nil {
 		s.litter++
 	}
 	if s.litter >= maxLitter || last {

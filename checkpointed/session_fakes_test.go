@@ -165,7 +165,9 @@ func (s *shop) Other(_ context.Context, after change.Cursor, avoid [][]byte) (*c
 	return nil, nil
 }
 
-func (s *shop) Horizon(context.Context) (Horizon, error) { return Horizon{Now: time.Now()}, nil }
+func (s *shop) Horizon(context.Context) (change.Horizon, error) {
+	return change.Horizon{Now: time.Now()}, nil
+}
 
 // graves keeps dead letters in memory.
 type graves struct {

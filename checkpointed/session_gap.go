@@ -54,7 +54,7 @@ func (s *checkpointed) record(incarnation string) {
 // at rows that are held back behind it.
 func (s *checkpointed) sameTable(ctx context.Context, table string) error {
 	if s.table != "" && table != "" && s.table != table && s.feed.replaced != table {
-		warning, err := s.feed.source.Replaced(ctx, s.feed.late.position(), s.table, table)
+		warning, err := s.feed.source.Replaced(ctx, s.feed.late.Position(), s.table, table)
 		switch {
 		case errors.Is(err, poller.ErrGap):
 			return &poller.Fault{Event: poller.SourceGap, Err: fmt.Errorf("%w. %s", err, s.waysOn())}

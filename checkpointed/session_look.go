@@ -54,7 +54,7 @@ func (s *checkpointed) look(ctx context.Context, limit poller.Limit) (change.Bat
 
 // live fetches live rows, or late ones where it is their turn.
 func (s *checkpointed) live(ctx context.Context, limit poller.Limit) (change.Batch, error) {
-	step := s.feed.late.next(ctx)
+	step := s.feed.late.Next(ctx)
 	if step.Idle {
 		return change.Batch{}, nil
 	}
@@ -63,7 +63,7 @@ func (s *checkpointed) live(ctx context.Context, limit poller.Limit) (change.Bat
 	if err != nil {
 		return change.Batch{}, err
 	}
-	batch, err := s.feed.late.fetched(step, &page)
+	batch, err := s.feed.late.Fetched(step, &page)
 	if err != nil {
 		s.owe(&poller.Fault{Event: poller.NormalizeFailed, Err: fmt.Errorf("fetching rows: %w", err)}) // what is dated rightly need not wait
 	}

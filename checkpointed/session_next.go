@@ -51,7 +51,7 @@ func (s *checkpointed) next(ctx context.Context, limit poller.Limit) (poller.Gra
 		// what comes after it, or with the release.
 		batch.To = nil
 	}
-	if len(batch.Events) == 0 && !about.work() && !s.feed.late.due() {
+	if len(batch.Events) == 0 && !about.work() && !s.feed.late.Due() {
 		return poller.Grant{Batch: batch, Rest: s.rest}, nil
 	}
 	lease, err := s.acquire(ctx)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -64,27 +65,27 @@ const beforeLatest = 10_000
 // open now commit there later is found like any other late row. It returns where the window begins, and the memory.
 func (s *checkpointed) widen(
 	ctx context.Context, latest change.Cursor,
-) (low change.Cursor, late state.Late, memory []byte, err error) {
+) (low change.Cursor, first state.Late, memory []byte, err error) {
 	source, ok := s.feed.source.(interface {
 		// BeforeLatest returns a position that so many rows come after, where source__start=latest was asked for.
 		BeforeLatest(ctx context.Context, rows int) (low change.Cursor, asked bool, err error)
 	})
-	if !ok || s.source.Late != LateOverlap || latest.IsStart() {
-		return latest, late, nil, nil
+	if !ok || s.source.Late != late.Overlap || latest.IsStart() {
+		return latest, first, nil, nil
 	}
 	const doing = "reading the rows before the start"
 	low, asked, err := source.BeforeLatest(ctx, min(beforeLatest, s.feed.cfg.LateMemory/2))
 	if err != nil {
-		return nil, late, nil, s.feed.cfg.sourceFault(doing, err)
+		return nil, first, nil, s.feed.cfg.sourceFault(doing, err)
 	}
 	if !asked {
-		return latest, late, nil, nil
+		return latest, first, nil, nil
 	}
 	var there []string
 	for at, more := low, true; more; {
 		page, err := s.feed.source.Fetch(ctx, change.Range{After: at, UpTo: latest}, poller.Limit{Rows: 1000, Bytes: 8 << 20})
 		if err != nil {
-			return nil, late, nil, s.feed.cfg.sourceFault(doing, err)
+			return nil, first, nil, s.feed.cfg.sourceFault(doing, err)
 		}
 		for i := range page.Events {
 			there = append(there, page.Events[i].ID)
@@ -92,8 +93,8 @@ func (s *checkpointed) widen(
 		}
 		more = page.More
 	}
-	late, memory = rememberBelow(latest, there)
-	return low, late, memory, nil
+	first, memory = late.RememberBelow(latest, there)
+	return low, first, memory, nil
 }
 
 // create writes the first document, at the position that source__start says.
@@ -106,11 +107,11 @@ func (s *checkpointed) create(ctx context.Context) (*state.Snapshot, error) {
 	if err != nil { // a hint only: a store that may not be listed must not stop a poller
 		s.warn(fmt.Sprintf("whether this poller has a document under another app name is not known: %v", err))
 	}
-	low, late, memory, err := s.widen(ctx, start)
+	low, first, memory, err := s.widen(ctx, start)
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := s.feed.keeper.CreateLate(ctx, s.source.Fingerprint, incarnation, low, late, memoryKind, memory)
+	snapshot, err := s.feed.keeper.CreateLate(ctx, s.source.Fingerprint, incarnation, low, first, late.MemoryKind, memory)
 	if err != nil {
 		return nil, &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("creating the state document: %w", err)}
 	}
@@ -137,7 +138,7 @@ func (s *checkpointed) adopt(ctx context.Context, snapshot *state.Snapshot) erro
 	if err := s.sameColumns(doc); err != nil {
 		return err
 	}
-	if err := s.feed.late.adopt(ctx, doc, snapshot.Now(), s.source.Late, s.source.Dates, s.feed.keeper.Object); err != nil {
+	if err := s.feed.late.Adopt(ctx, doc, snapshot.Now(), s.source.Late, s.source.Dates, s.feed.keeper.Object); err != nil {
 		return err
 	}
 	parked, err := s.feed.loadParked(ctx, doc)
@@ -147,7 +148,7 @@ func (s *checkpointed) adopt(ctx context.Context, snapshot *state.Snapshot) erro
 	s.parked.Store(parked)
 	s.snapshot, s.looked = snapshot, time.Now()
 	s.frontier, s.life, s.table = doc.Checkpoint.Cursor, doc.Checkpoint.Incarnation, doc.Checkpoint.Table
-	if s.source.Late == LateOverlap && !doc.Late.Frontier.IsStart() {
+	if s.source.Late == late.Overlap && !doc.Late.Frontier.IsStart() {
 		s.frontier = doc.Late.Frontier
 	}
 	s.handed, s.backfill = map[uint64]bool{}, backfill{}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -146,12 +147,12 @@ func TestPanicInCloseFreesTheLease(t *testing.T) {
 
 type panickyClock struct{ *shop }
 
-func (panickyClock) Horizon(context.Context) (Horizon, error) { panic("a bug in the driver") }
+func (panickyClock) Horizon(context.Context) (change.Horizon, error) { panic("a bug in the driver") }
 
 // TestPanicInHorizonIsAnError: a bug in a driver does not end the process, and the next tick does not wait for a lock.
 func TestPanicInHorizonIsAnError(t *testing.T) {
 	shop := newShop()
-	shop.describe.Late = LateOverlap
+	shop.describe.Late = late.Overlap
 	shop.fill(1, 3)
 	p := newProcess(t, nil, shop, func(c *CheckpointedConfig) { c.Source = panickyClock{shop} })
 	s := p.open()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
@@ -177,7 +178,7 @@ func TestRandomLivesLoseNothing(t *testing.T) {
 				policy:   poller.Policy{MaxAttempts: 1 + rnd.IntN(4), Delays: []time.Duration{time.Second, 3 * time.Second}, MaxParked: []int{2, 5, 1000}[rnd.IntN(3)]},
 			}
 			l.shop.describe.Coarse = rnd.IntN(2) == 0
-			l.shop.describe.Late = []LateCommits{LateNone, LateOverlap}[rnd.IntN(2)]
+			l.shop.describe.Late = []late.Mode{late.None, late.Overlap}[rnd.IntN(2)]
 			l.graves.put = func(poller.DeadLetter) error {
 				if !l.calm && rnd.IntN(5) == 0 {
 					return errors.New("away")

@@ -94,7 +94,7 @@ func (l *tally) take(ctx context.Context, b *poller.Settled) bool {
 	case change.Backfill:
 		l.fill(&b.Batch, k, about)
 	case change.Live, change.Sweep:
-		l.s.feed.late.settled(&b.Batch, k)
+		l.s.feed.late.Settled(&b.Batch, k)
 	}
 	return !l.stopped
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -27,7 +28,7 @@ type Source interface {
 	// at most 100 order keys are given.
 	Other(ctx context.Context, after change.Cursor, avoid [][]byte) (*change.Event, error)
 	// Horizon returns the database's clock, and its oldest open write transaction where the server shows it.
-	Horizon(ctx context.Context) (Horizon, error)
+	Horizon(ctx context.Context) (change.Horizon, error)
 	// Compare says how the database of one incarnation is related to that of an earlier one, and which incarnation is
 	// to be recorded. It asks nobody.
 	Compare(was, is string) (relation Relation, record string)
@@ -56,14 +57,14 @@ type Description struct {
 	// Engine is sqlserver, postgres, mysql or sqlite; Table is the qualified name, or "query".
 	Engine, Table string
 	// Late is how late commits are handled: what source__late_commits says, or what auto chose.
-	Late LateCommits
+	Late late.Mode
 	// Coarse says that the order key is not the row's key: several rows share one.
 	Coarse bool
 	// Columns names the cursor's and the key's columns with the kinds of their values. A position has another meaning
 	// in columns of another kind.
 	Columns string
 	// Dates reads positions as times; nil where the cursor's first column is no time.
-	Dates *Dates
+	Dates *late.Dates
 	// Warnings are for the operator, each once for each Describe that did not come from memory.
 	Warnings []string
 }

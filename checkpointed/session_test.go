@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
@@ -159,14 +160,14 @@ func TestPositionAheadOfTheSource(t *testing.T) {
 func TestLateCommitsAreChosenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
-		s.describe.Late = LateSettle
+		s.describe.Late = late.Settle
 		s.fill(1, 1)
 		p := newProcess(t, nil, s, nil)
 		p.tick()
 		if got := p.doc().Late.Mode; got != "settle" {
 			t.Errorf("stored: %q", got)
 		}
-		s.describe.Late = LateOverlap
+		s.describe.Late = late.Overlap
 		r := p.tick()
 		if r.Event != poller.FingerprintMismatch || !strings.Contains(r.Err.Error(), "late_commits was settle, is now overlap") || !strings.Contains(r.Err.Error(), "accept-fingerprint") {
 			t.Errorf("%s: %v", r.Event, r.Err)
@@ -184,7 +185,7 @@ func TestLateCommitsAreChosenOnce(t *testing.T) {
 func TestParkingBesideOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
-		s.describe.Late = LateOverlap
+		s.describe.Late = late.Overlap
 		s.fill(1, 5)
 		store := memstore.New()
 		one := newProcess(t, store, s, nil)
@@ -219,7 +220,7 @@ func TestParkingBesideOverlap(t *testing.T) {
 func TestFailedCommitForgetsWhatItRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
-		s.describe.Late = LateOverlap
+		s.describe.Late = late.Overlap
 		s.fill(1, 3)
 		p := newProcess(t, nil, s, nil)
 		p.verdict = poison(2)

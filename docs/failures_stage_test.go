@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
@@ -24,7 +25,7 @@ type stage struct {
 	step  step
 	way   way
 	bad   string // the row that the destination refuses
-	late  checkpointed.LateCommits
+	late  late.Mode
 	rows  []string
 
 	armed, hit, crashed bool
@@ -175,17 +176,17 @@ func (*stageEnd) Replaced(context.Context, change.Cursor, string, string) (strin
 }
 
 func (e *stageEnd) Describe(context.Context) (checkpointed.Description, error) {
-	late := e.stage.late
-	if late == "" {
-		late = checkpointed.LateNone
+	mode := e.stage.late
+	if mode == "" {
+		mode = late.None
 	}
-	return checkpointed.Description{Fingerprint: "sha256:rows", Engine: "test", Table: "rows", Late: late}, nil
+	return checkpointed.Description{Fingerprint: "sha256:rows", Engine: "test", Table: "rows", Late: mode}, nil
 }
 
 func (e *stageEnd) Start(context.Context) (change.Cursor, string, error) { return nil, "", nil }
 
-func (e *stageEnd) Horizon(context.Context) (checkpointed.Horizon, error) {
-	return checkpointed.Horizon{Now: time.Now()}, nil
+func (e *stageEnd) Horizon(context.Context) (change.Horizon, error) {
+	return change.Horizon{Now: time.Now()}, nil
 }
 
 func (e *stageEnd) event(i int) change.Event {

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
@@ -98,7 +98,7 @@ func happen(t *testing.T, s step, w way) string {
 	case writeParked, deleteObject:
 		stage.bad, attempts = "b", 2
 	case writeMemory:
-		stage.late = checkpointed.LateOverlap
+		stage.late = late.Overlap
 	}
 	if s != createDocument {
 		stage.seed(t)

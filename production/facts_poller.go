@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/source"
@@ -54,7 +54,7 @@ type Table struct {
 
 // Late is how rows are found that commit behind the position.
 type Late struct {
-	Mode checkpointed.LateCommits
+	Mode late.Mode
 	Why  string
 	// Missed says what can still be missed, Held which transaction is open, Mend what would show it.
 	Missed, Held, Mend string

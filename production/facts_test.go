@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/source"
@@ -92,7 +92,7 @@ func factsOf(t *testing.T, settings ...string) (*Facts, *Poller) {
 			{What: "the output", Setting: "output__url", Kind: "http", Host: "hooks.example.com", Safety: source.LinkVerified},
 		},
 		Schedule: "*/10 * * * * *", Fires: true, Gap: 10 * time.Second,
-		Table:  Table{Late: &Late{Mode: checkpointed.LateExact, Why: "tx is an xid8", Shown: true}, Index: "orders_tx", Key: "primary key (id)", Incarnation: "1"},
+		Table:  Table{Late: &Late{Mode: late.Exact, Why: "tx is an xid8", Shown: true}, Index: "orders_tx", Key: "primary key (id)", Incarnation: "1"},
 		Rights: source.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0", RowVersions: true},
 		Cursor: []source.CursorColumn{{Name: "tx", Type: "xid8", Moved: "is an xid8"}}, Queues: map[string]error{},
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/mode"
 )
 
@@ -58,22 +58,22 @@ func sourceItems() []item {
 }
 
 func judgeLate(_ *Facts, p *Poller) Answer {
-	late, window := p.Table.Late, p.Config.Source.LateWindow
+	found, window := p.Table.Late, p.Config.Source.LateWindow
 	switch {
-	case late == nil:
+	case found == nil:
 		return unknown("mend the settings first", "%s", p.because())
-	case late.Mode == checkpointed.LateExact:
-		return good("exact: %s", late.Why)
-	case late.Mode == checkpointed.LateNone:
-		return bad("set source__late_commits=auto", "none: %s", late.Missed)
-	case !late.Shown && p.Engine == "sqlite":
-		return good("%s within %s; SQLite has one writer at a time", late.Mode, plain(window))
-	case !late.Shown:
-		return bad(late.Mend, "%s: open transactions are not shown, so that late_window (%s) cannot be held against them", late.Mode, plain(window))
-	case late.Age > window:
-		return bad("end that transaction, or raise source__late_window above the longest that there is", "%s: %s, and late_window is %s", late.Mode, late.Held, plain(window))
+	case found.Mode == late.Exact:
+		return good("exact: %s", found.Why)
+	case found.Mode == late.None:
+		return bad("set source__late_commits=auto", "none: %s", found.Missed)
+	case !found.Shown && p.Engine == "sqlite":
+		return good("%s within %s; SQLite has one writer at a time", found.Mode, plain(window))
+	case !found.Shown:
+		return bad(found.Mend, "%s: open transactions are not shown, so that late_window (%s) cannot be held against them", found.Mode, plain(window))
+	case found.Age > window:
+		return bad("end that transaction, or raise source__late_window above the longest that there is", "%s: %s, and late_window is %s", found.Mode, found.Held, plain(window))
 	}
-	return good("%s within %s; open transactions are shown, the oldest is %s old", late.Mode, plain(window), late.Age.Round(time.Second))
+	return good("%s within %s; open transactions are shown, the oldest is %s old", found.Mode, plain(window), found.Age.Round(time.Second))
 }
 
 func judgeIndex(_ *Facts, p *Poller) Answer {

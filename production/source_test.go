@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/source"
 )
 
@@ -37,13 +37,13 @@ func sourceCases() []verdictCase {
 		{"late-commits", nil, unread, CannotTell, "has a fault"},
 		{"late-commits", nil, refused, CannotTell, "connection refused"},
 		{"late-commits", nil, both(refused, func(_ *Facts, p *Poller) { p.Faults = []string{"it says so"} }), CannotTell, "see settings"},
-		{"late-commits", nil, late(checkpointed.LateOverlap, true, time.Second), OK, "the oldest is 1s old"},
-		{"late-commits", nil, late(checkpointed.LateNone, true, 0), ToMend, "none: rows"},
-		{"late-commits", nil, late(checkpointed.LateOverlap, false, 0), ToMend, "not shown"},
-		{"late-commits", nil, both(late(checkpointed.LateOverlap, false, 0), engine("sqlite")), OK, "one writer"},
-		{"late-commits", nil, both(late(checkpointed.LateOverlap, true, time.Second), engine("sqlite")), OK, "the oldest is 1s old"},
-		{"late-commits", nil, late(checkpointed.LateOverlap, true, time.Hour), ToMend, "late_window is 2m"},
-		{"late-commits", nil, late(checkpointed.LateSettle, true, time.Hour), ToMend, "late_window is 2m"},
+		{"late-commits", nil, found(late.Overlap, true, time.Second), OK, "the oldest is 1s old"},
+		{"late-commits", nil, found(late.None, true, 0), ToMend, "none: rows"},
+		{"late-commits", nil, found(late.Overlap, false, 0), ToMend, "not shown"},
+		{"late-commits", nil, both(found(late.Overlap, false, 0), engine("sqlite")), OK, "one writer"},
+		{"late-commits", nil, both(found(late.Overlap, true, time.Second), engine("sqlite")), OK, "the oldest is 1s old"},
+		{"late-commits", nil, found(late.Overlap, true, time.Hour), ToMend, "late_window is 2m"},
+		{"late-commits", nil, found(late.Settle, true, time.Hour), ToMend, "late_window is 2m"},
 		{"index", nil, nil, OK, "orders_tx"},
 		{"index", outbox, nil, NoMatter, ""},
 		{"index", nil, unread, CannotTell, "has a fault"},
@@ -88,7 +88,7 @@ func sourceCases() []verdictCase {
 	}
 }
 
-func late(mode checkpointed.LateCommits, shown bool, age time.Duration) func(*Facts, *Poller) {
+func found(mode late.Mode, shown bool, age time.Duration) func(*Facts, *Poller) {
 	return func(_ *Facts, p *Poller) {
 		p.Table.Late = &Late{Mode: mode, Shown: shown, Age: age, Missed: "rows", Mend: "GRANT pg_read_all_stats", Held: "a transaction is open"}
 	}

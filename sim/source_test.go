@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -112,7 +113,7 @@ func (o sourceOf) Fetch(ctx context.Context, r change.Range, limit poller.Limit)
 		}
 		page = change.Page{Incarnation: t.incarnation, NullCursors: -1}
 		end, high := upTo.begun, upTo.at
-		if o.p.set.late == checkpointed.LateExact && !r.Unsafe {
+		if o.p.set.late == late.Exact && !r.Unsafe {
 			if safe, open := t.safe(); open {
 				page.Safe = cursorOf(safe)
 				if !end || safe.compare(high) < 0 {
@@ -182,7 +183,7 @@ func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte
 		}
 		found = nil
 		upTo, open := t.safe()
-		rows := t.shown(from.at, upTo, open && o.p.set.late == checkpointed.LateExact)
+		rows := t.shown(from.at, upTo, open && o.p.set.late == late.Exact)
 		if w.pro.Windows {
 			rows = t.between(from, place{begun: true, window: true, seen: t.commits})
 		}
@@ -204,11 +205,11 @@ func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte
 }
 
 // Horizon implements poller.Source.
-func (o sourceOf) Horizon(ctx context.Context) (h checkpointed.Horizon, err error) {
+func (o sourceOf) Horizon(ctx context.Context) (h change.Horizon, err error) {
 	w, t := o.p.w, o.p.w.table
 	var r reading
 	err = o.read(ctx, "horizon", "", func() (string, error) {
-		h = checkpointed.Horizon{Now: time.Now().Add(t.clockShift), Shown: w.pro.Shown}
+		h = change.Horizon{Now: time.Now().Add(t.clockShift), Shown: w.pro.Shown}
 		for _, x := range t.open {
 			if began := x.began.Add(t.clockShift); h.Shown && (h.Oldest.IsZero() || began.Before(h.Oldest)) {
 				h.Oldest, h.By = began, fmt.Sprintf("tx%d", x.id)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -16,11 +16,11 @@ import (
 const unknownZone = 14 * time.Hour
 
 // dates reads the positions of the plan as times; nil where the cursor's first column is none.
-func (c *Cursor) dates(p *plan) *checkpointed.Dates {
+func (c *Cursor) dates(p *plan) *late.Dates {
 	if !p.dated() {
 		return nil
 	}
-	d := &checkpointed.Dates{Span: func(at change.Cursor) (first, last time.Time, ok bool) { return p.span(&c.cfg, at) }}
+	d := &late.Dates{Span: func(at change.Cursor) (first, last time.Time, ok bool) { return p.span(&c.cfg, at) }}
 	if p.zoneless() && p.zone(&c.cfg) == time.UTC {
 		d.Slack = unknownZone
 	}

@@ -3,7 +3,7 @@ package source
 import (
 	"strings"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 )
 
 // The columns that make a table readable exactly (source__late_commits=exact).
@@ -15,7 +15,7 @@ const (
 // ddl is the text that makes an exact cursor for the table, with what to set afterwards: for people to read and to run.
 // "" where the table has one, for a query or view, and where the engine has none.
 func (p *plan) ddl() string {
-	if p.late.mode == checkpointed.LateExact || p.table.view || p.table.from == "" {
+	if p.late.mode == late.Exact || p.table.view || p.table.from == "" {
 		return ""
 	}
 	var key []string

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/change"
 )
 
 // dialect is one database engine: what the framework asks of it, and nothing more. Everything that can be said once for
@@ -62,7 +62,7 @@ type dialect interface {
 
 	// horizon returns the database's clock, and the oldest open write transaction of another session where the server shows
 	// them to this user. What the user may not see is no error: Shown is then false.
-	horizon(ctx context.Context, conn *sql.Conn) (checkpointed.Horizon, error)
+	horizon(ctx context.Context, conn *sql.Conn) (change.Horizon, error)
 
 	// counter returns what the engine itself counts a column of a table up by, an integer or a row version; the zero counter
 	// where there is nothing such.

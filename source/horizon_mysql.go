@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/change"
 )
 
 // innodb_trx tells when a transaction began in the server's own zone (in newer versions, the session's), to the second.
@@ -32,8 +32,8 @@ func (mySQL) clock(seconds int) string {
 	return fmt.Sprintf("(UTC_TIMESTAMP(6) + INTERVAL %d SECOND)", seconds)
 }
 
-func (mySQL) horizon(ctx context.Context, conn *sql.Conn) (checkpointed.Horizon, error) {
-	var h checkpointed.Horizon
+func (mySQL) horizon(ctx context.Context, conn *sql.Conn) (change.Horizon, error) {
+	var h change.Horizon
 	var clock string
 	if err := conn.QueryRowContext(ctx, mysqlClock).Scan(&clock); err != nil {
 		return h, fmt.Errorf("read the clock: %w", err)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/change"
 )
 
 // postgresHorizon tells the clock, whether a session of this database hides its transaction from this user (a role that
@@ -52,15 +52,15 @@ func (postgres) clock(seconds int) string {
 	return fmt.Sprintf("(statement_timestamp() + interval '%d seconds')", seconds)
 }
 
-func (postgres) horizon(ctx context.Context, conn *sql.Conn) (checkpointed.Horizon, error) {
+func (postgres) horizon(ctx context.Context, conn *sql.Conn) (change.Horizon, error) {
 	var now time.Time
 	var hidden int
 	var since, replayed sql.NullTime
 	var who, app, user, host string
 	if err := conn.QueryRowContext(ctx, postgresHorizon).Scan(&now, &hidden, &since, &who, &app, &user, &host, &replayed); err != nil {
-		return checkpointed.Horizon{}, fmt.Errorf("read pg_stat_activity: %w", err)
+		return change.Horizon{}, fmt.Errorf("read pg_stat_activity: %w", err)
 	}
-	h := checkpointed.Horizon{Now: now.UTC(), Shown: hidden == 0}
+	h := change.Horizon{Now: now.UTC(), Shown: hidden == 0}
 	if replayed.Valid {
 		h.Replayed = replayed.Time.UTC()
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/change"
 )
 
 // clock is not used: SQLite's times are whatever was written, and have no age that it could tell.
@@ -15,6 +15,6 @@ func (sqliteDialect) clock(seconds int) string {
 }
 
 // horizon is this machine's clock: SQLite has none of its own. Nor does it show who holds the one right to write.
-func (sqliteDialect) horizon(context.Context, *sql.Conn) (checkpointed.Horizon, error) {
-	return checkpointed.Horizon{Now: time.Now().UTC()}, nil
+func (sqliteDialect) horizon(context.Context, *sql.Conn) (change.Horizon, error) {
+	return change.Horizon{Now: time.Now().UTC()}, nil
 }

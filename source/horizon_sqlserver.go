@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/change"
 )
 
 const sqlServerClock = "SELECT SYSUTCDATETIME()"
@@ -28,8 +28,8 @@ func (sqlServer) clock(seconds int) string {
 	return fmt.Sprintf("DATEADD(second, %d, SYSUTCDATETIME())", seconds)
 }
 
-func (sqlServer) horizon(ctx context.Context, conn *sql.Conn) (checkpointed.Horizon, error) {
-	var h checkpointed.Horizon
+func (sqlServer) horizon(ctx context.Context, conn *sql.Conn) (change.Horizon, error) {
+	var h change.Horizon
 	if err := conn.QueryRowContext(ctx, sqlServerClock).Scan(&h.Now); err != nil {
 		return h, fmt.Errorf("read the clock: %w", err)
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
@@ -46,7 +45,7 @@ func begin(t *testing.T, db *sql.DB, statements ...string) *sql.Tx {
 	return tx
 }
 
-func horizon(t *testing.T, src *Cursor) checkpointed.Horizon {
+func horizon(t *testing.T, src *Cursor) change.Horizon {
 	t.Helper()
 	h, err := src.Horizon(t.Context())
 	if err != nil {
@@ -87,7 +86,7 @@ func showsWriter(t *testing.T, src *Cursor, db *sql.DB, insert string, words ...
 
 // horizonWith looks until a writer is told of, or none. InnoDB shows transactions as they were when somebody looked last,
 // unless that is 100 ms ago.
-func horizonWith(t *testing.T, src *Cursor, open bool) checkpointed.Horizon {
+func horizonWith(t *testing.T, src *Cursor, open bool) change.Horizon {
 	t.Helper()
 	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
@@ -99,7 +98,7 @@ func horizonWith(t *testing.T, src *Cursor, open bool) checkpointed.Horizon {
 		<-again.C
 	}
 	t.Fatalf("an open writer should be shown: %v", open)
-	return checkpointed.Horizon{}
+	return change.Horizon{}
 }
 
 func TestPostgresHorizon(t *testing.T) {

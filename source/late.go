@@ -8,16 +8,16 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 )
 
 // defaultLateWindow is source__late_window where it is not said.
 const defaultLateWindow = 2 * time.Minute
 
-// late is how a plan keeps rows from being passed over that become visible behind the position (facts/late-commits.md):
+// lateCommits is how a plan keeps rows from being passed over that become visible behind the position (facts/late-commits.md):
 // what source__late_commits says, or what auto chose.
-type late struct {
-	mode checkpointed.LateCommits
+type lateCommits struct {
+	mode late.Mode
 	// auto says that the mode was chosen, not said; why says what decided.
 	auto bool
 	why  string
@@ -46,7 +46,7 @@ func (c *Config) checkLate() error {
 	if c.LateWindow == 0 {
 		c.LateWindow = defaultLateWindow
 	}
-	if !slices.Contains([]string{lateAuto, string(checkpointed.LateExact), string(checkpointed.LateOverlap), string(checkpointed.LateSettle), string(checkpointed.LateNone)}, c.LateCommits) {
+	if !slices.Contains([]string{lateAuto, string(late.Exact), string(late.Overlap), string(late.Settle), string(late.None)}, c.LateCommits) {
 		return fmt.Errorf("source__late_commits is %q: it is auto, exact, overlap, settle or none", c.LateCommits)
 	}
 	if c.LateWindow < time.Second {
@@ -56,29 +56,29 @@ func (c *Config) checkLate() error {
 }
 
 // late decides the mode on the table and the server at hand, and refuses what is unsafe there.
-func (r *resolver) late(cursor []int) late {
+func (r *resolver) late(cursor []int) lateCommits {
 	way, why := r.exact(cursor)
-	l := late{mode: checkpointed.LateCommits(r.cfg.LateCommits), why: "source__late_commits says so"}
+	l := lateCommits{mode: late.Mode(r.cfg.LateCommits), why: "source__late_commits says so"}
 	switch l.mode {
 	case lateAuto, "":
 		l.auto = true
-		l.mode, l.why = checkpointed.LateOverlap, "exact is not possible: "+why
+		l.mode, l.why = late.Overlap, "exact is not possible: "+why
 		if way != exactNone && (r.cfg.Query != "" || r.plan.table.view) {
 			l.why = "exact cannot be chosen by itself for a query or view, which may read what the safe point does not cover: " +
 				"set source__late_commits=exact if it reads only tables of this database"
 		} else if way != exactNone {
-			l.mode, l.exact, l.why = checkpointed.LateExact, way, why
+			l.mode, l.exact, l.why = late.Exact, way, why
 		}
-	case checkpointed.LateExact:
+	case late.Exact:
 		if l.exact = way; way == exactNone {
 			r.fault("source__late_commits=exact: %s; use overlap, which is safe on every table", why)
 		}
 	}
-	if l.mode == checkpointed.LateExact && way != exactNone && (r.cfg.Query != "" || r.plan.table.view || readsMore.MatchString(r.cfg.Where)) {
+	if l.mode == late.Exact && way != exactNone && (r.cfg.Query != "" || r.plan.table.view || readsMore.MatchString(r.cfg.Where)) {
 		r.plan.warnings = append(r.plan.warnings, "exact covers the table that the cursor is a column of: where a query, a view or source__where reads another table too, "+
 			"a row that appears because of what was written there carries an old cursor, and is not delivered; update the cursor's row in the transaction that writes the other table")
 	}
-	if l.mode == checkpointed.LateSettle {
+	if l.mode == late.Settle {
 		r.checkSettle(cursor)
 	}
 	return l

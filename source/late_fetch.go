@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -21,7 +21,7 @@ func (c *Cursor) livePage(ctx context.Context, p *plan, r change.Range, limit po
 	case r.Unsafe:
 	case p.late.exact == exactWatermark:
 		return c.watermarkPage(ctx, p, r, limit, also...)
-	case p.late.mode == checkpointed.LateSettle:
+	case p.late.mode == late.Settle:
 		return c.settledPage(ctx, p, r, limit, also...)
 	}
 	return c.page(ctx, p, r, limit, also...)
@@ -36,7 +36,7 @@ func (c *Cursor) liveStatements(p *plan, limit int) (first, next statement) {
 		return p.sel.scanPage(limit, key, "", nil, nil), p.sel.windowPage(limit, "1:1:", "", nil, nil)
 	case p.late.exact == exactWatermark:
 		also = append(also, new(watermark).below)
-	case p.late.mode == checkpointed.LateSettle && p.settlesByClock():
+	case p.late.mode == late.Settle && p.settlesByClock():
 		also = append(also, c.settled(p))
 	}
 	return p.sel.page(limit, span{also: also}), p.sel.page(limit, span{after: len(p.sel.order), also: also})
@@ -63,9 +63,9 @@ func (c *Cursor) warnLate(ctx context.Context, s *session, p *plan) {
 		return
 	}
 	switch p.late.mode {
-	case checkpointed.LateNone:
+	case late.None:
 		p.warnings = append(p.warnings, "source__late_commits=none: a row that commits after one with a larger cursor was read is lost, and nothing says so; use auto")
-	case checkpointed.LateOverlap:
+	case late.Overlap:
 		h, err := c.horizon(ctx, s)
 		why := "keep transactions shorter"
 		switch grant := sight[c.dialect.engine()]; {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/internal/golden"
 )
 
@@ -82,7 +82,7 @@ func TestGoldenSettle(t *testing.T) {
 func TestGoldenWatermark(t *testing.T) {
 	d := sqlServer{}
 	p := latePlan(t, d, Config{Where: "note <> 'x' OR note IS NULL"}, ruleOf(t, d, "timestamp"))
-	if p.late.exact != exactWatermark || p.late.mode != checkpointed.LateExact {
+	if p.late.exact != exactWatermark || p.late.mode != late.Exact {
 		t.Fatalf("%+v", p.late)
 	}
 	var w watermark

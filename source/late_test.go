@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -34,27 +34,27 @@ func TestLateChoice(t *testing.T) {
 	for _, c := range []struct {
 		engine, said, cursor string
 		change               func(*table)
-		want                 checkpointed.LateCommits
+		want                 late.Mode
 		words                []string // of the refusal, where want is empty; else of why
 	}{
-		{engine: engineSQLServer, cursor: "rv", want: checkpointed.LateExact, words: []string{"MIN_ACTIVE_ROWVERSION"}},
-		{engine: engineSQLServer, cursor: "rv,id", want: checkpointed.LateOverlap, words: []string{"single column"}},
-		{engine: engineSQLServer, cursor: "updated_at", want: checkpointed.LateOverlap, words: []string{"rowversion"}},
-		{engine: engineSQLServer, cursor: "rv", change: secondary, want: checkpointed.LateOverlap, words: []string{"readable secondary"}},
-		{engine: engineSQLServer, cursor: "rv", change: func(t *table) { t.foreign = true }, want: checkpointed.LateOverlap, words: []string{"another database"}},
-		{engine: engineSQLServer, cursor: "rv", change: func(t *table) { t.view = true }, want: checkpointed.LateOverlap, words: []string{"view"}},
-		{engine: engineSQLServer, said: "exact", cursor: "rv", change: func(t *table) { t.view = true }, want: checkpointed.LateExact},
-		{engine: enginePostgres, cursor: "xid", want: checkpointed.LateExact, words: []string{"snapshot"}},
-		{engine: enginePostgres, cursor: "xid", change: secondary, want: checkpointed.LateOverlap, words: []string{"standby"}},
-		{engine: enginePostgres, cursor: "updated_at", want: checkpointed.LateOverlap, words: []string{"check --ddl"}},
-		{engine: engineMySQL, cursor: "id", want: checkpointed.LateOverlap, words: []string{"MySQL"}},
-		{engine: engineSQLite, cursor: "id", change: serial, want: checkpointed.LateExact, words: []string{"AUTOINCREMENT"}},
-		{engine: engineSQLite, cursor: "id", want: checkpointed.LateOverlap, words: []string{"AUTOINCREMENT"}},
-		{engine: engineSQLite, cursor: "id,seq", change: serial, want: checkpointed.LateOverlap},
-		{engine: engineMySQL, said: "none", cursor: "id", want: checkpointed.LateNone},
-		{engine: enginePostgres, said: "overlap", cursor: "xid", want: checkpointed.LateOverlap, words: []string{"says so"}},
-		{engine: engineSQLServer, said: "settle", cursor: "id", want: checkpointed.LateSettle},
-		{engine: engineMySQL, said: "settle", cursor: "created_at", want: checkpointed.LateSettle},
+		{engine: engineSQLServer, cursor: "rv", want: late.Exact, words: []string{"MIN_ACTIVE_ROWVERSION"}},
+		{engine: engineSQLServer, cursor: "rv,id", want: late.Overlap, words: []string{"single column"}},
+		{engine: engineSQLServer, cursor: "updated_at", want: late.Overlap, words: []string{"rowversion"}},
+		{engine: engineSQLServer, cursor: "rv", change: secondary, want: late.Overlap, words: []string{"readable secondary"}},
+		{engine: engineSQLServer, cursor: "rv", change: func(t *table) { t.foreign = true }, want: late.Overlap, words: []string{"another database"}},
+		{engine: engineSQLServer, cursor: "rv", change: func(t *table) { t.view = true }, want: late.Overlap, words: []string{"view"}},
+		{engine: engineSQLServer, said: "exact", cursor: "rv", change: func(t *table) { t.view = true }, want: late.Exact},
+		{engine: enginePostgres, cursor: "xid", want: late.Exact, words: []string{"snapshot"}},
+		{engine: enginePostgres, cursor: "xid", change: secondary, want: late.Overlap, words: []string{"standby"}},
+		{engine: enginePostgres, cursor: "updated_at", want: late.Overlap, words: []string{"check --ddl"}},
+		{engine: engineMySQL, cursor: "id", want: late.Overlap, words: []string{"MySQL"}},
+		{engine: engineSQLite, cursor: "id", change: serial, want: late.Exact, words: []string{"AUTOINCREMENT"}},
+		{engine: engineSQLite, cursor: "id", want: late.Overlap, words: []string{"AUTOINCREMENT"}},
+		{engine: engineSQLite, cursor: "id,seq", change: serial, want: late.Overlap},
+		{engine: engineMySQL, said: "none", cursor: "id", want: late.None},
+		{engine: enginePostgres, said: "overlap", cursor: "xid", want: late.Overlap, words: []string{"says so"}},
+		{engine: engineSQLServer, said: "settle", cursor: "id", want: late.Settle},
+		{engine: engineMySQL, said: "settle", cursor: "created_at", want: late.Settle},
 
 		{engine: engineMySQL, said: "exact", cursor: "id", words: []string{"source__late_commits=exact", "use overlap"}},
 		{engine: enginePostgres, said: "exact", cursor: "xid", change: secondary, words: []string{"standby", "target_session_attrs"}},
@@ -92,7 +92,7 @@ func TestLateChoice(t *testing.T) {
 			}
 			if err == nil {
 				said = p.late.why
-				if p.late.mode != c.want || p.late.auto != (c.said == "") || (p.late.exact != exactNone) != (c.want == checkpointed.LateExact) {
+				if p.late.mode != c.want || p.late.auto != (c.said == "") || (p.late.exact != exactNone) != (c.want == late.Exact) {
 					t.Errorf("chosen: %+v, want %s", p.late, c.want)
 				}
 			}

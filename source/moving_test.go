@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -35,7 +36,7 @@ func TestPlausible(t *testing.T) {
 		{oldest: now.Add(-time.Hour), want: now.Add(-time.Hour), shown: true}, {shown: true},
 		{oldest: now.Add(time.Millisecond), want: now, shown: true}, {oldest: now.Add(59 * time.Minute)},
 	} {
-		h := plausible(checkpointed.Horizon{Now: now, Oldest: c.oldest, Shown: true, By: "x"})
+		h := plausible(change.Horizon{Now: now, Oldest: c.oldest, Shown: true, By: "x"})
 		if h.Shown != c.shown || !h.Oldest.Equal(c.want) || (h.By == "") != !c.shown {
 			t.Errorf("%v: %+v", c.oldest, h)
 		}
@@ -68,7 +69,7 @@ func TestOtherTables(t *testing.T) {
 		for _, w := range p.warnings {
 			said = said || len(w) > 40 && w[:40] == "exact covers the table that the cursor i"
 		}
-		if p.late.mode != checkpointed.LateExact || said != c.want {
+		if p.late.mode != late.Exact || said != c.want {
 			t.Errorf("%+v: %v", c.cfg, p.warnings)
 		}
 	}

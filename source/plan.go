@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -30,7 +30,7 @@ type plan struct {
 	deleteWhen              int      // -1: none
 	op                      change.Op
 	cursorKind              string // integer+pk, …
-	late                    late
+	late                    lateCommits
 	coarse                  bool // the order key is not the row's key
 	timeOf                  int  // index in cursor of the column that gives Event.Time; -1: none
 	uniqueCursor            bool // a rowversion: the cursor alone tells two versions of a row apart
@@ -58,7 +58,7 @@ func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
 	r.checkKey(key)
 	deleteWhen := r.deleteWhen()
 	p.late = r.late(cursor)
-	p.forms = formRules{lengths: p.late.mode != checkpointed.LateOverlap, utc: cfg.TimeZone == time.UTC}
+	p.forms = formRules{lengths: p.late.mode != late.Overlap, utc: cfg.TimeZone == time.UTC}
 	p.coarse = !sameColumns(key, orderKey)
 	if len(r.faults) > 0 {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, errors.Join(r.faults...))

@@ -8,23 +8,23 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
 // TestPgBouncer: behind a pooler in transaction mode the application's statements run on the connections that ours ran
 // on. It writes through the same pooler while a source does everything that it can do, and after it was closed.
 func TestPgBouncer(t *testing.T) {
-	for _, late := range []checkpointed.LateCommits{checkpointed.LateNone, checkpointed.LateExact} {
-		t.Run(string(late), func(t *testing.T) {
+	for _, mode := range []late.Mode{late.None, late.Exact} {
+		t.Run(string(mode), func(t *testing.T) {
 			direct := testenv.Postgres(t)
 			pooled := testenv.PgBouncer(t, direct)
 			app := testenv.Open(t, "pgx", pooled+"&default_query_exec_mode=exec")
 			mustExec(t, app, "CREATE TABLE o (id bigint PRIMARY KEY, v text, tx xid8 NOT NULL DEFAULT pg_current_xact_id())", "CREATE INDEX ON o (tx, id)")
 			before := sessionSettings(t, app)
 
-			cfg := Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: string(late), Connections: 3}
-			if late == checkpointed.LateExact {
+			cfg := Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: string(mode), Connections: 3}
+			if mode == late.Exact {
 				cfg.Cursor = []string{"tx"}
 			}
 			src := newSource(t, pooled, cfg)

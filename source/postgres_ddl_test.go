@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -25,7 +25,7 @@ func TestPostgresDDLPartitioned(t *testing.T) {
 	execAll(t, db, postgresDDL(&p.table, "xid", []string{"id", "d"})...)
 	src = newSource(t, url, Config{Poller: "p", Table: "o", Cursor: []string{"xid"}})
 	d, err := src.Describe(t.Context())
-	if err != nil || d.Late != checkpointed.LateExact || len(d.Warnings) != 0 {
+	if err != nil || d.Late != late.Exact || len(d.Warnings) != 0 {
 		t.Fatalf("%+v %v", d, err)
 	}
 	r := (&reader{t: t, src: src}).start()

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -110,7 +110,7 @@ func (r *reader) want(what string, rows int, ids ...int) {
 func TestPostgresSnapshots(t *testing.T) {
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
-	if d, err := src.Describe(t.Context()); err != nil || d.Late != checkpointed.LateExact {
+	if d, err := src.Describe(t.Context()); err != nil || d.Late != late.Exact {
 		t.Fatalf("%+v %v", d, err)
 	}
 	r := (&reader{t: t, src: src}).start()

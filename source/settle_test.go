@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -146,14 +146,14 @@ func TestSQLiteExact(t *testing.T) {
 	src := openSource(t, url, "sqlite", Config{Table: "o", Cursor: []string{"id"}},
 		"CREATE TABLE o (id INTEGER PRIMARY KEY AUTOINCREMENT, v text)", "INSERT INTO o (v) VALUES ('a'), ('b')")
 	d, err := src.Describe(t.Context())
-	if err != nil || d.Late != checkpointed.LateExact || d.Coarse {
+	if err != nil || d.Late != late.Exact || d.Coarse {
 		t.Fatalf("%+v %v", d, err)
 	}
 	if got, last := fetchAll(t, src, change.Range{}, 1); rowKeys(got) != idKeys(1, 2) || last.Safe != nil {
 		t.Errorf("%s, safe %s", rowKeys(got), last.Safe)
 	}
 	plain := openSource(t, url, "sqlite", Config{Table: "p", Cursor: []string{"id"}}, "CREATE TABLE p (id INTEGER PRIMARY KEY, v text)")
-	if d, err := plain.Describe(t.Context()); err != nil || d.Late != checkpointed.LateOverlap {
+	if d, err := plain.Describe(t.Context()); err != nil || d.Late != late.Overlap {
 		t.Errorf("%+v %v", d, err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
@@ -16,7 +16,7 @@ func TestSQLServerWatermark(t *testing.T) {
 	exact := newSource(t, url, Config{Table: "o", Cursor: []string{"rv"}})
 	naive := newSource(t, url, Config{Table: "o", Cursor: []string{"rv"}, LateCommits: "none"})
 	d, err := exact.Describe(t.Context())
-	if err != nil || d.Late != checkpointed.LateExact {
+	if err != nil || d.Late != late.Exact {
 		t.Fatalf("%+v %v", d, err)
 	}
 	first, last := fetchAll(t, exact, change.Range{}, 10)

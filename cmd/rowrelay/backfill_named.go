@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
@@ -26,7 +27,7 @@ type part struct {
 // Describe says what the source is. A memory of late rows would be of no use in a range that is read once.
 func (p part) Describe(ctx context.Context) (checkpointed.Description, error) {
 	d, err := p.Cursor.Describe(ctx)
-	d.Late, d.Dates = checkpointed.LateNone, nil
+	d.Late, d.Dates = late.None, nil
 	return d, err
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
@@ -255,7 +255,7 @@ func (v *checkedOutput) document(doc *state.Document) change.Cursor {
 	if doc.Paused != nil {
 		v.Paused = fmt.Sprintf("by %s since %s", doc.Paused.By, doc.Paused.At.UTC().Format(time.RFC3339))
 	}
-	if doc.Late.Mode != string(checkpointed.LateOverlap) || frontier.IsStart() {
+	if doc.Late.Mode != string(late.Overlap) || frontier.IsStart() {
 		return low
 	}
 	v.Position = fmt.Sprintf("%s (the low edge of late_window: rows are delivered up to %s)", low, frontier)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -81,7 +81,7 @@ func TestWhereDeadLettersGo(t *testing.T) {
 // What a mode costs and cannot see depends on the engine, the rights of the login, and the settings.
 func TestLateCheck(t *testing.T) {
 	for _, c := range []struct {
-		mode     checkpointed.LateCommits
+		mode     late.Mode
 		engine   string
 		shown    bool
 		settings []string
@@ -89,19 +89,19 @@ func TestLateCheck(t *testing.T) {
 		missed   string
 		mend     string
 	}{
-		{mode: checkpointed.LateExact, engine: "sqlite", cost: []string{"nothing"}, missed: "but for updates, ids"},
-		{mode: checkpointed.LateExact, engine: "postgres", cost: []string{"two snapshots"}, missed: "without the trigger"},
-		{mode: checkpointed.LateExact, engine: "sqlserver", cost: []string{"late_limit (1m0s)"}, missed: "SWITCH"},
-		{mode: checkpointed.LateExact, engine: "sqlserver", settings: []string{"source__on_long_transaction=wait"}, cost: []string{"on_long_transaction=wait"}, missed: "SWITCH"},
-		{mode: checkpointed.LateOverlap, engine: "mysql", shown: true, cost: []string{"no delay", "every 5s", "up to 1000000", "about 4166 rows per second"},
+		{mode: late.Exact, engine: "sqlite", cost: []string{"nothing"}, missed: "but for updates, ids"},
+		{mode: late.Exact, engine: "postgres", cost: []string{"two snapshots"}, missed: "without the trigger"},
+		{mode: late.Exact, engine: "sqlserver", cost: []string{"late_limit (1m0s)"}, missed: "SWITCH"},
+		{mode: late.Exact, engine: "sqlserver", settings: []string{"source__on_long_transaction=wait"}, cost: []string{"on_long_transaction=wait"}, missed: "SWITCH"},
+		{mode: late.Overlap, engine: "mysql", shown: true, cost: []string{"no delay", "every 5s", "up to 1000000", "about 4166 rows per second"},
 			missed: "when its transaction begins to write"},
-		{mode: checkpointed.LateOverlap, engine: "mysql", settings: []string{"source__late_window=10s", "source__late_memory=2000"},
+		{mode: late.Overlap, engine: "mysql", settings: []string{"source__late_window=10s", "source__late_memory=2000"},
 			cost: []string{"last 10s", "every 1s", "about 100 rows per second"}, missed: "more than late_window (10s)", mend: "GRANT PROCESS"},
-		{mode: checkpointed.LateOverlap, engine: "postgres", missed: "more than late_window (2m0s)", mend: "pg_read_all_stats"},
-		{mode: checkpointed.LateOverlap, engine: "sqlserver", missed: "more than late_window (2m0s)", mend: "VIEW SERVER STATE"},
-		{mode: checkpointed.LateOverlap, engine: "sqlite", missed: "are not shown"},
-		{mode: checkpointed.LateSettle, engine: "mysql", shown: true, cost: []string{"2m0s late"}, missed: "more than late_window (2m0s)"},
-		{mode: checkpointed.LateNone, engine: "mysql", shown: true, cost: []string{"nothing"}, missed: "it is lost"},
+		{mode: late.Overlap, engine: "postgres", missed: "more than late_window (2m0s)", mend: "pg_read_all_stats"},
+		{mode: late.Overlap, engine: "sqlserver", missed: "more than late_window (2m0s)", mend: "VIEW SERVER STATE"},
+		{mode: late.Overlap, engine: "sqlite", missed: "are not shown"},
+		{mode: late.Settle, engine: "mysql", shown: true, cost: []string{"2m0s late"}, missed: "more than late_window (2m0s)"},
+		{mode: late.None, engine: "mysql", shown: true, cost: []string{"nothing"}, missed: "it is lost"},
 	} {
 		v := lateCheck{Mode: c.mode}
 		v.judge(c.engine, c.shown, &pollerOf(t, c.settings...).Source)
@@ -151,7 +151,7 @@ func TestDDLIsAScript(t *testing.T) {
 	view := checkView{Faults: []string{"state__kind: is required.\nDROP TABLE a;"}, Pollers: []*pollerView{
 		{Poller: "orders", Table: "odd\nname", DDL: "ALTER TABLE o ADD x;\n"},
 		{Poller: "audit", Faults: []string{"no such\r\ntable"}},
-		{Poller: "items", Late: &lateCheck{Mode: checkpointed.LateOverlap, Why: "MySQL shows no\nsafe point"}},
+		{Poller: "items", Late: &lateCheck{Mode: late.Overlap, Why: "MySQL shows no\nsafe point"}},
 	}}
 	var b strings.Builder
 	if err := printDDL(&b, &view); err != nil {

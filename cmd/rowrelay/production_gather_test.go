@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/production"
 	"github.com/rowrelay/rowrelay/publisher"
 )
@@ -109,14 +109,14 @@ func TestProductionIsToldWhatCheckFinds(t *testing.T) {
 	p.found, g.facts.Faults = &production.Poller{}, nil
 	p.check(&pollerView{
 		Faults: []string{"f"}, Warnings: []string{"w"}, Key: "k", Incarnation: "i", Index: "x", CreateIndex: "c", NullCursors: 3, Schedule: "s", fires: true, gap: time.Minute,
-		Late:    &lateCheck{Mode: checkpointed.LateOverlap, Why: "y", Missed: "m", Mend: "n", Held: "h", shown: true, age: time.Second},
+		Late:    &lateCheck{Mode: late.Overlap, Why: "y", Missed: "m", Mend: "n", Held: "h", shown: true, age: time.Second},
 		Outputs: []checkedOutput{{Paused: "p", Parked: 4}, {}},
 	})
 	want := &production.Poller{
 		Faults: []string{"f"}, Warnings: []string{"w"}, Schedule: "s", Fires: true, Gap: time.Minute, Outputs: []production.Output{{Paused: "p", Parked: 4}, {}},
 		Table: production.Table{
 			Key: "k", Incarnation: "i", Index: "x", CreateIndex: "c", NullCursors: 3,
-			Late: &production.Late{Mode: checkpointed.LateOverlap, Why: "y", Missed: "m", Mend: "n", Held: "h", Shown: true, Age: time.Second},
+			Late: &production.Late{Mode: late.Overlap, Why: "y", Missed: "m", Mend: "n", Held: "h", Shown: true, Age: time.Second},
 		},
 	}
 	if diff := cmp.Diff(want, p.found); diff != "" || len(g.facts.Faults) != 1 || g.facts.Faults[0] != "orders: f" {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/production"
@@ -100,7 +100,7 @@ func (p *gatheredPoller) answer() {
 		f.Outbox = outboxFacts(&publisher.About{Strategy: publisher.Partitioned, Partitions: p.w.cfg.Source.Partitions, Layout: "own"}, p.w)
 	} else {
 		f.Cursor = []source.CursorColumn{{Name: "tx", Type: "xid8", Moved: "is an xid8"}}
-		view.Late, view.Index, view.Key, view.Incarnation = &lateCheck{Mode: checkpointed.LateExact, Why: "tx is an xid8", shown: true}, "orders_tx", "primary key (id)", "1"
+		view.Late, view.Index, view.Key, view.Incarnation = &lateCheck{Mode: late.Exact, Why: "tx is an xid8", shown: true}, "orders_tx", "primary key (id)", "1"
 	}
 	p.check(view)
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
@@ -164,7 +164,7 @@ func operator() string {
 // reached is how far rows were delivered: with overlap the checkpoint is the window's low edge, behind it.
 func (op *operation) reached() change.Cursor {
 	doc := &op.snap.Doc
-	if doc.Late.Mode == string(checkpointed.LateOverlap) && !doc.Late.Frontier.IsStart() {
+	if doc.Late.Mode == string(late.Overlap) && !doc.Late.Frontier.IsStart() {
 		return doc.Late.Frontier
 	}
 	return doc.Checkpoint.Cursor

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -108,7 +109,7 @@ func (op *operation) plan(ctx context.Context, r *reset) (*movement, error) {
 	doc := &op.snap.Doc
 	m.changed, m.retyped = !sameDefinition(doc, m.source), retyped(doc, m.source)
 	if m.foreign = doc.SourceFingerprint != m.source.Fingerprint || m.retyped != ""; m.foreign {
-		m.backfill, m.window = doc.Backfill, m.source.Late == checkpointed.LateOverlap && !to.IsStart()
+		m.backfill, m.window = doc.Backfill, m.source.Late == late.Overlap && !to.IsStart()
 		m.atMost = true // which of the rows up to there were delivered, nobody knows
 		if m.skipped, err = op.before(ctx, to); err != nil {
 			return nil, err
@@ -140,7 +141,7 @@ func (op *operation) weigh(ctx context.Context, m *movement) (err error) {
 // as an upper bound: with overlap they, and those to come, would have been found by the next sweeps.
 func (op *operation) leftBehind(ctx context.Context, to change.Cursor, d distance) (window bool, rows int64, err error) {
 	doc := &op.snap.Doc
-	if doc.Late.Mode != string(checkpointed.LateOverlap) || to.IsStart() {
+	if doc.Late.Mode != string(late.Overlap) || to.IsStart() {
 		return false, 0, nil
 	}
 	low := doc.Checkpoint.Cursor

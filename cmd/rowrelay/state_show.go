@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -79,7 +80,7 @@ func viewOf(out *wiredOutput, s *state.Snapshot) stateView {
 	}
 	if doc.Late.Mode != "" {
 		v.Late = &lateView{Mode: doc.Late.Mode, Frontier: doc.Late.Frontier, Remembered: doc.Late.Memory.Count}
-		if v.Late.Frontier.IsStart() && doc.Late.Mode == string(checkpointed.LateOverlap) {
+		if v.Late.Frontier.IsStart() && doc.Late.Mode == string(late.Overlap) {
 			v.Late.Frontier = doc.Checkpoint.Cursor // nothing was delivered since the position was set
 		}
 	}
@@ -146,11 +147,11 @@ func printState(w io.Writer, v *stateView) error {
 	p.line("document     %s", v.Document)
 	p.line("position     %s", v.Position)
 	if v.Late != nil {
-		late := v.Late.Mode
-		if v.Late.Mode == string(checkpointed.LateOverlap) {
+		mode := v.Late.Mode
+		if v.Late.Mode == string(late.Overlap) {
 			late += fmt.Sprintf(": the position is the window's low edge; delivered as far as %s, %d row(s) remembered", v.Late.Frontier, v.Late.Remembered)
 		}
-		p.line("late commits %s", late)
+		p.line("late commits %s", mode)
 	}
 	p.line("last batch   %s", orNone(v.BatchID))
 	p.line("committed    %s", orNever(v.UpdatedAt))

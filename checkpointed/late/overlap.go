@@ -1,4 +1,4 @@
-package checkpointed
+package late
 
 import (
 	"context"
@@ -56,13 +56,13 @@ type sweep struct {
 }
 
 // pace is the wait between two sweeps.
-func (l *late) pace() time.Duration { return min(max(l.Window/24, time.Second), 5*time.Second) }
+func (l *Tracker) pace() time.Duration { return min(max(l.Window/24, time.Second), 5*time.Second) }
 
 // liveEvery is how often live rows are looked at while a long sweep runs beside a drained source.
 const liveEvery = 200 * time.Millisecond
 
 // nextOverlap decides between a live page and a page of a sweep. Under a backlog they take turns.
-func (l *late) nextOverlap(ctx context.Context) lateStep {
+func (l *Tracker) nextOverlap(ctx context.Context) Step {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.rest || l.drained && time.Since(l.liveAt) >= liveEvery {
@@ -79,20 +79,20 @@ func (l *late) nextOverlap(ctx context.Context) lateStep {
 	live := !l.full() && !l.drained
 	switch {
 	case live && (!l.sweeps || !l.sweep.on):
-		return lateStep{Kind: change.Live, Range: l.liveRange()}
+		return Step{Kind: change.Live, Range: l.liveRange()}
 	case l.drained && l.foreseeDue(time.Now()):
 		return l.foresee()
 	case l.sweep.on:
-		return lateStep{Kind: change.Sweep, Range: change.Range{After: l.sweep.at, UpTo: l.sweep.to}}
+		return Step{Kind: change.Sweep, Range: change.Range{After: l.sweep.at, UpTo: l.sweep.to}}
 	default:
 		l.rest = true
-		return lateStep{Idle: true}
+		return Step{Idle: true}
 	}
 }
 
 // full reports whether the memory has no room for live rows, keeps account of since when, and makes the most of the wait:
 // the mark moves up to all that is delivered, unless it is half way through its window.
-func (l *late) full() bool {
+func (l *Tracker) full() bool {
 	if l.remembered.len()+len(l.inFlight) < l.Memory {
 		l.heldSince = time.Time{}
 		return false
@@ -118,9 +118,9 @@ const resolution = time.Second
 
 // mark begins a window at what is settled, where there is none and the database's clock is known. A young mark moves
 // along with what is settled, for an eighth of the window, so that one covers the whole of a burst.
-func (l *late) mark() {
+func (l *Tracker) mark() {
 	now := time.Now()
-	if l.mode != LateOverlap || l.front.Equal(l.low) || l.front.Equal(l.markAt) || !l.clock.fresh(now) {
+	if l.mode != Overlap || l.front.Equal(l.low) || l.front.Equal(l.markAt) || !l.clock.fresh(now) {
 		return
 	}
 	if l.since.IsZero() {
@@ -137,7 +137,7 @@ func (l *late) mark() {
 // opens is when the mark's window begins: a row up to the mark can be written as long as the clock has not passed the mark's
 // value for the last time. A wall clock that is put back passes it twice, and a clock that was set back, or a row that is
 // dated ahead, leaves the mark ahead of the clock.
-func (l *late) opens() time.Time {
+func (l *Tracker) opens() time.Time {
 	if l.drawn.After(l.since) {
 		return l.drawn
 	}
@@ -145,7 +145,7 @@ func (l *late) opens() time.Time {
 }
 
 // unmark gives up the mark and all that would have proved it.
-func (l *late) unmark() {
+func (l *Tracker) unmark() {
 	l.markAt, l.since, l.drawn, l.marked = nil, time.Time{}, time.Time{}, time.Time{}
 	l.proved, l.sweep.proves = false, false
 	l.changes++
@@ -153,7 +153,7 @@ func (l *late) unmark() {
 
 // passed reports whether the mark's window has passed, as far as the database's clock is known. On a replica it has when
 // what was committed after it is replayed: while the replay stands still, the clock goes on and rows do not arrive.
-func (l *late) passed(now time.Time) bool {
+func (l *Tracker) passed(now time.Time) bool {
 	if !l.replayed.IsZero() && l.replayed.Before(l.opens().Add(l.Window)) {
 		return false
 	}
@@ -162,8 +162,8 @@ func (l *late) passed(now time.Time) bool {
 
 // sweepDue reports whether it is time for a sweep. One that takes long is followed by a longer rest, so that sweeps take
 // a quarter of the time at most; unless the low edge waits for it.
-func (l *late) sweepDue(now time.Time) bool {
-	if l.sweep.on || l.low.Equal(l.reached) || l.mode != LateOverlap {
+func (l *Tracker) sweepDue(now time.Time) bool {
+	if l.sweep.on || l.low.Equal(l.reached) || l.mode != Overlap {
 		return false
 	}
 	wait := max(l.pace(), 3*l.sweep.took)
@@ -174,7 +174,7 @@ func (l *late) sweepDue(now time.Time) bool {
 }
 
 // beginSweep begins a sweep up to what is fetched. What is handed out and not settled is in flight, and not found again.
-func (l *late) beginSweep(ctx context.Context) {
+func (l *Tracker) beginSweep(ctx context.Context) {
 	proves := false
 	if l.passed(time.Now()) && !l.proved {
 		// The look at the open transactions comes first, then the read: a transaction that ends in between is read.
@@ -196,7 +196,7 @@ func (l *late) beginSweep(ctx context.Context) {
 }
 
 // swept takes a page of the sweep. The first leg ends at the mark.
-func (l *late) swept(page *change.Page) {
+func (l *Tracker) swept(page *change.Page) {
 	s := &l.sweep
 	if n := len(page.Events); n > 0 {
 		s.at = page.Events[n-1].Position()
@@ -229,9 +229,9 @@ func (s *sweep) seeing() uint8 {
 }
 
 // advance moves the low edge where that is proved.
-func (l *late) advance() {
+func (l *Tracker) advance() {
 	if l.tail != nil && l.done >= l.tailOf {
-		if l.mode == LateOverlap {
+		if l.mode == Overlap {
 			l.changes++
 		} else if l.ahead.IsZero() {
 			l.ahead = time.Now()
@@ -257,21 +257,21 @@ func (l *late) advance() {
 
 // look reads the database's clock and its open transactions. It gives mu up meanwhile. A clock that jumped makes the mark
 // worthless: the window begins again.
-func (l *late) look(ctx context.Context) (Horizon, bool) {
+func (l *Tracker) look(ctx context.Context) (change.Horizon, bool) {
 	reading := databaseClock{begun: time.Now()}
 	h, err := l.horizon(ctx)
 	reading.ended, reading.now = time.Now(), h.Now
 	l.looked = reading.ended
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return Horizon{}, false
+		return change.Horizon{}, false
 	case err != nil:
 		if !l.blind {
 			l.warn(fmt.Sprintf("the database's clock and open transactions could not be read: rows that commit late are still found, "+
 				"but the checkpoint does not move meanwhile: %v", err))
 		}
 		l.blind = true
-		return Horizon{}, false
+		return change.Horizon{}, false
 	}
 	l.blind = false
 	jump := l.clock.jumped(&reading)
@@ -286,13 +286,13 @@ func (l *late) look(ctx context.Context) (Horizon, bool) {
 }
 
 // horizon asks the source with mu given up, and takes it again whatever happens: a panic too.
-func (l *late) horizon(ctx context.Context) (Horizon, error) {
+func (l *Tracker) horizon(ctx context.Context) (change.Horizon, error) {
 	l.mu.Unlock()
 	defer l.mu.Lock()
 	return l.Database.Horizon(ctx)
 }
 
 // needsLook reports whether the clock should be read: it is needed for a mark, and was not asked just now.
-func (l *late) needsLook(now time.Time) bool {
+func (l *Tracker) needsLook(now time.Time) bool {
 	return (l.dates != nil || !l.low.Equal(l.reached)) && !l.clock.fresh(now) && (l.looked.IsZero() || now.Sub(l.looked) >= l.pace())
 }

@@ -1,4 +1,4 @@
-package checkpointed
+package late
 
 import (
 	"time"

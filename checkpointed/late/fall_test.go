@@ -1,4 +1,4 @@
-package checkpointed
+package late
 
 import (
 	"fmt"
@@ -12,10 +12,10 @@ func TestClockFallsUnread(t *testing.T) {
 	for _, another := range []bool{true, false} {
 		for _, gap := range []time.Duration{time.Minute, 10 * time.Minute} {
 			t.Run(fmt.Sprint("another process ", another, ", ", gap), func(t *testing.T) {
-				inDated(t, LateOverlap, FutureDeliver, func(t *testing.T, d *dated) {
+				inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 					d.writes(100)
 					d.quiet(5 * time.Minute)
-					d.table.skew -= 50 * time.Second
+					d.table.Skew -= 50 * time.Second
 					for range 10 {
 						d.put(0)
 						time.Sleep(time.Second)
@@ -27,7 +27,7 @@ func TestClockFallsUnread(t *testing.T) {
 					d.writes(60)
 					d.quiet(5 * time.Minute)
 					if lost := d.lost(); len(lost) > 0 {
-						t.Errorf("%d of %d rows never came", len(lost), len(d.table.rows))
+						t.Errorf("%d of %d rows never came", len(lost), len(d.table.Rows))
 					}
 				})
 			})
@@ -38,14 +38,14 @@ func TestClockFallsUnread(t *testing.T) {
 // TestFallIsKeptUntilThePositionIsBack: a process that has seen a fall, and dies before the position has gone back, leaves the
 // reading before it in the document.
 func TestFallIsKeptUntilThePositionIsBack(t *testing.T) {
-	inDated(t, LateOverlap, FutureDeliver, func(t *testing.T, d *dated) {
+	inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 		d.writes(100)
 		d.quiet(5 * time.Minute)
 		kept := d.doc.Late.Clock
 		d.put(0)
 		d.put(0)
 		d.next() // these two are in flight: the position waits
-		d.table.skew -= 70 * time.Second
+		d.table.Skew -= 70 * time.Second
 		d.put(0)
 		time.Sleep(clockFor)
 		d.next()
@@ -56,7 +56,7 @@ func TestFallIsKeptUntilThePositionIsBack(t *testing.T) {
 		d.writes(60)
 		d.quiet(5 * time.Minute)
 		if lost := d.lost(); len(lost) > 0 {
-			t.Errorf("%d of %d rows never came", len(lost), len(d.table.rows))
+			t.Errorf("%d of %d rows never came", len(lost), len(d.table.Rows))
 		}
 	})
 }
@@ -64,7 +64,7 @@ func TestFallIsKeptUntilThePositionIsBack(t *testing.T) {
 // TestNewProcessesSeeNoFall: processes that follow each other, beside a store whose clock is a little off with each answer, do
 // not take that for a fall: nothing comes twice, and the low edge moves.
 func TestNewProcessesSeeNoFall(t *testing.T) {
-	inDated(t, LateOverlap, FutureDeliver, func(t *testing.T, d *dated) {
+	inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 		for i := range 200 {
 			d.put(0)
 			d.storeOff = time.Duration(i%5-2) * time.Second
@@ -82,12 +82,12 @@ func TestNewProcessesSeeNoFall(t *testing.T) {
 // TestClockFallsLittleByLittle: twice by less than the window, with a new process after each fall, which reads the clock at once.
 func TestClockFallsLittleByLittle(t *testing.T) {
 	for since := range 40 {
-		inDated(t, LateOverlap, FutureDeliver, func(t *testing.T, d *dated) {
+		inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 			d.writes(100 + since)
-			d.table.skew -= 21 * time.Second
+			d.table.Skew -= 21 * time.Second
 			d.crash()
 			d.writes(1)
-			d.table.skew -= 21 * time.Second
+			d.table.Skew -= 21 * time.Second
 			for range 50 {
 				d.put(0)
 				time.Sleep(time.Second)
@@ -96,7 +96,7 @@ func TestClockFallsLittleByLittle(t *testing.T) {
 			d.writes(60)
 			d.quiet(5 * time.Minute)
 			if lost := d.lost(); len(lost) > 0 {
-				t.Errorf("after %d seconds, %d of %d rows never came", since, len(lost), len(d.table.rows))
+				t.Errorf("after %d seconds, %d of %d rows never came", since, len(lost), len(d.table.Rows))
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package checkpointed
+package late
 
 import (
 	"context"
@@ -39,20 +39,20 @@ type peek struct {
 func (p *peek) session() { p.on, p.fresh, p.overtook = false, nil, false }
 
 // peekPace is the wait between two looks above the safe point.
-func (l *late) peekPace() time.Duration { return max(l.Limit/4, time.Second) }
+func (l *Tracker) peekPace() time.Duration { return max(l.Limit/4, time.Second) }
 
-func (l *late) peekDue(now time.Time) bool {
+func (l *Tracker) peekDue(now time.Time) bool {
 	return l.on || l.safe != nil && now.Sub(l.lookedUp) >= l.peekPace()
 }
 
 // nextExact decides between live rows and a look above the safe point.
-func (l *late) nextExact(ctx context.Context) lateStep {
+func (l *Tracker) nextExact(ctx context.Context) Step {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
 	turn := l.sweeps || l.on && now.Sub(l.began) < peekAlone
 	if !turn || !l.peekDue(now) {
-		return lateStep{Kind: change.Live, Range: change.Range{After: l.reached}}
+		return Step{Kind: change.Live, Range: change.Range{After: l.reached}}
 	}
 	if !l.on {
 		if !l.oldest.IsZero() && now.Sub(l.oldest) >= l.peekPace() {
@@ -67,7 +67,7 @@ func (l *late) nextExact(ctx context.Context) lateStep {
 			l.seen, l.seed = map[uint64]time.Time{}, maphash.MakeSeed()
 		}
 	}
-	return lateStep{Kind: change.Sweep, Range: change.Range{After: l.at, Unsafe: true}, peek: true}
+	return Step{Kind: change.Sweep, Range: change.Range{After: l.at, Unsafe: true}, peek: true}
 }
 
 // peekAlone is how long a look goes on page by page before live rows take turns with it.
@@ -83,7 +83,7 @@ func (p *peek) overtaken(now time.Time) {
 }
 
 // peeked takes a page of rows above the safe point.
-func (l *late) peeked(batch *change.Batch, page *change.Page) {
+func (l *Tracker) peeked(batch *change.Batch, page *change.Page) {
 	now := time.Now()
 	batch.To, batch.Events = nil, nil
 	for i := range page.Events {
@@ -117,7 +117,7 @@ func (l *late) peeked(batch *change.Batch, page *change.Page) {
 }
 
 // endPeek takes stock after a complete look.
-func (l *late) endPeek(now time.Time) {
+func (l *Tracker) endPeek(now time.Time) {
 	l.on, l.lookedUp = false, now
 	l.seen, l.fresh = l.fresh, nil
 	l.oldest = time.Time{}
@@ -138,7 +138,7 @@ func (l *late) endPeek(now time.Time) {
 
 // passedBy forgets what the live rows have passed, once the first done batches are stored: not earlier, because a
 // session that begins at the stored position meets them again.
-func (l *late) passedBy(done int) {
+func (l *Tracker) passedBy(done int) {
 	l.ahead = time.Time{}
 	if !l.overtook || done < l.overtakers {
 		return
@@ -151,7 +151,7 @@ func (l *late) passedBy(done int) {
 }
 
 // peekHeld tells how long the rows above the safe point have been held back.
-func (l *late) peekHeld() (time.Duration, string) {
+func (l *Tracker) peekHeld() (time.Duration, string) {
 	if l.oldest.IsZero() {
 		return 0, ""
 	}

@@ -1,4 +1,4 @@
-package checkpointed
+package late
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 // again. Where it was set back further, at once or little by little, or a row that is dated ahead has moved the position
 // (older binaries let it), rows that are written now are below the position. So are those that were written since the
 // reading before, when the clock had not come to the position again.
-func (l *late) notice(reading *databaseClock) {
-	if l.dates == nil || l.mode == LateExact {
+func (l *Tracker) notice(reading *databaseClock) {
+	if l.dates == nil || l.mode == Exact {
 		return
 	}
 	lowest := reading.now
@@ -35,9 +35,9 @@ func (l *late) notice(reading *databaseClock) {
 
 // unbridged reports whether the clock was set back since an earlier reading by more than the window bridges; then is what it
 // would have shown at that reading. A window that has bridged a fall already, and has not moved on since, bridges no second one.
-func (l *late) unbridged(earlier, reading *databaseClock, then time.Time) bool {
+func (l *Tracker) unbridged(earlier, reading *databaseClock, then time.Time) bool {
 	bridged := l.Window
-	if l.mode == LateNone {
+	if l.mode == None {
 		bridged = 0
 	}
 	jump := earlier.jumped(reading)
@@ -45,8 +45,8 @@ func (l *late) unbridged(earlier, reading *databaseClock, then time.Time) bool {
 }
 
 // behind is the position below which nothing is read any more.
-func (l *late) behind() change.Cursor {
-	if l.mode == LateOverlap {
+func (l *Tracker) behind() change.Cursor {
+	if l.mode == Overlap {
 		return l.low
 	}
 	return l.reached
@@ -54,20 +54,20 @@ func (l *late) behind() change.Cursor {
 
 // recall takes the reading that the document keeps: the process that made it may have died before the clock was set back,
 // and this one is held against it. passed is the position, and storeNow the clock of the store at this moment.
-func (l *late) recall(doc *state.Late, passed change.Cursor, storeNow time.Time) {
+func (l *Tracker) recall(doc *state.Late, passed change.Cursor, storeNow time.Time) {
 	l.storeLead = storeNow.Sub(time.Now())
 	if kept := (keptClock{doc.Clock, doc.ClockAt}); kept != l.kept {
 		at := kept.at.Add(-l.storeLead)
 		l.kept, l.foretold = kept, databaseClock{now: kept.now, begun: at, ended: at, passed: passed}
 	}
-	if l.mode == LateNone {
+	if l.mode == None {
 		l.foretold = databaseClock{} // no window bridges what the clocks of store and database differ by
 	}
 }
 
 // keep is the reading to be stored with the position. One that shows a fall is not, before the position has gone back:
 // whoever goes on after a crash would not see the fall any more.
-func (l *late) keep() keptClock {
+func (l *Tracker) keep() keptClock {
 	if l.dates == nil || l.clock.now.IsZero() || !l.foretold.now.IsZero() || !l.future.fellTo.IsZero() {
 		return l.kept
 	}
@@ -79,20 +79,20 @@ func (l *late) keep() keptClock {
 type keptClock struct{ now, at time.Time }
 
 // aheadOf reports whether a position is ahead of the clock.
-func (l *late) aheadOf(at change.Cursor, now time.Time) bool {
+func (l *Tracker) aheadOf(at change.Cursor, now time.Time) bool {
 	first, _ := l.span(at)
 	return first.After(now.Add(l.dates.Slack + clockTolerance))
 }
 
 // farAheadOf reports whether live rows are read from beyond where rows count as dated ahead.
-func (l *late) farAheadOf(now time.Time) bool {
+func (l *Tracker) farAheadOf(now time.Time) bool {
 	first, _ := l.span(l.reached)
 	return first.After(now.Add(l.dates.Slack + l.margin() + clockTolerance))
 }
 
 // rewind moves a position that is ahead of the clock back to it, once nothing is in flight. Rows that were delivered from
 // there on, and are not remembered, are delivered again.
-func (l *late) rewind() {
+func (l *Tracker) rewind() {
 	to := l.future.fellTo
 	if to.IsZero() || l.handed != l.done {
 		return
@@ -112,7 +112,7 @@ func (l *late) rewind() {
 	if low {
 		l.low = at
 	}
-	if far || l.mode != LateOverlap {
+	if far || l.mode != Overlap {
 		l.front, l.reached, l.future.first = at, at, nil
 	}
 	if l.remembered.len() >= l.Memory {
@@ -121,7 +121,7 @@ func (l *late) rewind() {
 		l.remembered = newHashSet()
 		l.warn("late_memory is full, and is given up with the position: all rows that were delivered since come again")
 	}
-	if l.mode != LateOverlap {
+	if l.mode != Overlap {
 		l.ahead = time.Now().Add(-l.Window) // worth a write by itself
 	}
 }

@@ -1,4 +1,4 @@
-package checkpointed
+package late
 
 import (
 	"context"
@@ -10,26 +10,27 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
 // inLate runs a test of one mode in virtual time, over a table with n old rows.
-func inLate(t *testing.T, mode LateCommits, n int, f func(t *testing.T, d *lateDriver)) {
+func inLate(t *testing.T, mode Mode, n int, f func(t *testing.T, d *driver)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 1))
-		table := newLateTable(rng)
+		table := latetest.New(rng)
 		for range n {
-			table.nextKey++
-			table.rows[table.nextKey] = lateRow{table.draw(), "old"}
+			table.NextKey++
+			table.Rows[table.NextKey] = latetest.Row{Cursor: table.Draw(), Text: "old"}
 		}
-		f(t, newLateDriver(t, table, rng, mode))
+		f(t, newDriver(t, table, rng, mode))
 	})
 }
 
 // ticks runs a tick each second.
-func (d *lateDriver) ticks(n int) {
+func (d *driver) ticks(n int) {
 	d.t.Helper()
 	for range n {
 		d.drain()
@@ -39,22 +40,22 @@ func (d *lateDriver) ticks(n int) {
 
 // TestLowEdgeWaitsForTheWindow: the checkpoint moves once, a window after the rows were delivered, and is durable.
 func TestLowEdgeWaitsForTheWindow(t *testing.T) {
-	inLate(t, LateOverlap, 20, func(t *testing.T, d *lateDriver) {
+	inLate(t, Overlap, 20, func(t *testing.T, d *driver) {
 		d.ticks(24) // the window, to the second
 		if !d.doc.Checkpoint.Cursor.IsStart() || len(d.delivered) != 20 {
 			t.Fatalf("after less than the window the checkpoint is %s, %d rows are delivered", d.doc.Checkpoint.Cursor, len(d.delivered))
 		}
-		if want := (latePosition{"test", 21, 20}).cursor(); !d.doc.Late.Frontier.Equal(want) || d.doc.Late.Memory.Count != 20 {
+		if want := (latetest.Position{Kind: "test", Value: 21, Key: 20}).Cursor(); !d.doc.Late.Frontier.Equal(want) || d.doc.Late.Memory.Count != 20 {
 			t.Errorf("stored: frontier %s, memory %d rows", d.doc.Late.Frontier, d.doc.Late.Memory.Count)
 		}
 		d.ticks(8)
-		if want := (latePosition{"test", 21, 20}).cursor(); !d.doc.Checkpoint.Cursor.Equal(want) || d.doc.Late.Memory.Object != "" {
+		if want := (latetest.Position{Kind: "test", Value: 21, Key: 20}).Cursor(); !d.doc.Checkpoint.Cursor.Equal(want) || d.doc.Late.Memory.Object != "" {
 			t.Errorf("after the window the checkpoint is %s, the memory %q", d.doc.Checkpoint.Cursor, d.doc.Late.Memory.Object)
 		}
-		commits, fetches := d.commits, d.table.fetches
+		commits, fetches := d.commits, d.table.Fetches
 		d.ticks(60)
-		if d.commits != commits || d.table.fetches != fetches+60 {
-			t.Errorf("60 idle ticks: %d commits, %d fetches", d.commits-commits, d.table.fetches-fetches)
+		if d.commits != commits || d.table.Fetches != fetches+60 {
+			t.Errorf("60 idle ticks: %d commits, %d fetches", d.commits-commits, d.table.Fetches-fetches)
 		}
 		if d.repeats > 0 {
 			t.Errorf("%d duplicates", d.repeats)
@@ -65,18 +66,18 @@ func TestLowEdgeWaitsForTheWindow(t *testing.T) {
 // TestOpenTransactionKeepsTheLowEdge: where the server shows it, a transaction may take much longer than the window.
 func TestOpenTransactionKeepsTheLowEdge(t *testing.T) {
 	for _, shown := range []bool{true, false} {
-		inLate(t, LateOverlap, 5, func(t *testing.T, d *lateDriver) {
-			d.table.shown = shown
-			long := d.table.begin(time.Hour)
-			key := d.table.insert(long)
-			short := d.table.begin(time.Hour)
-			d.table.insert(short)
-			d.table.end(short, true)
+		inLate(t, Overlap, 5, func(t *testing.T, d *driver) {
+			d.table.Shown = shown
+			long := d.table.Begin(time.Hour)
+			key := d.table.Insert(long)
+			short := d.table.Begin(time.Hour)
+			d.table.Insert(short)
+			d.table.End(short, true)
 			d.ticks(100) // four windows
 			if d.doc.Checkpoint.Cursor.IsStart() != shown {
 				t.Errorf("shown %t: the checkpoint is %s", shown, d.doc.Checkpoint.Cursor)
 			}
-			d.table.end(long, true)
+			d.table.End(long, true)
 			d.ticks(40)
 			if lost := d.lost(); len(lost) > 0 == shown || len(lost) > 0 && lost[0] != key {
 				t.Errorf("shown %t: lost %v", shown, lost)
@@ -90,15 +91,15 @@ func TestOpenTransactionKeepsTheLowEdge(t *testing.T) {
 
 // endsAfterRead ends a transaction just after the first page of a sweep that is read at or after due.
 type endsAfterRead struct {
-	*lateTable
-	tx  *lateTx
+	*latetest.Table
+	tx  *latetest.Tx
 	due time.Time
 }
 
 func (s *endsAfterRead) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
-	page, err := s.lateTable.Fetch(ctx, r, limit)
+	page, err := s.Table.Fetch(ctx, r, limit)
 	if s.tx != nil && !r.UpTo.IsStart() && !time.Now().Before(s.due) {
-		s.end(s.tx, true)
+		s.End(s.tx, true)
 		s.tx = nil
 	}
 	return page, err
@@ -107,13 +108,13 @@ func (s *endsAfterRead) Fetch(ctx context.Context, r change.Range, limit poller.
 // TestTransactionEndsBehindTheRead: the look at the open transactions comes before the read. Were it the other way round, a transaction
 // that ends between the two would be neither read nor seen open.
 func TestTransactionEndsBehindTheRead(t *testing.T) {
-	inLate(t, LateOverlap, 0, func(t *testing.T, d *lateDriver) {
-		d.table.shown = true
-		long := d.table.begin(time.Hour)
-		d.table.insert(long)
-		short := d.table.begin(time.Hour)
-		d.table.insert(short)
-		d.table.end(short, true)
+	inLate(t, Overlap, 0, func(t *testing.T, d *driver) {
+		d.table.Shown = true
+		long := d.table.Begin(time.Hour)
+		d.table.Insert(long)
+		short := d.table.Begin(time.Hour)
+		d.table.Insert(short)
+		d.table.End(short, true)
 		source := &endsAfterRead{d.table, long, time.Now().Add(d.cfg.Window + 2*time.Second)}
 		d.source, d.cfg.Database = source, source
 		d.start()
@@ -129,11 +130,11 @@ func TestTransactionEndsBehindTheRead(t *testing.T) {
 
 // TestFullMemoryHoldsBack: at late_memory new rows wait for the low edge, visibly, and nothing is forgotten.
 func TestFullMemoryHoldsBack(t *testing.T) {
-	inLate(t, LateOverlap, 100, func(t *testing.T, d *lateDriver) {
+	inLate(t, Overlap, 100, func(t *testing.T, d *driver) {
 		d.cfg.Memory = 40
-		d.table.shown = true
-		long := d.table.begin(time.Hour)
-		d.table.insert(long)
+		d.table.Shown = true
+		long := d.table.Begin(time.Hour)
+		d.table.Insert(long)
 		d.start()
 		d.drain()
 		if !strings.Contains(strings.Join(d.warned, "\n"), "source__late_memory") {
@@ -146,7 +147,7 @@ func TestFullMemoryHoldsBack(t *testing.T) {
 		if r := &d.report; r.HeldBack < 20*time.Second || !strings.Contains(r.HeldBy, "40 rows") || !strings.Contains(r.HeldBy, "tx ") {
 			t.Errorf("held back for %s by %q", r.HeldBack, r.HeldBy)
 		}
-		d.table.end(long, true)
+		d.table.End(long, true)
 		began := time.Now()
 		d.quiet(time.Hour)
 		if lost := d.lost(); len(lost) > 0 || d.repeats > 0 {
@@ -164,7 +165,7 @@ func TestFullMemoryHoldsBack(t *testing.T) {
 // TestDatabaseClock: without the database's clock the low edge does not move, and a jump begins the window again.
 func TestDatabaseClock(t *testing.T) {
 	t.Run("it fails", func(t *testing.T) {
-		inLate(t, LateOverlap, 5, func(t *testing.T, d *lateDriver) {
+		inLate(t, Overlap, 5, func(t *testing.T, d *driver) {
 			d.late.Database = blindSource{d.table}
 			d.ticks(100)
 			if !d.doc.Checkpoint.Cursor.IsStart() || len(d.delivered) != 5 {
@@ -179,11 +180,11 @@ func TestDatabaseClock(t *testing.T) {
 	})
 	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run(jump.String(), func(t *testing.T) {
-			inLate(t, LateOverlap, 5, func(t *testing.T, d *lateDriver) {
+			inLate(t, Overlap, 5, func(t *testing.T, d *driver) {
 				d.cfg.Window = 90 * time.Second // the clock is read in between
 				d.start()
 				d.ticks(30)
-				d.table.skew += jump
+				d.table.Skew += jump
 				d.ticks(89)
 				if !d.doc.Checkpoint.Cursor.IsStart() {
 					t.Error("the checkpoint moved before a window had passed since the jump")
@@ -198,13 +199,15 @@ func TestDatabaseClock(t *testing.T) {
 }
 
 // blindSource does not tell the time.
-type blindSource struct{ *lateTable }
+type blindSource struct{ *latetest.Table }
 
-func (blindSource) Horizon(context.Context) (Horizon, error) { return Horizon{}, errors.New("denied") }
+func (blindSource) Horizon(context.Context) (change.Horizon, error) {
+	return change.Horizon{}, errors.New("denied")
+}
 
 // TestMarkFromTheFuture: a stored mark that lies ahead of the database's clock does not hold the low edge for ever.
 func TestMarkFromTheFuture(t *testing.T) {
-	inLate(t, LateOverlap, 5, func(t *testing.T, d *lateDriver) {
+	inLate(t, Overlap, 5, func(t *testing.T, d *driver) {
 		d.drain()
 		d.doc.Late.Since = time.Now().Add(365 * 24 * time.Hour)
 		d.crash()
@@ -217,7 +220,7 @@ func TestMarkFromTheFuture(t *testing.T) {
 
 // TestShorterWindow: a window that the settings change holds from the next tick on.
 func TestShorterWindow(t *testing.T) {
-	inLate(t, LateOverlap, 5, func(t *testing.T, d *lateDriver) {
+	inLate(t, Overlap, 5, func(t *testing.T, d *driver) {
 		d.cfg.Window = time.Hour
 		d.start()
 		d.ticks(60)
@@ -236,12 +239,12 @@ func TestShorterWindow(t *testing.T) {
 // TestHotRowInOverlap: a row that changes all the time takes one place in the memory, or a few, and not one for each
 // version.
 func TestHotRowInOverlap(t *testing.T) {
-	inLate(t, LateOverlap, 1, func(t *testing.T, d *lateDriver) {
+	inLate(t, Overlap, 1, func(t *testing.T, d *driver) {
 		most := 0
 		for i := range 400 {
-			tx := d.table.begin(time.Hour)
-			d.table.update(tx, 1, 0)
-			d.table.end(tx, true)
+			tx := d.table.Begin(time.Hour)
+			d.table.Update(tx, 1, 0)
+			d.table.End(tx, true)
 			time.Sleep(50 * time.Millisecond)
 			if i%2 == 0 {
 				d.drain()
@@ -261,12 +264,12 @@ func TestHotRowInOverlap(t *testing.T) {
 // TestRowThatReturns: a row that changes behind the frontier and becomes again what it was, cursor included, is
 // delivered each time.
 func TestRowThatReturns(t *testing.T) {
-	inLate(t, LateOverlap, 10, func(t *testing.T, d *lateDriver) {
+	inLate(t, Overlap, 10, func(t *testing.T, d *driver) {
 		d.ticks(3)
-		was := d.table.rows[3]
-		d.table.rows[3] = lateRow{was.cursor, "other"}
+		was := d.table.Rows[3]
+		d.table.Rows[3] = latetest.Row{Cursor: was.Cursor, Text: "other"}
 		d.ticks(3)
-		d.table.rows[3] = was
+		d.table.Rows[3] = was
 		d.ticks(3)
 		if d.versions[3] != 3 || len(d.lost()) > 0 {
 			t.Errorf("%d events of the row, lost %v", d.versions[3], d.lost())
@@ -276,10 +279,10 @@ func TestRowThatReturns(t *testing.T) {
 
 // TestModeChange: another mode than the document's is refused, with what to do.
 func TestModeChange(t *testing.T) {
-	inLate(t, LateOverlap, 5, func(t *testing.T, d *lateDriver) {
+	inLate(t, Overlap, 5, func(t *testing.T, d *driver) {
 		d.drain()
 		var fault *poller.Fault
-		err := newLate(d.cfg).adopt(context.Background(), &d.doc, time.Now(), LateExact, nil, nil)
+		err := New(d.cfg).Adopt(context.Background(), &d.doc, time.Now(), Exact, nil, nil)
 		if !errors.As(err, &fault) || fault.Event != poller.FingerprintMismatch || !strings.Contains(err.Error(), "accept-fingerprint") {
 			t.Errorf("got %v", err)
 		}
@@ -288,12 +291,12 @@ func TestModeChange(t *testing.T) {
 
 // TestUnreadableMemory: a store that fails is a fault; an object that is gone or damaged costs duplicates, and is told.
 func TestUnreadableMemory(t *testing.T) {
-	inLate(t, LateOverlap, 20, func(t *testing.T, d *lateDriver) {
+	inLate(t, Overlap, 20, func(t *testing.T, d *driver) {
 		d.ticks(5)
 		var fault *poller.Fault
-		l := newLate(d.cfg)
+		l := New(d.cfg)
 		failing := func(context.Context, string) ([]byte, error) { return nil, errors.New("timeout") }
-		if err := l.adopt(context.Background(), &d.doc, time.Now(), d.mode, nil, failing); !errors.As(err, &fault) || fault.Event != poller.CheckpointLoadFailed {
+		if err := l.Adopt(context.Background(), &d.doc, time.Now(), d.mode, nil, failing); !errors.As(err, &fault) || fault.Event != poller.CheckpointLoadFailed {
 			t.Errorf("a store that fails: %v", err)
 		}
 		for name, data := range d.objects {
@@ -321,13 +324,13 @@ func TestUnreadableMemory(t *testing.T) {
 // TestUnstoredIsNotTrusted: what a session settled and could not store is settled again, because what else had to be
 // stored with it (a parked event) is not there.
 func TestUnstoredIsNotTrusted(t *testing.T) {
-	inLate(t, LateOverlap, 5, func(t *testing.T, d *lateDriver) {
+	inLate(t, Overlap, 5, func(t *testing.T, d *driver) {
 		d.drain()
-		tx := d.table.begin(time.Hour)
-		d.table.insert(tx)
-		d.table.end(tx, true)
+		tx := d.table.Begin(time.Hour)
+		d.table.Insert(tx)
+		d.table.End(tx, true)
 		d.next()
-		d.late.settled(&d.line[0], 1) // and the commit fails
+		d.late.Settled(&d.line[0], 1) // and the commit fails
 		d.open()
 		d.drain()
 		if len(d.lost()) > 0 {
@@ -338,16 +341,16 @@ func TestUnstoredIsNotTrusted(t *testing.T) {
 
 // TestPassThroughIsCheap: modes without a memory cost no allocation for each event.
 func TestPassThroughIsCheap(t *testing.T) {
-	for _, mode := range []LateCommits{LateNone, LateSettle, LateExact} {
-		inLate(t, mode, 500, func(t *testing.T, d *lateDriver) {
+	for _, mode := range []Mode{None, Settle, Exact} {
+		inLate(t, mode, 500, func(t *testing.T, d *driver) {
 			page, err := d.table.Fetch(context.Background(), change.Range{}, poller.Limit{Rows: 500})
 			if err != nil {
 				t.Fatal(err)
 			}
 			allocations := testing.AllocsPerRun(20, func() {
-				step := d.late.next(context.Background())
-				batch, _ := d.late.fetched(step, &page)
-				d.late.settled(&batch, len(batch.Events))
+				step := d.late.Next(context.Background())
+				batch, _ := d.late.Fetched(step, &page)
+				d.late.Settled(&batch, len(batch.Events))
 				if len(batch.Events) != 500 || batch.Kind != change.Live {
 					t.Error("rows are missing")
 				}
@@ -361,13 +364,13 @@ func TestPassThroughIsCheap(t *testing.T) {
 
 // TestModeIsStored: the first commit stores the choice.
 func TestModeIsStored(t *testing.T) {
-	for _, mode := range []LateCommits{LateNone, LateSettle, LateExact, LateOverlap} {
-		inLate(t, mode, 3, func(t *testing.T, d *lateDriver) {
+	for _, mode := range []Mode{None, Settle, Exact, Overlap} {
+		inLate(t, mode, 3, func(t *testing.T, d *driver) {
 			d.drain()
 			if d.doc.Late.Mode != string(mode) || len(d.delivered) != 3 {
 				t.Errorf("%s: stored %q, %d rows delivered", mode, d.doc.Late.Mode, len(d.delivered))
 			}
-			if before := d.commits; mode != LateOverlap {
+			if before := d.commits; mode != Overlap {
 				d.ticks(3)
 				if d.commits != before || d.doc.Checkpoint.Cursor.IsStart() {
 					t.Errorf("%s: %d more commits, checkpoint %s", mode, d.commits-before, d.doc.Checkpoint.Cursor)

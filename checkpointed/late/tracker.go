@@ -1,4 +1,4 @@
-package checkpointed
+package late
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// late finds the rows that became visible behind the position (facts/late-commits.md). It belongs to the feed and
+// Tracker finds the rows that became visible behind the position (facts/late-commits.md). It belongs to the feed and
 // outlives sessions: it keeps the memory that it last read or stored, so that a process reads it once. It decides what
 // is fetched next, drops what was delivered before, and says what a commit has to store. It asks the database for its
 // clock, and fetches and writes nothing itself. One session uses it like this:
@@ -57,11 +57,11 @@ import (
 // with old timestamps are a reason to be faster: a value can be drawn long before its transaction shows itself (an
 // application's, a sequence's, that of a statement that waits for a lock), and a timestamp without a zone may seem hours
 // older than it is.
-type late struct {
-	LateConfig
+type Tracker struct {
+	Config
 
 	mu   sync.Mutex // next and fetched may run while settled, commit and stored do
-	mode LateCommits
+	mode Mode
 
 	dates *Dates // of the source's positions; nil where they are no times
 
@@ -86,8 +86,8 @@ type late struct {
 	warnings  []string
 }
 
-// lateStep is what is to be fetched next.
-type lateStep struct {
+// Step is what is to be fetched next.
+type Step struct {
 	// Kind is Live or Sweep: what the rows will be delivered as.
 	Kind change.Kind
 	// Range is what to fetch.
@@ -99,13 +99,13 @@ type lateStep struct {
 	ahead bool // rows that are dated beyond the database's clock
 }
 
-// LateConfig says how late commits are found.
-type LateConfig struct {
+// Config says how late commits are found.
+type Config struct {
 	// Address is how commands name the document.
 	Address string
 	// Database is asked for its clock.
 	Database interface {
-		Horizon(ctx context.Context) (Horizon, error)
+		Horizon(ctx context.Context) (change.Horizon, error)
 	}
 	// Window is source__late_window, Limit source__late_limit, Memory source__late_memory.
 	Window, Limit time.Duration
@@ -116,40 +116,40 @@ type LateConfig struct {
 	Wait bool
 }
 
-// newLate returns the component of a feed. Nothing of it works before adopt.
-func newLate(cfg LateConfig) *late {
-	return &late{LateConfig: cfg, remembered: newHashSet(), inFlight: map[uint64]bool{}}
+// New returns the component of a feed. Nothing of it works before adopt.
+func New(cfg Config) *Tracker {
+	return &Tracker{Config: cfg, remembered: newHashSet(), inFlight: map[uint64]bool{}}
 }
 
-// next decides what to fetch. It may ask the database for its clock; where that fails it warns, and goes on without
+// Next decides what to fetch. It may ask the database for its clock; where that fails it warns, and goes on without
 // moving the low edge.
-func (l *late) next(ctx context.Context) lateStep {
+func (l *Tracker) Next(ctx context.Context) Step {
 	switch l.mode {
-	case LateOverlap:
+	case Overlap:
 		return l.nextOverlap(ctx)
-	case LateExact:
+	case Exact:
 		return l.nextExact(ctx)
-	case LateSettle, LateNone:
+	case Settle, None:
 		return l.nextPlain(ctx)
 	default:
-		return lateStep{Kind: change.Live, Range: change.Range{After: l.reached}}
+		return Step{Kind: change.Live, Range: change.Range{After: l.reached}}
 	}
 }
 
-// position is where live rows are read from next.
-func (l *late) position() change.Cursor {
+// Position is where live rows are read from next.
+func (l *Tracker) Position() change.Cursor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.reached
 }
 
-// fetched turns a page into the batch to hand out: Kind, From, To, Events and More are set. Events that are remembered
+// Fetched turns a page into the batch to hand out: Kind, From, To, Events and More are set. Events that are remembered
 // or in flight are left out; a batch without events that says More is only to be followed by another next. What a
 // state.Commit carries as From is said by commit, and is not the batch's. A page of live rows loses those that are dated
 // beyond the database's clock.
 //
 // The error says that the page has rows that source__future_rows=fail does not allow; the batch is good nevertheless.
-func (l *late) fetched(step lateStep, page *change.Page) (change.Batch, error) {
+func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if step.Kind == change.Live {
@@ -182,7 +182,7 @@ func (l *late) fetched(step lateStep, page *change.Page) (change.Batch, error) {
 }
 
 // live takes a page of live rows.
-func (l *late) live(batch *change.Batch, page *change.Page) {
+func (l *Tracker) live(batch *change.Batch, page *change.Page) {
 	if n := len(page.Events); page.To != nil {
 		l.reached = page.To
 	} else if n > 0 {
@@ -209,16 +209,16 @@ func (l *late) live(batch *change.Batch, page *change.Page) {
 		l.advance()
 	}
 	switch l.mode {
-	case LateOverlap:
+	case Overlap:
 		batch.More = page.More || l.sweep.on || l.sweepDue(l.liveAt) || l.needsLook(l.liveAt)
-	case LateExact:
+	case Exact:
 		batch.More = page.More || l.peekDue(l.liveAt)
 	}
 	batch.More = batch.More || l.foreseeDue(l.liveAt)
 }
 
 // unknown returns the events that are neither remembered nor in flight. Those that are get the stamp.
-func (l *late) unknown(events []change.Event, stamp uint8) []change.Event {
+func (l *Tracker) unknown(events []change.Event, stamp uint8) []change.Event {
 	kept := events[:0]
 	for i := range events {
 		h := memoryHash(events[i].ID)
@@ -234,12 +234,12 @@ func (l *late) unknown(events []change.Event, stamp uint8) []change.Event {
 }
 
 // remembers reports whether the events of a batch are remembered once they are settled.
-func (l *late) remembers(batch *change.Batch) bool {
-	return l.mode == LateOverlap || batch.Kind == change.Sweep
+func (l *Tracker) remembers(batch *change.Batch) bool {
+	return l.mode == Overlap || batch.Kind == change.Sweep
 }
 
 // handOut puts a batch in flight; ahead says that its events are dated beyond the database's clock.
-func (l *late) handOut(batch *change.Batch, ahead bool) {
+func (l *Tracker) handOut(batch *change.Batch, ahead bool) {
 	if len(batch.Events) == 0 {
 		return
 	}
@@ -252,10 +252,10 @@ func (l *late) handOut(batch *change.Batch, ahead bool) {
 	}
 }
 
-// settled takes the first n events of a batch as settled: accepted, absorbed, or rejected with what becomes of them in
+// Settled takes the first n events of a batch as settled: accepted, absorbed, or rejected with what becomes of them in
 // the commit that follows. It is called for every batch that fetched returned with events, in their order, before
 // commit.
-func (l *late) settled(batch *change.Batch, n int) {
+func (l *Tracker) Settled(batch *change.Batch, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n == 0 {
@@ -291,8 +291,8 @@ func (l *late) settled(batch *change.Batch, n int) {
 	l.advance()
 }
 
-// report adds what only this component knows.
-func (l *late) report(r *poller.Report) {
+// Report adds what only this component knows.
+func (l *Tracker) Report(r *poller.Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r.Remembered, r.Late = l.remembered.len(), l.found
@@ -302,11 +302,11 @@ func (l *late) report(r *poller.Report) {
 }
 
 // held tells for how long rows have been held back, and by what.
-func (l *late) held() (time.Duration, string) {
-	if l.mode == LateExact {
+func (l *Tracker) held() (time.Duration, string) {
+	if l.mode == Exact {
 		return l.peekHeld()
 	}
-	if l.mode != LateOverlap || l.heldSince.IsZero() {
+	if l.mode != Overlap || l.heldSince.IsZero() {
 		return 0, ""
 	}
 	by := fmt.Sprintf("late_memory (%d rows) is full", l.Memory)
@@ -317,4 +317,4 @@ func (l *late) held() (time.Duration, string) {
 }
 
 // warn keeps a warning for the report.
-func (l *late) warn(text string) { l.warnings = append(l.warnings, text) }
+func (l *Tracker) warn(text string) { l.warnings = append(l.warnings, text) }

@@ -1,6 +1,7 @@
-package checkpointed
+package late
 
 import (
+	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -10,7 +11,7 @@ import (
 // lateRun is one random life: writers whose transactions last up to longest, a reader that settles now and then, and what
 // goes wrong.
 type lateRun struct {
-	mode    LateCommits
+	mode    Mode
 	crashes bool
 	shown   bool
 	safe    bool
@@ -19,42 +20,42 @@ type lateRun struct {
 	steps   int
 }
 
-func (run lateRun) drive(t *testing.T, seed uint64) *lateDriver {
+func (run lateRun) drive(t *testing.T, seed uint64) *driver {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
-	table := newLateTable(rng)
-	table.shown, table.safe, table.skew = run.shown, run.safe, time.Duration(rng.IntN(7200)-3600)*time.Second
+	table := latetest.New(rng)
+	table.Shown, table.Safe, table.Skew = run.shown, run.safe, time.Duration(rng.IntN(7200)-3600)*time.Second
 	for range rng.IntN(100) { // a backlog
-		table.rows[table.nextKey+1] = lateRow{table.draw(), "old"}
-		table.nextKey++
+		table.Rows[table.NextKey+1] = latetest.Row{Cursor: table.Draw(), Text: "old"}
+		table.NextKey++
 	}
-	d := newLateDriver(t, table, rng, run.mode)
+	d := newDriver(t, table, rng, run.mode)
 	if run.memory > 0 {
 		d.cfg.Memory = run.memory
 		d.start()
 	}
-	hot := table.nextKey + 1
+	hot := table.NextKey + 1
 	for range run.steps {
 		time.Sleep(time.Duration(rng.IntN(400)) * time.Millisecond)
-		table.settle(false)
+		table.Settle(false)
 		switch rng.IntN(10) {
 		case 0, 1, 2:
-			tx := table.begin(time.Duration(rng.Int64N(int64(run.longest))))
+			tx := table.Begin(time.Duration(rng.Int64N(int64(run.longest))))
 			for range rng.IntN(3) + 1 {
-				table.insert(tx)
+				table.Insert(tx)
 			}
 		case 3: // an update; half of them with the value of the transaction's beginning
-			if len(table.open) > 0 && table.nextKey > 0 {
-				tx := table.open[rng.IntN(len(table.open))]
-				key := rng.IntN(table.nextKey) + 1
-				if _, ok := table.rows[key]; ok {
-					table.update(tx, key, tx.drawn*int64(rng.IntN(2)))
+			if len(table.Open) > 0 && table.NextKey > 0 {
+				tx := table.Open[rng.IntN(len(table.Open))]
+				key := rng.IntN(table.NextKey) + 1
+				if _, ok := table.Rows[key]; ok {
+					table.Update(tx, key, tx.Drawn*int64(rng.IntN(2)))
 				}
 			}
 		case 4: // the hot row
-			tx := table.begin(time.Duration(rng.Int64N(int64(time.Second))))
-			table.update(tx, hot, 0)
-			table.nextKey = max(table.nextKey, hot)
+			tx := table.Begin(time.Duration(rng.Int64N(int64(time.Second))))
+			table.Update(tx, hot, 0)
+			table.NextKey = max(table.NextKey, hot)
 		case 5, 6, 7:
 			if len(d.line) < 3 {
 				d.next()
@@ -74,7 +75,7 @@ func (run lateRun) drive(t *testing.T, seed uint64) *lateDriver {
 			}
 		}
 	}
-	table.settle(true)
+	table.Settle(true)
 	d.quiet(40 * d.cfg.Window)
 	return d
 }
@@ -88,10 +89,10 @@ func TestOverlapLosesNothing(t *testing.T) {
 		name string
 		run  lateRun
 	}{
-		{"no crash", lateRun{mode: LateOverlap, longest: 20 * time.Second, steps: 1200}},
-		{"crashes", lateRun{mode: LateOverlap, crashes: true, longest: 20 * time.Second, steps: 1200}},
-		{"transactions beyond the window", lateRun{mode: LateOverlap, crashes: true, shown: true, longest: 2 * time.Minute, steps: 1200}},
-		{"little memory", lateRun{mode: LateOverlap, crashes: true, longest: 20 * time.Second, steps: 1200, memory: 60}},
+		{"no crash", lateRun{mode: Overlap, longest: 20 * time.Second, steps: 1200}},
+		{"crashes", lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200}},
+		{"transactions beyond the window", lateRun{mode: Overlap, crashes: true, shown: true, longest: 2 * time.Minute, steps: 1200}},
+		{"little memory", lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200, memory: 60}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			found, repeats, crashes := 0, 0, 0
@@ -99,7 +100,7 @@ func TestOverlapLosesNothing(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					d := test.run.drive(t, seed)
 					if lost := d.lost(); len(lost) > 0 {
-						t.Errorf("seed %d: %d of %d rows lost: %v", seed, len(lost), len(d.table.rows), lost)
+						t.Errorf("seed %d: %d of %d rows lost: %v", seed, len(lost), len(d.table.Rows), lost)
 					}
 					if !test.run.crashes && d.repeats > 0 {
 						t.Errorf("seed %d: %d duplicates without a crash", seed, d.repeats)
@@ -123,7 +124,7 @@ func TestNoneLosesRows(t *testing.T) {
 	lost := 0
 	for seed := range uint64(10) {
 		synctest.Test(t, func(t *testing.T) {
-			lost += len(lateRun{mode: LateNone, longest: 20 * time.Second, steps: 1200}.drive(t, seed).lost())
+			lost += len(lateRun{mode: None, longest: 20 * time.Second, steps: 1200}.drive(t, seed).lost())
 		})
 	}
 	if lost == 0 {

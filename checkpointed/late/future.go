@@ -1,4 +1,4 @@
-package checkpointed
+package late
 
 import (
 	"context"
@@ -71,14 +71,14 @@ const tellEvery = time.Hour
 func (f *future) session() { f.on, f.due, f.refused = false, true, nil }
 
 // date says how positions are read as times.
-func (l *late) date(d *Dates) {
+func (l *Tracker) date(d *Dates) {
 	if l.dates = d; d == nil {
 		l.future.first = nil
 	}
 }
 
 // span is the first and the last moment at which a clock shows a position's value; zero where that is not known.
-func (l *late) span(at change.Cursor) (first, last time.Time) {
+func (l *Tracker) span(at change.Cursor) (first, last time.Time) {
 	if l.dates != nil && !at.IsStart() {
 		first, last, _ = l.dates.Span(at)
 	}
@@ -86,7 +86,7 @@ func (l *late) span(at change.Cursor) (first, last time.Time) {
 }
 
 // drawnUntil is when the value of a position cannot be drawn any more; zero where that is not known.
-func (l *late) drawnUntil(at change.Cursor) time.Time {
+func (l *Tracker) drawnUntil(at change.Cursor) time.Time {
 	_, last := l.span(at)
 	if last.IsZero() {
 		return last
@@ -95,7 +95,7 @@ func (l *late) drawnUntil(at change.Cursor) time.Time {
 }
 
 // present is the database's clock or a little after it. Where it was never read, this machine's has to do.
-func (l *late) present() time.Time {
+func (l *Tracker) present() time.Time {
 	now := time.Now()
 	if l.clock.now.IsZero() {
 		return now
@@ -105,32 +105,32 @@ func (l *late) present() time.Time {
 
 // margin is how far live rows may be ahead of the clock. In overlap mode the low edge waits until the clock has reached
 // them, so clocks that differ a little cost a longer window and nothing else.
-func (l *late) margin() time.Duration {
-	if l.mode == LateOverlap {
+func (l *Tracker) margin() time.Duration {
+	if l.mode == Overlap {
 		return l.Window
 	}
 	return 0
 }
 
 // beyond reports whether an event is dated after a moment.
-func (l *late) beyond(e *change.Event, ceiling time.Time) bool {
+func (l *Tracker) beyond(e *change.Event, ceiling time.Time) bool {
 	first, _ := l.span(e.Cursor)
 	return first.After(ceiling)
 }
 
 // liveRange is what the next page of live rows reads. It ends with the first row that is known to be dated ahead: else all
 // of them would be read with each page. A source that settles ends its pages by itself.
-func (l *late) liveRange() change.Range {
-	if l.mode == LateSettle || l.future.first.Equal(l.reached) {
+func (l *Tracker) liveRange() change.Range {
+	if l.mode == Settle || l.future.first.Equal(l.reached) {
 		l.future.first = nil
 	}
 	return change.Range{After: l.reached, UpTo: l.future.first}
 }
 
 // nextPlain decides between live rows and a look at those that are dated ahead.
-func (l *late) nextPlain(ctx context.Context) lateStep {
+func (l *Tracker) nextPlain(ctx context.Context) Step {
 	if l.dates == nil {
-		return lateStep{Kind: change.Live, Range: change.Range{After: l.reached}}
+		return Step{Kind: change.Live, Range: change.Range{After: l.reached}}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,11 +141,11 @@ func (l *late) nextPlain(ctx context.Context) lateStep {
 	if l.drained && l.foreseeDue(time.Now()) {
 		return l.foresee()
 	}
-	return lateStep{Kind: change.Live, Range: l.liveRange()}
+	return Step{Kind: change.Live, Range: l.liveRange()}
 }
 
 // cutAhead takes the rows that are dated ahead from the end of a page of live rows. What is left of the page is its end.
-func (l *late) cutAhead(step *lateStep, page *change.Page) {
+func (l *Tracker) cutAhead(step *Step, page *change.Page) {
 	if l.dates == nil {
 		return
 	}
@@ -172,14 +172,14 @@ func (l *late) cutAhead(step *lateStep, page *change.Page) {
 }
 
 // sawAhead takes note of rows that are dated ahead.
-func (l *late) sawAhead(events []change.Event) {
+func (l *Tracker) sawAhead(events []change.Event) {
 	f := &l.future
 	f.first = events[0].Position()
 	at, _ := l.span(events[0].Cursor)
 	text := fmt.Sprintf("the row at %s is dated %s after the database's clock", f.first, at.Sub(l.present()).Round(time.Second))
 	const rule = "correct it, or exclude it by source__where; if the column is kept in local time, set source__time_zone"
 	switch {
-	case l.mode == LateSettle || l.Future == FutureHold:
+	case l.mode == Settle || l.Future == FutureHold:
 		l.tell("hold", text+": it is held until the clock has come to it (source__future_rows=hold); "+rule)
 	case l.Future == FutureFail:
 		f.refused = fmt.Errorf("%w: %s, and source__future_rows=fail: %s", poller.ErrNormalize, text, rule)
@@ -197,19 +197,19 @@ func (l *late) sawAhead(events []change.Event) {
 
 // foreseeDue reports whether a look is under way, or due: at once where a row was seen that was not delivered, and at a slow
 // pace for those behind it. A look that takes long is followed by a longer rest.
-func (l *late) foreseeDue(now time.Time) bool {
+func (l *Tracker) foreseeDue(now time.Time) bool {
 	f := &l.future
 	if f.on {
 		return true
 	}
-	if l.dates == nil || f.first == nil || l.mode == LateSettle || l.Future == FutureHold || l.Future == FutureFail {
+	if l.dates == nil || f.first == nil || l.mode == Settle || l.Future == FutureHold || l.Future == FutureFail {
 		return false
 	}
 	return f.due && !f.full || now.Sub(f.ended) >= max(l.pace(), 9*f.took)
 }
 
 // foresee is the next step of a look. It begins where live rows end.
-func (l *late) foresee() lateStep {
+func (l *Tracker) foresee() Step {
 	f := &l.future
 	if !f.on {
 		f.on, f.due, f.full, f.rows = true, false, false, 0
@@ -217,12 +217,12 @@ func (l *late) foresee() lateStep {
 		f.stamp ^= 1
 		f.stamp |= foreseen
 	}
-	return lateStep{Kind: change.Sweep, Range: change.Range{After: f.at}, ahead: true}
+	return Step{Kind: change.Sweep, Range: change.Range{After: f.at}, ahead: true}
 }
 
 // foreseen takes a page of a look. What is not dated ahead is left to the live rows. Half of the memory is the most that it
 // takes: live rows need the rest.
-func (l *late) foreseen(batch *change.Batch, page *change.Page) {
+func (l *Tracker) foreseen(batch *change.Batch, page *change.Page) {
 	f := &l.future
 	ceiling := l.present().Add(l.margin() + l.dates.Slack)
 	kept := page.Events[:0]
@@ -266,12 +266,12 @@ func (l *late) foreseen(batch *change.Batch, page *change.Page) {
 // forgetAhead forgets what was remembered as dated ahead, but for what is kept by its stamp: it is gone, or live rows have
 // met it. In overlap mode what they met is remembered as theirs. In the other modes it is forgotten with the rest once the
 // position behind it is stored: a session that begins before it meets it again.
-func (l *late) forgetAhead(keep func(stamp uint8) bool) {
+func (l *Tracker) forgetAhead(keep func(stamp uint8) bool) {
 	f := &l.future
-	if !f.early || l.mode == LateOverlap && !f.swept {
+	if !f.early || l.mode == Overlap && !f.swept {
 		return
 	}
-	plain := l.mode != LateOverlap
+	plain := l.mode != Overlap
 	if plain && (!l.front.Equal(l.edge) || !l.front.Equal(l.reached)) {
 		return
 	}
@@ -289,8 +289,8 @@ func (l *late) forgetAhead(keep func(stamp uint8) bool) {
 
 // loadedAhead takes a memory that was just read: which of its rows are dated ahead is not known before a sweep and a look
 // have met the others.
-func (l *late) loadedAhead() {
-	if l.dates == nil || l.mode == LateExact {
+func (l *Tracker) loadedAhead() {
+	if l.dates == nil || l.mode == Exact {
 		return
 	}
 	for i, h := range l.remembered.places {
@@ -302,7 +302,7 @@ func (l *late) loadedAhead() {
 }
 
 // tellLead tells of live rows that are ahead of the clock by more than clocks differ: their zone may be another.
-func (l *late) tellLead(last *change.Event) {
+func (l *Tracker) tellLead(last *change.Event) {
 	if at, _ := l.span(last.Cursor); !at.IsZero() && l.dates.Slack > 0 && !l.clock.now.IsZero() {
 		if lead := at.Sub(l.present()); lead > l.Window {
 			l.tell("lead", fmt.Sprintf("the newest rows are dated %s after the database's clock, and the column has no zone: set "+
@@ -313,7 +313,7 @@ func (l *late) tellLead(last *change.Event) {
 }
 
 // tell warns of what lasts, now and then.
-func (l *late) tell(what, text string) {
+func (l *Tracker) tell(what, text string) {
 	if l.future.told == nil {
 		l.future.told = map[string]time.Time{}
 	}

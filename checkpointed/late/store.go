@@ -1,4 +1,4 @@
-package checkpointed
+package late
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// lateCommit is what a commit has to carry.
-type lateCommit struct {
+// Commit is what a commit has to carry.
+type Commit struct {
 	// Due says that a write is worth it. Where it is false, and nothing else is to be stored, nothing need be written.
 	Due bool
 	// From is the stored position and To the one after the commit: in overlap mode the low edge before and after.
@@ -25,23 +25,23 @@ type lateCommit struct {
 	changes, done int
 }
 
-// memoryKind is the kind of the side object that holds the memory.
-const memoryKind = "memory"
+// MemoryKind is the kind of the side object that holds the memory.
+const MemoryKind = "memory"
 
-// loadObject reads a side object by its name: Keeper.Object.
-type loadObject func(ctx context.Context, name string) ([]byte, error)
+// Load reads a side object by its name: Keeper.Object.
+type Load func(ctx context.Context, name string) ([]byte, error)
 
-// adopt begins a session on a document: what was handed out before and not settled is forgotten. storeNow is the store's
+// Adopt begins a session on a document: what was handed out before and not settled is forgotten. storeNow is the store's
 // clock at this moment, dates reads the source's positions, and load reads a side object (Keeper.Object). Errors are a *Fault:
 // FingerprintMismatch when the document was written under another mode, and CheckpointLoadFailed when the memory cannot be read.
 //
 // A memory that is missing or damaged is a warning, and the live rows begin again at the low edge: what was delivered
 // above it is delivered once more, and nothing is lost.
-func (l *late) adopt(
-	ctx context.Context, doc *state.Document, storeNow time.Time, mode LateCommits, dates *Dates, load loadObject,
+func (l *Tracker) Adopt(
+	ctx context.Context, doc *state.Document, storeNow time.Time, mode Mode, dates *Dates, load Load,
 ) error {
 	if mode == "" {
-		mode = LateNone
+		mode = None
 	}
 	if was := doc.Late.Mode; was != "" && was != string(mode) {
 		return &poller.Fault{Event: poller.FingerprintMismatch, Err: fmt.Errorf("late_commits was %s, is now %s: what the checkpoint means differs. Set "+
@@ -59,7 +59,7 @@ func (l *late) adopt(
 	l.session()
 	l.recall(&doc.Late, doc.Checkpoint.Cursor, storeNow)
 	l.edge = doc.Checkpoint.Cursor
-	if same && mode == LateOverlap {
+	if same && mode == Overlap {
 		// Nobody wrote since: what this process knows beyond the document (its mark, its pace) still holds.
 		l.reached = l.front
 		return nil
@@ -67,21 +67,21 @@ func (l *late) adopt(
 	l.basis, l.changes = basis{doc.Late, doc.Checkpoint.Cursor}, 0
 	l.low, l.front = l.edge, l.edge
 	l.markAt, l.since, l.drawn, l.marked = nil, time.Time{}, time.Time{}, time.Time{}
-	if mode == LateOverlap && !doc.Late.Frontier.IsStart() {
+	if mode == Overlap && !doc.Late.Frontier.IsStart() {
 		l.front = doc.Late.Frontier
 		if !doc.Late.Since.IsZero() && !doc.Late.Next.IsStart() {
 			l.markAt, l.since, l.drawn = doc.Late.Next, doc.Late.Since, l.drawnUntil(doc.Late.Next)
 		}
 	}
 	l.reached = l.front
-	if mode != LateOverlap && mode != LateExact && l.dates == nil {
+	if mode != Overlap && mode != Exact && l.dates == nil {
 		return nil
 	}
 	return l.load(ctx, doc, load)
 }
 
 // session drops what belongs to one session.
-func (l *late) session() {
+func (l *Tracker) session() {
 	clear(l.inFlight)
 	l.sweep.on, l.sweep.proves, l.proved, l.tail = false, false, false, nil
 	l.handed, l.done, l.found = 0, 0, 0
@@ -91,7 +91,7 @@ func (l *late) session() {
 }
 
 // load reads the memory that the document names.
-func (l *late) load(ctx context.Context, doc *state.Document, load loadObject) error {
+func (l *Tracker) load(ctx context.Context, doc *state.Document, load Load) error {
 	ref := doc.Late.Memory
 	if ref.Object != "" && ref == l.object && !l.added {
 		return nil // what this process holds: it stored or read that object
@@ -144,9 +144,9 @@ func (b *basis) is(doc *state.Document) bool {
 		was.Frontier.Equal(is.Frontier) && was.Next.Equal(is.Next) && b.cursor.Equal(doc.Checkpoint.Cursor)
 }
 
-// commit returns what to store, with From and To of the state.Commit, after the batches that were settled last. final
+// Commit returns what to store, with From and To of the state.Commit, after the batches that were settled last. final
 // says that the lease is released with it.
-func (l *late) commit(final bool) lateCommit {
+func (l *Tracker) Commit(final bool) Commit {
 	c, hashes := l.draft(final)
 	if hashes != nil {
 		c.Object = encodeMemory(hashes) // takes a tenth of a second for a million: Next need not wait for it
@@ -155,18 +155,18 @@ func (l *late) commit(final bool) lateCommit {
 }
 
 // draft returns a commit, and the hashes that are to be stored with it.
-func (l *late) draft(final bool) (lateCommit, []uint64) {
+func (l *Tracker) draft(final bool) (Commit, []uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := lateCommit{From: l.edge, To: l.front, changes: l.changes, done: l.done}
+	c := Commit{From: l.edge, To: l.front, changes: l.changes, done: l.done}
 	worth := l.basis.late.Mode == "" // the first choice
 	switch l.mode {
-	case LateOverlap:
+	case Overlap:
 		c.To = l.low
 		worth = worth || l.worth(final) || !l.low.Equal(l.edge)
 	default:
 		// The reading of the clock goes with the position.
-		worth = worth || l.worth(final) || l.mode == LateSettle && l.dates != nil && l.changes == 0 && !c.To.Equal(c.From)
+		worth = worth || l.worth(final) || l.mode == Settle && l.dates != nil && l.changes == 0 && !c.To.Equal(c.From)
 	}
 	c.Due = worth || !c.To.Equal(c.From)
 	if !worth {
@@ -174,7 +174,7 @@ func (l *late) draft(final bool) (lateCommit, []uint64) {
 	}
 	kept := l.keep()
 	c.Late = &state.Late{Mode: string(l.mode), Clock: kept.now, ClockAt: kept.at}
-	if l.mode == LateOverlap {
+	if l.mode == Overlap {
 		c.Late.Frontier, c.Late.Next, c.Late.Since = l.front, l.markAt, l.since
 	}
 	switch {
@@ -189,13 +189,13 @@ func (l *late) draft(final bool) (lateCommit, []uint64) {
 }
 
 // worth reports whether the memory is to be stored: with the release, and now and then while the lease is held.
-func (l *late) worth(final bool) bool {
+func (l *Tracker) worth(final bool) bool {
 	return l.changes > 0 && (final || time.Since(l.saved) >= l.saveEvery)
 }
 
-// stored says that the commit landed, with the object under its name in c.Late.Memory. A commit that did not land is not
+// Stored says that the commit landed, with the object under its name in c.Late.Memory. A commit that did not land is not
 // reported: the next adopt reads the memory anew, because what was settled with it may have had to be stored with it.
-func (l *late) stored(c lateCommit) {
+func (l *Tracker) Stored(c Commit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.basis.cursor, l.edge = c.To, c.To
@@ -209,12 +209,12 @@ func (l *late) stored(c lateCommit) {
 	l.passedBy(c.done)
 }
 
-// due reports whether there is something worth a write although nothing is being settled: the low edge moved; or, in the
+// Due reports whether there is something worth a write although nothing is being settled: the low edge moved; or, in the
 // other modes and once a window at most, the position did (past windows without rows, past rows delivered early).
-func (l *late) due() bool {
+func (l *Tracker) Due() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.mode == LateOverlap {
+	if l.mode == Overlap {
 		return !l.low.Equal(l.edge)
 	}
 	return !l.ahead.IsZero() && !l.front.Equal(l.edge) && time.Since(l.ahead) >= l.Window

@@ -1,4 +1,4 @@
-package checkpointed
+package late
 
 import (
 	"crypto/sha256"
@@ -39,13 +39,13 @@ func encodeMemory(hashes []uint64) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// rememberBelow is what a document begins with where rows below its frontier count as delivered, and the object of their memory.
-func rememberBelow(frontier change.Cursor, ids []string) (state.Late, []byte) {
+// RememberBelow is what a document begins with where rows below its frontier count as delivered, and the object of their memory.
+func RememberBelow(frontier change.Cursor, ids []string) (state.Late, []byte) {
 	set := newHashSet()
 	for _, id := range ids {
 		set.add(memoryHash(id), 0)
 	}
-	late := state.Late{Mode: string(LateOverlap), Frontier: frontier}
+	late := state.Late{Mode: string(Overlap), Frontier: frontier}
 	late.Memory.Count = set.len()
 	return late, encodeMemory(set.hashes())
 }

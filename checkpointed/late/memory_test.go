@@ -1,4 +1,4 @@
-package checkpointed
+package late
 
 import (
 	"bytes"
@@ -163,8 +163,8 @@ func BenchmarkHashSet(b *testing.B) {
 
 // BenchmarkOverlapPage is what the overlap mode adds to a page of 500 new rows.
 func BenchmarkOverlapPage(b *testing.B) {
-	l := newLate(LateConfig{Window: time.Minute, Memory: 1 << 62})
-	l.mode = LateOverlap
+	l := New(Config{Window: time.Minute, Memory: 1 << 62})
+	l.mode = Overlap
 	events := make([]change.Event, 500)
 	n := 0
 	for b.Loop() {
@@ -173,7 +173,7 @@ func BenchmarkOverlapPage(b *testing.B) {
 			events[i].ID = fmt.Sprintf("%016x", uint64(n)*0x9e3779b97f4a7c15)
 		}
 		l.sweep.on = true // none is due
-		batch, _ := l.fetched(lateStep{}, &change.Page{Events: events})
-		l.settled(&batch, len(batch.Events))
+		batch, _ := l.Fetched(Step{}, &change.Page{Events: events})
+		l.Settled(&batch, len(batch.Events))
 	}
 }

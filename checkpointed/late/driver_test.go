@@ -1,4 +1,4 @@
-package checkpointed
+package late
 
 import (
 	"context"
@@ -8,25 +8,26 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// lateDriver drives the component as a session does, over a document and objects in memory. It delivers in order, checks
+// driver drives the component as a session does, over a document and objects in memory. It delivers in order, checks
 // that no event is in flight twice, and can crash at each step.
-type lateDriver struct {
+type driver struct {
 	t        *testing.T
-	table    *lateTable
-	source   Source // of the fetches: table, unless a test puts another before it
+	table    *latetest.Table
+	source   database // of the fetches: table, unless a test puts another before it
 	rng      *rand.Rand
-	cfg      LateConfig
-	mode     LateCommits
+	cfg      Config
+	mode     Mode
 	doc      state.Document
 	objects  map[string][]byte
 	puts     int
 	storeOff time.Duration // of the store's clock
 
-	late   *late
+	late   *Tracker
 	dates  *Dates // of the table's positions, where its cursor is a time
 	line   []change.Batch
 	flying map[string]bool
@@ -45,10 +46,10 @@ type lateDriver struct {
 	refused   error // by source__future_rows=fail
 }
 
-func newLateDriver(t *testing.T, table *lateTable, rng *rand.Rand, mode LateCommits) *lateDriver {
-	d := &lateDriver{
+func newDriver(t *testing.T, table *latetest.Table, rng *rand.Rand, mode Mode) *driver {
+	d := &driver{
 		t: t, table: table, source: table, rng: rng, mode: mode, objects: map[string][]byte{}, limit: poller.Limit{Rows: 7, Bytes: 1 << 20},
-		cfg:  LateConfig{Address: "orders", Database: table, Window: 24 * time.Second, Limit: 4 * time.Second, Memory: 100_000},
+		cfg:  Config{Address: "orders", Database: table, Window: 24 * time.Second, Limit: 4 * time.Second, Memory: 100_000},
 		last: map[int]string{}, delivered: map[string]int{}, versions: map[int]int{},
 	}
 	d.doc.Lease.TTL = 9 * time.Second
@@ -57,22 +58,22 @@ func newLateDriver(t *testing.T, table *lateTable, rng *rand.Rand, mode LateComm
 }
 
 // start begins a process, and a session in it.
-func (d *lateDriver) start() {
-	d.late = newLate(d.cfg)
+func (d *driver) start() {
+	d.late = New(d.cfg)
 	d.open()
 }
 
 // crash ends the process without a word.
-func (d *lateDriver) crash() {
+func (d *driver) crash() {
 	d.crashes++
 	d.start()
 }
 
 // open begins a session.
-func (d *lateDriver) open() {
+func (d *driver) open() {
 	d.t.Helper()
 	d.line, d.flying, d.leased = nil, map[string]bool{}, false
-	err := d.late.adopt(context.Background(), &d.doc, time.Now().Add(d.storeOff), d.mode, d.dates, func(_ context.Context, name string) ([]byte, error) {
+	err := d.late.Adopt(context.Background(), &d.doc, time.Now().Add(d.storeOff), d.mode, d.dates, func(_ context.Context, name string) ([]byte, error) {
 		data, ok := d.objects[name]
 		if !ok {
 			return nil, fmt.Errorf("reading %s: %w", name, state.ErrNotFound)
@@ -85,9 +86,9 @@ func (d *lateDriver) open() {
 }
 
 // next makes one step; it returns whether there is more.
-func (d *lateDriver) next() bool {
+func (d *driver) next() bool {
 	d.t.Helper()
-	step := d.late.next(context.Background())
+	step := d.late.Next(context.Background())
 	if step.Idle {
 		return false
 	}
@@ -95,7 +96,7 @@ func (d *lateDriver) next() bool {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	batch, err := d.late.fetched(step, &page)
+	batch, err := d.late.Fetched(step, &page)
 	if err != nil {
 		d.refused = err
 	}
@@ -113,7 +114,7 @@ func (d *lateDriver) next() bool {
 
 // settle delivers and settles the first n events of the oldest batch, and commits as lands says: "", "never", or
 // "unseen".
-func (d *lateDriver) settle(n int, final bool, lands string) {
+func (d *driver) settle(n int, final bool, lands string) {
 	d.t.Helper()
 	if len(d.line) > 0 {
 		b := d.line[0]
@@ -122,14 +123,14 @@ func (d *lateDriver) settle(n int, final bool, lands string) {
 			d.accept(&e)
 			delete(d.flying, e.ID)
 		}
-		d.late.settled(&b, n)
+		d.late.Settled(&b, n)
 		if n == len(b.Events) {
 			d.line = d.line[1:]
 		} else {
 			final = true
 		}
 	}
-	c := d.late.commit(final)
+	c := d.late.Commit(final)
 	if c.Due {
 		if c.Object != nil {
 			d.puts++
@@ -157,7 +158,7 @@ func (d *lateDriver) settle(n int, final bool, lands string) {
 			d.crash()
 			return
 		}
-		d.late.stored(c)
+		d.late.Stored(c)
 	}
 	if final {
 		d.close()
@@ -166,15 +167,15 @@ func (d *lateDriver) settle(n int, final bool, lands string) {
 }
 
 // close reads the report.
-func (d *lateDriver) close() {
+func (d *driver) close() {
 	d.report = poller.Report{}
-	d.late.report(&d.report)
+	d.late.Report(&d.report)
 	d.late0 += d.report.Late
 	d.warned = append(d.warned, d.report.Warnings...)
 }
 
-func (d *lateDriver) accept(e *change.Event) {
-	p := latePositionOf(e.Cursor)
+func (d *driver) accept(e *change.Event) {
+	p := latetest.PositionOf(e.Cursor)
 	if d.delivered[e.ID]++; d.delivered[e.ID] > 1 {
 		d.repeats++
 	}
@@ -183,7 +184,7 @@ func (d *lateDriver) accept(e *change.Event) {
 }
 
 // drain works until nothing is left to do for now, as a tick does: at its end all is settled and stored.
-func (d *lateDriver) drain() {
+func (d *driver) drain() {
 	d.t.Helper()
 	for i := 0; ; i++ {
 		more := d.next()
@@ -197,7 +198,7 @@ func (d *lateDriver) drain() {
 			d.t.Fatal("a tick does not end")
 		}
 	}
-	if d.leased || d.late.due() {
+	if d.leased || d.late.Due() {
 		d.settle(0, true, "") // what Close does under a lease
 		return
 	}
@@ -206,7 +207,7 @@ func (d *lateDriver) drain() {
 }
 
 // quiet runs ticks each second until the window has closed, for a while at most.
-func (d *lateDriver) quiet(atMost time.Duration) {
+func (d *driver) quiet(atMost time.Duration) {
 	d.t.Helper()
 	for end := time.Now().Add(atMost); time.Now().Before(end); time.Sleep(time.Second) {
 		d.drain()
@@ -217,12 +218,18 @@ func (d *lateDriver) quiet(atMost time.Duration) {
 }
 
 // lost returns the keys whose newest state was not delivered last.
-func (d *lateDriver) lost() []int {
+func (d *driver) lost() []int {
 	var lost []int
-	for key, row := range d.table.rows {
-		if e := d.table.event(key, row); d.last[key] != string(e.Row) {
+	for key, row := range d.table.Rows {
+		if e := d.table.Event(key, row); d.last[key] != string(e.Row) {
 			lost = append(lost, key)
 		}
 	}
 	return lost
+}
+
+// database is what the driver reads from.
+type database interface {
+	Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error)
+	Horizon(ctx context.Context) (change.Horizon, error)
 }

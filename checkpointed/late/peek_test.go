@@ -1,6 +1,7 @@
-package checkpointed
+package late
 
 import (
+	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -24,17 +25,17 @@ func TestExactDeliversAboveTheSafePointEarly(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(1, 1))
-				table := newLateTable(rng)
-				table.safe, table.shown = true, true
-				d := newLateDriver(t, table, rng, LateExact)
+				table := latetest.New(rng)
+				table.Safe, table.Shown = true, true
+				d := newDriver(t, table, rng, Exact)
 				d.cfg.Wait = test.wait
 				d.start()
-				long := table.begin(time.Hour)
-				table.insert(long)
+				long := table.Begin(time.Hour)
+				table.Insert(long)
 				for range 10 {
-					tx := table.begin(time.Hour)
-					table.insert(tx)
-					table.end(tx, true)
+					tx := table.Begin(time.Hour)
+					table.Insert(tx)
+					table.End(tx, true)
 				}
 				for range 4 {
 					d.drain()
@@ -58,10 +59,10 @@ func TestExactDeliversAboveTheSafePointEarly(t *testing.T) {
 					t.Errorf("%d remembered, held back for %s", d.report.Remembered, d.report.HeldBack)
 				}
 				d.crash() // what was delivered early is stored with the release
-				table.end(long, test.ends)
+				table.End(long, test.ends)
 				d.ticks(40)
 				d.drain()
-				if lost := d.lost(); len(lost) > 0 || d.repeats > 0 || len(d.delivered) != len(table.rows) {
+				if lost := d.lost(); len(lost) > 0 || d.repeats > 0 || len(d.delivered) != len(table.Rows) {
 					t.Errorf("lost %v, %d duplicates, %d delivered", lost, d.repeats, len(d.delivered))
 				}
 				if d.report.Remembered != 0 || d.report.HeldBack != 0 {
@@ -77,24 +78,24 @@ func TestExactDeliversAboveTheSafePointEarly(t *testing.T) {
 func TestExactHotRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 1))
-		table := newLateTable(rng)
-		table.safe = true
-		d := newLateDriver(t, table, rng, LateExact)
-		first := table.begin(time.Hour)
-		key := table.insert(first)
-		table.end(first, true)
+		table := latetest.New(rng)
+		table.Safe = true
+		d := newDriver(t, table, rng, Exact)
+		first := table.Begin(time.Hour)
+		key := table.Insert(first)
+		table.End(first, true)
 		d.drain()
-		holder := table.begin(time.Hour)
-		table.insert(holder)
+		holder := table.Begin(time.Hour)
+		table.Insert(holder)
 		for i := range 120 { // half a minute
 			time.Sleep(250 * time.Millisecond)
-			tx := table.begin(time.Hour)
-			table.update(tx, key, 0)
-			table.end(tx, true)
+			tx := table.Begin(time.Hour)
+			table.Update(tx, key, 0)
+			table.End(tx, true)
 			if i%6 == 5 { // overlapping writers: there is always one that is older than the row
-				next := table.begin(time.Hour)
-				table.insert(next)
-				table.end(holder, true)
+				next := table.Begin(time.Hour)
+				table.Insert(next)
+				table.End(holder, true)
 				holder = next
 			}
 			if i%4 == 0 {
@@ -107,7 +108,7 @@ func TestExactHotRow(t *testing.T) {
 		if d.report.Remembered > 25 {
 			t.Errorf("%d rows are remembered", d.report.Remembered)
 		}
-		table.settle(true)
+		table.Settle(true)
 		for range 10 {
 			d.drain()
 			time.Sleep(time.Second)
@@ -123,13 +124,13 @@ func TestExactLosesNothing(t *testing.T) {
 	early := 0
 	for seed := range uint64(lateSeeds) {
 		synctest.Test(t, func(t *testing.T) {
-			d := lateRun{mode: LateExact, safe: true, crashes: seed%2 == 0, longest: 20 * time.Second, steps: 800}.drive(t, seed)
+			d := lateRun{mode: Exact, safe: true, crashes: seed%2 == 0, longest: 20 * time.Second, steps: 800}.drive(t, seed)
 			for range 4 {
 				time.Sleep(time.Second)
 				d.drain()
 			}
 			if lost := d.lost(); len(lost) > 0 {
-				t.Errorf("seed %d: %d of %d rows lost: %v", seed, len(lost), len(d.table.rows), lost)
+				t.Errorf("seed %d: %d of %d rows lost: %v", seed, len(lost), len(d.table.Rows), lost)
 			}
 			if seed%2 == 1 && d.repeats > 0 {
 				t.Errorf("seed %d: %d duplicates without a crash", seed, d.repeats)
@@ -147,14 +148,14 @@ func TestExactLosesNothing(t *testing.T) {
 
 // TestPeekIsOvertaken: a look that takes long is given up when live rows come in between, because it would hand them out again.
 func TestPeekIsOvertaken(t *testing.T) {
-	inLate(t, LateExact, 0, func(t *testing.T, d *lateDriver) {
-		d.table.safe = true
+	inLate(t, Exact, 0, func(t *testing.T, d *driver) {
+		d.table.Safe = true
 		d.limit.Rows = 20
-		long := d.table.begin(time.Hour)
+		long := d.table.Begin(time.Hour)
 		for range 30 {
-			tx := d.table.begin(time.Hour)
-			d.table.insert(tx)
-			d.table.end(tx, true)
+			tx := d.table.Begin(time.Hour)
+			d.table.Insert(tx)
+			d.table.End(tx, true)
 		}
 		d.ticks(4)
 		time.Sleep(time.Second)
@@ -164,7 +165,7 @@ func TestPeekIsOvertaken(t *testing.T) {
 		if len(d.line) != 1 {
 			t.Fatal("the first page of the look was to be delivered early")
 		}
-		d.table.end(long, false)
+		d.table.End(long, false)
 		d.limit.Rows = 50 // the live rows come in one page, before the second of the look
 		for range 20 {
 			time.Sleep(2 * peekAlone)

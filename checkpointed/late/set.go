@@ -1,4 +1,4 @@
-package checkpointed
+package late
 
 // hashSet is a set of 64-bit hashes, each with a stamp that says when it was last seen. It is an open-addressing table
 // with linear probing over hashes that are already uniform: 9 bytes for each place, of which at most three quarters are

@@ -1,4 +1,4 @@
-package checkpointed
+package late
 
 import (
 	"fmt"
@@ -9,19 +9,20 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 )
 
 // dated drives a table whose cursor is the database's wall clock in milliseconds.
 type dated struct {
-	*lateDriver
+	*driver
 	putBack time.Time // until then the wall clock is an hour ahead of UTC
 }
 
-func inDated(t *testing.T, mode LateCommits, rule FutureRows, f func(t *testing.T, d *dated)) {
+func inDated(t *testing.T, mode Mode, rule FutureRows, f func(t *testing.T, d *dated)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 1))
-		d := &dated{lateDriver: newLateDriver(t, newLateTable(rng), rng, mode)}
+		d := &dated{driver: newDriver(t, latetest.New(rng), rng, mode)}
 		d.dates = &Dates{Span: d.span, Before: d.before}
 		d.cfg.Future = rule
 		d.start()
@@ -29,10 +30,10 @@ func inDated(t *testing.T, mode LateCommits, rule FutureRows, f func(t *testing.
 	})
 }
 
-func (d *dated) now() time.Time { return time.Now().Add(d.table.skew) }
+func (d *dated) now() time.Time { return time.Now().Add(d.table.Skew) }
 
 func (d *dated) span(c change.Cursor) (first, last time.Time, ok bool) {
-	p := latePositionOf(c)
+	p := latetest.PositionOf(c)
 	if p.Key == 0 {
 		return first, last, false
 	}
@@ -60,14 +61,14 @@ func (d *dated) before(at time.Time) change.Cursor {
 	if at.Before(d.putBack) {
 		lowest = min(lowest, d.putBack.UnixMilli())
 	}
-	return latePosition{"test", lowest - 1, 0}.cursor()
+	return latetest.Position{Kind: "test", Value: lowest - 1, Key: 0}.Cursor()
 }
 
 // put writes a row that is dated so long after now, and returns its key.
 func (d *dated) put(ahead time.Duration) int {
-	d.table.nextKey++
-	d.table.rows[d.table.nextKey] = lateRow{d.wall(d.now().Add(ahead)), "row"}
-	return d.table.nextKey
+	d.table.NextKey++
+	d.table.Rows[d.table.NextKey] = latetest.Row{Cursor: d.wall(d.now().Add(ahead)), Text: "row"}
+	return d.table.NextKey
 }
 
 // writes writes a row each second, with a tick after each.
@@ -83,7 +84,7 @@ func (d *dated) writes(n int) {
 // TestFutureRow: a row that is dated ahead is delivered once, or held, and hides no row that is written after it: not
 // after a crash, not when the clock has passed it.
 func TestFutureRow(t *testing.T) {
-	for _, mode := range []LateCommits{LateOverlap, LateNone} {
+	for _, mode := range []Mode{Overlap, None} {
 		for _, rule := range []FutureRows{FutureDeliver, FutureHold, FutureFail} {
 			for _, ahead := range []time.Duration{10 * time.Minute, 365 * 24 * time.Hour} {
 				t.Run(fmt.Sprint(mode, " ", rule, " ", ahead), func(t *testing.T) {
@@ -113,17 +114,17 @@ func futureRow(t *testing.T, d *dated, ahead time.Duration) {
 	second := d.put(ahead + time.Minute)
 	d.writes(60)
 	d.ticks(60)
-	fetches := d.table.fetches
+	fetches := d.table.Fetches
 	d.ticks(60)
-	if n := d.table.fetches - fetches; n > 150 {
+	if n := d.table.Fetches - fetches; n > 150 {
 		t.Errorf("60 idle ticks made %d fetches", n)
 	}
 	if d.cfg.Future == FutureDeliver && d.versions[second] != 1 {
 		t.Errorf("another one was delivered %d times", d.versions[second])
 	}
-	for key := range d.table.rows {
+	for key := range d.table.Rows {
 		if key != early && key != second && d.versions[key] == 0 {
-			t.Errorf("row %d of %d was not delivered", key, len(d.table.rows))
+			t.Errorf("row %d of %d was not delivered", key, len(d.table.Rows))
 		}
 	}
 	if ahead < time.Hour {
@@ -141,14 +142,14 @@ func futureRow(t *testing.T, d *dated, ahead time.Duration) {
 	if n := d.versions[early]; n > 1 {
 		t.Errorf("the row that was dated ahead was delivered %d times", n)
 	}
-	if d.mode == LateOverlap && d.repeats > 0 {
+	if d.mode == Overlap && d.repeats > 0 {
 		t.Errorf("%d duplicates, although all was stored before each crash", d.repeats)
 	}
 }
 
 // TestManyFutureRows: they take half of the memory at most, and live rows are not held back by them.
 func TestManyFutureRows(t *testing.T) {
-	inDated(t, LateOverlap, FutureDeliver, func(t *testing.T, d *dated) {
+	inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 		d.cfg.Memory = 40
 		d.start()
 		for i := range 50 {
@@ -173,11 +174,11 @@ func TestManyFutureRows(t *testing.T) {
 
 // TestFutureRowThatIsCorrected: what is corrected, or deleted, is forgotten.
 func TestFutureRowThatIsCorrected(t *testing.T) {
-	inDated(t, LateOverlap, FutureDeliver, func(t *testing.T, d *dated) {
+	inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 		wrong, gone := d.put(time.Hour), d.put(2*time.Hour)
 		d.writes(5)
-		d.table.rows[wrong] = lateRow{d.wall(d.now()), "right"}
-		delete(d.table.rows, gone)
+		d.table.Rows[wrong] = latetest.Row{Cursor: d.wall(d.now()), Text: "right"}
+		delete(d.table.Rows, gone)
 		d.writes(5)
 		d.quiet(time.Hour)
 		if d.versions[wrong] != 2 || d.versions[gone] != 1 || d.late.remembered.len() != 0 {
@@ -188,12 +189,12 @@ func TestFutureRowThatIsCorrected(t *testing.T) {
 
 // TestClockFalls: rows that are written by a clock that was set back are below the position.
 func TestClockFalls(t *testing.T) {
-	for _, mode := range []LateCommits{LateOverlap, LateNone} {
+	for _, mode := range []Mode{Overlap, None} {
 		for _, fall := range []time.Duration{20 * time.Second, 2 * time.Minute, time.Hour} {
 			t.Run(fmt.Sprint(mode, " ", fall), func(t *testing.T) {
 				inDated(t, mode, FutureDeliver, func(t *testing.T, d *dated) {
 					d.writes(100)
-					d.table.skew -= fall
+					d.table.Skew -= fall
 					d.writes(200)
 					d.quiet(2 * time.Hour)
 					lost := len(d.lost())
@@ -203,7 +204,7 @@ func TestClockFalls(t *testing.T) {
 					if text := strings.Join(d.warned, "\n"); !strings.Contains(text, "clock") {
 						t.Errorf("it is not told: %s", text)
 					}
-					if mode == LateOverlap && fall < d.cfg.Window && d.repeats > 0 {
+					if mode == Overlap && fall < d.cfg.Window && d.repeats > 0 {
 						t.Errorf("%d duplicates, although the window bridges the fall", d.repeats)
 					}
 				})
@@ -214,11 +215,11 @@ func TestClockFalls(t *testing.T) {
 
 // TestPositionAhead: a position that a future row has moved, by an older binary, goes back to the clock.
 func TestPositionAhead(t *testing.T) {
-	for _, mode := range []LateCommits{LateOverlap, LateNone} {
+	for _, mode := range []Mode{Overlap, None} {
 		inDated(t, mode, FutureDeliver, func(t *testing.T, d *dated) {
 			early := d.put(365 * 24 * time.Hour)
 			d.doc.Late.Mode = string(mode)
-			d.doc.Checkpoint.Cursor = d.table.event(early, d.table.rows[early]).Cursor
+			d.doc.Checkpoint.Cursor = d.table.Event(early, d.table.Rows[early]).Cursor
 			d.doc.Late.Frontier = d.doc.Checkpoint.Cursor
 			d.crash()
 			d.writes(60)
@@ -232,7 +233,7 @@ func TestPositionAhead(t *testing.T) {
 // TestWallClockPutBack: in the hour that comes twice rows stand below those of the hour before.
 func TestWallClockPutBack(t *testing.T) {
 	for _, crashes := range []bool{false, true} {
-		inDated(t, LateOverlap, FutureDeliver, func(t *testing.T, d *dated) {
+		inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 			d.putBack = d.now().Add(50 * time.Minute)
 			for i := range 3 * 3600 / 20 {
 				d.put(0)
@@ -244,7 +245,7 @@ func TestWallClockPutBack(t *testing.T) {
 			}
 			d.quiet(3 * time.Hour)
 			if lost := d.lost(); len(lost) > 0 || d.repeats > 0 {
-				t.Errorf("crashes %v: %d of %d rows lost, %d duplicates", crashes, len(lost), len(d.table.rows), d.repeats)
+				t.Errorf("crashes %v: %d of %d rows lost, %d duplicates", crashes, len(lost), len(d.table.Rows), d.repeats)
 			}
 			if d.late.remembered.len() > 0 {
 				t.Errorf("%d rows are remembered hours later", d.late.remembered.len())
@@ -256,7 +257,7 @@ func TestWallClockPutBack(t *testing.T) {
 // TestManyFutureRowsComeOnce: rows whose time comes between two ticks are delivered once, and a page that ends at a row that was
 // dated ahead does not say that the source is drained.
 func TestManyFutureRowsComeOnce(t *testing.T) {
-	for _, mode := range []LateCommits{LateOverlap, LateNone} {
+	for _, mode := range []Mode{Overlap, None} {
 		for _, rule := range []FutureRows{FutureDeliver, FutureHold} {
 			inDated(t, mode, rule, func(t *testing.T, d *dated) {
 				d.writes(3)
@@ -279,7 +280,7 @@ func TestManyFutureRowsComeOnce(t *testing.T) {
 
 // TestFutureRowComesOnceWhenItsTimeComes: however far the ticks lie apart.
 func TestFutureRowComesOnceWhenItsTimeComes(t *testing.T) {
-	for _, mode := range []LateCommits{LateOverlap, LateNone} {
+	for _, mode := range []Mode{Overlap, None} {
 		for _, gap := range []time.Duration{time.Second, 20 * time.Second, time.Minute} {
 			inDated(t, mode, FutureDeliver, func(t *testing.T, d *dated) {
 				d.writes(3)
@@ -303,17 +304,17 @@ func TestFutureRowComesOnceWhenItsTimeComes(t *testing.T) {
 // TestClockFallsWhileTheMemoryIsFull: what is remembered lies above the position that has gone back, where no sweep meets it.
 func TestClockFallsWhileTheMemoryIsFull(t *testing.T) {
 	for _, most := range []int{10, 40} {
-		inDated(t, LateOverlap, FutureDeliver, func(t *testing.T, d *dated) {
+		inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 			d.late.Memory = most
 			for d.late.remembered.len() < most {
 				d.put(0)
 				d.ticks(1)
 			}
-			d.table.skew -= time.Hour
+			d.table.Skew -= time.Hour
 			d.writes(100)
 			d.quiet(2 * time.Hour)
 			if lost := d.lost(); len(lost) > 0 {
-				t.Errorf("with room for %d, %d of %d rows never came", most, len(lost), len(d.table.rows))
+				t.Errorf("with room for %d, %d of %d rows never came", most, len(lost), len(d.table.Rows))
 			}
 		})
 	}

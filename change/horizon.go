@@ -1,21 +1,6 @@
-package checkpointed
+package change
 
 import "time"
-
-// LateCommits is a way to find rows that became visible after the position had passed them (facts/late-commits.md).
-type LateCommits string
-
-// The values of source__late_commits, but for auto.
-const (
-	// LateExact: the database shows a safe point, and rows above it are not fetched, or are fetched by snapshot windows.
-	LateExact LateCommits = "exact"
-	// LateOverlap: rows are delivered at once and remembered; the last window is read again and again.
-	LateOverlap LateCommits = "overlap"
-	// LateSettle: rows are not fetched before they are older than the window.
-	LateSettle LateCommits = "settle"
-	// LateNone: a row that commits late is lost.
-	LateNone LateCommits = "none"
-)
 
 // Horizon is what a database shows of its time and its open transactions.
 type Horizon struct {
