@@ -78,3 +78,25 @@ func TestNoForeignDocuments(t *testing.T) {
 		}
 	}
 }
+
+// TestStateMembers: state.md explains every member of the documents that the tests of package state pin.
+func TestStateMembers(t *testing.T) {
+	page := read(t, "state.md")
+	members := map[string]bool{}
+	for _, file := range []string{"../state/members_test.go", "../state/document_test.go"} {
+		for _, m := range regexp.MustCompile("(?m)^ +\"([a-z_]+)\": ").FindAllStringSubmatch(read(t, file), -1) {
+			members[m[1]] = true
+		}
+	}
+	if len(members) < 30 {
+		t.Fatalf("only %d members were found", len(members))
+	}
+	for _, whole := range []string{"checkpoint", "lease", "late", "value", "tiebreaker"} { // their members are explained, or the source's own
+		delete(members, whole)
+	}
+	for name := range members {
+		if !regexp.MustCompile("`([a-z_]+\\.)*" + name + "(\\.[a-z_]+)?`").MatchString(page) {
+			t.Errorf("state.md does not explain %s", name)
+		}
+	}
+}
