@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -98,5 +99,28 @@ func TestStateMembers(t *testing.T) {
 		if !regexp.MustCompile("`([a-z_]+\\.)*" + name + "(\\.[a-z_]+)?`").MatchString(page) {
 			t.Errorf("state.md does not explain %s", name)
 		}
+	}
+}
+
+// TestPagesNameFiles: each file and folder of the repository that a page names is there.
+func TestPagesNameFiles(t *testing.T) {
+	named := 0
+	path := regexp.MustCompile("`((?:e2e|sim|publisher|source|poller|state|output|change|config|production|handler|deploy|examples|scripts|bench|docs|telemetry|cmd|status|statuspage|internal|templates)/[A-Za-z0-9_./-]*)`")
+	for _, pattern := range []string{"*.md", "decisions/*.md", "quickstarts/*.md", "../README.md", "../CONTRIBUTING.md"} {
+		pages, err := filepath.Glob(pattern)
+		if err != nil || len(pages) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, page := range pages {
+			for _, m := range path.FindAllStringSubmatch(read(t, page), -1) {
+				named++
+				if _, err := os.Stat(filepath.FromSlash("../" + m[1])); err != nil {
+					t.Errorf("%s names %s, which is not there", page, m[1])
+				}
+			}
+		}
+	}
+	if named < 20 {
+		t.Errorf("only %d files were found", named)
 	}
 }
