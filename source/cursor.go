@@ -140,8 +140,8 @@ func (c *Cursor) makePlan(ctx context.Context, s *session) (*plan, error) {
 func (c *Cursor) catalog(ctx context.Context, s *session) (table, error) {
 	if c.cfg.Query != "" {
 		// Checked before it is sent: what a second statement in it does is not undone by a later complaint.
-		if err := c.dialect.syntax().lexis.checkQuery(c.cfg.Query); err != nil {
-			return table{}, fmt.Errorf("%w: source__query: %w", poller.ErrConfig, err)
+		if f := c.dialect.syntax().text.Query(c.cfg.Query); f != nil {
+			return table{}, fmt.Errorf("%w: source__query %s: %s", poller.ErrConfig, f.Problem, f.Remedy)
 		}
 		t, err := c.dialect.query(ctx, s.conn, c.cfg.Query)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/sqltext"
 )
 
 // dialect is one database engine: what the framework asks of it, and nothing more. Everything that can be said once for
@@ -100,9 +101,9 @@ type syntax struct {
 	// storedTimes says that a time is whatever text or number is stored (SQLite), compared as such, every number below
 	// every text: source__start is then taken as it is written. A uuid is stored text there, too.
 	storedTimes bool
-	// lexis says what the engine takes for quotes and comments, so that a condition or query of the user is known to
+	// text says what the engine takes for quotes and comments, so that a condition or query of the user is known to
 	// end where it should.
-	lexis lexis
+	text sqltext.Syntax
 }
 
 // life is what is true as long as one physical connection lives.

@@ -6,15 +6,16 @@ import (
 	"net"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 // The engines, as Connection.Engine and Description.Engine name them.
 const (
-	engineSQLServer = "sqlserver"
-	enginePostgres  = "postgres"
-	engineMySQL     = "mysql"
-	engineSQLite    = "sqlite"
+	engineSQLServer = dsn.SQLServer
+	enginePostgres  = dsn.Postgres
+	engineMySQL     = dsn.MySQL
+	engineSQLite    = dsn.SQLite
 )
 
 // ParseConnection reads a connection string in any of these forms:
@@ -35,38 +36,20 @@ func ParseConnection(text string) (Connection, error) {
 	return c, nil
 }
 
-const connectionForms = "give sqlserver://…, an ADO.NET string (Server=…;Database=…), postgres://…, mysql://… or sqlite:path"
-
 func parseConnection(text string) (Connection, error) {
-	lower := strings.ToLower(text)
-	switch {
-	case text == "":
-		return Connection{}, errors.New("it is empty: " + connectionForms)
-	case strings.ContainsRune(text, 0):
-		return Connection{}, errors.New("it holds a NUL character: copy it again")
-	case strings.HasPrefix(lower, "@microsoft.keyvault("):
-		return Connection{}, errors.New("it is a Key Vault reference that was not resolved: give the app's identity the role " +
-			"\"Key Vault Secrets User\" on the vault, and see the reference's status under Environment variables in the portal")
-	case strings.HasPrefix(lower, "sqlserver://"):
-		return parseSQLServerURL(text)
-	case strings.HasPrefix(lower, "postgres://"), strings.HasPrefix(lower, "postgresql://"):
+	engine, err := dsn.Recognise(text)
+	if err != nil {
+		return Connection{}, err
+	}
+	switch engine {
+	case engineSQLServer:
+		return parseSQLServer(text)
+	case enginePostgres:
 		return parsePostgres(text)
-	case strings.HasPrefix(lower, "mysql://"), strings.HasPrefix(lower, "mariadb://"):
-		return parseMySQLURL(text)
-	case strings.HasPrefix(lower, "sqlite:"):
-		return parseSQLite(text)
-	case strings.HasPrefix(lower, "mssql://"), strings.HasPrefix(lower, "azuresql://"):
-		return Connection{}, errors.New("its scheme is not known: write sqlserver://user:password@host:1433?database=…")
-	case strings.HasPrefix(lower, "jdbc:"):
-		return Connection{}, errors.New("JDBC strings are not read: " + connectionForms)
-	case strings.HasPrefix(lower, "odbc:"), strings.HasPrefix(lower, "driver="), strings.HasPrefix(lower, "dsn="):
-		return Connection{}, errors.New("ODBC strings are not read: " + connectionForms)
-	case mysqlNative.MatchString(text):
-		return parseMySQLNative(text)
-	case strings.Contains(text, "="):
-		return parseADO(text)
+	case engineMySQL:
+		return parseMySQL(text)
 	default:
-		return Connection{}, errors.New("its form is not known: " + connectionForms)
+		return parseSQLite(text)
 	}
 }
 

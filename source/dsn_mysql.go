@@ -8,16 +8,14 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
-)
 
-// mysqlNative recognises go-sql-driver's own form: user:password@tcp(host:3306)/database?….
-var mysqlNative = regexp.MustCompile(`(?s)^(.*@)?(tcp|tcp6|unix)\(([^()]*)\)/([^?]*)(?:\?(.*))?$`)
+	"github.com/rowrelay/rowrelay/engine/dsn"
+)
 
 // mysqlTarget is what both forms of a MySQL connection string say.
 type mysqlTarget struct {
@@ -26,6 +24,15 @@ type mysqlTarget struct {
 	host           string // as dialled, for TLS; "" for a socket
 	database       string
 	query          url.Values
+}
+
+// parseMySQL reads either form.
+func parseMySQL(text string) (Connection, error) {
+	lower := strings.ToLower(text)
+	if strings.HasPrefix(lower, "mysql://") || strings.HasPrefix(lower, "mariadb://") {
+		return parseMySQLURL(text)
+	}
+	return parseMySQLNative(text)
 }
 
 // parseMySQLURL reads mysql://user:password@host[:port]/database?parameters; mariadb:// is the same.
@@ -66,7 +73,7 @@ func parseMySQLURL(text string) (Connection, error) {
 // parseMySQLNative reads go-sql-driver's own form. The user and the password stand there as they are.
 func parseMySQLNative(text string) (Connection, error) {
 	fault := errors.New("it is not a valid user:password@tcp(host:3306)/database?… string; mysql://user:password@host:3306/database is the plainer form")
-	parts := mysqlNative.FindStringSubmatch(text)
+	parts := dsn.NativeMySQL.FindStringSubmatch(text)
 	t := mysqlTarget{}
 	t.user, t.password, _ = strings.Cut(strings.TrimSuffix(parts[1], "@"), ":")
 	network, addr := parts[2], parts[3]

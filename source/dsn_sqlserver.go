@@ -25,6 +25,14 @@ type sqlServerTarget struct {
 	warnings []string
 }
 
+// parseSQLServer reads either form.
+func parseSQLServer(text string) (Connection, error) {
+	if strings.HasPrefix(strings.ToLower(text), "sqlserver://") {
+		return parseSQLServerURL(text)
+	}
+	return parseADO(text)
+}
+
 // parseADO reads the ADO.NET form.
 func parseADO(text string) (Connection, error) {
 	t, err := adoTarget(text)

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/rowrelay/rowrelay/sqltext"
 )
 
 // mySQL is the dialect of MySQL 8 and MariaDB 10.11 and later.
@@ -26,7 +28,7 @@ func (mySQL) syntax() syntax {
 	return syntax{
 		placeholder: func(int) string { return "?" },
 		positional:  true,
-		lexis:       lexis{backticks: true, backslash: true, hash: true},
+		text:        sqltext.MySQL,
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/rowrelay/rowrelay/sqltext"
 )
 
 // postgres is the dialect of PostgreSQL 12 and later, and of what speaks like it. Rows are read in the text format
@@ -22,7 +24,7 @@ func (postgres) syntax() syntax {
 	return syntax{
 		placeholder: func(n int) string { return "$" + strconv.Itoa(n) },
 		rowValues:   true,
-		lexis:       lexis{dollar: true, nested: true},
+		text:        sqltext.Postgres,
 	}
 }
 

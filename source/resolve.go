@@ -25,12 +25,12 @@ func (r *resolver) all() []column { return r.plan.table.columns }
 func (r *resolver) query() string { return strings.TrimSpace(r.cfg.Query) }
 
 func (r *resolver) checkText() {
-	lex := r.plan.dialect.syntax().lexis
-	if err := lex.checkCondition(r.cfg.Where); err != nil {
-		r.fault("source__where: %w", err)
+	text := r.plan.dialect.syntax().text
+	if f := text.Condition(r.cfg.Where); r.cfg.Where != "" && f != nil {
+		r.fault("source__where %s: %s", f.Problem, f.Remedy)
 	}
-	if err := lex.checkQuery(r.cfg.Query); err != nil {
-		r.fault("source__query: %w", err)
+	if f := text.Query(r.cfg.Query); r.cfg.Query != "" && f != nil {
+		r.fault("source__query %s: %s", f.Problem, f.Remedy)
 	}
 	seen := map[string]bool{}
 	for _, c := range r.all() {

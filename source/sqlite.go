@@ -12,6 +12,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/rowrelay/rowrelay/sqltext"
 )
 
 // sqliteDialect is the dialect of SQLite 3. A column's declared type is a hint there: every value has its own storage
@@ -26,7 +28,7 @@ func (sqliteDialect) syntax() syntax {
 		placeholder: func(n int) string { return "?" + strconv.Itoa(n) },
 		rowValues:   true,
 		storedTimes: true,
-		lexis:       lexis{brackets: true, backticks: true},
+		text:        sqltext.SQLite,
 	}
 }
 

@@ -5,7 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/sqltext"
 )
 
 func (d sqliteDialect) table(ctx context.Context, conn *sql.Conn, name []string) (table, error) {
@@ -138,17 +141,9 @@ func (d sqliteDialect) rowid(t *table, keyIndex bool, ddl string) {
 	}
 }
 
-func (d sqliteDialect) autoincrement(ddl string) bool {
-	words, err := d.syntax().lexis.scan(ddl)
-	if err != nil {
-		return false
-	}
-	for _, w := range words {
-		if strings.EqualFold(w.text, "AUTOINCREMENT") {
-			return true
-		}
-	}
-	return false
+func (sqliteDialect) autoincrement(ddl string) bool {
+	text := sqltext.SQLite.Scan(ddl)
+	return text.Broken == "" && slices.ContainsFunc(text.Words, func(w sqltext.Word) bool { return w.Text == "autoincrement" })
 }
 
 // query reads no row: what SQLite tells of a query's columns is the declared type of those that are a table's own.

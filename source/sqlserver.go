@@ -11,6 +11,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	mssql "github.com/microsoft/go-mssqldb"
+
+	"github.com/rowrelay/rowrelay/sqltext"
 )
 
 // sqlServer is the dialect of SQL Server 2016 and later, Azure SQL Database and Managed Instance.
@@ -26,7 +28,7 @@ func (sqlServer) syntax() syntax {
 		placeholder: func(n int) string { return "@p" + strconv.Itoa(n) },
 		top:         true,
 		unites:      true,
-		lexis:       lexis{brackets: true, nested: true},
+		text:        sqltext.SQLServer,
 	}
 }
 

@@ -1,4 +1,4 @@
-package config
+package sqltext
 
 import (
 	"strings"
@@ -6,57 +6,43 @@ import (
 	"unicode/utf8"
 )
 
-// reading is how an engine reads SQL text, as far as it decides what is a string, a name or a comment.
-type reading struct {
-	backslash     bool // a backslash escapes inside strings (MySQL; PostgreSQL only in E'…')
-	brackets      bool // […] is a name
-	backticks     bool // `…` is a name
-	doubleStrings bool // "…" is a string rather than a name
-	dollars       bool // $tag$…$tag$ is a string
-	nested        bool // comments nest
-	hash          bool // # begins a comment
-	dashSpace     bool // -- begins a comment only before a space
+// Word is one token that counts: an unquoted word or number, in lower case, a quoted name as `"`, or one character.
+type Word struct {
+	Text  string
+	Depth int // of parentheses; the parentheses themselves stand outside
 }
 
-var (
-	readSQLServer = reading{brackets: true, nested: true}
-	readPostgres  = reading{dollars: true, nested: true}
-	readMySQL     = reading{backslash: true, backticks: true, doubleStrings: true, hash: true, dashSpace: true}
-	readSQLite    = reading{brackets: true, backticks: true}
-)
-
-// word is one token that counts: an unquoted word or number, in lower case, a quoted name as `"`, or one character.
-type word struct {
-	text  string
-	depth int // of parentheses; the parentheses themselves stand outside
-}
-
-// scanned is what a text consists of.
-type scanned struct {
-	words []word
-	// broken says why the text is not whole: "" when it is.
-	broken string
-	// lineComment says that the text ends inside a -- comment: whatever is put behind it would be swallowed.
-	lineComment bool
+// Text is what a text consists of.
+type Text struct {
+	Words []Word
+	// Broken says why the text is not whole: "" when it is.
+	Broken string
+	// LineComment says that the text ends inside a -- comment. What follows it must begin on a line of its own.
+	LineComment bool
 }
 
 // scanner walks through a text once.
 type scanner struct {
-	reading
+	Syntax
 	src   string
 	pos   int
 	depth int
-	out   scanned
+	out   Text
 }
 
-// scan splits SQL text into words, leaving out strings and comments.
-func scan(src string, r reading) scanned {
-	s := &scanner{reading: r, src: src}
-	for s.pos < len(s.src) && s.out.broken == "" {
+// Scan splits SQL text into words. Strings and comments are left out.
+func (s Syntax) Scan(text string) Text { return scan(text, s) }
+
+func scan(src string, syntax Syntax) Text {
+	s := &scanner{Syntax: syntax, src: src}
+	if strings.ContainsRune(src, 0) {
+		s.out.Broken = "holds a NUL character"
+	}
+	for s.pos < len(s.src) && s.out.Broken == "" {
 		s.step()
 	}
-	if s.out.broken == "" && s.depth > 0 {
-		s.out.broken = "has a parenthesis that is not closed"
+	if s.out.Broken == "" && s.depth > 0 {
+		s.out.Broken = "has a parenthesis that is not closed"
 	}
 	return s.out
 }
@@ -72,7 +58,7 @@ func (s *scanner) step() {
 	case c == '\'':
 		s.quoted('\'', s.backslash || s.escapeString())
 	case c == '"':
-		s.quoted('"', s.backslash && s.doubleStrings)
+		s.quoted('"', s.backslash)
 		s.add(`"`)
 	case c == '`' && s.backticks:
 		s.quoted('`', false)
@@ -91,7 +77,7 @@ func (s *scanner) step() {
 }
 
 func (s *scanner) add(text string) {
-	s.out.words = append(s.out.words, word{text: text, depth: s.depth})
+	s.out.Words = append(s.out.Words, Word{Text: text, Depth: s.depth})
 }
 
 func (s *scanner) open() {
@@ -102,7 +88,7 @@ func (s *scanner) open() {
 
 func (s *scanner) close() {
 	if s.depth == 0 {
-		s.out.broken = "closes a parenthesis that it did not open"
+		s.out.Broken = "closes a parenthesis that it did not open"
 		return
 	}
 	s.depth--
@@ -136,7 +122,7 @@ func (s *scanner) plain() {
 // escapeString reports whether the quote at pos opens PostgreSQL's E'…': the E is then the last word.
 func (s *scanner) escapeString() bool {
 	return s.dollars && s.pos > 0 && (s.src[s.pos-1] == 'e' || s.src[s.pos-1] == 'E') &&
-		len(s.out.words) > 0 && s.out.words[len(s.out.words)-1].text == "e"
+		len(s.out.Words) > 0 && s.out.Words[len(s.out.Words)-1].Text == "e"
 }
 
 // quoted skips a string or a name; its end doubled stands for itself.
@@ -152,7 +138,7 @@ func (s *scanner) quoted(end byte, backslash bool) {
 			return
 		}
 	}
-	s.out.broken = "has a quote that does not end"
+	s.out.Broken = "has a quote that does not end"
 }
 
 // dollarString skips $tag$…$tag$ if one begins at pos.
@@ -170,7 +156,7 @@ func (s *scanner) dollarString() bool {
 	}
 	end := strings.Index(rest[len(tag):], tag)
 	if end < 0 {
-		s.out.broken = "has a quote that does not end"
+		s.out.Broken = "has a quote that does not end"
 		return true
 	}
 	s.pos += 2*len(tag) + end
@@ -178,8 +164,8 @@ func (s *scanner) dollarString() bool {
 }
 
 func (s *scanner) blockComment() {
-	if s.backslash && strings.HasPrefix(s.src[s.pos:], "/*!") {
-		s.out.broken = "has a comment /*! … */, which MySQL executes"
+	if s.executable && strings.HasPrefix(s.src[s.pos:], "/*!") {
+		s.out.Broken = "has a comment /*! … */, which MySQL executes"
 		return
 	}
 	level := 1
@@ -196,13 +182,13 @@ func (s *scanner) blockComment() {
 			level++
 		}
 	}
-	s.out.broken = "has a comment that does not end"
+	s.out.Broken = "has a comment that does not end"
 }
 
 func (s *scanner) toLineEnd() {
 	n := strings.IndexByte(s.src[s.pos:], '\n')
 	if n < 0 {
-		s.pos, s.out.lineComment = len(s.src), true
+		s.pos, s.out.LineComment = len(s.src), true
 		return
 	}
 	s.pos += n + 1
