@@ -332,7 +332,7 @@ type Horizon struct {
 
 // Errors that a Source wraps so that the tick can tell what kind of fault it was.
 var (
-	ErrConfig    = errors.New("configuration")
+	ErrConfig    = change.ErrConfig
 	ErrNormalize = errors.New("normalisation")
 	ErrGap       = errors.New("gap in the source")
 )

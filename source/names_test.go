@@ -1,6 +1,9 @@
 package source
 
-import "testing"
+import (
+	"github.com/rowrelay/rowrelay/engine"
+	"testing"
+)
 
 func TestSplitName(t *testing.T) {
 	for text, want := range map[string][]string{
@@ -8,7 +11,7 @@ func TestSplitName(t *testing.T) {
 		"`a``b`": {"a`b"}, "Order Lines": {"Order Lines"}, "é.ü": {"é", "ü"}, "[ a ]": {" a "},
 		"": nil, "a.": nil, ".a": nil, "a..b": nil, "a.b.c.d": nil, "[a": nil, `"a"b`: nil, "[]": nil, `a"b`: nil, "[a] [b]": nil,
 	} {
-		got, err := splitName(text)
+		got, err := engine.SplitName(text)
 		if (err == nil) != (want != nil) || len(got) != len(want) {
 			t.Errorf("%q: %q (%v)", text, got, err)
 			continue
@@ -24,5 +27,5 @@ func TestSplitName(t *testing.T) {
 // FuzzSplitName: no name makes it panic.
 func FuzzSplitName(f *testing.F) {
 	f.Add("[a]]b].`c`")
-	f.Fuzz(func(_ *testing.T, text string) { _, _ = splitName(text) })
+	f.Fuzz(func(_ *testing.T, text string) { _, _ = engine.SplitName(text) })
 }

@@ -9,11 +9,11 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/schedule"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // modeOutbox is source__mode of a poller whose position is the state of its rows: it has no state document.
@@ -130,7 +130,7 @@ func sameTable(v, w *wired) bool {
 
 // qualifiedName is a table's schema and name: the schema that is meant where none is written. nil: it is no name.
 func qualifiedName(w *wired) []string {
-	parts, err := source.SplitName(w.cfg.Source.Table)
+	parts, err := engine.SplitName(w.cfg.Source.Table)
 	if err != nil || len(parts) == 0 {
 		return nil
 	}
