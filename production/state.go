@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 func stateItems() []item {
@@ -20,8 +22,7 @@ func stateItems() []item {
 		},
 		{
 			id: "state-account", group: groupState, asks: "the state has an account, or a container with rights, of its own", app: judgeAccount,
-			why: "AzureWebJobsStorage holds the host's keys and, on some plans, the code: whoever has its key to reach the checkpoints has all of that too " +
-				"(seed 000, §10: a dedicated container, and only the rights on it).",
+			why:  "AzureWebJobsStorage holds the host's keys and, on some plans, the code: whoever has its key to reach the checkpoints has all of that too.",
 			mend: "name another account in state__connection, or reach it with an identity that has Storage Blob Data Contributor on the container only",
 		},
 		{
@@ -31,6 +32,7 @@ func stateItems() []item {
 		},
 		{
 			id: "start", group: groupState, asks: "a lost document means doubles, not loss", each: judgeStart,
+			needs: mode.Document, without: "an outbox has no document",
 			why: "source__start counts where there is no document: at the first start, and after somebody deleted it. With latest, rows that " +
 				"nobody has seen are then passed over without a word.",
 			mend: "once the poller has its document, set source__start to earliest or to a value",
@@ -40,7 +42,7 @@ func stateItems() []item {
 
 // stateless reports whether no poller has a state document.
 func (f *Facts) stateless() bool {
-	return !slices.ContainsFunc(f.Pollers, func(p *Poller) bool { return !p.isOutbox() })
+	return !slices.ContainsFunc(f.Pollers, func(p *Poller) bool { return p.can(mode.Document) })
 }
 
 const noDocuments = "every poller is an outbox, whose state is its rows"
@@ -91,9 +93,6 @@ func judgeReached(f *Facts) Answer {
 }
 
 func judgeStart(_ *Facts, p *Poller) Answer {
-	if p.isOutbox() {
-		return none("an outbox has no document")
-	}
 	start := p.Config.Source.Start
 	if start == "latest" {
 		return bad("", "source__start=latest")

@@ -15,6 +15,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -216,7 +217,7 @@ func (t *sqlTable) readCatalog(ctx context.Context) (*catalog, error) {
 		return nil, err
 	}
 	c.description.Fingerprint = t.fingerprint(c.description.Table)
-	c.description.Warnings = t.conn.Warnings
+	c.description.warnings = t.conn.Warnings
 	c.description.skips = true
 	if len(t.cfg.Map) == 0 && isOwn(t.d, columns) {
 		c.description.own, c.description.buckets = true, true
@@ -273,7 +274,7 @@ func claimName(qualified string) string {
 		return qualified
 	}
 	sum := sha256.Sum256([]byte(qualified))
-	return cut(qualified, room-33) + "#" + hex.EncodeToString(sum[:16])
+	return plaintext.Start(qualified, room-33) + "#" + hex.EncodeToString(sum[:16])
 }
 
 // read runs a statement of events' columns and stops at the limit; more says that there was another row.

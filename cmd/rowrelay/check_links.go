@@ -8,7 +8,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
-	"github.com/rowrelay/rowrelay/engine/dsn"
+	"github.com/rowrelay/rowrelay/loopback"
 	"github.com/rowrelay/rowrelay/output/azmessaging"
 	"github.com/rowrelay/rowrelay/output/kafka"
 	"github.com/rowrelay/rowrelay/production"
@@ -125,7 +125,7 @@ func outputLink(out *config.Output) *production.Link {
 func rate(l *production.Link, host string, secure bool, how, mend string) {
 	l.Host = host
 	switch {
-	case dsn.Loopback(host):
+	case loopback.Is(host):
 		l.Safety = engine.LinkLocal
 	case !secure:
 		l.Safety, l.How, l.Mend = engine.LinkPlain, how, mend

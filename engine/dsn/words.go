@@ -2,20 +2,8 @@ package dsn
 
 import (
 	"errors"
-	"net"
 	"strings"
 )
-
-// Loopback reports whether a host, as a URL or a connection string names it, is this machine: a connection to it needs no
-// verified TLS.
-func Loopback(host string) bool {
-	host = strings.ToLower(host)
-	if host == "localhost" || strings.HasPrefix(host, "/") {
-		return true
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return ip != nil && ip.IsLoopback()
-}
 
 // Host is a host as Identity writes it: lower case, without the root's dot, an IPv6 address in brackets.
 func Host(host string) string {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/engine"
-	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/loopback"
 )
 
 // TestLinks: what leaves this machine is verified by default; less has to be asked for, and is said.
@@ -108,7 +108,7 @@ func TestServerWithoutTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 		u.RawQuery = ""
-		if dsn.Loopback(u.Hostname()) {
+		if loopback.Is(u.Hostname()) {
 			u.Host = net.JoinHostPort(elsewhere, u.Port())
 		}
 		text := u.String()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/dsn"
+	"github.com/rowrelay/rowrelay/loopback"
 )
 
 // target is what both forms of a MySQL connection string say.
@@ -193,7 +194,7 @@ func (t *target) identity() string {
 // secure sets TLS up. Where the string does not say, other machines are verified, and a connection that stays on this machine
 // is plain.
 func (t *target) secure(cfg *mysql.Config, mode, rootCA string) (engine.Link, []string, error) {
-	local := t.network == "unix" || dsn.Loopback(t.host)
+	local := t.network == "unix" || loopback.Is(t.host)
 	switch {
 	case mode == "" && local && rootCA == "":
 		mode = "false"

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/dsn"
+	"github.com/rowrelay/rowrelay/loopback"
 )
 
 // Parse reads postgres://user:password@host[:port][,host[:port]…]/database?parameters, with libpq's parameters
@@ -55,12 +56,12 @@ func Parse(text string) (engine.Connection, error) {
 	cfg.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler { return &canceller{conn: conn} }
 	pooled := cfg.Copy()
 	pooled.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	hosts, local, plain := []string{hostOf(cfg.Host, cfg.Port)}, dsn.Loopback(cfg.Host), cfg.TLSConfig == nil
+	hosts, local, plain := []string{hostOf(cfg.Host, cfg.Port)}, loopback.Is(cfg.Host), cfg.TLSConfig == nil
 	for _, f := range cfg.Fallbacks {
 		if h := hostOf(f.Host, f.Port); !slices.Contains(hosts, h) {
 			hosts = append(hosts, h)
 		}
-		local, plain = local && dsn.Loopback(f.Host), plain && f.TLSConfig == nil
+		local, plain = local && loopback.Is(f.Host), plain && f.TLSConfig == nil
 	}
 	slices.Sort(hosts)
 	c := engine.Connection{
@@ -109,7 +110,7 @@ func sslMode(u *url.URL, query url.Values) string {
 		if name, _, err := net.SplitHostPort(host); err == nil {
 			host = name
 		}
-		local = local && dsn.Loopback(strings.Trim(host, "[]"))
+		local = local && loopback.Is(strings.Trim(host, "[]"))
 	}
 	if mode == "" && !local {
 		mode = "verify-full"

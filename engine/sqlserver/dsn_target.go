@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/dsn"
+	"github.com/rowrelay/rowrelay/loopback"
 )
 
 // setAuthentication reads ADO.NET's Authentication and go-mssqldb's fedauth, and writes the latter's own spelling:
@@ -79,7 +80,7 @@ func (t *target) connection() (engine.Connection, error) {
 	c.Identity += "/" + t.database
 	trusted, _ := dsn.Yes(t.trust)
 	switch {
-	case dsn.Loopback(t.host):
+	case loopback.Is(t.host):
 		c.Link = engine.LinkLocal
 	case t.encrypt == "disable" || t.encrypt == "false":
 		c.Link = engine.LinkPlain
