@@ -4,15 +4,17 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/host"
 )
 
 func TestAppItems(t *testing.T) { try(t, appCases()) }
 
 func appCases() []verdictCase {
 	yes, no := true, false
-	timer := func(b Binding) FunctionFile {
+	timer := func(b host.Binding) host.FunctionFile {
 		b.Type = "timerTrigger"
-		return FunctionFile{Bindings: []Binding{b}}
+		return host.FunctionFile{Bindings: []host.Binding{b}}
 	}
 	fanout := []string{outboxMode, "Q=" + account, "pollers__orders__source__fanout_connection=Q", "pollers__orders__source__fanout_queue=parts"}
 	return []verdictCase{
@@ -27,7 +29,7 @@ func appCases() []verdictCase {
 		{"slots", []string{"WEBSITE_SLOT_NAME=Production"}, hosted, CannotTell, "the others are not seen"},
 		{"slots", []string{outboxMode, "WEBSITE_SLOT_NAME=staging", "AzureWebJobs.orders.Disabled=true"}, hosted, ToMend, "orders_cleanup"},
 		{"slots", []string{"WEBSITE_SLOT_NAME=staging", "AzureWebJobs.orders.Disabled=true"}, hosted, OK, ""},
-		{"slots", []string{"WEBSITE_SLOT_NAME=staging"}, have("orders", FunctionFile{Disabled: true}), OK, ""},
+		{"slots", []string{"WEBSITE_SLOT_NAME=staging"}, have("orders", host.FunctionFile{Disabled: true}), OK, ""},
 		{"always-ready", nil, nil, NoMatter, ""},
 		{"always-ready", nil, hosted, CannotTell, ""},
 		{"always-ready", []string{"AzureWebJobs.orders.Disabled=1"}, hosted, ToMend, "disabled"},
@@ -39,16 +41,16 @@ func appCases() []verdictCase {
 		{"functions", nil, both(hosted, func(_ *Facts, p *Poller) { p.Functions[0].Err = os.ErrNotExist }), ToMend, "rowrelay functions"},
 		{"functions", nil, both(hosted, func(_ *Facts, p *Poller) { p.Functions[0].Have.Retry = []byte("{}") }), ToMend, "retry"},
 		{"functions", nil, both(hosted, func(_ *Facts, p *Poller) { p.Functions[0].Have.Retry = []byte("null") }), OK, ""},
-		{"functions", nil, have("orders", timer(Binding{RunOnStartup: true})), ToMend, "runOnStartup"},
-		{"functions", nil, have("orders", timer(Binding{UseMonitor: &no})), ToMend, "useMonitor"},
-		{"functions", nil, have("orders", timer(Binding{UseMonitor: &yes, Schedule: "0 * * * * *"})), OK, ""}, // its own schedule may stand there
-		{"functions", nil, have("orders", FunctionFile{}), ToMend, "no timerTrigger"},
-		{"functions", []string{outboxMode}, have("orders_cleanup", timer(Binding{Schedule: "0 0 * * * *", RunOnStartup: true})), ToMend, "orders_cleanup/function.json has runOnStartup"},
-		{"functions", []string{outboxMode}, have("orders_cleanup", FunctionFile{Retry: []byte("{}")}), ToMend, "retry"},
-		{"functions", []string{outboxMode}, have("orders_cleanup", timer(Binding{Schedule: "0 0 0 1 1 *"})), ToMend, "and the settings say"},
+		{"functions", nil, have("orders", timer(host.Binding{RunOnStartup: true})), ToMend, "runOnStartup"},
+		{"functions", nil, have("orders", timer(host.Binding{UseMonitor: &no})), ToMend, "useMonitor"},
+		{"functions", nil, have("orders", timer(host.Binding{UseMonitor: &yes, Schedule: "0 * * * * *"})), OK, ""}, // its own schedule may stand there
+		{"functions", nil, have("orders", host.FunctionFile{}), ToMend, "no timerTrigger"},
+		{"functions", []string{outboxMode}, have("orders_cleanup", timer(host.Binding{Schedule: "0 0 * * * *", RunOnStartup: true})), ToMend, "orders_cleanup/function.json has runOnStartup"},
+		{"functions", []string{outboxMode}, have("orders_cleanup", host.FunctionFile{Retry: []byte("{}")}), ToMend, "retry"},
+		{"functions", []string{outboxMode}, have("orders_cleanup", timer(host.Binding{Schedule: "0 0 0 1 1 *"})), ToMend, "and the settings say"},
 		{"functions", fanout, hosted, OK, "orders_partition"},
-		{"functions", fanout, have("orders_partition", FunctionFile{}), ToMend, "no queueTrigger"},
-		{"functions", fanout, have("orders_partition", FunctionFile{Bindings: []Binding{{Type: "queueTrigger", Queue: "other", Connection: "Q"}}}), ToMend, "reads the queue"},
+		{"functions", fanout, have("orders_partition", host.FunctionFile{}), ToMend, "no queueTrigger"},
+		{"functions", fanout, have("orders_partition", host.FunctionFile{Bindings: []host.Binding{{Type: "queueTrigger", Queue: "other", Connection: "Q"}}}), ToMend, "reads the queue"},
 		{"functions", nil, both(hosted, func(_ *Facts, p *Poller) { p.Leftovers = []string{"orders_cleanup/ is left over"} }), ToMend, "left over"},
 		{"log-level", nil, nil, OK, ""},
 		{"log-level", []string{"log__level=debug"}, nil, ToMend, "debug"},
@@ -61,7 +63,7 @@ func appCases() []verdictCase {
 }
 
 // have makes a Function App, one of whose functions has this function.json.
-func have(name string, file FunctionFile) func(*Facts, *Poller) {
+func have(name string, file host.FunctionFile) func(*Facts, *Poller) {
 	return both(hosted, func(_ *Facts, p *Poller) {
 		at := slices.IndexFunc(p.Functions, func(fn Function) bool { return fn.Name == name })
 		p.Functions[at].Have = file

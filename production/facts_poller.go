@@ -1,11 +1,10 @@
 package production
 
 import (
-	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -86,36 +85,8 @@ type Letters struct {
 // Function is one that the settings ask for, as `rowrelay functions` writes it, and as it is found.
 type Function struct {
 	Name       string
-	Want, Have FunctionFile
+	Want, Have host.FunctionFile
 	Err        error // why its function.json cannot be read
-}
-
-// FunctionFile is what a function.json says that matters in production.
-type FunctionFile struct {
-	Retry    json.RawMessage `json:"retry"`
-	Disabled bool            `json:"disabled"`
-	Bindings []Binding       `json:"bindings"`
-}
-
-// Binding is one of a [FunctionFile].
-type Binding struct {
-	Type         string `json:"type"`
-	RunOnStartup bool   `json:"runOnStartup"`
-	UseMonitor   *bool  `json:"useMonitor"`
-	AuthLevel    string `json:"authLevel"`
-	Schedule     string `json:"schedule"`
-	Queue        string `json:"queueName"`
-	Connection   string `json:"connection"`
-}
-
-// trigger is the binding of a type; nil where there is none.
-func (file *FunctionFile) trigger(kind string) *Binding {
-	for i := range file.Bindings {
-		if strings.EqualFold(file.Bindings[i].Type, kind) {
-			return &file.Bindings[i]
-		}
-	}
-	return nil
 }
 
 func (p *Poller) isOutbox() bool { return p.Config.Source.Mode == "outbox" }

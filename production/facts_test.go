@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -120,18 +121,18 @@ func asErrors(faults config.Faults) (errs []error) {
 // hosted makes a Function App of it, with the functions that `rowrelay functions` writes.
 func hosted(f *Facts, p *Poller) {
 	f.Host = &Host{Timeout: 5 * time.Minute}
-	add := func(name string, trigger Binding) {
-		file := FunctionFile{Bindings: []Binding{trigger}}
-		have := FunctionFile{Bindings: []Binding{trigger}} // of its own: a case changes it
+	add := func(name string, trigger host.Binding) {
+		file := host.FunctionFile{Bindings: []host.Binding{trigger}}
+		have := host.FunctionFile{Bindings: []host.Binding{trigger}} // of its own: a case changes it
 		p.Functions = append(p.Functions, Function{Name: name, Want: file, Have: have})
 	}
-	add("orders", Binding{Type: "timerTrigger", Schedule: "%ORDERS_SCHEDULE%"})
+	add("orders", host.Binding{Type: "timerTrigger", Schedule: "%ORDERS_SCHEDULE%"})
 	s := &p.Config.Source
 	if p.isOutbox() && s.CleanupSchedule != "" {
-		add("orders_cleanup", Binding{Type: "timerTrigger", Schedule: s.CleanupSchedule})
+		add("orders_cleanup", host.Binding{Type: "timerTrigger", Schedule: s.CleanupSchedule})
 	}
 	if s.FanoutQueue != "" {
-		add("orders_partition", Binding{Type: "queueTrigger", Queue: s.FanoutQueue, Connection: s.FanoutSetting})
+		add("orders_partition", host.Binding{Type: "queueTrigger", Queue: s.FanoutQueue, Connection: s.FanoutSetting})
 	}
 }
 

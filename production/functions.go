@@ -36,7 +36,7 @@ func (fn *Function) fault(poller string) (mend, seen string) {
 		return "remove retry from " + fn.Name + "/function.json", "has a retry policy of the host"
 	}
 	want := fn.Want.Bindings[0] // each of ours has one, the trigger
-	trigger := fn.Have.trigger(want.Type)
+	trigger := fn.Have.Trigger(want.Type)
 	switch {
 	case trigger == nil:
 		return anew, "has no " + want.Type

@@ -7,15 +7,14 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -123,11 +122,11 @@ func check(ctx context.Context, c *console, names []string, rows int, ddl bool) 
 		return err
 	}
 	defer func() { _ = a.Close() }() // nothing was written
-	cfg, host := a.cfg, readHost(appRoot(c), c.environ)
-	view := checkView{Warnings: lines(cfg.Warnings), State: storeName(&cfg.State), Faults: append(lines(cfg.Faults), host.faults()...)}
+	cfg, file := a.cfg, c.functionApp().File()
+	view := checkView{Warnings: lines(cfg.Warnings), State: storeName(&cfg.State), Faults: append(lines(cfg.Faults), file.Faults()...)}
 	failed := len(view.Faults) > 0
 	for _, w := range chosen {
-		p := checkPoller(ctx, c, a, w, &host, rows)
+		p := checkPoller(ctx, c, a, w, &file, rows)
 		failed = failed || len(p.Faults) > 0
 		view.Pollers = append(view.Pollers, p)
 	}
@@ -149,21 +148,21 @@ func check(ctx context.Context, c *console, names []string, rows int, ddl bool) 
 	return err
 }
 
-func checkPoller(ctx context.Context, c *console, a *app, w *wired, host *hostFile, rows int) *pollerView {
+func checkPoller(ctx context.Context, c *console, a *app, w *wired, file *host.File, rows int) *pollerView {
 	p := &pollerView{Poller: w.cfg.Name, Faults: lines(w.faults), Warnings: lines(w.warnings), NullCursors: -1}
 	if w.conn.Engine != "" { // else the settings are at fault
 		p.Connection = w.conn.String()
 	}
-	if host.err == nil {
-		p.Faults = append(p.Faults, lines(w.cfg.CheckBudget(host.timeout()))...)
+	if file.Err == nil {
+		p.Faults = append(p.Faults, lines(w.cfg.CheckBudget(file.Timeout()))...)
 	}
-	p.times(a, w, host, c)
+	p.times(a, w, file, c)
 	p.Policy = policyViewOf(w.cfg)
 	if w.runner == nil {
 		return p // what is at fault is said above
 	}
 	if w.outbox != nil {
-		p.checkOutbox(ctx, c, a, w, host, rows)
+		p.checkOutbox(ctx, c, a, w, file, rows)
 		return p
 	}
 	var checked bool
@@ -281,22 +280,21 @@ func statementOf(s source.Statement) statementView {
 }
 
 // times says how long a change may go unseen, and what the lease can bear.
-func (p *pollerView) times(a *app, w *wired, host *hostFile, c *console) {
+func (p *pollerView) times(a *app, w *wired, file *host.File, c *console) {
 	s := w.schedule
 	p.Schedule = w.cfg.Schedule + " (setting schedule, for rowrelay run)"
-	if host.err == nil {
-		p.fault(refusedName(w.cfg.Name))
-		timer, err := readFunction(appRoot(c), w.cfg.Name)
+	if file.Err == nil {
+		p.fault(host.RefusedName(w.cfg.Name))
+		timer, err := c.functionApp().Timer(w.cfg.Name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			p.Warnings = append(p.Warnings, fmt.Sprintf("there is no %s/function.json: the Functions host will not run this poller until `rowrelay functions` has written it", w.cfg.Name))
 		case err != nil:
 			p.Faults = append(p.Faults, err.Error())
 		default:
-			var problem string
-			s, p.Schedule, problem = timerSchedule(c, timer.Schedule, w.cfg.Name)
-			if problem != "" {
-				p.Faults = append(p.Faults, problem)
+			s, p.Schedule = timer.Schedule, timer.Text
+			if timer.Problem != "" {
+				p.Faults = append(p.Faults, timer.Problem)
 			}
 		}
 	}
@@ -323,24 +321,6 @@ func (p *pollerView) times(a *app, w *wired, host *hostFile, c *console) {
 	margin := a.store.Margin(w.cfg.LeaseTTL)
 	p.LeaseMargin = fmt.Sprintf("the state store may be out of reach for %s before a tick loses its lease (lease_ttl %s, heartbeat every %s, clock margin %s)",
 		w.cfg.LeaseTTL-w.cfg.LeaseTTL/3-margin, w.cfg.LeaseTTL, w.cfg.LeaseTTL/3, margin)
-}
-
-// timerSchedule resolves %NAME% in function.json as the host does, and parses the result.
-func timerSchedule(c *console, text, name string) (s *schedule.Schedule, shown, problem string) {
-	shown = text
-	if inner, ok := strings.CutPrefix(text, "%"); ok && strings.HasSuffix(inner, "%") {
-		setting := strings.TrimSuffix(inner, "%")
-		value := c.env(setting)
-		if value == "" {
-			return nil, text, fmt.Sprintf("%s/function.json: its schedule is the app setting %s, which is not set: set it, for example to */10 * * * * *", name, setting)
-		}
-		text, shown = value, value+" (app setting "+setting+")"
-	}
-	s, err := schedule.Parse(text)
-	if err != nil {
-		return nil, shown, fmt.Sprintf("%s/function.json: schedule: %v", name, err)
-	}
-	return s, shown, ""
 }
 
 // rendered are the first events as this output would send them.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 )
@@ -27,7 +28,7 @@ type checkedOutbox struct {
 }
 
 // checkOutbox looks into an outbox, and changes nothing.
-func (p *pollerView) checkOutbox(ctx context.Context, c *console, a *app, w *wired, host *hostFile, rows int) {
+func (p *pollerView) checkOutbox(ctx context.Context, c *console, a *app, w *wired, file *host.File, rows int) {
 	s := &w.cfg.Source
 	d := &desk{target: &target{console: c}, cfg: a.cfg, poller: w.cfg, outbox: w.outbox}
 	v := &checkedOutbox{
@@ -43,7 +44,7 @@ func (p *pollerView) checkOutbox(ctx context.Context, c *console, a *app, w *wir
 		v.Dead += ", and a copy on the queue " + w.cfg.DeadLetter.Queue + " of " + w.cfg.DeadLetter.ConnectionSetting
 	}
 	p.Outbox = v
-	p.checkFunctions(c, w, host, v)
+	p.checkFunctions(c, w, file, v)
 	about, err := w.outbox.About(ctx)
 	if err != nil {
 		p.fault(err)
@@ -96,14 +97,14 @@ func strategyWarnings(about *publisher.About, w *wired) []string {
 }
 
 // checkFunctions says what the Functions host needs beside the poller's own function.
-func (p *pollerView) checkFunctions(c *console, w *wired, host *hostFile, v *checkedOutbox) {
-	if host.err != nil {
+func (p *pollerView) checkFunctions(c *console, w *wired, file *host.File, v *checkedOutbox) {
+	if file.Err != nil {
 		return // standalone
 	}
-	p.Warnings = append(p.Warnings, leftovers(c, w.cfg)...)
+	p.Warnings = append(p.Warnings, c.functionApp().Leftovers(w.cfg)...)
 	s := &w.cfg.Source
 	name := w.cfg.Name + handler.CleanupSuffix
-	timer, err := readFunction(appRoot(c), name)
+	timer, err := c.functionApp().TimerText(name)
 	switch {
 	case s.CleanupSchedule == "":
 	case errors.Is(err, fs.ErrNotExist):
@@ -111,32 +112,26 @@ func (p *pollerView) checkFunctions(c *console, w *wired, host *hostFile, v *che
 	case err != nil:
 		p.Faults = append(p.Faults, err.Error())
 	default:
-		v.Cleanup += "; under the Functions host at " + timer.Schedule + " (" + name + ")"
+		v.Cleanup += "; under the Functions host at " + timer + " (" + name + ")"
 	}
 	if s.FanoutQueue == "" {
 		return
 	}
-	v.Fanout = fmt.Sprintf("the timer puts a message for each partition with work on the queue %s of %s; each lives %s", s.FanoutQueue, s.FanoutSetting, plain(timerPeriod(c, w.cfg.Name)))
-	if !host.bundle() {
-		p.Faults = append(p.Faults, host.path+": extensionBundle is missing, without which the host knows no queue triggers: write "+bundleText)
+	v.Fanout = fmt.Sprintf("the timer puts a message for each partition with work on the queue %s of %s; each lives %s", s.FanoutQueue, s.FanoutSetting, plain(c.functionApp().TimerPeriod(w.cfg.Name)))
+	if !file.HasBundle() {
+		p.Faults = append(p.Faults, file.Path+": extensionBundle is missing, without which the host knows no queue triggers: write "+host.BundleText)
 	}
 	name = w.cfg.Name + handler.PartitionSuffix
-	if _, err := os.Stat(filepath.Join(appRoot(c), name, "function.json")); err != nil {
+	if _, err := os.Stat(filepath.Join(c.functionApp().Root, name, "function.json")); err != nil {
 		p.Faults = append(p.Faults, fmt.Sprintf("there is no %s/function.json, and the timer only hands partitions out (source__fanout_queue): nothing is published under the Functions host until `rowrelay functions` has written it", name))
 	}
-	if n := host.Extensions.Queues.MaxDequeueCount; n != 1 {
-		p.Warnings = append(p.Warnings, host.path+`: extensions.queues.maxDequeueCount is not 1: a partition that failed is tried again at once, and again; the next timer does it anyway: write `+queuesText)
+	if n := file.Extensions.Queues.MaxDequeueCount; n != 1 {
+		p.Warnings = append(p.Warnings, file.Path+`: extensions.queues.maxDequeueCount is not 1: a partition that failed is tried again at once, and again; the next timer does it anyway: write `+host.QueuesText)
 	}
-	if host.Extensions.Queues.MaxPollingInterval == "" {
-		p.Warnings = append(p.Warnings, host.path+`: extensions.queues.maxPollingInterval is missing: the host looks into a queue that was empty only once a minute: write `+queuesText)
+	if file.Extensions.Queues.MaxPollingInterval == "" {
+		p.Warnings = append(p.Warnings, file.Path+`: extensions.queues.maxPollingInterval is missing: the host looks into a queue that was empty only once a minute: write `+host.QueuesText)
 	}
 }
-
-// What host.json needs for fan-out.
-const (
-	bundleText = `"extensionBundle":{"id":"Microsoft.Azure.Functions.ExtensionBundle","version":"[4.*, 5.0.0)"}`
-	queuesText = `"extensions":{"queues":{"maxDequeueCount":1,"maxPollingInterval":"00:00:02"}}`
-)
 
 // print writes what check says of an outbox for people.
 func (v *checkedOutbox) print(p *printer) {

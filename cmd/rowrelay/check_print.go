@@ -72,6 +72,13 @@ func (p *printer) field(label, value string) {
 	p.line("  %-*s%s", width, label, strings.ReplaceAll(value, "\n", "\n             "))
 }
 
+// lines writes texts, a line each.
+func (p *printer) lines(texts []string) {
+	for _, text := range texts {
+		p.line("%s", text)
+	}
+}
+
 func (p *printer) marked(mark string, texts []string) {
 	for _, text := range texts {
 		p.line("  %s %s", mark, text)

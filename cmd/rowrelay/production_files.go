@@ -2,49 +2,40 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/production"
 )
 
-func readFunctionFile(path string) (production.FunctionFile, error) {
-	var file production.FunctionFile
-	text, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(text, &file)
-	}
-	return file, err
-}
-
 // foundFunction is a function as the settings ask for it, and as its function.json is.
-func foundFunction(root string, fn *function) production.Function {
-	found := production.Function{Name: fn.name}
-	found.Have, found.Err = readFunctionFile(filepath.Join(root, fn.name, "function.json"))
-	if err := json.Unmarshal(fn.content, &found.Want); err != nil && found.Err == nil {
+func foundFunction(app host.App, fn *host.Function) production.Function {
+	found := production.Function{Name: fn.Name}
+	found.Have, found.Err = app.FunctionFile(fn.Name)
+	if err := json.Unmarshal(fn.Content, &found.Want); err != nil && found.Err == nil {
 		found.Err = err
 	}
 	return found
 }
 
 // httpTriggers are the functions of an app that HTTP starts, and each function.json that cannot be read.
-func httpTriggers(root string) (found []production.HTTPTrigger, unread []string) {
-	paths, err := filepath.Glob(filepath.Join(root, "*", "function.json"))
+func httpTriggers(app host.App) (found []production.HTTPTrigger, unread []string) {
+	paths, err := filepath.Glob(filepath.Join(app.Root, "*", "function.json"))
 	if err != nil {
-		return nil, []string{root}
+		return nil, []string{app.Root}
 	}
 	for _, path := range paths {
 		folder := filepath.Base(filepath.Dir(path))
-		file, err := readFunctionFile(path)
+		file, err := app.FunctionFile(folder)
 		if err != nil {
 			unread = append(unread, folder+"/function.json")
 			continue
 		}
 		for _, b := range file.Bindings {
 			if strings.EqualFold(b.Type, "httpTrigger") {
-				found = append(found, production.HTTPTrigger{Function: folder, AuthLevel: b.AuthLevel, Acts: folder == actionsFunction})
+				found = append(found, production.HTTPTrigger{Function: folder, AuthLevel: b.AuthLevel, Acts: folder == host.ActionsFunction})
 			}
 		}
 	}

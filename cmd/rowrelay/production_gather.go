@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/production"
 	"github.com/rowrelay/rowrelay/telemetry"
 )
@@ -11,7 +12,7 @@ import (
 type gathering struct {
 	c     *console
 	app   *app
-	host  hostFile
+	file  host.File
 	facts *production.Facts
 }
 
@@ -30,10 +31,10 @@ func gather(ctx context.Context, c *console, a *app, chosen []*wired) *productio
 
 // newGathering knows what the settings and the files of a Function App say. It has asked no service yet.
 func newGathering(c *console, a *app) *gathering {
-	g := &gathering{c: c, app: a, host: readHost(appRoot(c), c.environ)}
+	g := &gathering{c: c, app: a, file: c.functionApp().File()}
 	s := &a.cfg.State
 	f := &production.Facts{
-		Config: a.cfg, Environ: c.environ, Local: localNames(c), Faults: append(lines(a.cfg.Faults), g.host.faults()...),
+		Config: a.cfg, Environ: c.environ, Local: localNames(c), Faults: append(lines(a.cfg.Faults), g.file.Faults()...),
 		Store: production.Store{
 			Name: storeName(s), Link: stateLink(a.cfg), Opened: a.store != nil, Account: accountOf(&s.Connection), OneContainer: ofOneContainer(&s.Connection),
 		},
@@ -41,9 +42,9 @@ func newGathering(c *console, a *app) *gathering {
 	g.facts = f
 	f.HostAccount = hostAccount(f.Env)
 	f.Telemetry = telemetryFacts(c)
-	if g.host.err == nil {
-		f.Host = &production.Host{Timeout: g.host.timeout()}
-		f.Host.HTTP, f.Host.Unread = httpTriggers(appRoot(c))
+	if g.file.Err == nil {
+		f.Host = &production.Host{Timeout: g.file.Timeout()}
+		f.Host.HTTP, f.Host.Unread = httpTriggers(c.functionApp())
 		g.logLevels("Host.Function.Console")
 	}
 	return g
@@ -52,7 +53,7 @@ func newGathering(c *console, a *app) *gathering {
 // logLevels adds what the host passes on of categories.
 func (g *gathering) logLevels(categories ...string) {
 	for _, category := range categories {
-		level, rule := g.host.Logging.level(category)
+		level, rule := g.file.Logging.Level(category)
 		g.facts.Host.LogLevels = append(g.facts.Host.LogLevels, production.LogLevel{Category: category, Level: level, Rule: rule})
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/production"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/source"
@@ -41,21 +42,21 @@ func (g *gathering) poller(w *wired) *gatheredPoller {
 
 // readFunctions reads the function.json of every function of the poller.
 func (p *gatheredPoller) readFunctions() {
-	p.found.Leftovers = leftovers(p.c, p.w.cfg)
-	for _, fn := range functionsOf(p.w.cfg) {
-		one := foundFunction(appRoot(p.c), &fn)
+	p.found.Leftovers = p.c.functionApp().Leftovers(p.w.cfg)
+	for _, fn := range host.FunctionsOf(p.w.cfg) {
+		one := foundFunction(p.c.functionApp(), &fn)
 		p.found.Functions = append(p.found.Functions, one)
-		if fn.name == p.w.cfg.Name+handler.CleanupSuffix {
+		if fn.Name == p.w.cfg.Name+handler.CleanupSuffix {
 			p.found.CleanupErr = one.Err
 		}
-		p.logLevels("Function."+fn.name, "Function."+fn.name+".User")
+		p.logLevels("Function."+fn.Name, "Function."+fn.Name+".User")
 	}
 }
 
 // ask asks the database, the state store and the queues.
 func (p *gatheredPoller) ask(ctx context.Context) {
 	w, f := p.w, p.found
-	p.check(checkPoller(ctx, p.c, p.app, w, &p.host, 0))
+	p.check(checkPoller(ctx, p.c, p.app, w, &p.file, 0))
 	if w.runner == nil {
 		f.Broken = "the poller has a fault: see settings"
 		return

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/production"
 	"github.com/rowrelay/rowrelay/publisher"
@@ -72,8 +73,8 @@ func factsIn(t *testing.T, files map[string]string, settings ...string) (*gather
 func writeApp(t *testing.T, root string, p *config.Poller, files map[string]string) {
 	t.Helper()
 	all := map[string]string{"host.json": `{"functionTimeout":"00:05:00","customHandler":{"description":{"defaultExecutablePath":"rowrelay"}}}`}
-	for _, fn := range functionsOf(p) {
-		all[fn.name+"/function.json"] = string(fn.content)
+	for _, fn := range host.FunctionsOf(p) {
+		all[fn.Name+"/function.json"] = string(fn.Content)
 	}
 	for name, text := range files {
 		if all[name] = text; text == "" {

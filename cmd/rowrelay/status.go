@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -24,11 +25,11 @@ type statusSide struct {
 	actions *statusOperator
 }
 
-// newStatusSide makes it of a wired app. host is host.json under the Functions host; nil standalone, where the pollers of ticking
+// newStatusSide makes it of a wired app. file is host.json under the Functions host; nil standalone, where the pollers of ticking
 // tick in this process by their schedules. Close it when no tick runs any more.
-func newStatusSide(c *console, a *app, host *hostFile, ticking []*wired, log *slog.Logger) *statusSide {
+func newStatusSide(c *console, a *app, file *host.File, ticking []*wired, log *slog.Logger) *statusSide {
 	seen := status.NewRecorder(status.RecorderConfig{App: a.cfg.State.AppName, Instance: instance(c), Store: a.store, Log: log})
-	board := newStatusBoard(c, a, host, a.pollers, ticking, seen)
+	board := newStatusBoard(c, a, file, a.pollers, ticking, seen)
 	actions := &statusOperator{console: c, app: a, board: board, log: log}
 	return &statusSide{Reader: board, Operator: actions, seen: seen, actions: actions}
 }
@@ -43,13 +44,13 @@ func (s *statusSide) close() {
 }
 
 // newStatusBoard gives the report over chosen pollers. seen is nil in a process that does not tick.
-func newStatusBoard(c *console, a *app, host *hostFile, chosen, ticking []*wired, seen *status.Recorder) *status.Board {
+func newStatusBoard(c *console, a *app, file *host.File, chosen, ticking []*wired, seen *status.Recorder) *status.Board {
 	cfg := status.BoardConfig{
 		App: a.cfg.State.AppName, Version: version, Instance: instance(c), Faults: problemsOf(a.cfg.Faults), Store: a.store, Seen: seen, Bound: statusBound,
 	}
 	slots := make(chan struct{}, lettersOnce)
 	for _, w := range chosen {
-		cfg.Outputs = append(cfg.Outputs, statusSubjects(c, a, w, host, slices.Contains(ticking, w), slots)...)
+		cfg.Outputs = append(cfg.Outputs, statusSubjects(c, a, w, file, slices.Contains(ticking, w), slots)...)
 	}
 	return status.NewBoard(cfg)
 }

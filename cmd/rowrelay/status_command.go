@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/status"
 )
 
@@ -42,11 +43,11 @@ func showStatus(ctx context.Context, c *console, names []string) error {
 	if len(chosen) == 0 && len(a.cfg.Faults) == 0 {
 		return errors.New("there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md)")
 	}
-	var host *hostFile
-	if file := readHost(appRoot(c), c.environ); file.err == nil {
-		host = &file
+	var hosted *host.File
+	if file := c.functionApp().File(); file.Err == nil {
+		hosted = &file
 	}
-	report := newStatusBoard(c, a, host, chosen, nil, nil).Report(ctx)
+	report := newStatusBoard(c, a, hosted, chosen, nil, nil).Report(ctx)
 	slices.SortStableFunc(report.Outputs, func(x, y status.Output) int {
 		return cmp.Compare(slices.Index(status.Healths, x.Health), slices.Index(status.Healths, y.Health))
 	})

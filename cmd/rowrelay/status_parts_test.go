@@ -13,6 +13,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/deadletter"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/status"
@@ -104,8 +105,8 @@ func TestNextRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	next := func(host *hostFile) string {
-		s := timerOf(c, w, host)
+	next := func(file *host.File) string {
+		s := timerOf(c, w, file)
 		if s == nil {
 			return "not known"
 		}
@@ -115,15 +116,15 @@ func TestNextRun(t *testing.T) {
 	if got := next(nil); got != "2026-04-07 12:00:05 4m45s" {
 		t.Errorf("standalone: %s", got)
 	}
-	if got := next(&hostFile{}); got != "not known" {
+	if got := next(&host.File{}); got != "not known" {
 		t.Errorf("without function.json: %s", got)
 	}
 	write("%ORDERS_SCHEDULE%")
-	if got := next(&hostFile{}); got != "2026-04-08 03:00:00 72h4m30s" {
+	if got := next(&host.File{}); got != "2026-04-08 03:00:00 72h4m30s" {
 		t.Errorf("by an app setting: %s", got)
 	}
 	write("%ABSENT%")
-	if got := next(&hostFile{}); got != "not known" {
+	if got := next(&host.File{}); got != "not known" {
 		t.Errorf("by a setting that is absent: %s", got)
 	}
 }

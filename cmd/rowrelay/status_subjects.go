@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/status"
 )
 
 // statusSubjects are the outputs of a poller as a report knows them. What has faults is there too, with as much as can be read. slots
 // are for reads of dead letters, those of all pollers.
-func statusSubjects(c *console, a *app, w *wired, host *hostFile, ticks bool, slots chan struct{}) []status.Subject {
+func statusSubjects(c *console, a *app, w *wired, file *host.File, ticks bool, slots chan struct{}) []status.Subject {
 	base := status.Output{Poller: w.cfg.Name, Mode: w.cfg.Source.Mode, Source: w.cfg.Source.Table}
 	if w.cfg.Source.Query != "" {
 		base.Source = "query"
@@ -22,7 +23,7 @@ func statusSubjects(c *console, a *app, w *wired, host *hostFile, ticks bool, sl
 	if w.cfg.DeadLetter.Kind == "queue" {
 		base.DeadLetterQueue = w.cfg.DeadLetter.Queue
 	}
-	timer := timerOf(c, w, host)
+	timer := timerOf(c, w, file)
 	outputs := w.cfg.Outputs
 	if len(outputs) == 0 { // a fault
 		outputs = []config.Output{{}}
@@ -41,16 +42,12 @@ func statusSubjects(c *console, a *app, w *wired, host *hostFile, ticks bool, sl
 
 // timerOf is what starts a poller's ticks: the setting schedule standalone, the schedule of its function.json under the Functions
 // host. It is nil where that cannot be told.
-func timerOf(c *console, w *wired, host *hostFile) *schedule.Schedule {
-	if host == nil {
+func timerOf(c *console, w *wired, file *host.File) *schedule.Schedule {
+	if file == nil {
 		return w.schedule
 	}
-	timer, err := readFunction(appRoot(c), w.cfg.Name)
-	if err != nil {
-		return nil
-	}
-	s, _, _ := timerSchedule(c, timer.Schedule, w.cfg.Name)
-	return s
+	timer, _ := c.functionApp().Timer(w.cfg.Name) // an error is the same as no schedule
+	return timer.Schedule
 }
 
 // silentFor is how long no tick may end well before that is a sign of something: three times as long as the schedule and a tick

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package main
+package host
 
 import (
 	"context"
@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// parent waits until the process that started this one has ended, or ctx ends. The kernel then gives an orphan
+// WatchParent returns a function that waits until the process that started this one has ended, or ctx ends. The kernel then gives an orphan
 // another parent. (Linux could send a signal instead, but binds it to the life of a thread, which Go does not
 // promise.)
-func parent(ctx context.Context) (ended func() bool) {
+func WatchParent(ctx context.Context) (ended func() bool) {
 	host := os.Getppid()
 	return func() bool {
-		look := time.NewTicker(time.Second)
-		defer look.Stop()
+		probe := time.NewTicker(time.Second)
+		defer probe.Stop()
 		for {
 			select {
-			case <-look.C:
+			case <-probe.C:
 				if os.Getppid() != host {
 					return true
 				}

@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"os"
@@ -40,15 +40,15 @@ func TestHostFileFaults(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(root, "host.json"), []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			host := readHost(root, nil)
-			said := strings.Join(host.faults(), "; ")
-			if (c.fault == "") != (said == "") || !strings.Contains(said, c.fault) || host.timeout() != c.timeout {
-				t.Errorf("faults %q, timeout %v", said, host.timeout())
+			host := readFile(root, nil)
+			said := strings.Join(host.Faults(), "; ")
+			if (c.fault == "") != (said == "") || !strings.Contains(said, c.fault) || host.Timeout() != c.timeout {
+				t.Errorf("faults %q, timeout %v", said, host.Timeout())
 			}
 		})
 	}
-	missing := readHost(t.TempDir(), nil)
-	if said := missing.faults(); len(said) != 0 {
+	missing := readFile(t.TempDir(), nil)
+	if said := missing.Faults(); len(said) != 0 {
 		t.Errorf("without the host: %q", said)
 	}
 }
@@ -60,22 +60,22 @@ func TestAppSettingsOverrideTheHostFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "host.json"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	host := readHost(root, []string{
+	host := readFile(root, []string{
 		"AzureFunctionsJobHost__functionTimeout=00:01:00", "AZUREFUNCTIONSJOBHOST__logging__logLevel__Function.orders=None",
 		"AzureFunctionsJobHost__extensionBundle__id=b", "AzureFunctionsJobHost:extensionBundle:version=[4.*, 5.0.0)",
 		"AzureFunctionsJobHost__extensions__queues__maxDequeueCount=1", "AzureFunctionsJobHost__extensions__queues__maxPollingInterval=00:00:02",
 	})
-	if host.timeout() != time.Minute || !host.bundle() || host.Extensions.Queues.MaxDequeueCount != 1 || host.Extensions.Queues.MaxPollingInterval != "00:00:02" {
+	if host.Timeout() != time.Minute || !host.HasBundle() || host.Extensions.Queues.MaxDequeueCount != 1 || host.Extensions.Queues.MaxPollingInterval != "00:00:02" {
 		t.Errorf("%+v", host)
 	}
-	if level, rule := host.Logging.level("Function.orders.User"); level != "None" || rule != "logging.logLevel.function.orders" {
+	if level, rule := host.Logging.Level("Function.orders.User"); level != "None" || rule != "logging.logLevel.function.orders" {
 		t.Errorf("%s by %s", level, rule)
 	}
-	host = readHost(root, []string{"AzureFunctionsJobHost__functionTimeout=soon"})
-	if said := strings.Join(host.faults(), "; "); !strings.Contains(said, `AzureFunctionsJobHost__functionTimeout "soon" is not a time span`) {
+	host = readFile(root, []string{"AzureFunctionsJobHost__functionTimeout=soon"})
+	if said := strings.Join(host.Faults(), "; "); !strings.Contains(said, `AzureFunctionsJobHost__functionTimeout "soon" is not a time span`) {
 		t.Errorf("%q", said)
 	}
-	missing := readHost(t.TempDir(), []string{"AzureFunctionsJobHost__functionTimeout=00:01:00"})
+	missing := readFile(t.TempDir(), []string{"AzureFunctionsJobHost__functionTimeout=00:01:00"})
 	if missing.FunctionTimeout != "" {
 		t.Error("there is no host to override")
 	}
@@ -83,17 +83,21 @@ func TestAppSettingsOverrideTheHostFile(t *testing.T) {
 
 // TestLogLevelsOfTheHost: the longest beginning of the category wins, and the provider's own rules before the general ones.
 func TestLogLevelsOfTheHost(t *testing.T) {
-	logging := hostLogging{LogLevel: logLevels{"Default": "Warning", "Function": "Information", "Function.orders": "Error", "Host.*.Console": "Debug"}}
+	logging := Logging{LogLevel: LogLevels{"Default": "Warning", "Function": "Information", "Function.orders": "Error", "Host.*.Console": "Debug"}}
 	logging.fold()
 	for category, want := range map[string]string{
 		"Function.orders": "Error", "Function.orders.User": "Error", "Function.lines": "Information", "Host.Function.Console": "Debug", "Host.Results": "Warning",
 	} {
-		if got, rule := logging.level(category); got != want {
+		if got, rule := logging.Level(category); got != want {
 			t.Errorf("%s is %s by %s, want %s", category, got, rule, want)
 		}
 	}
-	logging.ApplicationInsights.LogLevel = logLevels{"default": "Trace"}
-	if got, _ := logging.level("Function.orders"); got != "Trace" {
+	logging.ApplicationInsights.LogLevel = LogLevels{"default": "Trace"}
+	if got, _ := logging.Level("Function.orders"); got != "Trace" {
 		t.Errorf("Application Insights has its own: %s", got)
 	}
+}
+
+func readFile(root string, environ []string) File {
+	return App{Root: root, Environ: environ}.File()
 }

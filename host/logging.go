@@ -1,22 +1,22 @@
-package main
+package host
 
 import "strings"
 
-// hostLogging is what host.json lets pass of a log.
-type hostLogging struct {
-	LogLevel            logLevels `json:"logLevel"`
+// Logging is what host.json lets pass of a log.
+type Logging struct {
+	LogLevel            LogLevels `json:"logLevel"`
 	ApplicationInsights struct {
-		LogLevel logLevels `json:"logLevel"`
+		LogLevel LogLevels `json:"logLevel"`
 	} `json:"applicationInsights"`
 }
 
-// logLevels are the least levels that pass, by what a category begins with; "default" is every category.
-type logLevels map[string]string
+// LogLevels are the least levels that pass, by what a category begins with; "default" is every category.
+type LogLevels map[string]string
 
 // fold makes the categories lower case: the host's have no case.
-func (l *hostLogging) fold() {
-	for _, levels := range []*logLevels{&l.LogLevel, &l.ApplicationInsights.LogLevel} {
-		folded := logLevels{}
+func (l *Logging) fold() {
+	for _, levels := range []*LogLevels{&l.LogLevel, &l.ApplicationInsights.LogLevel} {
+		folded := LogLevels{}
 		for category, level := range *levels {
 			folded[strings.ToLower(category)] = level
 		}
@@ -25,7 +25,7 @@ func (l *hostLogging) fold() {
 }
 
 // override takes an app setting's path below logging, in lower case.
-func (l *hostLogging) override(path, value string) {
+func (l *Logging) override(path, value string) {
 	if category, ok := strings.CutPrefix(path, "loglevel__"); ok {
 		l.LogLevel[category] = value
 	}
@@ -34,9 +34,9 @@ func (l *hostLogging) override(path, value string) {
 	}
 }
 
-// level is the least level of a category that reaches Application Insights, and the rule that says so, by .NET's order: a rule of the
+// Level is the least level of a category that reaches Application Insights, and the rule that says so, by .NET's order: a rule of the
 // provider's own before the general ones, and the longest beginning of the category before the shorter. "" where no rule is written.
-func (l *hostLogging) level(category string) (level, rule string) {
+func (l *Logging) Level(category string) (level, rule string) {
 	if rule, ok := l.ApplicationInsights.LogLevel.longest(category); ok {
 		return l.ApplicationInsights.LogLevel[rule], "logging.applicationInsights.logLevel." + rule
 	}
@@ -47,7 +47,7 @@ func (l *hostLogging) level(category string) (level, rule string) {
 }
 
 // longest is the rule for a category.
-func (l logLevels) longest(category string) (rule string, found bool) {
+func (l LogLevels) longest(category string) (rule string, found bool) {
 	category = strings.ToLower(category)
 	for beginning := range l {
 		if beginning == "default" {

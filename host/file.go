@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"encoding/json"
@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// hostFile is what Rowrelay reads of host.json.
-type hostFile struct {
-	path string
-	err  error // why it could not be read; fs.ErrNotExist where there is none
+// File is what Rowrelay reads of host.json.
+type File struct {
+	Path string
+	Err  error // why it could not be read; fs.ErrNotExist where there is none
 
 	FunctionTimeout string `json:"functionTimeout"`
 	CustomHandler   struct {
@@ -33,30 +33,30 @@ type hostFile struct {
 			MaxPollingInterval string `json:"maxPollingInterval"` // "": the host's default, a minute
 		} `json:"queues"`
 	} `json:"extensions"`
-	Logging hostLogging `json:"logging"`
+	Logging Logging `json:"logging"`
 
 	timeoutFrom string // the app setting that overrides functionTimeout; "" is the file
 }
 
-// bundle reports whether the host knows bindings other than timers and HTTP.
-func (h *hostFile) bundle() bool {
+// HasBundle reports whether the host knows bindings other than timers and HTTP.
+func (h *File) HasBundle() bool {
 	return h.ExtensionBundle.ID != "" && h.ExtensionBundle.Version != ""
 }
 
 // defaultTimeout is the host's functionTimeout where host.json says none: the shortest of all plans' (Consumption).
 const defaultTimeout = 5 * time.Minute
 
-// readHost reads host.json with the app settings that override it, as the host does.
-func readHost(root string, environ []string) hostFile {
-	h := hostFile{path: filepath.Join(root, "host.json")}
-	text, err := os.ReadFile(h.path)
+// File reads host.json with the app settings that override it, as the host does.
+func (a App) File() File {
+	h := File{Path: filepath.Join(a.Root, "host.json")}
+	text, err := os.ReadFile(h.Path)
 	if err == nil {
 		err = json.Unmarshal(text, &h)
 	}
-	h.err = err
+	h.Err = err
 	h.Logging.fold()
 	if err == nil {
-		h.override(environ)
+		h.override(a.Environ)
 	}
 	return h
 }
@@ -65,7 +65,7 @@ func readHost(root string, environ []string) hostFile {
 const overriding = "AzureFunctionsJobHost__"
 
 // override puts the app settings over the file, those that Rowrelay reads. Names have no case.
-func (h *hostFile) override(environ []string) {
+func (h *File) override(environ []string) {
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
 		path, ok := strings.CutPrefix(strings.ToLower(strings.ReplaceAll(name, ":", "__")), strings.ToLower(overriding))
@@ -95,9 +95,8 @@ func (h *hostFile) override(environ []string) {
 	}
 }
 
-// timeout is functionTimeout; a host.json that cannot be read, or says nonsense, gives the default, which is what `check`
-// points out. 0 means unbounded.
-func (h *hostFile) timeout() time.Duration {
+// Timeout is functionTimeout; 0 is no bound. Where host.json cannot be read, or says nonsense, it is the default: Faults say so.
+func (h *File) Timeout() time.Duration {
 	d, err := parseTimeSpan(h.FunctionTimeout)
 	if h.FunctionTimeout == "" || err != nil {
 		return defaultTimeout
@@ -106,20 +105,20 @@ func (h *hostFile) timeout() time.Duration {
 }
 
 // timeoutName is where functionTimeout stands.
-func (h *hostFile) timeoutName() string {
+func (h *File) timeoutName() string {
 	if h.timeoutFrom != "" {
 		return h.timeoutFrom
 	}
-	return h.path + ": functionTimeout"
+	return h.Path + ": functionTimeout"
 }
 
-// faults are what is wrong with host.json, for `check`.
-func (h *hostFile) faults() []string {
+// Faults are what is wrong with host.json. None is missing to a process that runs without the host.
+func (h *File) Faults() []string {
 	switch {
-	case errors.Is(h.err, fs.ErrNotExist):
+	case errors.Is(h.Err, fs.ErrNotExist):
 		return nil // standalone
-	case h.err != nil:
-		return []string{fmt.Sprintf("%s cannot be read: %v", h.path, h.err)}
+	case h.Err != nil:
+		return []string{fmt.Sprintf("%s cannot be read: %v", h.Path, h.Err)}
 	}
 	var faults []string
 	if _, err := parseTimeSpan(h.FunctionTimeout); h.FunctionTimeout != "" && err != nil {
@@ -127,9 +126,9 @@ func (h *hostFile) faults() []string {
 	}
 	if exe := h.CustomHandler.Description.Executable; strings.HasPrefix(exe, "./") {
 		// Core Tools sets the execute bit only on the zip entry that equals this byte for byte.
-		faults = append(faults, fmt.Sprintf("%s: defaultExecutablePath %q must not begin with ./, or the published file is not executable", h.path, exe))
+		faults = append(faults, fmt.Sprintf("%s: defaultExecutablePath %q must not begin with ./, or the published file is not executable", h.Path, exe))
 	} else if exe == "" {
-		faults = append(faults, h.path+": customHandler.description.defaultExecutablePath is missing: write \"rowrelay\"")
+		faults = append(faults, h.Path+": customHandler.description.defaultExecutablePath is missing: write \"rowrelay\"")
 	}
 	return faults
 }
@@ -162,42 +161,4 @@ func parseTimeSpan(text string) (time.Duration, error) {
 		n[i] = int(v)
 	}
 	return time.Duration(days*24+n[0])*time.Hour + time.Duration(n[1])*time.Minute + time.Duration(n[2])*time.Second, nil
-}
-
-// refusedName says why the Functions host runs no function of a poller's name; nil where it does. Standalone any name
-// will do.
-func refusedName(name string) error {
-	if name != "host" { // the only one that a poller can have and a function cannot
-		return nil
-	}
-	return errors.New("the Functions host refuses a function named host, so a poller of that name never runs under it: add its settings once " +
-		"more under a new name, take its position along with `rowrelay state clone host <its new name>`, then remove pollers__host__…")
-}
-
-// timerBinding is what Rowrelay reads of a poller's function.json.
-type timerBinding struct {
-	Type     string `json:"type"`
-	Name     string `json:"name"`
-	Schedule string `json:"schedule"`
-}
-
-// readFunction returns the timer of <root>/<poller>/function.json. fs.ErrNotExist means that there is no such file.
-func readFunction(root, name string) (timerBinding, error) {
-	path := filepath.Join(root, name, "function.json")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return timerBinding{}, err
-	}
-	var function struct {
-		Bindings []timerBinding `json:"bindings"`
-	}
-	if err := json.Unmarshal(text, &function); err != nil {
-		return timerBinding{}, fmt.Errorf("%s: %w", path, err)
-	}
-	for _, b := range function.Bindings {
-		if strings.EqualFold(b.Type, "timerTrigger") {
-			return b, nil
-		}
-	}
-	return timerBinding{}, fmt.Errorf("%s has no timerTrigger binding: write it anew with rowrelay functions --force", path)
 }

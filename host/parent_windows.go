@@ -1,13 +1,13 @@
-package main
+package host
 
 import (
 	"context"
 	"os"
 )
 
-// parent waits until the process that started this one has ended, or ctx ends. Windows gives an orphan no other
+// WatchParent returns a function that waits until the process that started this one has ended, or ctx ends. Windows gives an orphan no other
 // parent, but lets any process wait for any other.
-func parent(ctx context.Context) (ended func() bool) {
+func WatchParent(ctx context.Context) (ended func() bool) {
 	host, err := os.FindProcess(os.Getppid())
 	return func() bool {
 		gone := make(chan struct{})

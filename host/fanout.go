@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"context"
@@ -14,48 +14,21 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 )
 
-// fanoutQueue takes one message for each partition with work, which a queue-triggered function runs on any instance.
-type fanoutQueue struct {
+// Fanout takes one message for each partition with work. A queue-triggered function runs each, on any instance.
+type Fanout struct {
 	client *azqueue.QueueClient
 	create bool
 	// ttl is how long a message lives, in seconds: until the timer's next round, which asks the rows again.
 	ttl int32
 }
 
-// unknownPeriod is taken for the timer's where function.json does not say it.
-const unknownPeriod = time.Minute
-
-func (a *app) openFanout(c *console, w *wired) (*fanoutQueue, error) {
-	s := &w.cfg.Source
-	client, err := queueClient(&s.Fanout, s.FanoutQueue)
-	if err != nil {
-		return nil, err
-	}
-	period := timerPeriod(c, w.cfg.Name)
-	return &fanoutQueue{
-		client: client, create: s.Fanout.Development || a.cfg.State.Create,
-		ttl: int32(max(1, min(period, 7*24*time.Hour)/time.Second)), //nolint:gosec // at most a week
-	}, nil
+// NewFanout returns the queue of an outbox's partitions. period is the timer's; create says that a missing queue is made.
+func NewFanout(client *azqueue.QueueClient, period time.Duration, create bool) *Fanout {
+	return &Fanout{client: client, create: create, ttl: int32(max(1, min(period, 7*24*time.Hour)/time.Second))} //nolint:gosec // at most a week
 }
 
-// timerPeriod is the longest time between two rounds of a poller's timer function.
-func timerPeriod(c *console, name string) time.Duration {
-	timer, err := readFunction(appRoot(c), name)
-	if err != nil {
-		return unknownPeriod
-	}
-	s, _, _ := timerSchedule(c, timer.Schedule, name)
-	if s == nil {
-		return unknownPeriod
-	}
-	if gap, ok := s.LongestGap(); ok {
-		return gap
-	}
-	return unknownPeriod
-}
-
-// send puts one message on the queue, in base64 as queue triggers expect it.
-func (q *fanoutQueue) send(ctx context.Context, message []byte) error {
+// Send puts one message on the queue, in base64 as queue triggers expect it.
+func (q *Fanout) Send(ctx context.Context, message []byte) error {
 	text := base64.StdEncoding.EncodeToString(message)
 	options := &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr(q.ttl)}
 	_, err := q.client.EnqueueMessage(ctx, text, options)
