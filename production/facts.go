@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -18,7 +19,7 @@ type Facts struct {
 	Pollers []*Poller       // those that are asked about
 
 	Host        *Host // nil: there is no host.json, and this is no Function App
-	HostAccount HostAccount
+	HostAccount azure.HostAccount
 	Store       Store
 	Telemetry   Telemetry
 }
@@ -38,13 +39,6 @@ type LogLevel struct{ Category, Level, Rule string }
 type HTTPTrigger struct {
 	Function, AuthLevel string
 	Acts                bool // it is the status page's, and carries out what its buttons ask
-}
-
-// HostAccount is what the app settings of the host's own storage account say.
-type HostAccount struct {
-	Name string // "" where the settings do not tell
-	Set  bool   // there are such settings
-	Key  bool   // they hold a key, or a signature
 }
 
 // Store is what is found of the state store.
@@ -94,12 +88,8 @@ type Link struct {
 // TheSource is a [Link]'s What for the connection to the database.
 const TheSource = "the source"
 
-var (
-	// ErrDenied is in the error of a question that the login may not ask: what was asked for may well be there.
-	ErrDenied = errors.New("denied")
-	// ErrUnmade is the answer for what is not there, and is made when it is needed.
-	ErrUnmade = errors.New("not there yet")
-)
+// ErrUnmade is the answer for what is not there, and is made when it is needed.
+var ErrUnmade = errors.New("not there yet")
 
 // Leaves reports whether what is sent can be read or changed on its way to another machine.
 func (l *Link) Leaves() bool {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rowrelay/rowrelay/azure"
 )
 
 func outputItems() []item {
@@ -107,7 +109,7 @@ func judgeQueues(_ *Facts, p *Poller) Answer {
 	var unseen, unmade []string
 	for _, name := range slices.Sorted(maps.Keys(p.Queues)) {
 		switch err := p.Queues[name]; {
-		case errors.Is(err, ErrDenied):
+		case errors.Is(err, azure.ErrDenied):
 			unseen = append(unseen, fmt.Sprintf("%s (%v)", name, err))
 		case errors.Is(err, ErrUnmade):
 			unmade = append(unmade, name)

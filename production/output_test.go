@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/azure"
 )
 
 func TestOutputItems(t *testing.T) { try(t, outputCases()) }
 
 func outputCases() []verdictCase {
-	denied := fmt.Errorf("HTTP 403 AuthorizationPermissionMismatch: %w", ErrDenied)
+	denied := fmt.Errorf("HTTP 403 AuthorizationPermissionMismatch: %w", azure.ErrDenied)
 	queue := func(err error) func(*Facts, *Poller) {
 		return func(_ *Facts, p *Poller) { p.Queues["dead of Q"] = err }
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/config"
 )
 
@@ -40,7 +41,7 @@ func (f *Facts) secretSettings() (names []string) {
 		}
 	}
 	if f.hostKey() {
-		names = append(names, hostStorage)
+		names = append(names, azure.HostStorage)
 	}
 	for _, p := range f.Pollers {
 		for i := range p.Config.Outputs {
@@ -61,9 +62,6 @@ func (f *Facts) secretSettings() (names []string) {
 	}
 	return names
 }
-
-// hostStorage is the setting of the host's own storage account.
-const hostStorage = "AzureWebJobsStorage"
 
 // hostKey reports whether the host logs in to its own storage account with a key, or a signature.
 func (f *Facts) hostKey() bool { return f.hosted() && f.HostAccount.Key }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/source"
 )
 
@@ -135,8 +136,8 @@ func judgeIdentities(f *Facts, p *Poller) Answer {
 			others = append(others, fmt.Sprintf("%s (%s)", l.Setting, l.Kind))
 		}
 	}
-	if f.hostKey() && !slices.Contains(keys, hostStorage) {
-		keys = append(keys, hostStorage+" (the host's)")
+	if f.hostKey() && !slices.Contains(keys, azure.HostStorage) {
+		keys = append(keys, azure.HostStorage+" (the host's)")
 	}
 	switch {
 	case len(keys) > 0:

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/azure"
 )
 
 func stateItems() []item {
@@ -113,19 +115,19 @@ func judgeAccount(f *Facts) Answer {
 	own, host := f.Store.Account, f.HostAccount.Name
 	switch {
 	case !f.HostAccount.Set && !f.hosted():
-		return none("no host.json, and no %s: no host has an account", hostStorage)
+		return none("no host.json, and no %s: no host has an account", azure.HostStorage)
 	case host == "":
-		return unknown(look, "which account %s is does not stand in it", hostStorage)
+		return unknown(look, "which account %s is does not stand in it", azure.HostStorage)
 	case own == "":
 		return unknown(look, "which account %s is does not stand in it", s.Connection.Setting)
 	case own != host:
-		return good("the account %s is not that of %s", own, hostStorage)
+		return good("the account %s is not that of %s", own, azure.HostStorage)
 	case s.Connection.ConnectionString == "":
 		return unknown("see that the identity's role is on the container only, not on the account", "the host's account, with an identity: where its role is on is not seen")
 	case f.Store.OneContainer:
 		return good("the host's account, with a signature for one container")
 	}
-	return bad("", "it is the account of %s, and %s reaches it with a key or a signature for the whole account", hostStorage, s.Connection.Setting)
+	return bad("", "it is the account of %s, and %s reaches it with a key or a signature for the whole account", azure.HostStorage, s.Connection.Setting)
 }
 
 func judgeCopies(f *Facts) Answer {

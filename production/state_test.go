@@ -3,6 +3,8 @@ package production
 import (
 	"errors"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/azure"
 )
 
 func TestStateItems(t *testing.T) { try(t, stateCases()) }
@@ -13,7 +15,7 @@ func stateCases() []verdictCase {
 	// accounts are the state's, and the host's; "" where the settings do not tell.
 	accounts := func(own, host string) func(*Facts, *Poller) {
 		return func(f *Facts, _ *Poller) {
-			f.Store.Account, f.HostAccount = own, HostAccount{Name: host, Set: true, Key: true}
+			f.Store.Account, f.HostAccount = own, azure.HostAccount{Name: host, Set: true, Key: true}
 		}
 	}
 	copies := func(c Copies) func(*Facts, *Poller) {

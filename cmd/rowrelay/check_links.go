@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/output/azmessaging"
 	"github.com/rowrelay/rowrelay/output/kafka"
@@ -19,7 +20,7 @@ func stateLink(cfg *config.App) *production.Link {
 	if cfg.State.Kind != "blob" {
 		return nil
 	}
-	return storageLink("the state store", &cfg.State.Connection, "blob")
+	return storageLink("the state store", &cfg.State.Connection, azure.BlobEndpoint(&cfg.State.Connection))
 }
 
 // linksOf are the connections of a poller, the state store's left out.
@@ -43,10 +44,10 @@ func linksOf(w *wired) []production.Link {
 		}
 	}
 	if d := &w.cfg.DeadLetter; d.Kind == "queue" {
-		links = append(links, *storageLink("the queue of dead letters", &d.Connection, "queue"))
+		links = append(links, *storageLink("the queue of dead letters", &d.Connection, azure.QueueEndpoint(&d.Connection)))
 	}
 	if s := &w.cfg.Source; s.FanoutQueue != "" {
-		links = append(links, *storageLink("the fan-out queue", &s.Fanout, "queue"))
+		links = append(links, *storageLink("the fan-out queue", &s.Fanout, azure.QueueEndpoint(&s.Fanout)))
 	}
 	return links
 }
@@ -79,7 +80,7 @@ func outputLink(out *config.Output) *production.Link {
 		l.Setting, l.Host = "output__url", u.Hostname()
 		rate(l, u.Hostname(), u.Scheme == "https", "plain http", "write an https URL")
 	case "queue":
-		return storageLink(what, &out.Connection, "queue")
+		return storageLink(what, &out.Connection, azure.QueueEndpoint(&out.Connection))
 	case "rabbitmq":
 		u, err := url.Parse(out.Broker.ConnectionString.Reveal())
 		if err != nil {
@@ -132,47 +133,14 @@ func rate(l *production.Link, host string, secure bool, how, mend string) {
 }
 
 // storageLink is the connection to a service of a storage account.
-func storageLink(what string, s *config.Storage, service string) *production.Link {
+func storageLink(what string, s *config.Storage, endpoint string) *production.Link {
 	l := &production.Link{What: what, Setting: s.Setting, Kind: "storage", Safety: source.LinkVerified, Secret: s.ConnectionString != "" || s.ClientSecret != "", Entra: true}
-	endpoint := s.BlobServiceURI
-	if service == "queue" {
-		endpoint = s.QueueServiceURI
-	}
-	if s.ConnectionString != "" {
-		endpoint = storageEndpoint(s.ConnectionString.Reveal(), service)
-	}
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return l // the SDK refuses it
 	}
 	rate(l, u.Hostname(), u.Scheme == "https", "plain http", "write https: DefaultEndpointsProtocol=https, or an https endpoint")
 	return l
-}
-
-// storageEndpoint is the address that a storage connection string gives a service, as the SDK reads it.
-func storageEndpoint(text, service string) string {
-	members := storageMembers(text)
-	if own := members[service+"endpoint"]; own != "" {
-		return own
-	}
-	protocol, suffix := members["defaultendpointsprotocol"], members["endpointsuffix"]
-	if protocol == "" {
-		protocol = "https"
-	}
-	if suffix == "" {
-		suffix = "core.windows.net"
-	}
-	return protocol + "://" + members["accountname"] + "." + service + "." + suffix
-}
-
-// storageMembers are the parts of a storage connection string, by their names in lower case.
-func storageMembers(text string) map[string]string {
-	members := map[string]string{}
-	for part := range strings.SplitSeq(text, ";") {
-		name, value, _ := strings.Cut(part, "=")
-		members[strings.ToLower(strings.TrimSpace(name))] = strings.TrimSpace(value)
-	}
-	return members
 }
 
 // telemetryLinks are the connections that export telemetry, one for each receiver.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/production"
 	"github.com/rowrelay/rowrelay/telemetry"
@@ -36,11 +37,11 @@ func newGathering(c *console, a *app) *gathering {
 	f := &production.Facts{
 		Config: a.cfg, Environ: c.environ, Local: localNames(c), Faults: append(lines(a.cfg.Faults), g.file.Faults()...),
 		Store: production.Store{
-			Name: storeName(s), Link: stateLink(a.cfg), Opened: a.store != nil, Account: accountOf(&s.Connection), OneContainer: ofOneContainer(&s.Connection),
+			Name: storeName(s), Link: stateLink(a.cfg), Opened: a.store != nil, Account: azure.Account(&s.Connection), OneContainer: azure.OfOneContainer(&s.Connection),
 		},
 	}
 	g.facts = f
-	f.HostAccount = hostAccount(f.Env)
+	f.HostAccount = azure.HostAccountOf(f.Env)
 	f.Telemetry = telemetryFacts(c)
 	if g.file.Err == nil {
 		f.Host = &production.Host{Timeout: g.file.Timeout()}

@@ -9,43 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/production"
 )
-
-// TestKeptFor: soft delete is read off the service's properties, and a login that may not read them is told from one that is off.
-func TestKeptFor(t *testing.T) {
-	for name, c := range map[string]struct {
-		status int
-		policy string
-		days   int32
-		fails  string
-	}{
-		"on":     {200, "<DeleteRetentionPolicy><Enabled>true</Enabled><Days>7</Days></DeleteRetentionPolicy>", 7, ""},
-		"off":    {200, "<DeleteRetentionPolicy><Enabled>false</Enabled></DeleteRetentionPolicy>", 0, ""},
-		"denied": {403, "", 0, "HTTP 403"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method != http.MethodGet || r.URL.Query().Get("comp") != "properties" {
-					t.Errorf("%s %s: nothing else is asked", r.Method, r.URL)
-				}
-				w.Header().Set("Content-Type", "application/xml")
-				w.WriteHeader(c.status)
-				_, _ = fmt.Fprintf(w, "<StorageServiceProperties>%s</StorageServiceProperties>", c.policy)
-			}))
-			defer server.Close()
-			days, err := keptFor(t.Context(), &config.Storage{ConnectionString: config.Secret("AccountName=shop;AccountKey=eA==;BlobEndpoint=" + server.URL + "/shop")})
-			if days != c.days || (err != nil) != (c.fails != "") || err != nil && !strings.Contains(err.Error(), c.fails) {
-				t.Errorf("%d days, %v", days, err)
-			}
-		})
-	}
-	if days, err := keptFor(t.Context(), &config.Storage{ConnectionString: config.Secret(testenv.Azurite(t))}); days != 0 || err != nil {
-		t.Errorf("Azurite: %d, %v", days, err)
-	}
-}
 
 // TestAccounts: whether the state lies in the host's account, by each form of the two settings.
 func TestAccounts(t *testing.T) {
@@ -83,18 +50,6 @@ func TestAccounts(t *testing.T) {
 	f, _ := factsOf(t, "state__kind=blob", state, "S="+shop)
 	if got := verdictOn(t, f, "state-account"); got.Verdict != production.NoMatter {
 		t.Errorf("without a host: %s: %s", got.Verdict, got.Seen)
-	}
-}
-
-func TestAccountAt(t *testing.T) {
-	for endpoint, want := range map[string]string{
-		"https://shop.blob.core.windows.net": "shop", "https://shop.z01.blob.storage.azure.net/": "shop", "https://Shop-secondary.blob.core.windows.net": "shop",
-		"https://shop.privatelink.blob.core.windows.net": "shop", "http://127.0.0.1:10000/devstoreaccount1": "devstoreaccount1",
-		"http://azurite:10000/devstoreaccount1": "devstoreaccount1", "https://blobs.example.com": "", "": "", ":// bad": "",
-	} {
-		if got := accountAt(endpoint); got != want {
-			t.Errorf("%q is the account %q, want %q", endpoint, got, want)
-		}
 	}
 }
 
@@ -149,7 +104,7 @@ func TestVersions(t *testing.T) {
 			defer server.Close()
 			f, _ := factsOf(t, "state__kind=blob", "AzureWebJobsStorage=AccountName=shop;AccountKey=eA==;BlobEndpoint="+server.URL+"/shop")
 			copies := &f.facts.Store.Copies
-			copies.Documents, copies.Versions, copies.VersionErr = versionsOf(t.Context(), &f.app.cfg.State)
+			copies.Documents, copies.Versions, copies.VersionErr = azure.Versions(t.Context(), &f.app.cfg.State.Connection, f.app.cfg.State.Container, "state/shop/")
 			if got := verdictOn(t, f, "state-copies"); copies.Versions != c.versions || got.Verdict != c.want {
 				t.Errorf("%+v: %s: %s", copies, got.Verdict, got.Seen)
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/deadletter"
@@ -16,6 +17,9 @@ import (
 	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/state/blobstore"
+	"github.com/rowrelay/rowrelay/state/filestore"
+	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/telemetry"
 )
 
@@ -260,7 +264,7 @@ func (a *app) openDeadLetters(w *wired) (poller.DeadLetters, error) {
 	if to.Kind != "queue" {
 		return store, nil
 	}
-	client, err := queueClient(&to.Connection, to.Queue)
+	client, err := azure.Queue(&to.Connection, to.Queue)
 	if err != nil {
 		return nil, err
 	}
@@ -283,4 +287,24 @@ func instance(c *console) string {
 		host = "unknown"
 	}
 	return fmt.Sprintf("%s-%d", host, os.Getpid())
+}
+
+// openStore opens the state store. It does not connect yet.
+func openStore(cfg *config.App) (state.Store, error) {
+	switch cfg.State.Kind {
+	case "file":
+		return filestore.New(cfg.State.Path)
+	case "memory":
+		return memstore.New(), nil
+	case "blob":
+		client, err := azure.Container(&cfg.State.Connection, cfg.State.Container)
+		if err != nil {
+			return nil, err
+		}
+		return blobstore.New(blobstore.Config{
+			Client: client, Create: cfg.State.Create || cfg.State.Connection.Development,
+		})
+	default:
+		return nil, fmt.Errorf("%q is not blob, file or memory", cfg.State.Kind)
+	}
 }

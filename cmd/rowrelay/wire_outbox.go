@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
@@ -195,7 +196,7 @@ func (a *app) handlerOutbox(c *console, w *wired, file *host.File) (*handler.Out
 	if w.cfg.Source.FanoutQueue == "" {
 		return o, nil
 	}
-	client, err := queueClient(&w.cfg.Source.Fanout, w.cfg.Source.FanoutQueue)
+	client, err := azure.Queue(&w.cfg.Source.Fanout, w.cfg.Source.FanoutQueue)
 	if err != nil {
 		return o, err
 	}

@@ -1,4 +1,12 @@
-package main
+// Package azure reaches storage accounts as the settings name them: by a connection string, or with an identity, by the conventions of
+// the Functions host.
+//
+//	client   clients of containers and queues, and credentials; none connects before it is used
+//	account  what a setting says of its account: its endpoints, its name, what its signature is for
+//	storage  what an account answers: how long it keeps overwritten blobs, whether documents have versions
+//
+// Errors name the setting. They never hold a connection string, or the URL of a request, which may hold a signature.
+package azure
 
 import (
 	"fmt"
@@ -9,61 +17,43 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/rowrelay/rowrelay/config"
-	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/blobstore"
-	"github.com/rowrelay/rowrelay/state/filestore"
-	"github.com/rowrelay/rowrelay/state/memstore"
 )
 
-// openStore opens the state store. It does not connect yet.
-func openStore(cfg *config.App) (state.Store, error) {
-	switch cfg.State.Kind {
-	case "file":
-		return filestore.New(cfg.State.Path)
-	case "memory":
-		return memstore.New(), nil
-	case "blob":
-		client, err := containerClient(&cfg.State.Connection, cfg.State.Container)
-		if err != nil {
-			return nil, err
-		}
-		return blobstore.New(blobstore.Config{
-			Client: client, Create: cfg.State.Create || cfg.State.Connection.Development,
-		})
-	default:
-		return nil, fmt.Errorf("%q is not blob, file or memory", cfg.State.Kind)
-	}
-}
-
-func containerClient(s *config.Storage, name string) (*container.Client, error) {
+// Container returns a client of a container.
+func Container(s *config.Storage, name string) (*container.Client, error) {
 	if s.ConnectionString != "" {
 		client, err := container.NewClientFromConnectionString(s.ConnectionString.Reveal(), name, blobstore.ClientOptions())
 		if err != nil {
-			// The SDK's message may quote the string.
-			return nil, fmt.Errorf("the connection string in %s cannot be read: copy it again from the storage account's access keys", s.Setting)
+			return nil, unreadable(s) // the SDK's message may quote the string
 		}
 		return client, nil
 	}
-	credential, err := credentialOf(s.Identity())
+	credential, err := Credential(s.Identity())
 	if err != nil {
 		return nil, err
 	}
 	return container.NewClient(join(s.BlobServiceURI, name), credential, blobstore.ClientOptions())
 }
 
-func queueClient(s *config.Storage, name string) (*azqueue.QueueClient, error) {
+// Queue returns a client of a queue.
+func Queue(s *config.Storage, name string) (*azqueue.QueueClient, error) {
 	if s.ConnectionString != "" {
 		client, err := azqueue.NewQueueClientFromConnectionString(s.ConnectionString.Reveal(), name, nil)
 		if err != nil {
-			return nil, fmt.Errorf("the connection string in %s cannot be read: copy it again from the storage account's access keys", s.Setting)
+			return nil, unreadable(s)
 		}
 		return client, nil
 	}
-	credential, err := credentialOf(s.Identity())
+	credential, err := Credential(s.Identity())
 	if err != nil {
 		return nil, err
 	}
 	return azqueue.NewQueueClient(join(s.QueueServiceURI, name), credential, nil)
+}
+
+func unreadable(s *config.Storage) error {
+	return fmt.Errorf("the connection string in %s cannot be read: copy it again from the storage account's access keys", s.Setting)
 }
 
 func join(service, name string) string {
@@ -73,8 +63,8 @@ func join(service, name string) string {
 	return service + "/" + name
 }
 
-// credentialOf follows the Functions host's conventions for identity-based connections.
-func credentialOf(s config.Identity) (azcore.TokenCredential, error) {
+// Credential follows the Functions host's conventions for identity-based connections.
+func Credential(s config.Identity) (azcore.TokenCredential, error) {
 	switch {
 	case s.ClientSecret != "":
 		return azidentity.NewClientSecretCredential(s.TenantID, s.ClientID, s.ClientSecret.Reveal(), nil)
