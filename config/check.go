@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 func (l *loader) checkState() {
@@ -33,11 +35,11 @@ func (l *loader) checkStateKind() {
 		return
 	}
 	for _, p := range l.app.Pollers {
-		if p.Source.Mode == outboxMode && p.DeadLetter.Kind == "queue" {
+		if !p.Source.Mode.Can(mode.Document) && p.DeadLetter.Kind == "queue" {
 			l.own.fault(key, "is required for "+p.Setting("dead_letter__kind")+"=queue: a dead letter that is too large for its queue is put there", mend)
 			return
 		}
-		if p.Source.Mode != outboxMode {
+		if p.Source.Mode.Can(mode.Document) {
 			l.own.fault(key, "is required", mend)
 			return
 		}
@@ -161,11 +163,11 @@ func (l *loader) checkOutput(p *Poller, s *scope, out *Output) {
 // checkFormat fills in the default, and sees to it that rows have what the format sends.
 func checkFormat(s *scope, out *Output) {
 	switch {
-	case !s.has("format") && s.mode == outboxMode && isBroker(out.Kind):
+	case !s.has("format") && s.mode.Can(mode.Events) && isBroker(out.Kind):
 		out.Format = "payload"
 	case !s.has("format"):
 		out.Format = "cloudevents"
-	case out.Format == "payload" && s.mode == cursorMode && s.ok("format"):
+	case out.Format == "payload" && s.mode != "" && !s.mode.Can(mode.Events) && s.ok("format"):
 		s.fault("format", `"payload" is for events of an outbox: rows of a table have no payload`, "Write row for the row's JSON, or source__mode=outbox")
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/templates"
 )
 
@@ -30,7 +31,7 @@ type Function struct {
 func FunctionsOf(p *config.Poller) []Function {
 	variable := strings.ToUpper(p.Name) + "_SCHEDULE"
 	list := []Function{{p.Name, "its schedule is the app setting " + variable, templates.Poller(variable)}}
-	if !isOutbox(p) {
+	if !p.Source.Mode.Can(mode.Marks) {
 		return list
 	}
 	if schedule := p.Source.CleanupSchedule; schedule != "" {
@@ -52,10 +53,10 @@ func PageFunctions() []Function {
 	}
 }
 
-func isOutbox(p *config.Poller) bool { return p.Source.Mode == "outbox" }
-
 // FansOut reports whether a poller has a function that a queue message starts.
-func FansOut(p *config.Poller) bool { return isOutbox(p) && p.Source.FanoutQueue != "" }
+func FansOut(p *config.Poller) bool {
+	return p.Source.Mode.Can(mode.Claims) && p.Source.FanoutQueue != ""
+}
 
 // RefusedName says why the host runs no function of a poller's name; nil where it does. Without the host any name will do.
 func RefusedName(name string) error {
@@ -68,7 +69,7 @@ func RefusedName(name string) error {
 
 // Leftovers say which functions of an outbox are there that its settings do not ask for: the host would run them.
 func (a App) Leftovers(p *config.Poller) (list []string) {
-	if !isOutbox(p) {
+	if !p.Source.Mode.Can(mode.Marks) {
 		return nil
 	}
 	if name := p.Name + handler.PartitionSuffix; p.Source.FanoutQueue == "" && a.hasFunction(name) {

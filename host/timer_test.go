@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 // A message lives for the timer's period, as its function.json and app setting say.
@@ -49,7 +50,7 @@ func TestLeftoverFunctions(t *testing.T) {
 		"orders_cleanup/":                   {FanoutQueue: "q-1"},
 		"":                                  {CleanupSchedule: "0 0 * * * *", FanoutQueue: "q-1"},
 	} {
-		settings.Mode = "outbox"
+		settings.Mode = mode.Outbox
 		p := &config.Poller{Name: "orders", Source: settings}
 		var got []string
 		for _, text := range app.Leftovers(p) {

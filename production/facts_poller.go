@@ -5,6 +5,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/host"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -89,7 +90,7 @@ type Function struct {
 	Err        error // why its function.json cannot be read
 }
 
-func (p *Poller) isOutbox() bool { return p.Config.Source.Mode == "outbox" }
+func (p *Poller) can(a mode.Ability) bool { return p.Config.Source.Mode.Can(a) }
 
 // because says why something is not known of a poller. The fault itself stands at the item settings.
 func (p *Poller) because() string {

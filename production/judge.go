@@ -76,7 +76,7 @@ func Judge(f *Facts, accepted []string) *Report {
 			judged.Answers = append(judged.Answers, i.app(f))
 		} else {
 			for _, p := range f.Pollers {
-				found := i.each(f, p)
+				found := i.judge(f, p)
 				found.Of = p.Config.Name
 				judged.Answers = append(judged.Answers, found)
 			}
@@ -97,6 +97,14 @@ func Judge(f *Facts, accepted []string) *Report {
 		report.Items = append(report.Items, judged)
 	}
 	return report
+}
+
+// judge answers the item for one poller.
+func (i *item) judge(f *Facts, p *Poller) Answer {
+	if !p.can(i.needs) {
+		return none("%s", i.without)
+	}
+	return i.each(f, p)
 }
 
 func oneLine(text string) string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/azure"
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 func outputItems() []item {
@@ -195,7 +196,7 @@ func judgeOrdering(_ *Facts, p *Poller) Answer {
 	}
 	key := "the key"
 	switch {
-	case p.isOutbox():
+	case p.can(mode.Events):
 		key = "the aggregate"
 	case len(cfg.Source.OrderKey) > 0:
 		key = list(cfg.Source.OrderKey)
