@@ -72,11 +72,11 @@ func (a App) Leftovers(p *config.Poller) (list []string) {
 	if !p.Source.Mode.Can(mode.Marks) {
 		return nil
 	}
-	if name := p.Name + handler.PartitionSuffix; p.Source.FanoutQueue == "" && a.hasFunction(name) {
+	if name := p.Name + handler.PartitionSuffix; p.Source.FanoutQueue == "" && a.HasFunction(name) {
 		list = append(list, fmt.Sprintf("%s/ is left over: %s is not set, and every message that the host still finds for it would fail; remove the folder",
 			name, p.Setting("source__fanout_queue")))
 	}
-	if name := p.Name + handler.CleanupSuffix; p.Source.CleanupSchedule == "" && a.hasFunction(name) {
+	if name := p.Name + handler.CleanupSuffix; p.Source.CleanupSchedule == "" && a.HasFunction(name) {
 		list = append(list, fmt.Sprintf("%s/ is left over: %s=none, and under the Functions host it goes on deleting published events; remove the folder",
 			name, p.Setting("source__cleanup_schedule")))
 	}

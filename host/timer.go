@@ -41,7 +41,8 @@ func (f *FunctionFile) Trigger(kind string) *Binding {
 
 func (a App) functionPath(name string) string { return filepath.Join(a.Root, name, "function.json") }
 
-func (a App) hasFunction(name string) bool {
+// HasFunction reports whether a function has a function.json.
+func (a App) HasFunction(name string) bool {
 	_, err := os.Stat(a.functionPath(name))
 	return err == nil
 }

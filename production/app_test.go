@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/host"
+	"github.com/rowrelay/rowrelay/inspect"
 )
 
 func TestAppItems(t *testing.T) { try(t, appCases()) }
@@ -18,7 +19,7 @@ func appCases() []verdictCase {
 	}
 	fanout := []string{outboxMode, "Q=" + account, "pollers__orders__source__fanout_connection=Q", "pollers__orders__source__fanout_queue=parts"}
 	return []verdictCase{
-		{"settings", nil, func(f *Facts, _ *Poller) { f.Faults = []string{"x: is wrong"} }, ToMend, "x: is wrong"},
+		{"settings", nil, func(f *inspect.App, _ *inspect.Poller) { f.Faults = []string{"x: is wrong"} }, ToMend, "x: is wrong"},
 		{"settings", nil, nil, OK, "1 poller(s)"},
 		{"app-name", []string{"state__app_name="}, nil, ToMend, "local by default"},
 		{"app-name", []string{"state__app_name=", "STATE__APP_NAME=shop"}, nil, OK, "shop"},
@@ -37,10 +38,10 @@ func appCases() []verdictCase {
 		{"always-ready", []string{"WEBSITE_SLOT_NAME=staging", "AzureWebJobs_orders_Disabled=true"}, hosted, CannotTell, ""},
 		{"functions", nil, nil, NoMatter, ""},
 		{"functions", []string{outboxMode}, hosted, OK, "orders, orders_cleanup"},
-		{"functions", nil, func(f *Facts, _ *Poller) { f.Host = &Host{} }, CannotTell, "no function.json was read"},
-		{"functions", nil, both(hosted, func(_ *Facts, p *Poller) { p.Functions[0].Err = os.ErrNotExist }), ToMend, "rowrelay functions"},
-		{"functions", nil, both(hosted, func(_ *Facts, p *Poller) { p.Functions[0].Have.Retry = []byte("{}") }), ToMend, "retry"},
-		{"functions", nil, both(hosted, func(_ *Facts, p *Poller) { p.Functions[0].Have.Retry = []byte("null") }), OK, ""},
+		{"functions", nil, func(f *inspect.App, _ *inspect.Poller) { f.Host = &inspect.Host{} }, CannotTell, "no function.json was read"},
+		{"functions", nil, both(hosted, func(_ *inspect.App, p *inspect.Poller) { p.Functions[0].Err = os.ErrNotExist }), ToMend, "rowrelay functions"},
+		{"functions", nil, both(hosted, func(_ *inspect.App, p *inspect.Poller) { p.Functions[0].Have.Retry = []byte("{}") }), ToMend, "retry"},
+		{"functions", nil, both(hosted, func(_ *inspect.App, p *inspect.Poller) { p.Functions[0].Have.Retry = []byte("null") }), OK, ""},
 		{"functions", nil, have("orders", timer(host.Binding{RunOnStartup: true})), ToMend, "runOnStartup"},
 		{"functions", nil, have("orders", timer(host.Binding{UseMonitor: &no})), ToMend, "useMonitor"},
 		{"functions", nil, have("orders", timer(host.Binding{UseMonitor: &yes, Schedule: "0 * * * * *"})), OK, ""}, // its own schedule may stand there
@@ -51,7 +52,7 @@ func appCases() []verdictCase {
 		{"functions", fanout, hosted, OK, "orders_partition"},
 		{"functions", fanout, have("orders_partition", host.FunctionFile{}), ToMend, "no queueTrigger"},
 		{"functions", fanout, have("orders_partition", host.FunctionFile{Bindings: []host.Binding{{Type: "queueTrigger", Queue: "other", Connection: "Q"}}}), ToMend, "reads the queue"},
-		{"functions", nil, both(hosted, func(_ *Facts, p *Poller) { p.Leftovers = []string{"orders_cleanup/ is left over"} }), ToMend, "left over"},
+		{"functions", nil, both(hosted, func(_ *inspect.App, p *inspect.Poller) { p.Leftovers = []string{"orders_cleanup/ is left over"} }), ToMend, "left over"},
 		{"log-level", nil, nil, OK, ""},
 		{"log-level", []string{"log__level=debug"}, nil, ToMend, "debug"},
 		{"log-level", []string{"log__level=error"}, nil, ToMend, "error"},
@@ -63,17 +64,17 @@ func appCases() []verdictCase {
 }
 
 // have makes a Function App, one of whose functions has this function.json.
-func have(name string, file host.FunctionFile) func(*Facts, *Poller) {
-	return both(hosted, func(_ *Facts, p *Poller) {
-		at := slices.IndexFunc(p.Functions, func(fn Function) bool { return fn.Name == name })
+func have(name string, file host.FunctionFile) func(*inspect.App, *inspect.Poller) {
+	return both(hosted, func(_ *inspect.App, p *inspect.Poller) {
+		at := slices.IndexFunc(p.Functions, func(fn inspect.Function) bool { return fn.Name == name })
 		p.Functions[at].Have = file
 	})
 }
 
 // passes makes a Function App whose host passes on what a poller says from a level on.
-func passes(level string) func(*Facts, *Poller) {
-	return both(hosted, func(f *Facts, _ *Poller) {
-		f.Host.LogLevels = []LogLevel{
+func passes(level string) func(*inspect.App, *inspect.Poller) {
+	return both(hosted, func(f *inspect.App, _ *inspect.Poller) {
+		f.Host.LogLevels = []inspect.LogLevel{
 			{Category: "Host.Function.Console", Level: "Information", Rule: "logging.logLevel.host"},
 			{Category: "Function.orders", Level: level, Rule: "logging.logLevel.default"},
 		}

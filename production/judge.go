@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/inspect"
 )
 
 // Verdict is what is found of an item.
@@ -68,7 +70,7 @@ func Known(id string) bool {
 }
 
 // Judge answers every item from the facts. The accepted items are shown as they are, and not counted as to mend.
-func Judge(f *Facts, accepted []string) *Report {
+func Judge(f *inspect.App, accepted []string) *Report {
 	report := &Report{App: f.Config.State.AppName, Counts: map[string]int{}}
 	for _, i := range checklist() {
 		judged := Judged{ID: i.id, Group: i.group, Asks: i.asks}
@@ -83,7 +85,7 @@ func Judge(f *Facts, accepted []string) *Report {
 		}
 		for n := range judged.Answers {
 			found := &judged.Answers[n]
-			found.Seen = oneLine(found.Seen)
+			found.Seen = inspect.OneLine(found.Seen)
 			if found.Mend == "" && (found.Verdict == ToMend || found.Verdict == CannotTell) {
 				found.Mend = i.mend
 			}
@@ -100,15 +102,11 @@ func Judge(f *Facts, accepted []string) *Report {
 }
 
 // judge answers the item for one poller.
-func (i *item) judge(f *Facts, p *Poller) Answer {
-	if !p.can(i.needs) {
+func (i *item) judge(f *inspect.App, p *inspect.Poller) Answer {
+	if !p.Can(i.needs) {
 		return none("%s", i.without)
 	}
 	return i.each(f, p)
-}
-
-func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
 }
 
 // list joins names for people.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/azure"
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 )
 
@@ -43,22 +44,22 @@ func stateItems() []item {
 }
 
 // stateless reports whether no poller has a state document.
-func (f *Facts) stateless() bool {
-	return !slices.ContainsFunc(f.Pollers, func(p *Poller) bool { return p.can(mode.Document) })
+func stateless(f *inspect.App) bool {
+	return !slices.ContainsFunc(f.Pollers, func(p *inspect.Poller) bool { return p.Can(mode.Document) })
 }
 
 const noDocuments = "every poller is an outbox, whose state is its rows"
 
-func judgeStore(f *Facts) Answer {
+func judgeStore(f *inspect.App) Answer {
 	s := &f.Config.State
 	switch {
-	case s.Kind == "" && f.stateless():
+	case s.Kind == "" && stateless(f):
 		return none(noDocuments)
 	case s.Kind == "blob" && s.Connection.Development:
 		return bad("", "%s is Azurite, an emulator", f.Store.Name)
 	case s.Kind == "blob":
 		return good("%s", f.Store.Name)
-	case s.Kind == "file" && f.hosted():
+	case s.Kind == "file" && f.Hosted():
 		return bad("", "%s, in a Function App: another instance does not see them, and a deployment may delete them", f.Store.Name)
 	case s.Kind == "file" && !filepath.IsAbs(s.Path):
 		return bad("write an absolute state__path on a disk that stays", "%s, counted from the working directory: a start from elsewhere begins anew", f.Store.Name)
@@ -71,10 +72,10 @@ func judgeStore(f *Facts) Answer {
 	}
 }
 
-func judgeReached(f *Facts) Answer {
+func judgeReached(f *inspect.App) Answer {
 	s := &f.Config.State
 	switch {
-	case !f.Store.Opened && f.stateless():
+	case !f.Store.Opened && stateless(f):
 		return none(noDocuments)
 	case !f.Store.Opened:
 		return unknown("mend the settings first", "the settings have faults")
@@ -94,7 +95,7 @@ func judgeReached(f *Facts) Answer {
 	return good("%s answers", f.Store.Name)
 }
 
-func judgeStart(_ *Facts, p *Poller) Answer {
+func judgeStart(_ *inspect.App, p *inspect.Poller) Answer {
 	start := p.Config.Source.Start
 	if start == "latest" {
 		return bad("", "source__start=latest")
@@ -102,7 +103,7 @@ func judgeStart(_ *Facts, p *Poller) Answer {
 	return good("source__start=%s", start)
 }
 
-func judgeAccount(f *Facts) Answer {
+func judgeAccount(f *inspect.App) Answer {
 	s := &f.Config.State
 	if s.Kind != "blob" {
 		return none("the state is in no storage account")
@@ -113,7 +114,7 @@ func judgeAccount(f *Facts) Answer {
 	const look = "compare the two settings: the state should have another account, or an identity with a role on its container only"
 	own, host := f.Store.Account, f.HostAccount.Name
 	switch {
-	case !f.HostAccount.Set && !f.hosted():
+	case !f.HostAccount.Set && !f.Hosted():
 		return none("no host.json, and no %s: no host has an account", azure.HostStorage)
 	case host == "":
 		return unknown(look, "which account %s is does not stand in it", azure.HostStorage)
@@ -129,7 +130,7 @@ func judgeAccount(f *Facts) Answer {
 	return bad("", "it is the account of %s, and %s reaches it with a key or a signature for the whole account", azure.HostStorage, s.Connection.Setting)
 }
 
-func judgeCopies(f *Facts) Answer {
+func judgeCopies(f *inspect.App) Answer {
 	c := &f.Store.Copies
 	const look = "look at the account's data protection: no soft delete for blobs, no versions; soft delete for containers is welcome"
 	switch {

@@ -93,7 +93,7 @@ func serve(ctx context.Context, c *console, port string) error {
 	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	pollers := handlerOf(c, a, &file)
-	side := newStatusSide(c, a, &file, nil, log)
+	side := newStatusSide(c, a, true, nil, log)
 	h := handler.New(lifetime, handler.Config{
 		Pollers: pollers, Faults: faultsOf(cfg.Faults), HTTP: hostedPage(c, side, log), Log: log, Observe: side.observe, Registry: registry,
 	})

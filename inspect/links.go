@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"fmt"
@@ -10,43 +10,66 @@ import (
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/output/azmessaging"
 	"github.com/rowrelay/rowrelay/output/kafka"
-	"github.com/rowrelay/rowrelay/production"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/telemetry"
 )
 
-// stateLink is the connection to the state store; nil where it is no service.
-func stateLink(cfg *config.App) *production.Link {
-	if cfg.State.Kind != "blob" {
-		return nil
-	}
-	return storageLink("the state store", &cfg.State.Connection, azure.BlobEndpoint(&cfg.State.Connection))
+// Link is a connection that the app makes, as its settings say it.
+type Link struct {
+	What    string // the source, the output …, for people
+	Setting string // that holds it; "" where none does
+	Kind    string // an engine, the kind of an output …, for people
+	Host    string
+	Safety  source.Link
+	How     string // why it is not verified
+	Mend    string
+	Secret  bool // the setting holds a password or a key, not only an identity
+	Entra   bool // an identity could take the secret's place
+	Unsure  bool // whether one could is not known
 }
 
-// linksOf are the connections of a poller, the state store's left out.
-func linksOf(w *wired) []production.Link {
-	var links []production.Link
-	if w.conn.Engine != "" {
-		host, _, _ := strings.Cut(w.conn.Identity, "/")
-		l := production.Link{
-			What: "the source", Setting: w.cfg.Source.Connection.Setting, Kind: w.conn.Engine, Host: host, Safety: w.conn.Link, Secret: w.conn.Secret,
-			How: strings.Join(w.conn.Warnings, "; "), Mend: "see source__connection in docs/settings.md",
+// TheSource is a [Link]'s What for the connection to the database.
+const TheSource = "the source"
+
+// Telemetry is where the OTEL_ variables send traces and metrics.
+type Telemetry struct {
+	Links   []Link   // one for each receiver
+	Metrics *Link    // nil: metrics are not exported
+	Faults  []string // what is wrong with the variables
+}
+
+// StateLink is the connection to the state store; nil where it is no service.
+func StateLink(s *config.State) *Link {
+	if s.Kind != "blob" {
+		return nil
+	}
+	return storageLink("the state store", &s.Connection, azure.BlobEndpoint(&s.Connection))
+}
+
+// LinksOf are the connections of a poller, the state store's left out.
+func LinksOf(w *Wired) []Link {
+	var links []Link
+	if w.Connection.Engine != "" {
+		host, _, _ := strings.Cut(w.Connection.Identity, "/")
+		l := Link{
+			What: TheSource, Setting: w.Config.Source.Connection.Setting, Kind: w.Connection.Engine, Host: host, Safety: w.Connection.Link, Secret: w.Connection.Secret,
+			How: strings.Join(w.Connection.Warnings, "; "), Mend: "see source__connection in docs/settings.md",
 		}
-		if w.conn.Engine == "sqlserver" {
+		if w.Connection.Engine == "sqlserver" {
 			l.Entra = !l.Secret || isIn(host, entraDatabases)
 			l.Unsure = !l.Entra && l.Safety != source.LinkLocal // a server that knows none, or a name of the operator's own for one that does
 		}
 		links = append(links, l)
 	}
-	for i := range w.cfg.Outputs {
-		if l := outputLink(&w.cfg.Outputs[i]); l != nil {
+	for i := range w.Config.Outputs {
+		if l := outputLink(&w.Config.Outputs[i]); l != nil {
 			links = append(links, *l)
 		}
 	}
-	if d := &w.cfg.DeadLetter; d.Kind == "queue" {
+	if d := &w.Config.DeadLetter; d.Kind == "queue" {
 		links = append(links, *storageLink("the queue of dead letters", &d.Connection, azure.QueueEndpoint(&d.Connection)))
 	}
-	if s := &w.cfg.Source; s.FanoutQueue != "" {
+	if s := &w.Config.Source; s.FanoutQueue != "" {
 		links = append(links, *storageLink("the fan-out queue", &s.Fanout, azure.QueueEndpoint(&s.Fanout)))
 	}
 	return links
@@ -65,12 +88,12 @@ func isIn(host string, domains []string) bool {
 	return slices.ContainsFunc(domains, func(domain string) bool { return strings.HasSuffix(name, domain) })
 }
 
-func outputLink(out *config.Output) *production.Link {
+func outputLink(out *config.Output) *Link {
 	what := "the output"
 	if out.Name != "" {
 		what += " " + out.Name
 	}
-	l := &production.Link{What: what, Setting: out.Broker.Setting, Kind: out.Kind, Safety: source.LinkVerified, Secret: out.Broker.ConnectionString != "" || out.Broker.ClientSecret != ""}
+	l := &Link{What: what, Setting: out.Broker.Setting, Kind: out.Kind, Safety: source.LinkVerified, Secret: out.Broker.ConnectionString != "" || out.Broker.ClientSecret != ""}
 	switch out.Kind {
 	case "http":
 		u, err := url.Parse(out.URL.Reveal())
@@ -122,7 +145,7 @@ func outputLink(out *config.Output) *production.Link {
 }
 
 // rate says what a scheme makes of the way to a host.
-func rate(l *production.Link, host string, secure bool, how, mend string) {
+func rate(l *Link, host string, secure bool, how, mend string) {
 	l.Host = host
 	switch {
 	case source.Loopback(host):
@@ -133,8 +156,8 @@ func rate(l *production.Link, host string, secure bool, how, mend string) {
 }
 
 // storageLink is the connection to a service of a storage account.
-func storageLink(what string, s *config.Storage, endpoint string) *production.Link {
-	l := &production.Link{What: what, Setting: s.Setting, Kind: "storage", Safety: source.LinkVerified, Secret: s.ConnectionString != "" || s.ClientSecret != "", Entra: true}
+func storageLink(what string, s *config.Storage, endpoint string) *Link {
+	l := &Link{What: what, Setting: s.Setting, Kind: "storage", Safety: source.LinkVerified, Secret: s.ConnectionString != "" || s.ClientSecret != "", Entra: true}
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return l // the SDK refuses it
@@ -143,12 +166,12 @@ func storageLink(what string, s *config.Storage, endpoint string) *production.Li
 	return l
 }
 
-// telemetryLinks are the connections that export telemetry, one for each receiver.
-func telemetryLinks(exports []telemetry.Export) (links []production.Link) {
+// TelemetryLinks are the connections that export telemetry, one for each receiver.
+func TelemetryLinks(exports []telemetry.Export) (links []Link) {
 	for _, e := range exports {
-		l := production.Link{What: "the " + e.Signal, Setting: e.Variable, Kind: "otlp", Safety: source.LinkVerified}
+		l := Link{What: "the " + e.Signal, Setting: e.Variable, Kind: "otlp", Safety: source.LinkVerified}
 		rate(&l, e.Host, !e.Plain, e.Why, "write an https endpoint, and leave OTEL_EXPORTER_OTLP_INSECURE out")
-		same := slices.IndexFunc(links, func(other production.Link) bool { return other.Setting == l.Setting && other.How == l.How })
+		same := slices.IndexFunc(links, func(other Link) bool { return other.Setting == l.Setting && other.How == l.How })
 		if same >= 0 {
 			links[same].What = "telemetry"
 			continue
@@ -158,28 +181,23 @@ func telemetryLinks(exports []telemetry.Export) (links []production.Link) {
 	return links
 }
 
-// warnLinks adds a warning for every connection that leaves this machine unverified. The sources' are there already, as
-// warnings of their connection strings, and those of URLs, by config.
-func (a *app) warnLinks(env func(string) string) {
-	exports, _ := telemetry.Exports(env) // what is wrong with the variables is said where telemetry starts
-	for _, l := range telemetryLinks(exports) {
-		if l.Leaves() {
-			a.cfg.Warnings.Add(l.Setting, warningOf(&l), "")
-		}
-	}
-	if l := stateLink(a.cfg); l != nil && l.Leaves() {
-		a.cfg.Warnings.Add(l.Setting, warningOf(l), "")
-	}
-	for _, w := range a.pollers {
-		for _, l := range linksOf(w) {
-			if l.Leaves() && l.Kind != "http" && l.Kind != w.conn.Engine && !slices.ContainsFunc(w.warnings, func(f config.Fault) bool { return f.Problem == warningOf(&l) }) {
-				w.warnings.Add(l.Setting, warningOf(&l), "")
-			}
-		}
-	}
+// Leaves reports whether what is sent can be read or changed on its way to another machine.
+func (l *Link) Leaves() bool {
+	return l.Safety == source.LinkPlain || l.Safety == source.LinkUnverified
 }
 
-// warning is what is said of a link that leaves this machine unverified.
-func warningOf(l *production.Link) string {
+// Warning is what is said of a link that leaves this machine unverified.
+func (l *Link) Warning() string {
 	return fmt.Sprintf("the connection of %s to %s is not encrypted (%s): whoever is on the way can read and change what is sent; %s", l.What, l.Host, l.How, l.Mend)
+}
+
+func newTelemetry(env func(string) string) Telemetry {
+	exports, faults := telemetry.Exports(env)
+	t := Telemetry{Links: TelemetryLinks(exports), Faults: faults}
+	for _, e := range exports {
+		if e.Signal == "metrics" {
+			t.Metrics = &TelemetryLinks([]telemetry.Export{e})[0]
+		}
+	}
+	return t
 }

@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/rowrelay/rowrelay/source"
 )
 
-// lateCheck is what check says of late commits: rows that become visible behind the position.
-type lateCheck struct {
+// Late is what is known of late commits: rows that become visible below the position.
+type Late struct {
 	Mode poller.LateCommits `json:"mode"` // exact, overlap, settle or none
 	Auto bool               `json:"auto"` // chosen by source__late_commits=auto
 	Why  string             `json:"why"`
@@ -22,26 +22,26 @@ type lateCheck struct {
 	// Held is the oldest open write transaction, where the database shows one.
 	Held string `json:"held,omitempty"`
 
-	shown bool          // the server shows every open write transaction
-	age   time.Duration // of the oldest that it shows
+	Shown bool          `json:"-"` // the server shows every open write transaction
+	Age   time.Duration `json:"-"` // of the oldest that it shows
 }
 
-// lateOf asks the database what it shows of its transactions, and says what that means. Without an answer the view says
-// the worst case; the error is for the list of faults.
-func lateOf(ctx context.Context, src *source.Cursor, found *source.Check, s *config.Source) (lateCheck, error) {
-	v := lateCheck{Mode: found.Late, Auto: found.LateAuto, Why: found.LateWhy}
+// lateOf asks the database what it shows of its transactions, and says what that means. Without an answer that is the
+// worst case; the error is for the list of faults.
+func lateOf(ctx context.Context, src *source.Cursor, found *source.Check, s *config.Source) (*Late, error) {
+	v := &Late{Mode: found.Late, Auto: found.LateAuto, Why: found.LateWhy}
 	h, err := src.Horizon(ctx)
-	v.shown = h.Shown
+	v.Shown = h.Shown
 	if !h.Oldest.IsZero() {
-		v.age = max(h.Now.Sub(h.Oldest), 0)
-		v.Held = fmt.Sprintf("a transaction that has written is open for %s: %s", v.age.Round(time.Second), h.By)
+		v.Age = max(h.Now.Sub(h.Oldest), 0)
+		v.Held = fmt.Sprintf("a transaction that has written is open for %s: %s", v.Age.Round(time.Second), h.By)
 	}
-	v.judge(found.Engine, h.Shown, s)
+	v.explain(found.Engine, h.Shown, s)
 	return v, err
 }
 
-// judge says what the mode costs, and what it cannot see.
-func (v *lateCheck) judge(engine string, shown bool, s *config.Source) {
+// explain says what the mode costs, and what it cannot see.
+func (v *Late) explain(engine string, shown bool, s *config.Source) {
 	switch v.Mode {
 	case poller.LateExact:
 		v.Cost, v.Missed = v.exact(engine, s), "nothing, but for "+unseen[engine]+" (docs/late-commits.md)"
@@ -65,7 +65,7 @@ func (v *lateCheck) judge(engine string, shown bool, s *config.Source) {
 	}
 }
 
-func (v *lateCheck) exact(engine string, s *config.Source) string {
+func (v *Late) exact(engine string, s *config.Source) string {
 	if engine == "sqlite" {
 		return "nothing: there is one writer at a time"
 	}

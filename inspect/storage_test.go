@@ -1,4 +1,4 @@
-package main
+package inspect_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/azure"
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/production"
 )
@@ -63,15 +64,15 @@ func TestBriefHidesSignatures(t *testing.T) {
 		"Q=QueueEndpoint="+address+"/shop;SharedAccessSignature=sv=2024&sig=plantedSignature4711")
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	p.askQueues(ctx, false)
-	f.askStore(ctx)
-	store := &f.facts.Store
-	for name, err := range map[string]error{"list": store.ListErr, "soft delete": store.Copies.Err, "versions": store.Copies.VersionErr, "dead letters": p.found.Letters.QueuedErr} {
+	p.AskQueues(ctx)
+	f.AskStore(ctx)
+	store := &f.Store
+	for name, err := range map[string]error{"list": store.ListErr, "soft delete": store.Copies.Err, "versions": store.Copies.VersionErr, "dead letters": p.Letters.QueuedErr} {
 		if err == nil || strings.Contains(err.Error(), "planted") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for name, err := range p.found.Queues {
+	for name, err := range p.Queues {
 		if err == nil || strings.Contains(err.Error(), "planted") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -103,8 +104,8 @@ func TestVersions(t *testing.T) {
 			}))
 			defer server.Close()
 			f, _ := factsOf(t, "state__kind=blob", "AzureWebJobsStorage=AccountName=shop;AccountKey=eA==;BlobEndpoint="+server.URL+"/shop")
-			copies := &f.facts.Store.Copies
-			copies.Documents, copies.Versions, copies.VersionErr = azure.Versions(t.Context(), &f.app.cfg.State.Connection, f.app.cfg.State.Container, "state/shop/")
+			copies := &f.Store.Copies
+			copies.Documents, copies.Versions, copies.VersionErr = azure.Versions(t.Context(), &f.Config.State.Connection, f.Config.State.Container, "state/shop/")
 			if got := verdictOn(t, f, "state-copies"); copies.Versions != c.versions || got.Verdict != c.want {
 				t.Errorf("%+v: %s: %s", copies, got.Verdict, got.Seen)
 			}
@@ -115,11 +116,11 @@ func TestVersions(t *testing.T) {
 // TestVersionsOfAzurite: a real listing of a real document.
 func TestVersionsOfAzurite(t *testing.T) {
 	f, _ := factsOf(t, "state__kind=blob", "state__container="+fmt.Sprintf("versions-%d", time.Now().UnixNano()), "AzureWebJobsStorage="+testenv.Azurite(t))
-	if _, err := f.app.store.Create(t.Context(), "state/shop/orders.json", []byte("{}")); err != nil {
+	if _, err := storeOf(t, &f.Config.State).Create(t.Context(), "state/shop/orders.json", []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	f.askStore(t.Context())
-	if store := f.facts.Store; store.Copies != (production.Copies{Documents: 1}) || store.ListErr != nil {
+	f.AskStore(t.Context())
+	if store := f.Store; store.Copies != (inspect.Copies{Documents: 1}) || store.ListErr != nil {
 		t.Errorf("%+v", store)
 	}
 }
@@ -146,7 +147,7 @@ func TestContainerThatIsNotThere(t *testing.T) {
 		"Azurite":        {[]string{absent, "AzureWebJobsStorage=" + testenv.Azurite(t)}, production.CannotTell, "is not there yet"},
 	} {
 		f, _ := factsOf(t, append(c.settings, "state__kind=blob")...)
-		f.askStore(t.Context())
+		f.AskStore(t.Context())
 		if got := verdictOn(t, f, "state-reached"); got.Verdict != c.want || !strings.Contains(got.Seen, c.says) {
 			t.Errorf("%s is %s: %s, want %s", name, got.Verdict, got.Seen, c.want)
 		}
@@ -179,8 +180,8 @@ func TestDeadLettersInAQueue(t *testing.T) {
 			}))
 			defer server.Close()
 			f, p := factsOf(t, "pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=Q",
-				"Q=AccountName=shop;AccountKey=eA==;QueueEndpoint="+server.URL+"/shop")
-			p.askQueues(t.Context(), name == "unmade")
+				"Q=AccountName=shop;AccountKey=eA==;QueueEndpoint="+server.URL+"/shop", fmt.Sprintf("state__create=%t", name == "unmade"))
+			p.AskQueues(t.Context())
 			if held, queues := verdictOn(t, f, "held"), verdictOn(t, f, "queues"); held.Verdict != c.held || queues.Verdict != c.queues {
 				t.Errorf("held %s (%s), queues %s (%s)", held.Verdict, held.Seen, queues.Verdict, queues.Seen)
 			}

@@ -1,15 +1,9 @@
-package main
+package inspect_test
 
 import (
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/production"
-	"github.com/rowrelay/rowrelay/publisher"
 )
 
 // TestProductionOfConnections: what protects the ways to other machines, and who logs in there, is read off the settings.
@@ -94,43 +88,11 @@ func TestProductionOfConnections(t *testing.T) {
 
 // TestMarginOfTheStore: what the store takes off a lease is a fact of each poller with documents.
 func TestMarginOfTheStore(t *testing.T) {
-	g, p := factsOf(t)
-	if want := g.app.store.Margin(p.w.cfg.LeaseTTL); want <= 0 || p.found.Margin != want {
-		t.Errorf("%s, want %s", p.found.Margin, want)
+	f, p := factsOf(t, "state__kind=blob", "AzureWebJobsStorage=AccountName=shop;AccountKey=eA==")
+	if want := storeOf(t, &f.Config.State).Margin(p.Config.LeaseTTL); want <= 0 || p.Margin != want {
+		t.Errorf("%s, want %s", p.Margin, want)
 	}
-	if _, p := factsOf(t, outboxMode); p.found.Margin != 0 {
-		t.Errorf("an outbox has no document: %s", p.found.Margin)
-	}
-}
-
-// TestProductionIsToldWhatCheckFinds: each finding reaches the checklist.
-func TestProductionIsToldWhatCheckFinds(t *testing.T) {
-	g, p := factsOf(t)
-	p.found, g.facts.Faults = &production.Poller{}, nil
-	p.check(&pollerView{
-		Faults: []string{"f"}, Warnings: []string{"w"}, Key: "k", Incarnation: "i", Index: "x", CreateIndex: "c", NullCursors: 3, Schedule: "s", fires: true, gap: time.Minute,
-		Late:    &lateCheck{Mode: poller.LateOverlap, Why: "y", Missed: "m", Mend: "n", Held: "h", shown: true, age: time.Second},
-		Outputs: []checkedOutput{{Paused: "p", Parked: 4}, {}},
-	})
-	want := &production.Poller{
-		Faults: []string{"f"}, Warnings: []string{"w"}, Schedule: "s", Fires: true, Gap: time.Minute, Outputs: []production.Output{{Paused: "p", Parked: 4}, {}},
-		Table: production.Table{
-			Key: "k", Incarnation: "i", Index: "x", CreateIndex: "c", NullCursors: 3,
-			Late: &production.Late{Mode: poller.LateOverlap, Why: "y", Missed: "m", Mend: "n", Held: "h", Shown: true, Age: time.Second},
-		},
-	}
-	if diff := cmp.Diff(want, p.found); diff != "" || len(g.facts.Faults) != 1 || g.facts.Faults[0] != "orders: f" {
-		t.Errorf("%q\n%s", g.facts.Faults, diff)
-	}
-	_, p = factsOf(t, outboxMode)
-	about := publisher.About{Strategy: publisher.Partitioned, Partitions: p.w.cfg.Source.Partitions + 1, Layout: "mapped", Paused: "by x"}
-	about.Figures.Dead, about.Figures.Failed = 5, 6
-	got := outboxFacts(&about, p.w)
-	if len(got.Unsuited) != 1 || !strings.Contains(got.Unsuited[0], "in force") {
-		t.Errorf("%q", got.Unsuited)
-	}
-	got.Unsuited = nil
-	if diff := cmp.Diff(&production.Outbox{Strategy: "partitioned", Layout: "mapped", Paused: "by x", Dead: 5, Failed: 6}, got); diff != "" {
-		t.Error(diff)
+	if _, p := factsOf(t, outboxMode); p.Margin != 0 {
+		t.Errorf("an outbox has no document: %s", p.Margin)
 	}
 }

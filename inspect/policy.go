@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/rowrelay/rowrelay/mode"
 )
 
-// policyView is what check says of events that the destination refuses.
-type policyView struct {
+// Policy is what becomes of events that the destination refuses.
+type Policy struct {
 	// Attempts are the moments of the attempts, counted from the first, when each fails at once ("0s", "1s", "6s"). Of a long
 	// list the first ten stand here.
 	MaxAttempts int      `json:"max_attempts"`
@@ -22,14 +22,15 @@ type policyView struct {
 // shownAttempts bounds the list of moments.
 const shownAttempts = 10
 
-func policyViewOf(p *config.Poller) policyView {
-	v := policyView{MaxAttempts: p.MaxAttempts}
+// PolicyOf is the policy that settings make.
+func PolicyOf(p *config.Poller) Policy {
+	v := Policy{MaxAttempts: p.MaxAttempts}
 	at := time.Duration(0)
 	for n := range min(p.MaxAttempts, shownAttempts) {
 		if n > 0 && len(p.RetryDelays) > 0 {
 			at += p.RetryDelays[min(n, len(p.RetryDelays))-1]
 		}
-		v.Attempts = append(v.Attempts, plain(at))
+		v.Attempts = append(v.Attempts, Plain(at))
 	}
 	switch {
 	case p.Source.Mode.Can(mode.Events) && p.Ordering == "key":
@@ -53,36 +54,12 @@ func policyViewOf(p *config.Poller) policyView {
 	return v
 }
 
-// deadLettersAt says where the dead letters of one output go.
-func deadLettersAt(a *app, p *config.Poller, output string) string {
-	if p.DeadLetter.Kind == "queue" {
-		return "queue " + p.DeadLetter.Queue + " of " + p.DeadLetter.ConnectionSetting
-	}
-	name := p.Name
-	if output != "" {
-		name += "." + output
-	}
-	return fmt.Sprintf("deadletters/%s/%s/ in the state store (%s)", a.cfg.State.AppName, name, storeName(&a.cfg.State))
-}
-
-// text is the policy for people.
-func (v *policyView) text() string {
+// String is the policy for people.
+func (v Policy) String() string {
 	moments := strings.Join(v.Attempts, ", ")
 	if v.MaxAttempts > len(v.Attempts) {
 		moments += ", …"
 	}
 	return fmt.Sprintf("an event that is refused has %d attempt(s): at %s\nmeanwhile %s\nthen it becomes a dead letter, and %s",
 		v.MaxAttempts, moments, v.Meanwhile, v.Then)
-}
-
-// plain is a duration without parts that are zero: 2m36s, 1h, 0s.
-func plain(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

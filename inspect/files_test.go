@@ -1,9 +1,6 @@
-package main
+package inspect_test
 
 import (
-	"io"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/rowrelay/rowrelay/production"
@@ -65,16 +62,4 @@ func TestProductionOfFiles(t *testing.T) {
 		{"status-page", nil, function("open", `{`), production.CannotTell, "open/function.json"},
 		{"secrets", nil, map[string]string{"local.settings.json": `{"Values":{"DB":"x"}}`}, mend, "local.settings.json holds DB"},
 	})
-}
-
-// TestLocalNames: the settings that a file holds, not the environment.
-func TestLocalNames(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "local.settings.json")
-	if err := os.WriteFile(path, []byte(`{"Values":{"DB":"postgres://u:p@h/d"}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	names := localNames(&console{settings: path, environ: []string{"OTHER=x"}, out: io.Discard, err: io.Discard})
-	if len(names) != 1 || !names["DB"] {
-		t.Errorf("%v", names)
-	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -54,9 +55,9 @@ func TestLinksThatLeaveUnverified(t *testing.T) {
 				settings = append([]string{"pollers__orders__output__secret=", "pollers__orders__output__url="}, settings...)
 			}
 		}
-		f, p := factsOf(t, settings...)
+		a := wiredApp(t, settings...)
 		var said []string
-		for _, w := range append(append(config.Faults{}, f.app.cfg.Warnings...), p.w.warnings...) {
+		for _, w := range append(append(config.Faults{}, a.cfg.Warnings...), a.pollers[0].warnings...) {
 			said = append(said, w.Error())
 		}
 		all := strings.Join(said, "\n")
@@ -67,4 +68,36 @@ func TestLinksThatLeaveUnverified(t *testing.T) {
 			t.Errorf("a secret is shown: %s", all)
 		}
 	}
+}
+
+// wiredApp is a poller over PostgreSQL to HTTP, in which nothing is at fault, with settings changed or added, "name=value", or taken
+// away, "name=".
+func wiredApp(t *testing.T, settings ...string) *app {
+	t.Helper()
+	env := map[string]string{
+		"state__kind": "file", "state__path": "/var/lib/rowrelay", "state__app_name": "shop", "DB": "postgres://reader:x@db.example.com/shop",
+		"pollers__orders__source__connection": "DB", "pollers__orders__source__table": "orders", "pollers__orders__source__cursor": "tx",
+		"pollers__orders__output__url": "https://hooks.example.com/x", "pollers__orders__output__kind": "http",
+		"pollers__orders__output__secret": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+	}
+	for _, s := range settings {
+		name, value, _ := strings.Cut(s, "=")
+		if env[name] = value; value == "" {
+			delete(env, name)
+		}
+	}
+	c := &console{out: io.Discard, err: io.Discard}
+	for name, value := range env {
+		c.environ = append(c.environ, name+"="+value)
+	}
+	cfg, err := config.Load(c.environ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := wire(c, cfg)
+	t.Cleanup(func() { _ = a.Close() })
+	if faults := a.pollers[0].faults; len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	return a
 }
