@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // Check asks the database and the state documents all that a tick would use, and moves nothing. It reads the first rows that would be
@@ -54,7 +54,7 @@ func (p *Poller) audit(ctx context.Context) {
 	if !p.Runs() {
 		return
 	}
-	p.Rights, p.RightsErr = source.AskRights(ctx, p.wired.Connection, p.Config.Source.Table, p.Config.Source.Timeout)
+	p.Rights, p.RightsErr = engine.AskRights(ctx, p.wired.Connection, p.Config.Source.Table, p.Config.Source.Timeout)
 	p.askQueues(ctx)
 	if p.wired.Outbox != nil {
 		if p.Outbox == nil {

@@ -11,6 +11,9 @@ import (
 
 	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
@@ -71,12 +74,12 @@ func factsIn(t *testing.T, files map[string]string, settings ...string) (*inspec
 	return f, f.Pollers[0]
 }
 
-func connectionOf(t *testing.T, p *config.Poller) source.Connection {
+func connectionOf(t *testing.T, p *config.Poller) engine.Connection {
 	t.Helper()
 	d := p.Source.Connection
-	conn, err := source.ParseConnection(d.ConnectionString.Reveal())
+	conn, err := engines.Parse(d.ConnectionString.Reveal())
 	if d.Server != "" {
-		conn, err = source.IdentityConnection(d.Server, d.Database, d.Credential, d.ClientID)
+		conn, err = sqlserver.IdentityConnection(d.Server, d.Database, d.Credential, d.ClientID)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +128,7 @@ func writeApp(t *testing.T, root string, p *config.Poller, files map[string]stri
 func answer(f *inspect.App) {
 	f.Store.Copies = inspect.Copies{Documents: 1}
 	p := f.Pollers[0]
-	p.Rights = source.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0", RowVersions: true}
+	p.Rights = engine.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0", RowVersions: true}
 	p.Queues = map[string]error{}
 	p.Timer = inspect.Timer{Text: "*/10 * * * * *", Gap: 10 * time.Second, Fires: true}
 	if p.Can(mode.Marks) {

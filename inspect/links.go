@@ -8,9 +8,10 @@ import (
 
 	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/loopback"
 	"github.com/rowrelay/rowrelay/output/azmessaging"
 	"github.com/rowrelay/rowrelay/output/kafka"
-	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/telemetry"
 )
 
@@ -20,7 +21,7 @@ type Link struct {
 	Setting string // that holds it; "" where none does
 	Kind    string // an engine, the kind of an output …, for people
 	Host    string
-	Safety  source.Link
+	Safety  engine.Link
 	How     string // why it is not verified
 	Mend    string
 	Secret  bool // the setting holds a password or a key, not only an identity
@@ -57,7 +58,7 @@ func LinksOf(w *Wired) []Link {
 		}
 		if w.Connection.Engine == "sqlserver" {
 			l.Entra = !l.Secret || isIn(host, entraDatabases)
-			l.Unsure = !l.Entra && l.Safety != source.LinkLocal // a server that knows none, or a name of the operator's own for one that does
+			l.Unsure = !l.Entra && l.Safety != engine.LinkLocal // a server that knows none, or a name of the operator's own for one that does
 		}
 		links = append(links, l)
 	}
@@ -93,7 +94,7 @@ func outputLink(out *config.Output) *Link {
 	if out.Name != "" {
 		what += " " + out.Name
 	}
-	l := &Link{What: what, Setting: out.Broker.Setting, Kind: out.Kind, Safety: source.LinkVerified, Secret: out.Broker.ConnectionString != "" || out.Broker.ClientSecret != ""}
+	l := &Link{What: what, Setting: out.Broker.Setting, Kind: out.Kind, Safety: engine.LinkVerified, Secret: out.Broker.ConnectionString != "" || out.Broker.ClientSecret != ""}
 	switch out.Kind {
 	case "http":
 		u, err := url.Parse(out.URL.Reveal())
@@ -122,9 +123,9 @@ func outputLink(out *config.Output) *Link {
 		l.Host, l.Entra = strings.Join(c.Brokers, ","), isIn(c.Brokers[0], entraBrokers)
 		switch {
 		case c.Local():
-			l.Safety = source.LinkLocal
+			l.Safety = engine.LinkLocal
 		case !c.TLS:
-			l.Safety, l.How, l.Mend = source.LinkPlain, "tls=false", "remove tls=false: TLS is the default to another machine"
+			l.Safety, l.How, l.Mend = engine.LinkPlain, "tls=false", "remove tls=false: TLS is the default to another machine"
 		}
 	case "eventhubs", "servicebus":
 		l.Entra = true
@@ -148,16 +149,16 @@ func outputLink(out *config.Output) *Link {
 func rate(l *Link, host string, secure bool, how, mend string) {
 	l.Host = host
 	switch {
-	case source.Loopback(host):
-		l.Safety = source.LinkLocal
+	case loopback.Is(host):
+		l.Safety = engine.LinkLocal
 	case !secure:
-		l.Safety, l.How, l.Mend = source.LinkPlain, how, mend
+		l.Safety, l.How, l.Mend = engine.LinkPlain, how, mend
 	}
 }
 
 // storageLink is the connection to a service of a storage account.
 func storageLink(what string, s *config.Storage, endpoint string) *Link {
-	l := &Link{What: what, Setting: s.Setting, Kind: "storage", Safety: source.LinkVerified, Secret: s.ConnectionString != "" || s.ClientSecret != "", Entra: true}
+	l := &Link{What: what, Setting: s.Setting, Kind: "storage", Safety: engine.LinkVerified, Secret: s.ConnectionString != "" || s.ClientSecret != "", Entra: true}
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return l // the SDK refuses it
@@ -169,7 +170,7 @@ func storageLink(what string, s *config.Storage, endpoint string) *Link {
 // TelemetryLinks are the connections that export telemetry, one for each receiver.
 func TelemetryLinks(exports []telemetry.Export) (links []Link) {
 	for _, e := range exports {
-		l := Link{What: "the " + e.Signal, Setting: e.Variable, Kind: "otlp", Safety: source.LinkVerified}
+		l := Link{What: "the " + e.Signal, Setting: e.Variable, Kind: "otlp", Safety: engine.LinkVerified}
 		rate(&l, e.Host, !e.Plain, e.Why, "write an https endpoint, and leave OTEL_EXPORTER_OTLP_INSECURE out")
 		same := slices.IndexFunc(links, func(other Link) bool { return other.Setting == l.Setting && other.How == l.How })
 		if same >= 0 {
@@ -183,7 +184,7 @@ func TelemetryLinks(exports []telemetry.Export) (links []Link) {
 
 // Leaves reports whether what is sent can be read or changed on its way to another machine.
 func (l *Link) Leaves() bool {
-	return l.Safety == source.LinkPlain || l.Safety == source.LinkUnverified
+	return l.Safety == engine.LinkPlain || l.Safety == engine.LinkUnverified
 }
 
 // Warning is what is said of a link that leaves this machine unverified.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/mode"
@@ -43,7 +44,7 @@ type Poller struct {
 	FanoutPeriod time.Duration
 	Init         string
 
-	Rights    source.Rights
+	Rights    engine.Rights
 	RightsErr error
 	Cursor    []source.CursorColumn
 	Table     Table
@@ -61,7 +62,7 @@ type Poller struct {
 type Wired struct {
 	Config           *config.Poller
 	Schedule         *schedule.Schedule
-	Connection       source.Connection
+	Connection       engine.Connection
 	Source           *source.Cursor     // nil of an outbox
 	Outputs          []WiredOutput      // those with a state document
 	Outbox           publisher.Operator // nil of any other mode
@@ -113,6 +114,14 @@ type Letters struct {
 	StoredErr error
 	Queued    *int64 // about, in their queue; nil: there is no queue, or QueuedErr
 	QueuedErr error
+}
+
+// OutputsOf are the outputs of a poller. Where it has none, which is a fault, one without a name stands for them.
+func OutputsOf(p *config.Poller) []config.Output {
+	if len(p.Outputs) == 0 {
+		return make([]config.Output, 1)
+	}
+	return p.Outputs
 }
 
 // Can reports whether pollers of its mode have an ability.

@@ -16,8 +16,3 @@ func Plain(d time.Duration) string {
 	}
 	return s
 }
-
-// OneLine is a text without line breaks.
-func OneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
-}

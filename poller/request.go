@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 // timeoutError is the cause of a request's context when its time is over.
@@ -124,7 +125,7 @@ func (q *request) run(stop context.Context) error {
 			}
 			pauses.Reset()
 		}
-		if q.cut = pause(stop, max(pauses.NextBackOff(), after)) != nil; q.cut {
+		if q.cut = clock.Sleep(stop, max(pauses.NextBackOff(), after)) != nil; q.cut {
 			return nil
 		}
 	}
@@ -227,9 +228,9 @@ func (q *request) delivery(cfg *Config, number uint64, attempt int) change.Deliv
 	return change.Delivery{
 		App:         cfg.App,
 		Poller:      cfg.Poller,
-		Engine:      q.grant.Source.Engine,
-		Table:       q.grant.Source.Table,
-		Fingerprint: q.grant.Source.Fingerprint,
+		Engine:      q.grant.Origin.Engine,
+		Table:       q.grant.Origin.Table,
+		Fingerprint: q.grant.Origin.Fingerprint,
 		BatchID:     q.grant.Batch.ID,
 		Token:       q.grant.Token,
 		Number:      number,

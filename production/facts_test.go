@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
@@ -91,15 +92,15 @@ func factsOf(t *testing.T, settings ...string) (*inspect.App, *inspect.Poller) {
 	p := &inspect.Poller{
 		Config: cfg.Pollers[0], Engine: "postgres", Destinations: []string{"http https://hooks.example.com"}, DeadLetters: "deadletters/shop/orders/",
 		Links: []inspect.Link{
-			{What: inspect.TheSource, Setting: "DB", Kind: "postgres", Host: "db.example.com", Safety: source.LinkVerified, Secret: true},
-			{What: "the output", Setting: "output__url", Kind: "http", Host: "hooks.example.com", Safety: source.LinkVerified},
+			{What: inspect.TheSource, Setting: "DB", Kind: "postgres", Host: "db.example.com", Safety: engine.LinkVerified, Secret: true},
+			{What: "the output", Setting: "output__url", Kind: "http", Host: "hooks.example.com", Safety: engine.LinkVerified},
 		},
 		Timer: inspect.Timer{Text: "*/10 * * * * *", Fires: true, Gap: 10 * time.Second},
 		Table: inspect.Table{
 			Late:  &inspect.Late{Mode: poller.LateExact, Why: "tx is an xid8", Shown: true},
 			Check: source.Check{Index: "orders_tx", KeyProof: "primary key (id)", Incarnation: "1"},
 		},
-		Rights: source.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0", RowVersions: true},
+		Rights: engine.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0", RowVersions: true},
 		Cursor: []source.CursorColumn{{Name: "tx", Type: "xid8", Moved: "is an xid8"}}, Queues: map[string]error{},
 	}
 	if p.Can(mode.Marks) {
@@ -112,7 +113,7 @@ func factsOf(t *testing.T, settings ...string) (*inspect.App, *inspect.Poller) {
 	}
 	if s := &cfg.State; s.Kind == "blob" {
 		f.Store.Name = "blob container " + s.Container
-		f.Store.Link = &inspect.Link{What: "the state store", Setting: s.Connection.Setting, Safety: source.LinkVerified, Secret: s.Connection.ConnectionString != "", Entra: true}
+		f.Store.Link = &inspect.Link{What: "the state store", Setting: s.Connection.Setting, Safety: engine.LinkVerified, Secret: s.Connection.ConnectionString != "", Entra: true}
 	}
 	return f, p
 }

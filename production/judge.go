@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/plaintext"
 )
 
 // Verdict is what is found of an item.
@@ -85,7 +86,7 @@ func Judge(f *inspect.App, accepted []string) *Report {
 		}
 		for n := range judged.Answers {
 			found := &judged.Answers[n]
-			found.Seen = inspect.OneLine(found.Seen)
+			found.Seen = plaintext.Line(found.Seen)
 			if found.Mend == "" && (found.Verdict == ToMend || found.Verdict == CannotTell) {
 				found.Mend = i.mend
 			}

@@ -3,8 +3,8 @@ package production
 import (
 	"testing"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/inspect"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 func TestOperationItems(t *testing.T) { try(t, operationCases()) }
@@ -14,10 +14,10 @@ func operationCases() []verdictCase {
 		return func(f *inspect.App, _ *inspect.Poller) { f.Telemetry.Metrics = &l }
 	}
 	const variable = "OTEL_EXPORTER_OTLP_ENDPOINT"
-	verified := inspect.Link{Setting: variable, Host: "otel.example.com", Safety: source.LinkVerified}
-	local := inspect.Link{Setting: variable, Host: "localhost", Safety: source.LinkLocal}
-	byDefault := inspect.Link{Host: "localhost", Safety: source.LinkLocal}
-	plain := inspect.Link{Setting: variable, Host: "otel.example.com", Safety: source.LinkPlain, How: "plain http", Mend: "write an https endpoint"}
+	verified := inspect.Link{Setting: variable, Host: "otel.example.com", Safety: engine.LinkVerified}
+	local := inspect.Link{Setting: variable, Host: "localhost", Safety: engine.LinkLocal}
+	byDefault := inspect.Link{Host: "localhost", Safety: engine.LinkLocal}
+	plain := inspect.Link{Setting: variable, Host: "otel.example.com", Safety: engine.LinkPlain, How: "plain http", Mend: "write an https endpoint"}
 	faulty := func(text string) func(*inspect.App, *inspect.Poller) {
 		return func(f *inspect.App, _ *inspect.Poller) { f.Telemetry.Faults = []string{text} }
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/azure"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 func securityItems() []item {
@@ -51,9 +51,9 @@ func judgeSourceTLS(_ *inspect.App, p *inspect.Poller) Answer {
 			continue
 		}
 		switch l.Safety {
-		case source.LinkLocal:
+		case engine.LinkLocal:
 			return good("%s stays on this machine", l.Kind)
-		case source.LinkVerified:
+		case engine.LinkVerified:
 			return good("TLS, and %s has to prove its name", l.Host)
 		default:
 			return bad("", "%s", l.How)
@@ -111,7 +111,7 @@ func judgeOutputTLS(f *inspect.App, p *inspect.Poller) Answer {
 			return bad(l.Mend, "%s: %s to %s", l.What, l.How, l.Host)
 		}
 		word := "verified TLS"
-		if l.Safety == source.LinkLocal {
+		if l.Safety == engine.LinkLocal {
 			word = "this machine"
 		}
 		seen = append(seen, l.What+": "+word)

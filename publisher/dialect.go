@@ -9,12 +9,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	mssql "github.com/microsoft/go-mssqldb"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // dialect is one engine: what is written differently there. It has no state. All instants are UTC and the database's own.
@@ -273,7 +272,7 @@ type name struct {
 }
 
 func parseName(d dialect, setting, text string) (name, error) {
-	parts, err := source.SplitName(text)
+	parts, err := engine.SplitName(text)
 	if err != nil {
 		return name{}, fmt.Errorf("%w: %s %q is not the name of a table: %w", poller.ErrConfig, setting, text, err)
 	}
@@ -291,17 +290,6 @@ func (n name) String() string {
 
 // base is the last part, unquoted.
 func (n name) base() string { return n.parts[len(n.parts)-1] }
-
-// cut is a text of at most so many bytes, in whole characters.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
-}
 
 // sayable is a text that every engine takes: valid UTF-8 without NUL.
 func sayable(s string) string {

@@ -14,15 +14,16 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // sqlTable is the table over database/sql. Claims are the same for every outbox and are its own; events are those of
 // ownEvents for a table of `rowrelay outbox init`, or of a mapped table (sql_mapped.go).
 type sqlTable struct {
 	cfg  Config
-	conn source.Connection
+	conn engine.Connection
 	d    dialect
 	db   *sql.DB
 	// outbox and claims are quoted for FROM; they are as the settings write them.
@@ -62,7 +63,7 @@ type eventSQL interface {
 const catalogAge = 5 * time.Minute
 
 // newTable does not connect yet.
-func newTable(cfg Config, conn source.Connection) (*sqlTable, error) { //nolint:gocritic // a copy is wanted: nobody changes it afterwards
+func newTable(cfg Config, conn engine.Connection) (*sqlTable, error) { //nolint:gocritic // a copy is wanted: nobody changes it afterwards
 	d, err := dialectFor(conn.Engine)
 	if err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func (t *sqlTable) do(ctx context.Context, what string, work func(context.Contex
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil, try == tries, !source.Transient(t.d.engine(), err):
+		case ctx.Err() != nil, try == tries, !engine.Transient(t.conn.Dialect, err):
 			return t.explain(what, err)
 		}
 		timer := time.NewTimer(wait.NextBackOff())
@@ -155,7 +156,7 @@ func (t *sqlTable) explain(what string, err error) error {
 		return fmt.Errorf("%s: %w", what, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: it took longer than source__timeout (%v): %w", what, t.cfg.Timeout, err)
-	case source.Misconfigured(t.d.engine(), err):
+	case engine.Misconfigured(t.conn.Dialect, err):
 		t.stale.Store(true)
 		return fmt.Errorf("%w: %s: the user of source__connection needs SELECT, INSERT, UPDATE and DELETE on %s and %s, which "+
 			"`rowrelay outbox init %s --apply` creates: %w", poller.ErrConfig, what, t.outbox, t.claims, t.cfg.Poller, err)
@@ -216,7 +217,7 @@ func (t *sqlTable) readCatalog(ctx context.Context) (*catalog, error) {
 		return nil, err
 	}
 	c.description.Fingerprint = t.fingerprint(c.description.Table)
-	c.description.Warnings = t.conn.Warnings
+	c.description.warnings = t.conn.Warnings
 	c.description.skips = true
 	if len(t.cfg.Map) == 0 && isOwn(t.d, columns) {
 		c.description.own, c.description.buckets = true, true
@@ -273,7 +274,7 @@ func claimName(qualified string) string {
 		return qualified
 	}
 	sum := sha256.Sum256([]byte(qualified))
-	return cut(qualified, room-33) + "#" + hex.EncodeToString(sum[:16])
+	return plaintext.Start(qualified, room-33) + "#" + hex.EncodeToString(sum[:16])
 }
 
 // read runs a statement of events' columns and stops at the limit; more says that there was another row.

@@ -27,7 +27,7 @@ type store struct {
 
 type entry struct {
 	data    []byte
-	version string
+	version state.Version
 }
 
 var (
@@ -78,8 +78,10 @@ func (s *store) stamp(e *entry) state.Stamp { return state.Stamp{Version: e.vers
 
 // short is a key as the trace shows it: without what was drawn at random.
 func (s *store) short(key string) string {
-	if key == documentKey {
-		return "document"
+	for _, o := range s.w.outputs {
+		if key == o.key {
+			return strings.TrimSpace("document " + o.name)
+		}
 	}
 	if !strings.HasPrefix(key, "objects/") {
 		return key
@@ -94,19 +96,19 @@ func (s *store) short(key string) string {
 }
 
 // put is a write that lands, now or never: it is what a conditional write does when its turn comes.
-func (s *store) put(p *process, key string, data []byte, version string) (state.Stamp, error) {
+func (s *store) put(p *process, key string, data []byte, version state.Version) (state.Stamp, error) {
 	old := s.entries[key]
 	if (old == nil) != (version == "") || old != nil && old.version != version {
 		return state.Stamp{}, state.ErrConflict
 	}
 	s.writes++
-	e := &entry{data: bytes.Clone(data), version: fmt.Sprint(s.writes)}
+	e := &entry{data: bytes.Clone(data), version: state.Version(fmt.Sprint(s.writes))}
 	s.entries[key] = e
 	if old == nil {
 		i, _ := slices.BinarySearch(s.keys, key)
 		s.keys = slices.Insert(s.keys, i, key)
 	}
-	if key == documentKey {
+	if key == p.out.key {
 		s.w.documentWritten(p, old, e)
 	}
 	return s.stamp(e), nil
@@ -212,11 +214,11 @@ func (o storeOf) Create(ctx context.Context, key string, data []byte) (state.Sta
 }
 
 // Replace implements state.Store.
-func (o storeOf) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (o storeOf) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	return o.write(ctx, "replace", key, data, version)
 }
 
-func (o storeOf) write(ctx context.Context, what, key string, data []byte, version string) (stamp state.Stamp, err error) {
+func (o storeOf) write(ctx context.Context, what, key string, data []byte, version state.Version) (stamp state.Stamp, err error) {
 	s, w := o.p.w.store, o.p.w
 	err = over
 	land := func() { stamp, err = s.put(o.p, key, data, version) }
@@ -227,7 +229,7 @@ func (o storeOf) write(ctx context.Context, what, key string, data []byte, versi
 			err = ctx.Err()
 			if !c.notBefore.IsZero() && w.chance(0.7) { // it was on its way, and the store may still do it
 				w.tally.StoreLate++
-				w.late = append(w.late, lateEffect{o.p.name + " " + what + " " + s.short(key), unheard})
+				w.later(o.p.name+" "+what+" "+s.short(key), unheard)
 				w.say(o.p.name, "%s %s: given up, still on its way", what, s.short(key))
 				return true
 			}
@@ -246,7 +248,7 @@ func (o storeOf) write(ctx context.Context, what, key string, data []byte, versi
 				return true
 			case later:
 				err = errStoreLost
-				w.late = append(w.late, lateEffect{o.p.name + " " + what + " " + s.short(key), unheard})
+				w.later(o.p.name+" "+what+" "+s.short(key), unheard)
 				w.say(o.p.name, "%s %s: reported as failed, still on its way", what, s.short(key))
 				return true
 			case slowToo:
@@ -280,7 +282,7 @@ func (o storeOf) write(ctx context.Context, what, key string, data []byte, versi
 }
 
 // unheardWrite is a write whose answer nobody hears.
-func unheardWrite(p *process, s *store, key string, data []byte, version string) func() {
+func unheardWrite(p *process, s *store, key string, data []byte, version state.Version) func() {
 	return func() {
 		p.excused = true
 		if _, err := s.put(p, key, data, version); err != nil {
@@ -316,7 +318,7 @@ func (o storeOf) List(ctx context.Context, prefix string) (keys []string, err er
 }
 
 // Delete implements state.Store.
-func (o storeOf) Delete(ctx context.Context, key, version string) (err error) {
+func (o storeOf) Delete(ctx context.Context, key string, version state.Version) (err error) {
 	s, w := o.p.w.store, o.p.w
 	err = over
 	remove := func() error {
@@ -343,11 +345,11 @@ func (o storeOf) Delete(ctx context.Context, key, version string) (err error) {
 			}
 		case later:
 			err = errStoreLost
-			w.late = append(w.late, lateEffect{o.p.name + " delete " + s.short(key), func() {
+			w.later(o.p.name+" delete "+s.short(key), func() {
 				if err := remove(); err != nil {
 					w.say("~", "it comes too late: %v", err)
 				}
-			}})
+			})
 		default:
 			err = remove()
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -17,8 +18,9 @@ const (
 	rereadParams = 900
 )
 
-// Reread returns the newest state of rows by their keys (Event.Key), in the order of keys and each once; rows that are
-// gone, or do not meet source__where any more, are missing. A row that can never be sent has Broken set.
+// Reread returns the newest state of rows by their keys (Event.Key), in the order of keys and each once. A row that is deleted
+// by source__delete_when is a delete; one that is gone from the table, or does not meet source__where any more, is missing.
+// A row that can never be sent has Broken set.
 //
 // Keys come from a stored object: one that does not fit the settings is ErrConfig. A row that has no place in the order
 // any more is ErrNormalize, as it is for Fetch.
@@ -111,14 +113,14 @@ func (c *Cursor) readKeys(ctx context.Context, p *plan, keys []rowKey) ([]change
 	var events []change.Event
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
 		col, events = collector{plan: p, cfg: &c.cfg, fetched: time.Now()}, events[:0]
-		err := c.dialect.read(ctx, s.conn, st.text, args, p.sel.columns, func(r row) (bool, error) {
+		err := c.dialect.Read(ctx, s.conn, st.text, args, p.sel.columns, func(r engine.Row) (bool, error) {
 			event, ok := col.make(r)
 			if ok {
 				events = append(events, event)
 			}
 			return ok, nil
 		})
-		if sqlState(err, "22") {
+		if c.dialect.Classify(err) == engine.FaultData {
 			return fmt.Errorf("%w: a stored key is no value of the key's columns, or source__where cannot be computed: %w", poller.ErrConfig, err)
 		}
 		return err
@@ -126,7 +128,7 @@ func (c *Cursor) readKeys(ctx context.Context, p *plan, keys []rowKey) ([]change
 	switch {
 	case err != nil:
 		return nil, err
-	case col.bad != nil && errors.Is(col.bad, errSchemaChanged):
+	case col.bad != nil && errors.Is(col.bad, engine.ErrSchemaChanged):
 		return nil, col.bad
 	case col.bad != nil:
 		return nil, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.bad)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/deadletter"
-	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -67,7 +67,7 @@ func (l *deadLetterPart) read(ctx context.Context) (func(*Output), error) {
 			o.CountedTo = total
 		}
 		if err != nil {
-			o.Problems = append(o.Problems, Problem{Text: "not all of the dead letters that are listed here could be read: " + inspect.OneLine(err.Error())})
+			o.Problems = append(o.Problems, Problem{Text: "not all of the dead letters that are listed here could be read: " + plaintext.Line(err.Error())})
 		}
 	}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
@@ -46,7 +47,7 @@ func (p *outboxPart) read(ctx context.Context) (func(*Output), error) {
 			o.Token = max(o.Token, owner.Token)
 		}
 		if err != nil {
-			o.Problems = append(o.Problems, Problem{Text: "the events that failed could not be read: " + inspect.OneLine(err.Error())})
+			o.Problems = append(o.Problems, Problem{Text: "the events that failed could not be read: " + plaintext.Line(err.Error())})
 		}
 	}, nil
 }
@@ -60,7 +61,7 @@ func (p *outboxPart) entries(ctx context.Context, in publisher.State, n int64) (
 	found, err := p.poller.Entries(ctx, in, MaxLetters)
 	for i := range found {
 		e := &found[i]
-		l := Letter{ID: e.ID, Key: e.AggregateType + "/" + e.AggregateID, At: timeOrNil(e.CreatedAt), Attempts: e.Attempts, Reason: inspect.OneLine(e.LastError)}
+		l := Letter{ID: e.ID, Key: e.AggregateType + "/" + e.AggregateID, At: timeOrNil(e.CreatedAt), Attempts: e.Attempts, Reason: plaintext.Line(e.LastError)}
 		if in == publisher.Failed {
 			l.Next = timeOrNil(e.NextAttempt)
 		}

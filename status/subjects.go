@@ -3,7 +3,6 @@ package status
 import (
 	"time"
 
-	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
@@ -15,7 +14,10 @@ const partBound = 5 * time.Second
 // BoardOf gives the report over the pollers of an app. ticks says which of them tick in this process by their schedules. cfg has what
 // the description has not: who answers, the state store, and what was seen.
 func BoardOf(app *inspect.App, cfg BoardConfig, ticks func(poller string) bool) *Board {
-	cfg.App, cfg.Faults, cfg.Bound = app.Config.State.AppName, problemsOf(app.Config.Faults), partBound
+	cfg.App, cfg.Bound = app.Config.State.AppName, partBound
+	for _, f := range app.Config.Faults {
+		cfg.Faults = append(cfg.Faults, settingProblem(f.Setting, f.Problem, f.Mend))
+	}
 	slots := make(chan struct{}, recordsOnce)
 	for _, p := range app.Pollers {
 		cfg.Outputs = append(cfg.Outputs, subjects(p, &cfg, ticks(p.Config.Name), slots)...)
@@ -23,13 +25,9 @@ func BoardOf(app *inspect.App, cfg BoardConfig, ticks func(poller string) bool) 
 	return NewBoard(cfg)
 }
 
-// problemsOf are faults of settings, as a report shows them.
-func problemsOf(faults config.Faults) []Problem {
-	problems := []Problem{}
-	for _, f := range faults {
-		problems = append(problems, Problem{Event: string(poller.ConfigInvalid), Text: f.Setting + ": " + f.Problem, Mend: f.Mend})
-	}
-	return problems
+// settingProblem is a fault of settings, as a report shows it.
+func settingProblem(setting, problem, mend string) Problem {
+	return Problem{Event: string(poller.ConfigInvalid), Text: setting + ": " + problem, Mend: mend}
 }
 
 // subjects are the outputs of a poller. What has faults is there too, with as much as can be read. slots are for reads of dead
@@ -45,13 +43,13 @@ func subjects(p *inspect.Poller, cfg *BoardConfig, ticks bool, slots chan struct
 	if p.Config.DeadLetter.Kind == "queue" {
 		base.DeadLetterQueue = p.Config.DeadLetter.Queue
 	}
-	outputs := p.Config.Outputs
-	if len(outputs) == 0 { // a fault
-		outputs = []config.Output{{}}
+	var faults []Problem
+	for _, f := range p.SettingFaults() {
+		faults = append(faults, settingProblem(f.Setting, f.Problem, f.Mend))
 	}
-	for i := range outputs {
-		s := Subject{Base: base, Faults: problemsOf(p.SettingFaults()), Ticks: ticks, Parts: parts(p, outputs[i].Name, cfg, slots)}
-		s.Base.Output, s.Base.Kind = outputs[i].Name, outputs[i].Kind
+	for _, out := range inspect.OutputsOf(p.Config) {
+		s := Subject{Base: base, Faults: faults, Ticks: ticks, Parts: parts(p, out.Name, cfg, slots)}
+		s.Base.Output, s.Base.Kind = out.Name, out.Kind
 		if p.Timer.Schedule != nil && !p.Timer.Assumed {
 			s.Next, s.Limit = p.Timer.Schedule.Next, silentFor(p)
 		}

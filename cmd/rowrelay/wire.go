@@ -12,6 +12,9 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/deadletter"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/output/storagequeue"
@@ -39,7 +42,7 @@ type app struct {
 type wired struct {
 	cfg      *config.Poller
 	schedule *schedule.Schedule
-	conn     source.Connection
+	conn     engine.Connection
 	source   *source.Cursor // shared by the outputs; nil where there are faults, and of an outbox
 	outputs  []*wiredOutput // none of an outbox
 	outbox   *wiredOutbox   // of the mode outbox, without faults
@@ -160,9 +163,9 @@ func (a *app) connect(w *wired) {
 	var err error
 	switch {
 	case d.ConnectionString != "":
-		w.conn, err = source.ParseConnection(d.ConnectionString.Reveal())
+		w.conn, err = engines.Parse(d.ConnectionString.Reveal())
 	case d.Server != "":
-		w.conn, err = source.IdentityConnection(d.Server, d.Database, d.Credential, d.ClientID)
+		w.conn, err = sqlserver.IdentityConnection(d.Server, d.Database, d.Credential, d.ClientID)
 	default:
 		return // config has said what is missing
 	}
@@ -335,10 +338,7 @@ func (a *app) documents(c *console, w *wired) (list []inspect.WiredOutput) {
 	if a.store == nil || !w.cfg.Source.Mode.Can(mode.Document) {
 		return nil
 	}
-	outputs := w.cfg.Outputs
-	if len(outputs) == 0 { // a fault
-		outputs = []config.Output{{}}
-	}
+	outputs := inspect.OutputsOf(w.cfg)
 	for i := range outputs {
 		out := &outputs[i]
 		at := slices.IndexFunc(w.outputs, func(o *wiredOutput) bool { return o.cfg == out })
