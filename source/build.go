@@ -1,9 +1,10 @@
 package source
 
 import (
-	"github.com/rowrelay/rowrelay/engine"
 	"strconv"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // statement is one SQL text together with the order of its arguments: args[i] says which value the i-th placeholder stands

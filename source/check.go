@@ -61,7 +61,7 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	if err != nil {
 		return Check{}, err
 	}
-	first, next := c.liveStatements(p, batch+1)
+	first, next := c.strategy(p).statements(batch + 1)
 	out := Check{
 		Description: d,
 		First:       p.shown(first), Next: p.shown(next),
@@ -83,7 +83,7 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	if err != nil {
 		return Check{}, fmt.Errorf("check the source: %w", err)
 	}
-	page, err := c.livePage(ctx, p, poller.Range{After: after}, poller.Limit{Rows: max(n, 1), Bytes: 1 << 20})
+	page, err := c.strategy(p).page(ctx, poller.Range{After: after}, poller.Limit{Rows: max(n, 1), Bytes: 1 << 20})
 	out.Events = page.Events
 	if out.ReadError = err; err == nil && forms != nil {
 		out.ReadError = fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), forms)
@@ -122,30 +122,8 @@ func (c *Cursor) look(ctx context.Context, s *session, p *plan, batch int, out *
 		return err
 	}
 	out.NullCursors = n
-	if p.late.exact == exactSnapshots {
-		out.Plan, err = c.explainWindow(ctx, s, p, batch)
-		return err
-	}
-	// The plan of the statement that runs most, for the last row there is: a plan without values would be another.
-	st, args := p.sel.first(batch+1), []any(nil)
-	last, err := c.latest(ctx, s, p)
-	if err != nil {
-		return err
-	}
-	if !last.IsStart() {
-		pos, err := p.decode(last)
-		if err != nil {
-			return err
-		}
-		st = p.sel.after(batch + 1)
-		if args, err = p.args(st, pos, nil); err != nil {
-			return err
-		}
-	}
-	if out.Plan, err = c.dialect.Explain(ctx, s.conn, st.text, args); err != nil {
-		return err
-	}
-	return nil
+	out.Plan, err = c.strategy(p).explain(ctx, s, batch)
+	return err
 }
 
 // shown is a statement for people.

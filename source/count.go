@@ -18,36 +18,13 @@ const longest = 24 * time.Hour
 // source__timeout, and does not repeat itself. Range.Unsafe has no effect: all rows count that are visible.
 func (c *Cursor) Count(ctx context.Context, r poller.Range) (n int64, err error) {
 	err = c.byPlan(ctx, func(p *plan) error {
-		n, err = c.count(ctx, p, r)
+		n, err = c.strategy(p).count(ctx, r)
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count rows: %w", err)
 	}
 	return n, nil
-}
-
-func (c *Cursor) count(ctx context.Context, p *plan, r poller.Range) (n int64, err error) {
-	if p.late.exact == exactSnapshots {
-		return c.windowCount(ctx, p, r)
-	}
-	pos, err := p.decode(r.After)
-	if err != nil {
-		return 0, err
-	}
-	end, err := p.decode(r.UpTo)
-	if err != nil {
-		return 0, err
-	}
-	st := p.sel.count(span{after: len(pos), upTo: len(end)})
-	args, err := p.args(st, pos, end)
-	if err != nil {
-		return 0, err
-	}
-	err = c.patiently(ctx, func(ctx context.Context, s *session) error {
-		return s.conn.QueryRowContext(ctx, st.text, args...).Scan(&n)
-	})
-	return n, err
 }
 
 // patiently does work on a connection of its own, which the server gives as much time as ctx does. It is closed afterwards.

@@ -190,22 +190,13 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 		return nil, "", err
 	}
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
-		switch {
-		case p.late.exact == exactSnapshots:
-			start, err = c.startWindow(ctx, s, p)
-		case c.cfg.Start == "" || c.cfg.Start == "earliest":
-		case c.cfg.Start == "latest":
-			start, err = c.latest(ctx, s, p)
-		default:
-			start, err = p.startAt(&c.cfg)
-		}
-		if err == nil && c.named() {
-			start, err = c.inForm(ctx, s, p, start)
-		}
-		if err != nil {
+		how := c.strategy(p)
+		if start, err = how.start(ctx, s); err != nil {
 			return err
 		}
-		if err := c.prove(ctx, s, p, start); err != nil {
+		// The catalog does not show that source__where can be run, and a document that was made for one that cannot would
+		// hold its fingerprint: a corrected condition would then look like another source.
+		if err := how.prove(ctx, s, start); err != nil {
 			return err
 		}
 		err = c.dialect.Refresh(ctx, s.conn, &s.server)
@@ -241,47 +232,4 @@ func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor,
 		return nil, true, fmt.Errorf("find the rows before the latest: %w", err)
 	}
 	return low, true, nil
-}
-
-// named reports whether source__start is a cursor's value.
-func (c *Cursor) named() bool {
-	return !slices.Contains([]string{"", "earliest", "latest"}, c.cfg.Start)
-}
-
-// prove reads one row by the poller's own statement. The catalog does not show that source__where can be run, and a
-// document that was made for one that cannot would hold its fingerprint: mending the condition would then look like
-// another source.
-func (c *Cursor) prove(ctx context.Context, s *session, p *plan, start change.Cursor) error {
-	if p.late.exact == exactSnapshots {
-		return c.proveWindow(ctx, s, p, start)
-	}
-	pos, err := p.decode(start)
-	if err != nil {
-		return err
-	}
-	st := p.sel.page(1, span{after: len(pos)})
-	args, err := p.args(st, pos, nil)
-	if err != nil {
-		return err
-	}
-	err = c.dialect.Read(ctx, s.conn, st.text, args, p.sel.columns, func(engine.Row) (bool, error) { return false, nil })
-	if err != nil {
-		return fmt.Errorf("read the first row: %w", err)
-	}
-	return nil
-}
-
-// latest is the position of the last row, but for those that are dated beyond the database's clock.
-func (c *Cursor) latest(ctx context.Context, s *session, p *plan) (last change.Cursor, err error) {
-	err = c.dialect.Read(ctx, s.conn, p.sel.latest().text, nil, p.sel.order, func(r engine.Row) (bool, error) {
-		last, err = p.cursorOf(r)
-		return false, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the latest row: %w", err)
-	}
-	if last, err = c.notAhead(ctx, s, p, last); err != nil {
-		return nil, fmt.Errorf("read the latest row that is not dated ahead: %w", err)
-	}
-	return last, nil
 }

@@ -2,9 +2,10 @@ package source
 
 import (
 	"fmt"
+	"time"
+
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/scalar"
-	"time"
 )
 
 // storedTime is the last stored time that a page has shown of a cursor column, and its form.

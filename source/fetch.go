@@ -23,7 +23,7 @@ func (c *Cursor) Fetch(ctx context.Context, r poller.Range, limit poller.Limit) 
 	limit.Rows, limit.Bytes = max(limit.Rows, 1), max(limit.Bytes, 1)
 	var page poller.Page
 	err := c.byPlan(ctx, func(p *plan) (err error) {
-		page, err = c.livePage(ctx, p, r, limit)
+		page, err = c.strategy(p).page(ctx, r, limit)
 		return err
 	})
 	if err != nil {

@@ -1,8 +1,9 @@
 package source
 
 import (
-	"github.com/rowrelay/rowrelay/engine"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // The fingerprint is stored in every checkpoint: when this test fails, every poller would stop at its next tick.

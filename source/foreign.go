@@ -39,7 +39,7 @@ func (c *Cursor) Foreign(ctx context.Context, parts []json.RawMessage, keys []st
 // InForm returns a position of another program's with its stored times as the table's own rows have them.
 func (c *Cursor) InForm(ctx context.Context, at change.Cursor) (in change.Cursor, err error) {
 	err = c.byPlan(ctx, func(p *plan) error {
-		if p.late.exact == exactSnapshots {
+		if p.byWindows() {
 			in = at
 			return nil
 		}
@@ -54,7 +54,7 @@ func (p *plan) foreign(parts []json.RawMessage, keys []string) (change.Cursor, e
 	names := columnNames(columns)
 	key := strings.Join(names, ",")
 	switch {
-	case p.late.exact == exactSnapshots:
+	case p.byWindows():
 		return nil, fmt.Errorf("source__late_commits=exact reads %q by snapshots, where a row is no position: "+
 			"set source__late_commits=overlap, or begin with source__start", p.sel.order[0].Name)
 	case p.sel.cursors != 1:

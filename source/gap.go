@@ -88,20 +88,9 @@ func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan, at change.Cur
 // position to Latest: a position that stays ahead would never see a row again.
 func (c *Cursor) Gap(ctx context.Context, at change.Cursor) error {
 	var gap error
-	err := c.byPlan(ctx, func(p *plan) error {
-		if p.late.exact == exactSnapshots {
-			return c.windowGap(ctx, p, at)
-		}
-		pos, err := p.decode(at)
-		if err != nil || !p.counted(at) {
-			return err
-		}
-		return c.run(ctx, func(ctx context.Context, s *session) (err error) {
-			if !s.server.ReadOnly {
-				gap, _, err = c.lookForGap(ctx, s, p, at, pos)
-			}
-			return err
-		})
+	err := c.byPlan(ctx, func(p *plan) (err error) {
+		gap, err = c.strategy(p).gap(ctx, at)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("hold the position against the engine's counter: %w", err)

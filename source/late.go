@@ -36,6 +36,9 @@ const (
 	exactOneWriter          // SQLite: ids and commits are of one order
 )
 
+// byWindows reports whether the plan's positions are windows between snapshots, and not those of rows.
+func (p *plan) byWindows() bool { return p.late.exact == exactSnapshots }
+
 // lateAuto is the value of source__late_commits that lets the plan choose.
 const lateAuto = "auto"
 

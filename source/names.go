@@ -2,9 +2,10 @@ package source
 
 import (
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // findColumn finds a column by the name in a setting: as it is written, else in another case where that is unambiguous.

@@ -1,8 +1,9 @@
 package source
 
 import (
-	"github.com/rowrelay/rowrelay/engine"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 func TestSplitName(t *testing.T) {

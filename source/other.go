@@ -47,7 +47,7 @@ func (c *Cursor) other(ctx context.Context, p *plan, after change.Cursor, avoid 
 		limit = poller.Limit{Rows: 1, Bytes: 1}
 	}
 	for range otherPages {
-		page, err := c.livePage(ctx, p, poller.Range{After: after}, limit, also...)
+		page, err := c.strategy(p).page(ctx, poller.Range{After: after}, limit, also...)
 		if err != nil || len(page.Events) == 0 {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -27,11 +26,7 @@ const (
 func (c *Cursor) Latest(ctx context.Context) (last change.Cursor, err error) {
 	err = c.byPlan(ctx, func(p *plan) error {
 		return c.run(ctx, func(ctx context.Context, s *session) error {
-			if p.late.exact == exactSnapshots {
-				last, err = c.presentWindow(ctx, s, p)
-				return err
-			}
-			last, err = c.latest(ctx, s, p)
+			last, err = c.strategy(p).latest(ctx, s)
 			return err
 		})
 	})
@@ -53,71 +48,13 @@ func (c *Cursor) Latest(ctx context.Context) (last change.Cursor, err error) {
 // Errors wrap poller.ErrConfig where the values are at fault.
 func (c *Cursor) Position(ctx context.Context, cursor string, key map[string]string, ties string) (at change.Cursor, err error) {
 	err = c.byPlan(ctx, func(p *plan) error {
-		at, err = c.position(ctx, p, cursor, key, ties)
+		at, err = c.strategy(p).position(ctx, cursor, key, ties)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find the position: %w", err)
 	}
 	return at, nil
-}
-
-func (c *Cursor) position(ctx context.Context, p *plan, cursor string, key map[string]string, ties string) (change.Cursor, error) {
-	values, err := p.cursorValues("the cursor", cursor, &c.cfg)
-	if err != nil {
-		return nil, err
-	}
-	if p.late.exact == exactSnapshots {
-		return c.windowPosition(ctx, p, values, key, ties)
-	}
-	keyColumns := columnNames(pick(p.sel.columns, p.key))
-	switch {
-	case ties != "" && ties != TiesBefore && ties != TiesAfter:
-		return nil, fmt.Errorf("%w: ties are %q: they are %s or %s", poller.ErrConfig, ties, TiesBefore, TiesAfter)
-	case ties != "" && len(key) > 0:
-		return nil, fmt.Errorf("%w: a key names one row, and ties %s all of one value: give one of them", poller.ErrConfig, ties)
-	case ties == TiesAfter, ties == "" && len(key) == 0 && p.uniqueCursor:
-		return c.placed(ctx, p, p.appendCursor(nil, values, nil))
-	case ties == TiesBefore:
-		return c.lastBelow(ctx, p, values)
-	case len(key) == 0 && len(p.sel.order) > p.sel.cursors:
-		return nil, fmt.Errorf("%w: several rows may share the cursor %s: name the row by every column of its key (%s), or say whether the position is %s or %s all of them",
-			poller.ErrConfig, cursor, strings.Join(keyColumns, ", "), TiesBefore, TiesAfter)
-	}
-	object, err := p.keyOf(key, values, &c.cfg)
-	if err != nil {
-		return nil, err
-	}
-	return c.placed(ctx, p, p.appendCursor(nil, values, object))
-}
-
-// windowPosition is the position for a source that reads by snapshots: before or after everything of a transaction. A row
-// has no place of its own among the rows of snapshots.
-func (c *Cursor) windowPosition(ctx context.Context, p *plan, values [][]byte, key map[string]string, ties string) (change.Cursor, error) {
-	xid, err := cursorNumber(values[0])
-	if err != nil || len(key) > 0 || ties != TiesBefore && ties != TiesAfter {
-		return nil, fmt.Errorf("%w: source__late_commits=exact reads %q by snapshots, where a position is %s or %s all of a transaction: name one of them, and no key",
-			poller.ErrConfig, p.sel.order[0].Name, TiesBefore, TiesAfter)
-	}
-	if ties == TiesBefore {
-		xid.Sub(xid, big.NewInt(1))
-	}
-	wanted, err := p.snapshotOfRow(p.appendCursor(nil, [][]byte{change.AppendIntegerText(nil, xid.String())}, nil))
-	if err != nil {
-		return nil, fmt.Errorf("%w: the cursor: %w", poller.ErrConfig, err)
-	}
-	var now, lasting snapshot
-	err = c.run(ctx, func(ctx context.Context, s *session) (err error) {
-		now, lasting, err = c.present(ctx, s, p)
-		return err
-	})
-	if err == nil && wanted.xmax > now.xmax {
-		err = fmt.Errorf("%w: the server has come to transaction %d only", poller.ErrConfig, now.xmax)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return behind(lasting.below(wanted.xmax)), nil
 }
 
 // keyOf writes the key's object from what a person typed; the cursor's values are given.

@@ -23,10 +23,10 @@ func TestTypedRowVersion(t *testing.T) {
 	}
 	// It is unique for every write, so that the value alone is a position.
 	c := &Cursor{cfg: Config{}, dialect: sqlserver.Dialect{}}
-	if at, err := c.position(t.Context(), p, "0x00000000000007d1", nil, ""); err != nil || !at.Equal(want) {
+	if at, err := (rowPages{c, p}).position(t.Context(), "0x00000000000007d1", nil, ""); err != nil || !at.Equal(want) {
 		t.Errorf("typed: %s, %v", at, err)
 	}
-	if at, err := c.position(t.Context(), p, "2001", nil, ""); err == nil {
+	if at, err := (rowPages{c, p}).position(t.Context(), "2001", nil, ""); err == nil {
 		t.Errorf("no rowversion: %s", at)
 	}
 }

@@ -92,7 +92,7 @@ func newPlan(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*p
 		p.op = change.Delete
 	}
 	p.describeCursor(t, cursor)
-	if p.late.exact == exactSnapshots {
+	if p.byWindows() {
 		// A version of a row is its transaction and its key: within one transaction only the last is ever seen.
 		p.cursorKind, p.uniqueCursor = transactionKind, true
 	}

@@ -11,7 +11,13 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// windowPage reads a page of a source that reads by snapshots. Page.To is the position after it where the page ends a scan
+// windows reads a table of PostgreSQL by the snapshots that transactions have of it. It implements strategy.
+type windows struct {
+	c *Cursor
+	p *plan
+}
+
+// page reads a page of a source that reads by snapshots. Page.To is the position after it where the page ends a scan
 // or a window; Page.More may then say that the next window holds rows already. There is no Page.Safe: what a snapshot does
 // not see is not committed, and no committed row waits for another.
 //
@@ -27,7 +33,8 @@ import (
 //
 // A range with an end ends with the snapshot of that position (a window's own end, where one is open there): it may bring
 // rows that are behind the position's row. From the beginning it is a scan of what that snapshot saw.
-func (c *Cursor) windowPage(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
+func (ws windows) page(ctx context.Context, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
+	c, p := ws.c, ws.p
 	w, end, err := p.decodeWindows(r)
 	if err != nil {
 		return poller.Page{}, err
@@ -47,7 +54,7 @@ func (c *Cursor) windowPage(ctx context.Context, p *plan, r poller.Range, limit 
 	case !whole && len(page.Events) > 0:
 		page.More = true
 	case !whole:
-		return c.nextWindow(ctx, p, poller.Range{After: page.To, UpTo: r.UpTo}, limit, also)
+		return ws.next(ctx, poller.Range{After: page.To, UpTo: r.UpTo}, limit, also)
 	case len(page.Events) == 0 && end != "":
 		page.To = nil
 	case len(page.Events) == 0:
@@ -99,10 +106,10 @@ func (w *window) lasting(end snapshot, last *change.Event) (snapshot, error) {
 	return end.below(max(w.seen.xmax, xid+1)), nil
 }
 
-// nextWindow reads on where a scan or a window turned out to have no more rows: only what the next one shows is news. Its
+// next reads on where a scan or a window turned out to have no more rows: only what the next one shows is news. Its
 // begin is the position in any case, or the old one would be read to its end with every poll.
-func (c *Cursor) nextWindow(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also []condition) (poller.Page, error) {
-	page, err := c.windowPage(ctx, p, r, limit, also...)
+func (ws windows) next(ctx context.Context, r poller.Range, limit poller.Limit, also []condition) (poller.Page, error) {
+	page, err := ws.page(ctx, r, limit, also...)
 	if err == nil && len(page.Events) == 0 && page.To == nil {
 		page.To = r.After
 	}
@@ -168,7 +175,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string
 	if err != nil {
 		return page, after, fmt.Errorf("%s: %w", c.name(), err)
 	}
-	if err := c.gap(w, now); err != nil {
+	if err := c.windowGap(w, now); err != nil {
 		return page, after, err
 	}
 	if small := after.atMost(maxOpen); end == "" && len(small.xip) < len(after.xip) {
@@ -224,9 +231,9 @@ func hold(heard [3]string) (upTo, now snapshot, err error) {
 	return upTo, now, nil
 }
 
-// gap reports a window that is ahead of the server's own counter of transactions: it was taken from another server, or
+// windowGap reports a window that is ahead of the server's own counter of transactions: it was taken from another server, or
 // before a restore.
-func (c *Cursor) gap(w window, now snapshot) error {
+func (c *Cursor) windowGap(w window, now snapshot) error {
 	ahead := w.seen.xmax
 	if w.open {
 		ahead = max(ahead, w.upTo.xmax)

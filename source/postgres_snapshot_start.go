@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math/big"
 	"strconv"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -47,11 +47,12 @@ func (c *Cursor) present(ctx context.Context, s *session, p *plan) (now, lasting
 // firstTransaction is the first id that a transaction of a user may have (FirstNormalTransactionId).
 const firstTransaction = 3
 
-// windowGap is Gap for a source that reads by snapshots.
-func (c *Cursor) windowGap(ctx context.Context, p *plan, at change.Cursor) error {
-	w, err := p.decodeWindow(at)
+// gap holds a position against the server's own counter of transactions.
+func (ws windows) gap(ctx context.Context, at change.Cursor) (gap, err error) {
+	c := ws.c
+	w, err := ws.p.decodeWindow(at)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var now snapshot
 	err = c.run(ctx, func(ctx context.Context, s *session) (err error) {
@@ -59,23 +60,24 @@ func (c *Cursor) windowGap(ctx context.Context, p *plan, at change.Cursor) error
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.gap(w, now)
+	return c.windowGap(w, now), nil
 }
 
-// presentWindow is the position behind everything that is committed now.
-func (c *Cursor) presentWindow(ctx context.Context, s *session, p *plan) (change.Cursor, error) {
-	_, lasting, err := c.present(ctx, s, p)
+// latest is the position after everything that is committed now.
+func (ws windows) latest(ctx context.Context, s *session) (change.Cursor, error) {
+	_, lasting, err := ws.c.present(ctx, s, ws.p)
 	if err != nil {
 		return nil, err
 	}
 	return behind(lasting), nil
 }
 
-// startWindow is Start for a source that reads by snapshots: earliest is a scan of what is there now, latest everything
+// start: earliest is a scan of what is there now, latest everything
 // from now on, and a value the transactions above it, with those that are open now.
-func (c *Cursor) startWindow(ctx context.Context, s *session, p *plan) (change.Cursor, error) {
+func (ws windows) start(ctx context.Context, s *session) (change.Cursor, error) {
+	c, p := ws.c, ws.p
 	now, lasting, err := c.present(ctx, s, p)
 	if err != nil {
 		return nil, err
@@ -100,9 +102,9 @@ func (c *Cursor) startWindow(ctx context.Context, s *session, p *plan) (change.C
 	return behind(lasting.below(wanted.xmax)), nil
 }
 
-// proveWindow reads one row of a window by the poller's own statement, and throws it away.
-func (c *Cursor) proveWindow(ctx context.Context, s *session, p *plan, start change.Cursor) error {
-	w, err := p.decodeWindow(start)
+func (ws windows) prove(ctx context.Context, s *session, after change.Cursor) error {
+	p := ws.p
+	w, err := p.decodeWindow(after)
 	if err != nil {
 		return err
 	}
@@ -111,16 +113,13 @@ func (c *Cursor) proveWindow(ctx context.Context, s *session, p *plan, start cha
 		return err
 	}
 	n := len(p.sel.columns)
-	err = c.dialect.Read(ctx, s.conn, st.text, args, append(p.sel.columns[:n:n], p.snapshotColumns()...), func(engine.Row) (bool, error) { return false, nil })
-	if err != nil {
-		return fmt.Errorf("read the first row: %w", err)
-	}
-	return nil
+	return firstRow(ctx, s, p, st, args, append(p.sel.columns[:n:n], p.snapshotColumns()...))
 }
 
-// windowCount counts the rows of a range for operators: those that are behind the range's end, and not behind its begin. A
+// count counts those that are behind the range's end, and not behind its begin. A
 // row that was written again since then is where its new transaction is.
-func (c *Cursor) windowCount(ctx context.Context, p *plan, r poller.Range) (n int64, err error) {
+func (ws windows) count(ctx context.Context, r poller.Range) (n int64, err error) {
+	c, p := ws.c, ws.p
 	var ends [2]window
 	var places [2][]any
 	for i, at := range []change.Cursor{r.After, r.UpTo} {
@@ -142,8 +141,9 @@ func (c *Cursor) windowCount(ctx context.Context, p *plan, r poller.Range) (n in
 	return n, err
 }
 
-// explainWindow is the plan of the statement that runs most: a window that was opened just now.
-func (c *Cursor) explainWindow(ctx context.Context, s *session, p *plan, batch int) (string, error) {
+// explain is for the statement that runs most: a window that was opened just now.
+func (ws windows) explain(ctx context.Context, s *session, batch int) (string, error) {
+	c, p := ws.c, ws.p
 	now, err := c.now(ctx, s)
 	if err != nil {
 		return "", err
@@ -153,4 +153,43 @@ func (c *Cursor) explainWindow(ctx context.Context, s *session, p *plan, batch i
 		return "", err
 	}
 	return c.dialect.Explain(ctx, s.conn, st.text, args)
+}
+
+func (ws windows) statements(limit int) (first, next statement) {
+	p := ws.p
+	key := pick(p.sel.columns, p.key)
+	return p.sel.scanPage(limit, key, "", nil, nil), p.sel.windowPage(limit, "1:1:", "", nil, nil)
+}
+
+// position is before or after everything of a transaction: a row has no position of its own among the rows of snapshots.
+func (ws windows) position(ctx context.Context, cursor string, key map[string]string, ties string) (change.Cursor, error) {
+	c, p := ws.c, ws.p
+	values, err := p.cursorValues("the cursor", cursor, &c.cfg)
+	if err != nil {
+		return nil, err
+	}
+	xid, err := cursorNumber(values[0])
+	if err != nil || len(key) > 0 || ties != TiesBefore && ties != TiesAfter {
+		return nil, fmt.Errorf("%w: source__late_commits=exact reads %q by snapshots, where a position is %s or %s all of a transaction: name one of them, and no key",
+			poller.ErrConfig, p.sel.order[0].Name, TiesBefore, TiesAfter)
+	}
+	if ties == TiesBefore {
+		xid.Sub(xid, big.NewInt(1))
+	}
+	wanted, err := p.snapshotOfRow(p.appendCursor(nil, [][]byte{change.AppendIntegerText(nil, xid.String())}, nil))
+	if err != nil {
+		return nil, fmt.Errorf("%w: the cursor: %w", poller.ErrConfig, err)
+	}
+	var now, lasting snapshot
+	err = c.run(ctx, func(ctx context.Context, s *session) (err error) {
+		now, lasting, err = c.present(ctx, s, p)
+		return err
+	})
+	if err == nil && wanted.xmax > now.xmax {
+		err = fmt.Errorf("%w: the server has come to transaction %d only", poller.ErrConfig, now.xmax)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return behind(lasting.below(wanted.xmax)), nil
 }

@@ -30,7 +30,7 @@ func (c *Cursor) Replaced(ctx context.Context, at change.Cursor, was, is string)
 }
 
 func (c *Cursor) replaced(ctx context.Context, p *plan, at change.Cursor, was, is string) (warning string, err error) {
-	counted := p.late.exact == exactSnapshots || p.sel.order[0].Value.Kind == engine.KindRowVersion
+	counted := p.byWindows() || p.sel.order[0].Value.Kind == engine.KindRowVersion
 	if at.IsStart() || counted || p.syntax.OnlyRebuilt != nil && p.syntax.OnlyRebuilt(was, is) {
 		return "", nil
 	}

@@ -3,9 +3,10 @@ package source
 import (
 	"errors"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // resolver finds the settings' columns in the catalog and proves what must hold. It gathers every fault, so that a

@@ -2,9 +2,10 @@ package source
 
 import (
 	"context"
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // CursorColumn is what the catalog says of a column of the cursor.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	mssql "github.com/microsoft/go-mssqldb"
+
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 )
 

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
-	"github.com/rowrelay/rowrelay/engine/scalar"
 	"slices"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/scalar"
 )
 
 // end draws the page's end before the row r. Where the catalog did not prove the key, the database may hold two keys

@@ -1,9 +1,10 @@
 package source
 
 import (
-	"github.com/rowrelay/rowrelay/engine"
 	"strconv"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // The statements that look at stored times as text. They are SQLite's: no other engine stores times so.
