@@ -16,6 +16,15 @@ type statement struct {
 	values []bound
 }
 
+// ownArgs are the driver's arguments of a statement that compares with no position.
+func (s statement) ownArgs() []any {
+	var args []any
+	for _, i := range s.args {
+		args = append(args, s.values[i-ownValues].arg)
+	}
+	return args
+}
+
 // ownValues is beyond the number of columns of any table.
 const ownValues = 1 << 16
 
@@ -333,11 +342,4 @@ func (b *builder) limit(n int) {
 	if !b.syntax.Top {
 		b.add("\nLIMIT " + strconv.Itoa(n))
 	}
-}
-
-func comma(i int) string {
-	if i == 0 {
-		return ""
-	}
-	return ", "
 }

@@ -64,7 +64,7 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	first, next := c.strategy(p).statements(batch + 1)
 	out := Check{
 		Description: d,
-		First:       p.shown(first), Next: p.shown(next),
+		First:       shown(p, first), Next: shown(p, next),
 		Index: p.indexName, CreateIndex: p.indexAdvice,
 		LateAuto: p.late.auto, LateWhy: p.late.why, DDL: p.ddl(),
 		KeyProof:    p.keyProof,
@@ -127,7 +127,7 @@ func (c *Cursor) look(ctx context.Context, s *session, p *plan, batch int, out *
 }
 
 // shown is a statement for people.
-func (p *plan) shown(s statement) Statement {
+func shown(p *plan, s statement) Statement {
 	out := Statement{Text: s.text}
 	for _, i := range s.args {
 		n := len(p.sel.order)

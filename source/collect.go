@@ -197,8 +197,6 @@ func (c *collector) object(dst []byte, names []string, at []int) []byte {
 	return append(dst, '}')
 }
 
-var null = []byte("null")
-
 // brokenContent stands for the content in the id of a row that cannot be sent: once the row is mended, or max_row_bytes is
 // raised, its id is another, also where the cursor alone makes it.
 var brokenContent = []byte("broken")
@@ -319,4 +317,34 @@ func (c *collector) keep(a, b []byte) []byte {
 	at := len(c.chunk)
 	c.chunk = append(append(c.chunk, a...), b...)
 	return c.chunk[at : at+n : at+n]
+}
+
+// cursorOf writes the position of a row that holds the order columns only.
+func cursorOf(p *plan, r engine.Row) (change.Cursor, error) {
+	c := collector{plan: &plan{sel: selection{columns: p.sel.order}}} // without names: the values alone
+	if err := c.encode(r); err != nil {
+		return nil, fmt.Errorf("%w: %w", poller.ErrNormalize, err)
+	}
+	at := map[string]int{}
+	for i, col := range p.sel.order {
+		at[col.Name] = i
+	}
+	var key []int
+	for _, i := range p.key {
+		key = append(key, at[p.sel.columns[i].Name])
+	}
+	object := c.object(nil, p.keyNames, key)
+	for _, i := range key {
+		if bytes.Equal(c.value(i), null) {
+			return nil, fmt.Errorf("%w: %w", poller.ErrNormalize, errNullKey(object))
+		}
+	}
+	var values [][]byte
+	for i := range p.sel.cursors {
+		if err := p.checkCursorValue(&p.sel.order[i], c.value(i)); err != nil {
+			return nil, fmt.Errorf("%w: %w (the row with key %s)", poller.ErrNormalize, err, object)
+		}
+		values = append(values, c.value(i))
+	}
+	return p.appendCursor(nil, values, object), nil
 }

@@ -223,7 +223,7 @@ func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor,
 				if n++; n <= rows {
 					return true, nil
 				}
-				low, err = p.cursorOf(r)
+				low, err = cursorOf(p, r)
 				return false, err
 			})
 		})

@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
@@ -96,12 +95,6 @@ func (c *Cursor) Gap(ctx context.Context, at change.Cursor) error {
 		return fmt.Errorf("hold the position against the engine's counter: %w", err)
 	}
 	return gap
-}
-
-// counted reports whether a position is one that rows of a table gave. What a query or view shows is counted elsewhere.
-func (p *plan) counted(at change.Cursor) bool {
-	var s storedCursor
-	return p.sel.query == "" && !p.table.View && !at.IsStart() && json.Unmarshal(at, &s) == nil && s.Tiebreaker != nil
 }
 
 func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan, at change.Cursor, pos position) (gap error, warning string, err error) {

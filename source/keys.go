@@ -4,16 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
-
-// rowKey is a stored Event.Key, read: its members in the plan's order, and the driver's arguments for them.
-type rowKey struct {
-	json []byte // as collector.object writes it: what Event.Key is compared with
-	args []any
-}
 
 // decodeKey reads a stored key and holds it against the settings.
 func (p *plan) decodeKey(stored []byte) (rowKey, error) {
@@ -79,42 +76,95 @@ func decodeMembers(object []byte, columns []*engine.Column) ([][]byte, error) {
 	return values, nil
 }
 
-// byKeys reads the rows with these keys, at most a chunk. Where the catalog does not prove the key, a key may show several
-// rows: they come in the order of the cursor.
-func (s *selection) byKeys(columns []*engine.Column, keys []rowKey, ordered bool) statement {
-	b := newBuilder(s.syntax)
-	b.selectFrom(s, s.columns, 0)
-	b.conditions(s, span{also: []condition{func(b *builder, s *selection) { b.oneOf(s, columns, keys) }}})
-	if ordered {
-		b.orderBy(s, "")
+// keyOf writes the key's object from what a person typed; the cursor's values are given.
+func (p *plan) keyOf(typed map[string]string, values [][]byte, cfg *Config) ([]byte, error) {
+	columns := pick(p.sel.columns, p.key)
+	given := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(typed)) {
+		i, err := findColumn(columns, name)
+		if err != nil {
+			return nil, fmt.Errorf("%w: the key: %w", poller.ErrConfig, err)
+		}
+		given[columns[i].Name] = typed[name]
 	}
-	return b.statement()
+	object := []byte{'{'}
+	for n := range columns {
+		col := &columns[n]
+		var inCursor []byte
+		if i := slices.Index(p.cursor, p.key[n]); i >= 0 {
+			inCursor = values[i]
+		}
+		text, named := given[col.Name]
+		stored := inCursor
+		if named {
+			var err error
+			if stored, err = p.typed("the key's "+col.Name, col, text, cfg); err != nil {
+				return nil, err
+			}
+			if inCursor != nil && !sameValue(col.Value.Kind, stored, inCursor) {
+				return nil, fmt.Errorf("%w: the key's %q is %s, and in the cursor it is %s: they are one column", poller.ErrConfig, col.Name, stored, inCursor)
+			}
+		}
+		if stored == nil {
+			return nil, fmt.Errorf("%w: the key has no %q: every column of the key is needed (%s)", poller.ErrConfig, col.Name, strings.Join(columnNames(columns), ", "))
+		}
+		if n > 0 {
+			object = append(object, ',')
+		}
+		object = append(append(object, p.keyNames[n]...), stored...)
+	}
+	return append(object, '}'), nil
 }
 
-// oneOf writes k IN (x, y) for a key of one column, and (a = x AND b = y OR a = v AND b = w) for others: every engine reads
-// both by the key's index, where it does not know, or does not use one for, a list of row values.
-func (b *builder) oneOf(s *selection, columns []*engine.Column, keys []rowKey) {
-	if len(columns) == 1 {
-		b.add(s.column(*columns[0]) + " IN (")
-		for i, k := range keys {
-			b.add(comma(i))
-			b.value(columns[0], k.args[0])
+// comparable reports whether the database compares the columns' values exactly, and the way back from their JSON is known.
+func (p *plan) comparable(at []int) bool {
+	for _, col := range p.at(at) {
+		switch {
+		case col.Value.NoKey != "", col.Value.Kind == engine.KindFloat, col.Value.Kind == engine.KindJSON:
+			return false
+		}
+	}
+	return true
+}
+
+// noneOf writes that a row's order key is none of these. An order key may hold NULLs, which are equal to each other here:
+// what is NULL is known when the statement is written, so that no engine's own operator for it is needed. A key that is
+// not one of these columns (a row whose order key has no form stands by itself) is no row's order key.
+func (p *plan) noneOf(avoid [][]byte) condition {
+	// A power of two of keys, the last one again where there are fewer: there are few different statements then.
+	avoid = slices.Clone(avoid)
+	for n := len(avoid); len(avoid)&(len(avoid)-1) != 0; {
+		avoid = append(avoid, avoid[n-1])
+	}
+	return func(b *builder, s *selection) {
+		columns := p.orderColumns()
+		b.add("(1 = 1")
+		for _, key := range avoid {
+			values, err := decodeMembers(key, columns)
+			if err != nil {
+				continue
+			}
+			args := make([]any, len(columns))
+			for n, col := range columns {
+				if bytes.Equal(values[n], null) {
+					continue
+				}
+				if args[n], err = p.dialect.Arg(col, values[n]); err != nil {
+					break
+				}
+			}
+			if err != nil {
+				continue
+			}
+			b.add("\n\tAND (")
+			for n, col := range columns {
+				if n > 0 {
+					b.add(" OR ")
+				}
+				b.differs(s, col, args[n])
+			}
+			b.add(")")
 		}
 		b.add(")")
-		return
 	}
-	b.add("(")
-	for i, k := range keys {
-		if i > 0 {
-			b.add("\n\tOR ")
-		}
-		for n, col := range columns {
-			if n > 0 {
-				b.add(" AND ")
-			}
-			b.add(s.column(*col) + " = ")
-			b.value(col, k.args[n])
-		}
-	}
-	b.add(")")
 }

@@ -22,7 +22,7 @@ func pinPage(t *testing.T, p *plan, name string, also ...condition) string {
 	for _, n := range []int{0, len(p.sel.order)} {
 		st := p.sel.page(501, span{after: n, also: also})
 		all.WriteString("-- after " + []string{"the beginning", "a row"}[min(n, 1)] + "\n" + st.text + "\n")
-		for _, param := range p.shown(st).Params {
+		for _, param := range shown(p, st).Params {
 			all.WriteString("-- parameter: " + param.Name + " " + param.Type + "\n")
 		}
 	}
@@ -105,7 +105,7 @@ func TestGoldenWatermark(t *testing.T) {
 		}
 		got := ""
 		if safe <= last {
-			got = string(p.belowRowVersion(safe))
+			got = string(belowRowVersion(p, safe))
 			if _, err := p.decode([]byte(got)); err != nil {
 				t.Errorf("the safe point is no position: %v", err)
 			}

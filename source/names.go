@@ -36,18 +36,12 @@ func listNames(columns []engine.Column) string {
 			fmt.Fprintf(&b, " and %d more", len(columns)-i)
 			break
 		}
-		b.WriteString(comma(i) + c.Name)
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(c.Name)
 	}
 	return b.String()
-}
-
-// columnNames returns the names of columns.
-func columnNames(columns []engine.Column) []string {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
-	}
-	return names
 }
 
 // validName reports whether a name can stand in JSON and in a statement at all.

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -63,71 +62,4 @@ func (c *Cursor) other(ctx context.Context, p *plan, after change.Cursor, avoid 
 		after = page.Events[len(page.Events)-1].Position()
 	}
 	return nil, nil
-}
-
-// comparable reports whether the database compares the columns' values exactly, and the way back from their JSON is known.
-func (p *plan) comparable(at []int) bool {
-	for _, col := range p.at(at) {
-		switch {
-		case col.Value.NoKey != "", col.Value.Kind == engine.KindFloat, col.Value.Kind == engine.KindJSON:
-			return false
-		}
-	}
-	return true
-}
-
-// noneOf writes that a row's order key is none of these. An order key may hold NULLs, which are equal to each other here:
-// what is NULL is known when the statement is written, so that no engine's own operator for it is needed. A key that is
-// not one of these columns (a row whose order key has no form stands by itself) is no row's order key.
-func (p *plan) noneOf(avoid [][]byte) condition {
-	// A power of two of keys, the last one again where there are fewer: there are few different statements then.
-	avoid = slices.Clone(avoid)
-	for n := len(avoid); len(avoid)&(len(avoid)-1) != 0; {
-		avoid = append(avoid, avoid[n-1])
-	}
-	return func(b *builder, s *selection) {
-		columns := p.orderColumns()
-		b.add("(1 = 1")
-		for _, key := range avoid {
-			values, err := decodeMembers(key, columns)
-			if err != nil {
-				continue
-			}
-			args := make([]any, len(columns))
-			for n, col := range columns {
-				if bytes.Equal(values[n], null) {
-					continue
-				}
-				if args[n], err = p.dialect.Arg(col, values[n]); err != nil {
-					break
-				}
-			}
-			if err != nil {
-				continue
-			}
-			b.add("\n\tAND (")
-			for n, col := range columns {
-				if n > 0 {
-					b.add(" OR ")
-				}
-				b.differs(s, col, args[n])
-			}
-			b.add(")")
-		}
-		b.add(")")
-	}
-}
-
-// differs writes that a column's value is not arg, which is nil for NULL.
-func (b *builder) differs(s *selection, col *engine.Column, arg any) {
-	name := s.column(*col)
-	if arg == nil {
-		b.add(name + " IS NOT NULL")
-		return
-	}
-	b.add(name + " <> ")
-	b.value(col, arg)
-	if col.Nullable {
-		b.add(" OR " + name + " IS NULL")
-	}
 }

@@ -21,7 +21,7 @@ func (w rowPages) page(ctx context.Context, r poller.Range, limit poller.Limit, 
 	c, p := w.c, w.p
 	switch {
 	case r.Unsafe && p.table.Locking:
-		above, none := p.aboveLocks()
+		above, none := aboveLocks(p)
 		return c.page(ctx, above, r, limit, append(also[:len(also):len(also)], none...)...)
 	case r.Unsafe:
 	case p.late.exact == exactWatermark:
@@ -35,7 +35,7 @@ func (w rowPages) page(ctx context.Context, r poller.Range, limit poller.Limit, 
 // aboveLocks is the plan for rows above the safe point where reads wait for locks. Rows that are locked are passed over: what holds the
 // safe point back would hold up the look past it, too. They come when they are below it. (Live rows must never be read so: a row
 // whose change is undone would be lost.) In a view or a query no hint says so for certain, and nothing is read.
-func (p *plan) aboveLocks() (*plan, []condition) {
+func aboveLocks(p *plan) (*plan, []condition) {
 	if p.sel.query != "" || p.table.View {
 		return p, []condition{func(b *builder, _ *selection) { b.add("1 = 0") }}
 	}
@@ -90,7 +90,7 @@ func (w rowPages) latest(ctx context.Context, s *session) (change.Cursor, error)
 // latest is the position of the last row, but for those that are dated beyond the database's clock.
 func (c *Cursor) latest(ctx context.Context, s *session, p *plan) (last change.Cursor, err error) {
 	err = c.dialect.Read(ctx, s.conn, p.sel.latest().text, nil, p.sel.order, func(r engine.Row) (bool, error) {
-		last, err = p.cursorOf(r)
+		last, err = cursorOf(p, r)
 		return false, err
 	})
 	if err != nil {

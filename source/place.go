@@ -1,17 +1,11 @@
 package source
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
-	"github.com/rowrelay/rowrelay/engine/scalar"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // Where a position stands that names a cursor's value and no key.
@@ -57,46 +51,6 @@ func (c *Cursor) Position(ctx context.Context, cursor string, key map[string]str
 	return at, nil
 }
 
-// keyOf writes the key's object from what a person typed; the cursor's values are given.
-func (p *plan) keyOf(typed map[string]string, values [][]byte, cfg *Config) ([]byte, error) {
-	columns := pick(p.sel.columns, p.key)
-	given := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(typed)) {
-		i, err := findColumn(columns, name)
-		if err != nil {
-			return nil, fmt.Errorf("%w: the key: %w", poller.ErrConfig, err)
-		}
-		given[columns[i].Name] = typed[name]
-	}
-	object := []byte{'{'}
-	for n := range columns {
-		col := &columns[n]
-		var inCursor []byte
-		if i := slices.Index(p.cursor, p.key[n]); i >= 0 {
-			inCursor = values[i]
-		}
-		text, named := given[col.Name]
-		stored := inCursor
-		if named {
-			var err error
-			if stored, err = p.typed("the key's "+col.Name, col, text, cfg); err != nil {
-				return nil, err
-			}
-			if inCursor != nil && !sameValue(col.Value.Kind, stored, inCursor) {
-				return nil, fmt.Errorf("%w: the key's %q is %s, and in the cursor it is %s: they are one column", poller.ErrConfig, col.Name, stored, inCursor)
-			}
-		}
-		if stored == nil {
-			return nil, fmt.Errorf("%w: the key has no %q: every column of the key is needed (%s)", poller.ErrConfig, col.Name, strings.Join(columnNames(columns), ", "))
-		}
-		if n > 0 {
-			object = append(object, ',')
-		}
-		object = append(append(object, p.keyNames[n]...), stored...)
-	}
-	return append(object, '}'), nil
-}
-
 // lastBelow finds the position of the last row whose cursor is below the values.
 func (c *Cursor) lastBelow(ctx context.Context, p *plan, values [][]byte) (at change.Cursor, err error) {
 	value, err := c.placed(ctx, p, p.appendCursor(nil, values, nil))
@@ -115,45 +69,9 @@ func (c *Cursor) lastBelow(ctx context.Context, p *plan, values [][]byte) (at ch
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
 		at = nil
 		return c.dialect.Read(ctx, s.conn, st.text, args, p.sel.order, func(r engine.Row) (bool, error) {
-			at, err = p.cursorOf(r)
+			at, err = cursorOf(p, r)
 			return false, err
 		})
 	})
 	return at, err
-}
-
-// typed writes a value that a person typed as the JSON that a row would have, and proves that the engine takes it; what
-// names it in the error.
-func (p *plan) typed(what string, col *engine.Column, text string, cfg *Config) ([]byte, error) {
-	text = strings.TrimSpace(text)
-	stored, err := startScalar(col, text, cfg.TimeZone, p.storedTimes)
-	switch {
-	case col.Value.Kind == engine.KindBool && (strings.EqualFold(text, "true") || strings.EqualFold(text, "false")):
-		stored = bytes.ToLower([]byte(text))
-	case col.Value.Kind == engine.KindUUID && !p.storedTimes:
-		stored = bytes.ToLower(stored)
-	case col.Value.Kind == engine.KindRowVersion:
-		if data, ok := p.rowVersion(col, stored); ok {
-			stored = change.AppendBinary(nil, data) // as a row's own stands in its position, not as 0x…
-		}
-	case col.Value.Untyped && scalar.IsDecimal(text, false):
-		stored = change.AppendIntegerText(nil, text)
-	}
-	if err == nil {
-		_, err = p.dialect.Arg(col, stored)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s is %q, which is no value of column %q of type %s: %w", poller.ErrConfig, what, text, col.Name, col.Type, err)
-	}
-	return stored, nil
-}
-
-// rowVersion is what a rowversion's scalar says.
-func (p *plan) rowVersion(col *engine.Column, stored []byte) ([]byte, bool) {
-	arg, err := p.dialect.Arg(col, stored)
-	if err != nil {
-		return nil, false
-	}
-	data, ok := arg.([]byte)
-	return data, ok
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -158,14 +159,6 @@ func kindOfCursor(k engine.Kind) string {
 	}
 }
 
-func pick(columns []engine.Column, at []int) []engine.Column {
-	picked := make([]engine.Column, len(at))
-	for n, i := range at {
-		picked[n] = columns[i]
-	}
-	return picked
-}
-
 // jsonName is `"name":`.
 func jsonName(name string) string { return string(append(change.AppendString(nil, name), ':')) }
 
@@ -210,4 +203,19 @@ func (p *plan) findIndex() {
 		plain = plain[:50]
 	}
 	p.indexAdvice = "CREATE INDEX " + p.syntax.Quote("ix_"+strings.ToValidUTF8(plain, "")) + " ON " + p.sel.from + " (" + strings.Join(quoted, ", ") + ")"
+}
+
+// kinds names the columns of cursor and key with the kinds of their values.
+func (p *plan) kinds() string {
+	parts := make([]string, len(p.sel.order))
+	for i := range p.sel.order {
+		col := &p.sel.order[i]
+		parts[i] = strconv.Quote(col.Name) + " " + col.Value.Kind.String()
+	}
+	return strings.Join(parts, ", ")
+}
+
+// snapshots are the plan's, where it is read by them.
+func (p *plan) snapshots() snapshots {
+	return snapshots{dialect: p.dialect, sel: &p.sel, key: pick(p.sel.columns, p.key)}
 }

@@ -4,21 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 )
-
-// position is a stored cursor, decoded: the JSON scalar of each order column. It is nil at the beginning, and holds the
-// cursor's columns only when it was made by source__start=<value>, which comes after every row of that value.
-type position [][]byte
-
-// storedCursor is the form of a cursor in a checkpoint (seeds/001, §4).
-type storedCursor struct {
-	Kind       string                     `json:"kind"`
-	Value      json.RawMessage            `json:"value"`
-	Tiebreaker map[string]json.RawMessage `json:"tiebreaker"`
-}
 
 // decode reads a stored cursor and holds it against the settings.
 func (p *plan) decode(c change.Cursor) (position, error) {
@@ -33,9 +23,6 @@ func (p *plan) decode(c change.Cursor) (position, error) {
 	}
 	return pos, nil
 }
-
-// startAgain is the command that delivers every row again.
-const startAgain = "rowrelay state reset " + poller.AnyDocument + " --to beginning"
 
 func (p *plan) decodeParts(c change.Cursor) (position, error) {
 	var s storedCursor
@@ -149,4 +136,37 @@ func (p *plan) appendCursor(dst []byte, values [][]byte, key []byte) []byte {
 		dst = append(dst, key...)
 	}
 	return append(dst, '}')
+}
+
+// encode is the opposite of decode.
+func (p *plan) encode(pos position) change.Cursor {
+	switch {
+	case pos == nil:
+		return nil
+	case len(pos) < len(p.sel.order):
+		return p.appendCursor(nil, pos, nil)
+	}
+	key := []byte{'{'}
+	for n, i := range p.key {
+		if n > 0 {
+			key = append(key, ',')
+		}
+		key = append(append(key, p.keyNames[n]...), pos[slices.Index(p.order, i)]...)
+	}
+	return p.appendCursor(nil, pos[:p.sel.cursors], append(key, '}'))
+}
+
+// withoutKey is the position after every row that has the position's cursor value.
+func (p *plan) withoutKey(c change.Cursor) (change.Cursor, error) {
+	pos, err := p.decode(c)
+	if err != nil || pos == nil {
+		return nil, err
+	}
+	return p.appendCursor(nil, pos[:p.sel.cursors], nil), nil
+}
+
+// counted reports whether a position is one that rows of a table gave. What a query or view shows is counted elsewhere.
+func (p *plan) counted(at change.Cursor) bool {
+	var s storedCursor
+	return p.sel.query == "" && !p.table.View && !at.IsStart() && json.Unmarshal(at, &s) == nil && s.Tiebreaker != nil
 }

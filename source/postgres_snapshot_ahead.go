@@ -9,24 +9,11 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// ahead reads one row whose transaction the server has not come to. A row that is visible was committed, by a transaction
-// below the snapshot's end: one that says otherwise was written with another server's number.
-func (s *selection) ahead() statement {
-	b := newBuilder(s.syntax)
-	b.add("SELECT " + s.column(s.order[0]) + "::text, pg_snapshot_xmax(pg_current_snapshot())::text")
-	b.from(s)
-	b.conditions(s, span{also: []condition{func(b *builder, s *selection) {
-		b.add(s.column(s.order[0]) + " >= pg_snapshot_xmax(pg_current_snapshot())")
-	}}})
-	b.limit(1)
-	return b.statement()
-}
-
 // findAhead finds rows that no window would hold before the server has come to their numbers, which may take years: after
 // a dump and restore into a younger cluster. The range is the index's end.
 func (c *Cursor) findAhead(ctx context.Context, s *session, p *plan) (verdict, err error) {
 	var xid, now string
-	switch err := s.conn.QueryRowContext(ctx, p.sel.ahead().text).Scan(&xid, &now); {
+	switch err := s.conn.QueryRowContext(ctx, ahead(&p.sel).text).Scan(&xid, &now); {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
 	case err != nil:

@@ -28,7 +28,7 @@ func TestPostgresSnapshotCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range r.stored {
-		w, err := p.decodeWindow(s.at)
+		w, err := p.snapshots().decodeWindow(s.at)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,11 +2,9 @@ package source
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
-	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -35,7 +33,7 @@ type windows struct {
 // rows that are behind the position's row. From the beginning it is a scan of what that snapshot saw.
 func (ws windows) page(ctx context.Context, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
 	c, p := ws.c, ws.p
-	w, end, err := p.decodeWindows(r)
+	w, end, err := p.snapshots().decodeWindows(r)
 	if err != nil {
 		return poller.Page{}, err
 	}
@@ -93,19 +91,6 @@ func (c *Cursor) beginWindow(ctx context.Context, p *plan, w window, end string)
 	return w, nil
 }
 
-// lasting is what of a window's end a crash of the server cannot take back: up to the transaction of the last row.
-func (w *window) lasting(end snapshot, last *change.Event) (snapshot, error) {
-	var s storedCursor
-	if err := json.Unmarshal(last.Cursor, &s); err != nil {
-		return end, fmt.Errorf("read a row's transaction: %w", err)
-	}
-	xid, err := transactionOf(s.Value)
-	if err != nil {
-		return end, fmt.Errorf("read a row's transaction: %w", err)
-	}
-	return end.below(max(w.seen.xmax, xid+1)), nil
-}
-
 // next reads on where a scan or a window turned out to have no more rows: only what the next one shows is news. Its
 // begin is the position in any case, or the old one would be read to its end with every poll.
 func (ws windows) next(ctx context.Context, r poller.Range, limit poller.Limit, also []condition) (poller.Page, error) {
@@ -116,22 +101,6 @@ func (ws windows) next(ctx context.Context, r poller.Range, limit poller.Limit, 
 	return page, err
 }
 
-// decodeWindows reads a range's begin, and the snapshot that it ends with: "" where it has no end.
-func (p *plan) decodeWindows(r poller.Range) (w window, end string, err error) {
-	if w, err = p.decodeWindow(r.After); err != nil {
-		return w, "", err
-	}
-	last, err := p.decodeWindow(r.UpTo)
-	switch {
-	case err != nil || !last.begun:
-		return w, "", err
-	case last.open:
-		return w, last.upTo.String(), nil
-	default:
-		return w, last.seen.String(), nil
-	}
-}
-
 // snapshotPage reads a page by one statement, and returns the snapshot behind the scan or window that it belongs to. end is
 // the snapshot that a new window ends with; "" is the present. fresh says that it is the server's of this moment, and no
 // position's, which lasts.
@@ -140,7 +109,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string
 		end = w.upTo.String()
 	}
 	ask := c.ask(limit.Rows)
-	st, args, err := p.snapshotStatement(ask+1, w, end, also)
+	st, args, err := p.snapshots().snapshotStatement(ask+1, w, end, also)
 	if err != nil {
 		return page, after, err
 	}
@@ -208,29 +177,6 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan, w window, end string
 	return page, after, nil
 }
 
-// with is the window as it is once its snapshot is taken.
-func (w window) with(upTo snapshot) *window {
-	if !w.scanning {
-		w.open, w.upTo = true, upTo
-	}
-	return &w
-}
-
-// hold reads what the server said of its snapshots.
-func hold(heard [3]string) (upTo, now snapshot, err error) {
-	if heard[2] != "false" {
-		return upTo, now, fmt.Errorf("%w: source__late_commits=exact: the server that answered is a standby, whose snapshots leave out open transactions, so that rows would be lost: "+
-			"connect to the primary (target_session_attrs=read-write), or use overlap", poller.ErrConfig)
-	}
-	if upTo, err = parseSnapshot(heard[0]); err != nil {
-		return upTo, now, fmt.Errorf("read the snapshot: %w", err)
-	}
-	if now, err = parseSnapshot(heard[1]); err != nil {
-		return upTo, now, fmt.Errorf("read the present snapshot: %w", err)
-	}
-	return upTo, now, nil
-}
-
 // windowGap reports a window that is ahead of the server's own counter of transactions: it was taken from another server, or
 // before a restore.
 func (c *Cursor) windowGap(w window, now snapshot) error {
@@ -246,48 +192,12 @@ func (c *Cursor) windowGap(w window, now snapshot) error {
 		poller.ErrGap, c.name(), ahead, now.xmax, startAgain, poller.AnyDocument)
 }
 
-// windowArgs are the driver's arguments of a position's place; nil for none.
-func (p *plan) windowArgs(w *window) (place []any, err error) {
-	columns := p.sel.order
-	if w.scanning {
-		columns = pick(p.sel.columns, p.key)
-	}
-	for i, scalar := range w.after {
-		v, err := p.dialect.Arg(&columns[i], scalar)
-		if err != nil {
-			return nil, fmt.Errorf("%w: the stored cursor has %s for %q of type %s: %w; start again with: %s",
-				poller.ErrConfig, scalar, columns[i].Name, columns[i].Type, err, startAgain)
-		}
-		place = append(place, v)
-	}
-	return place, nil
-}
-
-// snapshotStatement is the statement of a page with its arguments.
-func (p *plan) snapshotStatement(limit int, w window, end string, also []condition) (st statement, args []any, err error) {
-	columns := pick(p.sel.columns, p.key)
-	place, err := p.windowArgs(&w)
-	if err != nil {
-		return st, nil, err
-	}
-	switch {
-	case !w.begun:
-		st = p.sel.scanPage(limit, columns, end, nil, also)
-	case w.scanning:
-		st = p.sel.scanPage(limit, columns, w.seen.String(), place, also)
-	default:
-		st = p.sel.windowPage(limit, w.seen.String(), end, place, also)
-	}
-	args, err = p.args(st, nil, nil)
-	return st, args, err
-}
-
 // readSnapshot runs a page's statement as read does, and takes what stands behind the row's columns.
 func (c *Cursor) readSnapshot(ctx context.Context, s *session, text string, args []any, col *collector, heard *[3]string) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
 	n := len(col.plan.sel.columns)
-	columns := append(col.plan.sel.columns[:n:n], col.plan.snapshotColumns()...)
+	columns := append(col.plan.sel.columns[:n:n], col.plan.snapshots().snapshotColumns()...)
 	err := c.dialect.Read(ctx, s.conn, text, args, columns, func(r engine.Row) (bool, error) {
 		for i := range heard {
 			v, err := r.AppendJSON(nil, n+i)

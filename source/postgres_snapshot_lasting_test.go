@@ -39,7 +39,7 @@ func TestPostgresSnapshotLasts(t *testing.T) {
 	}
 	lasts := func(what string, at change.Cursor) {
 		t.Helper()
-		w, err := p.decodeWindow(at)
+		w, err := p.snapshots().decodeWindow(at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestPostgresSnapshotLasts(t *testing.T) {
 	}
 	r.page(2)
 	lasts("within a window", r.at)
-	if w, err := p.decodeWindow(r.at); err != nil || w.upTo.xmax >= last() {
+	if w, err := p.snapshots().decodeWindow(r.at); err != nil || w.upTo.xmax >= last() {
 		t.Errorf("within a window: %s counts more than was read (%v)", r.at, err)
 	}
 	r.want("the rest", 2, 12, 13, 14)

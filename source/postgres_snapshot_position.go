@@ -1,14 +1,12 @@
 package source
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/scalar"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -17,6 +15,7 @@ import (
 const (
 	snapshotKind    = "snapshot+pk"
 	transactionKind = "xid8+pk"
+	integerKind     = "integer+pk" // a row's, before the mode was exact
 )
 
 // window is a decoded position of a source that reads by snapshots (facts/late-commits.md, PgQ's way). It is one of
@@ -54,104 +53,6 @@ type storedWindow struct {
 type rowPlace struct {
 	Value      json.RawMessage            `json:"value"`
 	Tiebreaker map[string]json.RawMessage `json:"tiebreaker"`
-}
-
-// decodeWindow reads a stored position and holds it against the settings. A position of a row, or of a cursor value, is
-// understood too (source__start, an operator's reset, a document from before the mode was exact): all transactions below
-// the row's are behind it, so that at most the rows of that one come again.
-func (p *plan) decodeWindow(c change.Cursor) (window, error) {
-	if c.IsStart() {
-		return window{}, nil
-	}
-	w, err := p.decodeWindowParts(c)
-	if err != nil {
-		return window{}, fmt.Errorf("%w: the stored cursor %s does not fit the settings (snapshots over %q, key %v): %w; "+
-			"correct source__cursor, source__key and source__late_commits, or start again with: %s", poller.ErrConfig,
-			c, p.sel.order[0].Name, columnNames(pick(p.sel.columns, p.key)), err, startAgain)
-	}
-	w.begun = true
-	return w, nil
-}
-
-func (p *plan) decodeWindowParts(c change.Cursor) (w window, err error) {
-	var tag struct {
-		Kind string `json:"kind"`
-	}
-	if err := json.Unmarshal(c, &tag); err != nil {
-		return w, fmt.Errorf("read it: %w", err)
-	}
-	if tag.Kind != snapshotKind {
-		w.ofRow = true
-		w.seen, err = p.snapshotOfRow(c)
-		return w, err
-	}
-	var s storedWindow
-	dec := json.NewDecoder(bytes.NewReader(c))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&s); err != nil {
-		return w, fmt.Errorf("read it: %w", err)
-	}
-	switch {
-	case s.Scan != nil && s.S1 == nil && s.S2 == nil:
-		w.scanning, w.seen = true, *s.Scan
-		if s.After == nil {
-			return w, nil
-		}
-		var members map[string]json.RawMessage
-		if err := json.Unmarshal(s.After, &members); err != nil {
-			return w, fmt.Errorf("read its place: %w", err)
-		}
-		w.after, err = p.keyPosition(nil, members, pick(p.sel.columns, p.key))
-		return w, err
-	case s.Scan != nil || s.S1 == nil || (s.S2 == nil) != (s.After == nil):
-		return w, errors.New("it is no snapshot, no window between two, and no scan")
-	}
-	w.seen = *s.S1
-	if s.S2 == nil {
-		return w, nil
-	}
-	w.open, w.upTo = true, *s.S2
-	var place rowPlace
-	if err := json.Unmarshal(s.After, &place); err != nil {
-		return w, fmt.Errorf("read its place: %w", err)
-	}
-	w.after, err = p.keyPosition(position{place.Value}, place.Tiebreaker, p.sel.order[1:])
-	return w, err
-}
-
-// keyPosition appends the key's members to a position, in the order of columns.
-func (p *plan) keyPosition(pos position, members map[string]json.RawMessage, columns []engine.Column) (position, error) {
-	if len(members) != len(p.key) {
-		return nil, fmt.Errorf("its key has %d members, not %d", len(members), len(p.key))
-	}
-	for _, col := range columns {
-		pos = append(pos, members[col.Name])
-	}
-	for _, v := range pos {
-		if len(v) == 0 || bytes.Equal(v, null) || v[0] == '{' || v[0] == '[' {
-			return nil, fmt.Errorf("its place has no stored value for one of %v", columnNames(columns))
-		}
-	}
-	return pos, nil
-}
-
-// snapshotOfRow is the snapshot behind a position of another kind: that of a row, or after all rows of a value.
-func (p *plan) snapshotOfRow(c change.Cursor) (snapshot, error) {
-	var s storedCursor
-	if err := json.Unmarshal(c, &s); err != nil {
-		return snapshot{}, fmt.Errorf("read it: %w", err)
-	}
-	if s.Kind != transactionKind && s.Kind != kindOfCursor(engine.KindInteger) {
-		return snapshot{}, fmt.Errorf("its kind is %q, not %q", s.Kind, snapshotKind)
-	}
-	xid, err := transactionOf(s.Value)
-	if err != nil {
-		return snapshot{}, fmt.Errorf("read its value: %w", err)
-	}
-	if s.Tiebreaker == nil {
-		xid++ // behind all rows of the value
-	}
-	return everythingBelow(xid)
 }
 
 // transactionOf reads a transaction's id as a row has it.
@@ -195,4 +96,40 @@ func (w *window) places() func(*change.Event) change.Cursor {
 		at := make(change.Cursor, 0, len(begin)+len(e.Cursor)-skip+1)
 		return append(append(append(at, begin...), e.Cursor[skip:]...), '}')
 	}
+}
+
+// lasting is what of a window's end a crash of the server cannot take back: up to the transaction of the last row.
+func (w *window) lasting(end snapshot, last *change.Event) (snapshot, error) {
+	var s storedCursor
+	if err := json.Unmarshal(last.Cursor, &s); err != nil {
+		return end, fmt.Errorf("read a row's transaction: %w", err)
+	}
+	xid, err := transactionOf(s.Value)
+	if err != nil {
+		return end, fmt.Errorf("read a row's transaction: %w", err)
+	}
+	return end.below(max(w.seen.xmax, xid+1)), nil
+}
+
+// with is the window as it is once its snapshot is taken.
+func (w window) with(upTo snapshot) *window {
+	if !w.scanning {
+		w.open, w.upTo = true, upTo
+	}
+	return &w
+}
+
+// hold reads what the server said of its snapshots.
+func hold(heard [3]string) (upTo, now snapshot, err error) {
+	if heard[2] != "false" {
+		return upTo, now, fmt.Errorf("%w: source__late_commits=exact: the server that answered is a standby, whose snapshots leave out open transactions, so that rows would be lost: "+
+			"connect to the primary (target_session_attrs=read-write), or use overlap", poller.ErrConfig)
+	}
+	if upTo, err = parseSnapshot(heard[0]); err != nil {
+		return upTo, now, fmt.Errorf("read the snapshot: %w", err)
+	}
+	if now, err = parseSnapshot(heard[1]); err != nil {
+		return upTo, now, fmt.Errorf("read the present snapshot: %w", err)
+	}
+	return upTo, now, nil
 }

@@ -1,12 +1,10 @@
 package source
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 )
 
@@ -14,16 +12,6 @@ import (
 // what pg_current_snapshot() returns in it: the window's end is the very snapshot that its first page was read by. Each
 // returns at least one row, with the columns of a row, then those of snapshotColumns. rowrelay_s is named so that it hides
 // no table that the user's condition or query reads.
-
-// snapshotColumns follow a row's: the window's end, the server's present snapshot, whether it is a standby, and whether
-// there is no row.
-func (p *plan) snapshotColumns() []engine.Column {
-	var columns []engine.Column
-	for _, name := range []string{"s2", "now", "standby", "none"} {
-		columns = append(columns, engine.Column{Name: name, Value: p.syntax.Words})
-	}
-	return columns
-}
 
 // textParam is the column of a parameter that is text.
 func textParam(name string) engine.Column { return engine.Column{Name: name, Type: "text"} }
@@ -35,7 +23,7 @@ func textParam(name string) engine.Column { return engine.Column{Name: name, Typ
 // The branches are each one range, or a few, of an index on (xid, key): the rest of the transaction that the last page
 // ended in; the transactions that were open in seen and have ended; and all that began since. A transaction that is open
 // for long costs nothing there, while xid >= xmin(seen) would read everything since its begin with every poll.
-func (s *selection) windowPage(limit int, seen, upTo string, args []any, also []condition) statement {
+func windowPage(s *selection, limit int, seen, upTo string, args []any, also []condition) statement {
 	b := newBuilder(s.syntax)
 	xid := &s.order[0]
 	b.add("WITH rowrelay_s AS MATERIALIZED (\n\tSELECT x.s1, x.s2, x.now, pg_is_in_recovery() AS standby,\n\t\tARRAY(SELECT i FROM pg_snapshot_xip(x.s1) AS i WHERE pg_visible_in_snapshot(i, x.s2)")
@@ -44,7 +32,7 @@ func (s *selection) windowPage(limit int, seen, upTo string, args []any, also []
 		b.value(xid, args[0])
 	}
 	b.add(") AS late\n\tFROM (SELECT " + b.own(textParam("s1"), seen) + "::text::pg_snapshot AS s1, ")
-	b.addSnapshot("s2", upTo)
+	addSnapshot(b, "s2", upTo)
 	b.add(" AS s2, pg_current_snapshot() AS now) AS x\n)\n")
 
 	name := s.column(*xid)
@@ -67,43 +55,43 @@ func (s *selection) windowPage(limit int, seen, upTo string, args []any, also []
 			b.add(name + " = ")
 			b.value(xid, args[0])
 			b.add(" AND ")
-			b.behindRow(s, s.order[1:], args[1:])
+			behindRow(b, s, s.order[1:], args[1:])
 			b.add(" AND " + visible)
 		}
 		branches = append([]condition{rest}, branches...)
 	}
-	b.snapshotRows(s, s.order, branches, limit, also)
+	snapshotRows(b, s, s.order, branches, limit, also)
 	return b.statement()
 }
 
 // scanPage reads the rows that a snapshot saw by key; an empty one is the present. args are the last row's key, or nil.
-func (s *selection) scanPage(limit int, key []engine.Column, seen string, args []any, also []condition) statement {
+func scanPage(s *selection, limit int, key []engine.Column, seen string, args []any, also []condition) statement {
 	b := newBuilder(s.syntax)
 	b.add("WITH rowrelay_s AS MATERIALIZED (\n\tSELECT ")
-	b.addSnapshot("scan", seen)
+	addSnapshot(b, "scan", seen)
 	b.add(" AS s2, pg_current_snapshot() AS now, pg_is_in_recovery() AS standby\n)\n")
 	branch := func(b *builder, s *selection) {
 		if args != nil {
-			b.behindRow(s, key, args)
+			behindRow(b, s, key, args)
 			b.add(" AND ")
 		}
 		b.add("pg_visible_in_snapshot(" + s.column(s.order[0]) + ", (SELECT s2 FROM rowrelay_s))")
 	}
-	b.snapshotRows(s, key, []condition{branch}, limit, also)
+	snapshotRows(b, s, key, []condition{branch}, limit, also)
 	return b.statement()
 }
 
 // windowCount counts the rows that are behind one position and not behind another; the zero window is the beginning as the
 // one, and the present as the other. The arguments are those of the positions' places.
-func (s *selection) windowCount(from, upTo window, fromArgs, upToArgs []any, key []engine.Column) statement {
+func windowCount(s *selection, from, upTo window, fromArgs, upToArgs []any, key []engine.Column) statement {
 	b := newBuilder(s.syntax)
 	b.add("SELECT count(*)")
 	b.from(s)
-	also := []condition{func(b *builder, s *selection) { b.behindWindow(s, &upTo, upToArgs, key, "end") }}
+	also := []condition{func(b *builder, s *selection) { behindWindow(b, s, &upTo, upToArgs, key, "end") }}
 	if from.begun {
 		also = append(also, func(b *builder, s *selection) {
 			b.add("NOT (")
-			b.behindWindow(s, &from, fromArgs, key, "begin")
+			behindWindow(b, s, &from, fromArgs, key, "begin")
 			b.add(")")
 		})
 	}
@@ -112,10 +100,10 @@ func (s *selection) windowCount(from, upTo window, fromArgs, upToArgs []any, key
 }
 
 // behindWindow writes that a row, as it is now, is behind a position.
-func (b *builder) behindWindow(s *selection, w *window, args []any, key []engine.Column, name string) {
+func behindWindow(b *builder, s *selection, w *window, args []any, key []engine.Column, name string) {
 	saw := func(name, text string) {
 		b.add("pg_visible_in_snapshot(" + s.column(s.order[0]) + ", ")
-		b.addSnapshot(name, text)
+		addSnapshot(b, name, text)
 		b.add(")")
 	}
 	order := s.order
@@ -140,7 +128,7 @@ func (b *builder) behindWindow(s *selection, w *window, args []any, key []engine
 		saw(name, w.seen.String())
 		return
 	}
-	b.behindRow(s, order, args)
+	behindRow(b, s, order, args)
 	if w.open {
 		b.add(")")
 	}
@@ -148,7 +136,7 @@ func (b *builder) behindWindow(s *selection, w *window, args []any, key []engine
 
 // present reads the present snapshot, whether the server is a standby, and the highest transaction of a row: NULL in an
 // empty table. Rows that source__where leaves out count as well: then it is the index's end.
-func (s *selection) present() statement {
+func present(s *selection) statement {
 	b := newBuilder(s.syntax)
 	b.add("SELECT pg_current_snapshot()::text, pg_is_in_recovery()::text, (\n\tSELECT " + s.column(s.order[0]) + "::text")
 	b.from(s)
@@ -156,39 +144,8 @@ func (s *selection) present() statement {
 	return b.statement()
 }
 
-// scanAfter reads the order columns of the rows of a scan that come after one by key.
-func (p *plan) scanAfter(s *selection, last *change.Event, scan *window, limit int) (statement, error) {
-	key := pick(p.sel.columns, p.key)
-	members := map[string]json.RawMessage{}
-	if err := json.Unmarshal(last.Key, &members); err != nil {
-		return statement{}, fmt.Errorf("read a key: %w", err)
-	}
-	args := make([]any, len(key))
-	for i := range key {
-		v, err := p.dialect.Arg(&key[i], members[key[i].Name])
-		if err != nil {
-			return statement{}, fmt.Errorf("read a key: %w", err)
-		}
-		args[i] = v
-	}
-	b := newBuilder(s.syntax)
-	b.selectFrom(s, s.columns, limit)
-	b.conditions(s, span{also: []condition{func(b *builder, s *selection) {
-		b.behindRow(s, key, args)
-		b.add(" AND pg_visible_in_snapshot(" + s.column(s.order[0]) + ", ")
-		b.addSnapshot("scan", scan.seen.String())
-		b.add(")")
-	}}})
-	b.add("\nORDER BY ")
-	for i := range key {
-		b.add(comma(i) + s.column(key[i]))
-	}
-	b.limit(limit)
-	return b.statement(), nil
-}
-
 // addSnapshot writes a snapshot that is given, or the present one.
-func (b *builder) addSnapshot(name, text string) {
+func addSnapshot(b *builder, name, text string) {
 	if text == "" {
 		b.add("pg_current_snapshot()")
 		return
@@ -197,7 +154,7 @@ func (b *builder) addSnapshot(name, text string) {
 }
 
 // behindRow writes that a row comes after another in the order of columns.
-func (b *builder) behindRow(s *selection, columns []engine.Column, args []any) {
+func behindRow(b *builder, s *selection, columns []engine.Column, args []any) {
 	if len(columns) == 0 { // the key is the transaction itself
 		b.add("false")
 		return
@@ -215,7 +172,7 @@ func (b *builder) behindRow(s *selection, columns []engine.Column, args []any) {
 }
 
 // snapshotRows writes the rows of the branches, each in order and up to the limit, merged, beside s's columns.
-func (b *builder) snapshotRows(s *selection, order []engine.Column, branches []condition, limit int, also []condition) {
+func snapshotRows(b *builder, s *selection, order []engine.Column, branches []condition, limit int, also []condition) {
 	columns, sorted := make([]string, len(s.columns)), make([]string, len(order))
 	for i := range s.columns {
 		columns[i] = "w.c" + strconv.Itoa(i)
@@ -244,4 +201,17 @@ func (b *builder) snapshotRows(s *selection, order []engine.Column, branches []c
 		b.add(" LIMIT " + strconv.Itoa(limit) + ")")
 	}
 	b.add("\n\t) AS u ORDER BY " + strings.Join(sorted, ", ") + " LIMIT " + strconv.Itoa(limit) + "\n) AS w ON true\nORDER BY w." + strings.Join(sorted, ", w."))
+}
+
+// ahead reads one row whose transaction the server has not come to. A row that is visible was committed, by a transaction
+// below the snapshot's end: one that says otherwise was written with another server's number.
+func ahead(s *selection) statement {
+	b := newBuilder(s.syntax)
+	b.add("SELECT " + s.column(s.order[0]) + "::text, pg_snapshot_xmax(pg_current_snapshot())::text")
+	b.from(s)
+	b.conditions(s, span{also: []condition{func(b *builder, s *selection) {
+		b.add(s.column(s.order[0]) + " >= pg_snapshot_xmax(pg_current_snapshot())")
+	}}})
+	b.limit(1)
+	return b.statement()
 }

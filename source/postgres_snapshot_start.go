@@ -27,7 +27,7 @@ func (c *Cursor) now(ctx context.Context, s *session) (snapshot, error) {
 func (c *Cursor) present(ctx context.Context, s *session, p *plan) (now, lasting snapshot, err error) {
 	var heard [3]string
 	var last sql.NullString
-	if err := s.conn.QueryRowContext(ctx, p.sel.present().text).Scan(&heard[0], &heard[2], &last); err != nil {
+	if err := s.conn.QueryRowContext(ctx, present(&p.sel).text).Scan(&heard[0], &heard[2], &last); err != nil {
 		return now, lasting, fmt.Errorf("read the present snapshot: %w", err)
 	}
 	heard[1] = heard[0]
@@ -50,7 +50,7 @@ const firstTransaction = 3
 // gap holds a position against the server's own counter of transactions.
 func (ws windows) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 	c := ws.c
-	w, err := ws.p.decodeWindow(at)
+	w, err := ws.p.snapshots().decodeWindow(at)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (ws windows) start(ctx context.Context, s *session) (change.Cursor, error) 
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := p.snapshotOfRow(at)
+	wanted, err := p.snapshots().snapshotOfRow(at)
 	if err != nil {
 		return nil, fmt.Errorf("%w: source__start %q: %w", poller.ErrConfig, c.cfg.Start, err)
 	}
@@ -104,16 +104,16 @@ func (ws windows) start(ctx context.Context, s *session) (change.Cursor, error) 
 
 func (ws windows) prove(ctx context.Context, s *session, after change.Cursor) error {
 	p := ws.p
-	w, err := p.decodeWindow(after)
+	w, err := p.snapshots().decodeWindow(after)
 	if err != nil {
 		return err
 	}
-	st, args, err := p.snapshotStatement(1, w, "", nil)
+	st, args, err := p.snapshots().snapshotStatement(1, w, "", nil)
 	if err != nil {
 		return err
 	}
 	n := len(p.sel.columns)
-	return firstRow(ctx, s, p, st, args, append(p.sel.columns[:n:n], p.snapshotColumns()...))
+	return firstRow(ctx, s, p, st, args, append(p.sel.columns[:n:n], p.snapshots().snapshotColumns()...))
 }
 
 // count counts those that are behind the range's end, and not behind its begin. A
@@ -123,14 +123,14 @@ func (ws windows) count(ctx context.Context, r poller.Range) (n int64, err error
 	var ends [2]window
 	var places [2][]any
 	for i, at := range []change.Cursor{r.After, r.UpTo} {
-		if ends[i], err = p.decodeWindow(at); err != nil {
+		if ends[i], err = p.snapshots().decodeWindow(at); err != nil {
 			return 0, err
 		}
-		if places[i], err = p.windowArgs(&ends[i]); err != nil {
+		if places[i], err = p.snapshots().windowArgs(&ends[i]); err != nil {
 			return 0, err
 		}
 	}
-	st := p.sel.windowCount(ends[0], ends[1], places[0], places[1], pick(p.sel.columns, p.key))
+	st := windowCount(&p.sel, ends[0], ends[1], places[0], places[1], pick(p.sel.columns, p.key))
 	args, err := p.args(st, nil, nil)
 	if err != nil {
 		return 0, err
@@ -148,7 +148,7 @@ func (ws windows) explain(ctx context.Context, s *session, batch int) (string, e
 	if err != nil {
 		return "", err
 	}
-	st, args, err := p.snapshotStatement(batch+1, window{begun: true, seen: now}, "", nil)
+	st, args, err := p.snapshots().snapshotStatement(batch+1, window{begun: true, seen: now}, "", nil)
 	if err != nil {
 		return "", err
 	}
@@ -158,7 +158,7 @@ func (ws windows) explain(ctx context.Context, s *session, batch int) (string, e
 func (ws windows) statements(limit int) (first, next statement) {
 	p := ws.p
 	key := pick(p.sel.columns, p.key)
-	return p.sel.scanPage(limit, key, "", nil, nil), p.sel.windowPage(limit, "1:1:", "", nil, nil)
+	return scanPage(&p.sel, limit, key, "", nil, nil), windowPage(&p.sel, limit, "1:1:", "", nil, nil)
 }
 
 // position is before or after everything of a transaction: a row has no position of its own among the rows of snapshots.
@@ -176,7 +176,7 @@ func (ws windows) position(ctx context.Context, cursor string, key map[string]st
 	if ties == TiesBefore {
 		xid.Sub(xid, big.NewInt(1))
 	}
-	wanted, err := p.snapshotOfRow(p.appendCursor(nil, [][]byte{change.AppendIntegerText(nil, xid.String())}, nil))
+	wanted, err := p.snapshots().snapshotOfRow(p.appendCursor(nil, [][]byte{change.AppendIntegerText(nil, xid.String())}, nil))
 	if err != nil {
 		return nil, fmt.Errorf("%w: the cursor: %w", poller.ErrConfig, err)
 	}

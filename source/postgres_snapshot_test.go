@@ -319,11 +319,11 @@ func explainAnalyze(t *testing.T, src *Cursor, at change.Cursor) (plan string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := p.decodeWindow(at)
+	w, err := p.snapshots().decodeWindow(at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, args, err := p.snapshotStatement(501, w, "", nil)
+	st, args, err := p.snapshots().snapshotStatement(501, w, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func TestGoldenSnapshots(t *testing.T) {
 		"window_begin": `{"kind":"snapshot+pk","s1":"5:9:7"}`,
 		"window_next":  `{"kind":"snapshot+pk","s1":"5:9:7","s2":"5:19:7,12","after":{"value":7,"tiebreaker":{"tenant":"a","id":1}}}`,
 	} {
-		w, err := p.decodeWindow(change.Cursor(at))
+		w, err := p.snapshots().decodeWindow(change.Cursor(at))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,12 +54,12 @@ func TestGoldenSnapshots(t *testing.T) {
 		if w.open {
 			end = w.upTo.String()
 		}
-		st, args, err := p.snapshotStatement(501, w, end, nil)
+		st, args, err := p.snapshots().snapshotStatement(501, w, end, nil)
 		if err != nil || len(args) != len(st.args) {
 			t.Fatal(err)
 		}
 		text := st.text + "\n"
-		for i, param := range p.shown(st).Params {
+		for i, param := range shown(p, st).Params {
 			text += "-- parameter: " + param.Name + " " + param.Type + " = " + args[i].(string) + "\n"
 		}
 		pinned[name] = text
@@ -73,16 +73,16 @@ func TestGoldenSnapshots(t *testing.T) {
 		var places [2][]any
 		for i, at := range ends {
 			var err error
-			if w[i], err = p.decodeWindow(change.Cursor(at)); err != nil {
+			if w[i], err = p.snapshots().decodeWindow(change.Cursor(at)); err != nil {
 				t.Fatal(err)
 			}
-			if places[i], err = p.windowArgs(&w[i]); err != nil {
+			if places[i], err = p.snapshots().windowArgs(&w[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
-		pinned[name] = p.sel.windowCount(w[0], w[1], places[0], places[1], pick(p.sel.columns, p.key)).text + "\n"
+		pinned[name] = windowCount(&p.sel, w[0], w[1], places[0], places[1], pick(p.sel.columns, p.key)).text + "\n"
 	}
-	pinned["present"], pinned["ahead"] = p.sel.present().text+"\n", p.sel.ahead().text+"\n"
+	pinned["present"], pinned["ahead"] = present(&p.sel).text+"\n", ahead(&p.sel).text+"\n"
 	for name, text := range pinned {
 		golden.Pin(t, filepath.Join("postgres", "snapshot_"+name+".sql"), text)
 	}
@@ -173,14 +173,14 @@ func FuzzWindow(f *testing.F) {
 	}
 	p := snapshotPlan(f, Config{})
 	f.Fuzz(func(t *testing.T, at []byte) {
-		w, err := p.decodeWindow(at)
+		w, err := p.snapshots().decodeWindow(at)
 		if err != nil {
 			if !errors.Is(err, poller.ErrConfig) {
 				t.Errorf("not ErrConfig: %v", err)
 			}
 			return
 		}
-		st, args, err := p.snapshotStatement(2, w, "", nil)
+		st, args, err := p.snapshots().snapshotStatement(2, w, "", nil)
 		if err == nil && len(args) != len(st.args) {
 			t.Errorf("%d arguments, %d placeholders", len(args), len(st.args))
 		}

@@ -3,8 +3,6 @@ package source
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
@@ -69,14 +67,4 @@ func (c *Cursor) anyUpTo(ctx context.Context, p *plan, pos position) (found bool
 		return false, fmt.Errorf("look for a row below the position: %w", err)
 	}
 	return found, nil
-}
-
-// kinds names the columns of cursor and key with the kinds of their values.
-func (p *plan) kinds() string {
-	parts := make([]string, len(p.sel.order))
-	for i := range p.sel.order {
-		col := &p.sel.order[i]
-		parts[i] = strconv.Quote(col.Name) + " " + col.Value.Kind.String()
-	}
-	return strings.Join(parts, ", ")
 }

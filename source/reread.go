@@ -53,8 +53,8 @@ func (c *Cursor) reread(ctx context.Context, p *plan, stored [][]byte) ([]change
 		}
 	}
 	found := make([]*change.Event, len(keys))
-	for begin := 0; begin < len(keys); begin += p.chunk() {
-		end := min(begin+p.chunk(), len(keys))
+	for begin := 0; begin < len(keys); begin += chunk(p) {
+		end := min(begin+chunk(p), len(keys))
 		rows, err := c.readKeys(ctx, p, keys[begin:end])
 		if err != nil {
 			return nil, err
@@ -93,7 +93,7 @@ func (c *Cursor) reread(ctx context.Context, p *plan, stored [][]byte) ([]change
 }
 
 // chunk is how many keys one statement reads: a power of two.
-func (p *plan) chunk() int {
+func chunk(p *plan) int {
 	return 1 << (bits.Len(uint(min(rereadKeys, max(1, rereadParams/len(p.key))))) - 1)
 }
 

@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/engine"
@@ -39,15 +38,4 @@ func (c *Cursor) CursorColumns(ctx context.Context) ([]CursorColumn, error) {
 		})
 	}
 	return columns, nil
-}
-
-// stepOf is the resolution of a column's times.
-func stepOf(s *engine.Syntax, col *engine.Column) time.Duration {
-	switch {
-	case !col.Value.Kind.IsTime() || s.StoredTimes:
-		return 0
-	case col.Value.Kind == engine.KindDate:
-		return 24 * time.Hour
-	}
-	return s.Step(strings.ToLower(col.Type))
 }

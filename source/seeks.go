@@ -1,7 +1,5 @@
 package source
 
-import "bytes"
-
 // comparison is one condition of a seek: order column `column` against the value at base, 0 or the number of order columns.
 type comparison struct {
 	column, base int
@@ -130,12 +128,4 @@ func (b *builder) aside(write func()) string {
 	b.text.Reset()
 	b.text.WriteString(kept)
 	return text
-}
-
-// common is how many of the first columns two positions have in common, as far as their JSON tells.
-func common(a, b position) (n int) {
-	for n < len(a) && n < len(b) && bytes.Equal(a[n], b[n]) {
-		n++
-	}
-	return n
 }

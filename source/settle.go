@@ -70,11 +70,6 @@ func (s *settling) lookDue() bool {
 	return true
 }
 
-// settlesByClock reports whether the cursor is one time that can be compared with the database's clock.
-func (p *plan) settlesByClock() bool {
-	return p.sel.cursors == 1 && p.sel.order[0].Value.Kind.IsTime() && !p.storedTimes
-}
-
 // settled is the condition that the cursor is older than the window, by the database's clock and in the column's own type. A
 // value that is kept to the second, or to the day, stands for all of it: so it must be less than the edge, not equal.
 func (c *Cursor) settled(p *plan) condition {
@@ -93,23 +88,6 @@ func (c *Cursor) edge(p *plan) int {
 		return -window
 	}
 	return wallEdge(time.Now().Add(-c.cfg.LateWindow), p.zone(&c.cfg)) - window
-}
-
-// clocksDiffer is how far this machine's clock, which chooses a zone's offset, may be off the database's.
-const clocksDiffer = time.Minute
-
-// wallEdge is the offset from UTC, in seconds, of a wall clock at a moment; less in the hour before it is put back: the values
-// of that hour come a second time, and rows have settled only when they cannot.
-func wallEdge(at time.Time, zone *time.Location) int {
-	lowest := 0
-	for i, at := range []time.Time{at, at.Add(clocksDiffer)} {
-		_, offset := at.In(zone).Zone()
-		offset -= int(comesBack(at, zone) / time.Second)
-		if i == 0 || offset < lowest {
-			lowest = offset
-		}
-	}
-	return lowest
 }
 
 // markedPage reads a page up to the newest mark that is older than the window. A range that has an end of its own is read
@@ -164,13 +142,4 @@ func (c *Cursor) setMark(ctx context.Context, p *plan) error {
 	defer c.settling.mu.Unlock()
 	c.settling.marks = append(c.settling.marks, mark{time.Now(), top})
 	return nil
-}
-
-// withoutKey is the position after every row that has the position's cursor value.
-func (p *plan) withoutKey(c change.Cursor) (change.Cursor, error) {
-	pos, err := p.decode(c)
-	if err != nil || pos == nil {
-		return nil, err
-	}
-	return p.appendCursor(nil, pos[:p.sel.cursors], nil), nil
 }

@@ -34,14 +34,14 @@ func TestSQLServerLocked(t *testing.T) {
 func TestGoldenAboveLocks(t *testing.T) {
 	d := sqlserver.Dialect{}
 	p := latePlan(t, d, Config{}, ruleOf(t, d, "timestamp"))
-	above, also := p.aboveLocks()
+	above, also := aboveLocks(p)
 	tsqltest.Is(t, pinPage(t, above, "above_locks", also...), "SelectStatement")
 	if p.sel.hint != "" {
 		t.Error("the live rows' plan has the hint, too: a row whose change is undone would be lost")
 	}
 	view := *p
 	view.table.View = true
-	viewed, also := view.aboveLocks()
+	viewed, also := aboveLocks(&view)
 	text := viewed.sel.page(501, span{also: also}).text
 	tsqltest.Is(t, text, "SelectStatement")
 	if !strings.Contains(text, "1 = 0") || strings.Contains(text, "READPAST") {

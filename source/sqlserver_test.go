@@ -93,7 +93,7 @@ func TestSQLServerStatements(t *testing.T) {
 			add("below", p.sel.below())
 			add("from", p.sel.fromCursor())
 			add("keys", p.sel.byKeys(p.keyColumns(), []rowKey{{args: make([]any, len(p.key))}, {args: make([]any, len(p.key))}}, !p.keyProved))
-			add("avoid", p.sel.page(2, span{after: len(p.sel.order), also: []condition{p.noneOf([][]byte{p.sampleKey("null")})}}))
+			add("avoid", p.sel.page(2, span{after: len(p.sel.order), also: []condition{p.noneOf([][]byte{sampleKey(p, "null")})}}))
 			add("nulls of the cursor", p.sel.nulls(true))
 			add("nulls of the key", p.sel.nulls(false))
 			golden.Pin(t, "sqlserver/page_"+c.name+".sql", b.String())
@@ -105,7 +105,7 @@ func TestSQLServerStatements(t *testing.T) {
 }
 
 // sampleKey is an order key in which every column has one value.
-func (p *plan) sampleKey(v string) []byte {
+func sampleKey(p *plan, v string) []byte {
 	object := "{"
 	for n := range p.orderKey {
 		object += []string{"", ","}[min(n, 1)] + p.orderKeyNames[n] + v

@@ -1,14 +1,11 @@
 package source
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/rowrelay/rowrelay/engine"
-	"github.com/rowrelay/rowrelay/engine/scalar"
 )
 
 // end draws the page's end before the row r. Where the catalog did not prove the key, the database may hold two keys
@@ -70,7 +67,7 @@ func (c *Cursor) untie(ctx context.Context, s *session, col *collector) error {
 		}
 		st := sel.page(untieRows, span{after: len(at)})
 		if col.scan != nil {
-			if st, err = p.scanAfter(&sel, &col.tied[n-1], col.scan, untieRows); err != nil {
+			if st, err = p.snapshots().scanAfter(&sel, &col.tied[n-1], col.scan, untieRows); err != nil {
 				return err
 			}
 		}
@@ -95,16 +92,6 @@ func (c *Cursor) untie(ctx context.Context, s *session, col *collector) error {
 	return nil
 }
 
-// is reports whether a row of the order columns has the position.
-func (pos position) is(r engine.Row) bool {
-	for i, v := range pos {
-		if got, err := r.AppendJSON(nil, i); err != nil || !bytes.Equal(got, v) {
-			return false
-		}
-	}
-	return true
-}
-
 // position is a row's, as far as it can be told: nil for a value that has no form.
 func (c *collector) position(r engine.Row) position {
 	pos := make(position, len(c.plan.order))
@@ -114,58 +101,4 @@ func (c *collector) position(r engine.Row) position {
 		}
 	}
 	return pos
-}
-
-// mayTie reports whether the database may hold a stored cursor equal to a position, in the order columns of which those
-// that count are named; nil is all.
-func (p *plan) mayTie(stored []byte, next position, counts []bool) bool {
-	pos, err := p.decode(stored)
-	if err != nil {
-		return true // not of this plan: nothing shows that they differ
-	}
-	for n, v := range next {
-		if counts != nil && !counts[n] {
-			continue
-		}
-		k := p.sel.order[n].Value.Kind
-		if v == nil || sameValue(k, pos[n], v) || p.folds(k, pos[n]) && p.folds(k, v) {
-			continue
-		}
-		return false
-	}
-	return true
-}
-
-// folds reports whether a value is text that a collation may hold equal to another. In SQLite a uuid is text, and an
-// integer beyond 2^53 is none although it is quoted.
-func (p *plan) folds(k engine.Kind, v []byte) bool {
-	if v[0] != '"' || !p.storedTimes {
-		return k == engine.KindText
-	}
-	_, integer := scalar.BigInteger(string(v[1 : len(v)-1]))
-	return !integer && (k == engine.KindText || k == engine.KindUUID)
-}
-
-// sameValue reports whether two values of a kind are equal, however they are written.
-func sameValue(k engine.Kind, a, b []byte) bool {
-	switch k {
-	case engine.KindDecimal:
-		return bytes.Equal(shortest(a), shortest(b))
-	case engine.KindOffsetTime:
-		at, ok := parseTime(a, time.UTC)
-		other, alsoOK := parseTime(b, time.UTC)
-		if ok && alsoOK {
-			return at.Equal(other)
-		}
-	}
-	return bytes.Equal(a, b)
-}
-
-// shortest is a decimal without quotes and without zeros at the end of its fraction.
-func shortest(v []byte) []byte {
-	v = bytes.Trim(v, `"`)
-	if bytes.IndexByte(v, '.') < 0 || bytes.ContainsAny(v, "eE") {
-		return v
-	}
-	return bytes.TrimSuffix(bytes.TrimRight(v, "0"), []byte("."))
 }

@@ -86,10 +86,10 @@ func (c *Cursor) firstOf(
 			return true, nil
 		}
 		key := ""
-		if at, err := p.cursorOf(r); err == nil { // else the time is none, which the reason says by itself
+		if at, err := cursorOf(p, r); err == nil { // else the time is none, which the reason says by itself
 			key = fmt.Sprintf(" (the row at %s)", at)
 		}
-		verdict = fmt.Errorf("%w%s", p.errForms(&p.sel.order[n], v, form), key)
+		verdict = fmt.Errorf("%w%s", errForms(p, &p.sel.order[n], v, form), key)
 		return false, nil
 	})
 	return verdict, err
@@ -119,7 +119,7 @@ func (c *Cursor) checkForms(ctx context.Context, s *session, p *plan, last chang
 
 // errForms reports a stored time of another form than the position's, and the way on. What was delivered is told by the
 // position, which means nothing among times that were written anew: so the way on goes back before the row.
-func (p *plan) errForms(col *engine.Column, v []byte, others timeForm) error {
+func errForms(p *plan, col *engine.Column, v []byte, others timeForm) error {
 	back := "--to beginning"
 	clocks := ""
 	if others.changesZone(p.forms.of(v)) {

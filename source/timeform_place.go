@@ -2,9 +2,7 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,8 +10,6 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
-
-var errNoForm = errors.New("write a date (2026-04-07) or a time (2026-04-07T01:23:45.123, with Z or +02:00 for an instant)")
 
 // placed is a position that a person or another program gave, with its stored times as the table's own rows have them.
 func (c *Cursor) placed(ctx context.Context, p *plan, at change.Cursor) (change.Cursor, error) {
@@ -43,24 +39,6 @@ func (c *Cursor) inForm(ctx context.Context, s *session, p *plan, at change.Curs
 		}
 	}
 	return p.encode(pos), nil
-}
-
-// encode is the opposite of decode.
-func (p *plan) encode(pos position) change.Cursor {
-	switch {
-	case pos == nil:
-		return nil
-	case len(pos) < len(p.sel.order):
-		return p.appendCursor(nil, pos, nil)
-	}
-	key := []byte{'{'}
-	for n, i := range p.key {
-		if n > 0 {
-			key = append(key, ',')
-		}
-		key = append(append(key, p.keyNames[n]...), pos[slices.Index(p.order, i)]...)
-	}
-	return p.appendCursor(nil, pos[:p.sel.cursors], append(key, '}'))
 }
 
 func (c *Cursor) spelled(ctx context.Context, s *session, p *plan, n int, scalar []byte) ([]byte, error) {

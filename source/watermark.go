@@ -68,13 +68,13 @@ func (c *Cursor) watermarkPage(ctx context.Context, p *plan, r poller.Range, lim
 		return poller.Page{}, err
 	}
 	if safe <= last {
-		page.Safe = p.belowRowVersion(safe)
+		page.Safe = belowRowVersion(p, safe)
 	}
 	return page, nil
 }
 
 // belowRowVersion is the position after every row whose rowversion is below safe.
-func (p *plan) belowRowVersion(safe uint64) change.Cursor {
+func belowRowVersion(p *plan, safe uint64) change.Cursor {
 	last := binary.BigEndian.AppendUint64(nil, max(safe, 1)-1)
 	return p.appendCursor(nil, [][]byte{change.AppendBinary(nil, last)}, nil)
 }

@@ -15,36 +15,6 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// cursorOf writes the position of a row that holds the order columns only.
-func (p *plan) cursorOf(r engine.Row) (change.Cursor, error) {
-	c := collector{plan: &plan{sel: selection{columns: p.sel.order}}} // without names: the values alone
-	if err := c.encode(r); err != nil {
-		return nil, fmt.Errorf("%w: %w", poller.ErrNormalize, err)
-	}
-	at := map[string]int{}
-	for i, col := range p.sel.order {
-		at[col.Name] = i
-	}
-	var key []int
-	for _, i := range p.key {
-		key = append(key, at[p.sel.columns[i].Name])
-	}
-	object := c.object(nil, p.keyNames, key)
-	for _, i := range key {
-		if bytes.Equal(c.value(i), null) {
-			return nil, fmt.Errorf("%w: %w", poller.ErrNormalize, errNullKey(object))
-		}
-	}
-	var values [][]byte
-	for i := range p.sel.cursors {
-		if err := p.checkCursorValue(&p.sel.order[i], c.value(i)); err != nil {
-			return nil, fmt.Errorf("%w: %w (the row with key %s)", poller.ErrNormalize, err, object)
-		}
-		values = append(values, c.value(i))
-	}
-	return p.appendCursor(nil, values, object), nil
-}
-
 // startAt is the position that source__start names: after every row whose cursor is not above the value. A composite
 // cursor is given as a JSON array.
 func (p *plan) startAt(cfg *Config) (change.Cursor, error) {
@@ -138,3 +108,41 @@ func startTime(c *engine.Column, quoted []byte, zone *time.Location) ([]byte, er
 		return change.AppendInstant(nil, at), nil
 	}
 }
+
+// typed writes a value that a person typed as the JSON that a row would have, and proves that the engine takes it; what
+// names it in the error.
+func (p *plan) typed(what string, col *engine.Column, text string, cfg *Config) ([]byte, error) {
+	text = strings.TrimSpace(text)
+	stored, err := startScalar(col, text, cfg.TimeZone, p.storedTimes)
+	switch {
+	case col.Value.Kind == engine.KindBool && (strings.EqualFold(text, "true") || strings.EqualFold(text, "false")):
+		stored = bytes.ToLower([]byte(text))
+	case col.Value.Kind == engine.KindUUID && !p.storedTimes:
+		stored = bytes.ToLower(stored)
+	case col.Value.Kind == engine.KindRowVersion:
+		if data, ok := p.rowVersion(col, stored); ok {
+			stored = change.AppendBinary(nil, data) // as a row's own stands in its position, not as 0x…
+		}
+	case col.Value.Untyped && scalar.IsDecimal(text, false):
+		stored = change.AppendIntegerText(nil, text)
+	}
+	if err == nil {
+		_, err = p.dialect.Arg(col, stored)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s is %q, which is no value of column %q of type %s: %w", poller.ErrConfig, what, text, col.Name, col.Type, err)
+	}
+	return stored, nil
+}
+
+// rowVersion is what a rowversion's scalar says.
+func (p *plan) rowVersion(col *engine.Column, stored []byte) ([]byte, bool) {
+	arg, err := p.dialect.Arg(col, stored)
+	if err != nil {
+		return nil, false
+	}
+	data, ok := arg.([]byte)
+	return data, ok
+}
+
+var errNoForm = errors.New("write a date (2026-04-07) or a time (2026-04-07T01:23:45.123, with Z or +02:00 for an instant)")
