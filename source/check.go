@@ -6,6 +6,8 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Check is what `rowrelay check` shows of a source.
@@ -65,12 +67,12 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	out := Check{
 		Description: d,
 		First:       shown(p, first), Next: shown(p, next),
-		Index: p.indexName, CreateIndex: p.indexAdvice,
-		LateAuto: p.late.auto, LateWhy: p.late.why, DDL: p.ddl(),
-		KeyProof:    p.keyProof,
+		Index: p.IndexName, CreateIndex: p.IndexAdvice,
+		LateAuto: p.Late.Auto, LateWhy: p.Late.Why, DDL: p.DDL(),
+		KeyProof:    p.KeyProof,
 		NullCursors: -1,
 	}
-	for _, col := range p.sel.columns[:len(p.names)] {
+	for _, col := range p.Sel.Columns[:len(p.Names)] {
 		out.Columns = append(out.Columns, Param{col.Name, col.Type})
 	}
 	var forms error
@@ -93,8 +95,8 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 
 // lookAtForms looks at all stored times of the cursor. Where the last row's day has another form, ticks will refuse it, which is the
 // error; where only older rows have, it is a warning: a tick refuses those as well where the days of two forms meet.
-func (c *Cursor) lookAtForms(ctx context.Context, s *session, p *plan, out *Check) error {
-	if !p.storedTimes {
+func (c *Cursor) lookAtForms(ctx context.Context, s *session, p *plan.Plan, out *Check) error {
+	if !p.StoredTimes {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout))
@@ -114,9 +116,9 @@ func (c *Cursor) lookAtForms(ctx context.Context, s *session, p *plan, out *Chec
 }
 
 // look asks what only the database knows.
-func (c *Cursor) look(ctx context.Context, s *session, p *plan, batch int, out *Check) error {
+func (c *Cursor) look(ctx context.Context, s *session, p *plan.Plan, batch int, out *Check) error {
 	out.Version, out.Incarnation = s.server.Version, s.server.Incarnation
-	nulls := p.sel.nulls(true)
+	nulls := p.Sel.Nulls(true)
 	n, err := count(ctx, s, nulls)
 	if err != nil {
 		return err
@@ -127,13 +129,13 @@ func (c *Cursor) look(ctx context.Context, s *session, p *plan, batch int, out *
 }
 
 // shown is a statement for people.
-func shown(p *plan, s statement) Statement {
-	out := Statement{Text: s.text}
-	for _, i := range s.args {
-		n := len(p.sel.order)
-		col := p.sel.order[i%n]
-		if i >= ownValues {
-			col = s.values[i-ownValues].col
+func shown(p *plan.Plan, s keyset.Statement) Statement {
+	out := Statement{Text: s.Text}
+	for _, i := range s.Args {
+		n := len(p.Sel.Order)
+		col := p.Sel.Order[i%n]
+		if i >= keyset.OwnValues {
+			col = s.Values[i-keyset.OwnValues].Col
 		}
 		out.Params = append(out.Params, Param{col.Name, col.Type})
 	}

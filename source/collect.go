@@ -10,14 +10,18 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/snapshot"
+	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
 // collector turns the rows of one statement into events. A row is encoded into a scratch buffer that is used again for
 // each, then copied into a chunk that many events share: a page costs a few large allocations and one small one per
 // event (its id).
 type collector struct {
-	plan    *plan
-	cfg     *Config
+	plan    *plan.Plan
+	cfg     *plan.Config
 	limit   poller.Limit
 	fetched time.Time // Event.Time where the cursor is no time
 
@@ -35,9 +39,9 @@ type collector struct {
 	// tied is a whole page that could not be ended anywhere, which is then what bad says, and next the position of the row
 	// behind it (ties.go).
 	tied []change.Event
-	next position
+	next keyset.Position
 	// scan is the window of a page whose rows come by key alone (postgres_snapshot_fetch.go); nil where they come by cursor and key.
-	scan *window
+	scan *snapshot.Window
 	// times are the stored times that the page has shown last, for each cursor column; nil where forms do not matter.
 	times []storedTime
 
@@ -53,7 +57,7 @@ const chunkSize = 64 << 10
 
 // add takes one row. It returns false when the page is full or a row is bad.
 func (c *collector) add(r engine.Row) bool {
-	if len(c.events) >= c.limit.Rows && c.plan.keyProved {
+	if len(c.events) >= c.limit.Rows && c.plan.KeyProved {
 		// The one row beyond the limit, asked for to know that there is more. Its key differs for certain.
 		c.more = true
 		return false
@@ -131,27 +135,27 @@ func (c *collector) encode(r engine.Row) error {
 	c.nulled = c.nulled[:0]
 	c.scratch, c.starts, c.ends = append(c.scratch[:0], '{'), c.starts[:0], c.ends[:0]
 	var err error
-	for i := range p.sel.columns {
-		if i < len(p.names) {
+	for i := range p.Sel.Columns {
+		if i < len(p.Names) {
 			if i > 0 {
 				c.scratch = append(c.scratch, ',')
 			}
-			c.scratch = append(c.scratch, p.names[i]...)
+			c.scratch = append(c.scratch, p.Names[i]...)
 		}
 		c.starts = append(c.starts, len(c.scratch))
 		if c.scratch, err = r.AppendJSON(c.scratch, i); err != nil {
 			// A type that is not the plan's is the plan's fault, not the row's.
-			if p.sel.columns[i].Positional || errors.Is(err, engine.ErrSchemaChanged) {
+			if p.Sel.Columns[i].Positional || errors.Is(err, engine.ErrSchemaChanged) {
 				return fmt.Errorf("%w%s", c.formless(i, err), c.where(i))
 			}
 			if len(c.nulled) == 0 {
 				c.why = err
 			}
 			c.nulled = append(c.nulled, i)
-			c.scratch = append(c.scratch[:c.starts[i]], null...)
+			c.scratch = append(c.scratch[:c.starts[i]], keyset.Null...)
 		}
 		c.ends = append(c.ends, len(c.scratch))
-		if i == len(p.names)-1 {
+		if i == len(p.Names)-1 {
 			c.scratch = append(c.scratch, '}')
 		}
 	}
@@ -160,18 +164,18 @@ func (c *collector) encode(r engine.Row) error {
 
 // formless reports a value of column i that has no form.
 func (c *collector) formless(i int, why error) error {
-	col := &c.plan.sel.columns[i]
+	col := &c.plan.Sel.Columns[i]
 	return fmt.Errorf("column %q of type %s: %w; correct the row, or leave the column out by source__columns", col.Name, col.Type, why)
 }
 
 // where names the row that could not be encoded at column failed, as far as it was read.
 func (c *collector) where(failed int) string {
-	for _, i := range c.plan.key {
+	for _, i := range c.plan.Key {
 		if i >= failed {
 			return c.afterLast()
 		}
 	}
-	return " (the row with key " + string(c.object(nil, c.plan.keyNames, c.plan.key)) + ")"
+	return " (the row with key " + string(c.object(nil, c.plan.KeyNames, c.plan.Key)) + ")"
 }
 
 func (c *collector) afterLast() string {
@@ -218,27 +222,27 @@ func (c *collector) lost(at []int) bool {
 // event makes the event of the row in scratch.
 func (c *collector) event() (change.Event, error) {
 	p := c.plan
-	rowEnd := c.ends[len(p.names)-1] + 1
+	rowEnd := c.ends[len(p.Names)-1] + 1
 	start := len(c.scratch)
-	c.scratch = c.object(c.scratch, p.keyNames, p.key)
+	c.scratch = c.object(c.scratch, p.KeyNames, p.Key)
 	keyEnd := len(c.scratch)
 	// An order key without a form cannot be told: the row is then by itself, and so is every other of that order key.
-	same := slices.Equal(p.key, p.orderKey) || c.lost(p.orderKey)
+	same := slices.Equal(p.Key, p.OrderKey) || c.lost(p.OrderKey)
 	if !same {
-		c.scratch = c.object(c.scratch, p.orderKeyNames, p.orderKey)
+		c.scratch = c.object(c.scratch, p.OrderKeyNames, p.OrderKey)
 	}
 	orderEnd := len(c.scratch)
 	c.values = c.values[:0]
-	for n, i := range p.cursor {
-		if err := c.checkCursor(n, &p.sel.columns[i], c.value(i)); err != nil {
+	for n, i := range p.Cursor {
+		if err := c.checkCursor(n, &p.Sel.Columns[i], c.value(i)); err != nil {
 			return change.Event{}, fmt.Errorf("%w (the row with key %s)", err, c.scratch[start:keyEnd])
 		}
 		c.values = append(c.values, c.value(i))
 	}
-	c.scratch = p.appendCursor(c.scratch, c.values, c.scratch[start:keyEnd])
+	c.scratch = p.AppendCursor(c.scratch, c.values, c.scratch[start:keyEnd])
 
-	for _, i := range p.key {
-		if bytes.Equal(c.value(i), null) {
+	for _, i := range p.Key {
+		if bytes.Equal(c.value(i), keyset.Null) {
 			return change.Event{}, errNullKey(c.scratch[start:keyEnd])
 		}
 	}
@@ -256,7 +260,7 @@ func (c *collector) event() (change.Event, error) {
 		kept := c.keep(c.scratch[:rowEnd], c.scratch[start:])
 		content, rest = kept[:rowEnd:rowEnd], kept[rowEnd:]
 	} else {
-		content, rest = null, c.keep(nil, c.scratch[start:])
+		content, rest = keyset.Null, c.keep(nil, c.scratch[start:])
 	}
 	e := change.Event{
 		Op:      c.op(),
@@ -271,15 +275,15 @@ func (c *collector) event() (change.Event, error) {
 	if !same {
 		e.OrderKey = rest[keyEnd-start : orderEnd-start : orderEnd-start]
 	}
-	if p.timeOf >= 0 {
-		if at, ok := parseTime(c.value(p.cursor[p.timeOf]), p.zone(c.cfg)); ok {
+	if p.TimeOf >= 0 {
+		if at, ok := timeform.Parse(c.value(p.Cursor[p.TimeOf]), p.Zone(c.cfg)); ok {
 			e.Time, e.Undated = at, false
 		}
 	}
 	switch {
 	case broken != nil:
 		content = brokenContent
-	case p.uniqueCursor:
+	case p.UniqueCursor:
 		content = nil
 	}
 	e.ID = change.EventID(c.cfg.Poller, e.Op, e.Key, e.Cursor, content)
@@ -288,10 +292,10 @@ func (c *collector) event() (change.Event, error) {
 
 // op is the row's operation: by setting, or by the soft-delete column.
 func (c *collector) op() change.Op {
-	if c.plan.deleteWhen >= 0 && truthy(c.value(c.plan.deleteWhen)) {
+	if c.plan.DeleteWhen >= 0 && truthy(c.value(c.plan.DeleteWhen)) {
 		return change.Delete
 	}
-	return c.plan.op
+	return c.plan.Op
 }
 
 // truthy reports whether a soft-delete column's value says that the row is gone: true, or neither null nor zero.
@@ -320,31 +324,31 @@ func (c *collector) keep(a, b []byte) []byte {
 }
 
 // cursorOf writes the position of a row that holds the order columns only.
-func cursorOf(p *plan, r engine.Row) (change.Cursor, error) {
-	c := collector{plan: &plan{sel: selection{columns: p.sel.order}}} // without names: the values alone
+func cursorOf(p *plan.Plan, r engine.Row) (change.Cursor, error) {
+	c := collector{plan: &plan.Plan{Sel: keyset.Selection{Columns: p.Sel.Order}}} // without names: the values alone
 	if err := c.encode(r); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrNormalize, err)
 	}
 	at := map[string]int{}
-	for i, col := range p.sel.order {
+	for i, col := range p.Sel.Order {
 		at[col.Name] = i
 	}
 	var key []int
-	for _, i := range p.key {
-		key = append(key, at[p.sel.columns[i].Name])
+	for _, i := range p.Key {
+		key = append(key, at[p.Sel.Columns[i].Name])
 	}
-	object := c.object(nil, p.keyNames, key)
+	object := c.object(nil, p.KeyNames, key)
 	for _, i := range key {
-		if bytes.Equal(c.value(i), null) {
+		if bytes.Equal(c.value(i), keyset.Null) {
 			return nil, fmt.Errorf("%w: %w", poller.ErrNormalize, errNullKey(object))
 		}
 	}
 	var values [][]byte
-	for i := range p.sel.cursors {
-		if err := p.checkCursorValue(&p.sel.order[i], c.value(i)); err != nil {
+	for i := range p.Sel.Cursors {
+		if err := p.CheckCursorValue(&p.Sel.Order[i], c.value(i)); err != nil {
 			return nil, fmt.Errorf("%w: %w (the row with key %s)", poller.ErrNormalize, err, object)
 		}
 		values = append(values, c.value(i))
 	}
-	return p.appendCursor(nil, values, object), nil
+	return p.AppendCursor(nil, values, object), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // longest is how long a statement of an operator may take: as good as without a bound, and still one that every server
@@ -17,7 +18,7 @@ const longest = 24 * time.Hour
 // Count returns how many rows a range holds, for operators: it reads all of them, is bounded by ctx and not by
 // source__timeout, and does not repeat itself. Range.Unsafe has no effect: all rows count that are visible.
 func (c *Cursor) Count(ctx context.Context, r poller.Range) (n int64, err error) {
-	err = c.byPlan(ctx, func(p *plan) error {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
 		n, err = c.strategy(p).count(ctx, r)
 		return err
 	})

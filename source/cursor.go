@@ -13,12 +13,13 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Cursor is a table or query that is read in the order of a cursor: cursor mode. It implements poller.Source, and is
 // safe for concurrent use (the outputs of one poller share it).
 type Cursor struct {
-	cfg     Config
+	cfg     plan.Config
 	dialect engine.Dialect
 	db      *sql.DB
 	// identity is the connection's own, for the fingerprint.
@@ -39,7 +40,7 @@ type Cursor struct {
 	lateSaid bool
 	closed   bool
 	idle     []*session
-	plan     *plan
+	plan     *plan.Plan
 	planned  time.Time
 	// tableSeen is the table's identity as the catalog showed it last, where the catalog has to be asked for it.
 	tableSeen string
@@ -55,11 +56,11 @@ type Cursor struct {
 var _ poller.Source = (*Cursor)(nil)
 
 // New returns the source of a poller. It checks what can be checked without the database, and does not connect.
-func New(cfg Config, conn engine.Connection) (*Cursor, error) {
+func New(cfg plan.Config, conn engine.Connection) (*Cursor, error) {
 	if conn.Dialect == nil {
 		return nil, fmt.Errorf("%w: there is no connection", poller.ErrConfig)
 	}
-	if err := cfg.complete(); err != nil {
+	if err := cfg.Complete(); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
 	return &Cursor{cfg: cfg, dialect: conn.Dialect, identity: conn.Identity, warnings: conn.Warnings, db: conn.ReadDB(cfg.Connections),
@@ -92,16 +93,16 @@ func (c *Cursor) Describe(ctx context.Context) (poller.Description, error) {
 	if err != nil {
 		return poller.Description{}, err
 	}
-	d := poller.Description{Fingerprint: p.fingerprint, Engine: p.syntax.Name, Table: p.table.Name, Late: p.late.mode, Coarse: p.coarse,
-		Columns: p.kinds(), Dates: c.dates(p)}
+	d := poller.Description{Fingerprint: p.Fingerprint, Engine: p.Syntax.Name, Table: p.Table.Name, Late: p.Late.Mode, Coarse: p.Coarse,
+		Columns: p.Kinds(), Dates: c.dates(p)}
 	if !known {
-		d.Warnings = p.warnings
+		d.Warnings = p.Warnings
 	}
 	return d, nil
 }
 
 // current returns the plan, reading the catalog where there is none that is fresh; known says that it was.
-func (c *Cursor) current(ctx context.Context) (p *plan, known bool, err error) {
+func (c *Cursor) current(ctx context.Context) (p *plan.Plan, known bool, err error) {
 	c.mu.Lock()
 	p, age := c.plan, time.Since(c.planned)
 	c.mu.Unlock()
@@ -117,19 +118,19 @@ func (c *Cursor) current(ctx context.Context) (p *plan, known bool, err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.plan, c.planned, c.tableSeen = p, time.Now(), p.table.Identity
+	c.plan, c.planned, c.tableSeen = p, time.Now(), p.Table.Identity
 	return p, false, nil
 }
 
 // makePlan reads the catalog.
-func (c *Cursor) makePlan(ctx context.Context, s *session) (*plan, error) {
+func (c *Cursor) makePlan(ctx context.Context, s *session) (*plan.Plan, error) {
 	t, err := c.catalog(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	t.Warnings = slices.Concat(c.warnings, t.Warnings, s.server.Warnings)
 	t.ReadOnly, t.Locking = s.server.ReadOnly, s.server.Locking
-	p, err := newPlan(c.dialect, &c.cfg, c.identity, t)
+	p, err := plan.New(c.dialect, &c.cfg, c.identity, t)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +174,7 @@ func (c *Cursor) replan() {
 }
 
 // forget is replan, unless there is another plan already.
-func (c *Cursor) forget(p *plan) {
+func (c *Cursor) forget(p *plan.Plan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.plan == p {
@@ -215,11 +216,11 @@ func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor,
 	if c.cfg.Start != "latest" {
 		return nil, false, nil
 	}
-	err = c.byPlan(ctx, func(p *plan) error {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
 		return c.run(ctx, func(ctx context.Context, s *session) error {
 			low = nil
 			n := 0
-			return c.dialect.Read(ctx, s.conn, p.sel.newest(rows+1).text, nil, p.sel.order, func(r engine.Row) (bool, error) {
+			return c.dialect.Read(ctx, s.conn, p.Sel.Newest(rows+1).Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
 				if n++; n <= rows {
 					return true, nil
 				}

@@ -4,30 +4,33 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
 // storedTime is the last stored time that a page has shown of a cursor column, and its form.
 type storedTime struct {
 	last []byte
-	form timeForm
+	form timeform.Form
 }
 
 // checkCursor refuses a value of the n-th cursor column that is no position, or whose form does not sort among the
 // times before it.
 func (c *collector) checkCursor(n int, col *engine.Column, v []byte) error {
-	if err := c.plan.checkCursorValue(col, v); err != nil {
+	if err := c.plan.CheckCursorValue(col, v); err != nil {
 		return err
 	}
 	if c.times == nil || !col.Value.Kind.IsTime() {
 		return nil
 	}
 	t := &c.times[n]
-	fits := t.last != nil && c.plan.forms.fits(t.form, v)
-	if t.last != nil && !fits && !apart(t.last, v) && !c.plan.forms.clockPutForward(t.form, t.last, v) {
+	fits := t.last != nil && c.plan.Forms.Fits(t.form, v)
+	if t.last != nil && !fits && !timeform.Apart(t.last, v) && !c.plan.Forms.ClockPutForward(t.form, t.last, v) {
 		return errForms(c.plan, col, v, t.form)
 	}
-	if !fits || t.form.width == anyUnit {
-		t.form = c.plan.forms.of(v)
+	if !fits || t.form.Width == timeform.AnyUnit {
+		t.form = c.plan.Forms.Of(v)
 	}
 	t.last = append(t.last[:0], v...)
 	return nil
@@ -35,14 +38,14 @@ func (c *collector) checkCursor(n int, col *engine.Column, v []byte) error {
 
 // timesOf are those of a position, for the page that comes after it; nil where times are not stored in forms. A position
 // that a person named need not be in the column's form: what its form hides is looked for beside the page.
-func timesOf(p *plan, pos position) []storedTime {
-	if !p.storedTimes {
+func timesOf(p *plan.Plan, pos keyset.Position) []storedTime {
+	if !p.StoredTimes {
 		return nil
 	}
-	times := make([]storedTime, len(p.cursor))
+	times := make([]storedTime, len(p.Cursor))
 	for n := range times {
-		if len(pos) == len(p.sel.order) && p.sel.order[n].Value.Kind.IsTime() {
-			times[n] = storedTime{last: pos[n], form: p.forms.of(pos[n])}
+		if len(pos) == len(p.Sel.Order) && p.Sel.Order[n].Value.Kind.IsTime() {
+			times[n] = storedTime{last: pos[n], form: p.Forms.Of(pos[n])}
 		}
 	}
 	return times

@@ -8,19 +8,20 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // dates reads the positions of the plan as times; nil where the cursor's first column is none.
-func (c *Cursor) dates(p *plan) *poller.Dates {
-	if !p.dated() {
+func (c *Cursor) dates(p *plan.Plan) *poller.Dates {
+	if !p.Dated() {
 		return nil
 	}
-	d := &poller.Dates{Span: func(at change.Cursor) (first, last time.Time, ok bool) { return p.span(&c.cfg, at) }}
-	if p.zoneless() && p.zone(&c.cfg) == time.UTC {
-		d.Slack = unknownZone
+	d := &poller.Dates{Span: func(at change.Cursor) (first, last time.Time, ok bool) { return p.Span(&c.cfg, at) }}
+	if p.Zoneless() && p.Zone(&c.cfg) == time.UTC {
+		d.Slack = plan.UnknownZone
 	}
-	if p.sel.cursors == 1 && !p.storedTimes {
-		d.Before = func(at time.Time) change.Cursor { return p.beforeMoment(&c.cfg, at) }
+	if p.Sel.Cursors == 1 && !p.StoredTimes {
+		d.Before = func(at time.Time) change.Cursor { return p.BeforeMoment(&c.cfg, at) }
 	}
 	return d
 }
@@ -30,7 +31,7 @@ const latestKept = 10_000
 
 // notAhead returns the newest position that is not dated beyond the database's clock: the position to begin at, or to take
 // for what was there at a moment. newest is the newest of all.
-func (c *Cursor) notAhead(ctx context.Context, s *session, p *plan, newest change.Cursor) (last change.Cursor, err error) {
+func (c *Cursor) notAhead(ctx context.Context, s *session, p *plan.Plan, newest change.Cursor) (last change.Cursor, err error) {
 	d := c.dates(p)
 	if d == nil || newest.IsStart() {
 		return newest, nil
@@ -47,7 +48,7 @@ func (c *Cursor) notAhead(ctx context.Context, s *session, p *plan, newest chang
 		return newest, nil
 	}
 	seen := 0
-	err = c.dialect.Read(ctx, s.conn, p.sel.newest(latestKept).text, nil, p.sel.order, func(r engine.Row) (bool, error) {
+	err = c.dialect.Read(ctx, s.conn, p.Sel.Newest(latestKept).Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
 		at, err := cursorOf(p, r)
 		seen++
 		if err == nil && !ahead(at) {

@@ -12,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Foreign makes a position of what azure-functions-db stores of one: the value of its cursor_column and those of its
@@ -19,8 +20,8 @@ import (
 // several: a key in another order is another order of rows. Errors wrap poller.ErrConfig where the position would not
 // be the same, and say what to do.
 func (c *Cursor) Foreign(ctx context.Context, parts []json.RawMessage, keys []string) (at change.Cursor, err error) {
-	err = c.byPlan(ctx, func(p *plan) error {
-		if at, err = p.foreign(parts, keys); err != nil {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		if at, err = p.Foreign(parts, keys); err != nil {
 			return fmt.Errorf("%w: %w", poller.ErrConfig, err)
 		}
 		if err = c.checkRounding(ctx, p, parts); err != nil {
@@ -34,8 +35,8 @@ func (c *Cursor) Foreign(ctx context.Context, parts []json.RawMessage, keys []st
 
 // InForm returns a position of another program's with its stored times as the table's own rows have them.
 func (c *Cursor) InForm(ctx context.Context, at change.Cursor) (in change.Cursor, err error) {
-	err = c.byPlan(ctx, func(p *plan) error {
-		if p.byWindows() {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		if p.ByWindows() {
 			in = at
 			return nil
 		}
@@ -47,10 +48,10 @@ func (c *Cursor) InForm(ctx context.Context, at change.Cursor) (in change.Cursor
 
 // checkRounding refuses a position that SQLAlchemy has rounded: of a NUMERIC(12,3) in SQLite it reads three digits,
 // whatever is stored.
-func (c *Cursor) checkRounding(ctx context.Context, p *plan, parts []json.RawMessage) error {
-	col := &p.sel.order[0]
+func (c *Cursor) checkRounding(ctx context.Context, p *plan.Plan, parts []json.RawMessage) error {
+	col := &p.Sel.Order[0]
 	var text string
-	if !p.storedTimes || col.Value.Kind != engine.KindDecimal || json.Unmarshal(parts[0], &text) != nil {
+	if !p.StoredTimes || col.Value.Kind != engine.KindDecimal || json.Unmarshal(parts[0], &text) != nil {
 		return nil //nolint:nilerr // a number, not a Decimal, is what is stored
 	}
 	at, err := strconv.ParseFloat(text, 64)
@@ -59,14 +60,14 @@ func (c *Cursor) checkRounding(ctx context.Context, p *plan, parts []json.RawMes
 	}
 	_, fraction, _ := strings.Cut(text, ".")
 	half := 0.5 * math.Pow10(-len(fraction))
-	st := p.sel.between(0, at-half, at+half)
-	args, err := p.args(st, nil, nil)
+	st := p.Sel.Between(0, at-half, at+half)
+	args, err := p.Args(st, nil, nil)
 	if err != nil {
 		return err
 	}
 	return c.run(ctx, func(ctx context.Context, s *session) error {
 		var other error
-		err := c.dialect.Read(ctx, s.conn, st.text, args, []engine.Column{*col}, func(r engine.Row) (bool, error) {
+		err := c.dialect.Read(ctx, s.conn, st.Text, args, []engine.Column{*col}, func(r engine.Row) (bool, error) {
 			v, err := r.AppendJSON(nil, 0)
 			if err != nil {
 				return false, err

@@ -9,6 +9,8 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Bounds of a search for a row of another order key: rows that are read one by one where the database cannot compare, and
@@ -25,7 +27,7 @@ func (c *Cursor) Other(ctx context.Context, after change.Cursor, avoid [][]byte)
 	var event *change.Event
 	bounded, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout*9/10))
 	defer cancel()
-	err := c.byPlan(bounded, func(p *plan) (err error) {
+	err := c.byPlan(bounded, func(p *plan.Plan) (err error) {
 		event, err = c.other(bounded, p, after, avoid)
 		return err
 	})
@@ -38,11 +40,11 @@ func (c *Cursor) Other(ctx context.Context, after change.Cursor, avoid [][]byte)
 	return nil, fmt.Errorf("look for a row of another order key: %w", err)
 }
 
-func (c *Cursor) other(ctx context.Context, p *plan, after change.Cursor, avoid [][]byte) (*change.Event, error) {
+func (c *Cursor) other(ctx context.Context, p *plan.Plan, after change.Cursor, avoid [][]byte) (*change.Event, error) {
 	limit := poller.Limit{Rows: otherRows, Bytes: 1 << 20}
-	var also []condition
-	if p.comparable(p.orderKey) {
-		also = append(also, p.noneOf(avoid))
+	var also []keyset.Condition
+	if p.Comparable(p.OrderKey) {
+		also = append(also, p.NoneOf(avoid))
 		limit = poller.Limit{Rows: 1, Bytes: 1}
 	}
 	for range otherPages {

@@ -8,25 +8,27 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // rowPages reads pages whose positions are those of rows. It implements strategy.
 type rowPages struct {
 	c *Cursor
-	p *plan
+	p *plan.Plan
 }
 
 // page reads below the safe point where the source keeps one, unless the range asks for what is above it too.
-func (w rowPages) page(ctx context.Context, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
+func (w rowPages) page(ctx context.Context, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error) {
 	c, p := w.c, w.p
 	switch {
-	case r.Unsafe && p.table.Locking:
+	case r.Unsafe && p.Table.Locking:
 		above, none := aboveLocks(p)
 		return c.page(ctx, above, r, limit, append(also[:len(also):len(also)], none...)...)
 	case r.Unsafe:
-	case p.late.exact == exactWatermark:
+	case p.Late.Exact == plan.ExactWatermark:
 		return c.watermarkPage(ctx, p, r, limit, also...)
-	case p.late.mode == poller.LateSettle:
+	case p.Late.Mode == poller.LateSettle:
 		return c.settledPage(ctx, p, r, limit, also...)
 	}
 	return c.page(ctx, p, r, limit, also...)
@@ -35,12 +37,12 @@ func (w rowPages) page(ctx context.Context, r poller.Range, limit poller.Limit, 
 // aboveLocks is the plan for rows above the safe point where reads wait for locks. Rows that are locked are passed over: what holds the
 // safe point back would hold up the look past it, too. They come when they are below it. (Live rows must never be read so: a row
 // whose change is undone would be lost.) In a view or a query no hint says so for certain, and nothing is read.
-func aboveLocks(p *plan) (*plan, []condition) {
-	if p.sel.query != "" || p.table.View {
-		return p, []condition{func(b *builder, _ *selection) { b.add("1 = 0") }}
+func aboveLocks(p *plan.Plan) (*plan.Plan, []keyset.Condition) {
+	if p.Sel.Query != "" || p.Table.View {
+		return p, []keyset.Condition{func(b *keyset.Builder, _ *keyset.Selection) { b.Add("1 = 0") }}
 	}
 	above := *p
-	above.sel.hint = p.syntax.SkipLocked
+	above.Sel.Hint = p.Syntax.SkipLocked
 	return &above, nil
 }
 
@@ -53,7 +55,7 @@ func (w rowPages) start(ctx context.Context, s *session) (change.Cursor, error) 
 	case "latest":
 		return c.latest(ctx, s, p)
 	}
-	at, err := p.startAt(&c.cfg)
+	at, err := p.StartAt(&c.cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -62,21 +64,21 @@ func (w rowPages) start(ctx context.Context, s *session) (change.Cursor, error) 
 
 func (w rowPages) prove(ctx context.Context, s *session, after change.Cursor) error {
 	p := w.p
-	pos, err := p.decode(after)
+	pos, err := p.Decode(after)
 	if err != nil {
 		return err
 	}
-	st := p.sel.page(1, span{after: len(pos)})
-	args, err := p.args(st, pos, nil)
+	st := p.Sel.Page(1, keyset.Span{After: len(pos)})
+	args, err := p.Args(st, pos, nil)
 	if err != nil {
 		return err
 	}
-	return firstRow(ctx, s, p, st, args, p.sel.columns)
+	return firstRow(ctx, s, p, st, args, p.Sel.Columns)
 }
 
 // firstRow reads a statement's first row, and throws it away.
-func firstRow(ctx context.Context, s *session, p *plan, st statement, args []any, columns []engine.Column) error {
-	err := p.dialect.Read(ctx, s.conn, st.text, args, columns, func(engine.Row) (bool, error) { return false, nil })
+func firstRow(ctx context.Context, s *session, p *plan.Plan, st keyset.Statement, args []any, columns []engine.Column) error {
+	err := p.Dialect.Read(ctx, s.conn, st.Text, args, columns, func(engine.Row) (bool, error) { return false, nil })
 	if err != nil {
 		return fmt.Errorf("read the first row: %w", err)
 	}
@@ -88,8 +90,8 @@ func (w rowPages) latest(ctx context.Context, s *session) (change.Cursor, error)
 }
 
 // latest is the position of the last row, but for those that are dated beyond the database's clock.
-func (c *Cursor) latest(ctx context.Context, s *session, p *plan) (last change.Cursor, err error) {
-	err = c.dialect.Read(ctx, s.conn, p.sel.latest().text, nil, p.sel.order, func(r engine.Row) (bool, error) {
+func (c *Cursor) latest(ctx context.Context, s *session, p *plan.Plan) (last change.Cursor, err error) {
+	err = c.dialect.Read(ctx, s.conn, p.Sel.Latest().Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
 		last, err = cursorOf(p, r)
 		return false, err
 	})
@@ -105,48 +107,48 @@ func (c *Cursor) latest(ctx context.Context, s *session, p *plan) (last change.C
 // position is after a row, or before or after all rows of a value.
 func (w rowPages) position(ctx context.Context, cursor string, key map[string]string, ties string) (change.Cursor, error) {
 	c, p := w.c, w.p
-	values, err := p.cursorValues("the cursor", cursor, &c.cfg)
+	values, err := p.CursorValues("the cursor", cursor, &c.cfg)
 	if err != nil {
 		return nil, err
 	}
-	keyColumns := columnNames(pick(p.sel.columns, p.key))
+	keyColumns := keyset.ColumnNames(keyset.Pick(p.Sel.Columns, p.Key))
 	switch {
 	case ties != "" && ties != TiesBefore && ties != TiesAfter:
 		return nil, fmt.Errorf("%w: ties are %q: they are %s or %s", poller.ErrConfig, ties, TiesBefore, TiesAfter)
 	case ties != "" && len(key) > 0:
 		return nil, fmt.Errorf("%w: a key names one row, and ties %s all of one value: give one of them", poller.ErrConfig, ties)
-	case ties == TiesAfter, ties == "" && len(key) == 0 && p.uniqueCursor:
-		return c.placed(ctx, p, p.appendCursor(nil, values, nil))
+	case ties == TiesAfter, ties == "" && len(key) == 0 && p.UniqueCursor:
+		return c.placed(ctx, p, p.AppendCursor(nil, values, nil))
 	case ties == TiesBefore:
 		return c.lastBelow(ctx, p, values)
-	case len(key) == 0 && len(p.sel.order) > p.sel.cursors:
+	case len(key) == 0 && len(p.Sel.Order) > p.Sel.Cursors:
 		return nil, fmt.Errorf("%w: several rows may share the cursor %s: name the row by every column of its key (%s), or say whether the position is %s or %s all of them",
 			poller.ErrConfig, cursor, strings.Join(keyColumns, ", "), TiesBefore, TiesAfter)
 	}
-	object, err := p.keyOf(key, values, &c.cfg)
+	object, err := p.KeyOf(key, values, &c.cfg)
 	if err != nil {
 		return nil, err
 	}
-	return c.placed(ctx, p, p.appendCursor(nil, values, object))
+	return c.placed(ctx, p, p.AppendCursor(nil, values, object))
 }
 
 func (w rowPages) count(ctx context.Context, r poller.Range) (n int64, err error) {
 	c, p := w.c, w.p
-	pos, err := p.decode(r.After)
+	pos, err := p.Decode(r.After)
 	if err != nil {
 		return 0, err
 	}
-	end, err := p.decode(r.UpTo)
+	end, err := p.Decode(r.UpTo)
 	if err != nil {
 		return 0, err
 	}
-	st := p.sel.count(span{after: len(pos), upTo: len(end)})
-	args, err := p.args(st, pos, end)
+	st := p.Sel.Count(keyset.Span{After: len(pos), UpTo: len(end)})
+	args, err := p.Args(st, pos, end)
 	if err != nil {
 		return 0, err
 	}
 	err = c.patiently(ctx, func(ctx context.Context, s *session) error {
-		return s.conn.QueryRowContext(ctx, st.text, args...).Scan(&n)
+		return s.conn.QueryRowContext(ctx, st.Text, args...).Scan(&n)
 	})
 	return n, err
 }
@@ -154,8 +156,8 @@ func (w rowPages) count(ctx context.Context, r poller.Range) (n int64, err error
 // gap holds a position against the engine's own counter.
 func (w rowPages) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 	c, p := w.c, w.p
-	pos, err := p.decode(at)
-	if err != nil || !p.counted(at) {
+	pos, err := p.Decode(at)
+	if err != nil || !p.Counted(at) {
 		return nil, err
 	}
 	err = c.run(ctx, func(ctx context.Context, s *session) (err error) {
@@ -167,35 +169,35 @@ func (w rowPages) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 	return gap, err
 }
 
-func (w rowPages) statements(limit int) (first, next statement) {
+func (w rowPages) statements(limit int) (first, next keyset.Statement) {
 	c, p := w.c, w.p
-	var also []condition
+	var also []keyset.Condition
 	switch {
-	case p.late.exact == exactWatermark:
+	case p.Late.Exact == plan.ExactWatermark:
 		also = append(also, new(watermark).below)
-	case p.late.mode == poller.LateSettle && p.settlesByClock():
+	case p.Late.Mode == poller.LateSettle && p.SettlesByClock():
 		also = append(also, c.settled(p))
 	}
-	return p.sel.page(limit, span{also: also}), p.sel.page(limit, span{after: len(p.sel.order), also: also})
+	return p.Sel.Page(limit, keyset.Span{Also: also}), p.Sel.Page(limit, keyset.Span{After: len(p.Sel.Order), Also: also})
 }
 
 // explain is for the statement that runs most, for the last row there is: a plan without values would be another.
 func (w rowPages) explain(ctx context.Context, s *session, batch int) (string, error) {
 	c, p := w.c, w.p
-	st, args := p.sel.first(batch+1), []any(nil)
+	st, args := p.Sel.First(batch+1), []any(nil)
 	last, err := c.latest(ctx, s, p)
 	if err != nil {
 		return "", err
 	}
 	if !last.IsStart() {
-		pos, err := p.decode(last)
+		pos, err := p.Decode(last)
 		if err != nil {
 			return "", err
 		}
-		st = p.sel.after(batch + 1)
-		if args, err = p.args(st, pos, nil); err != nil {
+		st = p.Sel.After(batch + 1)
+		if args, err = p.Args(st, pos, nil); err != nil {
 			return "", err
 		}
 	}
-	return p.dialect.Explain(ctx, s.conn, st.text, args)
+	return p.Dialect.Explain(ctx, s.conn, st.Text, args)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Where a position stands that names a cursor's value and no key.
@@ -18,7 +19,7 @@ const (
 
 // Latest returns the position of the last row there is now: the beginning where there is none.
 func (c *Cursor) Latest(ctx context.Context) (last change.Cursor, err error) {
-	err = c.byPlan(ctx, func(p *plan) error {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
 		return c.run(ctx, func(ctx context.Context, s *session) error {
 			last, err = c.strategy(p).latest(ctx, s)
 			return err
@@ -41,7 +42,7 @@ func (c *Cursor) Latest(ctx context.Context) (last change.Cursor, err error) {
 //
 // Errors wrap poller.ErrConfig where the values are at fault.
 func (c *Cursor) Position(ctx context.Context, cursor string, key map[string]string, ties string) (at change.Cursor, err error) {
-	err = c.byPlan(ctx, func(p *plan) error {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
 		at, err = c.strategy(p).position(ctx, cursor, key, ties)
 		return err
 	})
@@ -52,23 +53,23 @@ func (c *Cursor) Position(ctx context.Context, cursor string, key map[string]str
 }
 
 // lastBelow finds the position of the last row whose cursor is below the values.
-func (c *Cursor) lastBelow(ctx context.Context, p *plan, values [][]byte) (at change.Cursor, err error) {
-	value, err := c.placed(ctx, p, p.appendCursor(nil, values, nil))
+func (c *Cursor) lastBelow(ctx context.Context, p *plan.Plan, values [][]byte) (at change.Cursor, err error) {
+	value, err := c.placed(ctx, p, p.AppendCursor(nil, values, nil))
 	if err != nil {
 		return nil, err
 	}
-	pos, err := p.decode(value)
+	pos, err := p.Decode(value)
 	if err != nil {
 		return nil, err
 	}
-	st := p.sel.below()
-	args, err := p.args(st, pos, nil)
+	st := p.Sel.Below()
+	args, err := p.Args(st, pos, nil)
 	if err != nil {
 		return nil, err
 	}
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
 		at = nil
-		return c.dialect.Read(ctx, s.conn, st.text, args, p.sel.order, func(r engine.Row) (bool, error) {
+		return c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Order, func(r engine.Row) (bool, error) {
 			at, err = cursorOf(p, r)
 			return false, err
 		})

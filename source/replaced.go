@@ -7,6 +7,8 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Replaced is asked when the table's identity is not the one that a position was read in. What stands after the
@@ -20,19 +22,19 @@ import (
 //
 // Where positions are of transactions or row versions, what a new table holds was written after them, and is seen.
 func (c *Cursor) Replaced(ctx context.Context, at change.Cursor, was, is string) (warning string, err error) {
-	err = c.byPlan(ctx, func(p *plan) error {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
 		warning, err = c.replaced(ctx, p, at, was, is)
 		return err
 	})
 	return warning, err
 }
 
-func (c *Cursor) replaced(ctx context.Context, p *plan, at change.Cursor, was, is string) (warning string, err error) {
-	counted := p.byWindows() || p.sel.order[0].Value.Kind == engine.KindRowVersion
-	if at.IsStart() || counted || p.syntax.OnlyRebuilt != nil && p.syntax.OnlyRebuilt(was, is) {
+func (c *Cursor) replaced(ctx context.Context, p *plan.Plan, at change.Cursor, was, is string) (warning string, err error) {
+	counted := p.ByWindows() || p.Sel.Order[0].Value.Kind == engine.KindRowVersion
+	if at.IsStart() || counted || p.Syntax.OnlyRebuilt != nil && p.Syntax.OnlyRebuilt(was, is) {
 		return "", nil
 	}
-	pos, err := p.decode(at)
+	pos, err := p.Decode(at)
 	if err != nil {
 		return "", err
 	}
@@ -41,24 +43,24 @@ func (c *Cursor) replaced(ctx context.Context, p *plan, at change.Cursor, was, i
 		return "", err
 	}
 	said := fmt.Sprintf("%s: the table is not the one that the position %s was read in (%s, now %s)", c.name(), at, was, is)
-	if p.syntax.Rebuilds {
+	if p.Syntax.Rebuilds {
 		return said + ": it was rebuilt, or made anew. If it was made anew and filled again, rows at or below the position were never seen: " +
-			"start again with " + startAgain, nil
+			"start again with " + keyset.StartAgain, nil
 	}
 	return "", fmt.Errorf("%w: %s: it was dropped and made anew, or another one took its name, and rows that stand at or below the position there "+
 		"were never seen", poller.ErrGap, said)
 }
 
 // anyUpTo reports whether there is a row that would be delivered at a position or below it.
-func (c *Cursor) anyUpTo(ctx context.Context, p *plan, pos position) (found bool, err error) {
-	st := p.sel.page(1, span{upTo: len(pos)})
-	args, err := p.args(st, nil, pos)
+func (c *Cursor) anyUpTo(ctx context.Context, p *plan.Plan, pos keyset.Position) (found bool, err error) {
+	st := p.Sel.Page(1, keyset.Span{UpTo: len(pos)})
+	args, err := p.Args(st, nil, pos)
 	if err != nil {
 		return false, err
 	}
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
 		found = false
-		return c.dialect.Read(ctx, s.conn, st.text, args, p.sel.columns, func(engine.Row) (bool, error) {
+		return c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Columns, func(engine.Row) (bool, error) {
 			found = true
 			return false, nil
 		})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // CursorColumn is what the catalog says of a column of the cursor.
@@ -29,12 +30,12 @@ func (c *Cursor) CursorColumns(ctx context.Context) ([]CursorColumn, error) {
 	if err != nil {
 		return nil, err
 	}
-	columns := make([]CursorColumn, 0, p.sel.cursors)
-	for i := range p.sel.order[:p.sel.cursors] {
-		col := &p.sel.order[i]
+	columns := make([]CursorColumn, 0, p.Sel.Cursors)
+	for i := range p.Sel.Order[:p.Sel.Cursors] {
+		col := &p.Sel.Order[i]
 		columns = append(columns, CursorColumn{
-			Name: col.Name, Type: col.Type, Nullable: col.Nullable, Query: p.sel.query != "" || p.table.View,
-			Moved: movedBy(col), Step: stepOf(&p.syntax, col), Float: col.Value.Kind == engine.KindFloat,
+			Name: col.Name, Type: col.Type, Nullable: col.Nullable, Query: p.Sel.Query != "" || p.Table.View,
+			Moved: plan.MovedBy(col), Step: plan.StepOf(&p.Syntax, col), Float: col.Value.Kind == engine.KindFloat,
 		})
 	}
 	return columns, nil

@@ -5,13 +5,15 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // strategy is how the rows of a plan are read, and what its positions mean. There are two: positions of rows, in the order
 // of cursor and key (rowPages), and windows between two snapshots (windows), which PostgreSQL alone has.
 type strategy interface {
 	// page reads one page as source__late_commits says, under further conditions.
-	page(ctx context.Context, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error)
+	page(ctx context.Context, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error)
 	// start returns the position that source__start means.
 	start(ctx context.Context, s *session) (change.Cursor, error)
 	// prove reads one row after a position by the poller's own statement, and throws it away.
@@ -25,12 +27,12 @@ type strategy interface {
 	// gap wraps poller.ErrGap where a position is ahead of what the engine counts; nil where it is not, or that cannot be known.
 	gap(ctx context.Context, at change.Cursor) (gap, err error)
 	// statements read the first page and every other, and explain is the engine's own account of the latter: for people.
-	statements(limit int) (first, next statement)
+	statements(limit int) (first, next keyset.Statement)
 	explain(ctx context.Context, s *session, batch int) (string, error)
 }
 
-func (c *Cursor) strategy(p *plan) strategy {
-	if p.byWindows() {
+func (c *Cursor) strategy(p *plan.Plan) strategy {
+	if p.ByWindows() {
 		return windows{c, p}
 	}
 	return rowPages{c, p}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/source/keyset"
 )
 
 // end draws the page's end before the row r. Where the catalog did not prove the key, the database may hold two keys
@@ -13,11 +14,11 @@ import (
 // then passes over the other. So the end is drawn only where something other than text differs, or, where that would be
 // nowhere in the page, where untie finds that the database tells them apart.
 func (c *collector) end(r engine.Row) {
-	if c.plan.keyProved || len(c.events) == 0 {
+	if c.plan.KeyProved || len(c.events) == 0 {
 		return
 	}
 	all, next := c.events, c.position(r)
-	for n := len(c.events); n > 0 && c.plan.mayTie(c.events[n-1].Cursor, next, c.byKey()); n-- {
+	for n := len(c.events); n > 0 && c.plan.MayTie(c.events[n-1].Cursor, next, c.byKey()); n-- {
 		c.events = c.events[:n-1]
 	}
 	if len(c.events) > 0 || c.bad != nil {
@@ -41,9 +42,9 @@ func (c *collector) byKey() []bool {
 	if c.scan == nil {
 		return nil
 	}
-	of := make([]bool, len(c.plan.order))
-	for n, i := range c.plan.order {
-		of[n] = slices.Contains(c.plan.key, i)
+	of := make([]bool, len(c.plan.Order))
+	for n, i := range c.plan.Order {
+		of[n] = slices.Contains(c.plan.Key, i)
 	}
 	return of
 }
@@ -58,26 +59,26 @@ const (
 // That costs a round trip, which only a page pays that is tied as a whole.
 func (c *Cursor) untie(ctx context.Context, s *session, col *collector) error {
 	p, next := col.plan, col.next
-	sel := p.sel
-	sel.columns = p.sel.order
+	sel := p.Sel
+	sel.Columns = p.Sel.Order
 	for n := len(col.tied); n > max(0, len(col.tied)-untieEnds); n-- {
-		at, err := p.decode(col.tied[n-1].Cursor)
+		at, err := p.Decode(col.tied[n-1].Cursor)
 		if err != nil {
 			return err
 		}
-		st := sel.page(untieRows, span{after: len(at)})
+		st := sel.Page(untieRows, keyset.Span{After: len(at)})
 		if col.scan != nil {
-			if st, err = p.snapshots().scanAfter(&sel, &col.tied[n-1], col.scan, untieRows); err != nil {
+			if st, err = p.Snapshots().ScanAfter(&sel, &col.tied[n-1], col.scan, untieRows); err != nil {
 				return err
 			}
 		}
-		args, err := p.args(st, at, nil)
+		args, err := p.Args(st, at, nil)
 		if err != nil {
 			return err
 		}
 		apart := false
-		err = c.dialect.Read(ctx, s.conn, st.text, args, sel.columns, func(r engine.Row) (bool, error) {
-			apart = next.is(r)
+		err = c.dialect.Read(ctx, s.conn, st.Text, args, sel.Columns, func(r engine.Row) (bool, error) {
+			apart = next.Is(r)
 			return !apart, nil
 		})
 		if err != nil {
@@ -93,9 +94,9 @@ func (c *Cursor) untie(ctx context.Context, s *session, col *collector) error {
 }
 
 // position is a row's, as far as it can be told: nil for a value that has no form.
-func (c *collector) position(r engine.Row) position {
-	pos := make(position, len(c.plan.order))
-	for n, i := range c.plan.order {
+func (c *collector) position(r engine.Row) keyset.Position {
+	pos := make(keyset.Position, len(c.plan.Order))
+	for n, i := range c.plan.Order {
 		if v, err := r.AppendJSON(nil, i); err == nil {
 			pos[n] = v
 		}
