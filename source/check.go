@@ -3,8 +3,10 @@ package source
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
@@ -76,7 +78,7 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 		out.Columns = append(out.Columns, Param{col.Name, col.Type})
 	}
 	var forms error
-	err = c.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
 		if err = c.look(ctx, s, p, batch, &out); err == nil {
 			forms = c.lookAtForms(ctx, s, p, &out)
 		}
@@ -140,4 +142,37 @@ func shown(p *plan.Plan, s keyset.Statement) Statement {
 		out.Params = append(out.Params, Param{col.Name, col.Type})
 	}
 	return out
+}
+
+// CursorColumn is what the catalog says of a column of the cursor.
+type CursorColumn struct {
+	Name, Type string
+	// Nullable is what the catalog says; every column of a query counts as nullable. Query says that it is one's.
+	Nullable, Query bool
+	// Moved says how updates are known to move the column; "" where nothing says that they do.
+	Moved string
+	// Step is the resolution of a time: two writes within it may have one value. 0: no time, or one that SQLite stores as it comes.
+	Step time.Duration
+	// Float says that values are binary floating point.
+	Float bool
+}
+
+// CursorColumns describes the cursor's columns.
+func (c *Cursor) CursorColumns(ctx context.Context) ([]CursorColumn, error) {
+	if _, err := c.Describe(ctx); err != nil {
+		return nil, err
+	}
+	p, _, err := c.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	columns := make([]CursorColumn, 0, p.Sel.Cursors)
+	for i := range p.Sel.Order[:p.Sel.Cursors] {
+		col := &p.Sel.Order[i]
+		columns = append(columns, CursorColumn{
+			Name: col.Name, Type: col.Type, Nullable: col.Nullable, Query: p.Sel.Query != "" || p.Table.View,
+			Moved: plan.MovedBy(col), Step: plan.StepOf(&p.Syntax, col), Float: col.Value.Kind == engine.KindFloat,
+		})
+	}
+	return columns, nil
 }

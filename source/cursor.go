@@ -2,12 +2,10 @@ package source
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -21,25 +19,18 @@ import (
 type Cursor struct {
 	cfg     plan.Config
 	dialect engine.Dialect
-	db      *sql.DB
 	// identity is the connection's own, for the fingerprint.
 	identity string
 	// warnings are the connection's.
 	warnings []string
-	// slots holds a token for every session in use.
-	slots chan struct{}
 
+	sessions *sessions
 	settling settling
 	idling   idling
-
-	// withLocks says that a session was refused to read row versions here.
-	withLocks atomic.Bool
 
 	mu sync.Mutex
 	// lateSaid says that the operator was told what may be missed.
 	lateSaid bool
-	closed   bool
-	idle     []*session
 	plan     *plan.Plan
 	planned  time.Time
 	// tableSeen is the table's identity as the catalog showed it last, where the catalog has to be asked for it.
@@ -63,24 +54,14 @@ func New(cfg plan.Config, conn engine.Connection) (*Cursor, error) {
 	if err := cfg.Complete(); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
-	return &Cursor{cfg: cfg, dialect: conn.Dialect, identity: conn.Identity, warnings: conn.Warnings, db: conn.ReadDB(cfg.Connections),
-		slots: make(chan struct{}, cfg.Connections), places: places{}}, nil
+	c := &Cursor{cfg: cfg, dialect: conn.Dialect, identity: conn.Identity, warnings: conn.Warnings, places: places{}}
+	c.sessions = &sessions{dialect: conn.Dialect, db: conn.ReadDB(cfg.Connections), name: c.name(), timeout: cfg.Timeout,
+		slots: make(chan struct{}, cfg.Connections), refused: c.replan} // a plan knows whether reads wait for locks
+	return c, nil
 }
 
 // Close closes every connection.
-func (c *Cursor) Close() error {
-	c.mu.Lock()
-	idle := c.idle
-	c.idle, c.closed = nil, true
-	c.mu.Unlock()
-	for _, s := range idle {
-		s.discard()
-	}
-	if err := c.db.Close(); err != nil {
-		return fmt.Errorf("close the source's connections: %w", err)
-	}
-	return nil
-}
+func (c *Cursor) Close() error { return c.sessions.close() }
 
 // planAge is how long a plan is used before the catalog is read again: a new column appears after at most so long.
 const planAge = 5 * time.Minute
@@ -109,7 +90,7 @@ func (c *Cursor) current(ctx context.Context) (p *plan.Plan, known bool, err err
 	if p != nil && age < planAge {
 		return p, true, nil
 	}
-	err = c.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		p, err = c.makePlan(ctx, s)
 		return err
 	})
@@ -190,7 +171,7 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 	if err != nil {
 		return nil, "", err
 	}
-	err = c.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		how := c.strategy(p)
 		if start, err = how.start(ctx, s); err != nil {
 			return err
@@ -217,7 +198,7 @@ func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor,
 		return nil, false, nil
 	}
 	err = c.byPlan(ctx, func(p *plan.Plan) error {
-		return c.run(ctx, func(ctx context.Context, s *session) error {
+		return c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 			low = nil
 			n := 0
 			return c.dialect.Read(ctx, s.conn, p.Sel.Newest(rows+1).Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
@@ -233,4 +214,12 @@ func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor,
 		return nil, true, fmt.Errorf("find the rows before the latest: %w", err)
 	}
 	return low, true, nil
+}
+
+// name is the source for messages.
+func (c *Cursor) name() string {
+	if c.cfg.Query != "" {
+		return c.dialect.Syntax().Name + " query"
+	}
+	return c.dialect.Syntax().Name + " " + c.cfg.Table
 }

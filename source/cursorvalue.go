@@ -27,7 +27,7 @@ func (c *collector) checkCursor(n int, col *engine.Column, v []byte) error {
 	t := &c.times[n]
 	fits := t.last != nil && c.plan.Forms.Fits(t.form, v)
 	if t.last != nil && !fits && !timeform.Apart(t.last, v) && !c.plan.Forms.ClockPutForward(t.form, t.last, v) {
-		return errForms(c.plan, col, v, t.form)
+		return c.plan.ErrForms(col, v, t.form)
 	}
 	if !fits || t.form.Width == timeform.AnyUnit {
 		t.form = c.plan.Forms.Of(v)

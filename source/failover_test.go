@@ -49,12 +49,12 @@ func TestPostgresPromotion(t *testing.T) {
 		t.Errorf("a kept connection to the promoted standby says %q as before: %v", page.Incarnation, err)
 	}
 	target.Store(standby.Address())
-	src.mu.Lock()
-	for _, s := range src.idle { // those to the old primary end with it
+	src.sessions.mu.Lock()
+	for _, s := range src.sessions.idle { // those to the old primary end with it
 		s.discard()
 	}
-	src.idle = nil
-	src.mu.Unlock()
+	src.sessions.idle = nil
+	src.sessions.mu.Unlock()
 	after := incarnation()
 	if after == before {
 		t.Fatalf("no failover is seen: the incarnation is %q as before", after)

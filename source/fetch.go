@@ -73,7 +73,7 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r poller.Range, limit p
 	var page poller.Page
 	var gap error
 	var verdict error // on the table, not on the connection: it is no reason to give up the session
-	err = c.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		col = collector{
 			plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now(), times: timesOf(p, pos),
 		}

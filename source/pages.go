@@ -147,7 +147,7 @@ func (w rowPages) count(ctx context.Context, r poller.Range) (n int64, err error
 	if err != nil {
 		return 0, err
 	}
-	err = c.patiently(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.patiently(ctx, func(ctx context.Context, s *session) error {
 		return s.conn.QueryRowContext(ctx, st.Text, args...).Scan(&n)
 	})
 	return n, err
@@ -160,7 +160,7 @@ func (w rowPages) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 	if err != nil || !p.Counted(at) {
 		return nil, err
 	}
-	err = c.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
 		if !s.server.ReadOnly {
 			gap, _, err = c.lookForGap(ctx, s, p, at, pos)
 		}

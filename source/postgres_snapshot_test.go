@@ -328,7 +328,7 @@ func explainAnalyze(t *testing.T, src *Cursor, at change.Cursor) (plan string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = src.run(t.Context(), func(ctx context.Context, s *session) error {
+	err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) error {
 		rows, err := s.conn.QueryContext(ctx, "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF) "+st.Text, args...)
 		if err != nil {
 			return err

@@ -38,7 +38,7 @@ func TestRangePlans(t *testing.T) {
 					t.Fatal(err)
 				}
 				var shown string
-				err = src.run(t.Context(), func(ctx context.Context, s *session) error {
+				err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) error {
 					shown, err = src.dialect.Explain(ctx, s.conn, st.Text, args)
 					return err
 				})

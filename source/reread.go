@@ -113,7 +113,7 @@ func (c *Cursor) readKeys(ctx context.Context, p *plan.Plan, keys []keyset.Key) 
 	}
 	var col collector
 	var events []change.Event
-	err = c.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		col, events = collector{plan: p, cfg: &c.cfg, fetched: time.Now()}, events[:0]
 		err := c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Columns, func(r engine.Row) (bool, error) {
 			event, ok := col.make(r)

@@ -148,7 +148,7 @@ func TestTiesAreReadOnce(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					err = src.run(t.Context(), func(ctx context.Context, s *session) error {
+					err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) error {
 						if e.read == nil {
 							// SQLite counts nothing, and says which columns bound the search.
 							shown, err := src.dialect.Explain(ctx, s.conn, st.Text, args)

@@ -63,13 +63,13 @@ func TestUnreachable(t *testing.T) {
 func TestBusyConnections(t *testing.T) {
 	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}, Connections: 1, Timeout: 50 * time.Millisecond},
 		"CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
-	src.slots <- struct{}{}
+	src.sessions.slots <- struct{}{}
 	_, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
 	if err == nil || !strings.Contains(err.Error(), "all 1 connections (source__connections) are busy") || strings.Contains(err.Error(), "index") {
 		t.Error(err)
 	}
-	if len(src.slots) != 1 {
-		t.Errorf("%d slots are in use, one is", len(src.slots))
+	if len(src.sessions.slots) != 1 {
+		t.Errorf("%d slots are in use, one is", len(src.sessions.slots))
 	}
 }
 
@@ -83,11 +83,11 @@ func TestPanicUnderWork(t *testing.T) {
 					t.Error("the panic was swallowed")
 				}
 			}()
-			_ = src.run(t.Context(), func(context.Context, *session) error { panic("a bug") })
+			_ = src.sessions.run(t.Context(), func(context.Context, *session) error { panic("a bug") })
 		}()
 	}
-	if len(src.slots) != 0 || len(src.idle) != 0 || src.db.Stats().OpenConnections != 0 {
-		t.Errorf("%d slots in use, %d sessions kept, %d connections open", len(src.slots), len(src.idle), src.db.Stats().OpenConnections)
+	if len(src.sessions.slots) != 0 || len(src.sessions.idle) != 0 || src.sessions.db.Stats().OpenConnections != 0 {
+		t.Errorf("%d slots in use, %d sessions kept, %d connections open", len(src.sessions.slots), len(src.sessions.idle), src.sessions.db.Stats().OpenConnections)
 	}
 	if _, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything); err != nil {
 		t.Error(err)
@@ -132,7 +132,7 @@ func TestReleaseUnlocked(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		done <- src.run(context.WithoutCancel(t.Context()), func(_ context.Context, s *session) error {
+		done <- src.sessions.run(context.WithoutCancel(t.Context()), func(_ context.Context, s *session) error {
 			s.broken = true
 			return nil
 		})

@@ -131,7 +131,7 @@ func (s *settling) edge(window time.Duration) (upTo change.Cursor, due bool) {
 // setMark notes the highest cursor value there is. The moment is that after the answer: the mark is no older than it says.
 func (c *Cursor) setMark(ctx context.Context, p *plan.Plan) error {
 	var top change.Cursor
-	err := c.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
 		top, err = c.latest(ctx, s, p)
 		return err
 	})

@@ -23,7 +23,7 @@ import (
 
 // TestSQLServerLocked: a wait for a lock is told as one, with what ends it, and is no reason for an index.
 func TestSQLServerLocked(t *testing.T) {
-	c := &Cursor{cfg: plan.Config{Table: "dbo.orders", Timeout: 30 * time.Second}, dialect: sqlserver.Dialect{}}
+	c := &sessions{name: "sqlserver dbo.orders", timeout: 30 * time.Second, dialect: sqlserver.Dialect{}}
 	err := fmt.Errorf("read a page: %w", mssql.Error{Number: 1222, Message: "Lock request time out period exceeded."})
 	told := c.explain(t.Context(), c.classify(t.Context(), t.Context(), err), err)
 	if says := told.Error(); errors.Is(told, poller.ErrConfig) || strings.Contains(says, "index") ||
@@ -85,6 +85,7 @@ func TestVersionsRefused(t *testing.T) {
 		"CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)", "INSERT INTO orders VALUES (1, 1)")
 	var sessions []bool
 	src.dialect = lockedOut{src.dialect, &sessions}
+	src.sessions.dialect = src.dialect
 	for range 2 {
 		page, err := src.Fetch(t.Context(), poller.Range{}, everything)
 		if err != nil || len(page.Events) != 1 {

@@ -184,7 +184,7 @@ func TestStraysArePlanned(t *testing.T) {
 			t.Fatal(err)
 		}
 		var plan string
-		err = src.run(t.Context(), func(ctx context.Context, s *session) (err error) {
+		err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) (err error) {
 			plan, err = src.dialect.Explain(ctx, s.conn, st.Text, args)
 			return err
 		})

@@ -90,10 +90,10 @@ func TestStaleSession(t *testing.T) {
 		if _, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything); err != nil {
 			t.Fatal(err)
 		}
-		if len(src.idle) != 1 {
-			t.Fatalf("%d sessions are kept", len(src.idle))
+		if len(src.sessions.idle) != 1 {
+			t.Fatalf("%d sessions are kept", len(src.sessions.idle))
 		}
-		return src.idle[0]
+		return src.sessions.idle[0]
 	}
 	first := fetch()
 	if fetch() != first {
@@ -126,8 +126,8 @@ func TestPostgresTypeChange(t *testing.T) {
 		t.Errorf("on the kept connection: %s", got)
 	}
 	openSource(t, url, "pgx", cfg, "ALTER TABLE orders ALTER COLUMN note TYPE boolean USING note > 1")
-	src.idle[0].discard()
-	src.idle = nil
+	src.sessions.idle[0].discard()
+	src.sessions.idle = nil
 	if got := row(); got != `{"id":1,"v":1,"note":true}` {
 		t.Errorf("on a new connection: %s", got)
 	}

@@ -92,7 +92,7 @@ func (c *Cursor) firstOf(
 		if at, err := cursorOf(p, r); err == nil { // else the time is none, which the reason says by itself
 			key = fmt.Sprintf(" (the row at %s)", at)
 		}
-		verdict = fmt.Errorf("%w%s", errForms(p, &p.Sel.Order[n], v, form), key)
+		verdict = fmt.Errorf("%w%s", p.ErrForms(&p.Sel.Order[n], v, form), key)
 		return false, nil
 	})
 	return verdict, err
@@ -118,22 +118,4 @@ func (c *Cursor) checkForms(ctx context.Context, s *session, p *plan.Plan, last 
 		}
 	}
 	return nil, ever, err
-}
-
-// errForms reports a stored time of another form than the position's, and the way on. What was delivered is told by the
-// position, which means nothing among times that were written anew: so the way on goes back before the row.
-func errForms(p *plan.Plan, col *engine.Column, v []byte, others timeform.Form) error {
-	back := "--to beginning"
-	clocks := ""
-	if others.ChangesZone(p.Forms.Of(v)) {
-		clocks = " (an offset that changes with the clocks sorts wrongly when they are put back, so that UTC is the form to write)"
-	}
-	if at, ok := timeform.Parse(v, time.UTC); ok && others.Sep != timeform.Number {
-		back = "--to cursor=" + at.Add(-12*time.Hour).Format(time.DateOnly) + " --ties before"
-	}
-	return fmt.Errorf("column %q of type %s holds %.60s, which is %s, beside times that are %s: SQLite compares them as they are "+
-		"stored, not as times, so that rows would be passed over; write all of the column's times in one form%s, "+
-		"and go back before the row by: "+
-		"rowrelay state reset %s %s; or exclude the others by source__where", col.Name, col.Type, v, p.Forms.Of(v), others, clocks,
-		poller.AnyDocument, back)
 }

@@ -18,7 +18,7 @@ func (c *Cursor) placed(ctx context.Context, p *plan.Plan, at change.Cursor) (ch
 	if !p.StoredTimes {
 		return at, nil
 	}
-	err := c.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
 		at, err = c.inForm(ctx, s, p, at)
 		return err
 	})

@@ -2,6 +2,8 @@ package source
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -79,7 +81,7 @@ func (c *Cursor) beginWindow(ctx context.Context, p *plan.Plan, w snapshot.Windo
 		return w, nil
 	}
 	var now, lasting snapshot.Snapshot
-	err := c.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
 		now, lasting, err = c.present(ctx, s, p)
 		return err
 	})
@@ -119,7 +121,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 	var col collector
 	var heard [3]string        // s2, now, standby
 	var verdict, foreign error // on the table, not on the connection
-	err = c.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		col = collector{plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now()}
 		if w.Scanning {
 			col.scan = &w
@@ -224,4 +226,25 @@ func (c *Cursor) readSnapshot(ctx context.Context, s *session, text string, args
 		return nil
 	}
 	return err
+}
+
+// findAhead finds rows that no window would hold before the server has come to their numbers, which may take years: after
+// a dump and restore into a younger cluster. The range is the index's end.
+func (c *Cursor) findAhead(ctx context.Context, s *session, p *plan.Plan) (verdict, err error) {
+	var xid, now string
+	switch err := s.conn.QueryRowContext(ctx, snapshot.Ahead(&p.Sel).Text).Scan(&xid, &now); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("look for rows that are ahead of the server: %w", err)
+	}
+	mend := "where the rows come from, write them again"
+	if from := p.Table.From; from != "" {
+		column := p.Syntax.Quote(p.Sel.Order[0].Name)
+		key := p.Syntax.Quote(p.Sel.Columns[p.Key[0]].Name)
+		mend = fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s >= pg_snapshot_xmax(pg_current_snapshot())", from, key, key, column)
+	}
+	return fmt.Errorf("%w: %s: a row carries transaction %s, and the server has come to %s only: it was restored from another server's dump, "+
+		"and would not be delivered before the server has come that far. Give these rows numbers of this server (with the trigger that sets them): %s",
+		poller.ErrGap, c.name(), xid, now, mend), nil
 }

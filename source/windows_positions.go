@@ -58,7 +58,7 @@ func (ws windows) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 		return nil, err
 	}
 	var now snapshot.Snapshot
-	err = c.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
 		now, err = c.now(ctx, s)
 		return err
 	})
@@ -138,7 +138,7 @@ func (ws windows) count(ctx context.Context, r poller.Range) (n int64, err error
 	if err != nil {
 		return 0, err
 	}
-	err = c.patiently(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.patiently(ctx, func(ctx context.Context, s *session) error {
 		return s.conn.QueryRowContext(ctx, st.Text, args...).Scan(&n)
 	})
 	return n, err
@@ -184,7 +184,7 @@ func (ws windows) position(ctx context.Context, cursor string, key map[string]st
 		return nil, fmt.Errorf("%w: the cursor: %w", poller.ErrConfig, err)
 	}
 	var now, lasting snapshot.Snapshot
-	err = c.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
 		now, lasting, err = c.present(ctx, s, p)
 		return err
 	})
