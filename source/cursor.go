@@ -11,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
@@ -205,7 +206,7 @@ func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor,
 				if n++; n <= rows {
 					return true, nil
 				}
-				low, err = cursorOf(p, r)
+				low, err = collect.CursorOf(p, r)
 				return false, err
 			})
 		})

@@ -8,6 +8,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
@@ -49,7 +50,7 @@ func (c *Cursor) notAhead(ctx context.Context, s *session, p *plan.Plan, newest 
 	}
 	seen := 0
 	err = c.dialect.Read(ctx, s.conn, p.Sel.Newest(latestKept).Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
-		at, err := cursorOf(p, r)
+		at, err := collect.CursorOf(p, r)
 		seen++
 		if err == nil && !ahead(at) {
 			last = at

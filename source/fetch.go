@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -69,28 +70,28 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r poller.Range, limit p
 	if err != nil {
 		return poller.Page{}, err
 	}
-	var col collector
+	var col collect.Collector
 	var page poller.Page
 	var gap error
 	var verdict error // on the table, not on the connection: it is no reason to give up the session
 	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
-		col = collector{
-			plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now(), times: timesOf(p, pos),
+		col = collect.Collector{
+			Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, Fetched: time.Now(), Times: collect.TimesOf(p, pos),
 		}
 		page = poller.Page{NullCursors: -1}
 		if err := c.read(ctx, s, st.Text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
-		if err := c.witness(ctx, s, p, &page, len(col.events) > 0); err != nil {
+		if err := c.witness(ctx, s, p, &page, len(col.Events) > 0); err != nil {
 			return err
 		}
-		if col.tied != nil && !s.broken {
+		if col.Tied != nil && !s.broken {
 			if err := c.untie(ctx, s, &col); err != nil {
 				return err
 			}
 		}
 		verdict = c.probe(ctx, s, p, pos, &page)
-		if gap = nil; len(col.events) == 0 && col.bad == nil && r.UpTo.IsStart() {
+		if gap = nil; len(col.Events) == 0 && col.Bad == nil && r.UpTo.IsStart() {
 			gap = c.seekGap(ctx, s, p, r.After, pos, &page)
 		}
 		return nil
@@ -104,17 +105,17 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r poller.Range, limit p
 	if gap != nil {
 		return poller.Page{}, gap
 	}
-	c.learn(max(len(col.events), len(col.tied)), ask, limit.Rows, col.full)
-	if col.tied != nil && !col.full && ask < limit.Rows {
+	c.learn(max(len(col.Events), len(col.Tied)), ask, limit.Rows, col.Full)
+	if col.Tied != nil && !col.Full && ask < limit.Rows {
 		return c.page(ctx, p, r, limit, also...) // now for more rows, up to the limit
 	}
-	page.Events, page.More = col.events, col.more
-	if n := len(col.events); n > 0 {
-		c.sound(col.events[n-1].Cursor)
+	page.Events, page.More = col.Events, col.More
+	if n := len(col.Events); n > 0 {
+		c.sound(col.Events[n-1].Cursor)
 	}
-	if col.bad != nil {
-		if len(col.events) == 0 {
-			return poller.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.bad)
+	if col.Bad != nil {
+		if len(col.Events) == 0 {
+			return poller.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
 		}
 		page.More = true
 	}
@@ -157,12 +158,12 @@ func (c *Cursor) witness(ctx context.Context, s *session, p *plan.Plan, page *po
 // read runs a page's statement. A page that is full of bytes leaves rows unread, which most drivers fetch from the server
 // to throw them away before the connection can be used again: a few are cheaper than a new connection, but a table of
 // large rows could take longer than the timeout for that, on every tick anew. Then the connection is given up instead.
-func (c *Cursor) read(ctx context.Context, s *session, text string, args []any, col *collector) error {
+func (c *Cursor) read(ctx context.Context, s *session, text string, args []any, col *collect.Collector) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
-	err := c.dialect.Read(ctx, s.conn, text, args, col.plan.Sel.Columns, func(r engine.Row) (bool, error) {
-		more := col.add(r)
-		if !more && col.unread() > 4*col.limit.Bytes {
+	err := c.dialect.Read(ctx, s.conn, text, args, col.Plan.Sel.Columns, func(r engine.Row) (bool, error) {
+		more := col.Add(r)
+		if !more && col.Unread() > 4*col.Limit.Bytes {
 			s.broken = true
 			abandon()
 		}

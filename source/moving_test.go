@@ -11,21 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
-	"github.com/rowrelay/rowrelay/source/snapshot"
 )
-
-// TestMovedBy: names of columns that updates move are known by their words, and not by what stands within another word.
-func TestMovedBy(t *testing.T) {
-	for name, want := range map[string]bool{
-		"updated_at": true, "UpdatedAt": true, "LAST_CHANGE": true, "dateModified": true, "datemodified": true, "ROW_VERSION": true,
-		"lastmod": true, "mtime": true, "isEdited": true, "RowIDUpdated": true, "touched": true, "rev": true, "etag": true,
-		"exchange": false, "exchange_rate": false, "blast": false, "credit": false, "creditedAt": false, "plastic_id": false, "created_at": false, "seq": false, "revenue": false,
-	} {
-		if got := plan.MovedBy(&engine.Column{Name: name}); (got != "") != want {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-}
 
 // TestPlausible: a transaction that began after now shows that a clock was put back.
 func TestPlausible(t *testing.T) {
@@ -70,17 +56,6 @@ func TestOtherTables(t *testing.T) {
 		if p.Late.Mode != poller.LateExact || said != c.want {
 			t.Errorf("%+v: %v", c.cfg, p.Warnings)
 		}
-	}
-}
-
-// TestSnapshotsFitADocument: eight snapshots of the largest size leave room in a document.
-func TestSnapshotsFitADocument(t *testing.T) {
-	s := snapshot.Snapshot{XMin: 1 << 63, XMax: 1<<64 - 1}
-	for i := range uint64(5000) {
-		s.XIP = append(s.XIP, 1<<63+i)
-	}
-	if n := 8 * len(s.AtMost(snapshot.MaxOpen).String()); n > 56<<10 {
-		t.Errorf("eight snapshots take %d bytes", n)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -92,7 +93,7 @@ func (w rowPages) latest(ctx context.Context, s *session) (change.Cursor, error)
 // latest is the position of the last row, but for those that are dated beyond the database's clock.
 func (c *Cursor) latest(ctx context.Context, s *session, p *plan.Plan) (last change.Cursor, err error) {
 	err = c.dialect.Read(ctx, s.conn, p.Sel.Latest().Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
-		last, err = cursorOf(p, r)
+		last, err = collect.CursorOf(p, r)
 		return false, err
 	})
 	if err != nil {

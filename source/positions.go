@@ -12,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
@@ -76,7 +77,7 @@ func (c *Cursor) lastBelow(ctx context.Context, p *plan.Plan, values [][]byte) (
 	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		at = nil
 		return c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Order, func(r engine.Row) (bool, error) {
-			at, err = cursorOf(p, r)
+			at, err = collect.CursorOf(p, r)
 			return false, err
 		})
 	})

@@ -3,7 +3,6 @@ package source
 import (
 	"errors"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,40 +87,6 @@ func TestGoldenSnapshots(t *testing.T) {
 	pinned["present"], pinned["ahead"] = snapshot.Present(&p.Sel).Text+"\n", snapshot.Ahead(&p.Sel).Text+"\n"
 	for name, text := range pinned {
 		golden.Pin(t, filepath.Join("postgres", "snapshot_"+name+".sql"), text)
-	}
-}
-
-func TestSnapshotText(t *testing.T) {
-	for _, text := range []string{"5:5:", "5:9:7", "5:9:5,7,8", "18446744073709551614:18446744073709551615:18446744073709551614"} {
-		s, err := snapshot.Parse(text)
-		if err != nil || s.String() != text {
-			t.Errorf("%s: %s %v", text, s, err)
-		}
-	}
-	s, err := snapshot.Parse("5:20:5,7,9,12,15")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for want, got := range map[string]snapshot.Snapshot{
-		"5:20:5,7,9,12,15": s.AtMost(5), "5:12:5,7,9": s.AtMost(3), "5:5:": s.AtMost(0),
-		"5:10:5,7,9": s.Below(10), "5:9:5,7": s.Below(9), "3:3:": s.Below(3),
-	} {
-		if got.String() != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-		if _, err := snapshot.Parse(got.String()); err != nil {
-			t.Errorf("%s: %v", got, err)
-		}
-	}
-}
-
-// TestStandby: what a standby says is not taken.
-func TestStandby(t *testing.T) {
-	if _, _, err := snapshot.ParseHeard([3]string{"5:9:7", "5:9:7", "true"}); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "primary") {
-		t.Error(err)
-	}
-	if _, _, err := snapshot.ParseHeard([3]string{"5:9:7", "5:9:7", "false"}); err != nil {
-		t.Error(err)
 	}
 }
 

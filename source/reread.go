@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -111,12 +112,12 @@ func (c *Cursor) readKeys(ctx context.Context, p *plan.Plan, keys []keyset.Key) 
 	if err != nil {
 		return nil, err
 	}
-	var col collector
+	var col collect.Collector
 	var events []change.Event
 	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
-		col, events = collector{plan: p, cfg: &c.cfg, fetched: time.Now()}, events[:0]
+		col, events = collect.Collector{Plan: p, Cfg: &c.cfg, Fetched: time.Now()}, events[:0]
 		err := c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Columns, func(r engine.Row) (bool, error) {
-			event, ok := col.make(r)
+			event, ok := col.Make(r)
 			if ok {
 				events = append(events, event)
 			}
@@ -130,10 +131,10 @@ func (c *Cursor) readKeys(ctx context.Context, p *plan.Plan, keys []keyset.Key) 
 	switch {
 	case err != nil:
 		return nil, err
-	case col.bad != nil && errors.Is(col.bad, engine.ErrSchemaChanged):
-		return nil, col.bad
-	case col.bad != nil:
-		return nil, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.bad)
+	case col.Bad != nil && errors.Is(col.Bad, engine.ErrSchemaChanged):
+		return nil, col.Bad
+	case col.Bad != nil:
+		return nil, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
 	}
 	return events, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 )
 
@@ -16,18 +17,18 @@ const (
 
 // untie ends a tied page where the database itself tells two keys apart: when it gives the one as a row after the other.
 // That costs a round trip, which only a page pays that is tied as a whole.
-func (c *Cursor) untie(ctx context.Context, s *session, col *collector) error {
-	p, next := col.plan, col.next
+func (c *Cursor) untie(ctx context.Context, s *session, col *collect.Collector) error {
+	p, next := col.Plan, col.Next
 	sel := p.Sel
 	sel.Columns = p.Sel.Order
-	for n := len(col.tied); n > max(0, len(col.tied)-untieEnds); n-- {
-		at, err := p.Decode(col.tied[n-1].Cursor)
+	for n := len(col.Tied); n > max(0, len(col.Tied)-untieEnds); n-- {
+		at, err := p.Decode(col.Tied[n-1].Cursor)
 		if err != nil {
 			return err
 		}
 		st := sel.Page(untieRows, keyset.Span{After: len(at)})
-		if col.scan != nil {
-			if st, err = p.Snapshots().ScanAfter(&sel, &col.tied[n-1], col.scan, untieRows); err != nil {
+		if col.Scan != nil {
+			if st, err = p.Snapshots().ScanAfter(&sel, &col.Tied[n-1], col.Scan, untieRows); err != nil {
 				return err
 			}
 		}
@@ -44,7 +45,7 @@ func (c *Cursor) untie(ctx context.Context, s *session, col *collector) error {
 			return fmt.Errorf("compare two keys: %w", err)
 		}
 		if apart {
-			col.events, col.tied, col.bad = col.tied[:n], nil, nil
+			col.Events, col.Tied, col.Bad = col.Tied[:n], nil, nil
 			return nil
 		}
 		next = at

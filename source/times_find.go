@@ -8,6 +8,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/timeform"
@@ -89,7 +90,7 @@ func (c *Cursor) firstOf(
 			return true, nil
 		}
 		key := ""
-		if at, err := cursorOf(p, r); err == nil { // else the time is none, which the reason says by itself
+		if at, err := collect.CursorOf(p, r); err == nil { // else the time is none, which the reason says by itself
 			key = fmt.Sprintf(" (the row at %s)", at)
 		}
 		verdict = fmt.Errorf("%w%s", p.ErrForms(&p.Sel.Order[n], v, form), key)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/snapshot"
@@ -118,22 +119,22 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 	if err != nil {
 		return page, after, err
 	}
-	var col collector
+	var col collect.Collector
 	var heard [3]string        // s2, now, standby
 	var verdict, foreign error // on the table, not on the connection
 	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
-		col = collector{plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now()}
+		col = collect.Collector{Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, Fetched: time.Now()}
 		if w.Scanning {
-			col.scan = &w
+			col.Scan = &w
 		}
 		page = poller.Page{NullCursors: -1}
 		if err := c.readSnapshot(ctx, s, st.Text, args, &col, &heard); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
-		if err := c.witness(ctx, s, p, &page, len(col.events) > 0); err != nil {
+		if err := c.witness(ctx, s, p, &page, len(col.Events) > 0); err != nil {
 			return err
 		}
-		if col.tied != nil && !s.broken {
+		if col.Tied != nil && !s.broken {
 			if err := c.untie(ctx, s, &col); err != nil {
 				return err
 			}
@@ -162,13 +163,13 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 	if verdict != nil {
 		return page, after, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), verdict)
 	}
-	c.learn(max(len(col.events), len(col.tied)), ask, limit.Rows, col.full)
-	if col.tied != nil && !col.full && ask < limit.Rows {
+	c.learn(max(len(col.Events), len(col.Tied)), ask, limit.Rows, col.Full)
+	if col.Tied != nil && !col.Full && ask < limit.Rows {
 		return c.snapshotPage(ctx, p, w, end, fresh, limit, also)
 	}
-	page.Events, page.More = col.events, col.more || col.bad != nil
-	if col.bad != nil && len(col.events) == 0 {
-		return poller.Page{}, after, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.bad)
+	page.Events, page.More = col.Events, col.More || col.Bad != nil
+	if col.Bad != nil && len(col.Events) == 0 {
+		return poller.Page{}, after, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
 	}
 	if n := len(page.Events); n > 0 && fresh && !w.Scanning && !w.Open {
 		if after, err = w.Lasting(after, &page.Events[n-1]); err != nil {
@@ -198,11 +199,11 @@ func (c *Cursor) windowGap(w snapshot.Window, now snapshot.Snapshot) error {
 }
 
 // readSnapshot runs a page's statement as read does, and takes what stands behind the row's columns.
-func (c *Cursor) readSnapshot(ctx context.Context, s *session, text string, args []any, col *collector, heard *[3]string) error {
+func (c *Cursor) readSnapshot(ctx context.Context, s *session, text string, args []any, col *collect.Collector, heard *[3]string) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
-	n := len(col.plan.Sel.Columns)
-	columns := append(col.plan.Sel.Columns[:n:n], col.plan.Snapshots().Columns()...)
+	n := len(col.Plan.Sel.Columns)
+	columns := append(col.Plan.Sel.Columns[:n:n], col.Plan.Snapshots().Columns()...)
 	err := c.dialect.Read(ctx, s.conn, text, args, columns, func(r engine.Row) (bool, error) {
 		for i := range heard {
 			v, err := r.AppendJSON(nil, n+i)
@@ -215,8 +216,8 @@ func (c *Cursor) readSnapshot(ctx context.Context, s *session, text string, args
 		if err != nil || string(none) == `"true"` {
 			return false, err
 		}
-		more := col.add(r)
-		if !more && col.unread() > 4*col.limit.Bytes {
+		more := col.Add(r)
+		if !more && col.Unread() > 4*col.Limit.Bytes {
 			s.broken = true
 			abandon()
 		}

@@ -1,3 +1,9 @@
+// Package keyset writes the statements of a source: pages in the order of cursor and key, and what is asked beside them. None
+// has an OFFSET, and none reads more rows than its limit.
+//
+// A [Selection] is what there is to read, proved and quoted by a plan. Its methods return a [Statement]: the text, and which
+// value stands for each placeholder. A [Builder] writes one. Whoever has a condition of its own hands in a [Condition].
+// Golden files of package source pin every text.
 package keyset
 
 import (

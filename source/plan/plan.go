@@ -1,3 +1,6 @@
+// Package plan is what the settings of a source mean on its table, as the catalog shows it: which columns are the cursor, the
+// key and the order key, how a position is written and read, which way late commits are handled, and what is to be said of
+// all that. It asks no database: a [Plan] is made of a [Config] and an engine.Table.
 package plan
 
 import (

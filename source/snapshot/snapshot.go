@@ -1,3 +1,8 @@
+// Package snapshot is about reading a table by PostgreSQL's snapshots. A position is a window between two of them: what the
+// later saw and the earlier did not was committed in between, however its transactions overlapped.
+//
+// A [Snapshot] is pg_snapshot's value. A [Window] is a position, decoded. A [Reader] decodes positions, and makes the
+// statements. How the pages follow each other is package source's (windows.go).
 package snapshot
 
 import (

@@ -1,3 +1,5 @@
+// Package timeform knows the forms in which times are stored as text or numbers (SQLite), and which of them sort as the
+// moments do. It also reads the times of every engine, and knows when a zone's clock is put back.
 package timeform
 
 import (

@@ -1,4 +1,4 @@
-package source
+package collect
 
 import (
 	"fmt"
@@ -17,28 +17,28 @@ type storedTime struct {
 
 // checkCursor refuses a value of the n-th cursor column that is no position, or whose form does not sort among the
 // times before it.
-func (c *collector) checkCursor(n int, col *engine.Column, v []byte) error {
-	if err := c.plan.CheckCursorValue(col, v); err != nil {
+func (c *Collector) checkCursor(n int, col *engine.Column, v []byte) error {
+	if err := c.Plan.CheckCursorValue(col, v); err != nil {
 		return err
 	}
-	if c.times == nil || !col.Value.Kind.IsTime() {
+	if c.Times == nil || !col.Value.Kind.IsTime() {
 		return nil
 	}
-	t := &c.times[n]
-	fits := t.last != nil && c.plan.Forms.Fits(t.form, v)
-	if t.last != nil && !fits && !timeform.Apart(t.last, v) && !c.plan.Forms.ClockPutForward(t.form, t.last, v) {
-		return c.plan.ErrForms(col, v, t.form)
+	t := &c.Times[n]
+	fits := t.last != nil && c.Plan.Forms.Fits(t.form, v)
+	if t.last != nil && !fits && !timeform.Apart(t.last, v) && !c.Plan.Forms.ClockPutForward(t.form, t.last, v) {
+		return c.Plan.ErrForms(col, v, t.form)
 	}
 	if !fits || t.form.Width == timeform.AnyUnit {
-		t.form = c.plan.Forms.Of(v)
+		t.form = c.Plan.Forms.Of(v)
 	}
 	t.last = append(t.last[:0], v...)
 	return nil
 }
 
-// timesOf are those of a position, for the page that comes after it; nil where times are not stored in forms. A position
+// TimesOf are those of a position, for the page that comes after it; nil where times are not stored in forms. A position
 // that a person named need not be in the column's form: what its form hides is looked for beside the page.
-func timesOf(p *plan.Plan, pos keyset.Position) []storedTime {
+func TimesOf(p *plan.Plan, pos keyset.Position) []storedTime {
 	if !p.StoredTimes {
 		return nil
 	}

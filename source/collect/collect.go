@@ -1,4 +1,6 @@
-package source
+// Package collect turns the rows of one statement into events: JSON, key, order key, position and id. It decides where a page
+// ends, and which row can never be sent.
+package collect
 
 import (
 	"bytes"
@@ -16,34 +18,34 @@ import (
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
-// collector turns the rows of one statement into events. A row is encoded into a scratch buffer that is used again for
+// Collector turns the rows of one statement into events. A row is encoded into a scratch buffer that is used again for
 // each, then copied into a chunk that many events share: a page costs a few large allocations and one small one per
 // event (its id).
-type collector struct {
-	plan    *plan.Plan
-	cfg     *plan.Config
-	limit   poller.Limit
-	fetched time.Time // Event.Time where the cursor is no time
+type Collector struct {
+	Plan    *plan.Plan
+	Cfg     *plan.Config
+	Limit   poller.Limit
+	Fetched time.Time // Event.Time where the cursor is no time
 
-	events []change.Event
+	Events []change.Event
 	bytes  int
-	// more says that the reading stopped at a limit, full that it was the limit on bytes.
-	more, full bool
-	// bad is why the row after the last event cannot become an event. The events before it are good.
-	bad error
+	// More says that the reading stopped at a limit, full that it was the limit on bytes.
+	More, Full bool
+	// Bad is why the row after the last event cannot become an event. The events before it are good.
+	Bad error
 	// nulled are the columns of the row in scratch that have no form, and null in its place; why is the first one's reason.
 	// size is what the row would have taken.
 	nulled []int
 	why    error
 	size   int
-	// tied is a whole page that could not be ended anywhere, which is then what bad says, and next the position of the row
+	// Tied is a whole page that could not be ended anywhere, which is then what bad says, and next the position of the row
 	// behind it (ties.go).
-	tied []change.Event
-	next keyset.Position
-	// scan is the window of a page whose rows come by key alone (postgres_snapshot_fetch.go); nil where they come by cursor and key.
-	scan *snapshot.Window
-	// times are the stored times that the page has shown last, for each cursor column; nil where forms do not matter.
-	times []storedTime
+	Tied []change.Event
+	Next keyset.Position
+	// Scan is the window of a page whose rows come by key alone (postgres_snapshot_fetch.go); nil where they come by cursor and key.
+	Scan *snapshot.Window
+	// Times are the stored times that the page has shown last, for each cursor column; nil where forms do not matter.
+	Times []storedTime
 
 	scratch []byte
 	ends    []int // where each column's value ends in scratch…
@@ -55,83 +57,83 @@ type collector struct {
 // chunkSize is the size of a chunk of an idle table's page; larger rows get chunks of their own.
 const chunkSize = 64 << 10
 
-// add takes one row. It returns false when the page is full or a row is bad.
-func (c *collector) add(r engine.Row) bool {
-	if len(c.events) >= c.limit.Rows && c.plan.KeyProved {
+// Add takes one row. It returns false when the page is full or a row is bad.
+func (c *Collector) Add(r engine.Row) bool {
+	if len(c.Events) >= c.Limit.Rows && c.Plan.KeyProved {
 		// The one row beyond the limit, asked for to know that there is more. Its key differs for certain.
-		c.more = true
+		c.More = true
 		return false
 	}
-	event, ok := c.make(r)
+	event, ok := c.Make(r)
 	if !ok {
 		c.end(r)
 		return false
 	}
-	if n := len(c.events); n > 0 && c.sameRow(&c.events[n-1], &event) {
+	if n := len(c.Events); n > 0 && c.sameRow(&c.Events[n-1], &event) {
 		// Both rows are held back: had the first been delivered, the next fetch would pass over the second.
-		c.bad = fmt.Errorf("two rows have the same %s: source__key does not identify a row; name columns that do", c.place(&event))
-		c.events = c.events[:n-1]
+		c.Bad = fmt.Errorf("two rows have the same %s: source__key does not identify a row; name columns that do", c.place(&event))
+		c.Events = c.Events[:n-1]
 		c.end(r)
 		return false
 	}
 	// A broken row counts with what was read of it: a page of them is no longer on its way than any other.
 	size := c.size
-	full := len(c.events) > 0 && c.bytes+size > c.limit.Bytes
-	if full || len(c.events) >= c.limit.Rows {
-		c.more, c.full = true, full
+	full := len(c.Events) > 0 && c.bytes+size > c.Limit.Bytes
+	if full || len(c.Events) >= c.Limit.Rows {
+		c.More, c.Full = true, full
 		c.end(r)
 		return false
 	}
-	if c.events == nil {
-		c.events = make([]change.Event, 0, min(c.limit.Rows, 1024))
+	if c.Events == nil {
+		c.Events = make([]change.Event, 0, min(c.Limit.Rows, 1024))
 	}
 	c.bytes += size
-	c.events = append(c.events, event)
+	c.Events = append(c.Events, event)
 	return true
 }
 
 // sameRow reports whether two rows stand at one place in the order of the page.
-func (c *collector) sameRow(a, b *change.Event) bool {
-	if c.scan != nil {
+func (c *Collector) sameRow(a, b *change.Event) bool {
+	if c.Scan != nil {
 		return bytes.Equal(a.Key, b.Key)
 	}
 	return a.Cursor.Equal(b.Cursor)
 }
 
 // place says for people where a row stands in the order of the page.
-func (c *collector) place(e *change.Event) string {
-	if c.scan != nil {
+func (c *Collector) place(e *change.Event) string {
+	if c.Scan != nil {
 		return "key " + string(e.Key)
 	}
 	return "cursor and key " + string(e.Cursor)
 }
 
-// unread estimates the bytes of the rows that the statement still has when the page ended before them.
-func (c *collector) unread() int {
-	taken := len(c.events)
+// Unread estimates the bytes of the rows that the statement still has when the page ended before them.
+func (c *Collector) Unread() int {
+	taken := len(c.Events)
 	switch {
-	case !c.full && c.bad == nil:
+	case !c.Full && c.Bad == nil:
 		return 0
 	case taken == 0:
-		return len(c.scratch) * c.limit.Rows
+		return len(c.scratch) * c.Limit.Rows
 	default:
-		return c.bytes / taken * (c.limit.Rows - taken)
+		return c.bytes / taken * (c.Limit.Rows - taken)
 	}
 }
 
-// make turns the row into an event. One that cannot be sent is an event with Broken set; one that has no place is kept as
+// Make turns the row into an event. One that cannot be sent is an event with Broken set; one that has no place is kept as
 // c.bad: it is no fault of the reading, and what was read before it is good.
-func (c *collector) make(r engine.Row) (event change.Event, ok bool) {
-	if c.bad = c.encode(r); c.bad == nil {
-		event, c.bad = c.event()
+func (c *Collector) Make(r engine.Row) (event change.Event, ok bool) {
+	if c.Bad = c.encode(r); c.Bad == nil {
+		event, c.Bad = c.event()
 	}
-	return event, c.bad == nil
+	return event, c.Bad == nil
 }
 
 // encode writes the row's JSON object to scratch and notes where each column's value stands. A value without a form is
 // null there and makes the row broken, unless the row's place is made of it.
-func (c *collector) encode(r engine.Row) error {
-	p := c.plan
+func (c *Collector) encode(r engine.Row) error {
+	p := c.Plan
 	c.nulled = c.nulled[:0]
 	c.scratch, c.starts, c.ends = append(c.scratch[:0], '{'), c.starts[:0], c.ends[:0]
 	var err error
@@ -163,33 +165,33 @@ func (c *collector) encode(r engine.Row) error {
 }
 
 // formless reports a value of column i that has no form.
-func (c *collector) formless(i int, why error) error {
-	col := &c.plan.Sel.Columns[i]
+func (c *Collector) formless(i int, why error) error {
+	col := &c.Plan.Sel.Columns[i]
 	return fmt.Errorf("column %q of type %s: %w; correct the row, or leave the column out by source__columns", col.Name, col.Type, why)
 }
 
 // where names the row that could not be encoded at column failed, as far as it was read.
-func (c *collector) where(failed int) string {
-	for _, i := range c.plan.Key {
+func (c *Collector) where(failed int) string {
+	for _, i := range c.Plan.Key {
 		if i >= failed {
 			return c.afterLast()
 		}
 	}
-	return " (the row with key " + string(c.object(nil, c.plan.KeyNames, c.plan.Key)) + ")"
+	return " (the row with key " + string(c.object(nil, c.Plan.KeyNames, c.Plan.Key)) + ")"
 }
 
-func (c *collector) afterLast() string {
-	if n := len(c.events); n > 0 {
-		return " (the row after key " + string(c.events[n-1].Key) + ")"
+func (c *Collector) afterLast() string {
+	if n := len(c.Events); n > 0 {
+		return " (the row after key " + string(c.Events[n-1].Key) + ")"
 	}
 	return " (the first row of the page)"
 }
 
 // value is column i's JSON in scratch.
-func (c *collector) value(i int) []byte { return c.scratch[c.starts[i]:c.ends[i]] }
+func (c *Collector) value(i int) []byte { return c.scratch[c.starts[i]:c.ends[i]] }
 
 // object writes a JSON object of columns.
-func (c *collector) object(dst []byte, names []string, at []int) []byte {
+func (c *Collector) object(dst []byte, names []string, at []int) []byte {
 	dst = append(dst, '{')
 	for n, i := range at {
 		if n > 0 {
@@ -207,7 +209,7 @@ var brokenContent = []byte("broken")
 
 // lost reports whether one of the columns, all of them beside the position, could not be encoded: what stands in its place
 // is not its value.
-func (c *collector) lost(at []int) bool {
+func (c *Collector) lost(at []int) bool {
 	if len(c.nulled) == 0 {
 		return false
 	}
@@ -220,8 +222,8 @@ func (c *collector) lost(at []int) bool {
 }
 
 // event makes the event of the row in scratch.
-func (c *collector) event() (change.Event, error) {
-	p := c.plan
+func (c *Collector) event() (change.Event, error) {
+	p := c.Plan
 	rowEnd := c.ends[len(p.Names)-1] + 1
 	start := len(c.scratch)
 	c.scratch = c.object(c.scratch, p.KeyNames, p.Key)
@@ -251,9 +253,9 @@ func (c *collector) event() (change.Event, error) {
 	switch {
 	case len(c.nulled) > 0:
 		broken = fmt.Errorf("%w (the row with key %s)", c.formless(c.nulled[0], c.why), c.scratch[start:keyEnd])
-	case c.size > c.cfg.MaxRowBytes:
+	case c.size > c.Cfg.MaxRowBytes:
 		broken = fmt.Errorf("the row with key %s takes %d bytes, more than max_row_bytes (%d): raise max_row_bytes, or leave large columns out by source__columns",
-			c.scratch[start:keyEnd], c.size, c.cfg.MaxRowBytes)
+			c.scratch[start:keyEnd], c.size, c.Cfg.MaxRowBytes)
 	}
 	var content, rest []byte
 	if broken == nil {
@@ -267,7 +269,7 @@ func (c *collector) event() (change.Event, error) {
 		Key:     rest[: keyEnd-start : keyEnd-start],
 		Row:     content,
 		Cursor:  change.Cursor(rest[orderEnd-start : len(rest) : len(rest)]),
-		Time:    c.fetched,
+		Time:    c.Fetched,
 		Undated: true,
 		Broken:  broken,
 	}
@@ -276,7 +278,7 @@ func (c *collector) event() (change.Event, error) {
 		e.OrderKey = rest[keyEnd-start : orderEnd-start : orderEnd-start]
 	}
 	if p.TimeOf >= 0 {
-		if at, ok := timeform.Parse(c.value(p.Cursor[p.TimeOf]), p.Zone(c.cfg)); ok {
+		if at, ok := timeform.Parse(c.value(p.Cursor[p.TimeOf]), p.Zone(c.Cfg)); ok {
 			e.Time, e.Undated = at, false
 		}
 	}
@@ -286,16 +288,16 @@ func (c *collector) event() (change.Event, error) {
 	case p.UniqueCursor:
 		content = nil
 	}
-	e.ID = change.EventID(c.cfg.Poller, e.Op, e.Key, e.Cursor, content)
+	e.ID = change.EventID(c.Cfg.Poller, e.Op, e.Key, e.Cursor, content)
 	return e, nil
 }
 
 // op is the row's operation: by setting, or by the soft-delete column.
-func (c *collector) op() change.Op {
-	if c.plan.DeleteWhen >= 0 && truthy(c.value(c.plan.DeleteWhen)) {
+func (c *Collector) op() change.Op {
+	if c.Plan.DeleteWhen >= 0 && truthy(c.value(c.Plan.DeleteWhen)) {
 		return change.Delete
 	}
-	return c.plan.Op
+	return c.Plan.Op
 }
 
 // truthy reports whether a soft-delete column's value says that the row is gone: true, or neither null nor zero.
@@ -313,7 +315,7 @@ func truthy(v []byte) bool {
 }
 
 // keep copies two parts, one behind the other, to where they stay.
-func (c *collector) keep(a, b []byte) []byte {
+func (c *Collector) keep(a, b []byte) []byte {
 	n := len(a) + len(b)
 	if cap(c.chunk)-len(c.chunk) < n {
 		c.chunk = make([]byte, 0, max(n, chunkSize))
@@ -323,9 +325,9 @@ func (c *collector) keep(a, b []byte) []byte {
 	return c.chunk[at : at+n : at+n]
 }
 
-// cursorOf writes the position of a row that holds the order columns only.
-func cursorOf(p *plan.Plan, r engine.Row) (change.Cursor, error) {
-	c := collector{plan: &plan.Plan{Sel: keyset.Selection{Columns: p.Sel.Order}}} // without names: the values alone
+// CursorOf writes the position of a row that holds the order columns only.
+func CursorOf(p *plan.Plan, r engine.Row) (change.Cursor, error) {
+	c := Collector{Plan: &plan.Plan{Sel: keyset.Selection{Columns: p.Sel.Order}}} // without names: the values alone
 	if err := c.encode(r); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrNormalize, err)
 	}

@@ -1,4 +1,4 @@
-package source
+package collect
 
 import (
 	"fmt"
@@ -12,46 +12,46 @@ import (
 // equal whose text differs (by case, accents, width or blanks: any collation may), and a fetch that begins after the one
 // then passes over the other. So the end is drawn only where something other than text differs, or, where that would be
 // nowhere in the page, where untie finds that the database tells them apart.
-func (c *collector) end(r engine.Row) {
-	if c.plan.KeyProved || len(c.events) == 0 {
+func (c *Collector) end(r engine.Row) {
+	if c.Plan.KeyProved || len(c.Events) == 0 {
 		return
 	}
-	all, next := c.events, c.position(r)
-	for n := len(c.events); n > 0 && c.plan.MayTie(c.events[n-1].Cursor, next, c.byKey()); n-- {
-		c.events = c.events[:n-1]
+	all, next := c.Events, c.position(r)
+	for n := len(c.Events); n > 0 && c.Plan.MayTie(c.Events[n-1].Cursor, next, c.byKey()); n-- {
+		c.Events = c.Events[:n-1]
 	}
-	if len(c.events) > 0 || c.bad != nil {
+	if len(c.Events) > 0 || c.Bad != nil {
 		return
 	}
 	larger := "batch_size"
-	if c.full {
+	if c.Full {
 		larger = "batch_bytes"
 	}
-	c.tied, c.next = all, next
+	c.Tied, c.Next = all, next
 	one := "have one cursor, "
-	if c.scan != nil {
+	if c.Scan != nil {
 		one = "" // their order is that of the key alone
 	}
-	c.bad = fmt.Errorf("the rows of a whole page, around the key %s, "+one+"their keys differ in text only, and the database seems to hold some of them equal: "+
+	c.Bad = fmt.Errorf("the rows of a whole page, around the key %s, "+one+"their keys differ in text only, and the database seems to hold some of them equal: "+
 		"raise %s, or name a source__key that is no text", all[len(all)-1].Key, larger)
 }
 
 // byKey says which of the plan's order columns order the page; nil for all.
-func (c *collector) byKey() []bool {
-	if c.scan == nil {
+func (c *Collector) byKey() []bool {
+	if c.Scan == nil {
 		return nil
 	}
-	of := make([]bool, len(c.plan.Order))
-	for n, i := range c.plan.Order {
-		of[n] = slices.Contains(c.plan.Key, i)
+	of := make([]bool, len(c.Plan.Order))
+	for n, i := range c.Plan.Order {
+		of[n] = slices.Contains(c.Plan.Key, i)
 	}
 	return of
 }
 
 // position is a row's, as far as it can be told: nil for a value that has no form.
-func (c *collector) position(r engine.Row) keyset.Position {
-	pos := make(keyset.Position, len(c.plan.Order))
-	for n, i := range c.plan.Order {
+func (c *Collector) position(r engine.Row) keyset.Position {
+	pos := make(keyset.Position, len(c.Plan.Order))
+	for n, i := range c.Plan.Order {
 		if v, err := r.AppendJSON(nil, i); err == nil {
 			pos[n] = v
 		}
