@@ -199,7 +199,7 @@ func (o *operator) reset() {
 func (o *operator) moveTo(to place, what string) {
 	w := o.w
 	cursor := to.cursor()
-	incarnation := w.table.incarnation
+	incarnation, mode := w.table.incarnation, string(w.set.late)
 	drop := w.pro.Replays > 0 && w.chance(0.3)
 	o.command(what+" "+brief(cursor), func(ctx context.Context, p *process, k *state.Keeper) error {
 		s, entries, err := o.open(ctx, k)
@@ -214,7 +214,7 @@ func (o *operator) moveTo(to place, what string) {
 				d.Parked = state.ObjectRef{}
 			}
 			d.Checkpoint.Cursor, d.Checkpoint.Incarnation = cursor, incarnation
-			if d.Late = (state.Late{Mode: d.Late.Mode}); d.Late.Mode != string(w.set.late) {
+			if d.Late = (state.Late{Mode: d.Late.Mode}); d.Late.Mode != mode {
 				d.Late.Mode = "" // the settings choose anew
 			}
 		})
