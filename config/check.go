@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/rowrelay/rowrelay/loopback"
 	"github.com/rowrelay/rowrelay/mode"
 )
 
@@ -58,9 +59,9 @@ func (l *loader) checkStatus() {
 	const generate = "Set one that nobody guesses, such as what openssl rand -hex 24 prints"
 	short := st.Token != "" && utf8.RuneCountInString(st.Token.Reveal()) < leastToken
 	switch {
-	case isLoopback(host) && short:
+	case loopback.Is(host) && short:
 		l.app.Warnings.Add(s.named("status__token"), fmt.Sprintf("is shorter than %d characters: whoever reaches status__listen, by a tunnel or a proxy too, can guess it", leastToken), generate)
-	case isLoopback(host):
+	case loopback.Is(host):
 	case st.Token == "":
 		s.fault("status__listen", "can be reached from other machines, and status__token is not set",
 			"Set status__token, or listen on 127.0.0.1")
@@ -71,11 +72,6 @@ func (l *loader) checkStatus() {
 
 // leastToken is the fewest characters of a token that is not guessed, however fast somebody asks.
 const leastToken = 16
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || (ip != nil && ip.IsLoopback())
-}
 
 func (l *loader) checkSource(p *pollerScopes) {
 	s, src := p.own, &p.poller.Source
@@ -193,7 +189,7 @@ func (l *loader) checkHTTP(p *Poller, s *scope, out *Output) {
 		return
 	}
 	u, err := url.Parse(out.URL.Reveal())
-	if err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
+	if err == nil && u.Scheme == "http" && !loopback.Is(u.Hostname()) {
 		p.Warnings.Add(s.named("url"), "is plain http to another machine: events and secrets travel unencrypted", "Write an https URL")
 	}
 }

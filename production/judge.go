@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/plaintext"
 )
 
 // Verdict is what is found of an item.
@@ -83,7 +85,7 @@ func Judge(f *Facts, accepted []string) *Report {
 		}
 		for n := range judged.Answers {
 			found := &judged.Answers[n]
-			found.Seen = oneLine(found.Seen)
+			found.Seen = plaintext.Line(found.Seen)
 			if found.Mend == "" && (found.Verdict == ToMend || found.Verdict == CannotTell) {
 				found.Mend = i.mend
 			}
@@ -105,10 +107,6 @@ func (i *item) judge(f *Facts, p *Poller) Answer {
 		return none("%s", i.without)
 	}
 	return i.each(f, p)
-}
-
-func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
 }
 
 // list joins names for people.

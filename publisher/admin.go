@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -198,7 +199,7 @@ func (p *Publisher) Discard(ctx context.Context, f Filter, by string, progress f
 	if err := f.narrow("discard", Dead, Failed, Waiting); err != nil {
 		return 0, err
 	}
-	reason := cut(sayable(fmt.Sprintf("discarded by %s at %s", cmp.Or(by, "an operator"), time.Now().UTC().Format(time.RFC3339))), 1000)
+	reason := plaintext.Start(sayable(fmt.Sprintf("discarded by %s at %s", cmp.Or(by, "an operator"), time.Now().UTC().Format(time.RFC3339))), 1000)
 	var total int64
 	return p.pages(ctx, f, func(a adminSQL, entries []Entry) (int64, error) {
 		n, err := a.discardThese(ctx, entries, reason)

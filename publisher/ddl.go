@@ -2,6 +2,8 @@ package publisher
 
 import (
 	"strings"
+
+	"github.com/rowrelay/rowrelay/plaintext"
 )
 
 // DDL returns the statements, in order, that create an outbox and its claims table on an engine. Each may be repeated: what
@@ -35,7 +37,7 @@ const (
 
 // indexName is the name of an index of a table: "<table>_<what>", within the 63 bytes of PostgreSQL.
 func (n name) indexName(what string) string {
-	return n.d.quote(cut(n.base(), 63-1-len(what)) + "_" + what)
+	return n.d.quote(plaintext.Start(n.base(), 63-1-len(what)) + "_" + what)
 }
 
 // ownColumns are the columns that make a table one of `rowrelay outbox init`.

@@ -1,6 +1,10 @@
 package publisher
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/rowrelay/rowrelay/plaintext"
+)
 
 // ddl for SQL Server: filtered indexes, as PostgreSQL's. A session that inserts needs QUOTED_IDENTIFIER, ANSI_NULLS and
 // ARITHABORT on, as every current driver has them (sqlcmd needs -I). The columns compare byte by byte. The bucket is made as
@@ -9,7 +13,7 @@ func (d sqlServer) ddl(table, claims name) []string {
 	literal := func(n name) string { return "N'" + strings.ReplaceAll(n.String(), "'", "''") + "'" }
 	index := func(what, columns, where string) string {
 		return `IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(` + literal(table) + `) AND name = N'` +
-			strings.ReplaceAll(cut(table.base(), 63-1-len(what))+"_"+what, "'", "''") + `')
+			strings.ReplaceAll(plaintext.Start(table.base(), 63-1-len(what))+"_"+what, "'", "''") + `')
 CREATE INDEX ` + table.indexName(what) + ` ON ` + table.String() + ` ` + columns + ` WHERE ` + where
 	}
 	const exact = " COLLATE Latin1_General_100_BIN2"

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	mssql "github.com/microsoft/go-mssqldb"
 
@@ -291,17 +290,6 @@ func (n name) String() string {
 
 // base is the last part, unquoted.
 func (n name) base() string { return n.parts[len(n.parts)-1] }
-
-// cut is a text of at most so many bytes, in whole characters.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
-}
 
 // sayable is a text that every engine takes: valid UTF-8 without NUL.
 func sayable(s string) string {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -273,7 +274,7 @@ func claimName(qualified string) string {
 		return qualified
 	}
 	sum := sha256.Sum256([]byte(qualified))
-	return cut(qualified, room-33) + "#" + hex.EncodeToString(sum[:16])
+	return plaintext.Start(qualified, room-33) + "#" + hex.EncodeToString(sum[:16])
 }
 
 // read runs a statement of events' columns and stops at the limit; more says that there was another row.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rowrelay/rowrelay/plaintext"
 )
 
 // Rows of the claims table beside the units of units.go: the fencing counter (its info is what is in force:
@@ -298,7 +300,7 @@ func (t *sqlTable) pause(ctx context.Context, by string) error {
 		return err
 	}
 	return t.do(ctx, "pause the outbox", func(ctx context.Context, q querier) error {
-		return t.d.put(ctx, q, t, c.name, pauseUnit, "", 0, 0, cut(by, 1000))
+		return t.d.put(ctx, q, t, c.name, pauseUnit, "", 0, 0, plaintext.Start(by, 1000))
 	})
 }
 

@@ -10,9 +10,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/status"
 )
 
@@ -196,20 +196,7 @@ func fullName(o *status.Output) string {
 }
 
 // asker names who asked, for the audit line.
-func asker(name string) string { return cmp.Or(oneLine(name), "unknown") }
+func asker(name string) string { return cmp.Or(short(name), "unknown") }
 
-// oneLine is what somebody sent, for a log and the page: short, in one line, and without what is not seen, which may turn the
-// direction of what follows.
-func oneLine(text string) string {
-	clean := strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return -1
-		}
-		return c
-	}, text)
-	const most = 100
-	if runes := []rune(clean); len(runes) > most {
-		clean = string(runes[:most])
-	}
-	return strings.TrimSpace(clean)
-}
+// short is what somebody sent, for a log and the page.
+func short(text string) string { return plaintext.Cut(plaintext.Line(text), 200) }
