@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -47,7 +48,9 @@ type Ranges struct {
 	App, Poller string
 }
 
-func (r Ranges) key(name string) string { return "backfills/" + r.App + "/" + r.Poller + "/" + name + ".json" }
+func (r Ranges) key(name string) string {
+	return "backfills/" + r.App + "/" + r.Poller + "/" + name + ".json"
+}
 
 // Load reads the range of a named backfill; state.ErrNotFound where none of this name was begun.
 func (r Ranges) Load(ctx context.Context, name string) (*Range, error) {
@@ -259,20 +262,13 @@ func (d *Document) send(ctx context.Context, b *Named, to *Sender, total int64, 
 			out.say("done: %d row(s)%s; its position is kept in %s", done, d.givenUp(b, givenUp), to.Key)
 			return nil
 		case r.Event == poller.FetchEmpty, r.Failed():
-			wait(ctx, time.Second)
+			_ = clock.Sleep(ctx, time.Second)
 		case b.Rate > 0:
-			wait(ctx, time.Duration(r.Rows)*time.Second/time.Duration(b.Rate))
+			_ = clock.Sleep(ctx, time.Duration(r.Rows)*time.Second/time.Duration(b.Rate))
 		}
 	}
 	out.say("stopped after %d row(s)%s; start it again under the same name to go on", done, d.givenUp(b, givenUp))
 	return nil
-}
-
-// wait ends after a time, or with ctx.
-func wait(ctx context.Context, d time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	<-ctx.Done()
 }
 
 // givenUp says where the dead letters of a named backfill are; "" where there are none.

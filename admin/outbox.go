@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
@@ -179,14 +180,14 @@ func (o *Outbox) unmatched(ctx context.Context, f publisher.Filter) (string, err
 	}{{"--id", f.IDs, ids}, {"--key", f.Keys, keys}} {
 		for _, value := range part.asked {
 			if !slices.ContainsFunc(part.got, func(s string) bool { return sameID(s, value) }) {
-				missing = append(missing, part.flag+" "+shellWord(value))
+				missing = append(missing, part.flag+" "+plaintext.ShellWord(value))
 			}
 		}
 	}
 	if len(missing) == 0 {
 		return "", nil
 	}
-	return "; no such event has " + oneLine(strings.Join(missing, ", ")), nil
+	return "; no such event has " + plaintext.Line(strings.Join(missing, ", ")), nil
 }
 
 // sameID compares as databases do: 007 is the number 7, and a uuid may be written in either case.
@@ -199,9 +200,29 @@ func sameID(a, b string) bool {
 	return err == nil && err2 == nil && n == m
 }
 
+// States are the states of events by the names that commands give them.
+var States = []struct {
+	Name  string
+	State publisher.State
+}{
+	{"pending", publisher.Pending}, {"publishing", publisher.Publishing}, {"published", publisher.Published},
+	{"failed", publisher.Failed}, {"waiting", publisher.Waiting}, {"dead", publisher.Dead}, {"discarded", publisher.Discarded},
+}
+
+// StateNames are states as commands name them.
+func StateNames(states []publisher.State) string {
+	var names []string
+	for _, s := range States {
+		if slices.Contains(states, s.State) {
+			names = append(names, s.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // filterText is a filter for the log.
 func filterText(f *publisher.Filter) string {
-	text := "state=" + StateFlags(f.States)
+	text := "state=" + StateNames(f.States)
 	for _, part := range []struct {
 		name, value string
 		is          bool

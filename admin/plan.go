@@ -31,7 +31,9 @@ type Result struct {
 	Text string
 }
 
-func (p *Plan) note(format string, args ...any) { p.Notes = append(p.Notes, fmt.Sprintf(format, args...)) }
+func (p *Plan) note(format string, args ...any) {
+	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
+}
 
 func (r *Result) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
@@ -79,8 +81,8 @@ func move(doc *state.Document, to change.Cursor) {
 	doc.Late = state.Late{Mode: doc.Late.Mode}
 }
 
-// retyped are the columns of the cursor or key as a document has them, where they have changed their type since; else "".
-func retyped(doc *state.Document, source poller.Description) string {
+// Retyped are the columns of the cursor or key as a document has them, where they have changed their type since; else "".
+func Retyped(doc *state.Document, source poller.Description) string {
 	if was := doc.Checkpoint.Columns; source.Columns != "" && was != source.Columns {
 		return was
 	}

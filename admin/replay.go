@@ -15,9 +15,9 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// CanReplay refuses a replay where no poller would deliver the rows.
-func (d *Document) CanReplay() error {
-	if strings.HasPrefix(d.Output, BackfillPrefix) {
+// CanReplay refuses a replay to an output where no poller would deliver the rows.
+func CanReplay(output string) error {
+	if strings.HasPrefix(output, BackfillPrefix) {
 		return &Refusal{Err: errors.New("no live poller delivers what a named backfill has given up"),
 			Remedy: "add --as-recorded, or send its rows again by rowrelay backfill with --from and --to and another name"}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/mode"
@@ -239,7 +240,7 @@ func (p *pollerView) position(ctx context.Context, view *checkedOutput, out *wir
 		return position, fmt.Errorf("late_commits was %s when the state document %s was written, and is now %s: write "+
 			"source__late_commits=%[1]s, or run `rowrelay state accept-fingerprint %[4]s`, or start over with `rowrelay state reset %[4]s --to beginning`",
 			was, out.key, source.Late, name)
-	case retyped(&snapshot.Doc, source) != "":
+	case admin.Retyped(&snapshot.Doc, source) != "":
 		return position, fmt.Errorf("the columns of the cursor or key had other types when the state document %s was written (%s, now %s): change "+
 			"the types back, or run `rowrelay state accept-fingerprint %s`, or start over with `rowrelay state reset %[4]s --to beginning`",
 			out.key, snapshot.Doc.Checkpoint.Columns, source.Columns, name)

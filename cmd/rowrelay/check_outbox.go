@@ -29,7 +29,6 @@ type checkedOutbox struct {
 // checkOutbox looks into an outbox, and changes nothing.
 func (p *pollerView) checkOutbox(ctx context.Context, c *console, a *app, w *wired, host *hostFile, rows int) {
 	s := &w.cfg.Source
-	d := &desk{target: &target{console: c}, cfg: a.cfg, poller: w.cfg, outbox: w.outbox}
 	v := &checkedOutbox{
 		To: destination(&w.cfg.Outputs[0]), Dead: "the rows themselves, in the state DEAD LETTER",
 		Cleanup:   fmt.Sprintf("events published more than %s ago are deleted, %d at a time, at %s (rowrelay run)", plain(s.Retention), s.CleanupChunk, s.CleanupSchedule),
@@ -55,7 +54,7 @@ func (p *pollerView) checkOutbox(ctx context.Context, c *console, a *app, w *wir
 		}
 		return
 	}
-	v.outboxView = outboxViewOf(d, &about)
+	v.outboxView = outboxViewOf(w.cfg, &about)
 	p.Engine, p.Table = about.Engine, about.Table
 	p.Warnings = append(p.Warnings, about.Warnings...)
 	p.Warnings = append(p.Warnings, strategyWarnings(&about, w)...)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
@@ -38,28 +39,19 @@ func (f *choiceOfEvents) flags(cmd *cobra.Command, what string, limit int) *cobr
 	return cmd
 }
 
-// stateFlags are the states as flags spell them.
-var stateFlags = []struct {
-	flag  string
-	state publisher.State
-}{
-	{"pending", publisher.Pending}, {"publishing", publisher.Publishing}, {"published", publisher.Published}, {"failed", publisher.Failed},
-	{"waiting", publisher.Waiting}, {"dead", publisher.Dead}, {"discarded", publisher.Discarded},
-}
-
 func stateNames() []string {
-	names := make([]string, len(stateFlags))
-	for i, s := range stateFlags {
-		names[i] = s.flag
+	names := make([]string, len(admin.States))
+	for i, s := range admin.States {
+		names[i] = s.Name
 	}
 	return names
 }
 
 // stateOf reads a state as the flag or the column spells it.
 func stateOf(text string) (publisher.State, error) {
-	for _, s := range stateFlags {
-		if strings.EqualFold(text, s.flag) || strings.EqualFold(strings.NewReplacer("_", " ", "-", " ").Replace(text), string(s.state)) {
-			return s.state, nil
+	for _, s := range admin.States {
+		if strings.EqualFold(text, s.Name) || strings.EqualFold(strings.NewReplacer("_", " ", "-", " ").Replace(text), string(s.State)) {
+			return s.State, nil
 		}
 	}
 	return "", fmt.Errorf("--state %q is not one of %s", text, strings.Join(stateNames(), ", "))
@@ -126,20 +118,9 @@ func (f *choiceOfEvents) filter(states, allowed []publisher.State) (publisher.Fi
 			return chosen, err
 		}
 		if allowed != nil && !slices.Contains(allowed, s) {
-			return chosen, fmt.Errorf("--state %s cannot be changed by this command: only %s", text, flagsOf(allowed))
+			return chosen, fmt.Errorf("--state %s cannot be changed by this command: only %s", text, admin.StateNames(allowed))
 		}
 		chosen.States = append(chosen.States, s)
 	}
 	return chosen, nil
-}
-
-// flagsOf are states as flags spell them.
-func flagsOf(states []publisher.State) string {
-	var names []string
-	for _, s := range stateFlags {
-		if slices.Contains(states, s.state) {
-			names = append(names, s.flag)
-		}
-	}
-	return strings.Join(names, ", ")
 }

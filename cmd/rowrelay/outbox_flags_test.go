@@ -150,7 +150,7 @@ func TestLimitShowsWhatItChanges(t *testing.T) {
 func TestEmptyCleanup(t *testing.T) {
 	for says, did := range map[string]publisher.Cleaned{"done: 0 event(s) were deleted: none": {Chunks: 1}, "another clean-up is under way": {}} {
 		d, out, _ := deskOf(&fakeOutbox{}, "")
-		d.outbox = cleaned{did: did}
+		d.Events = cleaned{did: did}
 		if err := d.cleanup(t.Context()); err != nil || !strings.Contains(out.String(), says) || strings.Contains(out.String(), "chunk(s)") {
 			t.Errorf("%v\n%s", err, out)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
@@ -119,7 +120,8 @@ func deskOf(o *fakeOutbox, answers string) (d *desk, out, errs *bytes.Buffer) {
 	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
 	c := &console{in: strings.NewReader(answers), out: out, err: errs}
 	p := &config.Poller{Name: "orders", Source: config.Source{Mode: "outbox", Table: "outbox", ClaimsTable: "rowrelay_claims", Retention: 168 * time.Hour, CleanupChunk: 10}}
-	return &desk{target: &target{console: c}, cfg: &config.App{}, poller: p, outbox: o, close: func() error { return nil }}, out, errs
+	outbox := &admin.Outbox{Poller: p.Name, Events: o, By: operator(), Log: newLogger(c, &config.App{})}
+	return &desk{target: &target{console: c}, Outbox: outbox, poller: p, close: func() error { return nil }}, out, errs
 }
 
 func (o *fakeOutbox) states() string {

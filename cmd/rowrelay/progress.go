@@ -52,3 +52,19 @@ func (p *progress) end() {
 		_ = p.bar.Finish() // only a screen
 	}
 }
+
+// watch shows progress until its result is called.
+func (c *console) watch(tell *func(done, total int64, line string)) (end func()) {
+	var p *progress
+	*tell = func(done, total int64, line string) {
+		if p == nil {
+			p = newProgress(c)
+		}
+		p.show(done, total, line)
+	}
+	return func() {
+		if p != nil {
+			p.end()
+		}
+	}
+}

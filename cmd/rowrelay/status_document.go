@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -49,7 +50,7 @@ func (d *documentPart) read(ctx context.Context) (func(*status.Output), error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if name := s.Doc.Parked.Object; name != d.object {
-		if d.entries, err = parkedOf(ctx, d.out, &s.Doc); err != nil {
+		if d.entries, err = admin.Parked(ctx, d.out.keeper, &s.Doc); err != nil {
 			d.object, problem = "", &status.Problem{Text: flat(err).Error()}
 		} else {
 			d.object = name
@@ -83,7 +84,7 @@ func (d *documentPart) read(ctx context.Context) (func(*status.Output), error) {
 			return
 		}
 		o.Parked = int64(len(entries))
-		o.Waiting = int64(rows(entries) - len(entries))
+		o.Waiting = int64(admin.ParkedRows(entries) - len(entries))
 		o.Entries = parkedLetters(entries)
 	}, nil
 }
