@@ -73,7 +73,11 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 				doc.Backfill = nil
 			}
 			if !same {
+				clock, at := doc.Late.Clock, doc.Late.ClockAt
 				doc.Late = state.Late{}
+				if !another { // the position stays, and what the database's clock was with it
+					doc.Late.Clock, doc.Late.ClockAt = clock, at
+				}
 			}
 		})
 		if err != nil {

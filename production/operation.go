@@ -10,12 +10,12 @@ func operationItems() []item {
 	return []item{
 		{
 			id: "metrics", group: groupOperation, asks: "somebody collects the metrics", app: judgeMetrics,
-			why:  "Lag, failures and dead letters are seen there first (seed 000, §10).",
+			why:  "Lag, failures and dead letters are seen there first.",
 			mend: "set OTEL_EXPORTER_OTLP_ENDPOINT, or scrape /metrics (docs/observability.md)",
 		},
 		{
 			id: "alerts", group: groupOperation, asks: "the alerts are deployed and reach a person", app: judgeUnseen, untold: true,
-			why:  "Seed 000, §10: failures, lag and the last success have alerts.",
+			why:  "Failures, lag and the last success have to reach a person, without anybody looking.",
 			mend: "load deploy/alerts.yaml, and let one of its alerts fire on purpose",
 		},
 		{
@@ -30,7 +30,7 @@ func operationItems() []item {
 		},
 		{
 			id: "runbook", group: groupOperation, asks: "whoever is on call can handle a poison row", app: judgeUnseen, untold: true,
-			why:  "Seed 000, §10: the runbook covers the row that is refused again and again. Here it is parked and becomes a dead letter by itself; somebody has to look at it.",
+			why:  "A row that is refused again and again is parked and becomes a dead letter by itself; somebody has to look at it.",
 			mend: "go through docs/operations.md and docs/failures.md: rowrelay deadletter list, show, replay, purge",
 		},
 	}

@@ -61,7 +61,7 @@ func (p *Publisher) About(ctx context.Context) (About, error) {
 	if err != nil {
 		return About{}, err
 	}
-	a := About{Description: c.description.Description, Layout: "own", Strategy: t.strategy(c)}
+	a := About{Origin: c.description.Origin, Warnings: c.description.warnings, Layout: "own", Strategy: t.strategy(c)}
 	if !c.description.own {
 		a.Layout = "mapped"
 	}

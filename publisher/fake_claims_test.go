@@ -10,7 +10,7 @@ import (
 
 func (t *fakeTable) describe(context.Context) (description, error) {
 	own := !t.db.mapped
-	return description{Description: poller.Description{Engine: "fake", Table: "outbox", Fingerprint: "sha256:0"}, own: own, buckets: own, skips: true}, nil
+	return description{Origin: poller.Origin{Engine: "fake", Table: "outbox", Fingerprint: "sha256:0"}, own: own, buckets: own, skips: true}, nil
 }
 
 func (t *fakeTable) look(ctx context.Context) (g glance, err error) {

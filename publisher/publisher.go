@@ -133,7 +133,8 @@ type table interface {
 
 // description is what the catalog says of the outbox.
 type description struct {
-	poller.Description
+	poller.Origin
+	warnings []string // for the operator
 	// own says that the table has the columns of `rowrelay outbox init`: state, seq and bucket among them. Otherwise it is mapped.
 	own bool
 	// buckets says that there is an indexed bucket column.

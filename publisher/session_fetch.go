@@ -246,7 +246,7 @@ func (s *session) grant(list []change.Event, name string, now time.Time) poller.
 	s.batches++
 	return poller.Grant{
 		Batch: change.Batch{ID: fmt.Sprintf("%s_%s_%04d", name, now.UTC().Format("20060102_150405"), s.batches), Events: list, Fetched: now},
-		Right: s.right.ctx, Token: s.token, Source: s.desc.Description, Check: s.right.check,
+		Right: s.right.ctx, Token: s.token, Origin: s.desc.Origin, Check: s.right.check,
 	}
 }
 

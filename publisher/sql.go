@@ -217,7 +217,7 @@ func (t *sqlTable) readCatalog(ctx context.Context) (*catalog, error) {
 		return nil, err
 	}
 	c.description.Fingerprint = t.fingerprint(c.description.Table)
-	c.description.Warnings = t.conn.Warnings
+	c.description.warnings = t.conn.Warnings
 	c.description.skips = true
 	if len(t.cfg.Map) == 0 && isOwn(t.d, columns) {
 		c.description.own, c.description.buckets = true, true

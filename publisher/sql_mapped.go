@@ -51,7 +51,7 @@ func newMapped(ctx context.Context, q querier, t *sqlTable, c *catalog) (eventSQ
 			poller.ErrConfig, side, c.description.Table, t.cfg.Poller)
 	}
 	c.description.own, c.description.buckets, c.description.skips = false, false, false
-	c.description.Warnings = append(c.description.Warnings[:len(c.description.Warnings):len(c.description.Warnings)], l.warnings...)
+	c.description.warnings = append(c.description.warnings[:len(c.description.warnings):len(c.description.warnings)], l.warnings...)
 	return &mapped{t: t, sql: t.mappedSQL(l, c.name), chunk: mappedChunk}, nil
 }
 
