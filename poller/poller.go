@@ -220,7 +220,7 @@ func FailAll(n int, cause Cause, status int, err error) *DeliveryError {
 
 // Errors that a Source wraps so that the tick can tell what kind of fault it was.
 var (
-	ErrConfig    = errors.New("configuration")
+	ErrConfig    = change.ErrConfig
 	ErrNormalize = errors.New("normalisation")
 	ErrGap       = errors.New("gap in the source")
 )

@@ -3,7 +3,7 @@ package production
 import (
 	"strings"
 
-	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 func operationItems() []item {
@@ -52,7 +52,7 @@ func judgeMetrics(f *Facts) Answer {
 		switch {
 		case to.Leaves():
 			return bad(to.Mend, "they go to %s in the clear: %s", to.Host, to.How)
-		case f.hosted() && to.Safety == source.LinkLocal:
+		case f.hosted() && to.Safety == engine.LinkLocal:
 			return unknown("name a receiver in OTEL_EXPORTER_OTLP_ENDPOINT", "they go to %s, this machine itself: whether somebody listens is not seen", to.Host)
 		case to.Setting == "":
 			return good("they go to %s, as no endpoint is named", to.Host)

@@ -125,6 +125,9 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 	case w.holder != p:
 		w.fail("%s wrote the document under the lease of %s", p.name, w.holder.name)
 	}
+	if mode := was.Late.Mode; !p.human && mode != "" && doc.Late.Mode != mode {
+		w.fail("%s goes on under late_commits=%s, and the document was written under %s", p.name, doc.Late.Mode, mode)
+	}
 	if moved && !p.human {
 		from, err := placeOf(was.Checkpoint.Cursor)
 		to, err2 := placeOf(doc.Checkpoint.Cursor)

@@ -15,7 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// full is a document with every member, as this binary writes it: docs/state.md shows the same.
+// full is a document with every member, as this binary writes it: docs/state.md explains each.
 const full = `{
   "version": 1,
   "requires": ["late","parked","paused"],
