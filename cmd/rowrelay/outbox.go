@@ -42,16 +42,16 @@ only shows). Each change is written to the log. docs/outbox.md is the page about
 	return cmd
 }
 
-// desk is one operator's work on one outbox.
-type desk struct {
+// managedOutbox is an outbox that somebody changes.
+type managedOutbox struct {
 	*target
 	*admin.Outbox
 	poller *config.Poller
 	close  func() error
 }
 
-// desk opens the outbox of a poller.
-func (t *target) desk(name string) (*desk, error) {
+// outbox opens the outbox of a poller.
+func (t *target) outbox(name string) (*managedOutbox, error) {
 	cfg, err := load(t.console)
 	if err != nil {
 		return nil, err
@@ -61,12 +61,12 @@ func (t *target) desk(name string) (*desk, error) {
 		return nil, err
 	}
 	outbox := &admin.Outbox{Poller: p.Name, Events: pub, By: operator(), Log: newLogger(t.console, cfg)}
-	return &desk{target: t, Outbox: outbox, poller: p, close: pub.Close}, nil
+	return &managedOutbox{target: t, Outbox: outbox, poller: p, close: pub.Close}, nil
 }
 
-// atDesk opens the outbox of a poller for some work on it.
-func (t *target) atDesk(name string, work func(*desk) error) error {
-	d, err := t.desk(name)
+// onOutbox opens the outbox of a poller for some work on it.
+func (t *target) onOutbox(name string, work func(*managedOutbox) error) error {
+	d, err := t.outbox(name)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (t *target) atDesk(name string, work func(*desk) error) error {
 }
 
 // end closes connections; what was to be written is written by now.
-func (d *desk) end() {
+func (d *managedOutbox) end() {
 	_ = d.close()
 }
 
@@ -93,14 +93,18 @@ func (e *flatError) Error() string { return strings.Join(strings.Fields(e.err.Er
 func (e *flatError) Unwrap() error { return e.err }
 
 // carryOutOn plans something about the outbox, asks, and does it.
-func (d *desk) carryOutOn(ctx context.Context, plan func(admin.Controls, context.Context) (*admin.Plan, error)) error {
+func (d *managedOutbox) carryOutOn(ctx context.Context, plan func(admin.Controls, context.Context) (*admin.Plan, error)) error {
 	p, err := plan(d.Outbox, ctx)
 	return d.carryOut(ctx, d.poller.Name, p, err)
 }
 
-func (d *desk) pause(ctx context.Context) error { return d.carryOutOn(ctx, admin.Controls.Pause) }
+func (d *managedOutbox) pause(ctx context.Context) error {
+	return d.carryOutOn(ctx, admin.Controls.Pause)
+}
 
-func (d *desk) resume(ctx context.Context) error { return d.carryOutOn(ctx, admin.Controls.Resume) }
+func (d *managedOutbox) resume(ctx context.Context) error {
+	return d.carryOutOn(ctx, admin.Controls.Resume)
+}
 
 func newOutboxPause(t *target) *cobra.Command {
 	return t.flags(&cobra.Command{
@@ -111,7 +115,7 @@ nothing and succeed (event=paused). Writers are not hindered: events pile up as 
 		Example: `  rowrelay outbox pause orders --yes`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.atDesk(args[0], func(d *desk) error { return d.pause(cmd.Context()) })
+			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.pause(cmd.Context()) })
 		},
 	})
 }
@@ -124,7 +128,7 @@ func newOutboxResume(t *target) *cobra.Command {
 		Example: `  rowrelay outbox resume orders --yes`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.atDesk(args[0], func(d *desk) error { return d.resume(cmd.Context()) })
+			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.resume(cmd.Context()) })
 		},
 	})
 }
@@ -142,14 +146,14 @@ Ctrl-C stops between two chunks; the same command, or the next clean-up, goes on
   rowrelay outbox cleanup orders`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.atDesk(args[0], func(d *desk) error { return d.cleanup(cmd.Context()) })
+			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.cleanup(cmd.Context()) })
 		},
 	}
 	cmd.Flags().BoolVar(&t.dryRun, "dry-run", false, "only count the events that were created before the retention; it reads them all")
 	return cmd
 }
 
-func (d *desk) cleanup(ctx context.Context) error {
+func (d *managedOutbox) cleanup(ctx context.Context) error {
 	s := &d.poller.Source
 	if d.dryRun {
 		n, err := d.Events.Count(ctx, publisher.Filter{States: []publisher.State{publisher.Published, publisher.Discarded}, OlderThan: s.Retention})

@@ -210,7 +210,7 @@ func (t *target) resume(ctx context.Context, name string) error {
 
 // onEither does something with the document of a poller, or with its outbox.
 func (t *target) onEither(ctx context.Context, name string, plan func(admin.Controls, context.Context) (*admin.Plan, error)) error {
-	if d, err := t.desk(name); err == nil {
+	if d, err := t.outbox(name); err == nil {
 		defer d.end()
 		return flat(d.carryOutOn(ctx, plan))
 	} // what is no outbox is a document, and for an outbox that cannot be opened the command says why
