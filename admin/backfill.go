@@ -25,9 +25,8 @@ type Backfill struct {
 	By        string        `json:"by"`
 }
 
-// BackfillOf is the backfill of a document; nil where there is none.
-func BackfillOf(doc *state.Document) *Backfill {
-	b := doc.Backfill
+// BackfillOf is a backfill as a document has it; nil for none.
+func BackfillOf(b *state.Backfill) *Backfill {
 	if b == nil {
 		return nil
 	}
@@ -53,7 +52,7 @@ func stopping(b *state.Backfill) string {
 		return ""
 	}
 	return fmt.Sprintf("\nThe backfill will be stopped, because its range belongs to the source as it was: %s.",
-		BackfillOf(&state.Document{Backfill: b}))
+		BackfillOf(b))
 }
 
 // auditStopped writes to the log that a backfill was stopped.
@@ -68,7 +67,7 @@ func (d *Document) Running(ctx context.Context) (*Backfill, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err
 	}
-	if b := BackfillOf(&d.snap.Doc); b != nil {
+	if b := BackfillOf(d.snap.Doc.Backfill); b != nil {
 		return b, nil
 	}
 	return nil, nothing("no backfill of %s is running", d.Poller)
@@ -129,7 +128,7 @@ func (d *Document) Backfill(ctx context.Context, r *Rows) (*Started, error) {
 	if r.From == "" {
 		return nil, errNoFrom
 	}
-	if running := BackfillOf(&d.snap.Doc); running != nil {
+	if running := BackfillOf(d.snap.Doc.Backfill); running != nil {
 		return nil, &Refusal{Err: fmt.Errorf("a backfill is running (%s)", running), Remedy: "stop it first (--stop)"}
 	}
 	if err := r.check(); err != nil {
@@ -144,7 +143,7 @@ func (d *Document) Backfill(ctx context.Context, r *Rows) (*Started, error) {
 	s.apply = func(ctx context.Context, out *Result) error {
 		_, err := d.Keeper.Amend(ctx, func(doc *state.Document) error {
 			if doc.Backfill != nil && doc.Backfill.ID != s.ID {
-				return fmt.Errorf("another backfill was begun meanwhile (%s)", BackfillOf(doc))
+				return fmt.Errorf("another backfill was begun meanwhile (%s)", BackfillOf(doc.Backfill))
 			}
 			doc.Backfill = &state.Backfill{
 				ID: s.ID, From: from, To: to, At: from, PerSecond: r.Rate, Total: total, StartedAt: time.Now(), By: d.By,
@@ -218,7 +217,7 @@ func (d *Document) Watch(ctx context.Context, id string) (r Result, err error) {
 			r.say("backfill %s has ended", id)
 			return r, nil
 		}
-		if b := BackfillOf(&s.Doc); d.Progress != nil {
+		if b := BackfillOf(s.Doc.Backfill); d.Progress != nil {
 			d.Progress(b.Done, b.Total, b.String())
 		}
 	}

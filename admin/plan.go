@@ -81,8 +81,8 @@ func move(doc *state.Document, to change.Cursor) {
 	doc.Late = state.Late{Mode: doc.Late.Mode}
 }
 
-// Retyped are the columns of the cursor or key as a document has them, where they have changed their type since; else "".
-func Retyped(doc *state.Document, source poller.Description) string {
+// retyped are the columns of the cursor or key as a document has them, where they have changed their type since; else "".
+func retyped(doc *state.Document, source poller.Description) string {
 	if was := doc.Checkpoint.Columns; source.Columns != "" && was != source.Columns {
 		return was
 	}

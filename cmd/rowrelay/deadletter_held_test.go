@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/host"
 )
 
 // TestPurgeWhileATickIsAtWork: a record that nothing waits behind is deleted without the lease, which a busy poller holds.
@@ -57,7 +58,7 @@ func TestStoppedBeforeItListens(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	err := run(stopped, []string{"serve"}, []string{"FUNCTIONS_CUSTOMHANDLER_PORT=0"}, strings.NewReader(""), &strings.Builder{}, &strings.Builder{})
-	if restart := new(restartError); !errors.As(err, &restart) {
+	if restart := new(host.RestartError); !errors.As(err, &restart) {
 		t.Errorf("it ends with %v", err)
 	}
 }

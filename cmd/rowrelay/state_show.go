@@ -73,7 +73,7 @@ func viewOf(out *wiredOutput, s *state.Snapshot) stateView {
 		Document: out.key, Poller: doc.PollerName, Position: doc.Checkpoint.Cursor, BatchID: doc.Checkpoint.LastBatchID,
 		UpdatedAt: doc.Checkpoint.UpdatedAt, Fingerprint: doc.SourceFingerprint, Incarnation: doc.Checkpoint.Incarnation,
 		Token: doc.Lease.FencingToken, Owner: doc.Lease.OwnerID, HeartbeatAt: doc.Lease.HeartbeatAt, ExpiresAt: doc.Lease.ExpiresAt,
-		Backfill: admin.BackfillOf(doc), Parked: []poller.ParkedEntry{}, Skips: []skipView{},
+		Backfill: admin.BackfillOf(doc.Backfill), Parked: []poller.ParkedEntry{}, Skips: []skipView{},
 	}
 	if held := s.Held(); held != nil {
 		v.Held = held.Error()
