@@ -126,7 +126,7 @@ func newInstance(t *testing.T, store state.Store, source Source, to poller.Outpu
 	if err != nil {
 		t.Fatal(err)
 	}
-	feed, err := NewCheckpointed(CheckpointedConfig{
+	feed, err := New(Config{
 		App: "app", Poller: "orders", Source: source, Keeper: keeper, Ordering: poller.OrderKey, DeadLetters: &graves{},
 		Policy:     poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1000},
 		LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1_000_000,

@@ -23,7 +23,7 @@ func TestSlowScheduleAndLongDelays(t *testing.T) {
 					for id := 1; id <= 20; id++ {
 						s.put(id, "one", "new")
 					}
-					p := newProcess(t, nil, s, func(c *CheckpointedConfig) {
+					p := newProcess(t, nil, s, func(c *Config) {
 						if delays != nil {
 							c.Policy.Delays = delays
 						}
@@ -54,7 +54,7 @@ func TestRestartOfTheReceiver(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newShop()
 			s.fill(1, 5)
-			p := newProcess(t, nil, s, func(c *CheckpointedConfig) { c.Ordering = ordering })
+			p := newProcess(t, nil, s, func(c *Config) { c.Ordering = ordering })
 			starts := true
 			to := newDestination(func(row int) int {
 				switch {

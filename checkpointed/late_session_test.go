@@ -188,7 +188,7 @@ func (w *lateWorld) relay() *poller.Relay {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	feed, err := NewCheckpointed(CheckpointedConfig{
+	feed, err := New(Config{
 		App: "app", Poller: "orders", Source: w.shared, Keeper: keeper, Ordering: poller.OrderKey, DeadLetters: &graves{},
 		Policy:     poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}, MaxParked: 1000},
 		LateWindow: 24 * time.Second, LateLimit: 4 * time.Second, LateMemory: 100_000,

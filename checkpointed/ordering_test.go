@@ -16,7 +16,7 @@ import (
 // TestSourceOrderWaits: under ordering=source the poller waits at the bad event, and goes on behind it.
 func TestSourceOrderWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, p := refusing(t, func(c *CheckpointedConfig) { c.Ordering = poller.OrderSource }, 5, 3)
+		_, p := refusing(t, func(c *Config) { c.Ordering = poller.OrderSource }, 5, 3)
 		begun := time.Now()
 		r := p.tick()
 		if r.Event != poller.HandlerFailed || !strings.Contains(r.Err.Error(), "attempt 1 of 5") || !strings.Contains(r.Err.Error(), "next in 1s") || r.Rows != 2 {
@@ -47,7 +47,7 @@ func TestSourceOrderWaits(t *testing.T) {
 // TestSourceOrderKnowsItsAttempts: the event comes again as a live row, with the attempts that were counted.
 func TestSourceOrderKnowsItsAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, p := refusing(t, func(c *CheckpointedConfig) { c.Ordering = poller.OrderSource }, 2, 1)
+		_, p := refusing(t, func(c *Config) { c.Ordering = poller.OrderSource }, 2, 1)
 		p.tick()
 		time.Sleep(time.Second)
 		b := p.next(p.open())
@@ -64,7 +64,7 @@ func TestWithoutOrderNothingWaits(t *testing.T) {
 		s.describe.Coarse = true
 		s.put(1, "a", "new")
 		s.put(2, "a", "new")
-		p := newProcess(t, nil, s, func(c *CheckpointedConfig) { c.Ordering = poller.OrderNone })
+		p := newProcess(t, nil, s, func(c *Config) { c.Ordering = poller.OrderNone })
 		p.verdict = poison(1)
 		p.tick()
 		s.put(1, "a", "good")
@@ -87,7 +87,7 @@ func TestSourceOrderGivesUpALateRow(t *testing.T) {
 		shop.fill(1, 3)
 		shop.writes = 10
 		shop.fill(4, 6)
-		p := newProcess(t, nil, shop, func(c *CheckpointedConfig) { c.Ordering = poller.OrderSource; c.LateWindow = time.Hour })
+		p := newProcess(t, nil, shop, func(c *Config) { c.Ordering = poller.OrderSource; c.LateWindow = time.Hour })
 		p.verdict = poison(77)
 		p.tick()
 		shop.rows[77] = &shopRow{id: 77, tenant: "t", text: "bad", cursor: 5} // it drew 5, and commits now
@@ -111,7 +111,7 @@ func TestSourceOrderGivesUpALateRow(t *testing.T) {
 // TestSourceOrderCountsAttemptsBesideABackfill: rows of the backfill that are accepted say nothing about the live one.
 func TestSourceOrderCountsAttemptsBesideABackfill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shop, p := refusing(t, func(c *CheckpointedConfig) { c.Ordering = poller.OrderSource }, 400, 500)
+		shop, p := refusing(t, func(c *Config) { c.Ordering = poller.OrderSource }, 400, 500)
 		p.tick()
 		shop.put(500, "t", "bad")
 		_, err := p.keeper.Amend(t.Context(), func(d *state.Document) error {

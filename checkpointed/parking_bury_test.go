@@ -49,7 +49,7 @@ func TestOthersFlowWhileDeadLettersHang(t *testing.T) {
 					shop.put(id, fmt.Sprint("t", id), text)
 				}
 				grave := &silentGraves{takes: c.takes}
-				p := newProcess(t, nil, shop, func(c *CheckpointedConfig) {
+				p := newProcess(t, nil, shop, func(c *Config) {
 					c.Policy.MaxAttempts, c.DeadLetters = 2, grave
 				})
 				sink := &anySink{got: map[int]int{}}
@@ -98,7 +98,7 @@ func TestSourceOrderWaitsForItsDeadLetter(t *testing.T) {
 		shop := newShop()
 		shop.put(1, "t1", "bad")
 		grave := &silentGraves{takes: time.Hour}
-		p := newProcess(t, nil, shop, func(c *CheckpointedConfig) {
+		p := newProcess(t, nil, shop, func(c *Config) {
 			c.Ordering, c.Policy.MaxAttempts, c.DeadLetters = poller.OrderSource, 2, grave
 		})
 		p.verdict = poison(1)

@@ -49,7 +49,7 @@ func TestRetriesObeyTheBoundOfBytes(t *testing.T) {
 				for id := 1; id <= 100; id++ {
 					s.put(id, "t", strings.Repeat("x", c.text))
 				}
-				adjust := func(c *CheckpointedConfig) { c.Source, c.MaxRowBytes = s, row }
+				adjust := func(c *Config) { c.Source, c.MaxRowBytes = s, row }
 				p := newProcess(t, nil, s.shop, adjust)
 				p.verdict = func(*change.Event, change.Kind) poller.Outcome { return poller.Rejected }
 				p.tick()
@@ -102,7 +102,7 @@ func TestFollowersOfAGoneHeadAreLookedAtInPortions(t *testing.T) {
 		for id := 1; id <= 90; id++ {
 			s.put(id, "a", fmt.Sprint(strings.Repeat("x", row-200), id))
 		}
-		p := newProcess(t, nil, s.shop, func(c *CheckpointedConfig) { c.Source, c.MaxRowBytes = s, row })
+		p := newProcess(t, nil, s.shop, func(c *Config) { c.Source, c.MaxRowBytes = s, row })
 		p.verdict = func(*change.Event, change.Kind) poller.Outcome { return poller.Rejected }
 		p.limit = 100
 		p.tick()

@@ -49,7 +49,7 @@ func TestCrashesAroundTheCommit(t *testing.T) {
 					s := newShop()
 					s.fill(1, 5)
 					store := memstore.New()
-					one := newProcess(t, store, s, func(c *CheckpointedConfig) { c.Policy.MaxAttempts = 2 })
+					one := newProcess(t, store, s, func(c *Config) { c.Policy.MaxAttempts = 2 })
 					one.verdict = poison(3)
 					newProcess(t, store, newShop(), nil).tick() // the document exists
 					writes := 0
@@ -69,7 +69,7 @@ func TestCrashesAroundTheCommit(t *testing.T) {
 						time.Sleep(time.Second)
 					}
 					one.store.Land()
-					two := newProcess(t, store, s, func(c *CheckpointedConfig) { c.Policy.MaxAttempts = 2 })
+					two := newProcess(t, store, s, func(c *Config) { c.Policy.MaxAttempts = 2 })
 					two.verdict = poison(3)
 					for range 100 {
 						time.Sleep(time.Second)
@@ -110,7 +110,7 @@ func TestCrashBetweenDeadLetterAndCommit(t *testing.T) {
 		s := newShop()
 		s.fill(1, 2)
 		store := memstore.New()
-		policy := func(c *CheckpointedConfig) { c.Policy.MaxAttempts = 1 }
+		policy := func(c *Config) { c.Policy.MaxAttempts = 1 }
 		one := newProcess(t, store, s, policy)
 		one.verdict = poison(1)
 		one.graves.put = func(poller.DeadLetter) error { one.store.Crash(); return nil }

@@ -76,7 +76,7 @@ func TestOthersFlowWhileParkedRowsCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
 		shop.put(1, "t1", "bad")
-		p := newProcess(t, nil, shop, func(c *CheckpointedConfig) { c.Source = badReread{shop} })
+		p := newProcess(t, nil, shop, func(c *Config) { c.Source = badReread{shop} })
 		p.verdict = poison(1)
 		p.tick()
 		shop.fill(2, 20)
@@ -101,7 +101,7 @@ func TestRetriesDoNotUseUpMaxBatches(t *testing.T) {
 		for id := 2; id <= 40; id++ {
 			shop.put(id, "a", "new")
 		}
-		p := newProcess(t, nil, shop, func(c *CheckpointedConfig) { c.Policy.MaxAttempts = 2 })
+		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.MaxAttempts = 2 })
 		sink := &anySink{got: map[int]int{}}
 		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422}; c.MaxBatches = 1; c.Fetch.Rows = 50 })
 		shop.put(100, "b", "new")
@@ -125,7 +125,7 @@ func TestNewVersionOfABlockedRowHasItsOwnAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
 		shop.put(1, "t1", "bad")
-		p := newProcess(t, nil, shop, func(c *CheckpointedConfig) {
+		p := newProcess(t, nil, shop, func(c *Config) {
 			c.Ordering, c.Policy.Block, c.Policy.MaxAttempts = poller.OrderNone, true, 2
 		})
 		p.verdict = poison(1)
@@ -155,7 +155,7 @@ func TestChangeOfABlockedHeadIsKept(t *testing.T) {
 		shop := newShop()
 		shop.describe.Coarse = true
 		shop.put(1, "a", "bad")
-		p := newProcess(t, nil, shop, func(c *CheckpointedConfig) { c.Policy.Block, c.Policy.MaxAttempts = true, 1 })
+		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.Block, c.Policy.MaxAttempts = true, 1 })
 		p.verdict = poison(1)
 		p.tick()
 		shop.put(2, "a", "new")
@@ -166,7 +166,7 @@ func TestChangeOfABlockedHeadIsKept(t *testing.T) {
 		if !e.Blocked {
 			t.Fatalf("%+v", e)
 		}
-		// What `deadletter purge` does (cmd/rowrelay/deadletter_replay.go, let): the first follower becomes the head.
+		// What `deadletter purge` does (admin/parked.go, let): the first follower becomes the head.
 		data, err := EncodeParked([]ParkedEntry{{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}})
 		if err != nil {
 			t.Fatal(err)
@@ -209,7 +209,7 @@ func TestMovedRowWaitsInItsNewOrderKey(t *testing.T) {
 		shop.describe.Coarse = true
 		shop.put(1, "a", "bad")
 		shop.put(2, "b", "bad")
-		p := newProcess(t, nil, shop, func(c *CheckpointedConfig) { c.Policy.Delays = []time.Duration{time.Second, time.Minute} })
+		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.Delays = []time.Duration{time.Second, time.Minute} })
 		sink := &orderSink{bad: map[int]bool{1: true, 2: true}}
 		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 		shop.put(3, "c", "new") // evidence
@@ -318,7 +318,7 @@ func TestMaxParkedThroughTheTick(t *testing.T) {
 				}
 				shop.put(id, "t"+string(rune('a'+id%7)), text)
 			}
-			p := newProcess(t, nil, shop, func(c *CheckpointedConfig) { c.Policy.MaxParked = 4 })
+			p := newProcess(t, nil, shop, func(c *Config) { c.Policy.MaxParked = 4 })
 			sink := &anySink{got: map[int]int{}}
 			relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 			for range 400 {

@@ -95,7 +95,7 @@ func TestOrderingKeyTakesOverWhatNoneHasParked(t *testing.T) {
 		s := newShop()
 		s.describe.Coarse = true
 		s.put(1, "a", "bad")
-		none := newProcess(t, nil, s, func(c *CheckpointedConfig) { c.Ordering = poller.OrderNone })
+		none := newProcess(t, nil, s, func(c *Config) { c.Ordering = poller.OrderNone })
 		none.verdict = poison(1)
 		none.tick()
 		if got := parkedRows(none.parked()); got != `{"id":1}={"id":1}` {
@@ -168,7 +168,7 @@ func TestHeadInAnotherSpellingIsGivenUp(t *testing.T) {
 		s := newShop()
 		s.describe.Coarse = true
 		s.put(1, "a", "bad")
-		p := newProcess(t, nil, s, func(c *CheckpointedConfig) { c.Source, c.Policy.MaxAttempts = spelled{s}, 3 })
+		p := newProcess(t, nil, s, func(c *Config) { c.Source, c.Policy.MaxAttempts = spelled{s}, 3 })
 		p.verdict = poison(1)
 		p.tick()
 		p.drain()
@@ -200,7 +200,7 @@ func TestRowOnItsWayWhileAnotherEntersItsOrderKey(t *testing.T) {
 		s.describe.Coarse = true
 		s.put(1, "a", "bad")
 		store := &slowStore{Store: memstore.New()}
-		none := newProcess(t, store, s, func(c *CheckpointedConfig) { c.Ordering = poller.OrderNone })
+		none := newProcess(t, store, s, func(c *Config) { c.Ordering = poller.OrderNone })
 		none.verdict = poison(1)
 		none.tick()
 		s.put(2, "a", "bad")

@@ -31,7 +31,7 @@ func TestParkedRowsLeaveByTheirOwnOutcomeOnly(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 11))
 			s := newShop()
 			s.describe.Coarse = true
-			p := newProcess(t, nil, s, func(c *CheckpointedConfig) {
+			p := newProcess(t, nil, s, func(c *Config) {
 				c.Policy.MaxAttempts, c.Policy.Block = 1+rnd.IntN(3), rnd.IntN(4) == 0
 				c.Policy.MaxParked = []int{3, 1000}[rnd.IntN(2)]
 			})

@@ -64,7 +64,7 @@ func TestCoarseOrderKey(t *testing.T) {
 		for id := 2001; id <= 2010; id++ {
 			s.put(id, fmt.Sprint("small", id), "new")
 		}
-		p := newProcess(t, nil, s, func(c *CheckpointedConfig) { c.Policy.MaxParked = 3000 })
+		p := newProcess(t, nil, s, func(c *Config) { c.Policy.MaxParked = 3000 })
 		p.limit = 500
 		p.verdict = poison(1)
 		if r := p.tick(); r.Event != poller.TickComplete || r.Parked != 2000 || len(p.got(poller.Accepted)) != 10 {
@@ -93,7 +93,7 @@ func TestCoarseOrderKey(t *testing.T) {
 // them the poller.
 func TestMaxParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, p := refusing(t, func(c *CheckpointedConfig) { c.Policy.MaxParked = 3 }, 10, 1, 2, 4, 6)
+		s, p := refusing(t, func(c *Config) { c.Policy.MaxParked = 3 }, 10, 1, 2, 4, 6)
 		r := p.tick()
 		if r.Event != poller.HandlerFailed || !strings.Contains(fmt.Sprint(r.Err), "max_parked") || r.Rows != 5 || index(p.doc().Checkpoint.Cursor) != 5 {
 			t.Errorf("%s: %v, %d rows, position %s", r.Event, r.Err, r.Rows, p.doc().Checkpoint.Cursor)
@@ -120,7 +120,7 @@ func TestMaxParked(t *testing.T) {
 // tick; others flow meanwhile.
 func TestDeadLetterThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, p := refusing(t, func(c *CheckpointedConfig) { c.Policy.MaxAttempts = 2 }, 2, 1)
+		s, p := refusing(t, func(c *Config) { c.Policy.MaxAttempts = 2 }, 2, 1)
 		p.tick()
 		p.graves.put = func(poller.DeadLetter) error { return fmt.Errorf("the queue is away") }
 		time.Sleep(time.Second)
@@ -143,7 +143,7 @@ func TestDeadLetterThatCannotBeWritten(t *testing.T) {
 // TestBlockedAfterItsDeadLetter: with after_dead_letter=block the key stays parked until an operator acts.
 func TestBlockedAfterItsDeadLetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, p := refusing(t, func(c *CheckpointedConfig) { c.Policy.MaxAttempts, c.Policy.Block = 1, true }, 2, 1)
+		s, p := refusing(t, func(c *Config) { c.Policy.MaxAttempts, c.Policy.Block = 1, true }, 2, 1)
 		if r := p.tick(); len(r.DeadLettered) != 1 || r.Parked != 1 {
 			t.Errorf("%+v", r)
 		}

@@ -234,7 +234,7 @@ func TestTicksWithATenantThatIsStuck(t *testing.T) {
 		for id := 2001; id <= 2100; id++ {
 			s.put(id, fmt.Sprint("small", id%7), "new")
 		}
-		p := newProcess(t, nil, s, func(c *CheckpointedConfig) { c.Policy.MaxParked = 2500 })
+		p := newProcess(t, nil, s, func(c *Config) { c.Policy.MaxParked = 2500 })
 		to := newDestination(func(row int) int {
 			if row == 1 {
 				return 500

@@ -121,7 +121,7 @@ func TestFailover(t *testing.T) {
 				s := newShop()
 				s.life = c.was
 				s.fill(1, 1)
-				p := newProcess(t, nil, s, func(cfg *CheckpointedConfig) { cfg.Continue = c.on })
+				p := newProcess(t, nil, s, func(cfg *Config) { cfg.Continue = c.on })
 				p.tick()
 				s.life = c.is
 				s.fill(2, 2)

@@ -14,9 +14,11 @@ import (
 	_ "modernc.org/sqlite" // database/sql driver "sqlite"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // block returns the SQL that docs/deletes.md shows for an engine.
@@ -54,8 +56,8 @@ func statements(engine, block string) []string {
 	}
 }
 
-// engines are a database to run in, its driver's name for it, and a table with a soft-delete column.
-var engines = map[string]struct {
+// onEngines are a database to run in, its driver's name for it, and a table with a soft-delete column.
+var onEngines = map[string]struct {
 	url    func(testing.TB) string
 	orders string
 	now    string
@@ -72,7 +74,7 @@ var engines = map[string]struct {
 // open returns a database with the table orders, a connection string for the source, and a handle that may write.
 func open(t *testing.T, engine string) (string, *sql.DB) {
 	t.Helper()
-	url := engines[engine].url(t)
+	url := onEngines[engine].url(t)
 	var db *sql.DB
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
 		var err error
@@ -80,7 +82,7 @@ func open(t *testing.T, engine string) (string, *sql.DB) {
 			t.Fatal(err)
 		}
 	} else {
-		conn, err := source.ParseConnection(url)
+		conn, err := engines.Parse(url)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +93,7 @@ func open(t *testing.T, engine string) (string, *sql.DB) {
 			t.Error(err)
 		}
 	})
-	exec(t, db, engines[engine].orders)
+	exec(t, db, onEngines[engine].orders)
 	return url, db
 }
 
@@ -108,9 +110,9 @@ type reader struct {
 	after  change.Cursor
 }
 
-func newReader(t *testing.T, url string, cfg source.Config) *reader {
+func newReader(t *testing.T, url string, cfg plan.Config) *reader {
 	t.Helper()
-	conn, err := source.ParseConnection(url)
+	conn, err := engines.Parse(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +155,7 @@ func (r *reader) want(t *testing.T, what string, want ...string) {
 }
 
 func TestTombstones(t *testing.T) {
-	for engine := range engines {
+	for engine := range onEngines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			url, db := open(t, engine)
@@ -161,7 +163,7 @@ func TestTombstones(t *testing.T) {
 				exec(t, db, s)
 			}
 			exec(t, db, "INSERT INTO orders (id, seq) VALUES (1, 1), (2, 2), (3, 3), (4, 4)")
-			r := newReader(t, url, source.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"}, Key: []string{"id"}, Op: "delete"})
+			r := newReader(t, url, plan.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"}, Key: []string{"id"}, Op: "delete"})
 			r.want(t, "nothing deleted")
 			exec(t, db, "DELETE FROM orders WHERE id = 3")
 			r.want(t, "one row", `delete {"id":3}`)
@@ -209,7 +211,7 @@ func TestTombstonesCommitInOrder(t *testing.T) {
 				exec(t, db, s)
 			}
 			exec(t, db, "INSERT INTO orders (id, seq) VALUES (1, 1), (2, 2)")
-			r := newReader(t, url, source.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"}, Key: []string{"id"}, Op: "delete"})
+			r := newReader(t, url, plan.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"}, Key: []string{"id"}, Op: "delete"})
 			first, err := db.BeginTx(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -265,7 +267,7 @@ func waitUntilBlocked(t *testing.T, db *sql.DB, engine string, done chan error) 
 }
 
 func TestSoftDelete(t *testing.T) {
-	for engine, e := range engines {
+	for engine, e := range onEngines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			url, db := open(t, engine)
@@ -274,7 +276,7 @@ func TestSoftDelete(t *testing.T) {
 				exec(t, db, "ALTER TABLE orders ADD COLUMN is_deleted BOOLEAN")
 				column, on, off = "is_deleted", "TRUE", "FALSE"
 			}
-			r := newReader(t, url, source.Config{Poller: "orders", Table: "orders", Cursor: []string{"seq"}, DeleteWhen: column})
+			r := newReader(t, url, plan.Config{Poller: "orders", Table: "orders", Cursor: []string{"seq"}, DeleteWhen: column})
 			exec(t, db, "INSERT INTO orders (id, seq) VALUES (1, 1), (2, 2)")
 			r.want(t, "inserted", `upsert {"id":1}`, `upsert {"id":2}`)
 			exec(t, db, "UPDATE orders SET "+column+" = "+on+", seq = 3 WHERE id = 1")
@@ -308,7 +310,7 @@ func TestUpsertsAndDeletesInOneOrder(t *testing.T) {
 			exec(t, db, "CREATE TABLE orders_deleted (id INT NOT NULL PRIMARY KEY, seq INT NOT NULL)")
 			exec(t, db, "INSERT INTO orders (id, seq, customer) VALUES (1, 1, 'Ada'), (2, 3, 'Bob'), (3, 5, 'Cy')")
 			exec(t, db, "INSERT INTO orders_deleted (id, seq) VALUES (3, 2), (9, 4)")
-			r := newReader(t, url, source.Config{Poller: "orders", Query: string(query[1]), Cursor: []string{"seq"}, Key: []string{"id"}, DeleteWhen: "gone"})
+			r := newReader(t, url, plan.Config{Poller: "orders", Query: string(query[1]), Cursor: []string{"seq"}, Key: []string{"id"}, DeleteWhen: "gone"})
 			r.want(t, "both", `upsert {"id":1}`, `delete {"id":3}`, `upsert {"id":2}`, `delete {"id":9}`, `upsert {"id":3}`)
 		})
 	}

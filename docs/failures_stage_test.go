@@ -96,7 +96,7 @@ func (st *stage) instance(t *testing.T, first bool, attempts int) *poller.Relay 
 	t.Helper()
 	st.armed = first
 	end := &stageEnd{stage: st, first: first}
-	feed, err := checkpointed.NewCheckpointed(checkpointed.CheckpointedConfig{
+	feed, err := checkpointed.New(checkpointed.Config{
 		App: "app", Poller: "orders", Source: end, Keeper: st.keeper(t, first), Ordering: poller.OrderKey, DeadLetters: end,
 		Policy:     poller.Policy{MaxAttempts: attempts, Delays: []time.Duration{time.Second}, MaxParked: 100},
 		LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1000,

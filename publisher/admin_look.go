@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // Found is what there is of an outbox before `rowrelay outbox init`.
@@ -14,7 +14,7 @@ type Found struct {
 }
 
 // Look says what there is of an outbox, table being named as source__table. It changes nothing, and needs no table of claims.
-func Look(ctx context.Context, conn source.Connection, table string) (found Found, err error) {
+func Look(ctx context.Context, conn engine.Connection, table string) (found Found, err error) {
 	t, err := newTable(Config{Table: table, ClaimsTable: "rowrelay_claims"}, conn)
 	if err != nil {
 		return found, err

@@ -12,8 +12,8 @@ import (
 
 	mssql "github.com/microsoft/go-mssqldb"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // dialect is one engine: what is written differently there. It has no state. All instants are UTC and the database's own.
@@ -272,7 +272,7 @@ type name struct {
 }
 
 func parseName(d dialect, setting, text string) (name, error) {
-	parts, err := source.SplitName(text)
+	parts, err := engine.SplitName(text)
 	if err != nil {
 		return name{}, fmt.Errorf("%w: %s %q is not the name of a table: %w", poller.ErrConfig, setting, text, err)
 	}

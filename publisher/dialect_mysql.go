@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// mySQL is MySQL 8.0.17 and MariaDB 10.6 and later, with the session of source.Connection.WriteDB: UTC, READ COMMITTED.
+// mySQL is MySQL 8.0.17 and MariaDB 10.6 and later, with the session of engine.Connection.WriteDB: UTC, READ COMMITTED.
 type mySQL struct{}
 
 // mysqlExact is a collation that compares byte by byte, trailing blanks included; each family has its own name for it, and reads

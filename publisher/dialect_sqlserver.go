@@ -10,8 +10,9 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // sqlServer is SQL Server 2016 and later (compatibility level 130: OPENJSON), and Azure SQL.
@@ -167,7 +168,7 @@ func (sqlServer) versioned(ctx context.Context, q querier) error {
 	}
 	var none int
 	err = q.QueryRowContext(ctx, sqlServerLists).Scan(&none)
-	if source.Misconfigured("sqlserver", err) {
+	if engine.Misconfigured(sqlserver.Dialect{}, err) {
 		err = fmt.Errorf("%w: the database's compatibility level is %d, and an outbox takes %d (SQL Server 2016) or higher: "+
 			"run ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = %d: %w", poller.ErrConfig, level.Int64, sqlServerLevel, sqlServerLevel, err)
 	}

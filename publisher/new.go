@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // figuresEvery is how often the events of an outbox are counted: gauges need no more, and counting is not free.
@@ -28,7 +28,7 @@ type Publisher struct {
 
 // New returns the publisher of an outbox. It does not connect. Errors name the member of cfg, or the setting, at fault and
 // wrap poller.ErrConfig.
-func New(cfg Config, conn source.Connection) (*Publisher, error) {
+func New(cfg Config, conn engine.Connection) (*Publisher, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}

@@ -14,16 +14,16 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // sqlTable is the table over database/sql. Claims are the same for every outbox and are its own; events are those of
 // ownEvents for a table of `rowrelay outbox init`, or of a mapped table (sql_mapped.go).
 type sqlTable struct {
 	cfg  Config
-	conn source.Connection
+	conn engine.Connection
 	d    dialect
 	db   *sql.DB
 	// outbox and claims are quoted for FROM; they are as the settings write them.
@@ -63,7 +63,7 @@ type eventSQL interface {
 const catalogAge = 5 * time.Minute
 
 // newTable does not connect yet.
-func newTable(cfg Config, conn source.Connection) (*sqlTable, error) { //nolint:gocritic // a copy is wanted: nobody changes it afterwards
+func newTable(cfg Config, conn engine.Connection) (*sqlTable, error) { //nolint:gocritic // a copy is wanted: nobody changes it afterwards
 	d, err := dialectFor(conn.Engine)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (t *sqlTable) do(ctx context.Context, what string, work func(context.Contex
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil, try == tries, !source.Transient(t.d.engine(), err):
+		case ctx.Err() != nil, try == tries, !engine.Transient(t.conn.Dialect, err):
 			return t.explain(what, err)
 		}
 		timer := time.NewTimer(wait.NextBackOff())
@@ -156,7 +156,7 @@ func (t *sqlTable) explain(what string, err error) error {
 		return fmt.Errorf("%s: %w", what, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: it took longer than source__timeout (%v): %w", what, t.cfg.Timeout, err)
-	case source.Misconfigured(t.d.engine(), err):
+	case engine.Misconfigured(t.conn.Dialect, err):
 		t.stale.Store(true)
 		return fmt.Errorf("%w: %s: the user of source__connection needs SELECT, INSERT, UPDATE and DELETE on %s and %s, which "+
 			"`rowrelay outbox init %s --apply` creates: %w", poller.ErrConfig, what, t.outbox, t.claims, t.cfg.Poller, err)

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // bench is an outbox of its own on a real engine.
@@ -28,8 +28,8 @@ type bench struct {
 	raw *sql.DB
 }
 
-// engines are those that run here, and SQL Server where a server is given.
-var engines = []struct {
+// realEngines are those that run here, and SQL Server where a server is given.
+var realEngines = []struct {
 	name string
 	url  func(testing.TB) string
 }{
@@ -55,7 +55,7 @@ func sqliteFile(tb testing.TB) string {
 
 func everyEngine(t *testing.T, test func(t *testing.T, b *bench), change ...func(*Config)) {
 	t.Helper()
-	for _, e := range engines {
+	for _, e := range realEngines {
 		t.Run(e.name, func(t *testing.T) { test(t, newBench(t, e.url, change...)) })
 	}
 }
@@ -97,7 +97,7 @@ func newBench(tb testing.TB, url func(testing.TB) string, change ...func(*Config
 // open returns another instance's view of the outbox.
 func (b *bench) open(change ...func(*Config)) *sqlTable {
 	b.tb.Helper()
-	conn, err := source.ParseConnection(b.url)
+	conn, err := engines.Parse(b.url)
 	if err != nil {
 		b.tb.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func (o sourceOf) read(ctx context.Context, what, arg string, do func() (string,
 	return err
 }
 
-// Describe implements poller.Source. It answers from memory, as a source does after the first time.
+// Describe implements checkpointed.Source. It answers from memory, as a source does after the first time.
 func (o sourceOf) Describe(context.Context) (checkpointed.Description, error) {
 	p := &o.p.w.pro
 	return checkpointed.Description{
@@ -77,7 +77,7 @@ func (o sourceOf) Describe(context.Context) (checkpointed.Description, error) {
 	}, nil
 }
 
-// Start implements poller.Source: from the beginning.
+// Start implements checkpointed.Source: from the beginning.
 func (o sourceOf) Start(ctx context.Context) (start change.Cursor, incarnation string, err error) {
 	err = o.read(ctx, "start", "", func() (string, error) {
 		incarnation = o.p.w.table.incarnation
@@ -86,7 +86,7 @@ func (o sourceOf) Start(ctx context.Context) (start change.Cursor, incarnation s
 	return nil, incarnation, err
 }
 
-// Fetch implements poller.Source.
+// Fetch implements checkpointed.Source.
 func (o sourceOf) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (page change.Page, err error) {
 	w, t := o.p.w, o.p.w.table
 	arg := "after " + brief(r.After)
@@ -151,7 +151,7 @@ func (o sourceOf) foreign(events []change.Event) {
 	}
 }
 
-// Reread implements poller.Source.
+// Reread implements checkpointed.Source.
 func (o sourceOf) Reread(ctx context.Context, keys [][]byte) (found []change.Event, err error) {
 	w, t := o.p.w, o.p.w.table
 	err = o.read(ctx, "reread", fmt.Sprintf("%s", keys), func() (string, error) {
@@ -173,7 +173,7 @@ func (o sourceOf) Reread(ctx context.Context, keys [][]byte) (found []change.Eve
 	return found, nil
 }
 
-// Other implements poller.Source.
+// Other implements checkpointed.Source.
 func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte) (found *change.Event, err error) {
 	w, t := o.p.w, o.p.w.table
 	err = o.read(ctx, "other", "after "+brief(after)+fmt.Sprintf(" but %s", avoid), func() (string, error) {
@@ -204,7 +204,7 @@ func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte
 	return found, nil
 }
 
-// Horizon implements poller.Source.
+// Horizon implements checkpointed.Source.
 func (o sourceOf) Horizon(ctx context.Context) (h change.Horizon, err error) {
 	w, t := o.p.w, o.p.w.table
 	var r reading
@@ -232,7 +232,7 @@ func events(rows []*version) []change.Event {
 	return all
 }
 
-// Compare implements poller.Source: a restored database is another one.
+// Compare implements checkpointed.Source: a restored database is another one.
 func (o sourceOf) Compare(was, is string) (checkpointed.Relation, string) {
 	if was == is {
 		return checkpointed.SameDatabase, is
@@ -240,7 +240,7 @@ func (o sourceOf) Compare(was, is string) (checkpointed.Relation, string) {
 	return checkpointed.AnotherDatabase, is
 }
 
-// Replaced implements poller.Source: the simulated table is never made anew.
+// Replaced implements checkpointed.Source: the simulated table is never made anew.
 func (o sourceOf) Replaced(context.Context, change.Cursor, string, string) (string, error) {
 	return "", nil
 }

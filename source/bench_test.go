@@ -8,8 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // BenchmarkFetch drains a table of 100,000 rows in pages of 500, beside a bare loop that reads the same keyset pages and
@@ -83,11 +85,11 @@ func benchTable(b *testing.B, driver, dsn string, statements ...string) *sql.DB 
 }
 
 func benchSource(b *testing.B, url string, page int) {
-	conn, err := ParseConnection(url)
+	conn, err := engines.Parse(url)
 	if err != nil {
 		b.Fatal(err)
 	}
-	src, err := New(Config{Poller: "bench", Table: "orders", Cursor: []string{"updated_at"}}, conn)
+	src, err := New(plan.Config{Poller: "bench", Table: "orders", Cursor: []string{"updated_at"}}, conn)
 	if err != nil {
 		b.Fatal(err)
 	}

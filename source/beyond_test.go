@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestCursorBeyondAll: what sorts after every value is never a position, because no row to come would be behind
@@ -31,11 +33,11 @@ func TestCursorBeyondAll(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			conn, err := source.ParseConnection(c.url)
+			conn, err := engines.Parse(c.url)
 			if err != nil {
 				t.Fatal(err)
 			}
-			src, err := source.New(source.Config{Poller: "p", Table: "beyond", Cursor: []string{"version"}, Connections: 1}, conn)
+			src, err := source.New(plan.Config{Poller: "p", Table: "beyond", Cursor: []string{"version"}, Connections: 1}, conn)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,16 +5,21 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/dsn"
+	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
 // datedPlan is a plan whose cursor is one column of a type.
-func datedPlan(t *testing.T, engine, typ string, zone *time.Location) (*Cursor, *plan) {
+func datedPlan(t *testing.T, engineName, typ string, zone *time.Location) (*Cursor, *plan.Plan) {
 	t.Helper()
-	d, err := dialectFor(engine)
+	d, err := engines.Find(engineName)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{TimeZone: zone, LateWindow: time.Minute}
+	cfg := plan.Config{TimeZone: zone, LateWindow: time.Minute}
 	return &Cursor{cfg: cfg, dialect: d}, latePlan(t, d, cfg, ruleOf(t, d, typ))
 }
 
@@ -38,8 +43,8 @@ func TestDatesOfAWallClock(t *testing.T) {
 		"2026-10-25T03:00:00": {"2026-10-25T02:00:00Z", "2026-10-25T02:00:00Z"},
 		"2026-03-29T03:30:00": {"2026-03-29T01:30:00Z", "2026-03-29T01:30:00Z"},
 	} {
-		c, p := datedPlan(t, enginePostgres, "timestamp", berlin)
-		at := p.appendCursor(nil, [][]byte{change.AppendString(nil, wall)}, []byte(`{"id":1}`))
+		c, p := datedPlan(t, dsn.Postgres, "timestamp", berlin)
+		at := p.AppendCursor(nil, [][]byte{change.AppendString(nil, wall)}, []byte(`{"id":1}`))
 		first, last, ok := c.dates(p).Span(at)
 		if !ok || !first.Equal(utc(want[0])) || !last.Equal(utc(want[1])) {
 			t.Errorf("%s: %v to %v, %v; want %v", wall, first.UTC(), last.UTC(), ok, want)
@@ -51,16 +56,16 @@ func TestDatesOfAWallClock(t *testing.T) {
 		"2026-10-25T00:30:00Z": "2026-10-25T02:00:00",
 		"2026-10-25T01:30:00Z": "2026-10-25T02:29:59",
 	} {
-		c, p := datedPlan(t, enginePostgres, "timestamp", berlin)
-		pos, err := p.decode(c.dates(p).Before(utc(at)))
+		c, p := datedPlan(t, dsn.Postgres, "timestamp", berlin)
+		pos, err := p.Decode(c.dates(p).Before(utc(at)))
 		if err != nil || string(pos[0]) != `"`+want+`"` {
 			t.Errorf("before %s: %s, %v; want %s", at, pos, err, want)
 		}
 	}
 	// And before what a column of a coarse resolution makes of a row that is written then.
 	for typ, want := range map[string]string{"smalldatetime": "2026-04-07T01:22:45", "datetime2": "2026-04-07T01:23:44"} {
-		c, p := datedPlan(t, engineSQLServer, typ, time.FixedZone("", 0))
-		pos, err := p.decode(c.dates(p).Before(utc("2026-04-07T01:23:45Z")))
+		c, p := datedPlan(t, dsn.SQLServer, typ, time.FixedZone("", 0))
+		pos, err := p.Decode(c.dates(p).Before(utc("2026-04-07T01:23:45Z")))
 		if err != nil || string(pos[0]) != `"`+want+`"` {
 			t.Errorf("before a %s: %s, %v; want %s", typ, pos, err, want)
 		}
@@ -69,7 +74,7 @@ func TestDatesOfAWallClock(t *testing.T) {
 	for at, most := range map[string]int{
 		"2026-10-24T23:30:00Z": 7200, "2026-10-25T00:30:00Z": 5400, "2026-10-25T00:59:30Z": 3630, "2026-10-25T01:00:00Z": 3600, "2026-10-25T01:30:00Z": 3600,
 	} {
-		if got := wallEdge(utc(at), berlin); got > most || got < most-60 {
+		if got := timeform.WallEdge(utc(at), berlin); got > most || got < most-60 {
 			t.Errorf("at %s rows settle up to %d s after UTC, want %d", at, got, most)
 		}
 	}
@@ -79,22 +84,22 @@ func TestDatesOfAWallClock(t *testing.T) {
 func TestDatesOfColumns(t *testing.T) {
 	tokyo := time.FixedZone("", 9*3600)
 	for _, test := range []struct {
-		engine, typ string
-		zone        *time.Location
-		slack       time.Duration
-		writes      bool // a form for a time is known
+		engineName, typ string
+		zone            *time.Location
+		slack           time.Duration
+		writes          bool // a form for a time is known
 	}{
-		{enginePostgres, "timestamptz", time.UTC, 0, true},
-		{enginePostgres, "timestamp", time.UTC, unknownZone, true},
-		{enginePostgres, "timestamp", tokyo, 0, true},
-		{enginePostgres, "date", tokyo, 0, true},
-		{engineMySQL, "timestamp", time.UTC, 0, true},
-		{engineMySQL, "datetime", time.UTC, unknownZone, true},
-		{engineSQLServer, "datetime2", time.UTC, unknownZone, true},
-		{engineSQLServer, "datetimeoffset", time.UTC, 0, true},
-		{engineSQLite, "DATETIME", time.UTC, unknownZone, false},
+		{dsn.Postgres, "timestamptz", time.UTC, 0, true},
+		{dsn.Postgres, "timestamp", time.UTC, plan.UnknownZone, true},
+		{dsn.Postgres, "timestamp", tokyo, 0, true},
+		{dsn.Postgres, "date", tokyo, 0, true},
+		{dsn.MySQL, "timestamp", time.UTC, 0, true},
+		{dsn.MySQL, "datetime", time.UTC, plan.UnknownZone, true},
+		{dsn.SQLServer, "datetime2", time.UTC, plan.UnknownZone, true},
+		{dsn.SQLServer, "datetimeoffset", time.UTC, 0, true},
+		{dsn.SQLite, "DATETIME", time.UTC, plan.UnknownZone, false},
 	} {
-		c, p := datedPlan(t, test.engine, test.typ, test.zone)
+		c, p := datedPlan(t, test.engineName, test.typ, test.zone)
 		d := c.dates(p)
 		if d == nil || d.Slack != test.slack || (d.Before != nil) != test.writes {
 			t.Errorf("%+v: %+v", test, d)
@@ -102,24 +107,54 @@ func TestDatesOfColumns(t *testing.T) {
 		}
 		if d.Before != nil {
 			at := d.Before(time.Date(2026, 4, 7, 1, 23, 45, 0, time.UTC))
-			pos, err := p.decode(at)
+			pos, err := p.Decode(at)
 			if err == nil {
-				_, err = p.positionArgs(pos)
+				_, err = p.PositionArgs(pos)
 			}
 			if err != nil {
-				t.Errorf("%s %s takes no %s: %v", test.engine, test.typ, at, err)
+				t.Errorf("%s %s takes no %s: %v", test.engineName, test.typ, at, err)
 			}
 			if _, _, ok := d.Span(at); ok {
-				t.Errorf("%s %s: %s was given by no row", test.engine, test.typ, at)
+				t.Errorf("%s %s: %s was given by no row", test.engineName, test.typ, at)
 			}
 		}
 	}
-	if c, p := datedPlan(t, engineMySQL, "bigint", time.UTC); c.dates(p) != nil {
+	if c, p := datedPlan(t, dsn.MySQL, "bigint", time.UTC); c.dates(p) != nil {
 		t.Error("a bigint is no time")
 	}
 	for number, want := range map[string]int{"1775525025": 2026, "1775525025000": 2026, "1775525025000000": 2026} {
-		if at, ok := storedNumber([]byte(number), true); !ok || at.Year() != want {
+		if at, ok := timeform.FromNumber([]byte(number), true); !ok || at.Year() != want {
 			t.Errorf("%s is %v", number, at)
+		}
+	}
+}
+
+// TestSteps: the resolution of a cursor's times, by engine and type.
+func TestSteps(t *testing.T) {
+	for _, c := range []struct {
+		engineName, typ string
+		kind            engine.Kind
+		want            time.Duration
+	}{
+		{dsn.SQLServer, "datetime", engine.KindDateTime, 3333333},
+		{dsn.SQLServer, "smalldatetime", engine.KindDateTime, time.Minute},
+		{dsn.SQLServer, "datetime2(7)", engine.KindDateTime, 100},
+		{dsn.SQLServer, "datetime2(0)", engine.KindDateTime, time.Second},
+		{dsn.SQLServer, "datetimeoffset(3)", engine.KindOffsetTime, time.Millisecond},
+		{dsn.SQLServer, "date", engine.KindDate, 24 * time.Hour},
+		{dsn.Postgres, "timestamp with time zone", engine.KindInstant, time.Microsecond},
+		{dsn.Postgres, "timestamp(0) without time zone", engine.KindDateTime, time.Second},
+		{dsn.MySQL, "datetime", engine.KindDateTime, time.Second},
+		{dsn.MySQL, "timestamp(6)", engine.KindInstant, time.Microsecond},
+		{dsn.MySQL, "bigint(20)", engine.KindInteger, 0},
+		{dsn.SQLite, "DATETIME", engine.KindDateTime, 0},
+	} {
+		d, err := engines.Find(c.engineName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := plan.StepOf(syntaxOf(d), &engine.Column{Type: c.typ, Value: engine.Value{Kind: c.kind}}); got != c.want {
+			t.Errorf("%s %s: %s, want %s", c.engineName, c.typ, got, c.want)
 		}
 	}
 }

@@ -8,7 +8,11 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Fetch returns the rows of a range, in one round trip where there are none. SQL Server and MySQL are asked which table
@@ -16,14 +20,14 @@ import (
 // at all, and on an idle table one or two hold the position against the engine's counter.
 //
 // A row that can never be sent comes as an event with Broken set. One that has no place (its key or cursor is NULL where
-// it must not be, has no form, or sorts behind everything to come) ends the page before it: what came before is
+// it must not be, has no form, or sorts after everything to come) ends the page before it: what came before is
 // returned, and the fetch that begins with the bad row fails with ErrNormalize. So good rows are delivered as far as
 // order allows, and the tick still fails.
 func (c *Cursor) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
 	limit.Rows, limit.Bytes = max(limit.Rows, 1), max(limit.Bytes, 1)
 	var page change.Page
-	err := c.byPlan(ctx, func(p *plan) (err error) {
-		page, err = c.livePage(ctx, p, r, limit)
+	err := c.byPlan(ctx, func(p *plan.Plan) (err error) {
+		page, err = c.strategy(p).page(ctx, r, limit)
 		return err
 	})
 	if err != nil {
@@ -34,14 +38,14 @@ func (c *Cursor) Fetch(ctx context.Context, r change.Range, limit poller.Limit) 
 
 // byPlan does work by the plan. The catalog may have changed since the plan was made: then, once, it is read again, and
 // the work is done by what it says now.
-func (c *Cursor) byPlan(ctx context.Context, work func(*plan) error) error {
+func (c *Cursor) byPlan(ctx context.Context, work func(*plan.Plan) error) error {
 	for changed := false; ; changed = true {
 		p, _, err := c.current(ctx)
 		if err != nil {
 			return err
 		}
 		err = work(p)
-		if err != nil && !changed && (errors.Is(err, errSchemaChanged) || c.dialect.classify(err) == faultSchema) {
+		if err != nil && !changed && (errors.Is(err, engine.ErrSchemaChanged) || c.dialect.Classify(err) == engine.FaultSchema) {
 			c.forget(p)
 			continue
 		}
@@ -50,45 +54,45 @@ func (c *Cursor) byPlan(ctx context.Context, work func(*plan) error) error {
 }
 
 // page reads one page by a plan, under further conditions.
-func (c *Cursor) page(ctx context.Context, p *plan, r change.Range, limit poller.Limit, also ...condition) (change.Page, error) {
-	pos, err := p.decode(r.After)
+func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error) {
+	pos, err := p.Decode(r.After)
 	if err != nil {
 		return change.Page{}, err
 	}
-	end, err := p.decode(r.UpTo)
+	end, err := p.Decode(r.UpTo)
 	if err != nil {
 		return change.Page{}, err
 	}
 	ask := c.ask(limit.Rows)
 	// One row more than wanted: whether there is more is then known without another round trip, and in a query a second
 	// row with the last row's cursor and key is seen.
-	st := p.sel.page(ask+1, span{after: len(pos), upTo: len(end), common: common(pos, end), also: also})
-	args, err := p.args(st, pos, end)
+	st := p.Sel.Page(ask+1, keyset.Span{After: len(pos), UpTo: len(end), Common: keyset.Common(pos, end), Also: also})
+	args, err := p.Args(st, pos, end)
 	if err != nil {
 		return change.Page{}, err
 	}
-	var col collector
+	var col collect.Collector
 	var page change.Page
 	var gap error
 	var verdict error // on the table, not on the connection: it is no reason to give up the session
-	err = c.run(ctx, func(ctx context.Context, s *session) error {
-		col = collector{
-			plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now(), times: p.times(pos),
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+		col = collect.Collector{
+			Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, Fetched: time.Now(), Times: collect.TimesOf(p, pos),
 		}
 		page = change.Page{NullCursors: -1}
-		if err := c.read(ctx, s, st.text, args, &col); err != nil {
+		if err := c.read(ctx, s, st.Text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
-		if err := c.witness(ctx, s, p, &page, len(col.events) > 0); err != nil {
+		if err := c.witness(ctx, s, p, &page, len(col.Events) > 0); err != nil {
 			return err
 		}
-		if col.tied != nil && !s.broken {
+		if col.Tied != nil && !s.broken {
 			if err := c.untie(ctx, s, &col); err != nil {
 				return err
 			}
 		}
 		verdict = c.probe(ctx, s, p, pos, &page)
-		if gap = nil; len(col.events) == 0 && col.bad == nil && r.UpTo.IsStart() {
+		if gap = nil; len(col.Events) == 0 && col.Bad == nil && r.UpTo.IsStart() {
 			gap = c.seekGap(ctx, s, p, r.After, pos, &page)
 		}
 		return nil
@@ -102,41 +106,41 @@ func (c *Cursor) page(ctx context.Context, p *plan, r change.Range, limit poller
 	if gap != nil {
 		return change.Page{}, gap
 	}
-	c.learn(max(len(col.events), len(col.tied)), ask, limit.Rows, col.full)
-	if col.tied != nil && !col.full && ask < limit.Rows {
+	c.learn(max(len(col.Events), len(col.Tied)), ask, limit.Rows, col.Full)
+	if col.Tied != nil && !col.Full && ask < limit.Rows {
 		return c.page(ctx, p, r, limit, also...) // now for more rows, up to the limit
 	}
-	page.Events, page.More = col.events, col.more
-	if n := len(col.events); n > 0 {
-		c.sound(col.events[n-1].Cursor)
+	page.Events, page.More = col.Events, col.More
+	if n := len(col.Events); n > 0 {
+		c.sound(col.Events[n-1].Cursor)
 	}
-	if col.bad != nil {
-		if len(col.events) == 0 {
-			return change.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.bad)
+	if col.Bad != nil {
+		if len(col.Events) == 0 {
+			return change.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
 		}
 		page.More = true
 	}
 	return page, nil
 }
 
-// witness notes which database and table answered. Where the catalog has to be asked for the table, it is asked behind a
+// witness notes which database and table answered. Where the catalog has to be asked for the table, it is asked after a
 // page that has rows: such a page moves the position, and what the catalog said minutes ago may be said of another table,
-// whose rows would be held against the position behind them later.
-func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *change.Page, rows bool) error {
+// whose rows would be held against the position after them later.
+func (c *Cursor) witness(ctx context.Context, s *session, p *plan.Plan, page *change.Page, rows bool) error {
 	if !s.broken { // one that was given up in the middle of a page cannot be asked: it is as it was opened
-		if err := c.dialect.refresh(ctx, s.conn, &s.life); err != nil {
+		if err := c.dialect.Refresh(ctx, s.conn, &s.server); err != nil {
 			return err
 		}
 	}
-	page.Incarnation = s.life.incarnation
+	page.Incarnation = s.server.Incarnation
 	switch {
-	case p.sel.query != "" || p.table.view: // it is made anew without its rows being others
-	case s.life.table != "":
-		page.Table = s.life.table
-	case p.table.identify == nil:
-		page.Table = p.table.identity
+	case p.Sel.Query != "" || p.Table.View: // it is made anew without its rows being others
+	case s.server.Table != "":
+		page.Table = s.server.Table
+	case p.Table.Identify == nil:
+		page.Table = p.Table.Identity
 	case rows && !s.broken:
-		id, err := p.table.identify(ctx, s.conn)
+		id, err := p.Table.Identify(ctx, s.conn)
 		if err != nil {
 			return fmt.Errorf("read which table it is: %w", err)
 		}
@@ -155,12 +159,12 @@ func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *change.
 // read runs a page's statement. A page that is full of bytes leaves rows unread, which most drivers fetch from the server
 // to throw them away before the connection can be used again: a few are cheaper than a new connection, but a table of
 // large rows could take longer than the timeout for that, on every tick anew. Then the connection is given up instead.
-func (c *Cursor) read(ctx context.Context, s *session, text string, args []any, col *collector) error {
+func (c *Cursor) read(ctx context.Context, s *session, text string, args []any, col *collect.Collector) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
-	err := c.dialect.read(ctx, s.conn, text, args, col.plan.sel.columns, func(r row) (bool, error) {
-		more := col.add(r)
-		if !more && col.unread() > 4*col.limit.Bytes {
+	err := c.dialect.Read(ctx, s.conn, text, args, col.Plan.Sel.Columns, func(r engine.Row) (bool, error) {
+		more := col.Add(r)
+		if !more && col.Unread() > 4*col.Limit.Bytes {
 			s.broken = true
 			abandon()
 		}
@@ -196,4 +200,48 @@ func (c *Cursor) learn(n, asked, limit int, full bool) {
 			c.rows = 0
 		}
 	}
+}
+
+// How many of a tied page's ends untie tries, and how many rows it reads at each.
+const (
+	untieEnds = 4
+	untieRows = 16
+)
+
+// untie ends a tied page where the database itself tells two keys apart: when it gives the one as a row after the other.
+// That costs a round trip, which only a page pays that is tied as a whole.
+func (c *Cursor) untie(ctx context.Context, s *session, col *collect.Collector) error {
+	p, next := col.Plan, col.Next
+	sel := p.Sel
+	sel.Columns = p.Sel.Order
+	for n := len(col.Tied); n > max(0, len(col.Tied)-untieEnds); n-- {
+		at, err := p.Decode(col.Tied[n-1].Cursor)
+		if err != nil {
+			return err
+		}
+		st := sel.Page(untieRows, keyset.Span{After: len(at)})
+		if col.Scan != nil {
+			if st, err = p.Snapshots().ScanAfter(&sel, &col.Tied[n-1], col.Scan, untieRows); err != nil {
+				return err
+			}
+		}
+		args, err := p.Args(st, at, nil)
+		if err != nil {
+			return err
+		}
+		apart := false
+		err = c.dialect.Read(ctx, s.conn, st.Text, args, sel.Columns, func(r engine.Row) (bool, error) {
+			apart = next.Is(r)
+			return !apart, nil
+		})
+		if err != nil {
+			return fmt.Errorf("compare two keys: %w", err)
+		}
+		if apart {
+			col.Events, col.Tied, col.Bad = col.Tied[:n], nil, nil
+			return nil
+		}
+		next = at
+	}
+	return nil
 }

@@ -3,26 +3,18 @@ package source
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/scalar"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
-
-// counter is what an engine counts a column up by: an identity, AUTO_INCREMENT, a sequence, the database's rowversion.
-type counter struct {
-	// name is the counter for people.
-	name string
-	// highest is the highest value that the counter can have given out, in digits; "" where there is no such counter, where
-	// this user may not see it, or where it does not only go up.
-	highest string
-	// loose says that a higher value that is written explicitly does not raise the counter.
-	loose bool
-}
 
 // places remembers when positions were last known to be sound: rows came up to there, or a look found them so.
 type places map[string]place
@@ -56,16 +48,16 @@ func (c *Cursor) sound(at change.Cursor) {
 	c.places.note(at, time.Now(), false)
 }
 
-// seekGap holds a position against the engine's own counter, where no row came behind it: at once when a process first
-// idles there, then once a minute. What is behind a position that is ahead of the counter is never seen: rows to come
+// seekGap holds a position against the engine's own counter, where no row came after it: at once when a process first
+// idles there, then once a minute. What comes after a position that is ahead of the counter is never seen: rows to come
 // have values below it. While its verdict stands every fetch looks
 // again.
 //
 // A position that a person named (without a tie-breaker) may well be ahead. On a replica the counter, like the rows, may
 // be late. Where a value above the counter stands in the table it was written explicitly, and only a warning says what may
 // come of it. A look that fails is a warning: it is a courtesy, and must not cost a page.
-func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan, at change.Cursor, pos position, page *change.Page) error {
-	if !p.counted(at) || s.life.readOnly || s.broken {
+func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor, pos keyset.Position, page *change.Page) error {
+	if !p.Counted(at) || s.server.ReadOnly || s.broken {
 		return nil
 	}
 	c.mu.Lock()
@@ -97,20 +89,9 @@ func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan, at change.Cur
 // position to Latest: a position that stays ahead would never see a row again.
 func (c *Cursor) Gap(ctx context.Context, at change.Cursor) error {
 	var gap error
-	err := c.byPlan(ctx, func(p *plan) error {
-		if p.late.exact == exactSnapshots {
-			return c.windowGap(ctx, p, at)
-		}
-		pos, err := p.decode(at)
-		if err != nil || !p.counted(at) {
-			return err
-		}
-		return c.run(ctx, func(ctx context.Context, s *session) (err error) {
-			if !s.life.readOnly {
-				gap, _, err = c.lookForGap(ctx, s, p, at, pos)
-			}
-			return err
-		})
+	err := c.byPlan(ctx, func(p *plan.Plan) (err error) {
+		gap, err = c.strategy(p).gap(ctx, at)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("hold the position against the engine's counter: %w", err)
@@ -118,25 +99,19 @@ func (c *Cursor) Gap(ctx context.Context, at change.Cursor) error {
 	return gap
 }
 
-// counted reports whether a position is one that rows of a table gave. What a query or view shows is counted elsewhere.
-func (p *plan) counted(at change.Cursor) bool {
-	var s storedCursor
-	return p.sel.query == "" && !p.table.view && !at.IsStart() && json.Unmarshal(at, &s) == nil && s.Tiebreaker != nil
-}
-
-func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan, at change.Cursor, pos position) (gap error, warning string, err error) {
-	col := &p.sel.order[0]
-	var n counter
-	if k := col.value.kind; k == kindInteger || k == kindRowVersion {
-		if n, err = c.dialect.counter(ctx, s.conn, &p.table, col); err != nil {
+func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor, pos keyset.Position) (gap error, warning string, err error) {
+	col := &p.Sel.Order[0]
+	var n engine.Counter
+	if k := col.Value.Kind; k == engine.KindInteger || k == engine.KindRowVersion {
+		if n, err = c.dialect.Counter(ctx, s.conn, &p.Table, col); err != nil {
 			return nil, "", err
 		}
 	}
-	ahead := isAhead(pos[0], n.highest)
-	if ahead && col.value.kind == kindRowVersion {
+	ahead := isAhead(pos[0], n.Highest)
+	if ahead && col.Value.Kind == engine.KindRowVersion {
 		return c.errGap(at, n), "", nil // nobody writes one
 	}
-	if !ahead && p.indexName == "" {
+	if !ahead && p.IndexName == "" {
 		return nil, "", nil // to look for a row could read the whole table
 	}
 	above, err := c.anyFrom(ctx, s, p, pos)
@@ -145,39 +120,39 @@ func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan, at change.
 		return nil, "", err
 	case !ahead:
 		return nil, fmt.Sprintf("no row of %s stands at the position %s or above it: rows were deleted since, or the table was restored or filled anew; "+
-			"if so, start again with: %s", p.table.name, at, startAgain), nil
+			"if so, start again with: %s", p.Table.Name, at, keyset.StartAgain), nil
 	}
-	if !above && n.loose {
+	if !above && n.Loose {
 		// The counter rules this column only if what stands in it came from there.
 		highest, err := c.highest(ctx, s, p)
 		if err != nil {
 			return nil, "", err
 		}
-		above = highest == nil || isAhead(highest, n.highest)
+		above = highest == nil || isAhead(highest, n.Highest)
 	}
 	if above {
 		return nil, fmt.Sprintf("the position %s is ahead of %s, which is at %s, by a value that was written explicitly: rows that take theirs from there "+
-			"will not be seen until it has passed the position; raise it (setval, DBCC CHECKIDENT, ALTER TABLE … AUTO_INCREMENT)", at, n.name, n.highest), nil
+			"will not be seen until it has passed the position; raise it (setval, DBCC CHECKIDENT, ALTER TABLE … AUTO_INCREMENT)", at, n.Name, n.Highest), nil
 	}
 	return c.errGap(at, n), "", nil
 }
 
-func (c *Cursor) errGap(at change.Cursor, n counter) error {
+func (c *Cursor) errGap(at change.Cursor, n engine.Counter) error {
 	return fmt.Errorf("%w: %s: the position %s is ahead of %s, which is at %s: the table was emptied, its counter set back, or the database restored, "+
 		"and rows to come would stand below the position and never be seen. Deliver every row again: %s; "+
-		"or go on behind the last row that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, n.name, n.highest, startAgain, poller.AnyDocument)
+		"or go on after the last row that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, n.Name, n.Highest, keyset.StartAgain, poller.AnyDocument)
 }
 
 // anyFrom reports whether any row of the table, source__where or not, has the position's cursor or a higher one.
-func (c *Cursor) anyFrom(ctx context.Context, s *session, p *plan, pos position) (found bool, err error) {
-	sel := p.sel
-	sel.where = ""
-	st := sel.fromCursor()
-	args, err := p.args(st, pos, nil)
+func (c *Cursor) anyFrom(ctx context.Context, s *session, p *plan.Plan, pos keyset.Position) (found bool, err error) {
+	sel := p.Sel
+	sel.Where = ""
+	st := sel.FromCursor()
+	args, err := p.Args(st, pos, nil)
 	if err != nil {
 		return false, err
 	}
-	err = c.dialect.read(ctx, s.conn, st.text, args, sel.order, func(row) (bool, error) {
+	err = c.dialect.Read(ctx, s.conn, st.Text, args, sel.Order, func(engine.Row) (bool, error) {
 		found = true
 		return false, nil
 	})
@@ -188,11 +163,11 @@ func (c *Cursor) anyFrom(ctx context.Context, s *session, p *plan, pos position)
 }
 
 // highest is the largest value of the first cursor column; nil where the table is empty.
-func (c *Cursor) highest(ctx context.Context, s *session, p *plan) (v []byte, err error) {
-	sel := p.sel
-	sel.where = ""
-	err = c.dialect.read(ctx, s.conn, sel.latest().text, nil, sel.order, func(r row) (bool, error) {
-		v, err = r.appendJSON(nil, 0)
+func (c *Cursor) highest(ctx context.Context, s *session, p *plan.Plan) (v []byte, err error) {
+	sel := p.Sel
+	sel.Where = ""
+	err = c.dialect.Read(ctx, s.conn, sel.Latest().Text, nil, sel.Order, func(r engine.Row) (bool, error) {
+		v, err = r.AppendJSON(nil, 0)
 		return false, err
 	})
 	if err != nil {
@@ -202,8 +177,8 @@ func (c *Cursor) highest(ctx context.Context, s *session, p *plan) (v []byte, er
 }
 
 // isAhead reports whether a cursor's value is above a counter's. What is no number is not.
-func isAhead(scalar []byte, highest string) bool {
-	at, err := cursorNumber(scalar)
+func isAhead(stored []byte, highest string) bool {
+	at, err := cursorNumber(stored)
 	if err != nil {
 		return false
 	}
@@ -212,8 +187,8 @@ func isAhead(scalar []byte, highest string) bool {
 }
 
 // cursorNumber is an integer's value, or a rowversion's as the number that its 8 bytes are.
-func cursorNumber(scalar []byte) (*big.Int, error) {
-	text, err := scalarText(scalar)
+func cursorNumber(stored []byte) (*big.Int, error) {
+	text, err := scalar.Text(stored)
 	if err != nil {
 		return nil, err
 	}

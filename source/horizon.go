@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Horizon returns the database's clock, and its oldest open write transaction where the server shows those of every
-// session to this user (the dialects' files horizon_….go say what it takes). It costs one round trip, or two where the
+// session to this user (the engines' files horizon.go say what it takes). It costs one round trip, or two where the
 // server refuses the user the sight of others' transactions.
 func (c *Cursor) Horizon(ctx context.Context) (h change.Horizon, err error) {
-	err = c.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		h, err = c.horizon(ctx, s)
 		return err
 	})
@@ -24,8 +26,9 @@ func (c *Cursor) Horizon(ctx context.Context) (h change.Horizon, err error) {
 
 // horizon asks on a connection. On a secondary or replica the transactions that matter are open elsewhere, on the primary.
 func (c *Cursor) horizon(ctx context.Context, s *session) (change.Horizon, error) {
-	h, err := c.dialect.horizon(ctx, s.conn)
-	if s.life.readOnly {
+	seen, err := c.dialect.Horizon(ctx, s.conn)
+	h := change.Horizon(seen)
+	if s.server.ReadOnly {
 		h.Shown, h.Oldest, h.By = false, time.Time{}, ""
 	}
 	return plausible(h), err
@@ -44,18 +47,32 @@ func plausible(h change.Horizon) change.Horizon {
 	return h
 }
 
-// sessionOf names a session of the database for people: "pid 4711 (app importer, user batch, host 10.0.0.5)". It never
-// holds the text of a statement, which may hold values. Empty parts are left out.
-func sessionOf(id string, named ...[2]string) string {
-	text, glue := id, " ("
-	for _, part := range named {
-		if part[1] != "" {
-			text += glue + part[0] + " " + part[1]
-			glue = ", "
+// warnLate says what the mode may miss on the server at hand, once in the source's life.
+func (c *Cursor) warnLate(ctx context.Context, s *session, p *plan.Plan) {
+	c.mu.Lock()
+	said := c.lateSaid
+	c.lateSaid = true
+	c.mu.Unlock()
+	if said {
+		return
+	}
+	switch p.Late.Mode {
+	case late.None:
+		p.Warnings = append(p.Warnings, "source__late_commits=none: a row that commits after one with a larger cursor was read is lost, and nothing says so; use auto")
+	case late.Overlap:
+		h, err := c.horizon(ctx, s)
+		why := "keep transactions shorter"
+		switch grant := p.Syntax.Advice.Grant; {
+		case err != nil:
+			why = "the server's open transactions could not be asked for: " + err.Error()
+		case h.Shown:
+			return
+		case s.server.ReadOnly:
+			why = "the server at hand does not know the transactions that are open on its primary: connect to the primary, or " + why
+		case grant != "":
+			why = "the server does not show this user the transactions of others: " + grant + ", or " + why
 		}
+		p.Warnings = append(p.Warnings, fmt.Sprintf("source__late_commits=overlap: a row that commits more than source__late_window (%v) after it took its "+
+			"cursor can be missed: %s", c.cfg.LateWindow, why))
 	}
-	if glue == ", " {
-		text += ")"
-	}
-	return text
 }

@@ -1,127 +1,87 @@
 package source
 
 import (
-	"slices"
-	"strings"
+	"context"
+	"fmt"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
-
-// An incarnation is stored in every checkpoint: a name of the engine, then parts between slashes. A part is empty where
-// the server did not show it to the login, and missing in what an older version wrote. A part that is not known on one
-// side says nothing: more or fewer rights are no gap.
-//
-//	postgres/system/timeline/database's oid/its name       a name may hold a slash
-//	mysql/server_uuid
-//	mariadb/gtid_domain_id/server_id
-//	galera/cluster's state
-//	sqlserver/create_date/recovery fork/database in the availability group/service broker/geo-replication link
 
 // Compare says how the database that answered is related to the one that a position was read in, by their incarnations,
 // and what is to be recorded of both: what is not shown any more stays.
 func (c *Cursor) Compare(was, is string) (checkpointed.Relation, string) {
-	return compareLives(was, is)
+	found, record := engine.Compare(c.dialect, was, is)
+	switch found {
+	case engine.SameDatabase:
+		return checkpointed.SameDatabase, record
+	case engine.FailedOver:
+		return checkpointed.FailedOver, record
+	default:
+		return checkpointed.AnotherDatabase, record
+	}
 }
 
-func compareLives(was, is string) (checkpointed.Relation, string) {
-	a, b := strings.Split(was, "/"), strings.Split(is, "/")
-	if was == is || was == "" || is == "" {
-		return checkpointed.SameDatabase, merge(a, b)
-	}
-	if a[0] != b[0] {
-		return checkpointed.AnotherDatabase, is
-	}
-	relation := checkpointed.AnotherDatabase
-	switch a[0] {
-	case "postgres":
-		relation = related(a, b, 2)
-	case "mysql":
-		relation = related(a, b, 1)
-	case "galera":
-		relation = related(a, b, -1) // every node shows the same
-	case "mariadb":
-		relation = related(a, b, 2)
-	case "sqlserver":
-		relation = sqlServerRelation(a, b)
-	}
-	if relation == checkpointed.SameDatabase {
-		return relation, merge(a, b)
-	}
-	return relation, is
+// Replaced is asked when the table's identity is not the one that a position was read in. What stands after the
+// position is delivered all the same; only rows at or below it, which came with the new table, would never be seen.
+//
+//   - PostgreSQL's oid and SQL Server's object_id stay through TRUNCATE, VACUUM FULL, ALTER TABLE and whatever rewrites a table; they
+//     change when it is dropped and made again, or another one takes its name. With rows at or below the position that is a gap.
+//   - MySQL's CREATE_TIME changes with every rebuild as well (ALTER TABLE, OPTIMIZE, TRUNCATE), and SQLite's schema version with every
+//     change of the schema. That must not stop a poller: it is a warning. VACUUM alone raises the version by one, and a table that is
+//     dropped and made again by two at least: less is nothing to tell.
+//
+// Where positions are of transactions or row versions, what a new table holds was written after them, and is seen.
+func (c *Cursor) Replaced(ctx context.Context, at change.Cursor, was, is string) (warning string, err error) {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		warning, err = c.replaced(ctx, p, at, was, is)
+		return err
+	})
+	return warning, err
 }
 
-// related compares lives of which one part may change by a failover: PostgreSQL's timeline, the server_uuid of MySQL,
-// the server_id of MariaDB. A restored copy of a database changes the same: that it is none is the operator's promise,
-// by source__on_failover=continue.
-func related(a, b []string, changes int) checkpointed.Relation {
-	relation := checkpointed.SameDatabase
-	for i := range max(len(a), len(b)) {
-		switch {
-		case !differ(a, b, i):
-		case i == changes:
-			relation = checkpointed.FailedOver
-		default:
-			return checkpointed.AnotherDatabase
-		}
+func (c *Cursor) replaced(ctx context.Context, p *plan.Plan, at change.Cursor, was, is string) (warning string, err error) {
+	counted := p.ByWindows() || p.Sel.Order[0].Value.Kind == engine.KindRowVersion
+	if at.IsStart() || counted || p.Syntax.OnlyRebuilt != nil && p.Syntax.OnlyRebuilt(was, is) {
+		return "", nil
 	}
-	return relation
-}
-
-// The parts of SQL Server's incarnation.
-const (
-	partCreated = 1 + iota
-	partFork
-	partGroup
-	partBroker
-	partLink
-)
-
-// sqlServerRelation tells restores from failovers. Every replica has a create_date of its own. A RESTORE begins a
-// recovery fork, and so does a failover that was forced; a planned one does not. A database has one number in all
-// replicas of its availability group, and gets another one when it is restored and joined again. Azure SQL Database
-// shows neither: there the service broker's number is copied with the data, to a geo-secondary as well as to a restored
-// copy, and the link between two replicas tells these apart where the login may see it.
-func sqlServerRelation(a, b []string) checkpointed.Relation {
-	switch {
-	case !differ(a, b, partCreated) && !differ(a, b, partFork):
-		return checkpointed.SameDatabase
-	case same(a, b, partGroup):
-		return checkpointed.FailedOver
-	case differ(a, b, partGroup), differ(a, b, partFork), differ(a, b, partLink):
-		return checkpointed.AnotherDatabase
-	case same(a, b, partFork), same(a, b, partLink):
-		return checkpointed.FailedOver
-	case same(a, b, partBroker): // only Azure SQL Database's is read
-		return checkpointed.FailedOver
+	pos, err := p.Decode(at)
+	if err != nil {
+		return "", err
 	}
-	return checkpointed.AnotherDatabase
-}
-
-func part(life []string, i int) string {
-	if i < len(life) {
-		return life[i]
+	below, err := c.anyUpTo(ctx, p, pos)
+	if err != nil || !below {
+		return "", err
 	}
-	return ""
-}
-
-// same and differ are both false where one side does not know the part. A part of several links, with plus signs
-// between them, is the same where one of them is.
-func same(a, b []string, i int) bool {
-	theirs := strings.Split(part(b, i), "+")
-	return part(a, i) != "" && slices.ContainsFunc(strings.Split(part(a, i), "+"), func(v string) bool { return slices.Contains(theirs, v) })
-}
-
-func differ(a, b []string, i int) bool {
-	return part(a, i) != "" && part(b, i) != "" && !same(a, b, i)
-}
-
-// merge is the newer of two lives of one database, with what only the older one knows.
-func merge(was, is []string) string {
-	merged := make([]string, max(len(was), len(is)))
-	for i := range merged {
-		if merged[i] = part(is, i); merged[i] == "" {
-			merged[i] = part(was, i)
-		}
+	said := fmt.Sprintf("%s: the table is not the one that the position %s was read in (%s, now %s)", c.name(), at, was, is)
+	if p.Syntax.Rebuilds {
+		return said + ": it was rebuilt, or made anew. If it was made anew and filled again, rows at or below the position were never seen: " +
+			"start again with " + keyset.StartAgain, nil
 	}
-	return strings.Join(merged, "/")
+	return "", fmt.Errorf("%w: %s: it was dropped and made anew, or another one took its name, and rows that stand at or below the position there "+
+		"were never seen", poller.ErrGap, said)
+}
+
+// anyUpTo reports whether there is a row that would be delivered at a position or below it.
+func (c *Cursor) anyUpTo(ctx context.Context, p *plan.Plan, pos keyset.Position) (found bool, err error) {
+	st := p.Sel.Page(1, keyset.Span{UpTo: len(pos)})
+	args, err := p.Args(st, nil, pos)
+	if err != nil {
+		return false, err
+	}
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+		found = false
+		return c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Columns, func(engine.Row) (bool, error) {
+			found = true
+			return false, nil
+		})
+	})
+	if err != nil {
+		return false, fmt.Errorf("look for a row below the position: %w", err)
+	}
+	return found, nil
 }

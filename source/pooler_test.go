@@ -10,21 +10,22 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestPgBouncer: behind a pooler in transaction mode the application's statements run on the connections that ours ran
 // on. It writes through the same pooler while a source does everything that it can do, and after it was closed.
 func TestPgBouncer(t *testing.T) {
-	for _, mode := range []late.Mode{late.None, late.Exact} {
-		t.Run(string(mode), func(t *testing.T) {
+	for _, way := range []late.Mode{late.None, late.Exact} {
+		t.Run(string(way), func(t *testing.T) {
 			direct := testenv.Postgres(t)
 			pooled := testenv.PgBouncer(t, direct)
 			app := testenv.Open(t, "pgx", pooled+"&default_query_exec_mode=exec")
 			mustExec(t, app, "CREATE TABLE o (id bigint PRIMARY KEY, v text, tx xid8 NOT NULL DEFAULT pg_current_xact_id())", "CREATE INDEX ON o (tx, id)")
 			before := sessionSettings(t, app)
 
-			cfg := Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: string(mode), Connections: 3}
-			if mode == late.Exact {
+			cfg := plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: string(way), Connections: 3}
+			if way == late.Exact {
 				cfg.Cursor = []string{"tx"}
 			}
 			src := newSource(t, pooled, cfg)
@@ -70,14 +71,14 @@ func TestPgBouncer(t *testing.T) {
 			everythingElse(t, src)
 			insert(100)
 			// A statement that fails leaves nothing behind either.
-			bad := newSource(t, pooled, Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, Where: "1 / (id - id) = 0"})
+			bad := newSource(t, pooled, plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, Where: "1 / (id - id) = 0"})
 			if _, err := bad.Fetch(t.Context(), change.Range{}, everything); err == nil {
 				t.Error("a division by zero brought a page")
 			}
 			insert(101)
 			cut, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			slow := newSource(t, pooled, Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, Where: "pg_sleep(10) IS NOT NULL"})
+			slow := newSource(t, pooled, plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, Where: "pg_sleep(10) IS NOT NULL"})
 			if _, err := slow.Fetch(cut, change.Range{}, everything); err == nil {
 				t.Error("ten seconds passed within 0.3")
 			}

@@ -7,8 +7,10 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestPostgresDDLPartitioned: the statements run on a parent of partitions, where an index cannot be made concurrently, and
@@ -17,13 +19,13 @@ func TestPostgresDDLPartitioned(t *testing.T) {
 	url := testenv.Postgres(t)
 	db := writer(t, "pgx", url, "CREATE TABLE o (id int, d date, PRIMARY KEY (id, d)) PARTITION BY RANGE (d)",
 		"CREATE TABLE o1 PARTITION OF o FOR VALUES FROM ('2026-01-01') TO ('2027-01-01')", "INSERT INTO o VALUES (1, '2026-02-02')")
-	src := newSource(t, url, Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id", "d"}, LateCommits: "overlap"})
+	src := newSource(t, url, plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id", "d"}, LateCommits: "overlap"})
 	p, _, err := src.current(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	execAll(t, db, postgresDDL(&p.table, "xid", []string{"id", "d"})...)
-	src = newSource(t, url, Config{Poller: "p", Table: "o", Cursor: []string{"xid"}})
+	execAll(t, db, postgres.ExactColumn(&p.Table, "xid", []string{"id", "d"})...)
+	src = newSource(t, url, plan.Config{Poller: "p", Table: "o", Cursor: []string{"xid"}})
 	d, err := src.Describe(t.Context())
 	if err != nil || d.Late != late.Exact || len(d.Warnings) != 0 {
 		t.Fatalf("%+v %v", d, err)
@@ -89,35 +91,16 @@ func TestPostgresTriggerWarnings(t *testing.T) {
 	}
 }
 
-// TestPlainName: the names of two tables stay two, and short ones stay as they are.
-func TestPlainName(t *testing.T) {
-	long := "shop." + strings.Repeat("x", 60)
-	names := map[string]string{}
-	for _, name := range []string{"o", "shop.orders", "shop.order lines", "shop.order_lines", "shop.order.lines", long + "1", long + "2"} {
-		plain := plainName(name)
-		if before, taken := names[plain]; taken {
-			t.Errorf("%s and %s are both %s", before, name, plain)
-		}
-		if len(plain) > 40 || strings.ContainsAny(plain, `. "'`) {
-			t.Errorf("%s: %s", name, plain)
-		}
-		names[plain] = name
-	}
-	if names["shop_orders"] != "shop.orders" {
-		t.Errorf("%v", names)
-	}
-}
-
 // TestDDLBeforeTransactions: PostgreSQL 12 has no xid8, which is said instead of statements that fail.
 func TestDDLBeforeTransactions(t *testing.T) {
-	d := postgres{}
+	d := postgres.Dialect{}
 	tab := lateTable(d)
-	tab.noTransactions = true
-	p, err := newPlan(d, &Config{Table: "orders", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: "auto"}, "h/d", tab)
+	tab.NoTransactions = true
+	p, err := plan.New(d, &plan.Config{Table: "orders", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: "auto"}, "h/d", tab)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := p.ddl(); !strings.HasPrefix(text, "-- ") || strings.Contains(text, "CREATE") || !strings.Contains(text, "version 13") {
+	if text := p.DDL(); !strings.HasPrefix(text, "-- ") || strings.Contains(text, "CREATE") || !strings.Contains(text, "version 13") {
 		t.Errorf("%s", text)
 	}
 }

@@ -1,3 +1,5 @@
+// Package late finds the rows that became visible below the position after it had passed them: a [Tracker] decides what a
+// session fetches next, drops what was delivered before, and says what a commit must store.
 package late
 
 import (

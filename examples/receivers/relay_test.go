@@ -13,9 +13,11 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/output/webhook"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
@@ -78,11 +80,11 @@ func TestRelayedOnceInEffect(t *testing.T) {
 
 func newRelay(t *testing.T, connection, url string) *poller.Relay {
 	t.Helper()
-	conn, err := source.ParseConnection(connection)
+	conn, err := engines.Parse(connection)
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := source.New(source.Config{Poller: "orders", Table: "orders", Cursor: []string{"version"}}, conn)
+	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Cursor: []string{"version"}}, conn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +103,7 @@ func newRelay(t *testing.T, connection, url string) *poller.Relay {
 			}
 		}
 	})
-	feed, err := checkpointed.NewCheckpointed(checkpointed.CheckpointedConfig{
+	feed, err := checkpointed.New(checkpointed.Config{
 		App: "test", Poller: "orders", Source: src, Keeper: keeper, Ordering: poller.OrderKey,
 		Policy:     poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}, MaxParked: 1000},
 		LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1_000_000, DeadLetters: noDeadLetter{t},

@@ -11,8 +11,10 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // sqliteRow is a row of the real table, with ties in its cursor.
@@ -64,11 +66,11 @@ func read(ctx context.Context, file string, seed uint64) (err error) {
 	slices.SortFunc(rows, func(a, b sqliteRow) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id), cmp.Compare(a.kind, b.kind))
 	})
-	parsed, err := source.ParseConnection("sqlite:" + file)
+	parsed, err := engines.Parse("sqlite:" + file)
 	if err != nil {
 		return err
 	}
-	src, err := source.New(source.Config{Poller: "orders", Table: "orders", Cursor: []string{"at"}, Where: where, LateCommits: "none"}, parsed)
+	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Cursor: []string{"at"}, Where: where, LateCommits: "none"}, parsed)
 	if err != nil {
 		return err
 	}

@@ -21,15 +21,17 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Engine is a real engine, with an empty database of its own.
 type Engine struct {
 	// Name is the engine as Description.Engine names it.
 	Name string
-	// URL is what source.ParseConnection reads.
+	// URL is what engines.Parse reads.
 	URL string
 	// DB writes to the same database.
 	DB *sql.DB
@@ -88,14 +90,14 @@ func (f fixture) table(columns string) string {
 }
 
 // open returns the source, closed when the test ends.
-func (f fixture) open(cfg source.Config) *source.Cursor {
+func (f fixture) open(cfg plan.Config) *source.Cursor {
 	f.Helper()
 	return f.openURL(f.e.URL, cfg)
 }
 
-func (f fixture) openURL(url string, cfg source.Config) *source.Cursor {
+func (f fixture) openURL(url string, cfg plan.Config) *source.Cursor {
 	f.Helper()
-	conn, err := source.ParseConnection(url)
+	conn, err := engines.Parse(url)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -125,7 +127,7 @@ func (f fixture) describe(src *source.Cursor) checkpointed.Description {
 }
 
 // refused expects the settings to be refused with every one of the words.
-func (f fixture) refused(cfg source.Config, words ...string) {
+func (f fixture) refused(cfg plan.Config, words ...string) {
 	f.Helper()
 	_, err := f.open(cfg).Describe(f.ctx())
 	f.isFault(err, poller.ErrConfig, words...)
