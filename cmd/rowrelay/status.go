@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
@@ -47,7 +48,7 @@ func (s *statusSide) close() {
 func newStatusBoard(c *console, a *app, hosted bool, chosen, ticking []*wired, seen *status.Recorder) *status.Board {
 	cfg := status.BoardConfig{
 		Version: version, Instance: instance(c), Store: a.store, Seen: seen,
-		Backfill: func(b *state.Backfill) string { return backfillOf(b).String() },
+		Backfill: func(b *state.Backfill) string { return admin.BackfillOf(b).String() },
 	}
 	return status.BoardOf(a.inspect(c, chosen, hosted), cfg, func(poller string) bool {
 		return slices.ContainsFunc(ticking, func(w *wired) bool { return w.cfg.Name == poller })
