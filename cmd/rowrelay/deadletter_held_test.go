@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -78,7 +79,7 @@ func TestStoppedBeforeItListens(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	err := run(stopped, []string{"serve"}, []string{"FUNCTIONS_CUSTOMHANDLER_PORT=0"}, strings.NewReader(""), &strings.Builder{}, &strings.Builder{})
-	if restart := new(restartError); !errors.As(err, &restart) {
+	if restart := new(host.RestartError); !errors.As(err, &restart) {
 		t.Errorf("it ends with %v", err)
 	}
 }

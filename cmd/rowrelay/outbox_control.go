@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
@@ -38,9 +39,9 @@ func (d *desk) cleanup(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return d.idle("dry run: about %d event(s) are older than %s (source__retention); nothing was deleted", n, plain(s.Retention))
+		return d.idle("dry run: about %d event(s) are older than %s (source__retention); nothing was deleted", n, inspect.Plain(s.Retention))
 	}
-	if err := d.say("events of %s published more than %s ago are deleted, %d at a time; Ctrl-C stops between two chunks", d.poller.Name, plain(s.Retention), s.CleanupChunk); err != nil {
+	if err := d.say("events of %s published more than %s ago are deleted, %d at a time; Ctrl-C stops between two chunks", d.poller.Name, inspect.Plain(s.Retention), s.CleanupChunk); err != nil {
 		return err
 	}
 	bar := newProgress(d.console)
@@ -54,7 +55,7 @@ func (d *desk) cleanup(ctx context.Context) error {
 	case did.Chunks == 0: // one that runs looks at a chunk at least
 		return d.idle("another clean-up is under way: nothing was done")
 	case did.Rows == 0:
-		return d.done("done: 0 event(s) were deleted: none was published or discarded more than %s ago", plain(s.Retention))
+		return d.done("done: 0 event(s) were deleted: none was published or discarded more than %s ago", inspect.Plain(s.Retention))
 	}
 	return d.done("done: %d event(s) were deleted in %d chunk(s), in %s", did.Rows, did.Chunks, did.Took.Round(time.Millisecond))
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -300,40 +299,5 @@ func TestErrorsAreOneLine(t *testing.T) {
 	}
 	if flat(nil) != nil {
 		t.Error("no error became one")
-	}
-}
-
-// Functions that the settings do not ask for are not written, and named where they are left over.
-func TestLeftoverFunctions(t *testing.T) {
-	root := t.TempDir()
-	for _, name := range []string{"orders_partition", "orders_cleanup"} {
-		if err := os.Mkdir(filepath.Join(root, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(root, name, "function.json"), []byte(`{"bindings":[]}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c := &console{environ: []string{"FUNCTIONS_APP_ROOT_PATH=" + root}}
-	for want, settings := range map[string][]string{
-		"orders_partition/":                 nil,
-		"orders_partition/,orders_cleanup/": {"source__cleanup_schedule=none"},
-		"orders_cleanup/":                   {"source__cleanup_schedule=none", "source__fanout_queue=q-1", "source__fanout_connection=Q"},
-		"":                                  {"source__fanout_queue=q-1", "source__fanout_connection=Q"},
-	} {
-		p := outboxPoller(t, settings...)
-		var got []string
-		for _, text := range leftovers(c, p) {
-			name, _, _ := strings.Cut(text, " ")
-			got = append(got, name)
-		}
-		if strings.Join(got, ",") != want {
-			t.Errorf("%q: %q, want %q", settings, got, want)
-		}
-		for _, f := range functionsOf(p) {
-			if strings.Contains(want, f.name+"/") {
-				t.Errorf("%q: %s is written", settings, f.name)
-			}
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
@@ -54,11 +55,11 @@ type ownerView struct {
 	Expires float64 `json:"expires_in_seconds"`
 }
 
-func outboxViewOf(d *desk, about *publisher.About) outboxView {
+func outboxViewOf(p *config.Poller, about *publisher.About) outboxView {
 	f := &about.Figures
 	v := outboxView{
-		Poller: d.poller.Name, Table: d.poller.Source.Table, Layout: about.Layout, Strategy: string(about.Strategy), Partitions: about.Partitions,
-		Claims: d.poller.Source.ClaimsTable, Paused: about.Paused, Pending: f.Pending, Failed: f.Failed, Waiting: f.Waiting, Dead: f.Dead,
+		Poller: p.Name, Table: p.Source.Table, Layout: about.Layout, Strategy: string(about.Strategy), Partitions: about.Partitions,
+		Claims: p.Source.ClaimsTable, Paused: about.Paused, Pending: f.Pending, Failed: f.Failed, Waiting: f.Waiting, Dead: f.Dead,
 		Bound: f.Bound, Oldest: f.OldestPending.Seconds(), Owners: []ownerView{},
 	}
 	for _, o := range about.Owners {
@@ -72,7 +73,7 @@ func (d *desk) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v := outboxViewOf(d, &about)
+	v := outboxViewOf(d.poller, &about)
 	if d.json {
 		return encodeJSON(d.out, &v)
 	}

@@ -290,28 +290,6 @@ func TestPauseAndResume(t *testing.T) {
 	}
 }
 
-func TestWhichStrategySuits(t *testing.T) {
-	for name, c := range map[string]struct {
-		about    publisher.About
-		settings []string
-		says     string
-	}{
-		"leader, and fan-out":     {publisher.About{Strategy: publisher.Leader}, []string{"source__fanout_queue=q-1", "source__fanout_connection=Q"}, "source__fanout_queue has no effect"},
-		"skip_locked on SQLite":   {publisher.About{Strategy: publisher.SkipLocked}, nil, "skip_locked gains nothing on SQLite"},
-		"another count in force":  {publisher.About{Strategy: publisher.Partitioned, Partitions: 8}, nil, "8 partitions are in force"},
-		"more owners than pieces": {publisher.About{Strategy: publisher.Partitioned, Partitions: 1, Owners: make([]publisher.Owner, 2)}, []string{"source__partitions=1"}, "2 instances share 1 partitions"},
-		"released":                {publisher.About{Strategy: publisher.Leader}, []string{"after_dead_letter=release"}, "its order is broken"},
-		"all is well":             {publisher.About{Strategy: publisher.Leader}, nil, ""},
-	} {
-		w := &wired{cfg: outboxPoller(t, c.settings...)}
-		w.conn.Engine = "sqlite"
-		list := strategyWarnings(&c.about, w)
-		if c.says == "" && len(list) > 0 || c.says != "" && !strings.Contains(strings.Join(list, "\n"), c.says) {
-			t.Errorf("%s: %q, want %q", name, list, c.says)
-		}
-	}
-}
-
 // outboxPoller reads settings of one good outbox.
 func outboxPoller(t *testing.T, settings ...string) *config.Poller {
 	t.Helper()
