@@ -16,8 +16,8 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// Clone gives to, a poller of the same source that has no document yet, the position of this one. from and to are how their
-// pollers were named.
+// Clone gives to, a poller of the same source that has no document yet, the position of this one. from and to are how
+// their pollers were named.
 func (d *Document) Clone(ctx context.Context, from string, other *Document, to string) (*Plan, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err

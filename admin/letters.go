@@ -63,8 +63,8 @@ func (d *Document) Choose(ctx context.Context, c *Choice) (*Chosen, error) {
 	return chosen, nothing("there are no such dead letters%s", d.elsewhere())
 }
 
-// find reads the records that are chosen. blocked are those of keys that wait for a person: they count where the store has
-// no record of theirs.
+// find reads the records that are chosen. blocked are those of keys that wait for a person: they count where the store
+// has no record of theirs.
 func (d *Document) find(ctx context.Context, c *Choice, blocked []deadletter.Entry) (found Found, err error) {
 	if len(c.IDs) > 0 {
 		found.Entries, err = d.byID(ctx, c.IDs, blocked)
@@ -147,8 +147,8 @@ func (d *Document) elsewhere() string {
 }
 
 // standIns are records of parked events, without a name and a row: with blocked of those that wait for a person
-// (after_dead_letter=block), whose record may lie in a queue, or be gone, and which must be let go all the same; else of
-// those that wait for their next attempt, which have no record.
+// (after_dead_letter=block), whose record may lie in a queue, or be gone, and which must be let go all the same; else
+// of those that wait for their next attempt, which have no record.
 func (d *Document) standIns(parked []poller.ParkedEntry, blocked bool) []deadletter.Entry {
 	var entries []deadletter.Entry
 	for i := range parked {

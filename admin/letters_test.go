@@ -151,8 +151,8 @@ func TestReplayNowIsStopped(t *testing.T) {
 	}
 }
 
-// What a replay stores outlasts the clean-up of the tick before it, in another process or in this one. Otherwise the poller would
-// stop at a missing object, and the records would be gone.
+// What a replay stores outlasts the clean-up of the tick before it, in another process or in this one. Otherwise the
+// poller would stop at a missing object, and the records would be gone.
 func TestReplayWhileATickTidiesUp(t *testing.T) {
 	for name, same := range map[string]bool{"another process": false, "the status page's own": true} {
 		t.Run(name, func(t *testing.T) {

@@ -158,8 +158,8 @@ func (o *Outbox) change(
 	return e, nil
 }
 
-// unmatched names the ids and keys that no event has which the filter chooses: "; no such event has --id 7". It is "" where
-// each has one.
+// unmatched names the ids and keys that no event has which the filter chooses: "; no such event has --id 7". It is ""
+// where each has one.
 func (o *Outbox) unmatched(ctx context.Context, f publisher.Filter) (string, error) {
 	if len(f.IDs)+len(f.Keys) == 0 {
 		return "", nil

@@ -24,7 +24,8 @@ func (p *process) document() *admin.Document {
 	}
 }
 
-// done applies a plan. intent is what it is about, done when the document with other parked events lands; nil for nothing.
+// done applies a plan. intent is what it is about, done when the document with other parked events lands; nil for
+// nothing.
 func (p *process) done(ctx context.Context, plan *admin.Plan, err error, intent func()) error {
 	if err != nil {
 		return err

@@ -46,8 +46,8 @@ func (o *operator) replay() {
 	})
 }
 
-// purge lets a parked event go: one that is blocked behind its dead letter, or one that waits for its next attempt, which is
-// then skipped on purpose.
+// purge lets a parked event go: one that is blocked behind its dead letter, or one that waits for its next attempt,
+// which is then skipped on purpose.
 func (o *operator) purge() {
 	w := o.w
 	if len(w.parked) == 0 {

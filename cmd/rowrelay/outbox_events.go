@@ -67,8 +67,8 @@ func (d *managedOutbox) discard(ctx context.Context, f *choiceOfEvents) error {
 	return d.changeEvents(ctx, f, []publisher.State{publisher.Dead, publisher.Failed, publisher.Waiting}, d.Discard)
 }
 
-// changeEvents shows the first of the events that the flags choose, asks, and changes them. They are dead letters unless --state says
-// others, which are allowed.
+// changeEvents shows the first of the events that the flags choose, asks, and changes them. They are dead letters
+// unless --state says others, which are allowed.
 func (d *managedOutbox) changeEvents(
 	ctx context.Context, f *choiceOfEvents, allowed []publisher.State, plan func(context.Context, publisher.Filter) (*admin.Events, error),
 ) error {
@@ -201,8 +201,8 @@ func stateOf(text string) (publisher.State, error) {
 	return "", fmt.Errorf("--state %q is not one of %s", text, strings.Join(stateNames(), ", "))
 }
 
-// unsaid is an error where a flag that chooses was given with an empty value, or zero: in a script that is a variable which was
-// not set, and the flag would restrict nothing. given is nil where there is no command line.
+// unsaid is an error where a flag that chooses was given with an empty value, or zero: in a script that is a variable
+// which was not set, and the flag would restrict nothing. given is nil where there is no command line.
 func unsaid(given *pflag.FlagSet, names ...string) error {
 	if given == nil {
 		return nil

@@ -45,7 +45,8 @@ func (o *statusOperator) Resume(ctx context.Context, name, output, by string) (s
 	})
 }
 
-// Replay hands one dead letter back: rowrelay deadletter replay, or outbox requeue --id. A tick at work is paused for it.
+// Replay hands one dead letter back: rowrelay deadletter replay, or outbox requeue --id. A tick at work is paused for
+// it.
 func (o *statusOperator) Replay(ctx context.Context, name, output, letter, by string) (string, error) {
 	done := "The row will be read again and delivered with the next tick."
 	if w, err := o.app.poller(strings.ToLower(name)); err == nil && w.cfg.Source.Mode.Can(mode.Marks) {
@@ -127,8 +128,8 @@ func (o *statusOperator) begin() error {
 	return nil
 }
 
-// end lets no action begin any more, and waits a while for those under way: what they use is closed after it. A replay that waits for
-// a lease ends by itself when the process is told to stop.
+// end lets no action begin any more, and waits a while for those under way: what they use is closed after it. A replay
+// that waits for a lease ends by itself when the process is told to stop.
 func (o *statusOperator) end() {
 	o.mu.Lock()
 	o.ended = true
