@@ -85,7 +85,8 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 		}
 		d.auditDropped(dropped)
 		d.auditStopped(ended)
-		d.audit("fingerprint_accepted", "from", stored, "to", source.Fingerprint, "late_from", late, "late_to", string(source.Late))
+		d.audit("fingerprint_accepted", "from", stored, "to", source.Fingerprint, "late_from", late, "late_to",
+			string(source.Late))
 		return nil
 	}
 	return &p, nil

@@ -144,7 +144,8 @@ func readForeign(path string) (*foreignDocument, error) {
 	}
 	switch at := doc.Checkpoint.Cursor; {
 	case doc.Version != 1:
-		return nil, fmt.Errorf("%s is no state document of azure-functions-db: it needs version 1, and has %d", path, doc.Version)
+		return nil, fmt.Errorf("%s is no state document of azure-functions-db: it needs version 1, and has %d", path,
+			doc.Version)
 	case len(at) == 0 || string(at) == "null":
 		return nil, fmt.Errorf("%s is no state document of azure-functions-db with a position: its checkpoint has no cursor, because "+
 			"that function has delivered no batch (it stores no date, for instance); begin with source__start instead", path)

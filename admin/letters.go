@@ -92,14 +92,17 @@ func (d *Document) find(ctx context.Context, c *Choice, blocked []deadletter.Ent
 }
 
 // byID reads the records with these ids, each once.
-func (d *Document) byID(ctx context.Context, ids []string, blocked []deadletter.Entry) (entries []deadletter.Entry, err error) {
+func (d *Document) byID(
+	ctx context.Context, ids []string, blocked []deadletter.Entry,
+) (entries []deadletter.Entry, err error) {
 	for _, id := range ids {
 		e, err := d.Letters.Get(ctx, deadletter.Name(d.App, d.Poller, d.Output, id))
 		if at := indexOf(blocked, id); errors.Is(err, state.ErrNotFound) && at >= 0 {
 			e, err = blocked[at], nil
 		}
 		if errors.Is(err, state.ErrNotFound) {
-			return nil, &Refusal{Missing: true, Err: fmt.Errorf("poller %s has no dead letter %s%s", d.Poller, id, d.elsewhere()),
+			return nil, &Refusal{Missing: true,
+				Err:    fmt.Errorf("poller %s has no dead letter %s%s", d.Poller, id, d.elsewhere()),
 				Remedy: fmt.Sprintf("rowrelay deadletter list %s shows those that there are", d.Poller)}
 		}
 		if err != nil {

@@ -166,7 +166,8 @@ func (d *Document) NamedBackfill(ctx context.Context, b *Named) (*Plan, error) {
 	var total int64
 	switch {
 	case fresh:
-		r = &Range{Version: rangeVersion, Output: d.Output, FromText: b.From, ToText: b.To, StartedAt: time.Now().UTC(), By: d.By}
+		r = &Range{Version: rangeVersion, Output: d.Output, FromText: b.From, ToText: b.To, StartedAt: time.Now().UTC(),
+			By: d.By}
 		if r.ToText == "" {
 			r.ToText = "latest"
 		}
@@ -278,7 +279,8 @@ func (d *Document) givenUp(b *Named, n int) string {
 	case n == 0:
 		return ""
 	case d.Queue != "":
-		return fmt.Sprintf(", of which %d were given up: their dead letters are in the queue %s (dead_letter__kind=queue)", n, d.Queue)
+		return fmt.Sprintf(", of which %d were given up: their dead letters are in the queue %s (dead_letter__kind=queue)", n,
+			d.Queue)
 	}
 	return fmt.Sprintf(", of which %d were given up: rowrelay deadletter list %s --output %s%s shows them",
 		n, d.Poller, BackfillPrefix, b.Name)

@@ -69,7 +69,8 @@ func (d *Document) whilePaused(
 	snap := d.snap
 	// At is what the document can hold, so that our pause is known again. Until is of the store's clock, which others
 	// judge it by.
-	ours := state.Paused{At: time.Now().UTC().Truncate(time.Millisecond), Until: snap.Now().Add(ReplayPause), By: d.By + forReplay}
+	ours := state.Paused{At: time.Now().UTC().Truncate(time.Millisecond), Until: snap.Now().Add(ReplayPause),
+		By: d.By + forReplay}
 	isOurs := func(p *state.Paused) bool { return p != nil && p.By == ours.By && p.At.Equal(ours.At) }
 	defer func() { err = errors.Join(err, d.restore(ctx, isOurs)) }()
 	after, err := d.Keeper.Amend(ctx, func(doc *state.Document) error {
@@ -77,7 +78,8 @@ func (d *Document) whilePaused(
 		case p == nil, p.Over(snap.Now()):
 			doc.Paused = &ours
 		case !p.Until.IsZero() && !isOurs(p): // its end would let the poller go on under us
-			return &Refusal{Err: fmt.Errorf("another replay of %s is under way, by %s", d.Poller, strings.TrimSuffix(p.By, forReplay)),
+			return &Refusal{Err: fmt.Errorf("another replay of %s is under way, by %s", d.Poller,
+				strings.TrimSuffix(p.By, forReplay)),
 				Remedy: "try again when it has ended, in a minute at the latest"}
 		}
 		return nil
@@ -124,7 +126,8 @@ func (d *Document) restore(ctx context.Context, isOurs func(*state.Paused) bool)
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("%s may still be paused for the replay, which ends by itself within %s: %w", d.Poller, ReplayPause, err)
+		return fmt.Errorf("%s may still be paused for the replay, which ends by itself within %s: %w", d.Poller, ReplayPause,
+			err)
 	}
 	if ended {
 		d.audit("resumed", "after", "a replay")

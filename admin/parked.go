@@ -181,7 +181,8 @@ func (d *Document) successor(ctx context.Context, e *poller.ParkedEntry, r *Resu
 	newest, err := d.Source.Reread(ctx, [][]byte{e.Key})
 	switch {
 	case errors.Is(err, poller.ErrConfig):
-		r.note("the key %s does not fit the settings any more: it is taken out, with %d row(s) behind it", e.Key, len(e.Followers))
+		r.note("the key %s does not fit the settings any more: it is taken out, with %d row(s) behind it", e.Key,
+			len(e.Followers))
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading the row %s again: %w", e.Key, err)

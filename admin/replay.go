@@ -70,7 +70,8 @@ const presentChunk = 100
 
 // present divides records into those whose rows the source shows, and those whose rows are gone, do not meet
 // source__where any more, or have keys that do not fit the settings.
-func (d *Document) present(ctx context.Context, letters []deadletter.Entry) (found, gone []deadletter.Entry, err error) {
+func (d *Document) present(ctx context.Context, letters []deadletter.Entry) (found, gone []deadletter.Entry,
+	err error) {
 	for chunk := range slices.Chunk(letters, presentChunk) {
 		keys := make([][]byte, len(chunk))
 		for i := range chunk {
@@ -145,7 +146,8 @@ func (c *Chosen) Resend(open func() (poller.Output, error), timeout time.Duratio
 
 // sendRecorded delivers recorded rows under the lease, and returns how many arrived.
 func (d *Document) sendRecorded(
-	ctx context.Context, lease *state.Lease, to poller.Output, timeout time.Duration, fingerprint string, letters []deadletter.Entry,
+	ctx context.Context, lease *state.Lease, to poller.Output, timeout time.Duration, fingerprint string,
+	letters []deadletter.Entry,
 ) (int, error) {
 	for i := range letters {
 		if err := lease.Check(); err != nil {

@@ -121,9 +121,10 @@ func (d *Document) drops(parked string) (bool, error) {
 	case parked != "":
 		return false, fmt.Errorf("--parked %q is not keep or drop", parked)
 	}
-	return false, &Refusal{Err: fmt.Errorf("%d event(s) are parked", n), Remedy: "say --parked keep (they are tried again as they " +
-		"are due) or --parked drop (they are forgotten: right where the new position brings their rows again, or where " +
-		"source__key has changed)"}
+	return false, &Refusal{Err: fmt.Errorf("%d event(s) are parked", n),
+		Remedy: "say --parked keep (they are tried again as they " +
+			"are due) or --parked drop (they are forgotten: right where the new position brings their rows again, or where " +
+			"source__key has changed)"}
 }
 
 // toDrop are the parked events that a change is about to drop, for the log. Those that cannot be read may be dropped

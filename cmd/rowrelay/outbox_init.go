@@ -71,7 +71,8 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 		return err
 	}
 	if foreign {
-		d.note = fmt.Sprintf("%s exists, with columns of its own: only what goes beside it is created, as with --beside.", w.cfg.Source.Table)
+		d.note = fmt.Sprintf("%s exists, with columns of its own: only what goes beside it is created, as with --beside.",
+			w.cfg.Source.Table)
 	}
 	if !apply {
 		return t.printInit(w, &d)

@@ -111,7 +111,8 @@ func (d *managedDocument) sender(c *console, name string, rate int, src poller.S
 		return nil, err
 	}
 	policy := policyOf(p)
-	policy.Block = false // a key that waits for an operator would keep it from ending; what comes after it is the live poller's
+	// A key that waits for a person would keep it from ending. What comes after it is the live poller's.
+	policy.Block = false
 	feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
 		App: a.cfg.State.AppName, Poller: p.Name, Output: admin.BackfillPrefix + name, Source: src, Keeper: named.keeper,
 		Ordering: poller.Ordering(p.Ordering), Policy: policy, DeadLetters: letters,
@@ -127,8 +128,10 @@ func (d *managedDocument) sender(c *console, name string, rate int, src poller.S
 	}
 	relay, err := poller.NewRelay(poller.Config{
 		App: a.cfg.State.AppName, Poller: p.Name, Output: out.Name, Backfill: name, Feed: feed, To: to,
-		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency, Fetch: poller.Limit{Rows: rows, Bytes: p.BatchBytes},
-		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size, RejectStatus: out.RejectStatus, Retries: out.Retries,
+		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
+		Fetch:         poller.Limit{Rows: rows, Bytes: p.BatchBytes},
+		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size, RejectStatus: out.RejectStatus,
+		Retries: out.Retries,
 		Timeout: out.Timeout, Budget: p.TickBudget, MaxBatches: 1,
 	})
 	return &admin.Sender{Relay: relay, Keeper: named.keeper, Key: named.key}, err
@@ -183,7 +186,8 @@ func aboutTable(p *config.Poller, setting string) bool {
 	rest, ok := strings.CutPrefix(strings.ToLower(setting), "pollers__"+p.Name+"__")
 	if !ok { // the setting that holds a connection, or a misspelt name
 		lower := strings.ToLower(setting)
-		for _, name := range []string{strings.ToLower(p.Source.ConnectionSetting), strings.ToLower(p.Source.Connection.Setting)} {
+		for _, name := range []string{strings.ToLower(p.Source.ConnectionSetting),
+			strings.ToLower(p.Source.Connection.Setting)} {
 			if lower == name || strings.HasPrefix(lower, name+"__") {
 				return true
 			}
