@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -290,20 +289,6 @@ const (
 	nastyID     = "$(echo run) `echo run` 'a' \"b\" \\ ! *\n; echo run"
 	quotedNasty = "'$(echo run) `echo run` '\\''a'\\'' \"b\" \\ ! *\n; echo run'"
 )
-
-// What is quoted comes out of a shell as it went in.
-func TestShellWord(t *testing.T) {
-	if got := handler.ShellWord(nastyID); got != quotedNasty {
-		t.Errorf("%s", got)
-	}
-	for _, text := range []string{"plain-1", "", " ", "$HOME", "$(echo run)", "`echo run`", "it's", "''", "\"", "a\nb\n",
-		"-x", "ü", "~", "*", nastyID} {
-		out, err := exec.CommandContext(t.Context(), "sh", "-c", "printf '%s|' -- "+handler.ShellWord(text)).Output()
-		if err != nil || string(out) != "--|"+text+"|" {
-			t.Errorf("%q came out as %q, %v", text, out, err)
-		}
-	}
-}
 
 // The command in a dead letter's line can be typed as it is, whatever the event's key.
 func TestDeadLettersAreNamedForAShell(t *testing.T) {
