@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// View is one look at the demo.
+// View is the demo at one moment.
 type View struct {
 	// Written, Received, Duplicates and Inverted count since the beginning of the shop, restarts included.
 	Written    int64 `json:"written"`
 	Received   int64 `json:"received"`
 	Duplicates int64 `json:"duplicates"`
 	Inverted   int64 `json:"out_of_order"`
-	// Waiting is the number of orders behind the checkpoint.
+	// Waiting is the number of orders after the checkpoint.
 	Waiting int64 `json:"waiting"`
 	// WriteRate and ReceiveRate are in events per second, over the last seconds.
 	WriteRate   float64 `json:"write_rate"`

@@ -50,9 +50,3 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	root.SetErr(stderr)
 	return root.ExecuteContext(ctx)
 }
-
-// exitError ends the process with a failure that has been shown already.
-type exitError struct{ err error }
-
-func (e *exitError) Error() string { return e.err.Error() }
-func (e *exitError) Unwrap() error { return e.err }

@@ -1,41 +1,11 @@
 package main
 
 import (
-	"bufio"
-	"context"
-	"io"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/rowrelay/rowrelay/host"
-	"github.com/rowrelay/rowrelay/telemetry"
 )
-
-// console is what the commands see of the process.
-type console struct {
-	environ  []string
-	in       io.Reader
-	out, err io.Writer
-	settings string // --settings
-	json     bool   // --json
-	// lines are what is typed, from the first question on: a reader of its own for each would swallow the answers to the next.
-	lines *bufio.Reader
-	stop  <-chan struct{} // closed by the first Ctrl-C; nil never is
-	// telemetry exports what the ticks of serve and run do; nil for nothing, and for every other command.
-	telemetry *telemetry.Telemetry
-	// cut gives up requests under way when it ends, for serve; nil never does.
-	cut context.Context //nolint:containedctx // it belongs to the process, as stop does
-}
-
-// functionApp is the Function App that the environment describes.
-func (c *console) functionApp() host.App { return host.AppOf(c.environ) }
-
-// env returns an environment variable, "" when it is not set.
-func (c *console) env(name string) string { return host.App{Environ: c.environ}.Env(name) }
-
-// disclosure is what the seed demands to be said wherever a user begins (seeds/003, §14).
-const disclosure = `Rowrelay is not a native database trigger. It is a pseudo trigger built on Azure Functions timers.
-Delivery is at-least-once: an event may arrive more than once, and receivers must be idempotent.`
 
 // smallest are settings that run, with nothing of Azure in them.
 const smallest = `  SHOP_DB=sqlite:shop.db
@@ -83,4 +53,36 @@ enough to begin with (the database may as well be postgres://…, mysql://… or
 	explainMistakes(root)
 	addCompletion(c, root)
 	return root
+}
+
+// explainMistakes makes a mistyped command or flag an error that says what was meant. cobra shows the help of a command that
+// only has others below it, and succeeds: in a script "rowrelay state pasue orders" would look as if it had paused something.
+func explainMistakes(root *cobra.Command) {
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w: %s --help lists the flags", err, cmd.CommandPath())
+	})
+	for _, cmd := range everyCommand(root) {
+		if !cmd.HasSubCommands() {
+			continue
+		}
+		cmd.Args = noSuchCommand
+		if cmd.SuggestionsMinimumDistance == 0 {
+			cmd.SuggestionsMinimumDistance = 2
+		}
+		if !cmd.Runnable() {
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+}
+
+// noSuchCommand refuses arguments where a command belongs.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	path := cmd.CommandPath()
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("there is no command %s %s: did you mean %s %s?", path, args[0], path, strings.Join(near, " or "+path+" "))
+	}
+	return fmt.Errorf("there is no command %s %s: %s --help lists those that there are", path, args[0], path)
 }
