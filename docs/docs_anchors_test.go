@@ -9,7 +9,8 @@ import (
 	"unicode"
 )
 
-// TestAnchors: in the pages below docs/ and beside README every relative link leads to a file, and every anchor to a heading.
+// TestAnchors: in the pages below docs/ and beside README every relative link leads to a file, and every anchor to a
+// heading.
 func TestAnchors(t *testing.T) {
 	var pages []string
 	for _, pattern := range []string{"*.md", "quickstarts/*.md", "decisions/*.md", "../*.md", "../deploy/*.md"} {

@@ -54,7 +54,8 @@ var ways = []way{
 // fails, nothing is lost.
 func TestFailuresTable(t *testing.T) {
 	var table strings.Builder
-	table.WriteString("| step | it … | the tick ends as | the next owner works | delivered again |\n|---|---|---|---|---|\n")
+	table.WriteString("| step | it … | the tick ends as | the next owner works | delivered again |\n" +
+		"|---|---|---|---|---|\n")
 	for _, s := range steps {
 		var seen []string           // what happened, in the order of the ways
 		by := map[string][]string{} // the ways in which it did
@@ -94,8 +95,8 @@ func TestFailuresTable(t *testing.T) {
 	}
 }
 
-// happen lets one step fail in one way, lets the next owner work until all is settled, and tells what was seen: the table's last columns.
-// A row that is lost fails the test.
+// happen lets one step fail in one way, lets the next owner work until all is settled, and tells what was seen: the
+// table's last columns. A row that is lost fails the test.
 func happen(t *testing.T, s step, w way) string {
 	stage := &stage{store: memstore.New(), step: s, way: w, effects: map[string]int{}, letters: map[string]int{}}
 	stage.rows = []string{"a", "b", "c"}

@@ -16,7 +16,8 @@ import (
 
 // logReport writes one line for the tick of one output, with more at its end, and one for each of its warnings and
 // dead letters.
-func logReport(ctx context.Context, log *slog.Logger, level slog.Level, r *poller.Report, inv Invocation, outbox bool, more ...slog.Attr) {
+func logReport(ctx context.Context, log *slog.Logger, level slog.Level, r *poller.Report, inv Invocation, outbox bool,
+	more ...slog.Attr) {
 	who := []slog.Attr{slog.String("poller", r.Poller), slog.String("output", r.Output)}
 	if inv.ID != "" {
 		who = append(who, slog.String("invocation_id", inv.ID))
@@ -25,7 +26,8 @@ func logReport(ctx context.Context, log *slog.Logger, level slog.Level, r *polle
 		log.LogAttrs(ctx, slog.LevelWarn, text, append([]slog.Attr{slog.String("event", "warning")}, who...)...)
 	}
 	for i := range r.DeadLettered {
-		log.LogAttrs(ctx, slog.LevelError, "an event was given up", append(deadLetterAttrs(&r.DeadLettered[i], outbox), who...)...)
+		log.LogAttrs(ctx, slog.LevelError, "an event was given up",
+			append(deadLetterAttrs(&r.DeadLettered[i], outbox), who...)...)
 	}
 	log.LogAttrs(ctx, level, message(r), append(append(attrs(r, inv, outbox), who...), more...)...)
 }
@@ -33,10 +35,11 @@ func logReport(ctx context.Context, log *slog.Logger, level slog.Level, r *polle
 // deadLetterAttrs tell of a dead letter all but its row.
 func deadLetterAttrs(d *poller.DeadLetter, outbox bool) []slog.Attr {
 	next := fmt.Sprintf("look at it with `rowrelay deadletter show %[1]s %[2]s` (or in dead_letter__queue), mend the receiver or the row, then `rowrelay "+
-		"deadletter replay %[1]s`; a row that is corrected is delivered by itself", poller.Address(d.Poller, d.Output), d.Event.ID)
+		"deadletter replay %[1]s`; a row that is corrected is delivered by itself", poller.Address(d.Poller, d.Output),
+		d.Event.ID)
 	if outbox {
 		next = fmt.Sprintf("look at it with `rowrelay outbox list %s %s`, mend the receiver, then `rowrelay outbox requeue %[1]s %[2]s` publishes it, "+
-			"and what waits behind it, in order; `rowrelay outbox discard` gives it up", d.Poller, outboxRef(&d.Event))
+			"and what waits for it, in order; `rowrelay outbox discard` gives it up", d.Poller, outboxRef(&d.Event))
 	}
 	list := []slog.Attr{
 		slog.String("event", "dead_lettered"),
@@ -56,7 +59,8 @@ func deadLetterAttrs(d *poller.DeadLetter, outbox bool) []slog.Attr {
 	return list
 }
 
-// outboxRef is the flag that names an event's row, as it can be typed into a shell: --id and its seq, or id in a mapped table.
+// outboxRef is the flag that names an event's row, as it can be typed into a shell: --id and its seq, or id in a mapped
+// table.
 func outboxRef(e *change.Event) string {
 	var key struct {
 		Seq json.Number `json:"seq"`

@@ -1,5 +1,5 @@
-// Package plaintext makes text that others wrote (a database, a broker, a browser) fit for a line of ours: in a log, a document, a
-// comment or on a terminal.
+// Package plaintext makes text that others wrote (a database, a broker, a browser) fit for a line of ours: in a log, a
+// document, a comment or on a terminal.
 package plaintext
 
 import (
@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Line joins the words of s by single spaces and leaves out what is not seen: control characters, and marks that turn the
-// direction of what follows. Invalid UTF-8 becomes the replacement character.
+// Line joins the words of s by single spaces and leaves out what is not seen: control characters, and marks that turn
+// the direction of what follows. Invalid UTF-8 becomes the replacement character.
 func Line(s string) string {
 	seen := strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || unicode.IsSpace(r) {

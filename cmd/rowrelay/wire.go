@@ -21,6 +21,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/blobstore"
 	"github.com/rowrelay/rowrelay/state/filestore"
@@ -245,9 +246,9 @@ func outputPrefix(name, output string) string {
 	return "pollers__" + name + "__outputs__" + output
 }
 
-func sourceConfig(p *config.Poller) source.Config {
+func sourceConfig(p *config.Poller) plan.Config {
 	s := &p.Source
-	return source.Config{
+	return plan.Config{
 		Poller: p.Name, Table: s.Table, Query: s.Query, Cursor: s.Cursor, Key: s.Key, OrderKey: s.OrderKey,
 		Columns: s.Columns, Where: s.Where, Start: s.Start, TimeZone: s.Location, DeleteWhen: s.DeleteWhen, Op: s.Op,
 		NullCursor: s.NullCursor, Identity: s.Identity, Timeout: s.Timeout, Connections: s.Connections,
