@@ -123,7 +123,7 @@ func logEvents(t *testing.T) map[string]bool {
 			events[text] = true
 		}
 	}
-	for _, file := range sources(t, "handler", "poller", "cmd", "status", "statuspage", "telemetry") {
+	for _, file := range sources(t, "admin", "handler", "poller", "cmd", "status", "statuspage", "telemetry") {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CallExpr:

@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -71,23 +70,13 @@ func outboxRef(e *change.Event) string {
 	case err == nil && key.Seq != "":
 		return "--id " + key.Seq.String()
 	case err == nil && key.ID != "":
-		return "--id " + ShellWord(key.ID)
+		return "--id " + plaintext.ShellWord(key.ID)
 	case e.Outbox != nil: // no such event is made: its idempotency key is the next best
-		return "--key " + ShellWord(e.Outbox.IdempotencyKey)
+		return "--key " + plaintext.ShellWord(e.Outbox.IdempotencyKey)
 	default:
-		return "--key " + ShellWord(e.ID)
+		return "--key " + plaintext.ShellWord(e.ID)
 	}
 }
-
-// ShellWord is a text as one word of a POSIX shell, in which nothing is expanded or run.
-func ShellWord(text string) string {
-	if plainWord.MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9._:@/+-]+$`)
 
 // worthALine is how long rows have to be held back before an idle tick says so: a transaction that is open for a moment
 // is nothing to tell.

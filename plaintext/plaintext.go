@@ -3,6 +3,7 @@
 package plaintext
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -38,3 +39,13 @@ func Start(s string, most int) string {
 	}
 	return s[:most]
 }
+
+// ShellWord is a text as one word of a POSIX shell, in which nothing is expanded or run.
+func ShellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9._:@/+-]+$`)

@@ -25,7 +25,7 @@ unless they are renewed. Counting may stop at a bound, which is shown as "at lea
   rowrelay outbox status orders --json | jq .oldest_pending_seconds`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.atDesk(args[0], func(d *desk) error { return d.status(cmd.Context()) })
+			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.status(cmd.Context()) })
 		},
 	}
 }
@@ -68,8 +68,8 @@ func outboxViewOf(p *config.Poller, about *publisher.About) outboxView {
 	return v
 }
 
-func (d *desk) status(ctx context.Context) error {
-	about, err := d.outbox.About(ctx)
+func (d *managedOutbox) status(ctx context.Context) error {
+	about, err := d.Events.About(ctx)
 	if err != nil {
 		return err
 	}

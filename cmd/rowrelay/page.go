@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/host"
@@ -53,7 +54,7 @@ func (s *statusSide) close() {
 func newStatusBoard(c *console, a *app, hosted bool, chosen, ticking []*wired, seen *status.Recorder) *status.Board {
 	cfg := status.BoardConfig{
 		Version: version, Instance: instance(c), Store: a.store, Seen: seen,
-		Backfill: func(b *state.Backfill) string { return backfillOf(b).String() },
+		Backfill: func(b *state.Backfill) string { return admin.BackfillOf(b).String() },
 	}
 	return status.BoardOf(a.inspect(c, chosen, hosted), cfg, func(poller string) bool {
 		return slices.ContainsFunc(ticking, func(w *wired) bool { return w.cfg.Name == poller })
