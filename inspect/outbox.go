@@ -13,13 +13,6 @@ import (
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
-// Outbox is what is found of an outbox.
-type Outbox struct {
-	publisher.About
-	Unsuited []string          // what does not suit the table, the engine or the instances
-	Next     []publisher.Entry // the first pending events, without their payloads
-}
-
 // Ask asks an outbox how it stands. It is nil where the poller is none that can be asked.
 func (p *Poller) Ask(ctx context.Context) (*Outbox, error) {
 	about, err := p.wired.Outbox.About(ctx)

@@ -108,6 +108,13 @@ type Table struct {
 	Late *Late // nil: it could not be asked
 }
 
+// Outbox is what is found of an outbox.
+type Outbox struct {
+	publisher.About
+	Unsuited []string          // what does not suit the table, the engine or the instances
+	Next     []publisher.Entry // the first pending events, without their payloads
+}
+
 // Letters are the dead letters that wait.
 type Letters struct {
 	Stored    int // in the state store
@@ -167,7 +174,7 @@ func (p *Poller) LongestRequest() (longest time.Duration) {
 // newPoller describes a poller by its settings and the files of a Function App.
 func (a *App) newPoller(w Wired) *Poller {
 	p := &Poller{
-		Config: w.Config, Engine: w.Connection.Engine, Links: LinksOf(&w), DeadLetters: "the rows themselves",
+		Config: w.Config, Engine: w.Connection.Engine, Links: LinksOf(w.Config, w.Connection), DeadLetters: "the rows themselves",
 		Faults: Lines(w.Faults), Warnings: Lines(w.Warnings), app: a, wired: w,
 	}
 	p.Table.NullCursors = -1

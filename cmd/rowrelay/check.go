@@ -111,7 +111,7 @@ type checkedOutput struct {
 }
 
 func check(ctx context.Context, c *console, names []string, rows int, ddl bool) error {
-	a, chosen, err := c.look(names)
+	a, chosen, err := c.open(names)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func checkProduction(ctx context.Context, c *console, names, accepted []string) 
 			return fmt.Errorf("--accept %s: there is no such item; docs/production.md lists them", id)
 		}
 	}
-	a, chosen, err := c.look(names)
+	a, chosen, err := c.open(names)
 	if err != nil {
 		return err
 	}

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/term"
@@ -41,6 +39,22 @@ func load(c *console) (*config.App, error) {
 	}
 	app, _ := config.Load(c.environ) // its error is the faults that the App holds
 	return app, nil
+}
+
+// open loads the settings and joins their parts, for a command that changes nothing. It returns the named pollers, or all of them; whoever
+// calls it closes the app.
+func (c *console) open(names []string) (*app, []*wired, error) {
+	cfg, err := load(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	a := wire(c, cfg)
+	chosen, err := a.choose(names)
+	if err != nil {
+		_ = a.Close() // nothing was written
+		return nil, nil, err
+	}
+	return a, chosen, nil
 }
 
 // newLogger logs as the host expects it, or for people where a person is watching.
@@ -140,19 +154,4 @@ func lendEnvironment(c *console) {
 		}
 		_ = os.Setenv(name, value) // a name with a NUL byte; it is nobody's
 	}
-}
-
-// aboutOutput is what spans say of an output: nothing that could be a secret.
-func aboutOutput(p *config.Poller, out *config.Output) telemetry.About {
-	about := telemetry.About{Poller: p.Name, Output: out.Name, Kind: out.Kind, Destination: out.Destination}
-	switch out.Kind {
-	case "queue":
-		about.Destination = out.Queue
-	case "http":
-		if u, err := url.Parse(out.URL.Reveal()); err == nil { // the path and query may hold a function's key
-			about.Server = u.Hostname()
-			about.Port, _ = strconv.Atoi(u.Port())
-		}
-	}
-	return about
 }

@@ -40,7 +40,7 @@ faults; parked events, dead letters and a pause do not make it fail.`,
 }
 
 func showStatus(ctx context.Context, c *console, names []string) error {
-	a, chosen, err := c.look(names)
+	a, chosen, err := c.open(names)
 	if err != nil {
 		return err
 	}
