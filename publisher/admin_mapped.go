@@ -18,9 +18,9 @@ func (q *mappedSQL) isDone(alias string) string {
 	case q.deletes:
 		return "1 = 0"
 	case q.state != nil:
-		return q.column(q.state, alias) + " = " + q.literal(q.state, q.done)
+		return q.column(q.state, alias) + " = " + q.syntax.literal(q.state, q.done)
 	case q.published != nil:
-		return q.column(q.published, alias) + " = " + q.boolean(q.published, true)
+		return q.column(q.published, alias) + " = " + q.syntax.boolean(q.published, true)
 	default:
 		return q.column(q.publishedAt, alias) + " IS NOT NULL"
 	}
@@ -90,18 +90,18 @@ func (q *mappedSQL) chosen(s *statement, f *Filter) {
 		s.add(" AND ", q.orNull(q.eventType), " = ", s.arg(f.EventType))
 	}
 	if f.OlderThan > 0 {
-		s.add(" AND ", q.column(q.createdAt, "o"), " <= ", q.now(q.createdAt, s.arg(f.OlderThan.Milliseconds())))
+		s.add(" AND ", q.column(q.createdAt, "o"), " <= ", q.syntax.now(q.createdAt, s.arg(f.OlderThan.Milliseconds())))
 	}
 	if f.YoungerThan > 0 {
-		s.add(" AND ", q.column(q.createdAt, "o"), " > ", q.now(q.createdAt, s.arg(f.YoungerThan.Milliseconds())))
+		s.add(" AND ", q.column(q.createdAt, "o"), " > ", q.syntax.now(q.createdAt, s.arg(f.YoungerThan.Milliseconds())))
 	}
 }
 
 // equals adds OR for each of the values that the column can have.
-func (q *mappedSQL) equals(s *statement, c *mappedColumn, values []string) {
+func (q *mappedSQL) equals(s *statement, c *tableColumn, values []string) {
 	for _, v := range values {
 		if q.couldBe(c, v) {
-			s.add(" OR ", q.column(c, "o"), " = ", q.typed(c, s.arg(v)))
+			s.add(" OR ", q.column(c, "o"), " = ", q.syntax.typed(c, s.arg(v)))
 		}
 	}
 }
@@ -112,7 +112,7 @@ var (
 )
 
 // couldBe reports whether a text can be a value of the column: engines fail where it cannot.
-func (q *mappedSQL) couldBe(c *mappedColumn, value string) bool {
+func (q *mappedSQL) couldBe(c *tableColumn, value string) bool {
 	switch c.kind {
 	case kindInteger:
 		return isInteger(value)
@@ -144,17 +144,17 @@ func (q *mappedSQL) place() string {
 // behind adds the condition that o comes after a place and, of those at one instant, after an id.
 func (q *mappedSQL) behind(s *statement, place, id string) {
 	if q.seq != nil {
-		s.add(" AND ", q.column(q.seq, "o"), " > ", q.typed(q.seq, s.arg(place)))
+		s.add(" AND ", q.column(q.seq, "o"), " > ", q.syntax.typed(q.seq, s.arg(place)))
 		return
 	}
 	created := q.column(q.createdAt, "o")
-	s.add(" AND ", created, " >= ", q.atInstant(q.createdAt, s.arg(place)))
-	s.add(" AND (", created, " > ", q.atInstant(q.createdAt, s.arg(place)), " OR ", q.text(&q.id), " > ", s.arg(id), ")")
+	s.add(" AND ", created, " >= ", q.syntax.atInstant(q.createdAt, s.arg(place)))
+	s.add(" AND (", created, " > ", q.syntax.atInstant(q.createdAt, s.arg(place)), " OR ", q.text(&q.id), " > ", s.arg(id), ")")
 }
 
 // entriesOf reads the events that f chooses behind a position, or those of some ids.
 func (q *mappedSQL) entriesOf(f *Filter, ids []string, place, id string, limit int) *statement {
-	s := q.statement("SELECT ", q.text(&q.id), ", ")
+	s := q.db.statement("SELECT ", q.text(&q.id), ", ")
 	typ, aggregateID := q.aggregateExpr()
 	created := "NULL"
 	if q.createdAt != nil {
@@ -162,7 +162,7 @@ func (q *mappedSQL) entriesOf(f *Filter, ids []string, place, id string, limit i
 	}
 	s.add(typ, ", ", aggregateID, ", ", q.orNull(q.eventType), ", ", q.orNull(q.key), ", ")
 	q.stateExpr(s)
-	s.add(", COALESCE(s.attempts, ", q.stored(), "), ", created, ", ", q.shown("s.next_attempt_at"), ", s.last_error, ", q.place())
+	s.add(", COALESCE(s.attempts, ", q.stored(), "), ", created, ", ", q.syntax.shown("s.next_attempt_at"), ", s.last_error, ", q.place())
 	q.chosen(s, f)
 	switch {
 	case ids != nil:
@@ -170,7 +170,7 @@ func (q *mappedSQL) entriesOf(f *Filter, ids []string, place, id string, limit i
 	case place != "":
 		q.behind(s, place, id)
 	}
-	return s.add(" ORDER BY ", q.ordered(), q.d.limit(s.arg(limit)))
+	return s.add(" ORDER BY ", q.ordered(), q.db.limit(s.arg(limit), 0))
 }
 
 // positionBreak stands between the two parts of a position: neither holds it.
@@ -186,7 +186,7 @@ func (m *mapped) page(ctx context.Context, f *Filter, after string, limit int) (
 		return nil, "", err
 	}
 	place, id, _ := strings.Cut(after, positionBreak)
-	err = m.t.do(ctx, "list events", func(ctx context.Context, q querier) error {
+	err = m.db.do(ctx, "list events", func(ctx context.Context, q querier) error {
 		var ids []string
 		last = ""
 		if inSide(f.States) {
@@ -224,12 +224,12 @@ func (m *mapped) sidePage(ctx context.Context, q querier, states []State, positi
 }
 
 func (q *mappedSQL) sideIDs(states []State, position, id string, limit int) *statement {
-	s := q.statement("SELECT s.event, s.position FROM ", q.side, " s WHERE s.outbox = ")
+	s := q.db.statement("SELECT s.event, s.position FROM ", q.side, " s WHERE s.outbox = ")
 	s.add(s.arg(q.outbox), " AND s.state IN (", quoted(states), ")")
 	if position != "" {
 		s.add(" AND (s.position > ", s.arg(position), " OR (s.position = ", s.arg(position), " AND s.event > ", s.arg(id), "))")
 	}
-	return s.add(" ORDER BY s.position, s.event", q.d.limit(s.arg(limit)))
+	return s.add(" ORDER BY s.position, s.event", q.db.limit(s.arg(limit), 0))
 }
 
 func (m *mapped) readEntries(ctx context.Context, q querier, s *statement) (entries []Entry, last string, err error) {
@@ -255,8 +255,8 @@ func (m *mapped) countOf(ctx context.Context, f *Filter) (n int64, err error) {
 	if err := m.answerable(f); err != nil {
 		return 0, err
 	}
-	err = m.t.do(ctx, "count events", func(ctx context.Context, q querier) error {
-		s := m.sql.statement("SELECT COUNT(*)")
+	err = m.db.do(ctx, "count events", func(ctx context.Context, q querier) error {
+		s := m.db.statement("SELECT COUNT(*)")
 		m.sql.chosen(s, f)
 		return s.row(ctx, q, &n)
 	})
@@ -264,7 +264,7 @@ func (m *mapped) countOf(ctx context.Context, f *Filter) (n int64, err error) {
 }
 
 func (m *mapped) requeueThese(ctx context.Context, entries []Entry) (n int64, err error) {
-	err = m.t.do(ctx, "requeue events", func(ctx context.Context, q querier) error {
+	err = m.db.do(ctx, "requeue events", func(ctx context.Context, q querier) error {
 		n, err = m.sql.requeueStatement(entryIDs(entries)).exec(ctx, q)
 		return err
 	})
@@ -272,15 +272,15 @@ func (m *mapped) requeueThese(ctx context.Context, entries []Entry) (n int64, er
 }
 
 func (q *mappedSQL) requeueStatement(ids []string) *statement {
-	s := q.statement("UPDATE ", q.side, " SET state = '", string(Failed), "', attempts = 0, next_attempt_at = ", q.d.now(), " WHERE outbox = ")
+	s := q.db.statement("UPDATE ", q.side, " SET state = '", string(Failed), "', attempts = 0, next_attempt_at = ", q.db.now(), " WHERE outbox = ")
 	s.add(s.arg(q.outbox), " AND state IN ('", string(Dead), "', '", string(Failed), "') AND ")
-	return s.add(q.d.anyText(s, "event", ids))
+	return s.add(q.db.anyText(s, "event", ids))
 }
 
 // discardThese changes the entries of events that failed, and makes entries for those that only wait. What waited behind them
 // is pending from then on, because nothing of it is stored.
 func (m *mapped) discardThese(ctx context.Context, entries []Entry, reason string) (n int64, err error) {
-	err = m.t.tx(ctx, "discard events", func(ctx context.Context, q querier) error {
+	err = m.db.tx(ctx, "discard events", func(ctx context.Context, q querier) error {
 		if n, err = m.sql.discardStatement(entryIDs(entries), reason).exec(ctx, q); err != nil {
 			return err
 		}
@@ -301,15 +301,15 @@ func (m *mapped) discardThese(ctx context.Context, entries []Entry, reason strin
 }
 
 func (q *mappedSQL) discardStatement(ids []string, reason string) *statement {
-	s := q.statement("UPDATE ", q.side, " SET state = '", string(Discarded), "', next_attempt_at = NULL, last_error = ")
+	s := q.db.statement("UPDATE ", q.side, " SET state = '", string(Discarded), "', next_attempt_at = NULL, last_error = ")
 	s.add(s.arg(reason), " WHERE outbox = ", s.arg(q.outbox), " AND state IN ('", string(Dead), "', '", string(Failed), "') AND ")
-	return s.add(q.d.anyText(s, "event", ids))
+	return s.add(q.db.anyText(s, "event", ids))
 }
 
 // discardWaiting does nothing to events that do not wait any more. It does not ask again whether they wait: what is discarded
 // with them may have been what they waited for.
 func (q *mappedSQL) discardWaiting(ids []string, reason string) *statement {
-	s := q.statement()
+	s := q.db.statement()
 	typ, id := q.aggregateExpr()
 	s.add("INSERT INTO ", q.side, " (outbox, event, aggregate_type, aggregate_id, position, state, attempts, last_error) SELECT ", s.arg(q.outbox), ", ",
 		q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", '", string(Discarded), "', 0, ", s.arg(reason), " FROM ", q.table, " o WHERE ",

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // chosen adds the condition that o is one of the events that f chooses.
@@ -18,10 +17,10 @@ func (e *ownEvents) chosen(s *statement, f *Filter) {
 	if len(f.IDs)+len(f.Keys) > 0 {
 		s.add(" AND (1 = 0")
 		if list := integers(f.IDs); len(list) > 0 {
-			s.add(" OR ", e.d.anyInt(s, e.seq("o"), list))
+			s.add(" OR ", e.db.anyInt(s, e.seq("o"), list))
 		}
 		if len(f.Keys) > 0 {
-			s.add(" OR ", e.d.anyText(s, "o.idempotency_key", f.Keys))
+			s.add(" OR ", e.db.anyText(s, "o.idempotency_key", f.Keys))
 		}
 		s.add(")")
 	}
@@ -33,20 +32,11 @@ func (e *ownEvents) chosen(s *statement, f *Filter) {
 		}
 	}
 	if f.OlderThan > 0 {
-		s.add(" AND o.created_at <= ", ago(s, f.OlderThan))
+		s.add(" AND o.created_at <= ", e.syntax.ago(s, f.OlderThan))
 	}
 	if f.YoungerThan > 0 {
-		s.add(" AND o.created_at > ", ago(s, f.YoungerThan))
+		s.add(" AND o.created_at > ", e.syntax.ago(s, f.YoungerThan))
 	}
-}
-
-// ago is the database's clock less a duration, in whole seconds, rounded up: SQL Server's milliseconds end at 24 days.
-func ago(s *statement, d time.Duration) string {
-	seconds := int64((d + time.Second - 1) / time.Second)
-	if s.d.engine() == "sqlserver" {
-		return "DATEADD(second, -CAST(" + s.arg(seconds) + " AS int), SYSUTCDATETIME())"
-	}
-	return s.d.earlier(s.arg(seconds * 1000))
 }
 
 // integers are those of texts that are numbers: no row has another id.
@@ -61,11 +51,11 @@ func integers(list []string) []int64 {
 }
 
 func (e *ownEvents) pageStatement(f *Filter, after int64, limit int) *statement {
-	s := e.statement()
+	s := e.db.statement()
 	s.add("SELECT ", e.seq("o"), ", o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, ",
 		"o.next_attempt_at, o.last_error FROM ", e.outbox.String(), " o WHERE ", e.seq("o"), " > ", s.arg(after), " AND ")
 	e.chosen(s, f)
-	return s.add(" ORDER BY ", e.seq("o"), e.d.limit(s.arg(limit)))
+	return s.add(" ORDER BY ", e.seq("o"), e.db.limit(s.arg(limit), 0))
 }
 
 func (e *ownEvents) page(ctx context.Context, f *Filter, after string, limit int) (entries []Entry, last string, err error) {
@@ -75,7 +65,7 @@ func (e *ownEvents) page(ctx context.Context, f *Filter, after string, limit int
 			return nil, "", fmt.Errorf("the position %q is no number: %w", after, err)
 		}
 	}
-	err = e.do(ctx, "list events", func(ctx context.Context, q querier) error {
+	err = e.db.do(ctx, "list events", func(ctx context.Context, q querier) error {
 		entries = nil
 		return e.pageStatement(f, from, limit).each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var entry Entry
@@ -99,8 +89,8 @@ func (e *ownEvents) page(ctx context.Context, f *Filter, after string, limit int
 }
 
 func (e *ownEvents) countOf(ctx context.Context, f *Filter) (n int64, err error) {
-	err = e.do(ctx, "count events", func(ctx context.Context, q querier) error {
-		s := e.statement()
+	err = e.db.do(ctx, "count events", func(ctx context.Context, q querier) error {
+		s := e.db.statement()
 		s.add("SELECT COUNT(*) FROM ", e.outbox.String(), " o WHERE ")
 		e.chosen(s, f)
 		return s.row(ctx, q, &n)
@@ -109,7 +99,7 @@ func (e *ownEvents) countOf(ctx context.Context, f *Filter) (n int64, err error)
 }
 
 func (e *ownEvents) requeueThese(ctx context.Context, entries []Entry) (n int64, err error) {
-	err = e.do(ctx, "requeue events", func(ctx context.Context, q querier) error {
+	err = e.db.do(ctx, "requeue events", func(ctx context.Context, q querier) error {
 		n, err = e.requeueStatement(entrySeqs(entries)).exec(ctx, q)
 		return err
 	})
@@ -117,8 +107,8 @@ func (e *ownEvents) requeueThese(ctx context.Context, entries []Entry) (n int64,
 }
 
 func (e *ownEvents) requeueStatement(seqs []int64) *statement {
-	s := e.statement()
-	e.d.bySeq(s, e.outbox, func() string { return "state = 'FAILED', retry_count = 0, next_attempt_at = " + e.d.now() }, seqs)
+	s := e.db.statement()
+	e.syntax.bySeq(s, e.outbox, func() string { return "state = 'FAILED', retry_count = 0, next_attempt_at = " + e.db.now() }, seqs)
 	return s.add(" AND state IN ('DEAD LETTER', 'FAILED')")
 }
 
@@ -126,7 +116,7 @@ func (e *ownEvents) requeueStatement(seqs []int64) *statement {
 // that takes in further ones.
 func (e *ownEvents) discardThese(ctx context.Context, entries []Entry, reason string) (n int64, err error) {
 	var rest []aggregate
-	err = e.tx(ctx, "discard events", func(ctx context.Context, q querier) error {
+	err = e.db.tx(ctx, "discard events", func(ctx context.Context, q querier) error {
 		if n, err = e.discardStatement(entrySeqs(entries), reason).exec(ctx, q); err != nil {
 			return err
 		}
@@ -143,9 +133,9 @@ func (e *ownEvents) discardThese(ctx context.Context, entries []Entry, reason st
 
 // discardStatement stores the time in published_at, by which the clean-up goes.
 func (e *ownEvents) discardStatement(seqs []int64, reason string) *statement {
-	s := e.statement()
-	e.d.bySeq(s, e.outbox, func() string {
-		return "state = 'DISCARDED', published_at = " + e.d.now() + ", next_attempt_at = NULL, last_error = " + s.arg(reason)
+	s := e.db.statement()
+	e.syntax.bySeq(s, e.outbox, func() string {
+		return "state = 'DISCARDED', published_at = " + e.db.now() + ", next_attempt_at = NULL, last_error = " + s.arg(reason)
 	}, seqs)
 	return s.add(" AND state IN ('DEAD LETTER', 'FAILED', 'WAITING')")
 }

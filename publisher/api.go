@@ -49,40 +49,6 @@ type About struct {
 	Figures poller.OutboxFigures
 }
 
-// Owner is an instance with live claims.
-type Owner struct {
-	Name    string
-	Token   uint64
-	Units   int
-	Expires time.Duration // from now, by the database's clock
-}
-
-// Filter chooses events; a zero member does not restrict.
-type Filter struct {
-	States []State
-	// IDs are rows: the seq of an own table, the id of a mapped one. Keys are idempotency keys, which may look like a seq and be
-	// another event's. With both, an event is chosen that is in either.
-	IDs, Keys                []string
-	AggregateType, Aggregate string
-	EventType                string
-	OlderThan, YoungerThan   time.Duration // by created_at
-	Limit                    int
-}
-
-// Entry is one event for `rowrelay outbox list`, without its payload.
-type Entry struct {
-	ID             string    `json:"id"`
-	AggregateType  string    `json:"aggregate_type"`
-	AggregateID    string    `json:"aggregate_id"`
-	EventType      string    `json:"event_type"`
-	IdempotencyKey string    `json:"idempotency_key"`
-	State          State     `json:"state"`
-	Attempts       int       `json:"attempts"`
-	CreatedAt      time.Time `json:"created_at"`
-	NextAttempt    time.Time `json:"next_attempt_at,omitzero"`
-	LastError      string    `json:"last_error,omitempty"`
-}
-
 // Cleaned is what a clean-up did.
 type Cleaned struct {
 	Rows, Chunks int64

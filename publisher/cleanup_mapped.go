@@ -27,9 +27,9 @@ func (m *mapped) clean(ctx context.Context, after string, chunk int) (deleted in
 	place, id, _ := strings.Cut(after, positionBreak)
 	var old []string
 	rows, young := 0, 0
-	err = m.t.do(ctx, "look for published events to delete", func(ctx context.Context, q querier) error {
+	err = m.db.do(ctx, "look for published events to delete", func(ctx context.Context, q querier) error {
 		old, rows, young = nil, 0, 0
-		return m.sql.cleanLook(place, id, m.t.cfg.Retention.Milliseconds(), chunk).each(ctx, q, func(scan func(...any) error) (bool, error) {
+		return m.sql.cleanLook(place, id, m.cfg.Retention.Milliseconds(), chunk).each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var event, at string
 			var isOld, isYoung int
 			if err := scan(&event, &at, &isOld, &isYoung); err != nil {
@@ -47,8 +47,8 @@ func (m *mapped) clean(ctx context.Context, after string, chunk int) (deleted in
 	}
 	for part := range slices.Chunk(old, m.chunk) {
 		var n int64
-		err := m.t.lowly(ctx, "delete published events", func(ctx context.Context, q querier, prefix string) error {
-			if n, err = m.sql.cleanDelete(prefix, part, m.t.cfg.Retention.Milliseconds()).exec(ctx, q); err != nil {
+		err := m.db.txLow(ctx, "delete published events", func(ctx context.Context, q querier, prefix string) error {
+			if n, err = m.sql.cleanDelete(prefix, part, m.cfg.Retention.Milliseconds()).exec(ctx, q); err != nil {
 				return err
 			}
 			_, err = m.sql.forget(part).exec(ctx, q)
@@ -69,17 +69,17 @@ func (m *mapped) clean(ctx context.Context, after string, chunk int) (deleted in
 // of the second kind begin, and there are none of the first, the old ones end.
 func (q *mappedSQL) cleanLook(place, id string, retention int64, chunk int) *statement {
 	published := q.column(q.publishedAt, "o")
-	s := q.statement("SELECT ", q.text(&q.id), ", ", q.place(), ", CASE WHEN ", q.isDone("o"), " AND ", published, " < ")
-	s.add(q.now(q.publishedAt, s.arg(retention)), " THEN 1 ELSE 0 END, CASE WHEN ", q.isDone("o"), " AND ", published, " >= ")
-	s.add(q.now(q.publishedAt, s.arg(retention)), " THEN 1 ELSE 0 END FROM ", q.table, " o WHERE 1 = 1")
+	s := q.db.statement("SELECT ", q.text(&q.id), ", ", q.place(), ", CASE WHEN ", q.isDone("o"), " AND ", published, " < ")
+	s.add(q.syntax.now(q.publishedAt, s.arg(retention)), " THEN 1 ELSE 0 END, CASE WHEN ", q.isDone("o"), " AND ", published, " >= ")
+	s.add(q.syntax.now(q.publishedAt, s.arg(retention)), " THEN 1 ELSE 0 END FROM ", q.table, " o WHERE 1 = 1")
 	if place != "" {
 		q.behind(s, place, id)
 	}
-	return s.add(" ORDER BY ", q.ordered(), q.d.limit(s.arg(chunk)))
+	return s.add(" ORDER BY ", q.ordered(), q.db.limit(s.arg(chunk), 0))
 }
 
 func (q *mappedSQL) cleanDelete(prefix string, ids []string, retention int64) *statement {
-	s := q.statement(prefix, "DELETE FROM ", q.table, " WHERE ")
+	s := q.db.statement(prefix, "DELETE FROM ", q.table, " WHERE ")
 	q.oneOf(s, q.table, ids)
-	return s.add(" AND ", q.isDone(q.table), " AND ", q.column(q.publishedAt, q.table), " < ", q.now(q.publishedAt, s.arg(retention)))
+	return s.add(" AND ", q.isDone(q.table), " AND ", q.column(q.publishedAt, q.table), " < ", q.syntax.now(q.publishedAt, s.arg(retention)))
 }

@@ -30,7 +30,7 @@ func (c *taking) QueryContext(_ context.Context, text string, _ []sqldriver.Name
 	switch {
 	case verb == "INSERT" && !c.inserted:
 		c.inserted = true
-		return nil, mssql.Error{Number: sqlServerDuplicateKey}
+		return nil, mssql.Error{Number: msDuplicateKey}
 	case verb == "INSERT" || !c.inserted:
 		return &answers{}, nil
 	case strings.Contains(text, "inserted.token"):
@@ -65,7 +65,7 @@ func TestSQLServerDrawIsReadToItsEnd(t *testing.T) {
 	db := sql.OpenDB(&undone{recording{&recorder{}}})
 	t.Cleanup(func() { _ = db.Close() })
 	table, _ := recorded(t, "sqlserver")
-	if token, err := table.d.draw(t.Context(), db, table, "o"); err == nil {
+	if token, err := table.claims.drawIn(t.Context(), db); err == nil {
 		t.Errorf("drew %d", token)
 	}
 }
@@ -85,31 +85,31 @@ func (c *taking) ExecContext(ctx context.Context, text string, args []sqldriver.
 // TestSQLServerClaimsMeet: where two insert one row, the one that comes second finds it with the next statement.
 func TestSQLServerClaimsMeet(t *testing.T) {
 	for name, c := range map[string]struct {
-		do   func(q querier, t *sqlTable) error
+		do   func(q querier, t *claimsTable) error
 		want string
 	}{
-		"draw": {want: "UPDATE INSERT UPDATE", do: func(q querier, table *sqlTable) error {
-			token, err := table.d.draw(t.Context(), q, table, "o")
+		"draw": {want: "UPDATE INSERT UPDATE", do: func(q querier, table *claimsTable) error {
+			token, err := table.drawIn(t.Context(), q)
 			if err == nil && token != 8 {
 				err = fmt.Errorf("drew %d", token)
 			}
 			return err
 		}},
-		"take": {want: "INSERT INSERT UPDATE", do: func(q querier, table *sqlTable) error {
-			got, err := table.d.take(t.Context(), q, table, "o", claim{"me", 7, time.Minute}, named([]string{"p0", "p1"}), "")
+		"take": {want: "INSERT INSERT UPDATE", do: func(q querier, table *claimsTable) error {
+			got, err := table.takeIn(t.Context(), q, claim{"me", 7, time.Minute}, named([]string{"p0", "p1"}), "")
 			if err == nil && !slices.Equal(got, []string{"p1"}) {
 				err = fmt.Errorf("took %v", got)
 			}
 			return err
 		}},
-		"put": {want: "UPDATE INSERT UPDATE", do: func(q querier, table *sqlTable) error {
-			return table.d.put(t.Context(), q, table, "o", "pause", "", 0, 0, "ann")
+		"put": {want: "UPDATE INSERT UPDATE", do: func(q querier, table *claimsTable) error {
+			return table.putIn(t.Context(), q, claim{}, shard{"pause", "ann"})
 		}},
 	} {
 		server := &taking{recording: recording{&recorder{}}}
 		db := sql.OpenDB(server)
 		table, _ := recorded(t, "sqlserver")
-		if err := c.do(db, table); err != nil {
+		if err := c.do(db, table.claims); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := strings.Join(server.sent, " "); got != c.want {

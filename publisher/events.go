@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -175,12 +174,4 @@ func describeRef(r ref) string {
 		return fmt.Sprintf("id %q", r.id)
 	}
 	return "seq " + strconv.FormatInt(r.seq, 10)
-}
-
-// asOwner makes a name of parts that may come from settings: claims are compared and shown, so spaces are left out.
-func asOwner(app, instance, random string) string {
-	clean := func(s string) string {
-		return string(slices.DeleteFunc([]byte(s), func(c byte) bool { return c <= ' ' || c == '#' }))
-	}
-	return clean(app) + "/" + clean(instance) + "#" + random
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-func (t *fakeTable) describe(context.Context) (description, error) {
-	own := !t.db.mapped
-	return description{Description: poller.Description{Engine: "fake", Table: "outbox", Fingerprint: "sha256:0"}, own: own, buckets: own, skips: true}, nil
+// open is for newFeed.
+func (t *fakeTable) open(context.Context) (*feedOutbox, error) {
+	return &feedOutbox{Description: poller.Description{Engine: "fake", Table: "outbox", Fingerprint: "sha256:0"}, own: !t.db.mapped, claims: t, events: t}, nil
 }
 
 func (t *fakeTable) look(ctx context.Context) (g glance, err error) {
@@ -32,14 +32,15 @@ func (t *fakeTable) draw(ctx context.Context) (token uint64, err error) {
 	return token, err
 }
 
-func (t *fakeTable) survey(ctx context.Context, owner string, strategy Strategy, want int) (result survey, err error) {
+func (t *fakeTable) survey(ctx context.Context, owner string, wanted force) (result survey, err error) {
+	strategy, want := wanted.Strategy, wanted.Partitions
 	err = t.do(ctx, "survey", func() error {
 		result = survey{held: map[int]string{}}
 		claimed := false
 		for unit := range t.db.claims {
 			if c, live := t.db.live(unit); live {
 				claimed = true
-				if unit == leaderUnit {
+				if unit == leaderShard {
 					result.leader = c.owner
 				}
 				if i, ok := partitionOf(unit); ok {
@@ -67,7 +68,7 @@ func (t *fakeTable) survey(ctx context.Context, owner string, strategy Strategy,
 			}
 			t.db.strategy = strategy
 		}
-		result.strategy, result.partitions = t.db.strategy, t.db.parts
+		result.force = force{t.db.strategy, t.db.parts}
 		return nil
 	})
 	return result, err

@@ -127,5 +127,3 @@ func ask[T any](ctx context.Context, t *fakeTable, method string, work func() (T
 	}
 	return answer, t.doze(ctx, time.Duration(t.roll(int(t.slow))))
 }
-
-func (t *fakeTable) close() error { return nil }

@@ -66,13 +66,13 @@ func (t *fakeTable) fetch(ctx context.Context, ranges []bucketRange, after posit
 	return rows, more, err
 }
 
-func (t *fakeTable) pick(ctx context.Context, owner string, token uint64, ttl time.Duration, limit poller.Limit) ([]row, bool, error) {
+func (t *fakeTable) pick(ctx context.Context, by claim, limit poller.Limit) ([]row, bool, error) {
 	type page struct {
 		rows []row
 		more bool
 	}
 	p, err := ask(ctx, t, "pick", func() (p page, err error) {
-		if !t.db.member(owner) {
+		if !t.db.member(by.owner) {
 			return p, errLost
 		}
 		mine := map[aggregate]bool{}
@@ -89,7 +89,7 @@ func (t *fakeTable) pick(ctx context.Context, owner string, token uint64, ttl ti
 			}
 			if !mine[r.agg] {
 				mine[r.agg] = true
-				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{owner, token, t.db.now().Add(ttl), &r.agg}
+				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{by.owner, by.token, t.db.now().Add(by.ttl), &r.agg}
 			}
 			p.rows = append(p.rows, t.row(r))
 			r.state = Publishing

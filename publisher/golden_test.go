@@ -141,27 +141,30 @@ func (a *answers) Next(into []sqldriver.Value) error {
 }
 
 // recorded is a table that sends its statements to a recorder.
-func recorded(t *testing.T, engine string, change ...func(*Config)) (*sqlTable, *recorder) {
+func recorded(t *testing.T, engine string, change ...func(*Config)) (*instance, *recorder) {
 	t.Helper()
-	d, err := dialectFor(engine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := engines[engine]
+	return recordedAs(t, engine, newName(e.syntax, "shop", "outbox"), newName(e.syntax, "shop", "rowrelay_claims"), "shop.outbox", change...)
+}
+
+// recordedAs is recorded for tables of other names.
+func recordedAs(t *testing.T, engine string, outbox, claims name, qualified string, change ...func(*Config)) (*instance, *recorder) {
+	t.Helper()
+	e := engines[engine]
 	cfg := Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 1 << 20, Strategy: SkipLocked}
 	for _, c := range change {
 		c(&cfg)
 	}
-	r := &recorder{unit: d.aggregateUnit(aggregate{"O", "1"})}
-	table := &sqlTable{cfg: cfg, d: d, db: sql.OpenDB(r), outbox: name{d, []string{"shop", "outbox"}}, claims: name{d, []string{"shop", "rowrelay_claims"}}}
-	table.known = &catalog{name: "shop.outbox", description: description{own: true}}
-	table.known.events = &ownEvents{table, "shop.outbox"}
-	table.readAt = time.Now().Add(time.Hour)
+	r := &recorder{unit: e.rows.shardOf("O", "1")}
+	c := &catalog{cfg: cfg, engine: e, outbox: outbox, claims: claims}
+	c.db = newDB(e.syntax, e.low, sql.OpenDB(r), 0, func(error) bool { return false }, c.explain)
+	rows := c.rows(qualified)
 	t.Cleanup(func() {
-		if err := table.close(); err != nil {
+		if err := c.close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return table, r
+	return &instance{c, rows.claims, rows}, r
 }
 
 // TestGolden pins every statement that is sent, by engine, and has SQL Server's parsed: no server runs here.
@@ -197,70 +200,70 @@ var (
 
 var goldenCases = []struct {
 	name   string
-	do     func(context.Context, *sqlTable) error
+	do     func(context.Context, *instance) error
 	change []func(*Config)
 }{
-	{name: "look", do: func(ctx context.Context, t *sqlTable) error { _, err := t.look(ctx); return err }},
-	{name: "draw", do: func(ctx context.Context, t *sqlTable) error { _, err := t.draw(ctx); return err }},
-	{name: "survey", do: func(ctx context.Context, t *sqlTable) error {
-		_, err := t.survey(ctx, "me", Partitioned, 32)
+	{name: "look", do: func(ctx context.Context, t *instance) error { _, err := t.rows.look(ctx); return err }},
+	{name: "draw", do: func(ctx context.Context, t *instance) error { _, err := t.claims.draw(ctx); return err }},
+	{name: "survey", do: func(ctx context.Context, t *instance) error {
+		_, err := t.claims.survey(ctx, "me", force{Partitioned, 32})
 		return err
 	}},
-	{name: "join", do: func(ctx context.Context, t *sqlTable) error { return t.join(ctx, "me", time.Minute) }},
-	{name: "renew", do: func(ctx context.Context, t *sqlTable) error { _, err := t.renew(ctx, "me", time.Minute); return err }},
-	{name: "take", do: func(ctx context.Context, t *sqlTable) error {
-		_, err := t.take(ctx, "me", 7, []string{"p1", "p0"}, time.Minute)
+	{name: "join", do: func(ctx context.Context, t *instance) error { return t.claims.join(ctx, "me", time.Minute) }},
+	{name: "renew", do: func(ctx context.Context, t *instance) error { _, err := t.claims.renew(ctx, "me", time.Minute); return err }},
+	{name: "take", do: func(ctx context.Context, t *instance) error {
+		_, err := t.claims.take(ctx, "me", 7, []string{"p1", "p0"}, time.Minute)
 		return err
 	}},
-	{name: "release two units", do: func(ctx context.Context, t *sqlTable) error { return t.release(ctx, "me", []string{"p0", "p1"}) }},
-	{name: "release everything", do: func(ctx context.Context, t *sqlTable) error { return t.release(ctx, "me", nil) }},
-	{name: "pause", do: func(ctx context.Context, t *sqlTable) error { return t.pause(ctx, "ann") }},
-	{name: "resume", do: func(ctx context.Context, t *sqlTable) error { return t.resume(ctx) }},
-	{name: "fetch the whole table", do: func(ctx context.Context, t *sqlTable) error { return fetched(ctx, t, nil, position{}) }},
-	{name: "fetch two ranges, after a position in the first", do: func(ctx context.Context, t *sqlTable) error {
+	{name: "release two units", do: func(ctx context.Context, t *instance) error { return t.claims.release(ctx, "me", []string{"p0", "p1"}) }},
+	{name: "release everything", do: func(ctx context.Context, t *instance) error { return t.claims.release(ctx, "me", nil) }},
+	{name: "pause", do: func(ctx context.Context, t *instance) error { return t.claims.pause(ctx, "ann") }},
+	{name: "resume", do: func(ctx context.Context, t *instance) error { return t.claims.resume(ctx) }},
+	{name: "fetch the whole table", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, position{}) }},
+	{name: "fetch two ranges, after a position in the first", do: func(ctx context.Context, t *instance) error {
 		return fetched(ctx, t, []bucketRange{{0, 16}, {64, 80}}, position{bucket: 7, seq: 4711})
 	}},
-	{name: "fetch two ranges by seq", do: func(ctx context.Context, t *sqlTable) error {
+	{name: "fetch two ranges by seq", do: func(ctx context.Context, t *instance) error {
 		return fetched(ctx, t, []bucketRange{{0, 512}, {640, 768}}, position{bySeq: true})
 	}},
-	{name: "fetch the whole table by seq", do: func(ctx context.Context, t *sqlTable) error { return fetched(ctx, t, nil, position{bySeq: true}) }},
-	{name: "fetch in the order of the source", do: func(ctx context.Context, t *sqlTable) error { return fetched(ctx, t, nil, position{seq: 4711}) },
+	{name: "fetch the whole table by seq", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, position{bySeq: true}) }},
+	{name: "fetch in the order of the source", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, position{seq: 4711}) },
 		change: []func(*Config){byOrder(poller.OrderSource)}},
-	{name: "fetch without an order, dead letters not blocking", do: func(ctx context.Context, t *sqlTable) error { return fetched(ctx, t, nil, position{}) },
+	{name: "fetch without an order, dead letters not blocking", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, position{}) },
 		change: []func(*Config){byOrder(poller.OrderNone), func(c *Config) { c.Policy.Block = false }}},
-	{name: "pick", do: func(ctx context.Context, t *sqlTable) error {
-		_, _, err := t.known.events.(*ownEvents).pickFrom(ctx, 629, claim{"me", 7, time.Minute}, poller.Limit{Rows: 100})
+	{name: "pick", do: func(ctx context.Context, t *instance) error {
+		_, _, err := t.rows.pickFrom(ctx, 629, claim{"me", 7, time.Minute}, poller.Limit{Rows: 100})
 		return err
 	}},
-	{name: "due", do: func(ctx context.Context, t *sqlTable) error {
-		_, _, err := t.due(ctx, []bucketRange{{0, 16}, {64, 80}}, poller.Limit{Rows: 10}, claim{})
+	{name: "due", do: func(ctx context.Context, t *instance) error {
+		_, _, err := t.rows.due(ctx, []bucketRange{{0, 16}, {64, 80}}, poller.Limit{Rows: 10}, claim{})
 		return err
 	}},
-	{name: "due, with claims", do: func(ctx context.Context, t *sqlTable) error {
-		_, _, err := t.due(ctx, nil, poller.Limit{Rows: 10}, claim{"me", 7, time.Minute})
+	{name: "due, with claims", do: func(ctx context.Context, t *instance) error {
+		_, _, err := t.rows.due(ctx, nil, poller.Limit{Rows: 10}, claim{"me", 7, time.Minute})
 		return err
 	}},
-	{name: "other", do: func(ctx context.Context, t *sqlTable) error {
-		_, err := t.other(ctx, []bucketRange{{0, 16}}, []aggregate{{"O", "1"}, {"O", "2"}})
+	{name: "other", do: func(ctx context.Context, t *instance) error {
+		_, err := t.rows.other(ctx, []bucketRange{{0, 16}}, []aggregate{{"O", "1"}, {"O", "2"}})
 		return err
 	}},
-	{name: "settle published", do: func(ctx context.Context, t *sqlTable) error {
-		return t.settle(ctx, "me", 1, marks{published: []ref{{seq: 1}, {seq: 2}}})
+	{name: "settle published", do: func(ctx context.Context, t *instance) error {
+		return t.rows.settle(ctx, "me", 1, marks{published: []ref{{seq: 1}, {seq: 2}}})
 	}},
-	{name: "settle everything else", do: func(ctx context.Context, t *sqlTable) error { return t.settle(ctx, "me", 1, goldenMarks) }},
-	{name: "settle a retry in the order of the source", do: func(ctx context.Context, t *sqlTable) error {
-		return t.settle(ctx, "me", 1, marks{retried: []marked{goldenMarked}, waiting: []marked{goldenMarked}})
+	{name: "settle everything else", do: func(ctx context.Context, t *instance) error { return t.rows.settle(ctx, "me", 1, goldenMarks) }},
+	{name: "settle a retry in the order of the source", do: func(ctx context.Context, t *instance) error {
+		return t.rows.settle(ctx, "me", 1, marks{retried: []marked{goldenMarked}, waiting: []marked{goldenMarked}})
 	}, change: []func(*Config){byOrder(poller.OrderSource)}},
-	{name: "mend", do: func(ctx context.Context, t *sqlTable) error { _, err := t.mend(ctx); return err }},
-	{name: "work", do: func(ctx context.Context, t *sqlTable) error { _, err := t.work(ctx, 2); return err }},
-	{name: "figures", do: func(ctx context.Context, t *sqlTable) error { _, err := t.figures(ctx); return err }},
+	{name: "mend", do: func(ctx context.Context, t *instance) error { _, err := t.rows.mend(ctx); return err }},
+	{name: "work", do: func(ctx context.Context, t *instance) error { _, err := t.rows.work(ctx, 2); return err }},
+	{name: "figures", do: func(ctx context.Context, t *instance) error { _, err := t.rows.figures(ctx); return err }},
 }
 
 var goldenMarks = marks{published: []ref{{seq: 1}}, retried: []marked{goldenMarked}, waiting: []marked{goldenMarked}, returned: []ref{{seq: 3}},
 	failed: []failure{{marked: goldenMarked, attempts: 2, delay: 5 * time.Second, reason: "refused"}}, freed: []aggregate{{"O", "1"}}}
 
-func fetched(ctx context.Context, t *sqlTable, ranges []bucketRange, after position) error {
-	_, _, err := t.fetch(ctx, ranges, after, poller.Limit{Rows: 500})
+func fetched(ctx context.Context, t *instance, ranges []bucketRange, after position) error {
+	_, _, err := t.rows.fetch(ctx, ranges, after, poller.Limit{Rows: 500})
 	return err
 }
 
@@ -285,7 +288,7 @@ func TestGoldenDDL(t *testing.T) {
 func isTSQL(t *testing.T, text string) {
 	t.Helper()
 	// The parser does not know COLLATE behind an expression within EXISTS.
-	parsed := strings.ReplaceAll(text, sqlServerExact, "")
+	parsed := strings.ReplaceAll(text, msExact, "")
 	script, err := parser.Parse(t.Context(), strings.NewReader(parsed))
 	if err != nil {
 		t.Errorf("not T-SQL: %v\n%s", err, text)

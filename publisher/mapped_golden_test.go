@@ -26,17 +26,17 @@ var goldenTypes = map[string]struct{ id, uuid, text, moment, flag, number string
 func goldenLayouts(t *testing.T, engine string) map[string]layout {
 	t.Helper()
 	g := goldenTypes[engine]
-	seed := kinds(engine, []catalogColumn{
+	seed := kinds(engine, []tableColumn{
 		{"id", g.id, 0, false}, {"aggregate_type", g.text, 0, false}, {"aggregate_id", g.text, 0, false}, {"event_type", g.text, 0, false},
 		{"payload", g.text, 0, false}, {"created_at", g.moment, 0, false}, {"published", g.flag, 0, false}, {"published_at", g.moment, 0, true},
 		{"retry_count", g.number, 0, false}, {"idempotency_key", g.text, 0, false},
 	})
-	foreign := kinds(engine, []catalogColumn{
+	foreign := kinds(engine, []tableColumn{
 		{"Id", g.uuid, 0, false}, {"Status", g.text, 0, false}, {"Body", g.text, 0, true}, {"Added", g.moment, 0, false}, {"Key", g.text, 0, true}, {"Sent", g.moment, 0, true},
 	})
 	layouts := map[string]layout{}
 	for name, c := range map[string]struct {
-		columns  []catalogColumn
+		columns  []tableColumn
 		settings map[string]string
 	}{
 		"seed": {seed, nil},
@@ -48,7 +48,7 @@ func goldenLayouts(t *testing.T, engine string) map[string]layout {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.engine = engine
+		m.textTimes = engines[engine].mapping.textTimes()
 		if layouts[name], err = m.resolve("outbox", c.columns); err != nil {
 			t.Fatal(err)
 		}
@@ -81,20 +81,17 @@ func (g *script) parse(text string) {
 		return
 	}
 	// The parser does not know COLLATE everywhere where Microsoft's grammar has it.
-	if _, err := parser.Parse(g.t.Context(), strings.NewReader(strings.ReplaceAll(text, sqlServerExact, ""))); err != nil {
+	if _, err := parser.Parse(g.t.Context(), strings.NewReader(strings.ReplaceAll(text, msExact, ""))); err != nil {
 		g.t.Errorf("not T-SQL: %v\n%s", err, text)
 	}
 }
 
-func goldenTable(t *testing.T, engine string) *sqlTable {
-	t.Helper()
-	d, err := dialectFor(engine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &sqlTable{
-		cfg: Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 4 << 20, Retention: 720 * time.Hour}, d: d,
-		outbox: name{d, []string{"shop", "outbox"}}, claims: name{d, []string{"shop", "rowrelay_claims"}},
+func goldenTable(engine string) *catalog {
+	e := engines[engine]
+	return &catalog{
+		cfg:    Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 4 << 20, Retention: 720 * time.Hour},
+		engine: e, db: newDB(e.syntax, e.low, nil, 0, nil, nil),
+		outbox: newName(e.syntax, "shop", "outbox"), claims: newName(e.syntax, "shop", "rowrelay_claims"),
 	}
 }
 
@@ -107,10 +104,12 @@ var goldenFilter = Filter{
 // TestGoldenMapped pins every statement that a mapped table is sent.
 func TestGoldenMapped(t *testing.T) {
 	for _, engine := range []string{"postgres", "mysql", "sqlserver", "sqlite"} {
-		table := goldenTable(t, engine)
+		table := goldenTable(engine)
 		for layoutName, l := range goldenLayouts(t, engine) {
 			g := &script{t: t, engine: engine}
-			q := table.mappedSQL(l, "shop.outbox")
+			claims := newClaims(table.db, table.engine.claims, table.place("shop.outbox"), "", nil)
+			m := newMapped(table.db, table.engine.mapping, claims, table.outbox, SideOf(table.claims), l, table.mappedConfig())
+			q := &m.sql
 			ids := []string{"7", "8"}
 			if layoutName != "seed" {
 				ids = []string{"0b5ab1a0-0000-4000-8000-000000000001"}
@@ -121,7 +120,6 @@ func TestGoldenMapped(t *testing.T) {
 			}
 			f := &failure{marked: marked{ref: ref{id: ids[0]}}, attempts: 2, delay: 5 * time.Second, reason: "422"}
 			dead := &failure{marked: marked{ref: ref{id: ids[0]}}, attempts: 5, dead: true, reason: "422"}
-			m := &mapped{t: table, sql: q, chunk: mappedChunk}
 			g.add("look", m.lookStatement())
 			g.add("fetch", q.publishable(q.projection(), 501, nil))
 			g.add("a probe", q.publishable(q.projection(), 1, []aggregate{{"Order", "42"}, {"Order", "43"}}))
@@ -129,7 +127,7 @@ func TestGoldenMapped(t *testing.T) {
 			g.add("due ids", q.dueIDs(100))
 			g.add("rows by id", q.byID(ids))
 			guarded := q.mark(ids)
-			table.guard(guarded.add(" AND "), "shop.outbox", "me", 1)
+			claims.guard(guarded.add(" AND "), "me", 1)
 			g.add("mark", guarded)
 			g.add("forget", q.forget(ids))
 			g.add("failed again", q.failAgain(f))
@@ -162,8 +160,8 @@ func TestGoldenMapped(t *testing.T) {
 // TestGoldenAdmin pins what operators and the clean-up send to a table of `rowrelay outbox init`, and MappedDDL.
 func TestGoldenAdmin(t *testing.T) {
 	for _, engine := range []string{"postgres", "mysql", "sqlserver", "sqlite"} {
-		table := goldenTable(t, engine)
-		e := &ownEvents{table, "shop.outbox"}
+		table := goldenTable(engine)
+		e := table.rows("shop.outbox")
 		g := &script{t: t, engine: engine}
 		g.add("list", e.pageStatement(&goldenFilter, 7, 1000))
 		g.add("list everything", e.pageStatement(&Filter{}, 7, 1000))

@@ -64,8 +64,8 @@ func (r role) setting() string { return setting(string(r)) }
 
 // mapping is what the settings say of a mapped table, before the catalog was asked.
 type mapping struct {
-	engine  string
-	columns map[role]string // as written; noColumn where there shall be none
+	textTimes bool            // a time may stand in a column of text
+	columns   map[role]string // as written; noColumn where there shall be none
 	// pending and done are "" where they are not set.
 	pending, done string
 	// deletes says that published rows are deleted instead of marked.

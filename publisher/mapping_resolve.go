@@ -10,46 +10,37 @@ import (
 
 // layout is a mapping that was proved against the catalog: what statements are made of.
 type layout struct {
-	id, payload mappedColumn
+	id, payload tableColumn
 	// seq orders events where it is given; otherwise createdAt and id do.
-	seq *mappedColumn
+	seq *tableColumn
 	// aggregateID is nil with source__map__aggregate_id=none: every event is then an aggregate of its own, named by its id.
-	aggregateType, aggregateID, eventType, key *mappedColumn
-	createdAt, published, publishedAt, state   *mappedColumn
-	attempts, traceParent, traceState          *mappedColumn
+	aggregateType, aggregateID, eventType, key *tableColumn
+	createdAt, published, publishedAt, state   *tableColumn
+	attempts, traceParent, traceState          *tableColumn
 	pending, done                              string
 	deletes                                    bool
 	warnings                                   []string
 }
 
-// mappedColumn is a column of the user's table.
-type mappedColumn struct {
-	name string
-	// typ is the full type as the engine writes it; kind what that is for statements.
-	typ      string
-	kind     columnKind
-	nullable bool
-}
-
 // resolve proves a mapping against the columns of table, which is its name for people.
-func (m *mapping) resolve(table string, catalog []catalogColumn) (layout, error) {
+func (m *mapping) resolve(table string, catalog []tableColumn) (layout, error) {
 	l := layout{pending: m.pending, done: m.done, deletes: m.deletes}
-	find := func(r role, required string) (*mappedColumn, error) {
+	find := func(r role, required string) (*tableColumn, error) {
 		return m.find(table, catalog, r, required)
 	}
 	var err error
-	required := func(r role, why string) mappedColumn {
-		var c *mappedColumn
+	required := func(r role, why string) tableColumn {
+		var c *tableColumn
 		if err == nil {
 			c, err = find(r, why)
 		}
 		if c == nil {
-			return mappedColumn{}
+			return tableColumn{}
 		}
 		return *c
 	}
-	optional := func(r role) *mappedColumn {
-		var c *mappedColumn
+	optional := func(r role) *tableColumn {
+		var c *tableColumn
 		if err == nil {
 			c, err = find(r, "")
 		}
@@ -77,14 +68,14 @@ func (m *mapping) resolve(table string, catalog []catalogColumn) (layout, error)
 	if err := l.checkState(m, table, catalog); err != nil {
 		return layout{}, err
 	}
-	if err := l.checkKinds(m.engine); err != nil {
+	if err := l.checkKinds(m.textTimes); err != nil {
 		return layout{}, err
 	}
 	return l, l.checkOrder(m, table, catalog)
 }
 
 // find returns the column of a role; nil where there is none and none is required. required says what it is for.
-func (m *mapping) find(table string, catalog []catalogColumn, r role, required string) (*mappedColumn, error) {
+func (m *mapping) find(table string, catalog []tableColumn, r role, required string) (*tableColumn, error) {
 	name, said := m.columns[r]
 	if name == noColumn {
 		return nil, nil
@@ -92,7 +83,7 @@ func (m *mapping) find(table string, catalog []catalogColumn, r role, required s
 	if !said {
 		name = r.byDefault()
 	}
-	found := slices.IndexFunc(catalog, func(c catalogColumn) bool { return c.name == name })
+	found := slices.IndexFunc(catalog, func(c tableColumn) bool { return c.name == name })
 	if found < 0 {
 		for i, c := range catalog {
 			if !strings.EqualFold(c.name, name) {
@@ -108,7 +99,7 @@ func (m *mapping) find(table string, catalog []catalogColumn, r role, required s
 	switch {
 	case found >= 0:
 		c := catalog[found]
-		return &mappedColumn{name: c.name, typ: c.typ, kind: c.kind, nullable: c.nullable}, nil
+		return &c, nil
 	case said:
 		return nil, fmt.Errorf("%w: %s=%s: %s has no such column; it has: %s: name one of them", poller.ErrConfig, r.setting(), name, table, names(catalog))
 	case required != "":
@@ -119,7 +110,7 @@ func (m *mapping) find(table string, catalog []catalogColumn, r role, required s
 }
 
 // checkState decides how it is known that a row is to be published.
-func (l *layout) checkState(m *mapping, table string, catalog []catalogColumn) error {
+func (l *layout) checkState(m *mapping, table string, catalog []tableColumn) error {
 	_, said := m.columns[roleState]
 	if m.pending == "" {
 		if said {
@@ -152,14 +143,14 @@ func (l *layout) checkState(m *mapping, table string, catalog []catalogColumn) e
 }
 
 // checkKinds refuses columns of types that their role cannot have.
-func (l *layout) checkKinds(engine string) error {
+func (l *layout) checkKinds(textTimes bool) error {
 	times := []columnKind{kindTime}
-	if engine == "sqlite" { // it has no type for times: they are text
+	if textTimes {
 		times = append(times, kindText)
 	}
 	for _, c := range []struct {
 		role    role
-		column  *mappedColumn
+		column  *tableColumn
 		allowed []columnKind
 		want    string
 	}{
@@ -192,7 +183,7 @@ func (l *layout) checkKinds(engine string) error {
 }
 
 // checkOrder decides what events are ordered by: seq; else the id where it is a number; else created_at and then the id.
-func (l *layout) checkOrder(m *mapping, table string, catalog []catalogColumn) error {
+func (l *layout) checkOrder(m *mapping, table string, catalog []tableColumn) error {
 	if l.id.nullable {
 		return fmt.Errorf("%w: %s: column %s may be NULL, so that it does not identify an event: declare it NOT NULL, or name another one", poller.ErrConfig,
 			roleID.setting(), l.id.name)
@@ -220,7 +211,7 @@ func (l *layout) checkOrder(m *mapping, table string, catalog []catalogColumn) e
 	return nil
 }
 
-func names(catalog []catalogColumn) string {
+func names(catalog []tableColumn) string {
 	list := make([]string, len(catalog))
 	for i, c := range catalog {
 		list[i] = c.name

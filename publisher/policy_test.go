@@ -62,7 +62,7 @@ func publishing(t *testing.T, db *fakeDB, strategy Strategy, poll time.Duration)
 	cfg.Policy = poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1, Block: true}
 	to = &target{t: t, begun: time.Now(), refuses: map[int64]bool{}, tries: map[int64][]time.Duration{}, accepted: map[int64]time.Duration{}}
 	relay, err := poller.NewRelay(poller.Config{
-		App: "shop", Poller: "outbox", Feed: newPublisher(cfg, db.connect()).Feed(), To: to, Ordering: cfg.Ordering, Concurrency: 8,
+		App: "shop", Poller: "outbox", Feed: newFeed(cfg, db.connect().open), To: to, Ordering: cfg.Ordering, Concurrency: 8,
 		Fetch: poller.Limit{Rows: 500, Bytes: 1 << 20}, RequestEvents: 100, RequestBytes: 1 << 20, Size: func(e *change.Event) int { return e.Size() },
 		RejectStatus: []int{422}, Retries: 3, Timeout: 5 * time.Second, Budget: 5 * time.Second, PollInterval: poll,
 	})

@@ -21,7 +21,7 @@ func BenchmarkPolling(bm *testing.B) {
 			bm.Fatalf("ROWRELAY_BENCH_PUBLISHED: %v", err)
 		}
 	}
-	for _, e := range engines {
+	for _, e := range testEngines {
 		if e.name == "sqlserver" {
 			continue // there is none here
 		}
@@ -36,14 +36,14 @@ func BenchmarkPolling(bm *testing.B) {
 			}
 			for name, poll := range map[string]func(*bench) error{
 				"fetch by seq": func(b *bench) error {
-					_, _, err := b.fetch(bm.Context(), []bucketRange{{0, Buckets}}, position{seq: math.MinInt64, bySeq: true}, poller.Limit{Rows: 500, Bytes: 8 << 20})
+					_, _, err := b.rows.fetch(bm.Context(), []bucketRange{{0, Buckets}}, position{seq: math.MinInt64, bySeq: true}, poller.Limit{Rows: 500, Bytes: 8 << 20})
 					return err
 				},
 				"fetch one partition": func(b *bench) error {
-					_, _, err := b.fetch(bm.Context(), []bucketRange{{16, 32}}, position{bucket: 16, seq: math.MinInt64}, poller.Limit{Rows: 500, Bytes: 8 << 20})
+					_, _, err := b.rows.fetch(bm.Context(), []bucketRange{{16, 32}}, position{bucket: 16, seq: math.MinInt64}, poller.Limit{Rows: 500, Bytes: 8 << 20})
 					return err
 				},
-				"look": func(b *bench) error { _, err := b.look(bm.Context()); return err },
+				"look": func(b *bench) error { _, err := b.rows.look(bm.Context()); return err },
 			} {
 				bm.Run(name, func(bm *testing.B) {
 					times := [2][]time.Duration{}

@@ -45,8 +45,8 @@ func randomInstances(t *testing.T, seed uint64) {
 	w := &world{
 		t: t, db: db, seed: seed, rnd: rnd, inFlight: map[string]string{}, accepted: map[int64]int{}, newest: map[aggregate]int64{},
 		poison: map[int64]int{}, batches: map[string]bool{}, excuse: map[string]int{},
-		cfg: Config{
-			App: "app", Poller: "outbox", Instance: "test", Table: "outbox", Partitions: 1 + rnd.IntN(12), ClaimTTL: 3 * time.Second,
+		cfg: feedConfig{
+			App: "app", Poller: "outbox", Instance: "test", Partitions: 1 + rnd.IntN(12), ClaimTTL: 3 * time.Second,
 			Strategy: []Strategy{Leader, Partitioned, Partitioned, SkipLocked}[rnd.IntN(4)], Ordering: db.ordering,
 			Policy: poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Second, 2 * time.Second}, Block: db.block},
 		},
@@ -95,7 +95,7 @@ func randomInstances(t *testing.T, seed uint64) {
 		mu.Lock()
 		tables[i] = table
 		mu.Unlock()
-		all.Go(func() { w.instance(fmt.Sprintf("i%d.%d", i, life), table, table.dead, table.faults, stop) })
+		all.Go(func() { w.instance(fmt.Sprintf("i%d.%d", i, life), table.open, table.dead, table.faults, stop) })
 	}
 	for i := range tables {
 		start(i, 0)

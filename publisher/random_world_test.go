@@ -19,7 +19,7 @@ import (
 type world struct {
 	t    *testing.T
 	db   *fakeDB
-	cfg  Config
+	cfg  feedConfig
 	seed uint64
 
 	mu       sync.Mutex
@@ -160,13 +160,12 @@ func seqOf(t *testing.T, e *change.Event) int64 {
 }
 
 // instance ticks until it crashes or the world ends.
-func (w *world) instance(name string, table table, dead chan struct{}, faults func() int, stop chan struct{}) {
+func (w *world) instance(name string, open func(context.Context) (*feedOutbox, error), dead chan struct{}, faults func() int, stop chan struct{}) {
 	own := w.cfg
 	if w.mixed {
 		own.Strategy = []Strategy{Leader, Partitioned, SkipLocked}[w.roll(3)]
 	}
-	p := newPublisher(own, table)
-	feed := p.Feed()
+	feed := newFeed(own, open)
 	cfg := poller.Config{
 		App: "app", Poller: "outbox", Feed: feed, To: &broker{w, name, dead}, Ordering: w.cfg.Ordering, Concurrency: 1 + w.roll(4),
 		Fetch: poller.Limit{Rows: 1 + w.roll(40), Bytes: 1 << 20}, RequestEvents: 1 + w.roll(5), RequestBytes: 1 << 20,

@@ -29,12 +29,11 @@ import (
 //   - Batches are settled in the order in which they were fetched. An absorbed event becomes WAITING only if what it waits for
 //     is still there; else it stays PENDING, and comes with the next fetch, together with what was flipped back meanwhile.
 type session struct {
-	p        *Publisher
-	cfg      *Config
-	table    table
+	shared   *shared
+	cfg      *feedConfig
 	owner    string
-	only     int // the partition that this session is for; -1 for all
-	desc     description
+	only     int         // the partition that this session is for; -1 for all
+	outbox   *feedOutbox // nil until it was looked at
 	strategy Strategy
 
 	// Of Next and Other, which are never called side by side.
@@ -71,12 +70,15 @@ type session struct {
 	owed     error // what Close has to tell
 }
 
-func newSession(p *Publisher, owner string, only, start int) *session {
+func newSession(p *shared, owner string, only, start int) *session {
 	return &session{
-		p: p, cfg: &p.cfg, table: p.table, owner: owner, only: only, units: units{start: start},
+		shared: p, cfg: &p.cfg, owner: owner, only: only, units: units{start: start},
 		exclusive: make(chan struct{}, 1), settled: make(chan struct{}, 1), parked: map[string]int{}, refs: map[string][]ref{}, flights: newFlights(),
 	}
 }
+
+// ErrPaused says that an operator has paused the outbox.
+var ErrPaused = errors.New("the outbox is paused")
 
 // lookEvery is how often it is looked at whether an operator has paused the outbox.
 const lookEvery = time.Second
@@ -125,7 +127,7 @@ func (s *session) look(ctx context.Context) (bool, error) {
 	if s.right != nil && time.Since(s.looked) < lookEvery {
 		return true, nil
 	}
-	g, err := s.table.look(ctx)
+	g, err := s.glance(ctx)
 	switch {
 	case err != nil:
 		return false, faultOf(poller.FetchFailed, "looking at the outbox", err)
@@ -148,15 +150,26 @@ func (s *session) look(ctx context.Context) (bool, error) {
 	return g.work || s.right != nil && !s.idle, nil
 }
 
+func (s *session) glance(ctx context.Context) (glance, error) {
+	if s.outbox == nil {
+		o, err := s.shared.open(ctx)
+		if err != nil {
+			return glance{}, err
+		}
+		s.outbox = o
+	}
+	return s.outbox.events.look(ctx)
+}
+
 // mendEvery is how often a process looks for what crashes and operators leave behind, while anything waits.
 const mendEvery = 30 * time.Second
 
 // mend does so where that is due, and reports whether it made events publishable. It needs no claims: see table.
 func (s *session) mend(ctx context.Context) (bool, error) {
-	if !s.p.mendNow() {
+	if !s.shared.mendNow() {
 		return false, nil
 	}
-	n, err := s.table.mend(ctx)
+	n, err := s.outbox.events.mend(ctx)
 	if err != nil {
 		return false, faultOf(poller.FetchFailed, "mending states", err)
 	}
@@ -190,7 +203,7 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	if !some {
 		return poller.Grant{}, nil
 	}
-	r, err := s.table.other(ctx, ranges, aggregates)
+	r, err := s.outbox.events.other(ctx, ranges, aggregates)
 	if err != nil {
 		return poller.Grant{}, faultOf(poller.FetchFailed, "looking for an event of another aggregate", err)
 	}
@@ -221,15 +234,15 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 		s.right.end(errReleased)
 		s.cancel()
 		<-s.kept // a renewal under way ends with its context
-		s.p.remember(s.units.has)
-		if err := s.table.release(ctx, s.owner, nil); err != nil {
+		s.shared.remember(s.units.has)
+		if err := s.outbox.claims.release(ctx, s.owner, nil); err != nil {
 			warnings = append(warnings, fmt.Sprintf("the claims of %s could not be released, others have to wait for their end (%s): %v",
 				s.owner, s.cfg.ClaimTTL, err))
 		}
 	}
 	report.Warnings = append(report.Warnings, warnings...)
 	report.DeadLettered = append(report.DeadLettered, letters...)
-	if report.Outbox = s.p.count(ctx); report.Outbox != nil {
+	if report.Outbox = s.shared.count(ctx); report.Outbox != nil {
 		report.Parked = int(report.Outbox.Failed + report.Outbox.Waiting)
 	}
 	return owed
@@ -245,16 +258,6 @@ func (s *session) warn(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.warnings = append(s.warnings, text)
-}
-
-// remember keeps which partitions a session held, for the next one to prefer.
-func (p *Publisher) remember(partitions []int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.before = make(map[int]bool, len(partitions))
-	for _, i := range partitions {
-		p.before[i] = true
-	}
 }
 
 // faultOf returns err as a Fault: what it wraps decides as what the tick ends, else event.

@@ -26,13 +26,10 @@ type units struct {
 // that expire.
 func (s *session) acquire(ctx context.Context) error {
 	var err error
-	if s.desc, err = s.table.describe(ctx); err != nil {
-		return faultOf(poller.FetchFailed, "describing the outbox", err)
-	}
-	if s.strategy, err = s.cfg.strategy(&s.desc, s.only); err != nil {
+	if s.strategy, err = s.cfg.strategy(s.outbox.own, s.only); err != nil {
 		return &poller.Fault{Event: poller.ConfigInvalid, Err: err}
 	}
-	s.warnings = append(s.warnings, s.desc.Warnings...)
+	s.warnings = append(s.warnings, s.outbox.Warnings...)
 	// A statement given up half-way could take something after Close has given everything back: it is bounded by itself.
 	ctx = context.WithoutCancel(ctx)
 	begun := time.Now()
@@ -64,21 +61,19 @@ func (s *session) acquire(ctx context.Context) error {
 }
 
 // strategy is what is in force for a table.
-func (c *Config) strategy(d *description, only int) (Strategy, error) {
+func (c *feedConfig) strategy(own bool, only int) (Strategy, error) {
 	strategy := c.Strategy
 	if strategy == "" {
 		strategy = Leader
-		if d.buckets && c.Ordering != poller.OrderSource {
+		if own && c.Ordering != poller.OrderSource {
 			strategy = Partitioned
 		}
 	}
 	switch {
-	case strategy == Partitioned && !d.buckets:
+	case strategy == Partitioned && !own:
 		return "", errors.New("source__strategy=partitioned needs a bucket column, and the outbox has none: use leader, or a table of `rowrelay outbox init`")
-	case strategy == SkipLocked && !d.own:
+	case strategy == SkipLocked && !own:
 		return "", errors.New("source__strategy=skip_locked needs a table of `rowrelay outbox init`: a mapped one has no state to mark events with; use leader")
-	case strategy == SkipLocked && !d.skips:
-		return "", errors.New("source__strategy=skip_locked: this database cannot skip locked rows: use partitioned")
 	case strategy != Partitioned && only >= 0:
 		return "", fmt.Errorf("fan-out by partitions needs source__strategy=partitioned, not %s", strategy)
 	}
@@ -90,7 +85,7 @@ func (c *Config) strategy(d *description, only int) (Strategy, error) {
 // It is drawn once more after something was taken: whoever held that before drew its last token before its claim ended, so
 // that only a token drawn after the taking is surely larger than all under which it was delivered.
 func (s *session) draw(ctx context.Context) error {
-	token, err := s.table.draw(ctx)
+	token, err := s.outbox.claims.draw(ctx)
 	if err != nil {
 		return fmt.Errorf("drawing a fencing token: %w", err)
 	}
@@ -110,7 +105,7 @@ func (s *session) take(ctx context.Context, units []string) ([]string, error) {
 	s.mu.Lock()
 	token := s.token
 	s.mu.Unlock()
-	got, err := s.table.take(ctx, s.owner, token, units, s.cfg.ClaimTTL)
+	got, err := s.outbox.claims.take(ctx, s.owner, token, units, s.cfg.ClaimTTL)
 	if err != nil {
 		return nil, fmt.Errorf("claiming %d units: %w", len(units), err)
 	}
@@ -125,13 +120,15 @@ func (s *session) take(ctx context.Context, units []string) ([]string, error) {
 
 // join makes the session a live member, of any strategy: a survey by one who has not joined may be overtaken by another
 // strategy, or another number of partitions.
-func (s *session) join(ctx context.Context) error { return s.table.join(ctx, s.owner, s.cfg.ClaimTTL) }
+func (s *session) join(ctx context.Context) error {
+	return s.outbox.claims.join(ctx, s.owner, s.cfg.ClaimTTL)
+}
 
 // lookAround surveys, and ends the session where another strategy is in force: claims of one are none to another. It changes
 // only while no other member and no claim is live, so that a session which meets a change later has lost its own.
 func (s *session) lookAround(ctx context.Context, partitions int) (survey, error) {
-	found, err := s.table.survey(ctx, s.owner, s.strategy, partitions)
-	if err != nil || found.strategy == s.strategy {
+	found, err := s.outbox.claims.survey(ctx, s.owner, force{s.strategy, partitions})
+	if err != nil || found.Strategy == s.strategy {
 		return found, err
 	}
 	s.right.end(errLost)
@@ -140,7 +137,7 @@ func (s *session) lookAround(ctx context.Context, partitions int) (survey, error
 		who = "by " + strings.Join(others, ", ")
 	}
 	return found, &poller.Fault{Event: poller.LeaseAcquireSkipped, Err: fmt.Errorf("the outbox is being published with source__strategy=%s, %s: "+
-		"this instance's source__strategy=%s takes effect when no other instance is live", found.strategy, who, s.strategy)}
+		"this instance's source__strategy=%s takes effect when no other instance is live", found.Strategy, who, s.strategy)}
 }
 
 // others are members without this session.
@@ -159,7 +156,7 @@ func (s *session) lead(ctx context.Context) error {
 	if found.leader != "" {
 		return skipped([]string{found.leader})
 	}
-	got, err := s.take(ctx, []string{leaderUnit})
+	got, err := s.take(ctx, []string{leaderShard})
 	if err != nil {
 		return err
 	}
@@ -188,15 +185,15 @@ func (s *session) takeOnly(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.units.of = found.partitions
-	if s.only >= found.partitions {
-		s.warn(fmt.Sprintf("partition %d was asked for, and there are %d: a message from before their number was changed", s.only, found.partitions))
+	s.units.of = found.Partitions
+	if s.only >= found.Partitions {
+		s.warn(fmt.Sprintf("partition %d was asked for, and there are %d: a message from before their number was changed", s.only, found.Partitions))
 		return nil
 	}
 	if by := found.held[s.only]; by != "" {
 		return skipped([]string{by})
 	}
-	got, err := s.take(ctx, []string{partitionUnit(s.only)})
+	got, err := s.take(ctx, []string{partitionShard(s.only)})
 	if err != nil {
 		return err
 	}
@@ -217,7 +214,7 @@ func skipped(by []string) error {
 
 // blockedByDead is for ordering=source, where nothing comes behind a dead letter before an operator has decided.
 func (s *session) blockedByDead(ctx context.Context) error {
-	f, err := s.table.figures(ctx)
+	f, err := s.outbox.events.figures(ctx)
 	if err != nil {
 		return err
 	}
@@ -261,13 +258,13 @@ func (s *session) survey(ctx context.Context) error {
 	}
 	u := &s.units
 	u.surveyed = time.Now()
-	if u.of != found.partitions && len(u.has) > 0 {
+	if u.of != found.Partitions && len(u.has) > 0 {
 		// It changes only while nobody holds anything, so that our claims have ended.
 		s.right.end(errLost)
-		return fmt.Errorf("%w: the number of partitions has changed from %d to %d", errLost, u.of, found.partitions)
+		return fmt.Errorf("%w: the number of partitions has changed from %d to %d", errLost, u.of, found.Partitions)
 	}
-	u.of = found.partitions
-	p := planOf(&found, s.owner, u.has, s.p.preferred(), u.start)
+	u.of = found.Partitions
+	p := planOf(&found, s.owner, u.has, s.shared.preferred(), u.start)
 	u.leaving = p.leave // of what was to be handed over, what fits the share again stays
 	if len(p.leave) > 0 {
 		s.pass = pass{} // it may be in what is left
@@ -276,7 +273,7 @@ func (s *session) survey(ctx context.Context) error {
 	if len(p.take) > 0 {
 		names := make([]string, len(p.take))
 		for k, i := range p.take {
-			names[k] = partitionUnit(i)
+			names[k] = partitionShard(i)
 		}
 		got, err := s.take(ctx, names)
 		if err != nil {
@@ -311,12 +308,6 @@ func (s *session) without(found *survey) error {
 	return skipped(slices.Compact(slices.Sorted(maps.Values(found.held))))
 }
 
-func (p *Publisher) preferred() map[int]bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.before
-}
-
 // handOver releases those of the partitions beyond the share of which nothing is in flight any more. A crash before that
 // leaves them to their expiry.
 func (s *session) handOver(ctx context.Context) error {
@@ -348,9 +339,9 @@ func (s *session) handOver(ctx context.Context) error {
 	}
 	names := make([]string, len(free))
 	for k, i := range free {
-		names[k] = partitionUnit(i)
+		names[k] = partitionShard(i)
 	}
-	if err := s.table.release(ctx, s.owner, names); err != nil {
+	if err := s.outbox.claims.release(ctx, s.owner, names); err != nil {
 		return err
 	}
 	gone := func(i int) bool { return slices.Contains(free, i) }
@@ -366,7 +357,7 @@ func (s *session) handOver(ctx context.Context) error {
 func (s *session) ranges() ([]bucketRange, bool) {
 	switch {
 	case s.strategy == Partitioned:
-	case s.strategy == Leader && s.desc.buckets && s.cfg.Ordering != poller.OrderSource:
+	case s.strategy == Leader && s.outbox.own && s.cfg.Ordering != poller.OrderSource:
 		return []bucketRange{{0, Buckets}}, true // the index of pending events leads with the bucket
 	default:
 		return nil, true

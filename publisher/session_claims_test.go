@@ -55,7 +55,7 @@ func TestLostClaimEndsTheRightAndRefusesMarks(t *testing.T) {
 		s := open(t, testConfig(Leader), db.connect())
 		g := s.next()
 		db.mu.Lock()
-		db.claims[leaderUnit] = fakeClaim{owner: "other", expires: db.now().Add(time.Hour)}
+		db.claims[leaderShard] = fakeClaim{owner: "other", expires: db.now().Add(time.Hour)}
 		db.mu.Unlock()
 		n, err := s.settle("aa", g)
 		wantFault(t, err, poller.LostLease)
@@ -76,7 +76,7 @@ func TestRenewalFindsALostClaim(t *testing.T) {
 		s := open(t, testConfig(Leader), db.connect())
 		g := s.next()
 		db.mu.Lock()
-		delete(db.claims, leaderUnit)
+		delete(db.claims, leaderShard)
 		db.mu.Unlock()
 		time.Sleep(s.cfg.ClaimTTL/3 + time.Millisecond)
 		if err := cause(g); !errors.Is(err, errLost) {

@@ -10,12 +10,13 @@ import (
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
 )
 
 // openOn opens a session on a real engine, to be driven by hand.
 func (b *bench) openOn(t *testing.T, cfg Config) *driver {
 	t.Helper()
-	s, err := newPublisher(cfg, b.open(func(c *Config) { *c = cfg })).Feed().Open(t.Context())
+	s, err := b.publish(cfg).Feed().Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,6 +25,17 @@ func (b *bench) openOn(t *testing.T, cfg Config) *driver {
 		t.Fatalf("%T", s)
 	}
 	return &driver{t: t, session: own}
+}
+
+// publish returns another instance's publisher.
+func (b *bench) publish(cfg Config) *Publisher {
+	b.tb.Helper()
+	conn, err := source.ParseConnection(b.url)
+	b.must(err)
+	p, err := New(cfg, conn)
+	b.must(err)
+	b.tb.Cleanup(func() { b.must(p.Close()) })
+	return p
 }
 
 func engineConfig(b *bench, strategy Strategy) Config {
@@ -169,7 +181,7 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 	cfg.ClaimTTL = time.Second
 	seed := rand.Uint64()
 	w := &world{
-		t: t, cfg: cfg, seed: seed, rnd: rand.New(rand.NewPCG(seed, 5)), inFlight: map[string]string{}, accepted: map[int64]int{},
+		t: t, cfg: cfg.feed(), seed: seed, rnd: rand.New(rand.NewPCG(seed, 5)), inFlight: map[string]string{}, accepted: map[int64]int{},
 		newest: map[aggregate]int64{}, batches: map[string]bool{}, poison: map[int64]int{7: 1, 19: 2}, excuse: map[string]int{}, lossy: 20,
 	}
 	stop := make(chan struct{})
@@ -183,9 +195,9 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 		})
 	}
 	start := func(name string) (kill func()) {
-		table, dead := b.open(func(c *Config) { *c = cfg }), make(chan struct{})
+		table, dead := b.view(func(c *Config) { *c = cfg }), make(chan struct{})
 		// A kill may also show as a fault of any kind in the moment of it.
-		all.Go(func() { w.instance(name, table, dead, func() int { return 1 }, stop) })
+		all.Go(func() { w.instance(name, table.session, dead, func() int { return 1 }, stop) })
 		return func() {
 			close(dead)
 			if err := table.close(); err != nil {

@@ -13,9 +13,9 @@ import (
 
 var testPolicy = poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Second, 5 * time.Second}, MaxParked: 1, Block: true}
 
-func testConfig(strategy Strategy) Config {
-	return Config{
-		App: "shop", Poller: "outbox", Instance: "one", Table: "outbox", Strategy: strategy, Partitions: 4, ClaimTTL: 30 * time.Second,
+func testConfig(strategy Strategy) feedConfig {
+	return feedConfig{
+		App: "shop", Poller: "outbox", Instance: "one", Strategy: strategy, Partitions: 4, ClaimTTL: 30 * time.Second,
 		Policy: testPolicy, Ordering: poller.OrderKey,
 	}
 }
@@ -27,9 +27,9 @@ type driver struct {
 	table *fakeTable
 }
 
-func open(t *testing.T, cfg Config, table *fakeTable) *driver {
+func open(t *testing.T, cfg feedConfig, table *fakeTable) *driver {
 	t.Helper()
-	return openFeed(t, newPublisher(cfg, table).Feed(), table)
+	return openFeed(t, newFeed(cfg, table.open), table)
 }
 
 func openFeed(t *testing.T, feed poller.Feed, table *fakeTable) *driver {

@@ -80,7 +80,7 @@ func (s *session) top(ctx context.Context, ranges []bucketRange, limit poller.Li
 	s.mu.Lock()
 	rows, bytes := s.flights.within(bucketRange{0, Buckets})
 	s.mu.Unlock()
-	page, more, err = s.table.fetch(ctx, ranges, position{seq: math.MinInt64, bySeq: true}, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
+	page, more, err = s.outbox.events.fetch(ctx, ranges, position{seq: math.MinInt64, bySeq: true}, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 	if err != nil {
 		return nil, false, err
 	}
@@ -100,7 +100,7 @@ func (s *session) read(ctx context.Context, ranges []bucketRange, from bucketRan
 	if ranges != nil {
 		after = position{bucket: from.from, seq: math.MinInt64}
 	}
-	return s.table.fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
+	return s.outbox.events.fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 }
 
 // pick is fetch for skip_locked, where what is fetched is claimed with it. An aggregate that is claimed is not picked again
@@ -113,7 +113,7 @@ func (s *session) pick(ctx context.Context, limit poller.Limit) (poller.Grant, e
 	defer s.endFetch()
 	more := false
 	page, err := s.claiming(ctx, func(ctx context.Context, c claim) (rows []row, err error) {
-		rows, more, err = s.table.pick(ctx, c.owner, c.token, c.ttl, limit)
+		rows, more, err = s.outbox.events.pick(ctx, c, limit)
 		return rows, err
 	})
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *session) claiming(ctx context.Context, fetch func(context.Context, clai
 		if _, flies := s.flights.of[r.ref]; flies {
 			continue
 		}
-		a := aggregate{r.outbox.AggregateType, r.outbox.AggregateID}
+		a := r.aggregate()
 		if s.flights.aggregates[a] == 0 {
 			s.claims.held++
 		}
@@ -202,7 +202,7 @@ func (s *session) handOut(rows []row, kind change.Kind, begun time.Time) (poller
 		}
 		r := &rows[i]
 		f := flight{
-			bucket: r.at.bucket, bytes: len(r.outbox.Payload), aggregate: aggregate{r.outbox.AggregateType, r.outbox.AggregateID},
+			bucket: r.at.bucket, bytes: len(r.outbox.Payload), aggregate: r.aggregate(),
 			orderKey: string(e.OrderKey), waits: e.Waits, retry: kind == change.Retry,
 		}
 		if s.strategy == SkipLocked {
@@ -246,7 +246,7 @@ func (s *session) grant(list []change.Event, name string, now time.Time) poller.
 	s.batches++
 	return poller.Grant{
 		Batch: change.Batch{ID: fmt.Sprintf("%s_%s_%04d", name, now.UTC().Format("20060102_150405"), s.batches), Events: list, Fetched: now},
-		Right: s.right.ctx, Token: s.token, Source: s.desc.Description, Check: s.right.check,
+		Right: s.right.ctx, Token: s.token, Source: s.outbox.Description, Check: s.right.check,
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *session) renew(ctx context.Context) error {
 	s.mu.Lock()
 	s.claims.least = s.claims.held - s.claims.going
 	s.mu.Unlock()
-	n, err := s.table.renew(ctx, s.owner, ttl)
+	n, err := s.outbox.claims.renew(ctx, s.owner, ttl)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant
 func (s *session) dueRows(ctx context.Context, ranges []bucketRange, most poller.Limit) (rows []row, next time.Duration, err error) {
 	if s.strategy == SkipLocked {
 		rows, err = s.claiming(ctx, func(ctx context.Context, c claim) (rows []row, err error) {
-			rows, next, err = s.table.due(ctx, nil, most, c)
+			rows, next, err = s.outbox.events.due(ctx, nil, most, c)
 			return rows, err
 		})
 		return rows, next, err
@@ -79,7 +79,7 @@ func (s *session) dueRows(ctx context.Context, ranges []bucketRange, most poller
 		asked.Bytes += bytes
 	}
 	s.mu.Unlock()
-	if rows, next, err = s.table.due(ctx, ranges, asked, claim{}); err != nil {
+	if rows, next, err = s.outbox.events.due(ctx, ranges, asked, claim{}); err != nil {
 		return nil, 0, err
 	}
 	rows, _ = s.fresh(rows, len(rows), false)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
@@ -43,14 +42,14 @@ func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int
 
 // store writes the marks. Errors are a *Fault; what is stored is then not known.
 func (s *session) store(ctx context.Context, t *tally, freed []aggregate) error {
-	if t.empty() {
+	if t.marks.empty() {
 		return nil
 	}
 	t.marks.freed = freed
 	s.mu.Lock()
 	held := s.claims.held
 	s.mu.Unlock()
-	err := s.table.settle(ctx, s.owner, held, t.marks)
+	err := s.outbox.events.settle(ctx, s.owner, held, t.marks)
 	if errors.Is(err, errLost) {
 		s.right.end(errLost)
 	}
@@ -78,11 +77,6 @@ type tally struct {
 type changed struct {
 	orderKey     string
 	park, unpark bool
-}
-
-func (t *tally) empty() bool {
-	m := &t.marks
-	return len(m.published)+len(m.retried)+len(m.failed)+len(m.waiting)+len(m.returned) == 0
 }
 
 func (t *tally) take(ctx context.Context, b *poller.Settled) {
@@ -130,7 +124,7 @@ func (s *session) refsOf(batch string) []ref {
 // rejected counts an attempt against an event, and gives it up when it was the last.
 func (t *tally) rejected(ctx context.Context, e *change.Event, m marked, why poller.Rejection) {
 	cfg := t.s.cfg
-	f := failure{marked: m, reason: short(why.Reason)}
+	f := failure{marked: m, reason: cut(why.Reason, maxReason)}
 	var last bool
 	if f.attempts, f.delay, last = cfg.Policy.Failed(e.Attempts, why); last {
 		f.dead = t.bury(ctx, e, f.attempts, why)
@@ -148,7 +142,7 @@ func (t *tally) rejected(ctx context.Context, e *change.Event, m marked, why pol
 }
 
 // inOrder is why nothing goes on behind a rejected event under ordering=source.
-func inOrder(cfg *Config, f *failure, why poller.Rejection) error {
+func inOrder(cfg *feedConfig, f *failure, why poller.Rejection) error {
 	text := fmt.Sprintf("ordering=source: attempt %d of %d of the event with %s failed, next in %s: %s",
 		f.attempts, cfg.Policy.MaxAttempts, describeRef(f.ref), f.delay, why.Reason)
 	if f.dead {
@@ -164,7 +158,7 @@ func inOrder(cfg *Config, f *failure, why poller.Rejection) error {
 func (t *tally) bury(ctx context.Context, e *change.Event, attempts int, why poller.Rejection) bool {
 	s := t.s
 	letter := poller.DeadLetter{
-		App: s.cfg.App, Poller: s.cfg.Poller, Engine: s.desc.Engine, Table: s.desc.Table, Event: *e,
+		App: s.cfg.App, Poller: s.cfg.Poller, Engine: s.outbox.Engine, Table: s.outbox.Table, Event: *e,
 		Cause: why.Cause, Status: why.Status, Reason: why.Reason, Attempts: attempts, Last: why.At,
 	}
 	if attempts == 1 {
@@ -242,16 +236,4 @@ func (t *tally) end(freed int, err error) {
 	if t.soonest > 0 {
 		s.bringForwardLocked(t.soonest)
 	}
-}
-
-// short cuts a reason to what the column holds, at the border of a character.
-func short(reason string) string {
-	if len(reason) <= maxReason {
-		return reason
-	}
-	n := maxReason
-	for n > 0 && !utf8.RuneStart(reason[n]) {
-		n--
-	}
-	return reason[:n]
 }

@@ -49,7 +49,7 @@ func TestOnePartitionOfAnotherStrategy(t *testing.T) {
 		first := open(t, testConfig(Leader), db.connect())
 		first.expect("1")
 		table := db.connect()
-		second := openFeed(t, newPublisher(testConfig(Partitioned), table).Partition(0), table)
+		second := openFeed(t, newFeed(testConfig(Partitioned), table.open).Partition(0), table)
 		second.fault(poller.LeaseAcquireSkipped, "source__strategy=leader", "source__strategy=partitioned", first.owner)
 		second.close()
 		first.close()
@@ -64,8 +64,8 @@ func TestWaitingForNothing(t *testing.T) {
 				db.add("a", "a")
 				db.change(Pending, Waiting)
 				table := db.connect()
-				p := newPublisher(testConfig(strategy), table)
-				s := openFeed(t, p.Feed(), table)
+				p := newFeed(testConfig(strategy), table.open)
+				s := openFeed(t, p, table)
 				s.settled("aa", s.expect("1 2"))
 				s.close()
 				// What waits for a dead letter is looked at every half a minute, by all sessions of a process together.
@@ -74,7 +74,7 @@ func TestWaitingForNothing(t *testing.T) {
 				db.at(3).state = Dead
 				table.called()
 				for range 12 {
-					s = openFeed(t, p.Feed(), table)
+					s = openFeed(t, p, table)
 					s.expect("")
 					time.Sleep(5 * time.Second)
 					s.close()
@@ -83,7 +83,7 @@ func TestWaitingForNothing(t *testing.T) {
 					t.Errorf("a minute with a dead letter calls %s", got)
 				}
 				// An operator deletes it by hand while a session is idle.
-				s = openFeed(t, p.Feed(), table)
+				s = openFeed(t, p, table)
 				db.at(3).state = Published
 				begun := time.Now()
 				for g := s.next(); len(g.Batch.Events) == 0; g = s.next() {
@@ -107,7 +107,7 @@ func TestManyFollowers(t *testing.T) {
 		}
 		b.fillOf(followers+1, 1, Waiting)
 		seqs := b.seqs()
-		b.exec(fmt.Sprint("UPDATE outbox SET state = 'FAILED', next_attempt_at = ", b.d.now(), " WHERE ", b.d.seq(), " = ", seqs[0]))
+		b.exec(fmt.Sprint("UPDATE outbox SET state = 'FAILED', next_attempt_at = ", b.db.now(), " WHERE ", b.engine.rows.seq(), " = ", seqs[0]))
 		cfg := engineConfig(b, Leader)
 		cfg.ClaimTTL = time.Minute // what is shown is the order, not the speed
 		s := b.openOn(t, cfg)
@@ -136,13 +136,7 @@ func TestCrashWhileFollowersAreLetGo(t *testing.T) {
 				const followers = 100
 				goAtOnce = 30
 				b.fillOf(followers, 1, Waiting)
-				c, err := b.catalog(t.Context())
-				b.must(err)
-				own, ok := c.events.(*ownEvents)
-				if !ok {
-					t.Fatalf("%T", c.events)
-				}
-				n, rest, err := own.letGo(t.Context(), b.db, []aggregate{{"O", "0"}})
+				n, rest, err := b.rows.letGo(t.Context(), b.db.pool, []aggregate{{"O", "0"}})
 				if err != nil || n != 30 || len(rest) != 1 {
 					t.Fatalf("%d events go on, %v have more, %v", n, rest, err)
 				}
@@ -150,7 +144,7 @@ func TestCrashWhileFollowersAreLetGo(t *testing.T) {
 				cfg := engineConfig(b, strategy)
 				cfg.ClaimTTL = time.Minute
 				s := b.openOn(t, cfg)
-				s.p.mended = time.Now() // it would mend at once
+				s.shared.mended = time.Now() // it would mend at once
 				for seqs := b.seqs(); len(seqs) > 0; {
 					g := s.nextWork()
 					outcomes := ""
@@ -168,7 +162,7 @@ func TestCrashWhileFollowersAreLetGo(t *testing.T) {
 					}
 					s.settled(outcomes, g)
 					if strings.Contains(outcomes, "w") {
-						s.p.mended, s.looked = time.Time{}, time.Time{} // half a minute later
+						s.shared.mended, s.looked = time.Time{}, time.Time{} // half a minute later
 					}
 				}
 				s.close()
@@ -180,8 +174,8 @@ func TestCrashWhileFollowersAreLetGo(t *testing.T) {
 // seqs are all rows', in order.
 func (b *bench) seqs() []int64 {
 	b.tb.Helper()
-	s := b.statement()
-	list, err := s.add("SELECT ", b.d.seq(), " FROM ", b.outbox.String(), " ORDER BY ", b.d.seq()).ints(context.Background(), b.raw)
+	s := b.db.statement()
+	list, err := s.add("SELECT ", b.engine.rows.seq(), " FROM ", b.outbox.String(), " ORDER BY ", b.engine.rows.seq()).ints(context.Background(), b.raw)
 	b.must(err)
 	return list
 }

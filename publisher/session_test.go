@@ -159,8 +159,8 @@ func TestReportAtClose(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a", "a", "b")
 		table := db.connect()
-		p := newPublisher(testConfig(Leader), table)
-		s := openFeed(t, p.Feed(), table)
+		p := newFeed(testConfig(Leader), table.open)
+		s := openFeed(t, p, table)
 		g := s.next()
 		s.settled(map[string]string{"1 2 3": "rwa", "3 1 2": "arw"}[shape(g)], g)
 		report := s.close()
@@ -168,13 +168,13 @@ func TestReportAtClose(t *testing.T) {
 			t.Errorf("%+v, %+v", report, report.Outbox)
 		}
 		table.called()
-		s = openFeed(t, p.Feed(), table)
+		s = openFeed(t, p, table)
 		if report := s.close(); report.Outbox == nil || table.called() != "" {
 			t.Error("figures are kept for a while")
 		}
 		time.Sleep(figuresEvery)
 		table.fail["figures"] = errCut
-		s = openFeed(t, p.Feed(), table)
+		s = openFeed(t, p, table)
 		if report := s.close(); report.Outbox != nil || report.Parked != -1 {
 			t.Error("figures that are not known")
 		}

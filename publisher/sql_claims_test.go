@@ -23,7 +23,7 @@ func TestDraw(t *testing.T) {
 			group.Go(func() {
 				var last uint64
 				for range 5 {
-					token, err := other.draw(t.Context())
+					token, err := other.claims.draw(t.Context())
 					if err != nil || token <= last {
 						t.Errorf("got the token %d after %d, %v", token, last, err)
 					}
@@ -50,11 +50,11 @@ func TestTakeOver(t *testing.T) {
 		rows := b.all()
 		take := func(owner string, token uint64, ttl time.Duration, units ...string) []string {
 			t.Helper()
-			got, err := b.take(ctx, owner, token, units, ttl)
+			got, err := b.claims.take(ctx, owner, token, units, ttl)
 			b.must(err)
 			return got
 		}
-		b.must(b.join(ctx, "old", time.Minute))
+		b.must(b.claims.join(ctx, "old", time.Minute))
 		if got := take("old", 1, time.Minute, "p0", "p1", "p2"); !slices.Equal(got, []string{"p0", "p1", "p2"}) {
 			t.Fatalf("old got %v", got)
 		}
@@ -64,11 +64,11 @@ func TestTakeOver(t *testing.T) {
 		if got := take("old", 3, time.Minute, "p0"); len(got) != 0 {
 			t.Errorf("old got %v again", got)
 		}
-		b.must(b.release(ctx, "old", []string{"p1"}))
+		b.must(b.claims.release(ctx, "old", []string{"p1"}))
 		if got := take("new", 2, time.Minute, "p0", "p1"); !slices.Equal(got, []string{"p1"}) {
 			t.Errorf("new got %v, want p1: it was given back", got)
 		}
-		if held, err := b.renew(ctx, "old", 100*time.Millisecond); err != nil || held != 2 {
+		if held, err := b.claims.renew(ctx, "old", 100*time.Millisecond); err != nil || held != 2 {
 			t.Errorf("old holds %d, %v; want 2", held, err)
 		}
 		// It freezes. The other waits until the claims have expired.
@@ -79,18 +79,18 @@ func TestTakeOver(t *testing.T) {
 			"published": {published: []ref{rows[0].ref, rows[1].ref}}, "retried": {retried: one}, "waiting": {waiting: one},
 			"failed": {failed: []failure{{marked: one[0], attempts: 1, dead: true}}}, "returned": {returned: []ref{rows[0].ref}},
 		} {
-			if err := b.settle(ctx, "old", 2, m); !errors.Is(err, errLost) {
+			if err := b.rows.settle(ctx, "old", 2, m); !errors.Is(err, errLost) {
 				t.Errorf("%s: settle of a lost owner returned %v, want errLost", name, err)
 			}
 		}
 		b.wantStates(Pending, Pending)
-		if held, err := b.renew(ctx, "old", time.Minute); !errors.Is(err, errLost) || held != 0 {
+		if held, err := b.claims.renew(ctx, "old", time.Minute); !errors.Is(err, errLost) || held != 0 {
 			t.Errorf("old holds %d, %v: what expired is not renewed", held, err)
 		}
-		b.must(b.settle(ctx, "new", 3, marks{published: []ref{rows[0].ref}}))
+		b.must(b.rows.settle(ctx, "new", 3, marks{published: []ref{rows[0].ref}}))
 		b.wantStates(Published, Pending)
 		// Everything is given back.
-		b.must(b.release(ctx, "new", nil))
+		b.must(b.claims.release(ctx, "new", nil))
 		if got := take("third", 3, time.Minute, "p0", "p1", "p2", "p3"); len(got) != 4 {
 			t.Errorf("third got %v, want all four", got)
 		}
@@ -103,32 +103,32 @@ func TestSurvey(t *testing.T) {
 		ctx := t.Context()
 		want := func(owner string, want int, partitions int, members []string, held map[int]string) {
 			t.Helper()
-			s, err := b.survey(ctx, owner, Partitioned, want)
+			s, err := b.claims.survey(ctx, owner, force{Partitioned, want})
 			b.must(err)
-			if diff := cmp.Diff(survey{Partitioned, partitions, "", members, held}, s, cmp.AllowUnexported(survey{})); diff != "" {
+			if diff := cmp.Diff(survey{force{Partitioned, partitions}, "", members, held}, s, cmp.AllowUnexported(survey{})); diff != "" {
 				t.Errorf("survey (-want +got):\n%s", diff)
 			}
 		}
 		none := map[int]string{}
-		b.must(b.join(ctx, "a", time.Minute))
+		b.must(b.claims.join(ctx, "a", time.Minute))
 		want("a", 64, 64, []string{"a"}, none)
 		want("a", 32, 32, []string{"a"}, none) // alone, with nothing held
-		b.must(b.join(ctx, "b", time.Minute))
+		b.must(b.claims.join(ctx, "b", time.Minute))
 		want("b", 16, 32, []string{"a", "b"}, none)
-		got, err := b.take(ctx, "a", 1, []string{"p3", "p31"}, time.Minute)
+		got, err := b.claims.take(ctx, "a", 1, []string{"p3", "p31"}, time.Minute)
 		if err != nil || len(got) != 2 {
 			t.Fatalf("a got %v, %v", got, err)
 		}
-		b.must(b.release(ctx, "b", nil))
+		b.must(b.claims.release(ctx, "b", nil))
 		want("a", 16, 32, []string{"a"}, map[int]string{3: "a", 31: "a"})
-		g, err := b.look(ctx)
+		g, err := b.rows.look(ctx)
 		if err != nil || g.partitions != 32 || g.paused {
 			t.Errorf("look: %+v, %v", g, err)
 		}
-		b.must(b.release(ctx, "a", nil))
-		b.must(b.join(ctx, "b", time.Minute))
+		b.must(b.claims.release(ctx, "a", nil))
+		b.must(b.claims.join(ctx, "b", time.Minute))
 		want("b", 16, 16, []string{"b"}, none)
-		if token, err := b.draw(ctx); err != nil || token == 0 {
+		if token, err := b.claims.draw(ctx); err != nil || token == 0 {
 			t.Errorf("draw: %d, %v", token, err)
 		}
 		want("b", 16, 16, []string{"b"}, none)
@@ -141,35 +141,35 @@ func TestStrategyInForce(t *testing.T) {
 		ctx := t.Context()
 		in := func(owner string, mine, want Strategy, leader string) {
 			t.Helper()
-			s, err := b.survey(ctx, owner, mine, map[Strategy]int{Partitioned: 8}[mine])
+			s, err := b.claims.survey(ctx, owner, force{mine, map[Strategy]int{Partitioned: 8}[mine]})
 			b.must(err)
-			if s.strategy != want || s.leader != leader {
-				t.Errorf("%s with %s: %s is in force, led by %q; want %s, %q", owner, mine, s.strategy, s.leader, want, leader)
+			if s.Strategy != want || s.leader != leader {
+				t.Errorf("%s with %s: %s is in force, led by %q; want %s, %q", owner, mine, s.Strategy, s.leader, want, leader)
 			}
 		}
-		b.must(b.join(ctx, "a", time.Minute))
+		b.must(b.claims.join(ctx, "a", time.Minute))
 		in("a", Leader, Leader, "")
-		b.must(b.join(ctx, "b", time.Minute))
+		b.must(b.claims.join(ctx, "b", time.Minute))
 		in("b", Partitioned, Leader, "") // a is live, although it has claimed nothing yet
 		in("b", SkipLocked, Leader, "")
 		b.lead("a", time.Minute)
 		in("a", SkipLocked, Leader, "a")
-		b.must(b.release(ctx, "b", nil))
+		b.must(b.claims.release(ctx, "b", nil))
 		in("a", SkipLocked, Leader, "a") // its own claim
 		b.exec("DELETE FROM rowrelay_claims WHERE unit = 'i:a'")
 		in("c", Partitioned, Leader, "a") // a claim that lives longer than its member
-		b.must(b.release(ctx, "a", nil))
+		b.must(b.claims.release(ctx, "a", nil))
 		in("c", SkipLocked, SkipLocked, "")
 		// A crash under skip_locked leaves events PUBLISHING, and a claim that has to expire.
-		b.must(b.join(ctx, "c", time.Minute))
+		b.must(b.claims.join(ctx, "c", time.Minute))
 		b.write("A/1", "A/1", "B/1")
-		rows, _, err := b.pick(ctx, "c", 9, time.Hour, poller.Limit{Rows: 2})
+		rows, _, err := b.rows.pick(ctx, claim{"c", 9, time.Hour}, poller.Limit{Rows: 2})
 		if err != nil || len(rows) != 2 {
 			t.Fatalf("picked %d rows, %v", len(rows), err)
 		}
 		b.lapse("c")
 		in("d", Leader, SkipLocked, "")
-		b.exec("UPDATE rowrelay_claims SET expires_at = " + b.d.earlier("1000") + " WHERE unit LIKE 'a:%'")
+		b.exec("UPDATE rowrelay_claims SET expires_at = " + b.db.earlier("1000") + " WHERE unit LIKE 'a:%'")
 		in("d", Leader, Leader, "")
 		b.wantStates(Pending, Pending, Pending)
 	}, func(c *Config) { c.Strategy = SkipLocked })
@@ -177,13 +177,13 @@ func TestStrategyInForce(t *testing.T) {
 
 func TestPause(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
-		b.must(b.pause(t.Context(), "ann at noon: maintenance"))
-		b.must(b.pause(t.Context(), "bob"))
-		if g, err := b.look(t.Context()); err != nil || !g.paused || g.by != "bob" {
+		b.must(b.claims.pause(t.Context(), "ann at noon: maintenance"))
+		b.must(b.claims.pause(t.Context(), "bob"))
+		if g, err := b.rows.look(t.Context()); err != nil || !g.paused || g.by != "bob" {
 			t.Errorf("look: %+v, %v", g, err)
 		}
-		b.must(b.resume(t.Context()))
-		if g, err := b.look(t.Context()); err != nil || g.paused {
+		b.must(b.claims.resume(t.Context()))
+		if g, err := b.rows.look(t.Context()); err != nil || g.paused {
 			t.Errorf("look: %+v, %v", g, err)
 		}
 	})
@@ -195,12 +195,12 @@ func TestUnits(t *testing.T) {
 		for _, a := range []aggregate{{"Order", "1"}, {"O", ""}, {"ünï", "🚀"}, {"a:b", "c"}, {"a", "b:c"}, {strings.Repeat("x", 255), strings.Repeat("y", 255)}} {
 			b.insert(b.raw, a, "{}")
 		}
-		b.must(b.join(t.Context(), "me", time.Minute))
-		rows, _, err := b.pick(t.Context(), "me", 1, time.Minute, poller.Limit{Rows: 100})
+		b.must(b.claims.join(t.Context(), "me", time.Minute))
+		rows, _, err := b.rows.pick(t.Context(), claim{"me", 1, time.Minute}, poller.Limit{Rows: 100})
 		if err != nil || len(rows) != 6 {
 			t.Fatalf("picked %d rows, %v", len(rows), err)
 		}
-		if again, _, err := b.pick(t.Context(), "me", 1, time.Minute, poller.Limit{Rows: 100}); err != nil || len(again) != 0 {
+		if again, _, err := b.rows.pick(t.Context(), claim{"me", 1, time.Minute}, poller.Limit{Rows: 100}); err != nil || len(again) != 0 {
 			t.Errorf("picked %d rows that are in flight, %v", len(again), err)
 		}
 		b.wantStates(Publishing, Publishing, Publishing, Publishing, Publishing, Publishing)
@@ -209,16 +209,16 @@ func TestUnits(t *testing.T) {
 			m.returned = append(m.returned, rows[i].ref)
 			m.freed = append(m.freed, markedRow(&rows[i]).aggregate)
 		}
-		b.must(b.settle(t.Context(), "me", 6, m))
+		b.must(b.rows.settle(t.Context(), "me", 6, m))
 		b.wantStates(Pending, Pending, Pending, Pending, Pending, Pending)
-		if held, err := b.renew(t.Context(), "me", time.Minute); err != nil || held != 0 {
+		if held, err := b.claims.renew(t.Context(), "me", time.Minute); err != nil || held != 0 {
 			t.Errorf("%d claims are left, %v", held, err)
 		}
 		// What is given up without a settlement is pending again.
-		if rows, _, err = b.pick(t.Context(), "me", 1, time.Minute, poller.Limit{Rows: 100}); err != nil || len(rows) != 6 {
+		if rows, _, err = b.rows.pick(t.Context(), claim{"me", 1, time.Minute}, poller.Limit{Rows: 100}); err != nil || len(rows) != 6 {
 			t.Fatalf("picked %d rows, %v", len(rows), err)
 		}
-		b.must(b.release(t.Context(), "me", nil))
+		b.must(b.claims.release(t.Context(), "me", nil))
 		b.wantStates(Pending, Pending, Pending, Pending, Pending, Pending)
 	}, func(c *Config) { c.Strategy = SkipLocked })
 }

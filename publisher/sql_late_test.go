@@ -18,24 +18,24 @@ func skipLocked(c *Config) { c.Strategy, c.Connections = SkipLocked, 2 }
 // lapse ends somebody's membership by the database's clock.
 func (b *bench) lapse(owner string) {
 	b.tb.Helper()
-	b.exec("UPDATE rowrelay_claims SET expires_at = " + b.d.earlier("1000") + " WHERE unit = 'i:" + owner + "'")
+	b.exec("UPDATE rowrelay_claims SET expires_at = " + b.db.earlier("1000") + " WHERE unit = 'i:" + owner + "'")
 }
 
 // live counts live rows of the claims table.
 func (b *bench) live(units string) (n int) {
 	b.tb.Helper()
-	s := b.statement()
-	b.must(s.add("SELECT COUNT(*) FROM rowrelay_claims WHERE unit LIKE ", s.arg(units), " AND expires_at > ", b.d.now()).row(context.Background(), b.raw, &n))
+	s := b.db.statement()
+	b.must(s.add("SELECT COUNT(*) FROM rowrelay_claims WHERE unit LIKE ", s.arg(units), " AND expires_at > ", b.db.now()).row(context.Background(), b.raw, &n))
 	return n
 }
 
 // rollOut has a leader look whether its strategy may come into force.
 func (b *bench) rollOut(ctx context.Context) (Strategy, error) {
-	if err := b.join(ctx, "new", time.Minute); err != nil {
+	if err := b.claims.join(ctx, "new", time.Minute); err != nil {
 		return "", err
 	}
-	s, err := b.survey(ctx, "new", Leader, 0)
-	return s.strategy, err
+	s, err := b.claims.survey(ctx, "new", force{Leader, 0})
+	return s.Strategy, err
 }
 
 func (b *bench) wantRollOut(want Strategy) {
@@ -48,9 +48,9 @@ func (b *bench) wantRollOut(want Strategy) {
 // startLate makes "late" a member of skip_locked.
 func (b *bench) startLate(ttl time.Duration) {
 	b.tb.Helper()
-	b.must(b.join(b.tb.Context(), "late", ttl))
-	if s, err := b.survey(b.tb.Context(), "late", SkipLocked, 0); err != nil || s.strategy != SkipLocked {
-		b.tb.Fatalf("%q is in force, %v", s.strategy, err)
+	b.must(b.claims.join(b.tb.Context(), "late", ttl))
+	if s, err := b.claims.survey(b.tb.Context(), "late", force{SkipLocked, 0}); err != nil || s.Strategy != SkipLocked {
+		b.tb.Fatalf("%q is in force, %v", s.Strategy, err)
 	}
 }
 
@@ -59,23 +59,23 @@ func TestLate(t *testing.T) {
 	for name, end := range map[string]func(b *bench){
 		"lapsed":   func(b *bench) { b.lapse("late") },
 		"replaced": func(b *bench) { b.lapse("late"); b.wantRollOut(Leader) },
-		"released": func(b *bench) { b.must(b.release(b.tb.Context(), "late", nil)); b.wantRollOut(Leader) },
+		"released": func(b *bench) { b.must(b.claims.release(b.tb.Context(), "late", nil)); b.wantRollOut(Leader) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, b *bench) {
 				ctx := t.Context()
 				b.write("A/1", "A/1", "B/1", "C/1")
-				b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.d.now() + " WHERE aggregate_type = 'B'")
+				b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.now() + " WHERE aggregate_type = 'B'")
 				b.exec("UPDATE outbox SET state = 'PUBLISHING' WHERE aggregate_type = 'C'") // an older crash
 				b.startLate(time.Minute)
 				end(b)
-				if rows, _, err := b.pick(ctx, "late", 7, time.Minute, poller.Limit{Rows: 10}); !errors.Is(err, errLost) || len(rows) > 0 {
+				if rows, _, err := b.rows.pick(ctx, claim{"late", 7, time.Minute}, poller.Limit{Rows: 10}); !errors.Is(err, errLost) || len(rows) > 0 {
 					t.Errorf("pick: %d rows, %v; want errLost", len(rows), err)
 				}
-				if rows, _, err := b.due(ctx, nil, poller.Limit{Rows: 10}, claim{"late", 7, time.Minute}); !errors.Is(err, errLost) || len(rows) > 0 {
+				if rows, _, err := b.rows.due(ctx, nil, poller.Limit{Rows: 10}, claim{"late", 7, time.Minute}); !errors.Is(err, errLost) || len(rows) > 0 {
 					t.Errorf("due: %d rows, %v; want errLost", len(rows), err)
 				}
-				if _, err := b.renew(ctx, "late", time.Minute); !errors.Is(err, errLost) {
+				if _, err := b.claims.renew(ctx, "late", time.Minute); !errors.Is(err, errLost) {
 					t.Errorf("renew: %v, want errLost", err)
 				}
 				if n := b.live("a:%") + b.live("i:late"); n > 0 {
@@ -97,7 +97,7 @@ type picked struct {
 func (b *bench) pickLate(ttl time.Duration) <-chan picked {
 	late, done := b.open(), make(chan picked, 1)
 	go func() {
-		rows, _, err := late.pick(b.tb.Context(), "late", 7, ttl, poller.Limit{Rows: 10})
+		rows, _, err := late.rows.pick(b.tb.Context(), claim{"late", 7, ttl}, poller.Limit{Rows: 10})
 		done <- picked{rows, err}
 	}()
 	return done
@@ -111,13 +111,10 @@ func TestPickStallsAtItsClaims(t *testing.T) {
 		}
 		b.write("A/1", "A/1")
 		b.startLate(time.Minute)
-		c, err := b.catalog(t.Context())
-		b.must(err)
 		stall, err := b.raw.BeginTx(t.Context(), nil)
 		b.must(err)
 		defer stall.Rollback() //nolint:errcheck // it was, where all is well
-		unit := unitInfo{b.d.aggregateUnit(aggregate{"A", "1"}), ""}
-		if _, err = b.d.take(t.Context(), stall, b.sqlTable, c.name, claim{"another", 6, time.Minute}, []unitInfo{unit}, ""); err != nil {
+		if _, err = b.claims.takeIn(t.Context(), stall, claim{"another", 6, time.Minute}, named([]string{b.engine.rows.shardOf("A", "1")}), ""); err != nil {
 			t.Fatal(err)
 		}
 		late := b.pickLate(time.Minute)
@@ -151,16 +148,16 @@ func TestPickStallsAtItsMarks(t *testing.T) {
 				stall, err := b.raw.BeginTx(t.Context(), nil)
 				b.must(err)
 				defer stall.Rollback() //nolint:errcheck // it was, where all is well
-				hint, suffix := b.d.lock(false)
-				s := b.statement()
-				if seqs, err := s.add("SELECT ", b.d.seq(), " FROM outbox", hint, suffix).ints(t.Context(), stall); err != nil || len(seqs) != 2 {
+				hint, suffix := b.db.lock(false)
+				s := b.db.statement()
+				if seqs, err := s.add("SELECT ", b.engine.rows.seq(), " FROM outbox", hint, suffix).ints(t.Context(), stall); err != nil || len(seqs) != 2 {
 					t.Fatalf("locked %v, %v", seqs, err)
 				}
 				b.startLate(2 * time.Second)
 				late := b.pickLate(c.claims)
-				hint, suffix = b.d.lock(true)
+				hint, suffix = b.db.lock(true)
 				eventually(t, "the pick locks its owner's row", func() bool {
-					units, err := b.statement().add("SELECT unit FROM rowrelay_claims", hint, " WHERE unit = 'i:late'", suffix).units(t.Context(), b.raw)
+					units, err := b.db.statement().add("SELECT unit FROM rowrelay_claims", hint, " WHERE unit = 'i:late'", suffix).texts(t.Context(), b.raw)
 					return err == nil && len(units) == 0
 				})
 				eventually(t, "the membership lapses", func() bool { return b.live("i:late") == 0 })
@@ -185,7 +182,7 @@ func TestPickStallsAtItsMarks(t *testing.T) {
 					t.Errorf("%s is in force, want %s", s, c.want)
 				}
 				b.wantStates(c.states...)
-				b.exec("UPDATE rowrelay_claims SET expires_at = " + b.d.earlier("1000") + " WHERE unit LIKE 'a:%'")
+				b.exec("UPDATE rowrelay_claims SET expires_at = " + b.db.earlier("1000") + " WHERE unit LIKE 'a:%'")
 				b.wantRollOut(Leader)
 				b.wantStates(Pending, Pending)
 			}, skipLocked)
@@ -195,18 +192,18 @@ func TestPickStallsAtItsMarks(t *testing.T) {
 
 // BenchmarkPickAndSettle is the database's part of batches of 100 events of ten aggregates under skip_locked.
 func BenchmarkPickAndSettle(bm *testing.B) {
-	for _, e := range engines {
+	for _, e := range testEngines {
 		if e.name == "sqlserver" {
 			continue // there is none here
 		}
 		bm.Run(e.name, func(bm *testing.B) {
 			const batch = 100
 			b := newBench(bm, e.url, skipLocked)
-			b.must(b.join(bm.Context(), "me", time.Hour))
+			b.must(b.claims.join(bm.Context(), "me", time.Hour))
 			b.fill(batch * (bm.N + 1))
 			bm.ResetTimer()
 			for range bm.N {
-				rows, _, err := b.pick(bm.Context(), "me", 1, time.Hour, poller.Limit{Rows: batch})
+				rows, _, err := b.rows.pick(bm.Context(), claim{"me", 1, time.Hour}, poller.Limit{Rows: batch})
 				if err != nil || len(rows) == 0 {
 					bm.Fatal(len(rows), err)
 				}
@@ -218,7 +215,7 @@ func BenchmarkPickAndSettle(bm *testing.B) {
 						seen[a], m.freed = true, append(m.freed, a)
 					}
 				}
-				b.must(b.settle(bm.Context(), "me", len(m.freed), m))
+				b.must(b.rows.settle(bm.Context(), "me", len(m.freed), m))
 			}
 		})
 	}

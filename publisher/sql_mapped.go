@@ -13,72 +13,76 @@ import (
 // but the mark of publishing, and the count of failed attempts where the table has one; failures stand in the side table.
 // Its only strategy is leader.
 type mapped struct {
-	t   *sqlTable
-	sql mappedSQL
+	db     *sqlDB
+	claims *claimsTable
+	cfg    mappedConfig
+	sql    mappedSQL
 	// chunk bounds the ids in one statement.
 	chunk int
+}
+
+// mappedConfig is how events are published, and what is kept of them.
+type mappedConfig struct {
+	Poller string
+	// Map is source__map__<role>: role → column, or an option's value.
+	Map      map[string]string
+	Ordering poller.Ordering
+	// Block says that a dead letter holds up the later events of its aggregate.
+	Block bool
+	// MaxRowBytes bounds a payload; 0: no bound.
+	MaxRowBytes int
+	// Retention is how long published events are kept.
+	Retention time.Duration
 }
 
 // mappedChunk stays below the parameters that every engine takes (SQL Server: 2,100).
 const mappedChunk = 1000
 
-// newMapped proves source__map__… against the catalog.
-func newMapped(ctx context.Context, q querier, t *sqlTable, c *catalog) (eventSQL, error) {
-	if t.cfg.Strategy != "" && t.cfg.Strategy != Leader {
-		return nil, fmt.Errorf("%w: source__strategy=%s needs the columns of `rowrelay outbox init`, and %s is mapped: leave source__strategy out, or "+
-			"write leader", poller.ErrConfig, t.cfg.Strategy, c.description.Table)
-	}
-	m, err := parseMapping(t.cfg.Map)
+// SideOf is the name of the side table, which lies beside the claims.
+func SideOf(claims name) name { return claims.suffixed("_events") }
+
+// openMapped proves source__map__… against the catalog. table is the user's, and qualified its name for people. Beside the table it
+// returns what is to be warned of.
+func openMapped(ctx context.Context, q querier, db *sqlDB, d mappingSyntax, claims *claimsTable, table, side name, qualified string, cfg mappedConfig) (
+	*mapped, []string, error) {
+	m, err := parseMapping(cfg.Map)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	m.engine = t.d.engine()
-	columns, err := mappedColumns(ctx, q, t.outbox)
+	m.textTimes = d.textTimes()
+	columns, err := d.columns(ctx, q, table)
 	if err != nil {
-		return nil, err
+		return nil, nil, fmt.Errorf("read the columns of %s: %w", table, err)
 	}
-	l, err := m.resolve(c.description.Table, columns)
+	l, err := m.resolve(qualified, columns)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	side := t.side()
-	found, err := t.d.resolve(ctx, q, side.parts)
+	found, err := d.resolve(ctx, q, side)
 	if err != nil {
-		return nil, fmt.Errorf("look for %s: %w", side, err)
+		return nil, nil, fmt.Errorf("look for %s: %w", side, err)
 	}
 	if found == "" {
-		return nil, fmt.Errorf("%w: there is no table %s, where the failed events of the mapped table %s are kept: run `rowrelay outbox init %s --beside --apply`",
-			poller.ErrConfig, side, c.description.Table, t.cfg.Poller)
+		return nil, nil, fmt.Errorf("%w: there is no table %s, where the failed events of the mapped table %s are kept: run `rowrelay outbox init %s --beside --apply`",
+			poller.ErrConfig, side, qualified, cfg.Poller)
 	}
-	c.description.own, c.description.buckets, c.description.skips = false, false, false
-	c.description.Warnings = append(c.description.Warnings[:len(c.description.Warnings):len(c.description.Warnings)], l.warnings...)
-	return &mapped{t: t, sql: t.mappedSQL(l, c.name), chunk: mappedChunk}, nil
+	return newMapped(db, d, claims, table, side, l, cfg), l.warnings, nil
 }
 
-// mappedSQL makes the statements for a layout.
-func (t *sqlTable) mappedSQL(l layout, outbox string) mappedSQL {
-	q := mappedSQL{layout: l, d: t.d, engine: t.d.engine(), outbox: outbox, table: t.outbox.String(), side: t.side().String(), blocks: []State{Failed},
-		maxBytes: t.cfg.MaxRowBytes}
-	if t.cfg.Policy.Block {
+func newMapped(db *sqlDB, d mappingSyntax, claims *claimsTable, table, side name, l layout, cfg mappedConfig) *mapped {
+	q := mappedSQL{layout: l, db: db, syntax: d, outbox: claims.place.outbox, table: table.String(), side: side.String(), blocks: []State{Failed},
+		maxBytes: cfg.MaxRowBytes}
+	if cfg.Block {
 		q.blocks = append(q.blocks, Dead)
 	}
-	switch t.cfg.Ordering {
+	switch cfg.Ordering {
 	case poller.OrderSource:
 		q.everything = true
 	case poller.OrderNone:
 	default:
 		q.byAggregate = l.aggregateID != nil
 	}
-	return q
-}
-
-// side is the table of failed events, beside the claims.
-func (t *sqlTable) side() name { return sideOf(t.claims) }
-
-func sideOf(claims name) name {
-	parts := append([]string(nil), claims.parts...)
-	parts[len(parts)-1] += "_events"
-	return name{claims.d, parts}
+	return &mapped{db: db, claims: claims, cfg: cfg, sql: q, chunk: mappedChunk}
 }
 
 // fetch shows what is pending and waits for nothing, always from the top: the ranges and the position are those of a table
@@ -87,8 +91,8 @@ func (m *mapped) fetch(ctx context.Context, _ []bucketRange, _ position, limit p
 	var rows []row
 	var more bool
 	s := m.sql.publishable(m.sql.projection(), limit.Rows+1, nil)
-	err := m.t.do(ctx, "fetch", func(ctx context.Context, q querier) (err error) {
-		rows, more, err = s.read(ctx, q, limit, m.scan)
+	err := m.db.do(ctx, "fetch", func(ctx context.Context, q querier) (err error) {
+		rows, more, err = readRows(ctx, s, q, limit, m.scan)
 		return err
 	})
 	return rows, more, err
@@ -96,7 +100,7 @@ func (m *mapped) fetch(ctx context.Context, _ []bucketRange, _ position, limit p
 
 // due shows the first failed event of each aggregate whose time has come. One round trip while nothing has failed.
 func (m *mapped) due(ctx context.Context, _ []bucketRange, limit poller.Limit, _ claim) (rows []row, next time.Duration, err error) {
-	err = m.t.do(ctx, "look for events that are due", func(ctx context.Context, q querier) error {
+	err = m.db.do(ctx, "look for events that are due", func(ctx context.Context, q querier) error {
 		rows, next = nil, -1
 		var ms *int64
 		if err := m.sql.nextDue().row(ctx, q, &ms); err != nil || ms == nil {
@@ -119,7 +123,7 @@ func (m *mapped) due(ctx context.Context, _ []bucketRange, limit poller.Limit, _
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if rows, _, err = m.sql.byID(ids).read(ctx, q, limit, m.scan); err != nil {
+		if rows, _, err = readRows(ctx, m.sql.byID(ids), q, limit, m.scan); err != nil {
 			return err
 		}
 		for i := range rows {
@@ -134,8 +138,8 @@ func (m *mapped) due(ctx context.Context, _ []bucketRange, limit poller.Limit, _
 func (m *mapped) other(ctx context.Context, _ []bucketRange, avoid []aggregate) (*row, error) {
 	var rows []row
 	s := m.sql.publishable(m.sql.projection(), 1, avoid)
-	err := m.t.do(ctx, "look for a probe", func(ctx context.Context, q querier) (err error) {
-		rows, _, err = s.read(ctx, q, poller.Limit{Rows: 1}, m.scan)
+	err := m.db.do(ctx, "look for a probe", func(ctx context.Context, q querier) (err error) {
+		rows, _, err = readRows(ctx, s, q, poller.Limit{Rows: 1}, m.scan)
 		return err
 	})
 	if err != nil || len(rows) == 0 {
@@ -144,12 +148,10 @@ func (m *mapped) other(ctx context.Context, _ []bucketRange, avoid []aggregate) 
 	return &rows[0], nil
 }
 
-// pick and restore belong to skip_locked, which mapped tables do not have.
-func (m *mapped) pick(context.Context, string, uint64, time.Duration, poller.Limit) ([]row, bool, error) {
+// pick belongs to skip_locked, which mapped tables do not have.
+func (m *mapped) pick(context.Context, claim, poller.Limit) ([]row, bool, error) {
 	return nil, false, fmt.Errorf("%w: a mapped table has no strategy skip_locked", poller.ErrConfig)
 }
-
-func (m *mapped) restore(context.Context, querier, string, []string) error { return nil }
 
 // work is partition 0 of 1, if there is anything to publish.
 func (m *mapped) work(ctx context.Context, _ int) ([]int, error) {
@@ -164,13 +166,13 @@ func (m *mapped) work(ctx context.Context, _ int) ([]int, error) {
 // is not stored, so that nothing else can be left over.
 func (m *mapped) mend(ctx context.Context) (mended int, err error) {
 	for after, more := "", true; more; {
-		err := m.t.tx(ctx, "mend", func(ctx context.Context, q querier) error {
-			ids, err := texts(ctx, q, m.sql.entries(after, m.chunk))
+		err := m.db.tx(ctx, "mend", func(ctx context.Context, q querier) error {
+			ids, err := m.sql.entries(after, m.chunk).texts(ctx, q)
 			if err != nil || len(ids) == 0 {
 				more = false
 				return err
 			}
-			pending, err := texts(ctx, q, m.sql.stillPending(ids))
+			pending, err := m.sql.stillPending(ids).texts(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -188,17 +190,4 @@ func (m *mapped) mend(ctx context.Context) (mended int, err error) {
 		}
 	}
 	return mended, nil
-}
-
-// texts collects a result of one column.
-func texts(ctx context.Context, q querier, s *statement) (list []string, err error) {
-	err = s.each(ctx, q, func(scan func(...any) error) (bool, error) {
-		var v string
-		if err := scan(&v); err != nil {
-			return false, err
-		}
-		list = append(list, v)
-		return true, nil
-	})
-	return list, err
 }

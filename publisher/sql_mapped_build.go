@@ -15,8 +15,8 @@ import (
 // themselves as soon as that row is gone.
 type mappedSQL struct {
 	layout
-	d      dialect
-	engine string // d's
+	db     *sqlDB
+	syntax mappingSyntax
 	// outbox names this table in the side table and in the claims.
 	outbox string
 	// table and side are quoted and qualified.
@@ -28,20 +28,16 @@ type mappedSQL struct {
 	maxBytes                int // of a payload; 0: no bound
 }
 
-func (q *mappedSQL) statement(parts ...string) *statement {
-	return (&statement{d: q.d}).add(parts...)
-}
-
 // pending is the condition that the user's table says of a row which is to be published.
 func (q *mappedSQL) pending(alias string) string {
 	switch {
 	case q.state != nil:
-		return q.column(q.state, alias) + " = " + q.literal(q.state, q.layout.pending)
+		return q.column(q.state, alias) + " = " + q.syntax.literal(q.state, q.layout.pending)
 	case q.published != nil && q.published.nullable:
 		x := q.column(q.published, alias)
-		return "(" + x + " = " + q.boolean(q.published, false) + " OR " + x + " IS NULL)"
+		return "(" + x + " = " + q.syntax.boolean(q.published, false) + " OR " + x + " IS NULL)"
 	case q.published != nil:
-		return q.column(q.published, alias) + " = " + q.boolean(q.published, false)
+		return q.column(q.published, alias) + " = " + q.syntax.boolean(q.published, false)
 	case q.publishedAt != nil:
 		return q.column(q.publishedAt, alias) + " IS NULL"
 	default:
@@ -62,7 +58,7 @@ func (q *mappedSQL) aggregateExpr() (typ, id string) {
 }
 
 // textOr is text, empty for NULL.
-func (q *mappedSQL) textOr(c *mappedColumn) string {
+func (q *mappedSQL) textOr(c *tableColumn) string {
 	if !c.nullable {
 		return q.text(c)
 	}
@@ -79,7 +75,7 @@ func (q *mappedSQL) ordered() string {
 
 // settled is the condition that a row has an entry in the side table.
 func (q *mappedSQL) settled(s *statement) string {
-	return "EXISTS (SELECT 1 FROM " + q.side + " s" + q.held() + " WHERE s.outbox = " + s.arg(q.outbox) + " AND s.event = " + q.text(&q.id) + ")"
+	return "EXISTS (SELECT 1 FROM " + q.side + " s" + q.syntax.hold() + " WHERE s.outbox = " + s.arg(q.outbox) + " AND s.event = " + q.text(&q.id) + ")"
 }
 
 // blocked is the condition that a row has to wait, "" where none ever has to.
@@ -87,7 +83,7 @@ func (q *mappedSQL) blocked(s *statement) string {
 	if !q.byAggregate && !q.everything {
 		return ""
 	}
-	cond := "EXISTS (SELECT 1 FROM " + q.side + " s" + q.held() + " WHERE s.outbox = " + s.arg(q.outbox)
+	cond := "EXISTS (SELECT 1 FROM " + q.side + " s" + q.syntax.hold() + " WHERE s.outbox = " + s.arg(q.outbox)
 	if q.byAggregate {
 		typ, id := q.aggregateExpr()
 		cond += " AND s.aggregate_type = " + typ + " AND s.aggregate_id = " + id + " AND s.aggregate_id <> ''"
@@ -100,16 +96,6 @@ func (q *mappedSQL) blocked(s *statement) string {
 	return cond + "(s.position < " + position + " OR (s.position = " + position + " AND s.event < " + q.text(&q.id) + ")))"
 }
 
-// held keeps an entry from being removed while a statement looks at rows that it hides: SQL Server's statements see each row
-// as it is when they come to it, and could pass the earlier events of an aggregate while they are hidden and the later ones
-// when they are not. The other engines' statements see one state.
-func (q *mappedSQL) held() string {
-	if q.engine == "sqlserver" {
-		return " WITH (REPEATABLEREAD)"
-	}
-	return ""
-}
-
 // projection are the columns of an event, in the order of scan. The payload comes only where it is not too large.
 func (q *mappedSQL) projection() string {
 	typ, id := q.aggregateExpr()
@@ -117,11 +103,8 @@ func (q *mappedSQL) projection() string {
 	if q.createdAt != nil {
 		created = q.instant(q.createdAt, "o")
 	}
-	payload := q.column(&q.payload, "o")
-	if q.engine == "postgres" && q.payload.kind == kindJSON {
-		payload = "CAST(" + payload + " AS text)"
-	}
-	size := "COALESCE(" + q.d.bytes(payload) + ", 0)"
+	payload := q.syntax.payload(&q.payload, q.column(&q.payload, "o"))
+	size := "COALESCE(" + q.db.bytes(payload) + ", 0)"
 	if q.maxBytes > 0 {
 		payload = "CASE WHEN " + size + " <= " + strconv.Itoa(q.maxBytes) + " THEN " + payload + " END"
 	}
@@ -130,7 +113,7 @@ func (q *mappedSQL) projection() string {
 }
 
 // orNull is a column that is only shown: as it is, where it is text.
-func (q *mappedSQL) orNull(c *mappedColumn) string {
+func (q *mappedSQL) orNull(c *tableColumn) string {
 	switch {
 	case c == nil:
 		return "NULL"
@@ -153,22 +136,23 @@ func (q *mappedSQL) stored() string {
 	}
 }
 
-// quoted writes states as literals: their names are ours.
-func quoted(states []State) string {
-	list := make([]string, len(states))
-	for i, s := range states {
-		list[i] = "'" + string(s) + "'"
-	}
-	return strings.Join(list, ", ")
+// column writes a column of the user's table.
+func (q *mappedSQL) column(c *tableColumn, alias string) string {
+	return alias + "." + q.db.quote(c.name)
 }
 
-func (c *mappedColumn) unsigned() bool { return strings.Contains(strings.ToLower(c.typ), "unsigned") }
+// text writes the value of a column of o as the text that stands in the side table, and in Go.
+func (q *mappedSQL) text(c *tableColumn) string { return q.syntax.text(c, q.column(c, "o")) }
 
-// zoned says that the type holds an instant with its zone.
-func (c *mappedColumn) zoned(engine string) bool {
-	typ := strings.ToLower(c.typ)
-	if engine == "postgres" {
-		return strings.Contains(typ, "with time zone") || strings.HasPrefix(typ, "timestamptz")
+// instant writes a time in UTC as text of one width.
+func (q *mappedSQL) instant(c *tableColumn, alias string) string {
+	return q.syntax.instant(c, q.column(c, alias))
+}
+
+// position writes where a row stands in the order as text of one width, so that texts compare as the values do.
+func (q *mappedSQL) position(alias string) string {
+	if q.seq == nil {
+		return q.instant(q.createdAt, alias)
 	}
-	return strings.HasPrefix(typ, "datetimeoffset")
+	return q.syntax.position(q.seq, q.column(q.seq, alias))
 }

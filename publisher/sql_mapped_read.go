@@ -3,8 +3,6 @@ package publisher
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
@@ -20,7 +18,7 @@ func (q *mappedSQL) visible(s *statement) {
 
 // publishable reads rows that may be published now, in order, of no aggregate in avoid.
 func (q *mappedSQL) publishable(columns string, limit int, avoid []aggregate) *statement {
-	s := q.statement("SELECT ", columns, " FROM ", q.table, " o WHERE ")
+	s := q.db.statement("SELECT ", columns, " FROM ", q.table, " o WHERE ")
 	q.visible(s)
 	typ, id := q.aggregateExpr()
 	for _, a := range avoid {
@@ -28,7 +26,7 @@ func (q *mappedSQL) publishable(columns string, limit int, avoid []aggregate) *s
 			s.add(" AND NOT (", typ, " = ", s.arg(a.typ), " AND ", id, " = ", s.arg(a.id), ")")
 		}
 	}
-	return s.add(" ORDER BY ", q.ordered(), q.d.limit(s.arg(limit)))
+	return s.add(" ORDER BY ", q.ordered(), q.db.limit(s.arg(limit), 0))
 }
 
 // scan reads one row of projection.
@@ -37,7 +35,8 @@ func (m *mapped) scan(scan func(...any) error) (row, error) {
 	var eventType, created, key, traceParent, traceState sql.NullString
 	o := &r.outbox
 	var size int
-	if err := scan(&r.ref.id, &o.AggregateType, &o.AggregateID, &eventType, &size, &o.Payload, &created, &key, &traceParent, &traceState,
+	var payload []byte
+	if err := scan(&r.ref.id, &o.AggregateType, &o.AggregateID, &eventType, &size, &payload, &created, &key, &traceParent, &traceState,
 		&r.attempts); err != nil {
 		return row{}, err
 	}
@@ -47,18 +46,13 @@ func (m *mapped) scan(scan func(...any) error) (row, error) {
 		o.IdempotencyKey = r.ref.id
 	}
 	o.CreatedAt = parseInstant(created.String)
-	if limit := m.t.cfg.MaxRowBytes; limit > 0 && (o.Payload == nil && size > limit || len(o.Payload) > limit) {
-		r.broken = fmt.Errorf("the payload has %d bytes, and max_row_bytes is %d: raise that, or write less", max(size, len(o.Payload)), limit)
-		o.Payload = nil
-		return r, nil
-	}
-	o.JSON = json.Valid(o.Payload)
+	r.setPayload(payload, size, m.cfg.MaxRowBytes)
 	return r, nil
 }
 
 // look is one round trip: whether the outbox is paused, and whether there is anything to publish, now or again.
 func (m *mapped) look(ctx context.Context) (g glance, err error) {
-	err = m.t.do(ctx, "look for work", func(ctx context.Context, c querier) error {
+	err = m.db.do(ctx, "look for work", func(ctx context.Context, c querier) error {
 		var by sql.NullString
 		if err := m.lookStatement().row(ctx, c, &by, &g.work, &g.waiting); err != nil {
 			return err
@@ -71,11 +65,12 @@ func (m *mapped) look(ctx context.Context) (g glance, err error) {
 
 func (m *mapped) lookStatement() *statement {
 	q := &m.sql
-	s := q.statement("SELECT (SELECT COALESCE(c.info, '') FROM ", m.t.claims.String(), " c WHERE c.outbox = ")
-	s.add(s.arg(q.outbox), " AND c.unit = '", pauseUnit, "'), CASE WHEN EXISTS (SELECT 1 FROM ", q.table, " o WHERE ")
+	s := q.db.statement("SELECT ")
+	m.claims.paused(s, "c")
+	s.add(", CASE WHEN EXISTS (SELECT 1 FROM ", q.table, " o WHERE ")
 	q.visible(s)
 	s.add(") THEN 1 WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
-	s.add(s.arg(q.outbox), " AND s.state = '", string(Failed), "' AND s.next_attempt_at <= ", q.d.now(), " AND ").add(q.head(s))
+	s.add(s.arg(q.outbox), " AND s.state = '", string(Failed), "' AND s.next_attempt_at <= ", q.db.now(), " AND ").add(q.head(s))
 	// What waits is not stored: mend looks at the entries that it waits behind.
 	s.add(") THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
 	return s.add(s.arg(q.outbox), " AND s.state IN (", quoted(q.blocks), ")) THEN 1 ELSE 0 END")
@@ -84,7 +79,7 @@ func (m *mapped) lookStatement() *statement {
 // figures counts up to a bound: of a table that has no index for it, every pending row is read.
 func (m *mapped) figures(ctx context.Context) (poller.OutboxFigures, error) {
 	f := poller.OutboxFigures{Bound: figuresBound}
-	err := m.t.do(ctx, "count", func(ctx context.Context, c querier) error {
+	err := m.db.do(ctx, "count", func(ctx context.Context, c querier) error {
 		var err error
 		if f.Pending, err = m.count(ctx, c, m.sql.countVisible()); err != nil {
 			return err
@@ -117,12 +112,9 @@ func (m *mapped) count(ctx context.Context, c querier, s *statement) (n int64, e
 
 // bounded counts the rows of a query up to figuresBound.
 func (q *mappedSQL) bounded(from func(s *statement)) *statement {
-	s := q.statement("SELECT COUNT(*) FROM (SELECT 1 AS one FROM ")
+	s := q.db.statement("SELECT COUNT(*) FROM (SELECT 1 AS one FROM ")
 	from(s)
-	if q.engine == "sqlserver" { // its limit wants an order
-		s.add(" ORDER BY (SELECT NULL)")
-	}
-	return s.add(q.d.limit(s.arg(figuresBound)), ") counted")
+	return s.add(q.syntax.unordered(), q.db.limit(s.arg(figuresBound), 0), ") counted")
 }
 
 func (q *mappedSQL) countVisible() *statement {
@@ -151,7 +143,7 @@ func (m *mapped) oldest(ctx context.Context, c querier) (time.Duration, error) {
 	if m.sql.createdAt == nil {
 		return 0, nil
 	}
-	s := m.sql.publishable(m.sql.instant(m.sql.createdAt, "o")+", "+m.sql.instantNow(), 1, nil)
+	s := m.sql.publishable(m.sql.instant(m.sql.createdAt, "o")+", "+m.sql.syntax.clock(), 1, nil)
 	var age time.Duration
 	err := s.each(ctx, c, func(scan func(...any) error) (bool, error) {
 		var created, now sql.NullString
@@ -164,18 +156,4 @@ func (m *mapped) oldest(ctx context.Context, c querier) (time.Duration, error) {
 		return false, nil
 	})
 	return age, err
-}
-
-// instantNow is the database's clock in UTC as text, as instant writes it.
-func (q *mappedSQL) instantNow() string {
-	switch q.engine {
-	case "postgres":
-		return "to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')"
-	case "mysql":
-		return "DATE_FORMAT(UTC_TIMESTAMP(6), '%Y-%m-%d %H:%i:%s.%f')"
-	case "sqlserver":
-		return "CONVERT(varchar(33), SYSUTCDATETIME(), 121)"
-	default:
-		return "strftime('%Y-%m-%d %H:%M:%f', 'now')"
-	}
 }

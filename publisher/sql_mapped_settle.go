@@ -14,8 +14,8 @@ func (m *mapped) settle(ctx context.Context, owner string, held int, marks marks
 	if len(marks.retried) == 0 && len(marks.failed) == 0 {
 		return m.publish(ctx, owner, held, marks.published)
 	}
-	return m.t.tx(ctx, "settle", func(ctx context.Context, q querier) error {
-		if _, err := m.t.lockClaims(ctx, q, m.sql.outbox, owner, held); err != nil {
+	return m.db.tx(ctx, "settle", func(ctx context.Context, q querier) error {
+		if _, err := m.claims.hold(ctx, q, owner, held); err != nil {
 			return err
 		}
 		ids := refIDs(marks.published)
@@ -47,15 +47,15 @@ func (m *mapped) settle(ctx context.Context, owner string, held int, marks marks
 // that lost them has to know.
 func (m *mapped) publish(ctx context.Context, owner string, held int, published []ref) error {
 	for part := range slices.Chunk(refIDs(published), m.chunk) {
-		err := m.t.do(ctx, "mark as published", func(ctx context.Context, q querier) error {
+		err := m.db.do(ctx, "mark as published", func(ctx context.Context, q querier) error {
 			s := m.sql.mark(part)
-			m.t.guard(s.add(" AND "), m.sql.outbox, owner, held)
+			m.claims.guard(s.add(" AND "), owner, held)
 			n, err := s.exec(ctx, q)
 			if err != nil || n == int64(len(part)) {
 				return err
 			}
 			// Fewer than named: an operator was there before us, a repetition after a lost answer; or the claims are gone.
-			return m.t.checkClaims(ctx, q, m.sql.outbox, owner, held)
+			return m.claims.check(ctx, q, owner, held)
 		})
 		if err != nil {
 			return err

@@ -31,7 +31,7 @@ func TestOrderOfTheSource(t *testing.T) {
 		var got []int64
 		var after position
 		for more := true; more; {
-			rows, next, err := b.fetch(t.Context(), nil, after, poller.Limit{Rows: 7})
+			rows, next, err := b.rows.fetch(t.Context(), nil, after, poller.Limit{Rows: 7})
 			b.must(err)
 			for _, r := range rows {
 				got = append(got, r.ref.seq)
@@ -45,14 +45,14 @@ func TestOrderOfTheSource(t *testing.T) {
 			}
 		}
 		rows := b.all()
-		b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[1]), attempts: 1, delay: time.Hour}},
+		b.must(b.rows.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[1]), attempts: 1, delay: time.Hour}},
 			published: []ref{rows[0].ref}, waiting: []marked{markedRow(&rows[2])}}))
 		for _, r := range b.all() {
 			if !r.waits {
 				t.Fatalf("seq %d does not wait for another aggregate's failed event", r.ref.seq)
 			}
 		}
-		b.must(b.settle(t.Context(), "me", 1, marks{retried: []marked{markedRow(&rows[1])}}))
+		b.must(b.rows.settle(t.Context(), "me", 1, marks{retried: []marked{markedRow(&rows[1])}}))
 		if s := b.states(); s[0] != Published || s[1] != Published || s[2] != Pending {
 			t.Errorf("states are %v", s[:3])
 		}
@@ -65,7 +65,7 @@ func TestNoOrder(t *testing.T) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/1")
 		rows := b.all()
-		b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 1, delay: time.Nanosecond}}}))
+		b.must(b.rows.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 1, delay: time.Nanosecond}}}))
 		if rest := b.all(); len(rest) != 1 || rest[0].waits {
 			t.Errorf("got %+v", rest)
 		}
@@ -77,9 +77,9 @@ func TestOneDueOfAnAggregate(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/1", "O/2")
-		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.d.earlier("1000"))
+		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.earlier("1000"))
 		due := func() (list []int64) {
-			rows, _, err := b.due(t.Context(), nil, poller.Limit{Rows: 10}, claim{})
+			rows, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claim{})
 			b.must(err)
 			for _, r := range rows {
 				list = append(list, r.ref.seq)
@@ -89,7 +89,7 @@ func TestOneDueOfAnAggregate(t *testing.T) {
 		if diff := cmp.Diff([]int64{1, 3}, due()); diff != "" {
 			t.Errorf("due (-want +got):\n%s", diff)
 		}
-		b.must(b.settle(t.Context(), "me", 1, marks{retried: []marked{{ref{seq: 1}, aggregate{"O", "1"}}}}))
+		b.must(b.rows.settle(t.Context(), "me", 1, marks{retried: []marked{{ref{seq: 1}, aggregate{"O", "1"}}}}))
 		if diff := cmp.Diff([]int64{2, 3}, due()); diff != "" {
 			t.Errorf("due (-want +got):\n%s", diff)
 		}
@@ -116,7 +116,7 @@ func TestApplicationsOwnSession(t *testing.T) {
 			if age := time.Since(b.all()[0].outbox.CreatedAt); age.Abs() > time.Minute {
 				t.Errorf("created_at is %v off", age)
 			}
-			f, err := b.figures(t.Context())
+			f, err := b.rows.figures(t.Context())
 			if err != nil || f.OldestPending > time.Minute {
 				t.Errorf("figures: %+v, %v", f, err)
 			}
@@ -127,7 +127,7 @@ func TestApplicationsOwnSession(t *testing.T) {
 // TestBuckets: ids as applications have them spread over all buckets, evenly enough for partitions.
 func TestBuckets(t *testing.T) {
 	const n = 4 * Buckets // 64 ids for each of 64 partitions: enough to tell a bad hash, few enough for SQLite under the race detector
-	for _, e := range engines {
+	for _, e := range testEngines {
 		t.Run(e.name, func(t *testing.T) {
 			for kind, id := range map[string]func(int) string{
 				"numbers": func(i int) string { return fmt.Sprint(100_000 + i) },
@@ -135,7 +135,7 @@ func TestBuckets(t *testing.T) {
 				"names":   func(i int) string { return fmt.Sprintf("order-%d", i) },
 			} {
 				b := newBench(t, e.url, func(c *Config) { c.Timeout = 5 * time.Minute }) // SQLite is slow under the race detector
-				b.must(b.tx(t.Context(), "write", func(ctx context.Context, q querier) error {
+				b.must(b.db.tx(t.Context(), "write", func(ctx context.Context, q querier) error {
 					type object struct {
 						ID string `json:"id"`
 					}
@@ -143,13 +143,13 @@ func TestBuckets(t *testing.T) {
 					for i := range list {
 						list[i].ID = id(i)
 					}
-					s := b.statement()
+					s := b.db.statement()
 					s.add("INSERT INTO ", b.outbox.String(), " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) SELECT 'T', r.id, 'E', '{}', r.id FROM ",
-						s.rows("r", []jsonColumn{{"id", true}}, list))
+						s.rows("r", []field{{"id", true}}, list))
 					_, err := s.exec(ctx, q)
 					return err
 				}))
-				s := b.statement()
+				s := b.db.statement()
 				s.add("SELECT bucket FROM ", b.outbox.String())
 				buckets, err := s.ints(t.Context(), b.raw)
 				b.must(err)
@@ -182,7 +182,7 @@ func TestDeadlocksAreRepeated(t *testing.T) {
 		for _, order := range [][]int{{1, 2}, {2, 1}} {
 			group.Go(func() {
 				first := true
-				err := b.tx(t.Context(), "deadlock", func(ctx context.Context, q querier) error {
+				err := b.db.tx(t.Context(), "deadlock", func(ctx context.Context, q querier) error {
 					attempts.Add(1)
 					for i, seq := range order {
 						if i == 1 && first && b.conn.Engine != "sqlite" { // whose transactions come one after the other
@@ -190,7 +190,7 @@ func TestDeadlocksAreRepeated(t *testing.T) {
 							ready <- struct{}{}
 							eventually(t, "both have locked a row", func() bool { return len(ready) == 2 })
 						}
-						if _, err := q.ExecContext(ctx, fmt.Sprintf("UPDATE outbox SET retry_count = retry_count + 1 WHERE %s = %d", b.d.seq(), seq)); err != nil {
+						if _, err := q.ExecContext(ctx, fmt.Sprintf("UPDATE outbox SET retry_count = retry_count + 1 WHERE %s = %d", b.engine.rows.seq(), seq)); err != nil {
 							return err
 						}
 					}
@@ -205,7 +205,7 @@ func TestDeadlocksAreRepeated(t *testing.T) {
 		if b.conn.Engine != "sqlite" && attempts.Load() < 3 {
 			t.Errorf("%d attempts: there was no deadlock", attempts.Load())
 		}
-		s := b.statement()
+		s := b.db.statement()
 		s.add("SELECT retry_count FROM ", b.outbox.String())
 		counts, err := s.ints(t.Context(), b.raw)
 		if diff := cmp.Diff([]int64{2, 2}, counts); err != nil || diff != "" {
@@ -218,12 +218,12 @@ func TestDeadlocksAreRepeated(t *testing.T) {
 func TestNames(t *testing.T) {
 	b := newBench(t, testenv.Postgres, func(c *Config) { c.Table, c.ClaimsTable = `public."Out.Box"`, "claims" })
 	for _, text := range []string{`"Out.Box"`, `public."Out.Box"`, "public.[Out.Box]"} {
-		c, err := b.open(func(c *Config) { c.Table = text }).catalog(t.Context())
-		if err != nil || c.name != "public.Out.Box" {
+		c, err := b.view(func(c *Config) { c.Table = text }).open(t.Context())
+		if err != nil || c.claims.place.outbox != "public.Out.Box" {
 			t.Errorf("%s: %v, %v", text, c, err)
 		}
 	}
-	if _, err := newTable(Config{Table: "a..b", ClaimsTable: "c"}, b.conn); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "source__table") {
+	if _, err := newCatalog(Config{Table: "a..b", ClaimsTable: "c"}, b.conn); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "source__table") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -237,7 +237,7 @@ func BenchmarkFetchAndSettle(bm *testing.B) {
 	var after position
 	bm.ResetTimer()
 	for range bm.N {
-		rows, _, err := b.fetch(context.Background(), nil, after, poller.Limit{Rows: batch})
+		rows, _, err := b.rows.fetch(context.Background(), nil, after, poller.Limit{Rows: batch})
 		if err != nil || len(rows) == 0 {
 			bm.Fatal(len(rows), err)
 		}
@@ -246,7 +246,7 @@ func BenchmarkFetchAndSettle(bm *testing.B) {
 			m.published[i] = rows[i].ref
 		}
 		after = rows[len(rows)-1].at
-		b.must(b.settle(context.Background(), "me", 1, m))
+		b.must(b.rows.settle(context.Background(), "me", 1, m))
 	}
 	bm.ReportMetric(float64(batch*bm.N)/bm.Elapsed().Seconds(), "events/s")
 }

@@ -3,10 +3,7 @@ package publisher
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
@@ -19,18 +16,42 @@ import (
 // row would do: statistics from another hour must not make a plan that reads the whole table. Where ordering is source, the
 // order is seq alone; the pending ones' keys are then sorted.
 type ownEvents struct {
-	*sqlTable
-	name string // in the claims table
+	db     *sqlDB
+	syntax rowsSyntax
+	claims *claimsTable
+	outbox name
+	cfg    rowsConfig
 }
 
-func (e *ownEvents) seq(alias string) string { return alias + "." + e.d.seq() }
+// rowsConfig is how events are published, and what is kept of them.
+type rowsConfig struct {
+	Strategy Strategy
+	Ordering poller.Ordering
+	// Block says that a dead letter holds up the later events of its aggregate.
+	Block bool
+	// MaxRowBytes bounds a payload; 0: no bound.
+	MaxRowBytes int
+	// Timeout bounds one statement; 0: no bound.
+	Timeout time.Duration
+	// Retention is how long published and discarded events are kept.
+	Retention time.Duration
+}
+
+// newRows returns the events of an outbox, and its claims.
+func newRows(db *sqlDB, d rowsSyntax, outbox name, cfg rowsConfig, claims claimsSyntax, p place) *ownEvents {
+	e := &ownEvents{db: db, syntax: d, outbox: outbox, cfg: cfg}
+	e.claims = newClaims(db, claims, p, cfg.Strategy, e)
+	return e
+}
+
+func (e *ownEvents) seq(alias string) string { return alias + "." + e.syntax.seq() }
 
 // forced is the hint for reading events of a state, in their order.
 func (e *ownEvents) forced(state State) string {
 	if state == Failed {
 		return "" // few, and found by either index
 	}
-	return e.d.force("pending")
+	return e.syntax.force("pending")
 }
 
 // order is the order of the index that holds events of a state.
@@ -38,7 +59,7 @@ func (e *ownEvents) order(state State) string {
 	switch {
 	case state == Failed:
 		return "o.next_attempt_at"
-	case state == Pending || e.d.byState():
+	case state == Pending || e.syntax.byState():
 		return "o.bucket, " + e.seq("o")
 	case state == Publishing:
 		return e.seq("o")
@@ -56,15 +77,15 @@ func (e *ownEvents) blocks(s *statement, heads bool) {
 		s.add("1 = 0")
 		return
 	}
-	s.add("EXISTS (SELECT 1 FROM ", e.outbox.String(), " b", e.d.force(e.blockedIndex()), " WHERE ")
+	s.add("EXISTS (SELECT 1 FROM ", e.outbox.String(), " b", e.syntax.force(e.blockedIndex()), " WHERE ")
 	if !e.bySource() {
-		s.add(e.d.seek("b", "o.aggregate_id"), e.d.same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"), " AND ", e.ordered(), " AND ")
+		s.add(e.syntax.seek("b", "o.aggregate_id"), e.syntax.same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"), " AND ", e.ordered(), " AND ")
 	}
 	s.add(e.seq("b"), " < ", e.seq("o"), e.inTheWay("b", heads), ")")
 }
 
 // ordered is the condition that o has an aggregate: events without one wait for none. (To SQL Server a blank equals "".)
-func (e *ownEvents) ordered() string { return e.d.bytes("o.aggregate_id") + " > 0" }
+func (e *ownEvents) ordered() string { return e.db.bytes("o.aggregate_id") + " > 0" }
 
 // blockedIndex is the index that finds what is in the way.
 func (e *ownEvents) blockedIndex() string {
@@ -82,7 +103,7 @@ func (e *ownEvents) inTheWay(alias string, heads bool) string {
 	if heads {
 		cond += " AND " + state + " <> 'WAITING'"
 	}
-	if !e.cfg.Policy.Block {
+	if !e.cfg.Block {
 		cond += " AND " + state + " <> 'DEAD LETTER'"
 	}
 	return cond
@@ -90,8 +111,7 @@ func (e *ownEvents) inTheWay(alias string, heads bool) string {
 
 // claimed adds the condition that a live claim of the aggregate of o exists.
 func (e *ownEvents) claimed(s *statement) {
-	s.add("EXISTS (SELECT 1 FROM ", e.claims.String(), " c WHERE c.outbox = ", s.arg(e.name), " AND c.unit = ", e.d.unit("o.aggregate_type", "o.aggregate_id"),
-		" AND c.expires_at > ", e.d.now(), ")")
+	e.claims.claimed(s, e.syntax.shard("o.aggregate_type", "o.aggregate_id"))
 }
 
 // look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement.
@@ -99,14 +119,14 @@ func (e *ownEvents) look(ctx context.Context) (g glance, err error) {
 	first := func(s *statement, state State, also func()) {
 		s.add("(SELECT 1 FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
 		also()
-		s.add(" ORDER BY ", e.order(state), e.d.limit("1"), ")")
+		s.add(" ORDER BY ", e.order(state), e.db.limit("1", 0), ")")
 	}
-	err = e.do(ctx, "look for work", func(ctx context.Context, q querier) error {
-		s := e.statement()
+	err = e.db.do(ctx, "look for work", func(ctx context.Context, q querier) error {
+		s := e.db.statement()
 		s.add("SELECT COALESCE(")
 		first(s, Pending, func() {})
 		s.add(", ")
-		first(s, Failed, func() { s.add(" AND o.next_attempt_at <= ", e.d.now()) })
+		first(s, Failed, func() { s.add(" AND o.next_attempt_at <= ", e.db.now()) })
 		s.add(", ")
 		first(s, Publishing, func() {
 			s.add(" AND NOT ")
@@ -115,13 +135,15 @@ func (e *ownEvents) look(ctx context.Context) (g glance, err error) {
 		// Where no index leads with the state, the index of what waits holds what others wait behind too: to look for WAITING in it
 		// would read every dead letter. That there is anything of the kind is reason enough to let mend look.
 		s.add(", 0), COALESCE(")
-		if e.d.byState() {
+		if e.syntax.byState() {
 			first(s, Waiting, func() {})
 		} else {
-			s.add("(SELECT 1 FROM ", e.outbox.String(), " o WHERE o.state IN (", blockedStates, ") ORDER BY ", e.order(Waiting), e.d.limit("1"), ")")
+			s.add("(SELECT 1 FROM ", e.outbox.String(), " o WHERE o.state IN (", blockedStates, ") ORDER BY ", e.order(Waiting), e.db.limit("1", 0), ")")
 		}
-		s.add(", 0), (SELECT COALESCE(p.info, '') FROM ", e.claims.String(), " p WHERE p.outbox = ", s.arg(e.name), " AND p.unit = 'pause')",
-			", (SELECT n.info FROM ", e.claims.String(), " n WHERE n.outbox = ", s.arg(e.name), " AND n.unit = '*')")
+		s.add(", 0), ")
+		e.claims.paused(s, "p")
+		s.add(", ")
+		e.claims.counter(s)
 		// SQL Server evaluates a subquery in COALESCE twice, and what the first one saw may be gone: NULL says that there was work.
 		var work, waiting sql.NullInt64
 		var by, info sql.NullString
@@ -150,7 +172,7 @@ func (e *ownEvents) keysOnly(s *statement, ranges []bucketRange, after position,
 		e.keysBySeq(s, ranges, after, n, also)
 		return
 	}
-	order := " ORDER BY bucket, " + e.d.seq()
+	order := " ORDER BY bucket, " + e.syntax.seq()
 	if ranges == nil {
 		ranges = []bucketRange{{0, Buckets}}
 	}
@@ -159,23 +181,23 @@ func (e *ownEvents) keysOnly(s *statement, ranges []bucketRange, after position,
 		e.arm(s, arms[0], after, n, also)
 		return
 	}
-	s.add("SELECT bucket, ", e.d.seq(), " FROM (")
+	s.add("SELECT bucket, ", e.syntax.seq(), " FROM (")
 	for i, r := range arms {
 		if i > 0 {
 			s.add(" UNION ALL ")
 		}
-		s.add("SELECT bucket, ", e.d.seq(), " FROM (")
+		s.add("SELECT bucket, ", e.syntax.seq(), " FROM (")
 		e.arm(s, r, after, n, also)
 		s.add(") r", strconv.Itoa(i))
 	}
-	s.add(") u", order, e.d.limit(s.arg(n)))
+	s.add(") u", order, e.db.limit(s.arg(n), 0))
 }
 
 // arms are the ranges after a position. Where the engine does not seek by row values, the rest of the position's bucket is a range
 // of its own: it would read, for every page anew, the events of that bucket that are in flight.
 func (e *ownEvents) arms(ranges []bucketRange, after position) []bucketRange {
 	arms := make([]bucketRange, 0, len(ranges)+1)
-	split := e.d.orderly("o", "", "") == ""
+	split := e.syntax.orderly("o", "", "") == ""
 	for _, r := range ranges {
 		switch {
 		case r.to <= after.bucket: // before the position
@@ -193,7 +215,7 @@ func (e *ownEvents) arms(ranges []bucketRange, after position) []bucketRange {
 
 // keysBySeq is keysOnly in the order of seq. What lies in other buckets is passed over in the index.
 func (e *ownEvents) keysBySeq(s *statement, ranges []bucketRange, after position, n int, also func(*statement)) {
-	s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.d.force("order"), " WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.arg(after.seq))
+	s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.syntax.force("order"), " WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.arg(after.seq))
 	if len(ranges) > 0 && ranges[0] != (bucketRange{0, Buckets}) {
 		for i, r := range ranges {
 			s.add([]string{" AND (", " OR "}[min(i, 1)], "o.bucket >= ", s.arg(r.from), " AND o.bucket < ", s.arg(r.to))
@@ -201,30 +223,30 @@ func (e *ownEvents) keysBySeq(s *statement, ranges []bucketRange, after position
 		s.add(")")
 	}
 	also(s)
-	s.add(" ORDER BY ", e.seq("o"), e.d.limit(s.arg(n)))
+	s.add(" ORDER BY ", e.seq("o"), e.db.limit(s.arg(n), 0))
 }
 
 // arm is one seek.
 func (e *ownEvents) arm(s *statement, r bucketRange, after position, n int, also func(*statement)) {
 	s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(Pending), " WHERE o.state = 'PENDING' AND ")
 	within := after.bucket >= r.from && after.seq > 0
-	switch split := e.d.orderly("o", "", "") == ""; {
+	switch split := e.syntax.orderly("o", "", "") == ""; {
 	case within && split:
 		s.add("o.bucket = ", s.arg(after.bucket), " AND ", e.seq("o"), " > ", s.arg(after.seq)) // all of the range that is left
 	case within:
-		s.add("o.bucket >= ", s.arg(after.bucket), " AND ", e.d.orderly("o", s.arg(after.bucket), s.arg(after.seq)), " AND o.bucket < ", s.arg(r.to))
+		s.add("o.bucket >= ", s.arg(after.bucket), " AND ", e.syntax.orderly("o", s.arg(after.bucket), s.arg(after.seq)), " AND o.bucket < ", s.arg(r.to))
 	default:
 		s.add("o.bucket >= ", s.arg(max(r.from, after.bucket)), " AND o.bucket < ", s.arg(r.to))
 	}
 	also(s)
-	s.add(" ORDER BY o.bucket, ", e.seq("o"), e.d.limit(s.arg(n)))
+	s.add(" ORDER BY o.bucket, ", e.seq("o"), e.db.limit(s.arg(n), 0))
 }
 
 func nothing(*statement) {}
 
 // columns adds what scan reads, from o. The payload comes only where it is not too large.
 func (e *ownEvents) columns(s *statement) {
-	size := e.d.bytes("o.payload")
+	size := e.db.bytes("o.payload")
 	payload := "o.payload"
 	if e.cfg.MaxRowBytes > 0 {
 		payload = "CASE WHEN " + size + " <= " + s.arg(e.cfg.MaxRowBytes) + " THEN o.payload END"
@@ -240,9 +262,10 @@ func (e *ownEvents) scan(scan func(...any) error) (row, error) {
 	var created any
 	var parent, state sql.NullString
 	var size int
+	var payload []byte
 	o := &r.outbox
 	if err := scan(&r.ref.seq, &r.at.bucket, &o.AggregateType, &o.AggregateID, &o.EventType, &o.IdempotencyKey, &created, &r.attempts, &parent, &state,
-		&size, &o.Payload, &r.waits); err != nil {
+		&size, &payload, &r.waits); err != nil {
 		return row{}, err
 	}
 	r.at.seq = r.ref.seq
@@ -250,20 +273,15 @@ func (e *ownEvents) scan(scan func(...any) error) (row, error) {
 		r.at.bucket = 0
 	}
 	o.CreatedAt, o.TraceParent, o.TraceState = asTime(created), parent.String, state.String
-	if limit := e.cfg.MaxRowBytes; limit > 0 && (o.Payload == nil && size > limit || len(o.Payload) > limit) {
-		r.broken = fmt.Errorf("the payload has %d bytes, and max_row_bytes is %d: raise that, or write less", max(size, len(o.Payload)), limit)
-		o.Payload = nil
-		return r, nil
-	}
-	o.JSON = json.Valid(o.Payload)
+	r.setPayload(payload, size, e.cfg.MaxRowBytes)
 	return r, nil
 }
 
 func (e *ownEvents) fetch(ctx context.Context, ranges []bucketRange, after position, limit poller.Limit) (rows []row, more bool, err error) {
-	err = e.do(ctx, "fetch events", func(ctx context.Context, q querier) error {
-		s := e.statement()
+	err = e.db.do(ctx, "fetch events", func(ctx context.Context, q querier) error {
+		s := e.db.statement()
 		e.fetchStatement(s, ranges, after, max(limit.Rows, 1)+1)
-		rows, more, err = s.read(ctx, q, limit, e.scan)
+		rows, more, err = readRows(ctx, s, q, limit, e.scan)
 		return err
 	})
 	return rows, more, err
@@ -276,18 +294,18 @@ func (e *ownEvents) fetchStatement(s *statement, ranges []bucketRange, after pos
 	e.blocks(s, false)
 	s.add(" THEN 1 ELSE 0 END FROM ")
 	e.keys(s, ranges, after, n, nothing)
-	s.add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.d.seq(), " ORDER BY ")
+	s.add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.seq(), " ORDER BY ")
 	if !e.bySource() && !after.bySeq {
 		s.add("k.bucket, ")
 	}
-	s.add("k.", e.d.seq())
+	s.add("k.", e.syntax.seq())
 }
 
 // other leaves out what waits, what is avoided, and for skip_locked what anybody has claimed or has left PUBLISHING under a claim
 // that expired: what comes first among the rest is the next of its aggregate.
 func (e *ownEvents) other(ctx context.Context, ranges []bucketRange, avoid []aggregate) (found *row, err error) {
-	err = e.do(ctx, "look for another event", func(ctx context.Context, q querier) error {
-		s := e.statement()
+	err = e.db.do(ctx, "look for another event", func(ctx context.Context, q querier) error {
+		s := e.db.statement()
 		s.add("SELECT ")
 		e.columns(s)
 		s.add(", 0 FROM ")
@@ -296,17 +314,17 @@ func (e *ownEvents) other(ctx context.Context, ranges []bucketRange, avoid []agg
 			e.blocks(s, false)
 			if len(avoid) > 0 {
 				s.add(" AND NOT EXISTS (SELECT 1 FROM ", s.rows("a", aggregateColumns, jsonAggregates(avoid)), " WHERE ",
-					e.d.same("o.aggregate_type", "o.aggregate_id", "a.typ", "a.id"), ")")
+					e.syntax.same("o.aggregate_type", "o.aggregate_id", "a.typ", "a.id"), ")")
 			}
 			if e.cfg.Strategy == SkipLocked {
 				s.add(" AND NOT ")
 				e.claimed(s)
 				s.add(" AND NOT EXISTS (SELECT 1 FROM ", e.outbox.String(), " p WHERE p.state = 'PUBLISHING' AND p.bucket = o.bucket AND ",
-					e.d.same("p.aggregate_type", "p.aggregate_id", "o.aggregate_type", "o.aggregate_id"), ")")
+					e.syntax.same("p.aggregate_type", "p.aggregate_id", "o.aggregate_type", "o.aggregate_id"), ")")
 			}
 		})
-		s.add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.d.seq())
-		rows, _, err := s.read(ctx, q, poller.Limit{Rows: 1}, e.scan)
+		s.add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.seq())
+		rows, _, err := readRows(ctx, s, q, poller.Limit{Rows: 1}, e.scan)
 		found = nil
 		if len(rows) > 0 {
 			found = &rows[0]
@@ -316,7 +334,7 @@ func (e *ownEvents) other(ctx context.Context, ranges []bucketRange, avoid []agg
 	return found, err
 }
 
-var aggregateColumns = []jsonColumn{{"typ", true}, {"id", true}}
+var aggregateColumns = []field{{"typ", true}, {"id", true}}
 
 func jsonAggregates(list []aggregate) any {
 	type object struct {
@@ -328,20 +346,4 @@ func jsonAggregates(list []aggregate) any {
 		objects[i] = object{a.typ, a.id}
 	}
 	return objects
-}
-
-// asTime reads an instant in UTC as the drivers give it. SQLite holds whatever was stored: what is no time is the zero one.
-func asTime(v any) time.Time {
-	switch v := v.(type) {
-	case time.Time:
-		return v.UTC()
-	case []byte:
-		return parseInstant(string(v))
-	case string:
-		return parseInstant(strings.TrimSpace(v))
-	case int64:
-		return time.Unix(v, 0).UTC()
-	default:
-		return time.Time{}
-	}
 }

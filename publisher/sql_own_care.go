@@ -16,18 +16,18 @@ import (
 func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit poller.Limit, by claim) (rows []row, next time.Duration, err error) {
 	limit.Rows = max(limit.Rows, 1)
 	work := func(ctx context.Context, q querier) error {
-		s := e.statement()
+		s := e.db.statement()
 		s.add("SELECT ")
 		e.columns(s)
-		s.add(", 0 FROM ", e.outbox.String(), " o WHERE o.state = 'FAILED' AND o.next_attempt_at <= ", e.d.now())
+		s.add(", 0 FROM ", e.outbox.String(), " o WHERE o.state = 'FAILED' AND o.next_attempt_at <= ", e.db.now())
 		e.inRanges(s, ranges)
 		e.first(s)
 		if by.owner != "" {
 			s.add(" AND NOT ")
 			e.claimed(s)
 		}
-		s.add(" ORDER BY o.next_attempt_at, ", e.seq("o"), e.d.limit(s.arg(limit.Rows)))
-		if rows, _, err = s.read(ctx, q, limit, e.scan); err != nil {
+		s.add(" ORDER BY o.next_attempt_at, ", e.seq("o"), e.db.limit(s.arg(limit.Rows), 0))
+		if rows, _, err = readRows(ctx, s, q, limit, e.scan); err != nil {
 			return err
 		}
 		if by.owner != "" && len(rows) > 0 {
@@ -39,9 +39,9 @@ func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit poller.
 		return err
 	}
 	if by.owner != "" {
-		err = e.tx(ctx, "look for due events", work)
+		err = e.db.tx(ctx, "look for due events", work)
 	} else {
-		err = e.do(ctx, "look for due events", work)
+		err = e.db.do(ctx, "look for due events", work)
 	}
 	if err != nil {
 		return nil, -1, err
@@ -59,13 +59,13 @@ func (e *ownEvents) first(s *statement) {
 	if !e.bySource() {
 		s.add("NOT ", e.ordered(), " OR ")
 	}
-	s.add("(SELECT ", e.seq("b"), " FROM ", e.outbox.String(), " b", e.d.force(e.blockedIndex()), " WHERE ")
+	s.add("(SELECT ", e.seq("b"), " FROM ", e.outbox.String(), " b", e.syntax.force(e.blockedIndex()), " WHERE ")
 	if e.bySource() {
 		s.add("1 = 1")
 	} else {
-		s.add(e.d.seek("b", "o.aggregate_id"), e.d.same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"))
+		s.add(e.syntax.seek("b", "o.aggregate_id"), e.syntax.same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"))
 	}
-	s.add(e.inTheWay("b", true), " ORDER BY ", e.seq("b"), e.d.limit("1"), ") = ", e.seq("o"), ")")
+	s.add(e.inTheWay("b", true), " ORDER BY ", e.seq("b"), e.db.limit("1", 0), ") = ", e.seq("o"), ")")
 }
 
 // claimRows is steps 2 and 3 of pick for failed events: a row that is not FAILED any more when its aggregate is claimed was
@@ -74,10 +74,10 @@ func (e *ownEvents) claimRows(ctx context.Context, q querier, by claim, rows []r
 	found := make([]candidate, 0, len(rows))
 	seen := map[string]bool{}
 	for i := range rows {
-		c := candidate{seq: rows[i].ref.seq, bucket: rows[i].at.bucket, aggregate: aggregate{rows[i].outbox.AggregateType, rows[i].outbox.AggregateID}}
-		c.unit = e.d.aggregateUnit(c.aggregate)
-		if !seen[c.unit] { // events without an aggregate have one unit
-			seen[c.unit] = true
+		c := candidate{seq: rows[i].ref.seq, bucket: rows[i].at.bucket, aggregate: rows[i].aggregate()}
+		c.shard = e.syntax.shardOf(c.typ, c.id)
+		if !seen[c.shard] { // events without an aggregate have one shard
+			seen[c.shard] = true
 			found = append(found, c)
 		}
 	}
@@ -91,17 +91,17 @@ func (e *ownEvents) claimRows(ctx context.Context, q querier, by claim, rows []r
 	}
 	var list []int64
 	for i := range rows {
-		if claimed[aggregate{rows[i].outbox.AggregateType, rows[i].outbox.AggregateID}] {
+		if claimed[rows[i].aggregate()] {
 			list = append(list, rows[i].ref.seq)
 		}
 	}
-	s := e.statement()
+	s := e.db.statement()
 	s.add("SELECT ")
 	e.columns(s)
-	s.add(", 0 FROM ", e.outbox.String(), " o WHERE ", e.d.anyInt(s, e.seq("o"), list), " AND o.state = 'FAILED'")
+	s.add(", 0 FROM ", e.outbox.String(), " o WHERE ", e.db.anyInt(s, e.seq("o"), list), " AND o.state = 'FAILED'")
 	e.first(s)
 	s.add(" ORDER BY o.next_attempt_at, ", e.seq("o"))
-	rows, _, err = s.read(ctx, q, poller.Limit{Rows: len(list) + 1}, e.scan)
+	rows, _, err = readRows(ctx, s, q, poller.Limit{Rows: len(list) + 1}, e.scan)
 	if err != nil {
 		return nil, err
 	}
@@ -121,11 +121,11 @@ func (e *ownEvents) inRanges(s *statement, ranges []bucketRange) {
 
 // nextDue is how long until a failed event is due that is not yet; -1 where there is none.
 func (e *ownEvents) nextDue(ctx context.Context, q querier, ranges []bucketRange) (time.Duration, error) {
-	s := e.statement()
-	s.add("SELECT COALESCE(-MAX(", e.d.age("n.due"), "), -1) FROM (SELECT o.next_attempt_at AS due FROM ", e.outbox.String(),
-		" o WHERE o.state = 'FAILED' AND o.next_attempt_at > ", e.d.now())
+	s := e.db.statement()
+	s.add("SELECT COALESCE(-MAX(", e.db.age("n.due"), "), -1) FROM (SELECT o.next_attempt_at AS due FROM ", e.outbox.String(),
+		" o WHERE o.state = 'FAILED' AND o.next_attempt_at > ", e.db.now())
 	e.inRanges(s, ranges)
-	s.add(" ORDER BY o.next_attempt_at", e.d.limit("1"), ") n")
+	s.add(" ORDER BY o.next_attempt_at", e.db.limit("1", 0), ") n")
 	var ms int64
 	if err := s.row(ctx, q, &ms); err != nil {
 		return -1, fmt.Errorf("find the next one: %w", err)
@@ -139,12 +139,12 @@ func (e *ownEvents) nextDue(ctx context.Context, q querier, ranges []bucketRange
 // mend looks for what no running session will ever touch.
 func (e *ownEvents) mend(ctx context.Context) (int, error) {
 	var left int
-	err := e.tx(ctx, "mend events left PUBLISHING", func(ctx context.Context, q querier) (err error) {
+	err := e.db.tx(ctx, "mend events left PUBLISHING", func(ctx context.Context, q querier) (err error) {
 		left, err = e.orphans(ctx, q)
 		return err
 	})
 	if err == nil {
-		err = e.do(ctx, "remove old claims", func(ctx context.Context, q querier) error { return e.dropOld(ctx, q, e.name) })
+		err = e.claims.dropOld(ctx)
 	}
 	if err != nil {
 		return 0, err
@@ -162,18 +162,18 @@ const mendAtOnce = 4_000
 // claims such an aggregate meanwhile has its events PENDING in flight, which nobody else finds as long as the claim lives.
 func (e *ownEvents) orphans(ctx context.Context, q querier) (int, error) {
 	find := func(list []int64) ([]int64, error) {
-		hint, suffix := e.d.lock(true)
-		s := e.statement()
+		hint, suffix := e.db.lock(true)
+		s := e.db.statement()
 		if list != nil {
 			hint, suffix = "", ""
 		}
 		s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(Publishing), hint, " WHERE o.state = 'PUBLISHING'")
 		if list != nil {
-			s.add(" AND ", e.d.anyInt(s, e.seq("o"), list))
+			s.add(" AND ", e.db.anyInt(s, e.seq("o"), list))
 		}
 		s.add(" AND NOT ")
 		e.claimed(s)
-		s.add(" ORDER BY ", e.order(Publishing), e.d.limit(s.arg(mendAtOnce)), suffix)
+		s.add(" ORDER BY ", e.order(Publishing), e.db.limit(s.arg(mendAtOnce), 0), suffix)
 		return s.ints(ctx, q)
 	}
 	list, err := find(nil)
@@ -190,9 +190,9 @@ func (e *ownEvents) orphans(ctx context.Context, q querier) (int, error) {
 // by marks of its aggregate's owner: at worst it becomes PENDING here, and is absorbed once more.
 func (e *ownEvents) loose(ctx context.Context) (int, error) {
 	var waiting []aggregate
-	err := e.do(ctx, "look for waiting events", func(ctx context.Context, q querier) error {
+	err := e.db.do(ctx, "look for waiting events", func(ctx context.Context, q querier) error {
 		waiting = nil
-		s := e.statement()
+		s := e.db.statement()
 		s.add("SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o", e.forced(Waiting), " WHERE o.state IN (", blockedStates,
 			") AND o.state = 'WAITING'")
 		return s.each(ctx, q, func(scan func(...any) error) (bool, error) {
@@ -208,7 +208,7 @@ func (e *ownEvents) loose(ctx context.Context) (int, error) {
 	var count int64
 	for some := range slices.Chunk(waiting, 1000) {
 		for len(some) > 0 {
-			err := e.do(ctx, "let waiting events go on", func(ctx context.Context, q querier) error {
+			err := e.db.do(ctx, "let waiting events go on", func(ctx context.Context, q querier) error {
 				n, rest, err := e.letGo(ctx, q, some)
 				if count += n; err == nil {
 					some = rest
@@ -223,7 +223,7 @@ func (e *ownEvents) loose(ctx context.Context) (int, error) {
 	return int(count), nil
 }
 
-var rangeColumns = []jsonColumn{{"part", false}, {"low", false}, {"high", false}}
+var rangeColumns = []field{{"part", false}, {"low", false}, {"high", false}}
 
 func (e *ownEvents) work(ctx context.Context, n int) (parts []int, err error) {
 	type object struct {
@@ -236,12 +236,12 @@ func (e *ownEvents) work(ctx context.Context, n int) (parts []int, err error) {
 		r := bucketsOf(i, n)
 		list[i] = object{i, r.from, r.to}
 	}
-	err = e.do(ctx, "look for partitions with work", func(ctx context.Context, q querier) error {
+	err = e.db.do(ctx, "look for partitions with work", func(ctx context.Context, q querier) error {
 		parts = nil
-		s := e.statement()
+		s := e.db.statement()
 		s.add("SELECT r.part FROM ", s.rows("r", rangeColumns, list), " WHERE (SELECT 1 FROM ", e.outbox.String(),
-			" o WHERE o.state = 'PENDING' AND o.bucket >= r.low AND o.bucket < r.high ORDER BY o.bucket, ", e.seq("o"), e.d.limit("1"), ") = 1",
-			" OR EXISTS (SELECT 1 FROM ", e.outbox.String(), " d WHERE d.state = 'FAILED' AND d.next_attempt_at <= ", e.d.now(),
+			" o WHERE o.state = 'PENDING' AND o.bucket >= r.low AND o.bucket < r.high ORDER BY o.bucket, ", e.seq("o"), e.db.limit("1", 0), ") = 1",
+			" OR EXISTS (SELECT 1 FROM ", e.outbox.String(), " d WHERE d.state = 'FAILED' AND d.next_attempt_at <= ", e.db.now(),
 			" AND d.bucket >= r.low AND d.bucket < r.high) ORDER BY r.part")
 		found, err := s.ints(ctx, q)
 		for _, p := range found {
@@ -264,9 +264,9 @@ func (e *ownEvents) figures(ctx context.Context) (f poller.OutboxFigures, err er
 	for i := range buckets {
 		buckets[i].B = i
 	}
-	err = e.do(ctx, "count events", func(ctx context.Context, q querier) error {
+	err = e.db.do(ctx, "count events", func(ctx context.Context, q querier) error {
 		var oldest sql.NullInt64
-		s := e.statement()
+		s := e.db.statement()
 		s.add("SELECT ")
 		for _, state := range []State{Pending, Failed, Waiting, Dead} {
 			where := "o.state = '" + string(state) + "'"
@@ -274,11 +274,11 @@ func (e *ownEvents) figures(ctx context.Context) (f poller.OutboxFigures, err er
 				where = "o.state IN (" + blockedStates + ") AND " + where
 			}
 			s.add("(SELECT COUNT(*) FROM (SELECT 1 AS one FROM ", e.outbox.String(), " o", e.forced(state), " WHERE ", where, " ORDER BY ", e.order(state),
-				e.d.limit(s.arg(bound+1)), ") n), ")
+				e.db.limit(s.arg(bound+1), 0), ") n), ")
 		}
-		s.add("(SELECT ", e.d.age("a.created_at"), " FROM ", e.outbox.String(), " a WHERE ", e.seq("a"), " = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", e.seq("o"),
-			" FROM ", e.outbox.String(), " o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, ", e.seq("o"), e.d.limit("1"), ") AS seq FROM ",
-			s.rows("r", []jsonColumn{{"b", false}}, buckets), ") h))")
+		s.add("(SELECT ", e.db.age("a.created_at"), " FROM ", e.outbox.String(), " a WHERE ", e.seq("a"), " = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", e.seq("o"),
+			" FROM ", e.outbox.String(), " o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, ", e.seq("o"), e.db.limit("1", 0), ") AS seq FROM ",
+			s.rows("r", []field{{"b", false}}, buckets), ") h))")
 		f = poller.OutboxFigures{}
 		if err := s.row(ctx, q, &f.Pending, &f.Failed, &f.Waiting, &f.Dead, &oldest); err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -44,12 +43,12 @@ import (
 // pick has left them: either the claims live, and skip_locked stays in force, or they have expired, and the events become PENDING
 // with all others. Where the survey was first, the pick finds no row, whenever its statement began, and is undone. Nobody brings the
 // row back: a renewal extends only what is there and live, and join is sent once.
-func (e *ownEvents) pick(ctx context.Context, owner string, token uint64, ttl time.Duration, limit poller.Limit) (rows []row, more bool, err error) {
-	return e.pickFrom(ctx, rand.IntN(Buckets), claim{owner, token, ttl}, limit) //nolint:gosec // a place to begin at
+func (e *ownEvents) pick(ctx context.Context, by claim, limit poller.Limit) (rows []row, more bool, err error) {
+	return e.pickFrom(ctx, rand.IntN(Buckets), by, limit) //nolint:gosec // a place to begin at
 }
 
 func (e *ownEvents) pickFrom(ctx context.Context, bucket int, by claim, limit poller.Limit) (rows []row, more bool, err error) {
-	err = e.tx(ctx, "pick events", func(ctx context.Context, q querier) error {
+	err = e.db.tx(ctx, "pick events", func(ctx context.Context, q querier) error {
 		rows, more = nil, false
 		found, err := e.candidates(ctx, q, bucket, max(limit.Rows, 1))
 		if err != nil || len(found) == 0 {
@@ -74,7 +73,7 @@ type candidate struct {
 	seq    int64
 	bucket int
 	aggregate
-	unit string
+	shard string
 }
 
 // candidates are heads among the first n pending events from a bucket on, and round to it again; where there are fewer, also
@@ -91,7 +90,7 @@ func (e *ownEvents) candidates(ctx context.Context, q querier, from, n int) ([]c
 			count++
 			if !seen[c.aggregate] {
 				seen[c.aggregate] = true
-				c.unit = e.d.aggregateUnit(c.aggregate)
+				c.shard = e.syntax.shardOf(c.typ, c.id)
 				found = append(found, c)
 			}
 			return true, nil
@@ -102,7 +101,7 @@ func (e *ownEvents) candidates(ctx context.Context, q querier, from, n int) ([]c
 		if r.from == r.to || n <= 0 {
 			continue
 		}
-		s := e.statement()
+		s := e.db.statement()
 		e.candidateStatement(s, Pending, &r, n)
 		count, err := read(s)
 		if err != nil {
@@ -111,7 +110,7 @@ func (e *ownEvents) candidates(ctx context.Context, q querier, from, n int) ([]c
 		n -= count
 	}
 	if n > 0 {
-		s := e.statement()
+		s := e.db.statement()
 		e.candidateStatement(s, Publishing, nil, n)
 		if _, err := read(s); err != nil {
 			return nil, fmt.Errorf("look for what was left: %w", err)
@@ -127,32 +126,28 @@ func (e *ownEvents) candidateStatement(s *statement, state State, r *bucketRange
 	}
 	s.add(" AND NOT ")
 	e.claimed(s)
-	s.add(" ORDER BY ", e.order(state), e.d.limit(s.arg(n)))
+	s.add(" ORDER BY ", e.order(state), e.db.limit(s.arg(n), 0))
 }
 
 // claimAggregates claims the aggregates of heads, for a live member only; it returns those that it got.
 func (e *ownEvents) claimAggregates(ctx context.Context, q querier, c claim, found []candidate) ([]candidate, error) {
-	units := make([]unitInfo, len(found))
+	shards := make([]shard, len(found))
 	for i := range found {
-		units[i] = unitInfo{found[i].unit, unitText(found[i].aggregate)}
+		shards[i] = shard{found[i].shard, shardInfo(found[i].aggregate)}
 	}
-	member := memberPrefix + c.owner
-	names, err := e.d.take(ctx, q, e.sqlTable, e.name, c, units, member)
+	names, err := e.claims.takeFor(ctx, q, c, shards)
 	if err != nil {
-		return nil, fmt.Errorf("claim aggregates: %w", err)
-	}
-	if !slices.Contains(names, member) {
-		return nil, errNoMember
+		return nil, err
 	}
 	got := map[string]bool{}
 	for _, n := range names {
 		got[n] = true
 	}
-	return slices.DeleteFunc(found, func(c candidate) bool { return !got[c.unit] }), nil
+	return slices.DeleteFunc(found, func(c candidate) bool { return !got[c.shard] }), nil
 }
 
-// unitText tells people which aggregate a hashed unit is.
-func unitText(a aggregate) string {
+// shardInfo tells people which aggregate a hashed shard is.
+func shardInfo(a aggregate) string {
 	data, err := json.Marshal(map[string]string{"type": cut(sayable(a.typ), 120), "id": cut(sayable(a.id), 120)})
 	if err != nil {
 		return ""
@@ -162,9 +157,9 @@ func unitText(a aggregate) string {
 
 // handOut reads and marks the events of aggregates that were just claimed.
 func (e *ownEvents) handOut(ctx context.Context, q querier, got []candidate, limit poller.Limit) (rows []row, more bool, err error) {
-	s := e.statement()
+	s := e.db.statement()
 	e.handOutStatement(s, got, max(limit.Rows, 1)+1)
-	if rows, more, err = s.read(ctx, q, limit, e.scan); err != nil {
+	if rows, more, err = readRows(ctx, s, q, limit, e.scan); err != nil {
 		return nil, false, fmt.Errorf("read their events: %w", err)
 	}
 	list := make([]int64, len(rows))
@@ -179,55 +174,55 @@ func (e *ownEvents) handOut(ctx context.Context, q querier, got []candidate, lim
 
 func (e *ownEvents) handOutStatement(s *statement, got []candidate, n int) {
 	buckets := make([]int64, 0, len(got))
-	units := make([]string, len(got))
+	shards := make([]string, len(got))
 	for i := range got {
 		buckets = append(buckets, int64(got[i].bucket))
-		units[i] = got[i].unit
+		shards[i] = got[i].shard
 	}
 	slices.Sort(buckets)
 	buckets = slices.Compact(buckets)
 	arm := func(state State) {
 		s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "' AND o.bucket >= ", s.arg(buckets[0]),
-			" AND o.bucket <= ", s.arg(buckets[len(buckets)-1]), " AND ", e.d.anyInt(s, "o.bucket", buckets))
-		s.add(" AND ", e.d.anyText(s, e.d.unit("o.aggregate_type", "o.aggregate_id"), units), " ORDER BY o.bucket, ", e.seq("o"), e.d.limit(s.arg(n)))
+			" AND o.bucket <= ", s.arg(buckets[len(buckets)-1]), " AND ", e.db.anyInt(s, "o.bucket", buckets))
+		s.add(" AND ", e.db.anyText(s, e.syntax.shard("o.aggregate_type", "o.aggregate_id"), shards), " ORDER BY o.bucket, ", e.seq("o"), e.db.limit(s.arg(n), 0))
 	}
 	s.add("SELECT ")
 	e.columns(s)
 	s.add(", CASE WHEN ")
 	e.blocks(s, false)
-	s.add(" THEN 1 ELSE 0 END FROM (SELECT bucket, ", e.d.seq(), " FROM (SELECT bucket, ", e.d.seq(), " FROM (")
+	s.add(" THEN 1 ELSE 0 END FROM (SELECT bucket, ", e.syntax.seq(), " FROM (SELECT bucket, ", e.syntax.seq(), " FROM (")
 	arm(Pending)
-	s.add(") p UNION ALL SELECT bucket, ", e.d.seq(), " FROM (")
+	s.add(") p UNION ALL SELECT bucket, ", e.syntax.seq(), " FROM (")
 	arm(Publishing)
-	s.add(") l) u ORDER BY bucket, ", e.d.seq(), e.d.limit(s.arg(n)), ") k JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.d.seq(),
-		" ORDER BY k.bucket, k.", e.d.seq())
+	s.add(") l) u ORDER BY bucket, ", e.syntax.seq(), e.db.limit(s.arg(n), 0), ") k JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.seq(),
+		" ORDER BY k.bucket, k.", e.syntax.seq())
 }
 
 // dropUnused ends the claims of aggregates whose events did not fit into the limit.
 func (e *ownEvents) dropUnused(ctx context.Context, q querier, owner string, got []candidate, rows []row) error {
 	used := map[aggregate]bool{}
 	for i := range rows {
-		used[aggregate{rows[i].outbox.AggregateType, rows[i].outbox.AggregateID}] = true
+		used[rows[i].aggregate()] = true
 	}
 	var unused []string
 	for i := range got {
 		if !used[got[i].aggregate] {
-			unused = append(unused, got[i].unit)
+			unused = append(unused, got[i].shard)
 		}
 	}
 	if len(unused) == 0 {
 		return nil
 	}
-	return e.dropClaims(ctx, q, e.name, owner, unused)
+	return e.claims.drop(ctx, q, owner, unused)
 }
 
 // restore makes PENDING again what the owner's claims left PUBLISHING.
-func (e *ownEvents) restore(ctx context.Context, q querier, owner string, units []string) error {
-	s := e.statement()
-	s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM ", e.claims.String(),
-		" c WHERE c.outbox = ", s.arg(e.name), " AND c.unit = ", e.d.unit("o.aggregate_type", "o.aggregate_id"), " AND c.owner = ", s.arg(owner))
-	if units != nil {
-		s.add(" AND ", e.d.anyText(s, "c.unit", units))
+func (e *ownEvents) restore(ctx context.Context, q querier, owner string, shards []string) error {
+	s := e.db.statement()
+	s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM ", e.claims.place.table,
+		" c WHERE c.outbox = ", s.arg(e.claims.place.outbox), " AND c.unit = ", e.syntax.shard("o.aggregate_type", "o.aggregate_id"), " AND c.owner = ", s.arg(owner))
+	if shards != nil {
+		s.add(" AND ", e.db.anyText(s, "c.unit", shards))
 	}
 	s.add(")")
 	list, err := s.ints(ctx, q)
@@ -235,4 +230,13 @@ func (e *ownEvents) restore(ctx context.Context, q querier, owner string, units 
 		return fmt.Errorf("find what is left: %w", err)
 	}
 	return e.set(ctx, q, "state = 'PENDING'", list, "'PUBLISHING'")
+}
+
+// free makes every event PENDING that is PUBLISHING.
+func (e *ownEvents) free(ctx context.Context, q querier) error {
+	_, err := e.db.statement("UPDATE ", e.outbox.String(), " SET state = 'PENDING' WHERE state = 'PUBLISHING'").exec(ctx, q)
+	if err != nil {
+		return fmt.Errorf("free what is left PUBLISHING: %w", err)
+	}
+	return nil
 }

@@ -5,28 +5,27 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 )
 
 // settle is idempotent but for one thing: where the answer to a commit that freed aggregates is lost, the repetition finds
 // their claims gone and says errLost, although all was marked. The session then ends as if it had lost them, which is safe.
 func (e *ownEvents) settle(ctx context.Context, owner string, held int, m marks) error { //nolint:gocritic // the interface's
-	if m.empty() {
+	if m.plain() && len(m.published) == 0 {
 		return nil
 	}
 	if m.plain() {
-		return e.do(ctx, "mark events as published", func(ctx context.Context, q querier) error {
+		return e.db.do(ctx, "mark events as published", func(ctx context.Context, q querier) error {
 			n, err := e.markPublished(ctx, q, owner, held, m.published)
 			if err != nil || n > 0 {
 				return err
 			}
-			return e.checkClaims(ctx, q, e.name, owner, held)
+			return e.claims.check(ctx, q, owner, held)
 		})
 	}
 	var rest []aggregate
-	err := e.tx(ctx, "mark events", func(ctx context.Context, q querier) (err error) {
-		if _, err := e.lockClaims(ctx, q, e.name, owner, held); err != nil {
+	err := e.db.tx(ctx, "mark events", func(ctx context.Context, q querier) (err error) {
+		if _, err := e.claims.hold(ctx, q, owner, held); err != nil {
 			return err
 		}
 		rest, err = e.apply(ctx, q, owner, &m)
@@ -37,15 +36,6 @@ func (e *ownEvents) settle(ctx context.Context, owner string, held int, m marks)
 	}
 	e.letRestGo(ctx, rest)
 	return nil
-}
-
-func (m *marks) empty() bool {
-	return m.plain() && len(m.published) == 0
-}
-
-// plain says that events were published, and nothing else happened.
-func (m *marks) plain() bool {
-	return len(m.retried) == 0 && len(m.failed) == 0 && len(m.waiting) == 0 && len(m.returned) == 0 && len(m.freed) == 0
 }
 
 // apply makes marks, in the order in which they depend on each other: what failed decides what waits, and what does not wait
@@ -64,7 +54,7 @@ func (e *ownEvents) apply(ctx context.Context, q querier, owner string, m *marks
 	if err := e.wait(ctx, q, m.waiting); err != nil {
 		return nil, fmt.Errorf("waiting: %w", err)
 	}
-	if _, rest, err = e.letGo(ctx, q, m.unblocked(e.cfg.Policy.Block)); err != nil {
+	if _, rest, err = e.letGo(ctx, q, m.unblocked(e.cfg.Block)); err != nil {
 		return nil, fmt.Errorf("pending again: %w", err)
 	}
 	if err := e.set(ctx, q, "state = 'PENDING'", seqs(m.returned), "'PUBLISHING'"); err != nil {
@@ -73,11 +63,11 @@ func (e *ownEvents) apply(ctx context.Context, q querier, owner string, m *marks
 	if len(m.freed) == 0 {
 		return rest, nil
 	}
-	units := make([]string, len(m.freed))
+	shards := make([]string, len(m.freed))
 	for i, a := range m.freed {
-		units[i] = e.d.aggregateUnit(a)
+		shards[i] = e.syntax.shardOf(a.typ, a.id)
 	}
-	if err := e.dropClaims(ctx, q, e.name, owner, units); err != nil {
+	if err := e.claims.drop(ctx, q, owner, shards); err != nil {
 		return nil, fmt.Errorf("freed: %w", err)
 	}
 	return rest, nil
@@ -91,31 +81,16 @@ func seqs(refs []ref) []int64 {
 	return list
 }
 
-// unblocked are the aggregates whose waiting events may go on: those of a retried event, and of a dead one where that does
-// not block.
-func (m *marks) unblocked(block bool) []aggregate {
-	var list []aggregate
-	for _, r := range m.retried {
-		list = append(list, r.aggregate)
-	}
-	for i := range m.failed {
-		if f := &m.failed[i]; f.dead && !block {
-			list = append(list, f.aggregate)
-		}
-	}
-	return list
-}
-
 func (e *ownEvents) published() string {
-	return "state = 'PUBLISHED', published_at = " + e.d.now() + ", next_attempt_at = NULL"
+	return "state = 'PUBLISHED', published_at = " + e.db.now() + ", next_attempt_at = NULL"
 }
 
 // markPublished is the one statement that acknowledges a batch.
 func (e *ownEvents) markPublished(ctx context.Context, q querier, owner string, held int, refs []ref) (int64, error) {
-	s := e.statement()
-	e.d.bySeq(s, e.outbox, e.published, seqs(refs))
+	s := e.db.statement()
+	e.syntax.bySeq(s, e.outbox, e.published, seqs(refs))
 	s.add(" AND state IN ('PENDING', 'PUBLISHING', 'FAILED') AND ")
-	e.guard(s, e.name, owner, held)
+	e.claims.guard(s, owner, held)
 	return s.exec(ctx, q)
 }
 
@@ -124,14 +99,14 @@ func (e *ownEvents) set(ctx context.Context, q querier, set string, seqs []int64
 	if len(seqs) == 0 {
 		return nil
 	}
-	s := e.statement()
-	e.d.bySeq(s, e.outbox, func() string { return set }, seqs)
+	s := e.db.statement()
+	e.syntax.bySeq(s, e.outbox, func() string { return set }, seqs)
 	s.add(" AND state IN (", states, ")")
 	_, err := s.exec(ctx, q)
 	return err
 }
 
-var failureColumns = []jsonColumn{{"seq", false}, {"attempts", false}, {"pause", false}, {"dead", false}, {"reason", true}}
+var failureColumns = []field{{"seq", false}, {"attempts", false}, {"pause", false}, {"dead", false}, {"reason", true}}
 
 // fail leaves alone what an operator has requeued since it was handed out: that has no attempts. (A misplaced event's attempts
 // stop short of the last one, so that they need not grow.)
@@ -154,10 +129,10 @@ func (e *ownEvents) fail(ctx context.Context, q querier, failed []failure) error
 			list[i].Dead = 1
 		}
 	}
-	s := e.statement()
-	s.add(e.d.update(e.outbox.String(), "o",
+	s := e.db.statement()
+	s.add(e.syntax.update(e.outbox.String(), "o",
 		"state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, "+
-			"next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE "+e.d.later("f.pause")+" END",
+			"next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE "+e.db.later("f.pause")+" END",
 		s.rows("f", failureColumns, list), e.seq("o")+" = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')"))
 	_, err := s.exec(ctx, q)
 	return err
@@ -172,8 +147,8 @@ func (e *ownEvents) wait(ctx context.Context, q querier, waiting []marked) error
 	for i, w := range waiting {
 		all[i] = w.ref.seq
 	}
-	s := e.statement()
-	s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE ", e.d.anyInt(s, e.seq("o"), all), " AND ")
+	s := e.db.statement()
+	s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE ", e.db.anyInt(s, e.seq("o"), all), " AND ")
 	e.blocks(s, true)
 	blocked, err := s.ints(ctx, q)
 	if err != nil {
@@ -195,7 +170,7 @@ func (e *ownEvents) letRestGo(ctx context.Context, rest []aggregate) {
 	begun := time.Now()
 	for len(rest) > 0 && (e.cfg.Timeout <= 0 || time.Since(begun) < e.cfg.Timeout) {
 		some := rest
-		err := e.do(ctx, "let waiting events go on", func(ctx context.Context, q querier) (err error) {
+		err := e.db.do(ctx, "let waiting events go on", func(ctx context.Context, q querier) (err error) {
 			_, rest, err = e.letGo(ctx, q, some)
 			return err
 		})
@@ -225,15 +200,15 @@ func (e *ownEvents) letGo(ctx context.Context, q querier, of []aggregate) (n int
 	}
 	where := "o.state IN (" + blockedStates + ") AND o.state = 'WAITING' AND " + e.seq("o") + " < h.head"
 	if !e.bySource() {
-		where += " AND " + e.d.seek("o", "h.id") + e.d.same("o.aggregate_type", "o.aggregate_id", "h.typ", "h.id")
+		where += " AND " + e.syntax.seek("o", "h.id") + e.syntax.same("o.aggregate_type", "o.aggregate_id", "h.typ", "h.id")
 	}
-	s := e.statement()
-	s.add(e.d.update(e.outbox.String(), "o"+e.d.force(e.blockedIndex()), "state = 'PENDING'", s.rows("h", headColumns, heads), where))
+	s := e.db.statement()
+	s.add(e.syntax.update(e.outbox.String(), "o"+e.syntax.force(e.blockedIndex()), "state = 'PENDING'", s.rows("h", headColumns, heads), where))
 	n, err = s.exec(ctx, q)
 	return n, rest, err
 }
 
-var headColumns = []jsonColumn{{"typ", true}, {"id", true}, {"head", false}}
+var headColumns = []field{{"typ", true}, {"id", true}, {"head", false}}
 
 type head struct {
 	Typ  string `json:"typ"`
@@ -244,15 +219,15 @@ type head struct {
 // heads returns for each aggregate the first event that is not let go now: one that holds up others, or the first waiting one beyond
 // this aggregate's part of goAtOnce; a number beyond all where there is neither. rest are those where it is the latter.
 func (e *ownEvents) heads(ctx context.Context, q querier, of []aggregate) (list []head, rest []aggregate, err error) {
-	s := e.statement()
+	s := e.db.statement()
 	first := func(cond string, skip int) {
-		s.add("(SELECT b.", e.d.seq(), " FROM ", e.outbox.String(), " b", e.d.force(e.blockedIndex()), " WHERE ")
+		s.add("(SELECT b.", e.syntax.seq(), " FROM ", e.outbox.String(), " b", e.syntax.force(e.blockedIndex()), " WHERE ")
 		if e.bySource() {
 			s.add("1 = 1")
 		} else {
-			s.add(e.d.seek("b", "a.id"), e.d.same("b.aggregate_type", "b.aggregate_id", "a.typ", "a.id"))
+			s.add(e.syntax.seek("b", "a.id"), e.syntax.same("b.aggregate_type", "b.aggregate_id", "a.typ", "a.id"))
 		}
-		s.add(cond, " ORDER BY ", e.seq("b"), e.oneBehind(skip), ")")
+		s.add(cond, " ORDER BY ", e.seq("b"), e.db.limit("1", skip), ")")
 	}
 	s.add("SELECT a.typ, a.id, ")
 	first(e.inTheWay("b", true), 0)
@@ -274,15 +249,4 @@ func (e *ownEvents) heads(ctx context.Context, q querier, of []aggregate) (list 
 		return true, err
 	})
 	return list, rest, err
-}
-
-// oneBehind limits a result to the row behind so many.
-func (e *ownEvents) oneBehind(skip int) string {
-	if skip == 0 {
-		return e.d.limit("1")
-	}
-	if e.d.engine() == "sqlserver" {
-		return " OFFSET " + strconv.Itoa(skip) + " ROWS FETCH NEXT 1 ROWS ONLY"
-	}
-	return e.d.limit("1") + " OFFSET " + strconv.Itoa(skip)
 }

@@ -17,18 +17,18 @@ var counter atomic.Int64
 
 func TestDescribe(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
-		d, err := b.describe(t.Context())
+		d, err := b.view().open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !d.own || !d.buckets || !d.skips || d.Engine != b.conn.Engine || !strings.HasSuffix(d.Table, "outbox") || !strings.HasPrefix(d.Fingerprint, "sha256:") {
+		if !d.own || d.Engine != b.conn.Engine || !strings.HasSuffix(d.Table, "outbox") || !strings.HasPrefix(d.Fingerprint, "sha256:") {
 			t.Errorf("got %+v", d)
 		}
-		_, err = b.open(func(c *Config) { c.Table = "nothing_here" }).describe(t.Context())
+		_, err = b.view(func(c *Config) { c.Table = "nothing_here" }).open(t.Context())
 		if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "rowrelay outbox init orders --apply") {
 			t.Errorf("no table: got %v", err)
 		}
-		_, err = b.open(func(c *Config) { c.ClaimsTable = "nothing_here" }).describe(t.Context())
+		_, err = b.view(func(c *Config) { c.ClaimsTable = "nothing_here" }).open(t.Context())
 		if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "rowrelay outbox init orders --apply") {
 			t.Errorf("no claims table: got %v", err)
 		}
@@ -73,7 +73,7 @@ func TestFetchPages(t *testing.T) {
 			var after position
 			got := 0
 			for more := true; more; {
-				rows, next, err := b.fetch(t.Context(), ranges, after, poller.Limit{Rows: 7})
+				rows, next, err := b.rows.fetch(t.Context(), ranges, after, poller.Limit{Rows: 7})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -115,17 +115,17 @@ func TestFetchStopsAtBytes(t *testing.T) {
 		for range 5 {
 			b.insert(b.raw, aggregate{"T", "1"}, strings.Repeat("x", 1000))
 		}
-		rows, more, err := b.fetch(t.Context(), nil, position{}, poller.Limit{Rows: 10, Bytes: 2500})
+		rows, more, err := b.rows.fetch(t.Context(), nil, position{}, poller.Limit{Rows: 10, Bytes: 2500})
 		if err != nil || len(rows) != 2 || !more {
 			t.Errorf("got %d rows, more %v, %v; want 2", len(rows), more, err)
 		}
-		rows, more, err = b.fetch(t.Context(), nil, position{}, poller.Limit{Rows: 10, Bytes: 10})
+		rows, more, err = b.rows.fetch(t.Context(), nil, position{}, poller.Limit{Rows: 10, Bytes: 10})
 		if err != nil || len(rows) != 1 || !more {
 			t.Errorf("got %d rows, more %v, %v; want the one that is always brought", len(rows), more, err)
 		}
 		b.insert(b.raw, aggregate{"T", "1"}, strings.Repeat("ü", 3000))
 		small := b.open(func(c *Config) { c.MaxRowBytes = 5000 })
-		rows, _, err = small.fetch(t.Context(), nil, position{}, poller.Limit{Rows: 10})
+		rows, _, err = small.rows.fetch(t.Context(), nil, position{}, poller.Limit{Rows: 10})
 		if err != nil || len(rows) != 6 {
 			t.Fatalf("got %d rows, %v", len(rows), err)
 		}
@@ -147,7 +147,7 @@ func TestLifeOfAnEvent(t *testing.T) {
 		rows := b.all()
 		// The first fails; the second is absorbed behind it; the other aggregate is published.
 		fail := failure{marked: markedRow(&rows[0]), attempts: 1, delay: 10 * time.Millisecond, reason: "refused\x00 by \xff"}
-		b.must(b.settle(ctx, "me", 1, marks{published: []ref{rows[3].ref}, failed: []failure{fail}, waiting: []marked{markedRow(&rows[1])}}))
+		b.must(b.rows.settle(ctx, "me", 1, marks{published: []ref{rows[3].ref}, failed: []failure{fail}, waiting: []marked{markedRow(&rows[1])}}))
 		b.wantStates(Failed, Waiting, Pending, Published, Pending, Pending)
 		// The next fetch knows that the others have to wait, and "o/1" is another aggregate.
 		var waits []bool
@@ -158,16 +158,16 @@ func TestLifeOfAnEvent(t *testing.T) {
 		if diff := cmp.Diff([]bool{true, true, false}, waits); diff != "" {
 			t.Errorf("waits (-want +got):\n%s", diff)
 		}
-		b.must(b.settle(ctx, "me", 1, marks{waiting: []marked{markedRow(&rest[0]), markedRow(&rest[1])}, published: []ref{rest[2].ref}}))
+		b.must(b.rows.settle(ctx, "me", 1, marks{waiting: []marked{markedRow(&rest[0]), markedRow(&rest[1])}, published: []ref{rest[2].ref}}))
 		b.wantStates(Failed, Waiting, Waiting, Published, Waiting, Published)
-		if other, err := b.other(ctx, nil, nil); err != nil || other != nil {
+		if other, err := b.rows.other(ctx, nil, nil); err != nil || other != nil {
 			t.Errorf("other: got %v, %v; want none", other, err)
 		}
 		// It becomes due.
 		var due []row
 		eventually(t, "the failed event is due", func() bool {
 			var err error
-			due, _, err = b.due(ctx, nil, poller.Limit{Rows: 10}, claim{})
+			due, _, err = b.rows.due(ctx, nil, poller.Limit{Rows: 10}, claim{})
 			b.must(err)
 			return len(due) == 1
 		})
@@ -176,26 +176,26 @@ func TestLifeOfAnEvent(t *testing.T) {
 		}
 		// A second failure: the next attempt is far.
 		fail.attempts, fail.delay = 2, time.Hour
-		b.must(b.settle(ctx, "me", 1, marks{failed: []failure{fail}}))
-		due, next, err := b.due(ctx, nil, poller.Limit{Rows: 10}, claim{})
+		b.must(b.rows.settle(ctx, "me", 1, marks{failed: []failure{fail}}))
+		due, next, err := b.rows.due(ctx, nil, poller.Limit{Rows: 10}, claim{})
 		if err != nil || len(due) != 0 || next < 59*time.Minute || next > time.Hour+time.Second {
 			t.Errorf("due: %d rows, next %v, %v; want none for an hour", len(due), next, err)
 		}
-		if n, err := b.mend(ctx); err != nil || n != 0 {
+		if n, err := b.rows.mend(ctx); err != nil || n != 0 {
 			t.Errorf("mend changed %d rows, %v; there is nothing to mend", n, err)
 		}
 		// The retry succeeds: everything behind it is pending again.
-		b.must(b.settle(ctx, "me", 1, marks{retried: []marked{markedRow(&rows[0])}}))
+		b.must(b.rows.settle(ctx, "me", 1, marks{retried: []marked{markedRow(&rows[0])}}))
 		b.wantStates(Published, Pending, Pending, Published, Pending, Published)
 		// The second dies: what is behind it stays blocked.
 		fail = failure{marked: markedRow(&rows[1]), attempts: 1, dead: true, reason: "refused"}
-		b.must(b.settle(ctx, "me", 1, marks{failed: []failure{fail}, waiting: []marked{markedRow(&rest[0]), markedRow(&rest[1])}}))
+		b.must(b.rows.settle(ctx, "me", 1, marks{failed: []failure{fail}, waiting: []marked{markedRow(&rest[0]), markedRow(&rest[1])}}))
 		b.wantStates(Published, Dead, Waiting, Published, Waiting, Published)
-		f, err := b.figures(ctx)
+		f, err := b.rows.figures(ctx)
 		if err != nil || f.Dead != 1 || f.Waiting != 2 || f.Pending != 0 || f.Bound != 0 || f.OldestPending != 0 {
 			t.Errorf("figures: %+v, %v", f, err)
 		}
-		g, err := b.look(ctx)
+		g, err := b.rows.look(ctx)
 		if err != nil || g.work {
 			t.Errorf("look: %+v, %v; want no work", g, err)
 		}
@@ -208,10 +208,10 @@ func TestDeadLetterReleases(t *testing.T) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/1", "O/1")
 		rows := b.all()
-		b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 1, delay: time.Hour}},
+		b.must(b.rows.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 1, delay: time.Hour}},
 			waiting: []marked{markedRow(&rows[1]), markedRow(&rows[2])}}))
 		b.wantStates(Failed, Waiting, Waiting)
-		b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 2, dead: true}}}))
+		b.must(b.rows.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 2, dead: true}}}))
 		b.wantStates(Dead, Pending, Pending)
 		for _, r := range b.all() {
 			if r.waits {
@@ -225,14 +225,14 @@ func TestDeadLetterReleases(t *testing.T) {
 func TestMend(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("O/1", "O/1", "O/2", "O/3", "O/3")
-		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.d.seq() + " IN (2, 5)")
-		b.exec("UPDATE outbox SET state = 'PUBLISHING' WHERE " + b.d.seq() + " = 3")
-		b.exec("UPDATE outbox SET state = 'DEAD LETTER' WHERE " + b.d.seq() + " = 4")
-		g, err := b.look(t.Context())
+		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.engine.rows.seq() + " IN (2, 5)")
+		b.exec("UPDATE outbox SET state = 'PUBLISHING' WHERE " + b.engine.rows.seq() + " = 3")
+		b.exec("UPDATE outbox SET state = 'DEAD LETTER' WHERE " + b.engine.rows.seq() + " = 4")
+		g, err := b.rows.look(t.Context())
 		if err != nil || !g.work {
 			t.Errorf("look: %+v, %v", g, err)
 		}
-		n, err := b.mend(t.Context())
+		n, err := b.rows.mend(t.Context())
 		if err != nil || n != 2 {
 			t.Errorf("mended %d rows, %v; want 2", n, err)
 		}
@@ -247,8 +247,8 @@ func TestSettleLeavesOperatorsAlone(t *testing.T) {
 		b.write("O/1", "O/2")
 		rows := b.all()
 		b.exec("UPDATE outbox SET state = 'DISCARDED'")
-		b.must(b.settle(t.Context(), "me", 1, marks{published: []ref{rows[0].ref, rows[1].ref}}))
-		b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 1, delay: time.Second}}}))
+		b.must(b.rows.settle(t.Context(), "me", 1, marks{published: []ref{rows[0].ref, rows[1].ref}}))
+		b.must(b.rows.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 1, delay: time.Second}}}))
 		b.wantStates(Discarded, Discarded)
 	})
 }
@@ -258,13 +258,13 @@ func TestOther(t *testing.T) {
 		b.write("O/1", "O/2", "o/1", "O/1 ")
 		var avoid []aggregate
 		for i := range 4 {
-			r, err := b.other(t.Context(), nil, avoid)
+			r, err := b.rows.other(t.Context(), nil, avoid)
 			if err != nil || r == nil {
 				t.Fatalf("after %d: got %v, %v", i, r, err)
 			}
-			avoid = append(avoid, aggregate{r.outbox.AggregateType, r.outbox.AggregateID})
+			avoid = append(avoid, r.aggregate())
 		}
-		if r, err := b.other(t.Context(), nil, avoid); err != nil || r != nil {
+		if r, err := b.rows.other(t.Context(), nil, avoid); err != nil || r != nil {
 			t.Errorf("got %v, %v; want none", r, err)
 		}
 	})
@@ -272,7 +272,7 @@ func TestOther(t *testing.T) {
 
 func TestWorkAndFigures(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
-		if parts, err := b.work(t.Context(), 8); err != nil || len(parts) != 0 {
+		if parts, err := b.rows.work(t.Context(), 8); err != nil || len(parts) != 0 {
 			t.Errorf("an empty outbox has work in %v, %v", parts, err)
 		}
 		b.write("O/1", "O/2", "O/3")
@@ -280,7 +280,7 @@ func TestWorkAndFigures(t *testing.T) {
 		for _, r := range b.all() {
 			want[partitionAt(r.at.bucket, 8)] = true
 		}
-		parts, err := b.work(t.Context(), 8)
+		parts, err := b.rows.work(t.Context(), 8)
 		if err != nil || len(parts) != len(want) {
 			t.Errorf("work in %v, %v; want %v", parts, err, want)
 		}
@@ -289,8 +289,8 @@ func TestWorkAndFigures(t *testing.T) {
 				t.Errorf("no work in partition %d", p)
 			}
 		}
-		b.exec("UPDATE outbox SET created_at = " + b.d.earlier("60000") + " WHERE " + b.d.seq() + " = 1")
-		f, err := b.figures(t.Context())
+		b.exec("UPDATE outbox SET created_at = " + b.db.earlier("60000") + " WHERE " + b.engine.rows.seq() + " = 1")
+		f, err := b.rows.figures(t.Context())
 		if err != nil || f.Pending != 3 || f.OldestPending < time.Minute || f.OldestPending > 2*time.Minute {
 			t.Errorf("figures: %+v, %v", f, err)
 		}
@@ -300,12 +300,17 @@ func TestWorkAndFigures(t *testing.T) {
 // TestCatalogIsReadAgain: when the table goes away and comes back, the next look sees it.
 func TestCatalogIsReadAgain(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
-		if _, err := b.look(t.Context()); err != nil {
-			t.Fatal(err)
+		look := func() error {
+			o, err := b.catalog.open(t.Context())
+			if err == nil {
+				_, err = o.events.look(t.Context())
+			}
+			return err
 		}
+		b.must(look())
 		b.exec("DROP TABLE outbox")
 		for range 2 {
-			if _, err := b.look(t.Context()); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "rowrelay outbox init orders --apply") {
+			if err := look(); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "rowrelay outbox init orders --apply") {
 				t.Errorf("got %v", err)
 			}
 		}
@@ -314,7 +319,7 @@ func TestCatalogIsReadAgain(t *testing.T) {
 		for _, s := range statements {
 			b.exec(s)
 		}
-		if _, err := b.look(t.Context()); err != nil {
+		if err := look(); err != nil {
 			t.Error(err)
 		}
 	})

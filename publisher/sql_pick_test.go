@@ -46,7 +46,7 @@ func TestPickTogether(t *testing.T) {
 		}
 		writing.Wait()
 		for ctx.Err() == nil {
-			if _, err := b.mend(ctx); err != nil {
+			if _, err := b.rows.mend(ctx); err != nil {
 				t.Error(err)
 			}
 			left := 0
@@ -74,7 +74,7 @@ func TestPickTogether(t *testing.T) {
 
 // writeLocked is an application's transaction: it locks the aggregate, writes an event, and commits or not.
 func (b *bench) writeLocked(ctx context.Context, id int, rollback bool) {
-	err := b.tx(ctx, "write", func(ctx context.Context, q querier) error {
+	err := b.db.tx(ctx, "write", func(ctx context.Context, q querier) error {
 		if _, err := q.ExecContext(ctx, fmt.Sprintf("UPDATE aggregates SET n = n + 1 WHERE id = %d", id)); err != nil {
 			return err
 		}
@@ -101,10 +101,10 @@ type record struct {
 }
 
 // work is one life of an owner: it ends when all is done, or when the owner vanishes with what it holds.
-func (r *record) work(ctx context.Context, table *sqlTable, owner string, random *rand.Rand, done *atomic.Bool) {
-	token, err := table.draw(ctx)
+func (r *record) work(ctx context.Context, table *instance, owner string, random *rand.Rand, done *atomic.Bool) {
+	token, err := table.claims.draw(ctx)
 	if err == nil {
-		err = table.join(ctx, owner, time.Minute)
+		err = table.claims.join(ctx, owner, time.Minute)
 	}
 	if err != nil {
 		if ctx.Err() == nil {
@@ -118,9 +118,9 @@ func (r *record) work(ctx context.Context, table *sqlTable, owner string, random
 		if vanishes {
 			ttl = 300 * time.Millisecond
 		}
-		rows, _, err := table.pick(ctx, owner, token, ttl, poller.Limit{Rows: 1 + random.IntN(12)})
+		rows, _, err := table.rows.pick(ctx, claim{owner, token, ttl}, poller.Limit{Rows: 1 + random.IntN(12)})
 		if err == nil && len(rows) == 0 {
-			rows, _, err = table.due(ctx, nil, poller.Limit{Rows: 5}, claim{owner, token, ttl})
+			rows, _, err = table.rows.due(ctx, nil, poller.Limit{Rows: 5}, claim{owner, token, ttl})
 		}
 		if err != nil {
 			if ctx.Err() == nil {
@@ -142,13 +142,13 @@ func (r *record) work(ctx context.Context, table *sqlTable, owner string, random
 	}
 }
 
-func (r *record) settle(ctx context.Context, table *sqlTable, owner string, m marks) error {
+func (r *record) settle(ctx context.Context, table *instance, owner string, m marks) error {
 	r.mu.Lock()
 	for _, a := range m.freed { // before the settlement, after which another may have them
 		delete(r.held, a)
 	}
 	r.mu.Unlock()
-	err := table.settle(ctx, owner, len(m.freed), m)
+	err := table.rows.settle(ctx, owner, len(m.freed), m)
 	if err != nil && ctx.Err() == nil {
 		r.tb.Errorf("%s: %v", owner, err)
 	}

@@ -14,31 +14,31 @@ import (
 )
 
 // planned are the statements that are sent again and again, also when there is nothing to do.
-var planned = map[string]func(context.Context, *sqlTable) error{
-	"look":  func(ctx context.Context, t *sqlTable) error { _, err := t.look(ctx); return err },
-	"fetch": func(ctx context.Context, t *sqlTable) error { return fetched(ctx, t, nil, position{}) },
-	"fetch ranges": func(ctx context.Context, t *sqlTable) error {
+var planned = map[string]func(context.Context, *instance) error{
+	"look":  func(ctx context.Context, t *instance) error { _, err := t.rows.look(ctx); return err },
+	"fetch": func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, position{}) },
+	"fetch ranges": func(ctx context.Context, t *instance) error {
 		return fetched(ctx, t, []bucketRange{{0, 16}, {64, 80}}, position{bucket: 7, seq: 1})
 	},
-	"fetch by seq": func(ctx context.Context, t *sqlTable) error {
+	"fetch by seq": func(ctx context.Context, t *instance) error {
 		return fetched(ctx, t, []bucketRange{{0, 512}, {640, 768}}, position{bySeq: true})
 	},
-	"pick": func(ctx context.Context, t *sqlTable) error {
-		_, _, err := t.pick(ctx, "me", 7, time.Minute, poller.Limit{Rows: 100})
+	"pick": func(ctx context.Context, t *instance) error {
+		_, _, err := t.rows.pick(ctx, claim{"me", 7, time.Minute}, poller.Limit{Rows: 100})
 		return err
 	},
-	"due": func(ctx context.Context, t *sqlTable) error {
-		_, _, err := t.due(ctx, []bucketRange{{0, 16}}, poller.Limit{Rows: 10}, claim{})
+	"due": func(ctx context.Context, t *instance) error {
+		_, _, err := t.rows.due(ctx, []bucketRange{{0, 16}}, poller.Limit{Rows: 10}, claim{})
 		return err
 	},
-	"other": func(ctx context.Context, t *sqlTable) error {
-		_, err := t.other(ctx, nil, []aggregate{{"O", "1"}})
+	"other": func(ctx context.Context, t *instance) error {
+		_, err := t.rows.other(ctx, nil, []aggregate{{"O", "1"}})
 		return err
 	},
-	"settle":  func(ctx context.Context, t *sqlTable) error { return t.settle(ctx, "me", 1, goldenMarks) },
-	"mend":    func(ctx context.Context, t *sqlTable) error { _, err := t.mend(ctx); return err },
-	"work":    func(ctx context.Context, t *sqlTable) error { _, err := t.work(ctx, 64); return err },
-	"figures": func(ctx context.Context, t *sqlTable) error { _, err := t.figures(ctx); return err },
+	"settle":  func(ctx context.Context, t *instance) error { return t.rows.settle(ctx, "me", 1, goldenMarks) },
+	"mend":    func(ctx context.Context, t *instance) error { _, err := t.rows.mend(ctx); return err },
+	"work":    func(ctx context.Context, t *instance) error { _, err := t.rows.work(ctx, 64); return err },
+	"figures": func(ctx context.Context, t *instance) error { _, err := t.rows.figures(ctx); return err },
 }
 
 // TestPlans: with many published events, many that wait and a handful of others, no statement reads the table. PostgreSQL plans by
@@ -53,14 +53,13 @@ func TestPlans(t *testing.T) {
 			b.exec("ALTER TABLE outbox SET (autovacuum_enabled = off)") // it would make statistics in the middle, and other plans right
 			b.exec("ANALYZE outbox")
 		}
-		b.exec("UPDATE outbox SET state = 'PUBLISHED' WHERE " + b.d.seq() + " > 20")
-		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.d.now() + " WHERE " + b.d.seq() + " = 1")
-		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.d.seq() + " = 2")
-		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.d.seq() + " > 60000") // and no statistics know of it
-		b.must(b.join(t.Context(), "me", time.Minute))
+		b.exec("UPDATE outbox SET state = 'PUBLISHED' WHERE " + b.engine.rows.seq() + " > 20")
+		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.now() + " WHERE " + b.engine.rows.seq() + " = 1")
+		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.engine.rows.seq() + " = 2")
+		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.engine.rows.seq() + " > 60000") // and no statistics know of it
+		b.must(b.claims.join(t.Context(), "me", time.Minute))
 		for name, do := range planned {
-			table, r := recorded(t, b.conn.Engine)
-			table.outbox, table.claims = b.outbox, b.claims
+			table, r := recordedAs(t, b.conn.Engine, b.catalog.outbox, b.catalog.claims, b.claims.place.outbox)
 			if err := do(t.Context(), table); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -82,13 +81,12 @@ func TestPagesSeek(t *testing.T) {
 	b.fillOf(events, 1, Pending)
 	b.exec("ANALYZE TABLE outbox")
 	var bucket int
-	b.must(b.db.QueryRowContext(t.Context(), "SELECT MIN(bucket) FROM outbox").Scan(&bucket))
-	conn, err := b.db.Conn(t.Context())
+	b.must(b.db.pool.QueryRowContext(t.Context(), "SELECT MIN(bucket) FROM outbox").Scan(&bucket))
+	conn, err := b.db.pool.Conn(t.Context())
 	b.must(err)
 	defer conn.Close() //nolint:errcheck // the bench closes the pool
-	table, r := recorded(t, b.conn.Engine)
-	table.outbox, table.claims = b.outbox, b.claims
-	_, _, err = table.fetch(t.Context(), nil, position{bucket: bucket, seq: events / 2}, poller.Limit{Rows: limit})
+	table, r := recordedAs(t, b.conn.Engine, b.catalog.outbox, b.catalog.claims, b.claims.place.outbox)
+	_, _, err = table.rows.fetch(t.Context(), nil, position{bucket: bucket, seq: events / 2}, poller.Limit{Rows: limit})
 	b.must(err)
 	each := func(text string, args []any, row func(*sql.Rows)) {
 		rows, err := conn.QueryContext(t.Context(), text, args...)
@@ -127,7 +125,7 @@ func (b *bench) fillOf(n, aggregates int, state State) {
 	const columns = "INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key, state, published_at) "
 	published := "NULL"
 	if state == Published {
-		published = b.d.now()
+		published = b.db.now()
 	}
 	values := fmt.Sprintf("SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n, '%s', %s", aggregates, state, published)
 	switch b.conn.Engine {
@@ -145,7 +143,7 @@ func (b *bench) fillOf(n, aggregates int, state State) {
 func (b *bench) explain(text string, args []any) string {
 	b.tb.Helper()
 	verb := map[string]string{"postgres": "EXPLAIN ", "mysql": "EXPLAIN ", "sqlite": "EXPLAIN QUERY PLAN "}[b.conn.Engine]
-	rows, err := b.db.QueryContext(context.Background(), verb+text, args...)
+	rows, err := b.db.pool.QueryContext(context.Background(), verb+text, args...)
 	if err != nil {
 		b.tb.Fatalf("%v\n%s", err, text)
 	}

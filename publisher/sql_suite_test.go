@@ -18,9 +18,16 @@ import (
 	"github.com/rowrelay/rowrelay/source"
 )
 
+// instance is one instance's view of an outbox.
+type instance struct {
+	*catalog
+	claims *claimsTable
+	rows   *ownEvents
+}
+
 // bench is an outbox of its own on a real engine.
 type bench struct {
-	*sqlTable
+	*instance
 	tb  testing.TB
 	cfg Config
 	// url opens further tables on the same outbox; raw is what an application has: its own connection.
@@ -28,8 +35,8 @@ type bench struct {
 	raw *sql.DB
 }
 
-// engines are those that run here, and SQL Server where a server is given.
-var engines = []struct {
+// testEngines are those that run here, and SQL Server where a server is given.
+var testEngines = []struct {
 	name string
 	url  func(testing.TB) string
 }{
@@ -55,7 +62,7 @@ func sqliteFile(tb testing.TB) string {
 
 func everyEngine(t *testing.T, test func(t *testing.T, b *bench), change ...func(*Config)) {
 	t.Helper()
-	for _, e := range engines {
+	for _, e := range testEngines {
 		t.Run(e.name, func(t *testing.T) { test(t, newBench(t, e.url, change...)) })
 	}
 }
@@ -68,7 +75,7 @@ func newBench(tb testing.TB, url func(testing.TB) string, change ...func(*Config
 		c(&cfg)
 	}
 	b := &bench{tb: tb, cfg: cfg, url: url(tb)}
-	b.sqlTable = b.open()
+	b.instance = &instance{catalog: b.view()}
 	b.raw = b.conn.WriteDB(8)
 	tb.Cleanup(func() {
 		if err := b.raw.Close(); err != nil {
@@ -91,11 +98,27 @@ func newBench(tb testing.TB, url func(testing.TB) string, change ...func(*Config
 			b.exec(s)
 		}
 	}
+	b.instance = b.open()
 	return b
 }
 
-// open returns another instance's view of the outbox.
-func (b *bench) open(change ...func(*Config)) *sqlTable {
+// open returns another instance.
+func (b *bench) open(change ...func(*Config)) *instance {
+	b.tb.Helper()
+	c := b.view(change...)
+	o, err := c.open(context.Background())
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	rows, ok := o.events.(*ownEvents)
+	if !ok {
+		b.tb.Fatalf("%T", o.events)
+	}
+	return &instance{c, o.claims, rows}
+}
+
+// view returns the outbox as another instance has it before it was opened.
+func (b *bench) view(change ...func(*Config)) *catalog {
 	b.tb.Helper()
 	conn, err := source.ParseConnection(b.url)
 	if err != nil {
@@ -105,7 +128,7 @@ func (b *bench) open(change ...func(*Config)) *sqlTable {
 	for _, c := range change {
 		c(&cfg)
 	}
-	t, err := newTable(cfg, conn)
+	t, err := newCatalog(cfg, conn)
 	if err != nil {
 		b.tb.Fatal(err)
 	}
@@ -127,7 +150,7 @@ func (b *bench) exec(text string, args ...any) {
 // insert writes an event as an application does.
 func (b *bench) insert(q querier, a aggregate, payload string) {
 	b.tb.Helper()
-	s := b.statement()
+	s := b.db.statement()
 	s.add("INSERT INTO ", b.outbox.String(), " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (", s.arg(a.typ), ", ", s.arg(a.id),
 		", 'Happened', ", s.arg(payload), ", ", s.arg("key-"+strconv.FormatInt(counter.Add(1), 10)), ")")
 	if _, err := s.exec(context.Background(), q); err != nil {
@@ -147,9 +170,9 @@ func (b *bench) write(aggregates ...string) {
 // states are the rows' states by seq.
 func (b *bench) states() []State {
 	b.tb.Helper()
-	s := b.statement()
-	s.add("SELECT state FROM ", b.outbox.String(), " ORDER BY ", b.d.seq())
-	list, err := s.units(context.Background(), b.raw)
+	s := b.db.statement()
+	s.add("SELECT state FROM ", b.outbox.String(), " ORDER BY ", b.engine.rows.seq())
+	list, err := s.texts(context.Background(), b.raw)
 	if err != nil {
 		b.tb.Fatal(err)
 	}
@@ -170,7 +193,7 @@ func (b *bench) wantStates(want ...State) {
 // all fetches everything that is pending, by seq.
 func (b *bench) all() []row {
 	b.tb.Helper()
-	rows, _, err := b.fetch(context.Background(), nil, position{}, poller.Limit{Rows: 1000})
+	rows, _, err := b.rows.fetch(context.Background(), nil, position{}, poller.Limit{Rows: 1000})
 	if err != nil {
 		b.tb.Fatal(err)
 	}
@@ -188,10 +211,10 @@ func (b *bench) must(err error) {
 // lead joins and takes the leader's claim.
 func (b *bench) lead(owner string, ttl time.Duration) {
 	b.tb.Helper()
-	b.must(b.join(context.Background(), owner, ttl))
-	token, err := b.draw(context.Background())
+	b.must(b.claims.join(context.Background(), owner, ttl))
+	token, err := b.claims.draw(context.Background())
 	b.must(err)
-	got, err := b.take(context.Background(), owner, token, []string{leaderUnit}, ttl)
+	got, err := b.claims.take(context.Background(), owner, token, []string{leaderShard}, ttl)
 	b.must(err)
 	if len(got) != 1 {
 		b.tb.Fatalf("%s did not get the leader's claim", owner)
@@ -199,7 +222,7 @@ func (b *bench) lead(owner string, ttl time.Duration) {
 }
 
 func markedRow(r *row) marked {
-	return marked{r.ref, aggregate{r.outbox.AggregateType, r.outbox.AggregateID}}
+	return marked{r.ref, r.aggregate()}
 }
 
 // eventually polls until ok, for at most ten seconds.

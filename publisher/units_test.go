@@ -35,7 +35,7 @@ func TestPartitionsCoverEveryBucketOnce(t *testing.T) {
 
 func TestUnitNames(t *testing.T) {
 	for _, i := range []int{0, 7, 1023} {
-		if got, ok := partitionOf(partitionUnit(i)); !ok || got != i {
+		if got, ok := partitionOf(partitionShard(i)); !ok || got != i {
 			t.Errorf("%d: %d, %t", i, got, ok)
 		}
 	}
@@ -69,14 +69,14 @@ func TestPlan(t *testing.T) {
 		before map[int]bool
 		want   plan
 	}{
-		"alone":              {survey{partitions: 4, members: []string{"me"}, held: nil}, nil, nil, plan{take: []int{0, 1, 2, 3}}},
-		"half":               {survey{partitions: 4, members: []string{"me", "you"}, held: nil}, nil, nil, plan{take: []int{0, 1}}},
-		"what is left":       {survey{partitions: 4, members: []string{"me", "you"}, held: map[int]string{0: "you", 1: "you", 2: "you"}}, nil, nil, plan{take: []int{3}}},
-		"as before":          {survey{partitions: 4, members: []string{"me", "you"}, held: nil}, nil, map[int]bool{3: true}, plan{take: []int{3, 0}}},
-		"too many":           {survey{partitions: 4, members: []string{"me", "you"}, held: map[int]string{0: "me", 1: "me", 2: "me"}}, []int{0, 1, 2}, nil, plan{leave: []int{2}}},
-		"enough":             {survey{partitions: 5, members: []string{"me", "you"}, held: map[int]string{0: "me"}}, []int{0, 1, 2}, nil, plan{take: []int{}}},
-		"not yet a member":   {survey{partitions: 4, members: []string{"you"}, held: nil}, nil, nil, plan{take: []int{0, 1}}},
-		"an answer got lost": {survey{partitions: 2, members: []string{"me"}, held: map[int]string{0: "me", 1: "me"}}, []int{1}, nil, plan{take: []int{0}}},
+		"alone":              {survey{force: force{Partitions: 4}, members: []string{"me"}, held: nil}, nil, nil, plan{take: []int{0, 1, 2, 3}}},
+		"half":               {survey{force: force{Partitions: 4}, members: []string{"me", "you"}, held: nil}, nil, nil, plan{take: []int{0, 1}}},
+		"what is left":       {survey{force: force{Partitions: 4}, members: []string{"me", "you"}, held: map[int]string{0: "you", 1: "you", 2: "you"}}, nil, nil, plan{take: []int{3}}},
+		"as before":          {survey{force: force{Partitions: 4}, members: []string{"me", "you"}, held: nil}, nil, map[int]bool{3: true}, plan{take: []int{3, 0}}},
+		"too many":           {survey{force: force{Partitions: 4}, members: []string{"me", "you"}, held: map[int]string{0: "me", 1: "me", 2: "me"}}, []int{0, 1, 2}, nil, plan{leave: []int{2}}},
+		"enough":             {survey{force: force{Partitions: 5}, members: []string{"me", "you"}, held: map[int]string{0: "me"}}, []int{0, 1, 2}, nil, plan{take: []int{}}},
+		"not yet a member":   {survey{force: force{Partitions: 4}, members: []string{"you"}, held: nil}, nil, nil, plan{take: []int{0, 1}}},
+		"an answer got lost": {survey{force: force{Partitions: 2}, members: []string{"me"}, held: map[int]string{0: "me", 1: "me"}}, []int{1}, nil, plan{take: []int{0}}},
 	} {
 		if got := planOf(&c.survey, "me", c.has, c.before, 0); !slices.Equal(got.take, c.want.take) || !slices.Equal(got.leave, c.want.leave) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
@@ -89,12 +89,12 @@ func TestPlan(t *testing.T) {
 func TestPlansComeToRest(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 9))
-		s := survey{partitions: 1 + rnd.IntN(64), held: map[int]string{}}
+		s := survey{force: force{Partitions: 1 + rnd.IntN(64)}, held: map[int]string{}}
 		for i := range 1 + rnd.IntN(9) {
 			s.members = append(s.members, fmt.Sprint("m", i))
 		}
 		has := map[string][]int{}
-		for i := range s.partitions {
+		for i := range s.Partitions {
 			if rnd.IntN(3) > 0 {
 				m := s.members[rnd.IntN(len(s.members))]
 				s.held[i], has[m] = m, append(has[m], i)
@@ -115,12 +115,12 @@ func TestPlansComeToRest(t *testing.T) {
 			}
 		}
 		for m, list := range has {
-			if len(list) > fairShare(s.partitions, len(s.members)) {
-				t.Errorf("seed %d: %s has %d of %d, with %d members", seed, m, len(list), s.partitions, len(s.members))
+			if len(list) > fairShare(s.Partitions, len(s.members)) {
+				t.Errorf("seed %d: %s has %d of %d, with %d members", seed, m, len(list), s.Partitions, len(s.members))
 			}
 		}
-		if len(s.held) != s.partitions {
-			t.Errorf("seed %d: %d of %d are held", seed, len(s.held), s.partitions)
+		if len(s.held) != s.Partitions {
+			t.Errorf("seed %d: %d of %d are held", seed, len(s.held), s.Partitions)
 		}
 	}
 }
@@ -212,7 +212,7 @@ func TestOnePartition(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a", "b", "c", "d", "e", "f", "g", "h")
 		table := db.connect()
-		p := newPublisher(testConfig(Partitioned), table)
+		p := newFeed(testConfig(Partitioned), table.open)
 		seen := 0
 		for n := range 4 {
 			s, rival := openFeed(t, p.Partition(n), table), openFeed(t, p.Partition(n), table)
@@ -237,7 +237,7 @@ func TestOnePartition(t *testing.T) {
 		if report := s.close(); len(report.Warnings) != 1 {
 			t.Error(report.Warnings)
 		}
-		s = openFeed(t, newPublisher(testConfig(Leader), table).Partition(0), table)
+		s = openFeed(t, newFeed(testConfig(Leader), table.open).Partition(0), table)
 		s.fault(poller.ConfigInvalid, "partitioned")
 		s.close()
 	})

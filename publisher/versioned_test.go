@@ -26,13 +26,13 @@ type options struct {
 func (o *options) Connect(context.Context) (sqldriver.Conn, error) { return o, nil }
 
 func (o *options) QueryContext(_ context.Context, text string, _ []sqldriver.NamedValue) (sqldriver.Rows, error) {
-	if text == sqlServerLists {
+	if text == msLists {
 		if o.lists {
 			return &answers{rows: [][]sqldriver.Value{{int64(0)}}}, nil
 		}
 		return nil, mssql.Error{Number: 208, Message: "Invalid object name 'OPENJSON'."}
 	}
-	if text != sqlServerVersioned {
+	if text != msOptions {
 		return nil, errors.New("not to be asked: " + text)
 	}
 	return &answers{rows: o.rows}, o.err
@@ -58,7 +58,7 @@ func TestVersioned(t *testing.T) {
 		"broken":                     {err: broken, is: broken, says: "read the database's options"},
 	} {
 		db := sql.OpenDB(&options{rows: c.rows, err: c.err, lists: c.lists})
-		err := sqlServer{}.versioned(t.Context(), db)
+		err := msTables{}.ready(t.Context(), db)
 		if !errors.Is(err, c.is) || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
@@ -70,11 +70,11 @@ func TestVersioned(t *testing.T) {
 
 // TestGoldenVersioned: DB_ID() need not be the number that sys.databases has, on Azure SQL Database.
 func TestGoldenVersioned(t *testing.T) {
-	if _, err := parser.Parse(t.Context(), strings.NewReader(sqlServerVersioned)); err != nil {
+	if _, err := parser.Parse(t.Context(), strings.NewReader(msOptions)); err != nil {
 		t.Errorf("not T-SQL: %v", err)
 	}
-	if _, err := parser.Parse(t.Context(), strings.NewReader(sqlServerLists)); err != nil {
+	if _, err := parser.Parse(t.Context(), strings.NewReader(msLists)); err != nil {
 		t.Errorf("not T-SQL: %v", err)
 	}
-	golden.Pin(t, "sqlserver/options.sql", sqlServerVersioned+"\n"+sqlServerLists+"\n")
+	golden.Pin(t, "sqlserver/options.sql", msOptions+"\n"+msLists+"\n")
 }

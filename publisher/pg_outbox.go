@@ -1,10 +1,47 @@
 package publisher
 
+import "time"
+
+// pgOutbox is how PostgreSQL writes what depends on the columns of an outbox.
+type pgOutbox struct{}
+
+func (pgOutbox) seq() string { return "seq" }
+
+func (pgOutbox) same(typ1, id1, typ2, id2 string) string {
+	return typ1 + " = " + typ2 + " AND " + id1 + " = " + id2
+}
+
+func (pgOutbox) shard(typ, id string) string { return "('a:' || md5(" + typ + ") || md5(" + id + "))" }
+
+func (pgOutbox) shardOf(typ, id string) string { return HashedShard([]byte(typ), []byte(id)) }
+
+func (pgOutbox) update(table, alias, set, from, where string) string {
+	return updateFrom(table, alias, set, from, where)
+}
+
+func (d pgOutbox) bySeq(s *statement, table name, set func() string, seqs []int64) {
+	bySeqList(s, d.seq(), table, set, seqs)
+}
+
+func (pgOutbox) seek(_, _ string) string { return "" }
+
+func (pgOutbox) force(string) string { return "" }
+
+func (pgOutbox) byState() bool { return false }
+
+func (pgOutbox) orderly(alias, bucket, seq string) string {
+	return "(" + alias + ".bucket, " + alias + ".seq) > (CAST(" + bucket + " AS integer), CAST(" + seq + " AS bigint))"
+}
+
+func (pgOutbox) ago(s *statement, d time.Duration) string {
+	return s.syntax.earlier(s.arg(WholeSeconds(d) * 1000))
+}
+
 // ddl for PostgreSQL. The partial indexes hold only what is still to be done, so that polling does not get slower with what
 // was published. An event that is published costs no further entry in them; one that never fails is in one of them only.
 //
 // autovacuum is told to come after so many dead rows, not after a share of what may be a week of published ones.
-func (postgres) ddl(table, claims name) []string {
+func (pgOutbox) ddl(table name, claims, states, blocked string) []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + table.String() + ` (
     seq bigint GENERATED ALWAYS AS IDENTITY (CACHE 1) PRIMARY KEY,
@@ -30,15 +67,7 @@ func (postgres) ddl(table, claims name) []string {
 		`CREATE INDEX IF NOT EXISTS ` + table.indexName("order") + ` ON ` + table.String() + ` (seq, bucket) WHERE state = 'PENDING'`,
 		`CREATE INDEX IF NOT EXISTS ` + table.indexName("publishing") + ` ON ` + table.String() + ` (seq) WHERE state = 'PUBLISHING'`,
 		`CREATE INDEX IF NOT EXISTS ` + table.indexName("due") + ` ON ` + table.String() + ` (next_attempt_at) WHERE state = 'FAILED'`,
-		`CREATE INDEX IF NOT EXISTS ` + table.indexName("blocked") + ` ON ` + table.String() + ` (aggregate_type, aggregate_id, seq) WHERE state IN (` + blockedStates + `)`,
-		`CREATE TABLE IF NOT EXISTS ` + claims.String() + ` (
-    outbox varchar(190) NOT NULL,
-    unit varchar(255) NOT NULL,
-    owner varchar(255) NOT NULL,
-    token bigint NOT NULL,
-    expires_at timestamptz NOT NULL,
-    info varchar(1000) NULL,
-    PRIMARY KEY (outbox, unit)
-) WITH (fillfactor = 50)`,
+		`CREATE INDEX IF NOT EXISTS ` + table.indexName("blocked") + ` ON ` + table.String() + ` (aggregate_type, aggregate_id, seq) WHERE state IN (` + blocked + `)`,
+		claims,
 	}
 }

@@ -1,5 +1,46 @@
 package publisher
 
+import "time"
+
+// myOutbox is how MySQL and MariaDB write what depends on the columns of an outbox.
+type myOutbox struct{}
+
+func (myOutbox) seq() string { return "id" }
+
+func (myOutbox) same(typ1, id1, typ2, id2 string) string {
+	return typ1 + " = " + typ2 + " " + myExact + " AND " + id1 + " = " + id2 + " " + myExact
+}
+
+func (myOutbox) shard(typ, id string) string {
+	return "CONCAT('a:', MD5(" + typ + "), MD5(" + id + "))"
+}
+
+func (myOutbox) shardOf(typ, id string) string { return HashedShard([]byte(typ), []byte(id)) }
+
+func (myOutbox) update(table, alias, set, from, where string) string {
+	return "UPDATE " + table + " AS " + alias + " JOIN " + from + " ON " + where + " SET " + set
+}
+
+func (d myOutbox) bySeq(s *statement, table name, set func() string, seqs []int64) {
+	bySeqList(s, d.seq(), table, set, seqs)
+}
+
+// seek goes by the column that holds the aggregate's id while an event is in the way or waits, and is NULL otherwise: MySQL has
+// no partial indexes.
+func (myOutbox) seek(b, id string) string { return b + ".blocked = " + id + " " + myExact + " AND " }
+
+// force keeps MariaDB, whose statistics know nothing of a state that many events have just got, from reading the table.
+func (myOutbox) force(index string) string { return " FORCE INDEX (rowrelay_" + index + ")" }
+
+func (myOutbox) byState() bool { return true }
+
+// orderly: MariaDB does not search an index by row values.
+func (myOutbox) orderly(_, _, _ string) string { return "" }
+
+func (myOutbox) ago(s *statement, d time.Duration) string {
+	return s.syntax.earlier(s.arg(WholeSeconds(d) * 1000))
+}
+
 // ddl for MySQL and MariaDB. There are no partial indexes: `pending` leads with the state, so that it serves every state, and
 // the columns `blocked` and next_attempt_at are NULL in an event that never fails, so that their indexes are written once for it,
 // at the end of all NULLs. id counts, and is what `seq` is elsewhere: a second counting column, or one computed from it, is not
@@ -11,7 +52,7 @@ package publisher
 //
 // (On a Galera cluster with several writing nodes ids do not grow in the order of commits: write the events of one aggregate
 // on one node.)
-func (d mySQL) ddl(table, claims name) []string {
+func (myOutbox) ddl(table name, claims, states, blocked string) []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + table.String() + ` (
     id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -28,7 +69,7 @@ func (d mySQL) ddl(table, claims name) []string {
     next_attempt_at timestamp(6) NULL DEFAULT NULL,
     last_error varchar(1000) NULL,
     bucket smallint GENERATED ALWAYS AS (CONV(SUBSTRING(MD5(aggregate_id), 1, 3), 16, 10) & 1023) STORED,
-    blocked varchar(255) GENERATED ALWAYS AS (CASE WHEN state IN (` + blockedStates + `) THEN aggregate_id END) VIRTUAL,
+    blocked varchar(255) GENERATED ALWAYS AS (CASE WHEN state IN (` + blocked + `) THEN aggregate_id END) VIRTUAL,
     traceparent varchar(255) NULL,
     tracestate varchar(1000) NULL,
     UNIQUE KEY rowrelay_key (idempotency_key),
@@ -36,16 +77,8 @@ func (d mySQL) ddl(table, claims name) []string {
     KEY rowrelay_order (state, id, bucket),
     KEY rowrelay_due (next_attempt_at),
     KEY rowrelay_blocked (blocked, id)
-) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + mysqlExact,
-		`CREATE TABLE IF NOT EXISTS ` + claims.String() + ` (
-    outbox varchar(190) NOT NULL,
-    unit varchar(255) NOT NULL,
-    owner varchar(255) NOT NULL,
-    token bigint NOT NULL,
-    expires_at datetime(6) NOT NULL,
-    info varchar(1000) NULL,
-    PRIMARY KEY (outbox, unit)
-) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + mysqlExact,
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + myExact,
+		claims,
 		`CREATE TABLE IF NOT EXISTS rowrelay_locks (slot smallint NOT NULL PRIMARY KEY) ENGINE=InnoDB`,
 		`INSERT IGNORE INTO rowrelay_locks WITH RECURSIVE slots (slot) AS (SELECT 0 UNION ALL SELECT slot + 1 FROM slots WHERE slot < 1023) SELECT slot FROM slots`,
 	}

@@ -1,12 +1,58 @@
 package publisher
 
+import (
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// liteOutbox is how SQLite writes what depends on the columns of an outbox.
+type liteOutbox struct{}
+
+func (liteOutbox) seq() string { return "seq" }
+
+func (liteOutbox) same(typ1, id1, typ2, id2 string) string {
+	return typ1 + " = " + typ2 + " AND " + id1 + " = " + id2
+}
+
+// shard is the aggregate itself: SQLite has no hash, and no limit to the length of a key.
+func (liteOutbox) shard(typ, id string) string {
+	return "('a:' || length(" + typ + ") || ':' || " + typ + " || ':' || " + id + ")"
+}
+
+func (liteOutbox) shardOf(typ, id string) string {
+	return AggregatePrefix + strconv.Itoa(utf8.RuneCountInString(typ)) + ":" + typ + ":" + id
+}
+
+func (liteOutbox) update(table, alias, set, from, where string) string {
+	return updateFrom(table, alias, set, from, where)
+}
+
+func (d liteOutbox) bySeq(s *statement, table name, set func() string, seqs []int64) {
+	bySeqList(s, d.seq(), table, set, seqs)
+}
+
+func (liteOutbox) seek(_, _ string) string { return "" }
+
+func (liteOutbox) force(string) string { return "" }
+
+func (liteOutbox) byState() bool { return false }
+
+func (liteOutbox) orderly(alias, bucket, seq string) string {
+	return "(" + alias + ".bucket, " + alias + ".seq) > (" + bucket + ", " + seq + ")"
+}
+
+func (liteOutbox) ago(s *statement, d time.Duration) string {
+	return s.syntax.earlier(s.arg(WholeSeconds(d) * 1000))
+}
+
 // ddl for SQLite. It has no hash function: the bucket is arithmetic over the code points of the id's last four characters, which
 // are what differs between numbers, names with numbers and UUIDs. The table gives its own times: text in UTC, to a millisecond.
-func (d sqlite) ddl(table, claims name) []string {
-	on := d.quote(table.base())
-	schema := ""
-	if len(table.parts) > 1 {
-		schema = d.quote(table.parts[len(table.parts)-2]) + "."
+func (d liteOutbox) ddl(table name, claims, states, blocked string) []string {
+	on := liteStatement{}.quote(table.base())
+	schema := table.schema()
+	if schema != "" {
+		schema = liteStatement{}.quote(schema) + "."
 	}
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + table.String() + ` (
@@ -16,7 +62,7 @@ func (d sqlite) ddl(table, claims name) []string {
     aggregate_id TEXT NOT NULL CHECK (` + d.plain("aggregate_id") + `),
     event_type TEXT NOT NULL CHECK (length(event_type) <= 255),
     payload TEXT NOT NULL,
-    created_at TEXT NOT NULL DEFAULT (` + d.now() + `),
+    created_at TEXT NOT NULL DEFAULT (` + liteStatement{}.now() + `),
     published INTEGER NOT NULL GENERATED ALWAYS AS (state = 'PUBLISHED') VIRTUAL,
     published_at TEXT NULL,
     retry_count INTEGER NOT NULL DEFAULT 0,
@@ -33,21 +79,13 @@ func (d sqlite) ddl(table, claims name) []string {
 		`CREATE INDEX IF NOT EXISTS ` + schema + table.indexName("order") + ` ON ` + on + ` (seq, bucket) WHERE state = 'PENDING'`,
 		`CREATE INDEX IF NOT EXISTS ` + schema + table.indexName("publishing") + ` ON ` + on + ` (seq) WHERE state = 'PUBLISHING'`,
 		`CREATE INDEX IF NOT EXISTS ` + schema + table.indexName("due") + ` ON ` + on + ` (next_attempt_at) WHERE state = 'FAILED'`,
-		`CREATE INDEX IF NOT EXISTS ` + schema + table.indexName("blocked") + ` ON ` + on + ` (aggregate_type, aggregate_id, seq) WHERE state IN (` + blockedStates + `)`,
-		`CREATE TABLE IF NOT EXISTS ` + claims.String() + ` (
-    outbox TEXT NOT NULL,
-    unit TEXT NOT NULL,
-    owner TEXT NOT NULL,
-    token INTEGER NOT NULL,
-    expires_at TEXT NOT NULL,
-    info TEXT NULL,
-    PRIMARY KEY (outbox, unit)
-) WITHOUT ROWID`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.indexName("blocked") + ` ON ` + on + ` (aggregate_type, aggregate_id, seq) WHERE state IN (` + blocked + `)`,
+		claims,
 	}
 }
 
 // plain is the condition that a name is text, without NUL and not too long: length() ends at a NUL, and a blob equals no text. That it
 // is valid UTF-8 no condition can say.
-func (sqlite) plain(column string) string {
+func (liteOutbox) plain(column string) string {
 	return "typeof(" + column + ") = 'text' AND instr(" + column + ", char(0)) = 0 AND length(" + column + ") <= 255"
 }

@@ -1,0 +1,224 @@
+package publisher
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
+)
+
+// catalog opens an outbox as the database's catalog shows it, and remembers that for a while. It is safe for use by several
+// goroutines.
+type catalog struct {
+	cfg    Config
+	conn   source.Connection
+	engine engine
+	db     *sqlDB
+	// outbox and claims are as the settings write them.
+	outbox, claims name
+
+	mu     sync.Mutex
+	known  *opened // nil until it was read
+	readAt time.Time
+	stale  atomic.Bool // a statement failed by what the catalog holds
+}
+
+// opened is an outbox, proved against the catalog.
+type opened struct {
+	poller.Description
+	own    bool // it has the columns of `rowrelay outbox init`; otherwise it is mapped
+	claims *claimsTable
+	events events
+}
+
+// events are an outbox' events, for sessions and for operators: rows of an own table, or of a mapped one.
+type events interface {
+	feedEvents
+	adminEvents
+}
+
+// What was read from the catalog is believed for so long.
+const catalogAge = 5 * time.Minute
+
+// newCatalog does not connect yet.
+func newCatalog(cfg Config, conn source.Connection) (*catalog, error) { //nolint:gocritic // a copy is wanted: nobody changes it afterwards
+	e, outbox, claims, err := tablesOf(conn.Engine, cfg.Table, cfg.ClaimsTable)
+	if err != nil {
+		return nil, err
+	}
+	c := &catalog{cfg: cfg, conn: conn, engine: e, outbox: outbox, claims: claims}
+	transient := func(err error) bool { return source.Transient(conn.Engine, err) }
+	c.db = newDB(e.syntax, e.low, conn.WriteDB(max(cfg.Connections, 1)), cfg.Timeout, transient, c.explain)
+	return c, nil
+}
+
+func (c *catalog) close() error {
+	if err := c.db.close(); err != nil {
+		return fmt.Errorf("close the outbox' connections: %w", err)
+	}
+	return nil
+}
+
+// session is open for a session.
+func (c *catalog) session(ctx context.Context) (*feedOutbox, error) {
+	o, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &feedOutbox{Description: o.Description, own: o.own, claims: o.claims, events: o.events}, nil
+}
+
+// explain wraps an error with what was tried, and with the remedy where settings or schema are at fault.
+func (c *catalog) explain(what string, err error) error {
+	switch {
+	case errors.Is(err, errLost), errors.Is(err, poller.ErrConfig):
+		return fmt.Errorf("%s: %w", what, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s: it took longer than source__timeout (%v): %w", what, c.cfg.Timeout, err)
+	case source.Misconfigured(c.conn.Engine, err):
+		c.stale.Store(true)
+		return fmt.Errorf("%w: %s: the user of source__connection needs SELECT, INSERT, UPDATE and DELETE on %s and %s, which "+
+			"`rowrelay outbox init %s --apply` creates: %w", poller.ErrConfig, what, c.outbox, c.claims, c.cfg.Poller, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// open returns the outbox as the catalog shows it, from memory where that is fresh.
+func (c *catalog) open(ctx context.Context) (*opened, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.stale.Swap(false) && c.known != nil && time.Since(c.readAt) < catalogAge {
+		return c.known, nil
+	}
+	o, err := c.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.known, c.readAt = o, time.Now()
+	return o, nil
+}
+
+func (c *catalog) read(ctx context.Context) (*opened, error) {
+	var qualified string
+	own := false
+	err := c.db.do(ctx, "read the catalog", func(ctx context.Context, q querier) (err error) {
+		if qualified, err = c.resolve(ctx, q, c.outbox, ""); err != nil {
+			return err
+		}
+		if err := c.engine.tables.ready(ctx, q); err != nil {
+			return err
+		}
+		columns, err := c.columns(ctx, q)
+		if err != nil {
+			return err
+		}
+		how := ""
+		if own = IsOwn(c.engine.rows, columns); !own {
+			how = " --beside"
+		}
+		_, err = c.resolve(ctx, q, c.claims, how)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	o := &opened{
+		Description: poller.Description{Engine: c.conn.Engine, Table: qualified, Fingerprint: c.fingerprint(qualified), Warnings: c.conn.Warnings},
+		own:         own && len(c.cfg.Map) == 0,
+	}
+	if o.own {
+		rows := c.rows(qualified)
+		o.claims, o.events = rows.claims, rows
+		return o, nil
+	}
+	return o, c.mapped(ctx, o)
+}
+
+// place is where the outbox' claims stand. All who publish from one table exclude each other, however they write its name.
+func (c *catalog) place(qualified string) place {
+	return place{c.claims.String(), claimName(qualified)}
+}
+
+func (c *catalog) rows(qualified string) *ownEvents {
+	cfg := &c.cfg
+	return newRows(c.db, c.engine.rows, c.outbox, rowsConfig{Strategy: cfg.Strategy, Ordering: cfg.Ordering, Block: cfg.Policy.Block,
+		MaxRowBytes: cfg.MaxRowBytes, Timeout: cfg.Timeout, Retention: cfg.Retention}, c.engine.claims, c.place(qualified))
+}
+
+// mapped completes what is known of a mapped table.
+func (c *catalog) mapped(ctx context.Context, o *opened) error {
+	cfg := &c.cfg
+	if cfg.Strategy != "" && cfg.Strategy != Leader {
+		return fmt.Errorf("%w: source__strategy=%s needs the columns of `rowrelay outbox init`, and %s is mapped: leave source__strategy out, or "+
+			"write leader", poller.ErrConfig, cfg.Strategy, o.Table)
+	}
+	o.claims = newClaims(c.db, c.engine.claims, c.place(o.Table), cfg.Strategy, nil)
+	m, warnings, err := openMapped(ctx, c.db.pool, c.db, c.engine.mapping, o.claims, c.outbox, SideOf(c.claims), o.Table, c.mappedConfig())
+	if err != nil {
+		return err
+	}
+	o.events = m
+	o.Warnings = append(o.Warnings[:len(o.Warnings):len(o.Warnings)], warnings...)
+	return nil
+}
+
+func (c *catalog) mappedConfig() mappedConfig {
+	cfg := &c.cfg
+	return mappedConfig{Poller: cfg.Poller, Map: cfg.Map, Ordering: cfg.Ordering, Block: cfg.Policy.Block, MaxRowBytes: cfg.MaxRowBytes,
+		Retention: cfg.Retention}
+}
+
+// resolve finds a table. how are the flags of `outbox init` that creates it.
+func (c *catalog) resolve(ctx context.Context, q querier, n name, how string) (string, error) {
+	qualified, err := c.engine.tables.resolve(ctx, q, n)
+	if err != nil {
+		return "", err
+	}
+	if qualified == "" {
+		return "", fmt.Errorf("%w: there is no table %s (or the user of source__connection may not see it): run `rowrelay outbox init %s%s --apply`",
+			poller.ErrConfig, n, c.cfg.Poller, how)
+	}
+	return qualified, nil
+}
+
+// columns are the outbox' columns, as a result of no rows names them.
+func (c *catalog) columns(ctx context.Context, q querier) ([]string, error) {
+	rows, err := q.QueryContext(ctx, "SELECT * FROM "+c.outbox.String()+" WHERE 1 = 0")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err is what tells
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	return columns, rows.Err()
+}
+
+// fingerprint identifies what is published, whoever does it: server, database and table.
+func (c *catalog) fingerprint(table string) string {
+	data, err := json.Marshal([]string{"outbox", "1", c.conn.Engine, c.conn.Identity, table})
+	if err != nil {
+		panic(fmt.Sprintf("publisher: a list of strings does not encode: %v", err))
+	}
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// claimName is an outbox' name in the claims table, whose column holds 190 characters.
+func claimName(qualified string) string {
+	const room = 190
+	if len(qualified) <= room {
+		return qualified
+	}
+	sum := sha256.Sum256([]byte(qualified))
+	return cut(qualified, room-33) + "#" + hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,260 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// claimedRows are the rows that are published under claims, where they are marked so.
+type claimedRows interface {
+	// Restore makes free what the owner's claims of shards (nil: all) hold, in the transaction that gives them up.
+	restore(ctx context.Context, q querier, owner string, names []string) error
+	// Free makes everything free that is marked, in a transaction in which no claim is live.
+	free(ctx context.Context, q querier) error
+}
+
+// claimsTx is one transaction, or no more than one statement where the engine needs none.
+func (t *claimsTable) claimsTx(ctx context.Context, what string, work func(context.Context, querier) error) error {
+	if t.syntax.inTx() {
+		return t.db.tx(ctx, what, work)
+	}
+	return t.db.do(ctx, what, work)
+}
+
+// draw returns a token larger than every token drawn before for this outbox.
+func (t *claimsTable) draw(ctx context.Context) (token uint64, err error) {
+	err = t.claimsTx(ctx, "draw a fencing token", func(ctx context.Context, q querier) error {
+		token, err = t.drawIn(ctx, q)
+		return err
+	})
+	return token, err
+}
+
+// take claims shards that are free or expired, and returns those that it got, what it has under this token already among them: a
+// token is drawn for each take, and the answer to a first attempt may have been lost.
+func (t *claimsTable) take(ctx context.Context, owner string, token uint64, names []string, ttl time.Duration) (got []string, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	err = t.claimsTx(ctx, "claim units", func(ctx context.Context, q querier) error {
+		got, err = t.takeIn(ctx, q, claim{owner, token, ttl}, named(names), "")
+		return err
+	})
+	slices.Sort(got)
+	return got, err
+}
+
+// takeFor claims shards for a live member only, in a transaction of the caller's. It returns those that it got, or an errLost.
+func (t *claimsTable) takeFor(ctx context.Context, q querier, c claim, shards []shard) (got []string, err error) {
+	member := memberPrefix + c.owner
+	if got, err = t.takeIn(ctx, q, c, shards, member); err != nil {
+		return nil, fmt.Errorf("claim aggregates: %w", err)
+	}
+	i := slices.Index(got, member)
+	if i < 0 {
+		return nil, errNoMember
+	}
+	return slices.Delete(got, i, i+1), nil
+}
+
+// live adds the condition, with its WHERE, that a claim of a shard is the owner's and live.
+func (t *claimsTable) live(s *statement, owner string) {
+	s.add(" WHERE outbox = ", s.arg(t.place.outbox), " AND owner = ", s.arg(owner), " AND unit NOT LIKE 'i:%' AND expires_at > ", t.db.now())
+}
+
+// guard adds the condition that the owner holds at least so many live claims. The engine evaluates it once for a statement.
+func (t *claimsTable) guard(s *statement, owner string, held int) {
+	s.add("(SELECT COUNT(*) FROM ", t.place.table)
+	t.live(s, owner)
+	s.add(") >= ", s.arg(held))
+}
+
+// claimed adds the condition that a live claim exists of a shard, which is named by an expression.
+func (t *claimsTable) claimed(s *statement, name string) {
+	s.add("EXISTS (SELECT 1 FROM ", t.place.table, " c WHERE c.outbox = ", s.arg(t.place.outbox), " AND c.unit = ", name, " AND c.expires_at > ", t.db.now(), ")")
+}
+
+// hold keeps the owner's claims from being taken over until the transaction ends, and returns their shards, or errLost.
+// It looks for them without a lock first: see byName.
+func (t *claimsTable) hold(ctx context.Context, q querier, owner string, least int) ([]string, error) {
+	s := t.db.statement("SELECT unit FROM ", t.place.table)
+	t.live(s, owner)
+	names, err := s.texts(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("find the claims: %w", err)
+	}
+	if len(names) > 0 {
+		if names, err = t.lockShards(ctx, q, owner, names, " AND c.expires_at > "+t.db.now()); err != nil {
+			return nil, err
+		}
+	}
+	if len(names) < least {
+		return nil, fmt.Errorf("%w: %d of %d are left", errLost, len(names), least)
+	}
+	return names, nil
+}
+
+// check is hold without a lock, to tell why a guarded statement changed nothing.
+func (t *claimsTable) check(ctx context.Context, q querier, owner string, least int) error {
+	s := t.db.statement("SELECT COUNT(*) FROM ", t.place.table)
+	t.live(s, owner)
+	var have int
+	if err := s.row(ctx, q, &have); err != nil {
+		return fmt.Errorf("count the claims: %w", err)
+	}
+	if have < least {
+		return fmt.Errorf("%w: %d of %d are left", errLost, have, least)
+	}
+	return nil
+}
+
+// lockShards locks those of shards that are the owner's, in the order of their names, and returns them.
+func (t *claimsTable) lockShards(ctx context.Context, q querier, owner string, names []string, also string) ([]string, error) {
+	_, suffix := t.db.lock(false)
+	s := t.db.statement()
+	t.syntax.byName(s, t.place, "SELECT", nil, names)
+	s.add(" AND c.owner = ", s.arg(owner), also, " ORDER BY c.unit", suffix)
+	names, err := s.texts(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("lock the claims: %w", err)
+	}
+	return names, nil
+}
+
+// renew keeps the member's row and all its claims alive for ttl, and returns how many claims the owner still holds, the member's row
+// not counted. A membership that has lapsed is not renewed: that is errLost.
+//
+// It extends only what has not expired: what has may be another's by now, or belong to a strategy or partition count that is not
+// in force any more. The member's row comes last and by itself, because a pick under way holds it.
+func (t *claimsTable) renew(ctx context.Context, owner string, ttl time.Duration) (int, error) {
+	var held []string
+	extend := func(s *statement, names []string) {
+		t.syntax.byName(s, t.place, "UPDATE", func() string { return "expires_at = " + t.db.later(s.arg(ttl.Milliseconds())) }, names)
+		s.add(" AND c.owner = ", s.arg(owner))
+	}
+	err := t.db.tx(ctx, "renew the claims", func(ctx context.Context, q querier) (err error) {
+		if held, err = t.hold(ctx, q, owner, 0); err != nil || len(held) == 0 {
+			return err
+		}
+		s := t.db.statement()
+		extend(s, held)
+		_, err = s.exec(ctx, q)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return len(held), t.db.do(ctx, "renew the membership", func(ctx context.Context, q querier) error {
+		s := t.db.statement()
+		extend(s, []string{memberPrefix + owner})
+		s.add(" AND c.expires_at > ", t.db.now())
+		if n, err := s.exec(ctx, q); err != nil || n > 0 {
+			return err
+		}
+		return errNoMember
+	})
+}
+
+// release gives shards back; nil means all, and the member's row with them. What is marked under them becomes free.
+//
+// It is one transaction, so that a row is never free while its shard is still claimed for longer than that, nor marked under no
+// claim. A crash before it: others wait until the claims have expired. (So they do where a pick whose answer was lost commits while
+// this waits for the member's row: its rows become free, its claims are not found any more.)
+func (t *claimsTable) release(ctx context.Context, owner string, names []string) error {
+	if names != nil && len(names) == 0 {
+		return nil
+	}
+	return t.db.tx(ctx, "give claims back", func(ctx context.Context, q querier) error {
+		mine, err := t.namesOf(ctx, q, owner, names)
+		if err != nil || len(mine) == 0 {
+			return err
+		}
+		if mine, err = t.lockShards(ctx, q, owner, mine, ""); err != nil {
+			return err
+		}
+		if t.strategy == SkipLocked && t.rows != nil {
+			if err := t.rows.restore(ctx, q, owner, names); err != nil {
+				return err
+			}
+		}
+		if err := t.drop(ctx, q, owner, mine); err != nil {
+			return err
+		}
+		kept := slices.DeleteFunc(mine, passing)
+		if len(kept) == 0 {
+			return nil
+		}
+		// What stays has its token still. Its end lies in the past by the database's clock: that of the statement.
+		s := t.db.statement()
+		t.syntax.byName(s, t.place, "UPDATE", func() string { return "owner = '', expires_at = " + t.db.earlier("1") }, kept)
+		s.add(" AND c.owner = ", s.arg(owner))
+		_, err = s.exec(ctx, q)
+		return err
+	})
+}
+
+// namesOf returns names, or those of all that an owner has, its member's row and what has expired included.
+func (t *claimsTable) namesOf(ctx context.Context, q querier, owner string, names []string) ([]string, error) {
+	if names != nil {
+		return names, nil
+	}
+	s := t.db.statement("SELECT unit FROM ", t.place.table)
+	s.add(" WHERE outbox = ", s.arg(t.place.outbox), " AND owner = ", s.arg(owner))
+	names, err := s.texts(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("find the claims: %w", err)
+	}
+	return names, nil
+}
+
+// passing says that the row of a shard goes when its claim ends.
+func passing(name string) bool {
+	return strings.HasPrefix(name, AggregatePrefix) || strings.HasPrefix(name, memberPrefix)
+}
+
+// drop deletes the rows of those shards that pass.
+func (t *claimsTable) drop(ctx context.Context, q querier, owner string, names []string) error {
+	var passed []string
+	for _, name := range names {
+		if passing(name) {
+			passed = append(passed, name)
+		}
+	}
+	if len(passed) == 0 {
+		return nil
+	}
+	s := t.db.statement()
+	t.syntax.byName(s, t.place, "DELETE", nil, passed)
+	s.add(" AND c.owner = ", s.arg(owner))
+	_, err := s.exec(ctx, q)
+	return err
+}
+
+const (
+	// deadRowsKept is how long dead rows of members and aggregates are kept for people to see.
+	deadRowsKept = time.Hour
+	// dropAtOnce bounds how many of them one statement deletes. SQL Server makes one lock of the table of 5000 locks of rows.
+	dropAtOnce = 4_000
+)
+
+// dropOld deletes rows of members and aggregates that have been dead for long, some at a time.
+func (t *claimsTable) dropOld(ctx context.Context) error {
+	return t.db.do(ctx, "remove old claims", func(ctx context.Context, q querier) error {
+		age := deadRowsKept.Milliseconds()
+		s := t.db.statement("SELECT unit FROM ", t.place.table)
+		s.add(" WHERE outbox = ", s.arg(t.place.outbox), " AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= ", t.db.earlier(s.arg(age)),
+			" ORDER BY unit", t.db.limit(s.arg(dropAtOnce), 0))
+		names, err := s.texts(ctx, q)
+		if err != nil || len(names) == 0 {
+			return err
+		}
+		s = t.db.statement()
+		t.syntax.byName(s, t.place, "DELETE", nil, names)
+		s.add(" AND c.expires_at <= ", t.db.earlier(s.arg(age)))
+		_, err = s.exec(ctx, q)
+		return err
+	})
+}

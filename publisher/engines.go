@@ -1,0 +1,59 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
+)
+
+// engine is what is written differently on one engine.
+type engine struct {
+	syntax  syntax
+	low     Low
+	tables  tables
+	claims  claimsSyntax
+	rows    rowsSyntax
+	mapping mappingSyntax
+	// mostRows bounds what one transaction deletes; 0: no bound.
+	mostRows int
+}
+
+// tables is what is asked of an engine's catalog.
+type tables interface {
+	// ready refuses a database that the order of events could not be kept in.
+	ready(ctx context.Context, q querier) error
+	// resolve finds a table; qualified is "" where there is none.
+	resolve(ctx context.Context, q querier, n name) (qualified string, err error)
+}
+
+var engines = map[string]engine{
+	"postgres":  {syntax: pgStatement{}, low: pgLow, tables: pgTables{}, claims: pgClaims{}, rows: pgOutbox{}, mapping: pgMapping{}},
+	"mysql":     {syntax: myStatement{}, tables: myTables{}, claims: myClaims{}, rows: myOutbox{}, mapping: myMapping{}},
+	"sqlite":    {syntax: liteStatement{}, tables: liteTables{}, claims: liteClaims{}, rows: liteOutbox{}, mapping: liteMapping{}},
+	"sqlserver": {syntax: msStatement{}, low: msLow, tables: msTables{}, claims: msClaims{}, rows: msOutbox{}, mapping: msMapping{}, mostRows: msMostRows},
+}
+
+// tablesOf reads the names of an outbox and of its claims table, as source__table and source__claims_table write them.
+func tablesOf(engineName, table, claims string) (e engine, outbox, beside name, err error) {
+	e, ok := engines[engineName]
+	if !ok {
+		return e, outbox, beside, fmt.Errorf("%w: no outbox on engine %q", poller.ErrConfig, engineName)
+	}
+	if outbox, err = e.parseName("source__table", table); err != nil {
+		return e, outbox, beside, err
+	}
+	if beside, err = e.parseName("source__claims_table", claims); err != nil {
+		return e, outbox, beside, err
+	}
+	return e, outbox, outbox.beside(beside), nil
+}
+
+func (e *engine) parseName(setting, text string) (name, error) {
+	parts, err := source.SplitName(text)
+	if err != nil {
+		return name{}, fmt.Errorf("%w: %s %q is not the name of a table: %w", poller.ErrConfig, setting, text, err)
+	}
+	return newName(e.syntax, parts...), nil
+}

@@ -1,0 +1,55 @@
+package publisher
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// liteTables is what SQLite's catalog says of tables.
+type liteTables struct{}
+
+func (liteTables) ready(context.Context, querier) error { return nil }
+
+func (liteTables) resolve(ctx context.Context, q querier, n name) (string, error) {
+	master := "sqlite_master"
+	if n.schema() != "" {
+		master = liteStatement{}.quote(n.schema()) + "." + master
+	}
+	var table string
+	err := q.QueryRowContext(ctx, "SELECT name FROM "+master+" WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE", n.base()).Scan(&table)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", n, err)
+	}
+	return table, nil
+}
+
+// columns: SQLite says of a column of the primary key that it may be NULL, where that is not declared: of an INTEGER PRIMARY KEY it is
+// not true, and of others nobody means it.
+func (d liteTables) columns(ctx context.Context, q querier, n name) ([]tableColumn, error) {
+	return readColumns(ctx, q, d.kind, `SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_info(?1) ORDER BY cid`, n.base())
+}
+
+// kind follows the rules of affinity where they decide how a value compares, and the name where it says more. A
+// declared type is a hint there: a uuid is text, a boolean is a number.
+func (liteTables) kind(typ string) columnKind {
+	base := typeName(typ)
+	switch {
+	case strings.Contains(base, "bool"):
+		return kindBool
+	case strings.Contains(base, "int"):
+		return kindInteger
+	case strings.Contains(base, "time"), strings.Contains(base, "date"):
+		return kindTime
+	case strings.Contains(base, "json"):
+		return kindJSON
+	case strings.Contains(base, "blob"), base == "":
+		return kindBytes
+	}
+	return kindText
+}

@@ -1,0 +1,103 @@
+package publisher
+
+import (
+	"errors"
+	"strings"
+)
+
+// msClaims is how SQL Server writes claims: by plain statements, an UPDATE of the rows that are there, an INSERT of those that are
+// not, and both again where somebody else was there in between, which the primary key tells. MERGE would need HOLDLOCK for that, and
+// keep the places of rows that are not there, and their neighbours', locked until a pick's transaction ends.
+type msClaims struct{}
+
+func (msClaims) draw(p place) []step {
+	return []step{{shows: true, write: func(s *statement) {
+		s.add("UPDATE ", p.table, " WITH (ROWLOCK) SET token = token + 1 OUTPUT inserted.token WHERE outbox = ", s.arg(p.outbox), " AND unit = '*'")
+	}}, {shows: true, write: func(s *statement) {
+		s.add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at) OUTPUT inserted.token VALUES (", s.arg(p.outbox), ", '*', '', 1, ", s.syntax.now(), ")")
+	}}}
+}
+
+// take inserts first: the claims of aggregates are rows that go when they end.
+func (d msClaims) take(p place, c claim, shards []shard, _ string) ([]step, bool) {
+	return []step{
+		{shows: true, write: func(s *statement) { d.insert(s, p, c, shards) }},
+		{shows: true, rest: true, write: func(s *statement) { d.takeOver(s, p, c, shards) }},
+	}, false
+}
+
+// insert makes the claims that are not there.
+func (msClaims) insert(s *statement, p place, c claim, shards []shard) {
+	outbox := s.arg(p.outbox)
+	s.add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at, info) OUTPUT inserted.unit SELECT ", outbox, ", r.unit, ", s.arg(c.owner),
+		", ", s.arg(int64(c.token)), ", ", s.syntax.later(s.arg(c.ttl.Milliseconds())), ", r.info FROM ", s.rows("r", shardFields, jsonShards(shards)), //nolint:gosec // tokens count up from 1
+		" WHERE NOT EXISTS (SELECT 1 FROM ", p.table, " AS c WHERE c.outbox = ", outbox, " AND c.unit = r.unit", msExact, ")")
+}
+
+// takeOver replaces the claims that have ended. What had been taken under the same token is shown, too: the answer to that was lost.
+func (msClaims) takeOver(s *statement, p place, c claim, shards []shard) {
+	owner, token := s.arg(c.owner), s.arg(int64(c.token)) //nolint:gosec // as above
+	s.add("UPDATE c SET owner = ", owner, ", token = ", token, ", expires_at = ", s.syntax.later(s.arg(c.ttl.Milliseconds())), ", info = r.info OUTPUT inserted.unit FROM ",
+		s.rows("r", shardFields, jsonShards(shards)), " INNER LOOP JOIN ", p.table, " AS c WITH (ROWLOCK) ON c.unit = r.unit", msExact,
+		" WHERE c.outbox = ", s.arg(p.outbox), " AND (c.expires_at <= ", s.syntax.now(), " OR c.owner = ", owner, " AND c.token = ", token, ")")
+}
+
+func (msClaims) put(p place, c claim, what shard) []step {
+	return []step{{write: func(s *statement) {
+		s.add("UPDATE ", p.table, " WITH (ROWLOCK) SET owner = ", s.arg(c.owner), ", token = ", s.arg(int64(c.token)), ", expires_at = ", //nolint:gosec // as above
+			s.syntax.later(s.arg(c.ttl.Milliseconds())), ", info = ", s.arg(what.info), " WHERE outbox = ", s.arg(p.outbox), " AND unit = ", s.arg(what.name))
+	}}, {write: func(s *statement) {
+		s.add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.arg(p.outbox), ", ", s.arg(what.name), ", ", s.arg(c.owner), ", ",
+			s.arg(int64(c.token)), ", ", s.syntax.later(s.arg(c.ttl.Milliseconds())), ", ", s.arg(what.info), ")") //nolint:gosec // as above
+	}}}
+}
+
+// Numbers of the errors for a row that is there already: a primary key or unique constraint, a unique index.
+const (
+	msDuplicateKey   = 2627
+	msDuplicateIndex = 2601
+)
+
+func (msClaims) met(err error) bool {
+	var numbered interface{ SQLErrorNumber() int32 }
+	if !errors.As(err, &numbered) {
+		return false
+	}
+	n := numbered.SQLErrorNumber()
+	return n == msDuplicateKey || n == msDuplicateIndex
+}
+
+func (msClaims) inTx() bool { return false }
+
+func (msClaims) late() bool { return true }
+
+// byName reads the list first and seeks each shard's row.
+func (msClaims) byName(s *statement, p place, verb string, set func() string, names []string) {
+	hint, _ := s.syntax.lock(false)
+	switch verb {
+	case "SELECT":
+		s.add("SELECT c.unit")
+	case "DELETE":
+		s.add("DELETE c")
+	default:
+		s.add("UPDATE c SET ", set())
+	}
+	s.add(" FROM ", s.rows("r", shardFields, jsonShards(named(names))), " INNER LOOP JOIN ", p.table, " AS c", hint,
+		" ON c.unit = r.unit", msExact, " WHERE c.outbox = ", s.arg(p.outbox))
+}
+
+func (msClaims) ddl(claims name) string {
+	return `IF OBJECT_ID(` + msLiteral(claims.String()) + `) IS NULL
+CREATE TABLE ` + claims.String() + ` (
+    outbox nvarchar(190)` + msExact + ` NOT NULL,
+    unit nvarchar(255)` + msExact + ` NOT NULL,
+    owner nvarchar(255)` + msExact + ` NOT NULL,
+    token bigint NOT NULL,
+    expires_at datetime2(6) NOT NULL,
+    info nvarchar(1000) NULL,
+    PRIMARY KEY (outbox, unit)
+)`
+}
+
+// msLiteral writes a text as a literal.
+func msLiteral(text string) string { return "N'" + strings.ReplaceAll(text, "'", "''") + "'" }

@@ -1,0 +1,100 @@
+package publisher
+
+import "strings"
+
+// msMapping is how SQL Server writes what concerns mapped tables.
+type msMapping struct{ msTables }
+
+// msBinary writes a text under the side table's collation.
+func msBinary(expr string) string { return "CAST(" + expr + " AS nvarchar(255))" + msExact }
+
+func (msMapping) text(c *tableColumn, expr string) string {
+	if c.kind == kindBytes {
+		expr = "CONVERT(varchar(255), " + expr + ", 2)"
+	}
+	return msBinary(expr)
+}
+
+func (msMapping) typed(c *tableColumn, parameter string) string {
+	if c.kind == kindBytes {
+		return "CONVERT(varbinary(255), " + parameter + ", 2)"
+	}
+	return "CAST(" + parameter + " AS " + c.typ + ")"
+}
+
+// position writes the sign as 0 or 1 and then the number without it.
+func (msMapping) position(_ *tableColumn, expr string) string {
+	return msBinary("CASE WHEN " + expr + " >= 0 THEN '1' ELSE '0' END + RIGHT('0000000000000000000' + CONVERT(varchar(19), CAST(" + expr +
+		" AS bigint) & CAST(9223372036854775807 AS bigint)), 19)") // a literal of this size is a decimal to SQL Server, and & takes none
+}
+
+// msZoned says that the type holds an instant with its zone.
+func msZoned(c *tableColumn) bool { return strings.HasPrefix(strings.ToLower(c.typ), "datetimeoffset") }
+
+func (msMapping) instant(c *tableColumn, expr string) string {
+	if msZoned(c) {
+		expr = "SWITCHOFFSET(" + expr + ", '+00:00')"
+	}
+	return msBinary("CONVERT(varchar(33), CAST(" + expr + " AS datetime2(7)), 121)")
+}
+
+func (msMapping) atInstant(c *tableColumn, parameter string) string {
+	at := "CAST(" + parameter + " AS datetime2(7))"
+	if msZoned(c) {
+		return "TODATETIMEOFFSET(" + at + ", '+00:00')"
+	}
+	return at
+}
+
+func (msMapping) now(c *tableColumn, less string) string {
+	now := "SYSUTCDATETIME()"
+	if less != "" {
+		now = "DATEADD(millisecond, -CAST(" + less + " % 1000 AS int), DATEADD(second, -CAST(" + less + " / 1000 AS int), SYSUTCDATETIME()))"
+	}
+	if msZoned(c) {
+		return "TODATETIMEOFFSET(" + now + ", '+00:00')"
+	}
+	return now
+}
+
+func (msMapping) literal(c *tableColumn, value string) string {
+	if c.kind != kindInteger && strings.HasPrefix(c.typ, "n") {
+		return "N'" + value + "'"
+	}
+	return literal(c, value)
+}
+
+func (msMapping) boolean(_ *tableColumn, v bool) string { return zeroOrOne(v) }
+
+func (msMapping) payload(_ *tableColumn, expr string) string { return expr }
+
+func (msMapping) textTimes() bool { return false }
+
+func (msMapping) shown(expr string) string { return "CONVERT(varchar(33), " + expr + ", 121)" }
+
+func (d msMapping) clock() string { return d.shown("SYSUTCDATETIME()") }
+
+// hold: SQL Server's statements see each row as it is when they come to it, and could pass the earlier events of an aggregate while
+// they are hidden and the later ones when they are not. The other engines' statements see one state.
+func (msMapping) hold() string { return " WITH (REPEATABLEREAD)" }
+
+func (msMapping) unordered() string { return " ORDER BY (SELECT NULL)" }
+
+func (msMapping) ddl(side name, states string) []string {
+	return []string{
+		`IF OBJECT_ID(` + msLiteral(side.String()) + `) IS NULL
+CREATE TABLE ` + side.String() + ` (
+    outbox nvarchar(190)` + msExact + ` NOT NULL,
+    event nvarchar(255)` + msExact + ` NOT NULL,
+    aggregate_type nvarchar(255)` + msExact + ` NOT NULL,
+    aggregate_id nvarchar(255)` + msExact + ` NOT NULL,
+    position nvarchar(64)` + msExact + ` NOT NULL,
+    state varchar(16)` + msExact + ` NOT NULL CHECK (state IN (` + states + `)),
+    attempts int NOT NULL,
+    next_attempt_at datetime2(6) NULL,
+    last_error nvarchar(1000) NULL,
+    PRIMARY KEY (outbox, event),
+    INDEX aggregate (outbox, aggregate_type, aggregate_id)
+)`,
+	}
+}

@@ -1,0 +1,84 @@
+package publisher
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
+)
+
+// msTables is what SQL Server's catalog says of tables.
+type msTables struct{}
+
+// msOptions names the database: on Azure SQL Database its number in sys.databases is not DB_ID()'s.
+const msOptions = "SELECT is_read_committed_snapshot_on, CAST(compatibility_level AS int) FROM sys.databases WHERE name = DB_NAME()"
+
+// msLevel is the first compatibility level that knows OPENJSON. Below it SQL Server calls that a table which is not there, as
+// msLists shows; another engine of its protocol may tell a low level and know it.
+const (
+	msLevel = 130
+	msLists = "SELECT COUNT(*) FROM OPENJSON(N'[]') AS j"
+)
+
+// ready refuses a database whose READ COMMITTED reads with locks (the default but on Azure SQL): every read would wait for
+// each writer's open transaction, and a scan can miss a row that becomes PENDING behind it and return a later one of the same
+// aggregate. A database that does not say so is refused too.
+func (msTables) ready(ctx context.Context, q querier) error {
+	var on sql.NullBool
+	var level sql.NullInt64
+	err := q.QueryRowContext(ctx, msOptions).Scan(&on, &level)
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && !on.Valid:
+		return fmt.Errorf("%w: sys.databases does not say whether READ_COMMITTED_SNAPSHOT is ON, without which the order of events could not be kept: "+
+			"let the login see the row of its database", poller.ErrConfig)
+	case err != nil:
+		return fmt.Errorf("read the database's options: %w", err)
+	case !on.Bool:
+		return fmt.Errorf("%w: the database reads with locks, so that the order of events could not be kept: run ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON",
+			poller.ErrConfig)
+	case !level.Valid || level.Int64 >= msLevel:
+		return nil
+	}
+	var none int
+	err = q.QueryRowContext(ctx, msLists).Scan(&none)
+	if source.Misconfigured("sqlserver", err) {
+		err = fmt.Errorf("%w: the database's compatibility level is %d, and an outbox takes %d (SQL Server 2016) or higher: "+
+			"run ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = %d: %w", poller.ErrConfig, level.Int64, msLevel, msLevel, err)
+	}
+	return err
+}
+
+func (msTables) resolve(ctx context.Context, q querier, n name) (string, error) {
+	var schema, table sql.NullString
+	err := q.QueryRowContext(ctx, "SELECT OBJECT_SCHEMA_NAME(OBJECT_ID(@p1)), OBJECT_NAME(OBJECT_ID(@p1))", n.String()).Scan(&schema, &table)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("find %s: %w", n, err)
+	}
+	if !table.Valid {
+		return "", nil
+	}
+	return schema.String + "." + table.String, nil
+}
+
+func (d msTables) columns(ctx context.Context, q querier, n name) ([]tableColumn, error) {
+	return readColumns(ctx, q, d.kind, msColumns, n.String())
+}
+
+const msColumns = `SELECT c.name, t.name + CASE
+	WHEN t.name IN ('varchar', 'char', 'varbinary', 'binary') THEN '(' + CASE c.max_length WHEN -1 THEN 'max' ELSE CONVERT(varchar(10), c.max_length) END + ')'
+	WHEN t.name IN ('nvarchar', 'nchar') THEN '(' + CASE c.max_length WHEN -1 THEN 'max' ELSE CONVERT(varchar(10), c.max_length / 2) END + ')'
+	WHEN t.name IN ('datetime2', 'datetimeoffset') THEN '(' + CONVERT(varchar(10), c.scale) + ')'
+	ELSE '' END, c.is_nullable
+FROM sys.columns c JOIN sys.types t ON t.user_type_id = c.system_type_id
+WHERE c.object_id = OBJECT_ID(@p1) ORDER BY c.column_id`
+
+// kind knows that timestamp is a row version.
+func (msTables) kind(typ string) columnKind {
+	if typeName(typ) == "timestamp" {
+		return kindOther
+	}
+	return kindOf(typ)
+}

@@ -1,0 +1,87 @@
+package publisher
+
+// myMapping is how MySQL and MariaDB write what concerns mapped tables. The session's zone is UTC, so that a TIMESTAMP and a
+// DATETIME are both UTC.
+type myMapping struct{ myTables }
+
+// myBinary writes a text under the side table's collation.
+func myBinary(expr string) string {
+	return "CAST(" + expr + " AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin"
+}
+
+func (myMapping) text(c *tableColumn, expr string) string {
+	if c.kind == kindBytes {
+		expr = "HEX(" + expr + ")"
+	}
+	return myBinary(expr)
+}
+
+func (myMapping) typed(c *tableColumn, parameter string) string {
+	switch {
+	case c.kind == kindBytes:
+		return "UNHEX(" + parameter + ")"
+	case c.kind == kindInteger && c.unsigned():
+		return "CAST(" + parameter + " AS UNSIGNED)"
+	case c.kind == kindInteger:
+		return "CAST(" + parameter + " AS SIGNED)"
+	default:
+		return parameter
+	}
+}
+
+// position writes the sign as 0 or 1 and then the number without it.
+func (myMapping) position(c *tableColumn, expr string) string {
+	if c.unsigned() {
+		return myBinary("LPAD(" + expr + ", 20, '0')")
+	}
+	return myBinary("CONCAT(" + expr + " >= 0, LPAD(" + expr + " & 9223372036854775807, 19, '0'))")
+}
+
+func (d myMapping) instant(_ *tableColumn, expr string) string { return myBinary(d.shown(expr)) }
+
+func (myMapping) atInstant(_ *tableColumn, parameter string) string {
+	return "CAST(" + parameter + " AS DATETIME(6))"
+}
+
+func (myMapping) now(_ *tableColumn, less string) string {
+	if less != "" {
+		return "(UTC_TIMESTAMP(6) - INTERVAL " + less + " * 1000 MICROSECOND)"
+	}
+	return "UTC_TIMESTAMP(6)"
+}
+
+func (myMapping) literal(c *tableColumn, value string) string { return literal(c, value) }
+
+func (myMapping) boolean(_ *tableColumn, v bool) string { return zeroOrOne(v) }
+
+func (myMapping) payload(_ *tableColumn, expr string) string { return expr }
+
+func (myMapping) textTimes() bool { return false }
+
+func (myMapping) shown(expr string) string {
+	return "DATE_FORMAT(" + expr + ", '%Y-%m-%d %H:%i:%s.%f')"
+}
+
+func (d myMapping) clock() string { return d.shown("UTC_TIMESTAMP(6)") }
+
+func (myMapping) hold() string { return "" }
+
+func (myMapping) unordered() string { return "" }
+
+func (myMapping) ddl(side name, states string) []string {
+	return []string{
+		`CREATE TABLE IF NOT EXISTS ` + side.String() + ` (
+    outbox varchar(190) NOT NULL,
+    event varchar(255) NOT NULL,
+    aggregate_type varchar(255) NOT NULL,
+    aggregate_id varchar(255) NOT NULL,
+    position varchar(64) NOT NULL,
+    state varchar(16) NOT NULL CHECK (state IN (` + states + `)),
+    attempts int NOT NULL,
+    next_attempt_at datetime(6) NULL,
+    last_error varchar(1000) NULL,
+    PRIMARY KEY (outbox, event),
+    INDEX aggregate (outbox, aggregate_type, aggregate_id)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+	}
+}

@@ -1,0 +1,50 @@
+package publisher
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// myTables is what the catalog of MySQL and MariaDB says of tables.
+type myTables struct{}
+
+func (myTables) ready(context.Context, querier) error { return nil }
+
+func (myTables) resolve(ctx context.Context, q querier, n name) (string, error) {
+	var schema, table string
+	text, args := "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?", []any{n.base()}
+	if n.schema() != "" {
+		text = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
+		args = []any{n.schema(), n.base()}
+	}
+	err := q.QueryRowContext(ctx, text, args...).Scan(&schema, &table)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", n, err)
+	}
+	return schema + "." + table, nil
+}
+
+// columns reads what SHOW COLUMNS tells: of six columns the first three are field, type and whether it may be NULL.
+func (d myTables) columns(ctx context.Context, q querier, n name) (list []tableColumn, err error) {
+	s := newStatement(myStatement{}).add("SHOW COLUMNS FROM ", n.String())
+	err = s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+		var c tableColumn
+		var nullable string
+		var key, byDefault, extra any
+		if err := scan(&c.name, &c.typ, &nullable, &key, &byDefault, &extra); err != nil {
+			return false, err
+		}
+		c.kind, c.nullable = d.kind(c.typ), strings.EqualFold(nullable, "YES")
+		list = append(list, c)
+		return true, nil
+	})
+	return list, err
+}
+
+func (myTables) kind(typ string) columnKind { return kindOf(typ) }

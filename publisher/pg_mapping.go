@@ -1,0 +1,110 @@
+package publisher
+
+import "strings"
+
+// pgMapping is how PostgreSQL writes what concerns mapped tables.
+type pgMapping struct{ pgTables }
+
+// pgExact is a collation that compares byte by byte.
+const pgExact = ` COLLATE "C"`
+
+func (pgMapping) text(c *tableColumn, expr string) string {
+	if c.kind == kindBytes {
+		return "encode(" + expr + ", 'hex')" + pgExact
+	}
+	return "CAST(" + expr + " AS text)" + pgExact
+}
+
+func (pgMapping) typed(c *tableColumn, parameter string) string {
+	if c.kind == kindBytes {
+		return "decode(" + parameter + ", 'hex')"
+	}
+	return "CAST(CAST(" + parameter + " AS text) AS " + c.typ + ")"
+}
+
+// position writes the sign as 0 or 1 and then the number without it.
+func (pgMapping) position(_ *tableColumn, expr string) string {
+	return `(CASE WHEN ` + expr + ` >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(` + expr + ` AS bigint) & 9223372036854775807 AS text), 19, '0'))` + pgExact
+}
+
+// pgZoned says that the type holds an instant with its zone.
+func pgZoned(c *tableColumn) bool {
+	typ := strings.ToLower(c.typ)
+	return strings.Contains(typ, "with time zone") || strings.HasPrefix(typ, "timestamptz")
+}
+
+func (pgMapping) instant(c *tableColumn, expr string) string {
+	if pgZoned(c) {
+		expr = "(" + expr + " AT TIME ZONE 'UTC')"
+	}
+	return "to_char(" + expr + `, 'YYYY-MM-DD HH24:MI:SS.US')` + pgExact
+}
+
+func (pgMapping) atInstant(c *tableColumn, parameter string) string {
+	at := "CAST(CAST(" + parameter + " AS text) AS timestamp)"
+	if pgZoned(c) {
+		return "(" + at + " AT TIME ZONE 'UTC')"
+	}
+	return at
+}
+
+func (pgMapping) now(c *tableColumn, less string) string {
+	now := "now()"
+	if less != "" {
+		now = "(now() - CAST(" + less + " AS bigint) * interval '1 millisecond')"
+	}
+	if pgZoned(c) {
+		return now
+	}
+	return "(" + now + " AT TIME ZONE 'UTC')"
+}
+
+func (pgMapping) literal(c *tableColumn, value string) string { return literal(c, value) }
+
+func (pgMapping) boolean(c *tableColumn, v bool) string {
+	switch {
+	case c.kind != kindBool:
+		return zeroOrOne(v)
+	case v:
+		return "TRUE"
+	default:
+		return "FALSE"
+	}
+}
+
+func (pgMapping) payload(c *tableColumn, expr string) string {
+	if c.kind == kindJSON {
+		return "CAST(" + expr + " AS text)"
+	}
+	return expr
+}
+
+func (pgMapping) textTimes() bool { return false }
+
+func (pgMapping) shown(expr string) string {
+	return "to_char(" + expr + " AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')"
+}
+
+func (d pgMapping) clock() string { return d.shown("now()") }
+
+func (pgMapping) hold() string { return "" }
+
+func (pgMapping) unordered() string { return "" }
+
+func (pgMapping) ddl(side name, states string) []string {
+	return []string{
+		`CREATE TABLE IF NOT EXISTS ` + side.String() + ` (
+    outbox varchar(190) NOT NULL,
+    event text` + pgExact + ` NOT NULL,
+    aggregate_type text` + pgExact + ` NOT NULL,
+    aggregate_id text` + pgExact + ` NOT NULL,
+    position text` + pgExact + ` NOT NULL,
+    state varchar(16) NOT NULL CHECK (state IN (` + states + `)),
+    attempts integer NOT NULL,
+    next_attempt_at timestamptz NULL,
+    last_error varchar(1000) NULL,
+    PRIMARY KEY (outbox, event)
+)`,
+		`CREATE INDEX IF NOT EXISTS ` + side.indexName("aggregate") + ` ON ` + side.String() + ` (outbox, aggregate_type, aggregate_id)`,
+	}
+}

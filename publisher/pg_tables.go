@@ -1,0 +1,44 @@
+package publisher
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// pgTables is what PostgreSQL's catalog says of tables.
+type pgTables struct{}
+
+func (pgTables) ready(context.Context, querier) error { return nil }
+
+func (pgTables) resolve(ctx context.Context, q querier, n name) (string, error) {
+	var schema, table string
+	err := q.QueryRowContext(ctx, `SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = to_regclass($1)`, n.String()).Scan(&schema, &table)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", n, err)
+	}
+	return schema + "." + table, nil
+}
+
+// columns tells a domain as the type below it, an enum as such: a parameter needs no cast there.
+func (d pgTables) columns(ctx context.Context, q querier, n name) ([]tableColumn, error) {
+	return readColumns(ctx, q, d.kind, pgColumns, n.String())
+}
+
+const pgColumns = `SELECT a.attname, CASE t.typtype WHEN 'd' THEN format_type(t.typbasetype, t.typtypmod) WHEN 'e' THEN 'enum'
+	ELSE format_type(a.atttypid, a.atttypmod) END, NOT (a.attnotnull OR t.typnotnull)
+FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
+
+// kind knows that bit is a string of bits.
+func (pgTables) kind(typ string) columnKind {
+	if typeName(typ) == "bit" {
+		return kindOther
+	}
+	return kindOf(typ)
+}

@@ -1,0 +1,27 @@
+package publisher
+
+import "strings"
+
+// blockedStates are the words of events that others wait for, or which wait: a search with the same words as the index' is known to
+// be served by it.
+const blockedStates = "'FAILED', 'DEAD LETTER', 'WAITING'"
+
+// DDL returns the statements that create an outbox and, with one of them, its claims table.
+func DDLOf(d rowsSyntax, table name, claims string) []string {
+	return d.ddl(table, claims, quoted(states), blockedStates)
+}
+
+// IsOwn reports whether a table with these columns is one of `rowrelay outbox init`. Letters may be of any case.
+func IsOwn(d rowsSyntax, columns []string) bool {
+	have := map[string]bool{}
+	for _, c := range columns {
+		have[strings.ToLower(c)] = true
+	}
+	for _, c := range []string{d.seq(), "id", "aggregate_type", "aggregate_id", "event_type", "payload", "created_at", "published_at", "retry_count",
+		"idempotency_key", "state", "next_attempt_at", "last_error", "bucket", "traceparent", "tracestate"} {
+		if !have[c] {
+			return false
+		}
+	}
+	return true
+}
