@@ -210,7 +210,10 @@ var goldenCases = []struct {
 		return err
 	}},
 	{name: "join", do: func(ctx context.Context, t *instance) error { return t.claims.join(ctx, "me", time.Minute) }},
-	{name: "renew", do: func(ctx context.Context, t *instance) error { _, err := t.claims.renew(ctx, "me", time.Minute); return err }},
+	{name: "renew", do: func(ctx context.Context, t *instance) error {
+		_, err := t.claims.renew(ctx, "me", time.Minute)
+		return err
+	}},
 	{name: "take", do: func(ctx context.Context, t *instance) error {
 		_, err := t.claims.take(ctx, "me", 7, []string{"p1", "p0"}, time.Minute)
 		return err
