@@ -26,23 +26,33 @@ type Op uint8
 const (
 	// Upsert means that the row exists now, inserted or updated: a cursor cannot tell which.
 	Upsert Op = iota
-	// Delete means that the row is gone, by a soft-delete column or a tombstone table: a cursor does not see hard deletes.
+	// Delete means that the row is gone. A cursor sees that by a soft-delete column or a tombstone table only.
 	Delete
+	// Insert means that the row is new. No cursor can tell.
+	Insert
+	// Update means that the row was there before. No cursor can tell.
+	Update
 )
 
-// String returns the op as it stands in every wire format's own vocabulary: "upsert" or "delete".
+// String returns the op as every wire format writes it: "upsert", "delete", "insert" or "update".
 func (o Op) String() string {
-	if o == Delete {
+	switch o {
+	case Delete:
 		return "delete"
+	case Insert:
+		return "insert"
+	case Update:
+		return "update"
+	default:
+		return "upsert"
 	}
-	return "upsert"
 }
 
 // Event is one change of one row. Its byte slices are compact JSON and belong to the batch: they are read, never written.
 type Event struct {
 	// ID is equal across redeliveries, instances, restarts and outputs; at most 128 characters. See [EventID].
 	ID string
-	// Op is Upsert, or Delete by setting.
+	// Op is what happened to the row, as far as the source can tell.
 	Op Op
 	// Key is a JSON object of the key columns in key order: {"id":12093}.
 	Key []byte

@@ -134,10 +134,14 @@ func (f Format) appendElement(dst []byte, d *Delivery, e *Event) []byte {
 // receiver of the SQL trigger must treat an update of an unknown key as an insert anyway. A delete carries the key only,
 // as the SQL trigger's does.
 func appendSQLTrigger(dst []byte, e *Event) []byte {
-	if e.Op == Delete {
+	switch e.Op {
+	case Insert:
+		dst = append(dst, `{"Operation":0,"Item":`...)
+		dst = appendRaw(dst, e.Row)
+	case Delete:
 		dst = append(dst, `{"Operation":2,"Item":`...)
 		dst = appendRaw(dst, e.Key)
-	} else {
+	default:
 		dst = append(dst, `{"Operation":1,"Item":`...)
 		dst = appendRaw(dst, e.Row)
 	}

@@ -261,3 +261,22 @@ func TestCursorTextIsASCII(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// TestOps: every format that says what happened tells the four apart, and the SQL trigger's numbers are its own.
+func TestOps(t *testing.T) {
+	for op, want := range map[change.Op]struct {
+		name, operation string
+	}{
+		change.Upsert: {"upsert", `"Operation":1`}, change.Delete: {"delete", `"Operation":2`},
+		change.Insert: {"insert", `"Operation":0`}, change.Update: {"update", `"Operation":1`},
+	} {
+		d := change.Delivery{Events: []change.Event{event(op, `{"id":1}`, `{"id":1}`, `{"kind":"integer","value":1}`)}}
+		for format, text := range map[change.Format]string{
+			change.CloudEvents: "rowrelay.row." + want.name + `"`, change.RowChange: `"op":"` + want.name + `"`, change.SQLTrigger: want.operation,
+		} {
+			if got := string(format.AppendEvent(nil, &d, 0)); !strings.Contains(got, text) {
+				t.Errorf("%v: %s has no %s", format, got, text)
+			}
+		}
+	}
+}

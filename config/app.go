@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/rowrelay/rowrelay/mode"
+)
 
 // App is the whole configuration. The JSON names are those of the settings.
 type App struct {
@@ -84,21 +88,21 @@ func (p *Poller) Setting(key string) string {
 	return pollersGroup + "__" + p.Name + "__" + key
 }
 
-// Source is the table or query that a poller watches. Exactly one of Table and Query is set; with Mode outbox it is Table,
-// and of the rest only the connection, Timeout, Connections and what stands under Map have a value.
+// Source is the table or query that a poller watches. Exactly one of Table and Query is set; with Mode Outbox it is
+// Table, and of the rest only the connection, Timeout, Connections and what stands under Map have a value.
 type Source struct {
-	ConnectionSetting string   `json:"connection"`
-	Connection        Database `json:"resolved"`
-	Mode              string   `json:"mode"`  // cursor or outbox
-	Table             string   `json:"table"` // as written, quotes included
-	Query             string   `json:"query"`
-	Cursor            []string `json:"cursor"`
-	Key               []string `json:"key"`       // empty: the primary key
-	OrderKey          []string `json:"order_key"` // empty: the key
-	Columns           []string `json:"columns"`   // empty: all
-	Where             string   `json:"where"`
-	Start             string   `json:"start"` // earliest, latest, or a cursor value as it was written
-	TimeZone          string   `json:"time_zone"`
+	ConnectionSetting string    `json:"connection"`
+	Connection        Database  `json:"resolved"`
+	Mode              mode.Mode `json:"mode"`
+	Table             string    `json:"table"` // as written, quotes included
+	Query             string    `json:"query"`
+	Cursor            []string  `json:"cursor"`
+	Key               []string  `json:"key"`       // empty: the primary key
+	OrderKey          []string  `json:"order_key"` // empty: the key
+	Columns           []string  `json:"columns"`   // empty: all
+	Where             string    `json:"where"`
+	Start             string    `json:"start"` // earliest, latest, or a cursor value as it was written
+	TimeZone          string    `json:"time_zone"`
 	// Location is TimeZone, never nil in a poller without faults.
 	Location    *time.Location `json:"-"`
 	DeleteWhen  string         `json:"delete_when"` // a column; not NULL and not false means deleted
@@ -118,7 +122,7 @@ type Source struct {
 	// FutureRows is deliver, hold or fail.
 	FutureRows string `json:"future_rows"`
 
-	// What follows has a value with Mode outbox only. Map is the column of each role that was mapped, and the options'
+	// What follows has a value with Mode Outbox only. Map is the column of each role that was mapped, and the options'
 	// values; nil: the table has the columns of `rowrelay outbox init`.
 	Map         map[string]string `json:"map"`
 	Strategy    string            `json:"strategy"`   // leader, partitioned, skip_locked; "": what suits the table
@@ -178,7 +182,8 @@ type Database struct {
 	// Setting is the setting that holds it, by its name in the environment.
 	Setting          string `json:"setting"`
 	ConnectionString Secret `json:"connection_string"`
-	// Server, Database, Credential ("managedidentity" or "") and ClientID are the identity form, when there is no string.
+	// Server, Database, Credential ("managedidentity" or "") and ClientID are the identity form, when there is no
+	// string.
 	Server     string `json:"server"`
 	Database   string `json:"database"`
 	Credential string `json:"credential"`

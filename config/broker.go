@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 // isBroker reports whether an output of this kind sends to a broker.
@@ -31,7 +33,7 @@ func (l *loader) checkBroker(s *scope, out *Output) {
 	case s.ok(key):
 		out.Broker = l.env.broker(s, key, out.ConnectionSetting, out.Kind)
 	}
-	if s.mode != cursorMode || !s.ok("destination") {
+	if s.mode == "" || s.mode.Can(mode.Events) || !s.ok("destination") {
 		return
 	}
 	for _, name := range []string{"{aggregate_type}", "{aggregate_id}", "{event_type}"} {

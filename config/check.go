@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/rowrelay/rowrelay/loopback"
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 func (l *loader) checkState() {
@@ -33,11 +36,11 @@ func (l *loader) checkStateKind() {
 		return
 	}
 	for _, p := range l.app.Pollers {
-		if p.Source.Mode == outboxMode && p.DeadLetter.Kind == "queue" {
+		if !p.Source.Mode.Can(mode.Document) && p.DeadLetter.Kind == "queue" {
 			l.own.fault(key, "is required for "+p.Setting("dead_letter__kind")+"=queue: a dead letter that is too large for its queue is put there", mend)
 			return
 		}
-		if p.Source.Mode != outboxMode {
+		if p.Source.Mode.Can(mode.Document) {
 			l.own.fault(key, "is required", mend)
 			return
 		}
@@ -56,9 +59,9 @@ func (l *loader) checkStatus() {
 	const generate = "Set one that nobody guesses, such as what openssl rand -hex 24 prints"
 	short := st.Token != "" && utf8.RuneCountInString(st.Token.Reveal()) < leastToken
 	switch {
-	case isLoopback(host) && short:
+	case loopback.Is(host) && short:
 		l.app.Warnings.Add(s.named("status__token"), fmt.Sprintf("is shorter than %d characters: whoever reaches status__listen, by a tunnel or a proxy too, can guess it", leastToken), generate)
-	case isLoopback(host):
+	case loopback.Is(host):
 	case st.Token == "":
 		s.fault("status__listen", "can be reached from other machines, and status__token is not set",
 			"Set status__token, or listen on 127.0.0.1")
@@ -69,11 +72,6 @@ func (l *loader) checkStatus() {
 
 // leastToken is the fewest characters of a token that is not guessed, however fast somebody asks.
 const leastToken = 16
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || (ip != nil && ip.IsLoopback())
-}
 
 func (l *loader) checkSource(p *pollerScopes) {
 	s, src := p.own, &p.poller.Source
@@ -161,11 +159,11 @@ func (l *loader) checkOutput(p *Poller, s *scope, out *Output) {
 // checkFormat fills in the default, and sees to it that rows have what the format sends.
 func checkFormat(s *scope, out *Output) {
 	switch {
-	case !s.has("format") && s.mode == outboxMode && isBroker(out.Kind):
+	case !s.has("format") && s.mode.Can(mode.Events) && isBroker(out.Kind):
 		out.Format = "payload"
 	case !s.has("format"):
 		out.Format = "cloudevents"
-	case out.Format == "payload" && s.mode == cursorMode && s.ok("format"):
+	case out.Format == "payload" && s.mode != "" && !s.mode.Can(mode.Events) && s.ok("format"):
 		s.fault("format", `"payload" is for events of an outbox: rows of a table have no payload`, "Write row for the row's JSON, or source__mode=outbox")
 	}
 }
@@ -191,7 +189,7 @@ func (l *loader) checkHTTP(p *Poller, s *scope, out *Output) {
 		return
 	}
 	u, err := url.Parse(out.URL.Reveal())
-	if err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
+	if err == nil && u.Scheme == "http" && !loopback.Is(u.Hostname()) {
 		p.Warnings.Add(s.named("url"), "is plain http to another machine: events and secrets travel unencrypted", "Write an https URL")
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 // Load reads the environment, KEY=VALUE as os.Environ returns it. The App is never nil: pollers without faults can run
@@ -152,26 +154,25 @@ func (l *loader) readApp() {
 }
 
 // modeOf returns a poller's source__mode before anything else is read, because defaults depend on it; "" where it is faulty.
-func (l *loader) modeOf(s *scope) string {
+func (l *loader) modeOf(s *scope) mode.Mode {
 	const key = "source__mode"
 	row := lookup(pollerSettings, key)
 	if !s.has(key) {
-		return row.def
+		return mode.Mode(row.def)
 	}
 	v, _, _ := row.parse(l.env, s.given[key].raw) // its fault is said when it is read
-	mode, _ := v.(string)
-	return mode
+	word, _ := v.(string)
+	return mode.Mode(word)
 }
 
 func (l *loader) readPoller(p *pollerScopes) {
 	if p.own == nil {
 		return
 	}
-	mode := l.modeOf(p.own)
-	p.own.mode = mode
+	p.own.mode = l.modeOf(p.own)
 	p.own.read(l.env, p.poller)
 	p.poller.ScheduleSet = p.own.has("schedule")
-	if mode == outboxMode {
+	if p.own.mode == mode.Outbox {
 		l.checkOutbox(p)
 	} else {
 		l.checkSource(p)
@@ -187,8 +188,8 @@ func (l *loader) readPoller(p *pollerScopes) {
 	for _, name := range slices.Sorted(maps.Keys(p.outputs)) {
 		out := Output{Name: name}
 		s := p.outputs[name]
-		s.mode = mode
-		if name != "" && mode == outboxMode {
+		s.mode = p.own.mode
+		if name != "" && !s.mode.Can(mode.Document) {
 			l.refuseFurther(p, s)
 			continue
 		}

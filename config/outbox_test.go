@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 // outboxOf is the smallest configuration of an outbox that sends to a broker.
@@ -156,9 +158,9 @@ func TestBrokerConnections(t *testing.T) {
 // A setting of one mode is a fault in the other, whichever it is, and its value is not read.
 func TestSettingsOfTheOtherMode(t *testing.T) {
 	checked := 0
-	for _, c := range []struct{ mode, cursor string }{{cursorMode, "id"}, {outboxMode, ""}} {
+	for m, cursor := range map[mode.Mode]string{mode.Cursor: "id", mode.Outbox: ""} {
 		for _, row := range slices.Concat(pollerSettings, outputSettings) {
-			if row.mode == "" || row.mode == c.mode {
+			if row.isFor(m) {
 				continue
 			}
 			key := strings.NewReplacer("<role>", "payload", "<event_type>", "paid").Replace(row.name)
@@ -166,13 +168,13 @@ func TestSettingsOfTheOtherMode(t *testing.T) {
 				key = "output__" + key
 			}
 			name := "pollers__orders__" + key
-			app, _ := Load(with("pollers__orders__source__mode="+c.mode, "pollers__orders__source__cursor="+c.cursor, name+"=(?"))
+			app, _ := Load(with("pollers__orders__source__mode="+string(m), "pollers__orders__source__cursor="+cursor, name+"=(?"))
 			faults := app.AllFaults()
-			if len(faults) != 1 || faults[0].Setting != name || faults[0].Problem != "has no effect with source__mode="+c.mode || faults[0].Mend == "" {
-				t.Errorf("%s in %s mode: %v", row.name, c.mode, faults)
+			if len(faults) != 1 || faults[0].Setting != name || faults[0].Problem != "has no effect with source__mode="+string(m) || faults[0].Mend == "" {
+				t.Errorf("%s in %s mode: %v", row.name, m, faults)
 			}
-			if app, err := Load(with("pollers__orders__source__mode="+c.mode, "pollers__orders__source__cursor="+c.cursor, name+"=")); err != nil {
-				t.Errorf("%s in %s mode, but empty: %v", row.name, c.mode, app.AllFaults())
+			if app, err := Load(with("pollers__orders__source__mode="+string(m), "pollers__orders__source__cursor="+cursor, name+"=")); err != nil {
+				t.Errorf("%s in %s mode, but empty: %v", row.name, m, app.AllFaults())
 			}
 			checked++
 		}

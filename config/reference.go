@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 const referenceHead = `# Settings
@@ -69,9 +71,12 @@ func WriteReference(w io.Writer) error {
 	b.WriteString(referenceConnections)
 	writeTable(&b, "The application", "", appSettings)
 	writeTable(&b, "A poller", "Below `pollers__<poller>__`, for example `pollers__orders__source__table`. A setting that is not for the poller's `source__mode` is a fault.",
-		settingsOf("", pollerSettings))
-	writeTable(&b, "A poller in cursor mode", "These stand where the others of a poller do, with `source__mode=cursor`.", settingsOf(cursorMode, pollerSettings))
-	writeTable(&b, "A poller in outbox mode", "These stand where the others of a poller do, with `source__mode=outbox`.", settingsOf(outboxMode, pollerSettings))
+		settingsOf(pollerSettings, func(row setting) bool { return row.modes == nil }))
+	for _, m := range mode.All() {
+		intro := fmt.Sprintf("These stand where the others of a poller do, with `source__mode=%s`.", m)
+		writeTable(&b, fmt.Sprintf("A poller in %s mode", m), intro,
+			settingsOf(pollerSettings, func(row setting) bool { return slices.Contains(row.modes, m) }))
+	}
 	writeTable(&b, "An output", "Below `pollers__<poller>__output__` for the default output, and below `pollers__<poller>__outputs__<output>__` for further ones. "+
 		"Each output has its own position, lease and document; a poller in outbox mode has the default output only.", outputSettings)
 	writeLater(&b)
@@ -82,9 +87,9 @@ func WriteReference(w io.Writer) error {
 	return nil
 }
 
-// settingsOf returns the rows that are for one mode only, or with "" those for all.
-func settingsOf(mode string, table []setting) []setting {
-	return slices.DeleteFunc(slices.Clone(table), func(row setting) bool { return row.mode != mode })
+// settingsOf returns the rows of a table that are meant.
+func settingsOf(table []setting, meant func(setting) bool) []setting {
+	return slices.DeleteFunc(slices.Clone(table), func(row setting) bool { return !meant(row) })
 }
 
 func writeTable(b *strings.Builder, title, intro string, table []setting) {
@@ -108,8 +113,10 @@ func (row setting) defaultText() string {
 	case row.def != "":
 		text = "`" + row.def + "`"
 	}
-	if row.outboxDef != "" {
-		text += "; outbox: `" + row.outboxDef + "`"
+	for _, m := range mode.All() {
+		if def, ok := row.defIn[m]; ok {
+			text += fmt.Sprintf("; %s: `%s`", m, def)
+		}
 	}
 	return text
 }

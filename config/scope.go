@@ -8,6 +8,8 @@ import (
 
 	"github.com/knadh/koanf/providers/confmap"
 	"github.com/knadh/koanf/v2"
+
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 // given is a setting as it stands in the environment.
@@ -17,7 +19,7 @@ type given struct{ name, raw string }
 type scope struct {
 	prefix string // "", "pollers__orders__", "pollers__orders__output__"
 	table  []setting
-	mode   string           // the poller's source__mode; "" where it does not matter, or is not known
+	mode   mode.Mode        // the poller's source__mode; "" where it does not matter, or is not known
 	given  map[string]given // by key
 	faults *Faults
 	bad    map[string]bool // keys with a fault: nothing further is said about them
@@ -100,11 +102,11 @@ func (s *scope) value(env environ, key string, row setting) (any, bool) {
 	} else if row.need {
 		s.fault(key, "is required", "Set it"+row.hint(s.named(key)))
 	}
-	def := row.def
-	if s.mode == outboxMode && row.outboxDef != "" {
-		def = row.outboxDef
+	def, ok := row.defIn[s.mode]
+	if !ok {
+		def = row.def
 	}
-	if def == "" || row.mode != "" && s.mode != "" && row.mode != s.mode {
+	if def == "" || !row.isFor(s.mode) {
 		return nil, false
 	}
 	v, f := row.kind.parse(def)
@@ -197,17 +199,17 @@ func (s *scope) unknown() {
 func (s *scope) misplaced() {
 	for _, key := range s.keys() {
 		row := lookup(s.table, key)
-		if row == nil || row.mode == "" || s.mode == "" || row.mode == s.mode || !s.has(key) || !s.ok(key) {
+		if row == nil || row.isFor(s.mode) || !s.has(key) || !s.ok(key) {
 			continue
 		}
 		mend := row.mend
 		switch {
-		case row.mode == outboxMode:
+		case slices.Equal(row.modes, inOutbox):
 			mend = "Write " + pollerPrefix(s.prefix) + "source__mode=outbox where the table is an outbox, or remove it"
 		case mend == "":
 			mend = "Remove it"
 		}
-		s.fault(key, "has no effect with source__mode="+s.mode, mend)
+		s.fault(key, "has no effect with source__mode="+string(s.mode), mend)
 		delete(s.given, key)
 	}
 }

@@ -1,5 +1,11 @@
 package config
 
+import (
+	"slices"
+
+	"github.com/rowrelay/rowrelay/mode"
+)
+
 // setting is one row of the tables: all that is known about a setting.
 type setting struct {
 	// name is the key within its scope; "headers__<Name>" is a family with one further segment.
@@ -10,15 +16,20 @@ type setting struct {
 	// defText is what the reference shows for a default that is not a constant, or that needs a word.
 	defText string
 	need    bool
-	// mode is the only source__mode that the setting is for; "" for all.
-	mode string
-	// outboxDef is the default in outbox mode, where it is another.
-	outboxDef string
+	// modes are those that the setting is for; nil for all.
+	modes []mode.Mode
+	// defIn is the default in the modes where it is another.
+	defIn map[mode.Mode]string
 	// mend is what to do where the setting stands in the wrong mode, if not just to remove it.
 	mend string
 	// member checks and returns the name in a family; nil takes every name.
 	member func(string) (string, *flaw)
 	doc    string
+}
+
+// isFor reports whether the setting has an effect in a mode. A mode that is not known has every setting.
+func (row setting) isFor(m mode.Mode) bool {
+	return row.modes == nil || m == "" || slices.Contains(row.modes, m)
 }
 
 // capability is one of the later parts of Rowrelay, of which settings are known already.
@@ -29,10 +40,10 @@ const (
 	changeTracking capability = "change tracking"
 )
 
-// The values of source__mode.
-const (
-	cursorMode = "cursor"
-	outboxMode = "outbox"
+// Sets of modes, for rows of the tables.
+var (
+	inCursor = []mode.Mode{mode.Cursor}
+	inOutbox = []mode.Mode{mode.Outbox}
 )
 
 // Scopes: where a table's settings stand.
@@ -68,71 +79,71 @@ var appSettings = []setting{
 var pollerSettings = []setting{
 	{name: "source__connection", kind: connectionName, need: true,
 		doc: "The setting that holds the connection string: `sqlite:shop.db`, `postgres://…`, `mysql://…`, `sqlserver://…`; see [Connections](#connections). For SQL Server with an identity: the X of `X__server`, `X__database`, `X__credential`, `X__clientId`."},
-	{name: "source__mode", kind: choices(choice{cursorMode, available}, choice{outboxMode, available}, choice{"changetracking", changeTracking}), def: cursorMode,
+	{name: "source__mode", kind: choices(choice{string(mode.Cursor), available}, choice{string(mode.Outbox), available}, choice{"changetracking", changeTracking}), def: string(mode.Cursor),
 		doc: "How changes are found: `cursor` reads rows after a position in a column that grows, `outbox` publishes the events of an outbox table and keeps their states in it."},
 	{name: "source__table", kind: text("a table", "dbo.Orders"), defText: "this or `source__query`; required in outbox mode",
 		doc: "The table or view, with its schema where needed; in outbox mode the outbox. Parts may be quoted (`[odd.schema].[Order Lines]`)."},
-	{name: "source__query", mode: cursorMode, mend: "Name the outbox with source__table: its rows are marked when they are published", kind: queryText, defText: "this or `source__table`",
+	{name: "source__query", modes: inCursor, mend: "Name the outbox with source__table: its rows are marked when they are published", kind: queryText, defText: "this or `source__table`",
 		doc: "A SELECT instead of a table, without an outer TOP, LIMIT, ORDER BY or NOLOCK. Needs `source__key`."},
-	{name: "source__cursor", mode: cursorMode, mend: "Remove it: an outbox's events are found by their state, and published by seq", kind: nameList, defText: "required in cursor mode",
+	{name: "source__cursor", modes: inCursor, mend: "Remove it: an outbox's events are found by their state, and published by seq", kind: nameList, defText: "required in cursor mode",
 		doc: "The column that grows with every change, or a list of them (a composite cursor): `updated_at`."},
-	{name: "source__key", mode: cursorMode, mend: "Remove it: an outbox's events are known by seq, or by the column that source__map__id names", kind: nameList, defText: "the primary key",
+	{name: "source__key", modes: inCursor, mend: "Remove it: an outbox's events are known by seq, or by the column that source__map__id names", kind: nameList, defText: "the primary key",
 		doc: "The columns that identify a row; they must be unique and NOT NULL."},
-	{name: "source__order_key", mode: cursorMode, mend: "Remove it: an outbox's events are kept in order by aggregate (source__map__aggregate_id)", kind: nameList, defText: "the key",
+	{name: "source__order_key", modes: inCursor, mend: "Remove it: an outbox's events are kept in order by aggregate (source__map__aggregate_id)", kind: nameList, defText: "the key",
 		doc: "Events that agree in these columns are delivered in order, never two at a time."},
-	{name: "source__columns", mode: cursorMode, kind: nameList, defText: "all",
+	{name: "source__columns", modes: inCursor, kind: nameList, defText: "all",
 		doc: "The columns that an event's row carries."},
-	{name: "source__where", mode: cursorMode, mend: "Remove it: every event of an outbox is published, or it would wait in the table for ever", kind: conditionText,
+	{name: "source__where", modes: inCursor, mend: "Remove it: every event of an outbox is published, or it would wait in the table for ever", kind: conditionText,
 		doc: "An SQL condition that rows must meet. It is put in parentheses."},
-	{name: "source__start", mode: cursorMode, mend: "Remove it: every pending event is published, however old", kind: startText, def: "earliest",
+	{name: "source__start", modes: inCursor, mend: "Remove it: every pending event is published, however old", kind: startText, def: "earliest",
 		doc: "Where a poller without a checkpoint begins: `earliest`, `latest`, or a cursor value (rows after it)."},
-	{name: "source__time_zone", mode: cursorMode, kind: timeZone, def: "UTC",
+	{name: "source__time_zone", modes: inCursor, kind: timeZone, def: "UTC",
 		doc: "The zone of dates and times that carry none: an IANA name (`Europe/Berlin`) or an offset (`+02:00`). For a cursor in local time it bridges the end of daylight saving: see [late-commits.md](late-commits.md)."},
-	{name: "source__delete_when", mode: cursorMode, kind: oneName,
+	{name: "source__delete_when", modes: inCursor, kind: oneName,
 		doc: "The soft-delete column: where it is true, or neither NULL nor zero, the event is a delete."},
-	{name: "source__op", mode: cursorMode, kind: oneOf("upsert", "delete"), def: "upsert",
+	{name: "source__op", modes: inCursor, kind: oneOf("upsert", "delete"), def: "upsert",
 		doc: "`delete` for a tombstone table: every row of it says that a row is gone."},
-	{name: "source__null_cursor", mode: cursorMode, kind: oneOf("report", "fail"), def: "report",
+	{name: "source__null_cursor", modes: inCursor, kind: oneOf("report", "fail"), def: "report",
 		doc: "What rows with a NULL cursor, which can never be delivered, cause: a metric and a warning, or a failed tick."},
-	{name: "source__identity", mode: cursorMode, mend: "Remove it: an outbox's position is in its own rows, so that no fingerprint guards it", kind: text("a stable name of the server", "orders-db"), defText: "from the connection",
+	{name: "source__identity", modes: inCursor, mend: "Remove it: an outbox's position is in its own rows, so that no fingerprint guards it", kind: text("a stable name of the server", "orders-db"), defText: "from the connection",
 		doc: "A stable name of the server for the fingerprint, where the same database is reached under several (failover groups, private endpoints, moved files)."},
-	{name: "source__late_commits", mode: cursorMode, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: oneOf("auto", "exact", "overlap", "settle", "none"), def: "auto",
+	{name: "source__late_commits", modes: inCursor, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: oneOf("auto", "exact", "overlap", "settle", "none"), def: "auto",
 		doc: "How rows are found whose transaction commits after the cursor has passed them. `exact`: the database shows a safe point, and the cursor stays below it. `overlap`: rows are delivered at once, and the last `late_window` is read again and again for new ones. `settle`: rows wait until they are older than `late_window`. `none`: such rows are lost. `auto` picks `exact` where it can, else `overlap`, and keeps what it picked."},
-	{name: "source__late_window", mode: cursorMode, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: durations("1s", "24h", "2m"), def: "2m",
+	{name: "source__late_window", modes: inCursor, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: durations("1s", "24h", "2m"), def: "2m",
 		doc: "For `overlap` and `settle`: how long a transaction may take from drawing its cursor value to its commit. A longer one can be missed where the database does not show it (`rowrelay check` says so)."},
-	{name: "source__late_limit", mode: cursorMode, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: durations("1s", "24h", "1m"), def: "1m",
+	{name: "source__late_limit", modes: inCursor, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: durations("1s", "24h", "1m"), def: "1m",
 		doc: "For `exact`: how long an open transaction may hold rows of others back, before `on_long_transaction` applies to them."},
-	{name: "source__on_long_transaction", mode: cursorMode, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: oneOf("deliver_late", "wait"), def: "deliver_late",
+	{name: "source__on_long_transaction", modes: inCursor, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: oneOf("deliver_late", "wait"), def: "deliver_late",
 		doc: "For `exact`: what becomes of rows that are held back for longer than `late_limit`. `deliver_late` delivers them and remembers them; `wait` waits for the transaction, however long it stays open."},
-	{name: "source__late_memory", mode: cursorMode, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: whole(1000, 8_000_000, "1000000"), def: "1000000",
+	{name: "source__late_memory", modes: inCursor, mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed", kind: whole(1000, 8_000_000, "1000000"), def: "1000000",
 		doc: "The most delivered rows that are remembered, by `overlap` and for rows that were delivered late, with 8 bytes each. When it is full, new rows are held back until room is made, and nothing is forgotten."},
-	{name: "source__future_rows", mode: cursorMode, mend: "Remove it: an outbox's events are published by seq, not by time", kind: oneOf("deliver", "hold", "fail"), def: "deliver",
+	{name: "source__future_rows", modes: inCursor, mend: "Remove it: an outbox's events are published by seq, not by time", kind: oneOf("deliver", "hold", "fail"), def: "deliver",
 		doc: "What becomes of rows whose cursor is a time that the database's clock has not reached (in `overlap`: not within `late_window`). The position waits before them in every case, since rows that are written until then have lower cursors. `deliver` delivers each of them once and remembers it, `hold` leaves it until the clock has reached it (`settle` always does), `fail` also fails every tick that sees one."},
-	{name: "source__on_failover", mode: cursorMode, kind: oneOf("stop", "continue"), def: "stop",
+	{name: "source__on_failover", modes: inCursor, kind: oneOf("stop", "continue"), def: "stop",
 		doc: "What a failover to a replica causes (a changed timeline of PostgreSQL, a changed server_uuid of MySQL, another replica of SQL Server): `stop` until `rowrelay state accept-gap`, or `continue`, which is safe only where the replica has every committed row (synchronous replication)."},
 	{name: "source__timeout", kind: durations("1s", "10m", "30s"), def: "30s",
 		doc: "The bound of one statement."},
 	{name: "source__connections", kind: whole(1, 100, "4"), def: "4",
 		doc: "The size of the connection pool."},
-	{name: "source__map__<role>", kind: text("column, or an option's value", "EventId"), mode: outboxMode, member: roleName, defText: "the role's own name, `retry_count` for `attempts`",
+	{name: "source__map__<role>", kind: text("column, or an option's value", "EventId"), modes: inOutbox, member: roleName, defText: "the role's own name, `retry_count` for `attempts`",
 		doc: "For a table that was not made by `rowrelay outbox init`: the column for each role (" + codeList(roles) + "), `none` where there is none. The options: `pending` and `done` are the values of the state column that mean so, `on_published` is `mark` or `delete`."},
-	{name: "source__strategy", kind: oneOf("leader", "partitioned", "skip_locked"), mode: outboxMode, defText: "`partitioned`, or `leader` where there is no bucket column",
+	{name: "source__strategy", kind: oneOf("leader", "partitioned", "skip_locked"), modes: inOutbox, defText: "`partitioned`, or `leader` where there is no bucket column",
 		doc: "How instances share an outbox: one publishes all of it (`leader`), each takes partitions of its buckets (`partitioned`), or each claims aggregates as it meets them (`skip_locked`)."},
-	{name: "source__partitions", kind: whole(1, 1024, "64"), mode: outboxMode, def: "64",
+	{name: "source__partitions", kind: whole(1, 1024, "64"), modes: inOutbox, def: "64",
 		doc: "For `partitioned`: the number of partitions, the most instances that can publish at once. A change takes effect when no instance publishes."},
-	{name: "source__claim_ttl", kind: durations("3s", "1h", "30s"), mode: outboxMode, def: "30s",
+	{name: "source__claim_ttl", kind: durations("3s", "1h", "30s"), modes: inOutbox, def: "30s",
 		doc: "How long after the death of an instance what it had claimed is taken over, by the database's clock."},
-	{name: "source__claims_table", kind: text("a table", "rowrelay_claims"), mode: outboxMode, def: "rowrelay_claims",
+	{name: "source__claims_table", kind: text("a table", "rowrelay_claims"), modes: inOutbox, def: "rowrelay_claims",
 		doc: "The table of claims, in the outbox's database; `rowrelay outbox init` creates it."},
-	{name: "source__cleanup_schedule", kind: scheduleOrNone, mode: outboxMode, def: "0 0 * * * *",
+	{name: "source__cleanup_schedule", kind: scheduleOrNone, modes: inOutbox, def: "0 0 * * * *",
 		doc: "When `rowrelay run` deletes published events that are older than `source__retention`; `none`: never. Under the Functions host the schedule of the clean-up's own function counts, which `rowrelay functions` writes from this one, and not at all with `none`."},
-	{name: "source__retention", kind: durations("1m", "87600h", "168h"), mode: outboxMode, def: "168h",
+	{name: "source__retention", kind: durations("1m", "87600h", "168h"), modes: inOutbox, def: "168h",
 		doc: "How long published and discarded events are kept. Dead letters are kept until somebody decides on them."},
-	{name: "source__cleanup_chunk", kind: whole(1, 1_000_000, "10000"), mode: outboxMode, def: "10000",
+	{name: "source__cleanup_chunk", kind: whole(1, 1_000_000, "10000"), modes: inOutbox, def: "10000",
 		doc: "The most events that one statement of the clean-up deletes."},
-	{name: "source__fanout_connection", kind: connectionName, mode: outboxMode, defText: "none: no fan-out",
+	{name: "source__fanout_connection", kind: connectionName, modes: inOutbox, defText: "none: no fan-out",
 		doc: "Scale-out under the Functions host: the setting that holds the storage connection of the queue through which partitions with work are handed to other instances. Needs `source__fanout_queue`."},
-	{name: "source__fanout_queue", kind: queueName, mode: outboxMode, defText: "none: no fan-out",
+	{name: "source__fanout_queue", kind: queueName, modes: inOutbox, defText: "none: no fan-out",
 		doc: "The queue of `source__fanout_connection`. A partition's function ends when the partition is drained, whatever `poll_interval` is."},
 	{name: "schedule", kind: text("an NCRONTAB schedule", "*/5 * * * * *"), def: "*/1 * * * * *",
 		doc: "When `rowrelay run` starts a tick. Under the Functions host the schedule in function.json counts, and this one has no effect."},
@@ -146,11 +157,11 @@ var pollerSettings = []setting{
 		doc: "The most batches of one tick; 0: only the budget ends it."},
 	{name: "tick_budget", kind: durations("100ms", "24h", "50s"), def: "50s",
 		doc: "How long a tick goes on taking batches. The budget, the longest output timeout and 10s together must stay below the host's functionTimeout."},
-	{name: "poll_interval", kind: orZero(durations("10ms", "1h", "250ms")), def: "0s", outboxDef: "100ms",
+	{name: "poll_interval", kind: orZero(durations("10ms", "1h", "250ms")), def: "0s", defIn: map[mode.Mode]string{mode.Outbox: "100ms"},
 		doc: "0: the tick ends when the source is drained. Otherwise it asks again after this time, until the budget ends."},
-	{name: "poll_interval_max", kind: durations("10ms", "1h", "1s"), defText: "`poll_interval`", outboxDef: "1s",
+	{name: "poll_interval_max", kind: durations("10ms", "1h", "1s"), defText: "`poll_interval`", defIn: map[mode.Mode]string{mode.Outbox: "1s"},
 		doc: "How far `poll_interval` grows, doubling, while there is nothing to do; with the first event it is back at once."},
-	{name: "lease_ttl", mode: cursorMode, mend: "Write source__claim_ttl instead: an outbox has claims in its database, and no lease", kind: durations("1s", "1h", "60s"), def: "60s",
+	{name: "lease_ttl", modes: inCursor, mend: "Write source__claim_ttl instead: an outbox has claims in its database, and no lease", kind: durations("1s", "1h", "60s"), def: "60s",
 		doc: "How long after the death of its holder a lease is taken over; at least 10s for `state__kind=blob`. The heartbeat comes at a third of it."},
 	{name: "ordering", kind: oneOf("key", "source", "none"), def: "key",
 		doc: "What is kept in order: the events of one order key, all events (one lane), or nothing."},
@@ -160,9 +171,9 @@ var pollerSettings = []setting{
 		doc: "How many attempts an event has before it becomes a dead letter; the first delivery is attempt 1. An attempt counts only where something shows that the event is at fault, and not the destination: another event that is accepted, or an answer that is about the event (docs/failures.md, \"Whose fault a failure is\"). An outage counts none, however long it lasts."},
 	{name: "retry_delays", kind: delays("10ms", "24h", "1s,5s,30s,2m"), def: "1s,5s,30s,2m",
 		doc: "The waits before attempt 2, 3 and so on, after the attempt before; past the end of the list the last one repeats. The event's order key is parked meanwhile, and other keys go on; with `ordering=source` the poller waits."},
-	{name: "max_parked", mode: cursorMode, mend: "Remove it: failed and waiting events stay in the outbox, however many they are", kind: whole(1, 20_000, "1000"), def: "1000",
+	{name: "max_parked", modes: inCursor, mend: "Remove it: failed and waiting events stay in the outbox, however many they are", kind: whole(1, 20_000, "1000"), def: "1000",
 		doc: "The most parked events, those that wait behind them included, for each output. At this bound the poller stops and says so: it never drops one."},
-	{name: "after_dead_letter", kind: oneOf("release", "block"), def: "release", outboxDef: "block",
+	{name: "after_dead_letter", kind: oneOf("release", "block"), def: "release", defIn: map[mode.Mode]string{mode.Outbox: "block"},
 		doc: "What becomes of the order key of a dead letter: `release` delivers what comes after it, `block` keeps it parked until somebody replays or purges the dead letter (`rowrelay deadletter`), in outbox mode requeues or discards it (`rowrelay outbox`)."},
 	{name: "dead_letter__kind", kind: oneOf("state", "queue"), def: "state",
 		doc: "Where dead letters go: beside the state documents (`deadletters/{app_name}/{poller}/{event id}.json`), where `rowrelay deadletter` lists, replays and purges them, or to a queue of Azure Storage. In outbox mode `state` is the state of the row itself (`DEAD LETTER`, `rowrelay outbox list`), and a queue gets a copy."},
@@ -190,9 +201,9 @@ var outputSettings = []setting{
 		doc: "The setting that holds the connection of the queue or broker: see [Connections](#connections)."},
 	{name: "queue", kind: queueName, defText: "the poller's name",
 		doc: "The queue's name, for `kind=queue`."},
-	{name: "destination", kind: text("template", "{aggregate_type}.events"), def: "{poller}", outboxDef: "{aggregate_type}.events",
+	{name: "destination", kind: text("template", "{aggregate_type}.events"), def: "{poller}", defIn: map[mode.Mode]string{mode.Outbox: "{aggregate_type}.events"},
 		doc: "For brokers: where an event goes (an exchange and routing key, a topic, an event hub, a queue), as text with `{app}`, `{poller}`, `{op}` and, in outbox mode, `{aggregate_type}`, `{aggregate_id}`, `{event_type}`; `{{` and `}}` are braces. The values of the placeholders are lower-cased (`Order` goes to `order.events`), the text around them is as you write it."},
-	{name: "destinations__<event_type>", kind: text("template", "payments"), mode: outboxMode,
+	{name: "destinations__<event_type>", kind: text("template", "payments"), modes: inOutbox,
 		doc: "For brokers: the destination of one type of event: `destinations__OrderPlaced`. The type is compared without case. Where a name cannot hold a character of it (a dot, a hyphen), write `_`."},
 	{name: "format", kind: oneOf("cloudevents", "rowchange", "sqltrigger", "row", "payload"), defText: "`cloudevents`; outbox to brokers: `payload`",
 		doc: "The wire format of events ([formats.md](formats.md)). `payload`, in outbox mode only, is the event's payload as it is: the default to brokers there, as the [seed](differences.md) publishes `value = event.payload`; everything else about the event is in the message's headers."},

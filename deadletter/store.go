@@ -95,7 +95,7 @@ type Entry struct {
 	// Record is nil where Err says why it cannot be read.
 	Record  *Record
 	Err     error
-	version string
+	version state.Version
 }
 
 // Get reads one record. Errors: state.ErrNotFound, ErrRecord (the entry then serves to delete it), or the store's fault.

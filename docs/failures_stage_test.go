@@ -143,7 +143,7 @@ func (s *stageStore) Create(ctx context.Context, key string, data []byte) (stamp
 	return stamp, err
 }
 
-func (s *stageStore) Replace(ctx context.Context, key string, data []byte, version string) (stamp state.Stamp, err error) {
+func (s *stageStore) Replace(ctx context.Context, key string, data []byte, version state.Version) (stamp state.Stamp, err error) {
 	at := takeLease
 	if doc, decodeErr := state.Decode(data); decodeErr == nil && (doc.Lease.OwnerID == "" || doc.Lease.WriteSeq > 1) {
 		at = commit
@@ -155,7 +155,7 @@ func (s *stageStore) Replace(ctx context.Context, key string, data []byte, versi
 	return stamp, err
 }
 
-func (s *stageStore) Delete(ctx context.Context, key, version string) error {
+func (s *stageStore) Delete(ctx context.Context, key string, version state.Version) error {
 	return s.stage.call(s.first, deleteObject, func() error { return s.Store.Delete(context.WithoutCancel(ctx), key, version) })
 }
 

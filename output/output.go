@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
+
+	"github.com/rowrelay/rowrelay/plaintext"
 )
 
 // MaxRetryAfter bounds what a destination can ask for: beyond it the next ticks ask again.
@@ -54,15 +55,5 @@ const maxText = 1024
 
 // Errorf returns an Error around err; the format does not repeat err by itself.
 func Errorf(err error, format string, args ...any) *Error {
-	return &Error{Text: OneLine(fmt.Sprintf(format, args...), maxText), Err: err}
-}
-
-// OneLine joins the words of s by single spaces, leaves out what cannot be printed, and cuts it at most bytes.
-func OneLine(s string, most int) string {
-	s = strings.ToValidUTF8(s, "")
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return &Error{Text: plaintext.Cut(plaintext.Line(fmt.Sprintf(format, args...)), maxText), Err: err}
 }

@@ -15,7 +15,7 @@ func (t *tick) descend(group []*item) {
 // must not count as its failure.
 func (t *tick) beginStep() {
 	tries := 1
-	if len(t.step) == 1 && !t.tried[t.step[0].event().ID] {
+	if len(t.step) == 1 && t.tried[t.step[0].event().ID] == 0 {
 		tries = t.cfg.Retries
 	}
 	q := t.newRequest(step, t.step, tries)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/state/storetest"
@@ -344,7 +345,7 @@ func TestFaultsAndCrashesLoseNothing(t *testing.T) {
 			to := newSink(t, nil)
 			to.ordering = OrderNone // late requests of dead instances may overlap; the order is checked below
 			to.answer = func(ctx context.Context, d change.Delivery) error {
-				if err := pause(ctx, time.Duration(roll(3000))*time.Millisecond); err != nil {
+				if err := clock.Sleep(ctx, time.Duration(roll(3000))*time.Millisecond); err != nil {
 					return err
 				}
 				if roll(12) == 0 {

@@ -1,6 +1,7 @@
 package poller
 
 import (
+	"errors"
 	"slices"
 	"time"
 )
@@ -61,6 +62,7 @@ func (t *tick) answered(q *request, err error) {
 		for i, it := range q.items {
 			if q.outcomes[i] == Accepted {
 				t.finish(it, Accepted)
+				delete(t.hint.busy, it.event().ID)
 			}
 		}
 	}
@@ -98,8 +100,8 @@ func (t *tick) failedOf(q *request) {
 		case q.failures != nil && q.failures[i].err != nil && (!q.cut || q.failures[i].proven) && t.judge(it, &q.failures[i]):
 			found = true
 		default:
-			if q.failures != nil && q.failures[i].alone {
-				t.tried[it.event().ID] = true
+			if q.failures != nil && q.failures[i].alone && !errors.Is(q.err, ErrCut) {
+				t.triedAlone(it)
 			}
 			it.failed = true
 			together = append(together, it)
@@ -111,6 +113,15 @@ func (t *tick) failedOf(q *request) {
 	case len(together) > 0:
 		t.failed = append(t.failed, together)
 	}
+}
+
+// triedAlone keeps that an event failed alone, although its tries were not used up.
+func (t *tick) triedAlone(it *item) {
+	trial := triedAlone
+	if t.otherAccepted(it) {
+		trial = otherAccepted
+	}
+	t.tried[it.event().ID] = trial
 }
 
 // finish notes what became of an event, and lets the next one of its order key through.

@@ -2,6 +2,7 @@ package poller
 
 import (
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"time"
 
@@ -47,13 +48,16 @@ type doubts struct {
 
 	// Of the tick before (resume.go).
 	groups [][]string
-	tried  map[string]bool
+	tried  map[string]trial
+	known  map[string]suspect
+
+	outage bool // the tick said that the destination is unavailable: what it learned about events means nothing
 }
 
-func newDoubts(h hint) doubts {
-	d := doubts{parked: make(map[string]int), groups: h.groups, tried: h.tried}
+func newDoubts(h *hint) doubts {
+	d := doubts{parked: make(map[string]int), groups: h.groups, tried: h.tried, known: h.suspects}
 	if d.tried == nil {
-		d.tried = make(map[string]bool)
+		d.tried = make(map[string]trial)
 	}
 	return d
 }
@@ -88,19 +92,24 @@ type suspect struct {
 	since     uint64 // see failure.since
 	rejection Rejection
 	answered  bool // the destination said something
-	busy      bool // see failure.busy
+	busy      bool // see failure.busy; but not for too long (busyLimit)
 	// clear says that the answer is about this very event: it was named, or the status is in RejectStatus.
 	clear bool
 	// convicted says that this very event was rejected before this tick, and that the answer is clear. That is no reason not to
 	// ask, the destination may refuse everything by now; but it is enough where there is nobody to ask.
 	convicted bool
+	// acceptedBefore says that shortly before it failed alone, the destination accepted an event of another key.
+	acceptedBefore bool
+	// earlier says that it failed in an earlier tick, which had no time for a verdict.
+	earlier bool
 }
 
 // judge decides what the failure of an event means, and reports false where that has to be searched for: the event failed
 // in company.
 func (t *tick) judge(it *item, f *failure) bool {
 	r := Rejection{Cause: max(f.Cause, Refused), Status: f.Status, Reason: f.err.Error(), At: f.at, Again: f.again}
-	if f.busy() {
+	busy := f.busy() && (f.Status != http.StatusServiceUnavailable || !f.again.IsZero() || !t.hint.busyTooLong(it.event().ID, f.at))
+	if busy {
 		r.Cause = Unavailable
 	}
 	single, hinted := f.alone || f.Named, t.rejects(f.Status)
@@ -112,8 +121,9 @@ func (t *tick) judge(it *item, f *failure) bool {
 		t.reject(it, r)
 	case single:
 		s := suspect{
-			item: it, since: f.since, rejection: r, answered: f.answered(), busy: f.busy(),
+			item: it, since: f.since, rejection: r, answered: f.answered(), busy: busy,
 			clear: f.Named || hinted, convicted: (f.Named || hinted) && it.event().Attempts > 0,
+			acceptedBefore: t.otherAccepted(it),
 		}
 		if hinted {
 			s.since = it.refused
@@ -125,14 +135,27 @@ func (t *tick) judge(it *item, f *failure) bool {
 	return true
 }
 
-// weigh rejects the suspects for which there is evidence now.
+// otherAccepted reports whether the destination accepted an event of another key in this tick, or since this event failed
+// alone in an earlier one.
+func (t *tick) otherAccepted(it *item) bool {
+	return t.tried[it.event().ID] == otherAccepted || t.taken.after(0, it.key)
+}
+
+// weigh rejects the suspects for which there is evidence now. An outage may have ended since an earlier tick: who failed then
+// is at fault only if another key was accepted before as well. Otherwise it is asked again.
 func (t *tick) weigh() {
 	open := t.suspects[:0]
 	for _, s := range t.suspects {
-		if t.taken.after(s.since, s.item.key) {
-			t.reject(s.item, s.rejection)
-		} else {
+		switch {
+		case !t.taken.after(s.since, s.item.key):
 			open = append(open, s)
+		case s.earlier && !s.acceptedBefore:
+			t.askAgain(s.item)
+		default:
+			if s.busy {
+				t.hint.setBusy(s.item.event().ID, s.rejection.At)
+			}
+			t.reject(s.item, s.rejection)
 		}
 	}
 	clear(t.suspects[len(open):])
@@ -140,6 +163,31 @@ func (t *tick) weigh() {
 	if len(open) == 0 {
 		t.cleared()
 	}
+}
+
+// askAgain has an event that failed alone in an earlier tick sent once more, alone.
+func (t *tick) askAgain(it *item) {
+	if t.taken.after(0, it.key) {
+		t.tried[it.event().ID] = otherAccepted
+	}
+	t.failed = append(t.failed, []*item{it})
+}
+
+// askSilent asks the suspects of earlier ticks again that had no answer: without one there is no verdict. It reports whether there
+// was one.
+func (t *tick) askSilent() bool {
+	open := t.suspects[:0]
+	for _, s := range t.suspects {
+		if s.earlier && !s.answered {
+			t.askAgain(s.item)
+		} else {
+			open = append(open, s)
+		}
+	}
+	found := len(open) < len(t.suspects)
+	clear(t.suspects[len(open):])
+	t.suspects = open
+	return found
 }
 
 // verdict is what is decided about a suspect when there is nothing else to send.

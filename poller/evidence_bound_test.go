@@ -136,3 +136,32 @@ func TestAcceptanceOfAClockThatIsAhead(t *testing.T) {
 		}
 	})
 }
+
+// TestOneEventIsAnswered503: an event that the destination has no room for, while it accepts all others, comes to its end.
+func TestOneEventIsAnswered503(t *testing.T) {
+	for _, every := range []time.Duration{time.Second, 10 * time.Minute} { // between two other rows
+		synctest.Test(t, func(t *testing.T) {
+			shop := newShop()
+			p := newProcess(t, nil, shop, nil)
+			to := newDestination(func(row int) int {
+				if row == 3 {
+					return 503
+				}
+				return 200
+			})
+			relay := p.ticking(to)
+			row, due := 5, every
+			for shop.fill(1, row); len(p.graves.letters) == 0 && time.Since(to.begun) < 3*time.Hour; time.Sleep(10 * time.Second) {
+				if time.Since(to.begun) > due {
+					due += every
+					row++
+					shop.fill(row, row)
+				}
+				relay.Tick(t.Context())
+			}
+			if n := len(p.graves.letters); n != 1 || len(p.parked()) != 0 || time.Since(to.begun) < busyLimit || !slices.Equal(to.rows(), upTo(row, 3)) {
+				t.Errorf("after %s: %d dead letters, parked %+v, %d of %d arrived", time.Since(to.begun), n, p.parked(), len(to.rows()), row)
+			}
+		})
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 // TestOutageInTheMiddle: what was accepted before it is settled, nothing is counted, and afterwards all arrives.
@@ -166,7 +167,7 @@ func TestBudgetEndsInTheMiddleOfASearch(t *testing.T) {
 		slow := 9 * time.Second
 		to := newSink(t, nil)
 		to.answer = func(ctx context.Context, d change.Delivery) error {
-			if err := pause(ctx, slow); err != nil {
+			if err := clock.Sleep(ctx, slow); err != nil {
 				return err
 			}
 			return poisonRows(422, "k0")(ctx, d)
@@ -221,7 +222,7 @@ func TestRightIsLostInTheMiddleOfASearch(t *testing.T) {
 		stolen := errors.New("stolen")
 		time.AfterFunc(2500*time.Millisecond, func() { feed.end(stolen) })
 		to := newSink(t, func(ctx context.Context, d change.Delivery) error {
-			if err := pause(ctx, time.Second); err != nil {
+			if err := clock.Sleep(ctx, time.Second); err != nil {
 				return err
 			}
 			return poisonRows(422, "k70")(ctx, d)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 var rejectStatus = []int{400, 413, 422}
@@ -183,7 +184,7 @@ func TestOtherRowWasAcceptedTooEarly(t *testing.T) {
 				if string(d.Events[0].OrderKey) == `"good"` {
 					return nil
 				}
-				if err := pause(ctx, time.Second); err != nil {
+				if err := clock.Sleep(ctx, time.Second); err != nil {
 					return err
 				}
 				return status(d, 500)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 // table is a feed over rows in memory whose position is an index. It counts what is asked of it.
@@ -65,7 +66,7 @@ func (s *tableSession) Next(ctx context.Context, limit Limit) (Grant, error) {
 	s.mu.Lock()
 	s.asked = append(s.asked, time.Now())
 	s.mu.Unlock()
-	if err := pause(ctx, s.wait); err != nil {
+	if err := clock.Sleep(ctx, s.wait); err != nil {
 		return Grant{}, err
 	}
 	s.mu.Lock()
@@ -93,7 +94,7 @@ func (s *tableSession) Parked([]byte) bool { return false }
 func (s *tableSession) Other(context.Context, [][]byte) (Grant, error) { return Grant{}, nil }
 
 func (s *tableSession) Settle(ctx context.Context, settled Settlement) (int, error) {
-	if err := pause(ctx, s.slow); err != nil {
+	if err := clock.Sleep(ctx, s.slow); err != nil {
 		return 0, err
 	}
 	s.mu.Lock()

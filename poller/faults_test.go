@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
 
@@ -64,7 +65,7 @@ func TestFailedPrefetchDoesNotStopTheBatchBefore(t *testing.T) {
 			feed.mu.Lock()
 			feed.fetchErr = &Fault{NormalizeFailed, errors.New("row 10 is bad")}
 			feed.mu.Unlock()
-			return pause(ctx, time.Second)
+			return clock.Sleep(ctx, time.Second)
 		})
 		feed.wait = time.Millisecond // the second fetch begins when the first requests are out
 		report := relayOf(t, feed, to, func(c *Config) { c.Concurrency, c.RequestEvents = 1, 1 }).Tick(t.Context())

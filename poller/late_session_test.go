@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/state/storetest"
@@ -83,7 +84,7 @@ func (s *lateSink) Deliver(ctx context.Context, d change.Delivery) error {
 	}
 	takes, fails := time.Duration(s.rng.IntN(50))*time.Millisecond, s.rng.IntN(100) < s.failures
 	s.mu.Unlock()
-	err := pause(ctx, takes)
+	err := clock.Sleep(ctx, takes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range d.Events {

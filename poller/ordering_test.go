@@ -88,7 +88,7 @@ func TestSourceOrderGivesUpALateRow(t *testing.T) {
 		p := newProcess(t, nil, shop, func(c *CheckpointedConfig) { c.Ordering = OrderSource; c.LateWindow = time.Hour })
 		p.verdict = poison(77)
 		p.tick()
-		shop.rows[77] = &shopRow{77, "t", "bad", 5} // it drew 5, and commits now
+		shop.rows[77] = &shopRow{id: 77, tenant: "t", text: "bad", cursor: 5} // it drew 5, and commits now
 		for i := range 200 {
 			shop.fill(100+i, 100+i) // a row comes before each tick
 			p.tick()

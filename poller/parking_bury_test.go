@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 // silentGraves is a place for dead letters that takes a while for each, and keeps what it has taken before its caller
@@ -18,7 +20,7 @@ type silentGraves struct {
 }
 
 func (g *silentGraves) Put(ctx context.Context, d DeadLetter) error {
-	if err := pause(ctx, g.takes); err != nil {
+	if err := clock.Sleep(ctx, g.takes); err != nil {
 		return errors.New("no answer")
 	}
 	return g.graves.Put(ctx, d)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
 
@@ -183,7 +184,7 @@ type slowSink struct {
 }
 
 func (s *slowSink) Deliver(ctx context.Context, d change.Delivery) error {
-	if err := pause(ctx, s.takes); err != nil {
+	if err := clock.Sleep(ctx, s.takes); err != nil {
 		return err
 	}
 	return s.anySink.Deliver(ctx, d)

@@ -218,8 +218,9 @@ type Source interface {
 	// where rows came but cannot be turned into events without loss, ErrConfig where the settings or the stored cursor do not
 	// fit the table, ErrGap where the position is ahead of the source's own counter; any other is a fetch fault.
 	Fetch(ctx context.Context, r Range, limit Limit) (Page, error)
-	// Reread returns the newest state of rows by their keys (Event.Key), as events like any other. Rows that are gone, or do
-	// not meet source__where any more, are missing. The result is in the order of keys.
+	// Reread returns the newest state of rows by their keys (Event.Key), as events like any other, in the order of keys. The newest
+	// state of a row that is gone is its delete, where the source knows of deletes. A key is missing only where its state cannot be
+	// known: a cursor does not see that a row was deleted, or does not meet source__where any more.
 	Reread(ctx context.Context, keys [][]byte) ([]change.Event, error)
 	// Other returns the first row after a position whose order key is none of avoid; nil where there is none. It is a probe:
 	// at most 100 order keys are given.

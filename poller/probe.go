@@ -1,6 +1,7 @@
 package poller
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -31,10 +32,9 @@ const (
 func (t *tick) beginProbe() bool {
 	switch {
 	case t.cfg.Ordering == OrderSource:
-		return t.conclude()
+		return t.askSilent() || t.conclude()
 	case t.probed == maxProbes:
-		t.hint.refused(maxProbes)
-		t.unavailable(nil)
+		t.refusesAll()
 		return false
 	case t.probed == maxProbes-1 && t.repeat():
 		return true
@@ -55,8 +55,14 @@ func (t *tick) beginProbe() bool {
 	case !t.proven() && t.repeat():
 		return true
 	default:
-		return t.conclude()
+		return t.askSilent() || t.conclude()
 	}
+}
+
+// refusesAll ends the tick, because as many probes failed as make an outage.
+func (t *tick) refusesAll() {
+	t.hint.refused(maxProbes)
+	t.unavailable(nil)
 }
 
 // moreRetries reports whether the next event is a retry as well, while all suspects are retries that need one answer only: a
@@ -252,6 +258,7 @@ func (t *tick) beginExtra(grant *Grant, index int) {
 
 // unavailable ends the tick: nothing is held against any event. asking is why no further probe was to be had.
 func (t *tick) unavailable(asking error) {
+	t.outage = true
 	if t.failure == nil {
 		t.report.Reason = Unavailable.String()
 	}
@@ -280,11 +287,14 @@ func (t *tick) probedBy(q *request) {
 		}
 		return
 	}
-	if q.role == probe && q.failures != nil && q.items[0].event().Attempts > 0 && t.rejects(q.failures[0].Status) {
+	if q.failures == nil || errors.Is(q.err, ErrCut) {
+		return // it had no time
+	}
+	if q.role == probe && q.items[0].event().Attempts > 0 && t.rejects(q.failures[0].Status) {
 		return // it would have failed anyway, and says nothing about the destination
 	}
 	t.probed++
-	if q.failures != nil && q.failures[0].busy() {
+	if q.failures[0].busy() {
 		t.limited++
 	}
 	if q.role == extra {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 // receiver is a destination with bad events, moods and outages, that keeps a protocol.
@@ -38,7 +39,7 @@ func (r *receiver) roll(n int) int {
 }
 
 func (r *receiver) answer(ctx context.Context, d change.Delivery) error {
-	if err := pause(ctx, time.Duration(r.roll(300))*time.Millisecond); err != nil {
+	if err := clock.Sleep(ctx, time.Duration(r.roll(300))*time.Millisecond); err != nil {
 		return err
 	}
 	err := r.judge(d)

@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 // timeoutError is the cause of a request's context when its time is over.
@@ -124,7 +125,7 @@ func (q *request) run(stop context.Context) error {
 			}
 			pauses.Reset()
 		}
-		if q.cut = pause(stop, max(pauses.NextBackOff(), after)) != nil; q.cut {
+		if q.cut = clock.Sleep(stop, max(pauses.NextBackOff(), after)) != nil; q.cut {
 			return nil
 		}
 	}

@@ -1,7 +1,6 @@
 package poller
 
 import (
-	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -12,7 +11,11 @@ import (
 // Another instance, or a process after a crash, begins the search from the start.
 type hint struct {
 	groups [][]string
-	tried  map[string]bool // failed alone already: one more try will do
+	tried  map[string]trial
+	// suspects had no verdict when the tick ended, by event id; their item is nil.
+	suspects map[string]suspect
+	// probed and limited are the probes that failed in a row, see doubts.
+	probed, limited int
 	// avoid are order keys of events from elsewhere that failed as probes: the source shows others before it shows them again.
 	avoid [][]byte
 	// accepted is when the destination last accepted an event; aside counts the events that it refused since, up to maxProbes:
@@ -22,9 +25,19 @@ type hint struct {
 	// doubtful of these were set aside without any evidence, the last for the answer why: ticks fail until there is an acceptance.
 	doubtful int
 	why      error
+	// busy is when events were first answered 503 while the destination accepted others, by id.
+	busy map[string]time.Time
 	// until is when the destination, which had no room for anything, wants to be asked again.
 	until time.Time
 }
+
+// trial is what is known of an event that failed alone; the zero value is: nothing.
+type trial uint8
+
+const (
+	triedAlone    trial = 1 + iota // one more try will do
+	otherAccepted                  // the same, and since then the destination has accepted an event of another key
+)
 
 // maxPause bounds hint.until: who asks for more is asked in between.
 const maxPause = time.Minute
@@ -42,13 +55,36 @@ func (h *hint) pause(suspects []suspect, why error) {
 	}
 }
 
+const (
+	// busyLimit is how long an event may be answered 503 while others are accepted, until that counts against it like any other
+	// answer: a part of the destination may be away for a while, and comes back.
+	busyLimit = time.Hour
+	// maxBusy bounds hint.busy: beyond it the time begins anew for all.
+	maxBusy = 1000
+)
+
+// setBusy notes an event that is answered 503 while others are accepted.
+func (h *hint) setBusy(id string, at time.Time) {
+	if !h.busy[id].IsZero() {
+		return
+	}
+	if h.busy == nil || len(h.busy) == maxBusy {
+		h.busy = make(map[string]time.Time)
+	}
+	h.busy[id] = at
+}
+
+// busyTooLong reports whether that has been so for too long.
+func (h *hint) busyTooLong(id string, at time.Time) bool {
+	since, known := h.busy[id]
+	return known && at.Sub(since) >= busyLimit
+}
+
 // refused counts events that the destination refused, each the first time, while it accepted nothing.
 func (h *hint) refused(events int) { h.aside = min(h.aside+events, maxProbes) }
 
-// next is what is left of a hint when a tick begins.
-func (h *hint) next() hint {
-	return hint{avoid: h.avoid, accepted: h.accepted, aside: h.aside, doubtful: h.doubtful, why: h.why}
-}
+// forget ends the search: every event was judged, or none can be.
+func (h *hint) forget() { h.groups, h.tried, h.suspects, h.probed, h.limited = nil, nil, nil, 0, 0 }
 
 // doubt notes an event that was set aside without evidence, for the first time or again.
 func (h *hint) doubt(first bool, why error) {
@@ -57,36 +93,56 @@ func (h *hint) doubt(first bool, why error) {
 	}
 }
 
-// keep stores the hint for the next tick.
+// keep stores what the next tick needs to go on with the search.
 func (t *tick) keep() {
 	h := t.hint
-	h.groups, h.tried = nil, make(map[string]bool)
-	add := func(group []*item) {
-		if len(group) == 0 {
+	h.forget()
+	h.tried, h.suspects, h.probed, h.limited = make(map[string]trial), make(map[string]suspect), t.probed, t.limited
+	add := func(ids []string) {
+		if len(ids) == 0 {
 			return
 		}
-		ids := make([]string, len(group))
-		for i, it := range group {
-			ids[i] = it.event().ID
-			if t.tried[ids[i]] { // of the others nothing needs to be known any more
-				h.tried[ids[i]] = true
+		h.groups = append(h.groups, ids)
+		for _, id := range ids { // of the others nothing needs to be known any more
+			if trial := t.tried[id]; trial > 0 {
+				h.tried[id] = trial
 			}
 		}
-		h.groups = append(h.groups, ids)
 	}
-	add(slices.Concat(t.step, t.rest))
+	add(idsOf(t.step, t.rest))
 	for _, s := range t.suspects {
-		add([]*item{s.item})
-		h.tried[s.item.event().ID] = true
+		id := s.item.event().ID
+		add([]string{id})
+		s.item, s.since, s.earlier = nil, 0, true
+		s.acceptedBefore = s.acceptedBefore && t.probed == 0 // a probe that fails is evidence against it
+		h.suspects[id] = s
 	}
 	for _, group := range t.failed {
-		add(group)
+		add(idsOf(group))
+	}
+	for _, ids := range t.groups { // this tick did not get to them
+		add(ids)
+		for _, id := range ids {
+			if s, known := t.known[id]; known {
+				h.suspects[id] = s
+			}
+		}
 	}
 	t.hint = h
 }
 
-// resume takes the events of a new batch that the hint names out of the queue, to be searched at once. A batch of live rows
-// ends the hint: what is not in the first one is not next.
+func idsOf(groups ...[]*item) []string {
+	var ids []string
+	for _, group := range groups {
+		for _, it := range group {
+			ids = append(ids, it.event().ID)
+		}
+	}
+	return ids
+}
+
+// resume takes the events of a new batch that the hint names out of the queue, to be searched at once; its suspects are
+// suspects again. A batch of live rows ends the hint: what is not in the first one is not next.
 func (t *tick) resume(p *passage) {
 	for _, ids := range t.groups {
 		wanted := make(map[string]bool, len(ids))
@@ -100,7 +156,15 @@ func (t *tick) resume(p *passage) {
 				i++
 				continue
 			}
-			if it = t.lanes.remove(i); !t.withheld(it) {
+			it = t.lanes.remove(i)
+			s, known := t.known[it.event().ID]
+			switch {
+			case t.withheld(it):
+			case known:
+				s.item = it
+				t.suspects = append(t.suspects, s)
+				t.probed, t.limited = t.hint.probed, t.hint.limited
+			default:
 				group = append(group, it)
 			}
 		}

@@ -26,6 +26,7 @@ type shop struct {
 	life           string
 	err            error // of Fetch
 	windows        bool  // a page that is the last ends where the writes do
+	deletes        bool  // rows that are removed are shown as deletes
 	fetched        []Range
 }
 
@@ -34,6 +35,7 @@ type shopRow struct {
 	tenant string
 	text   string
 	cursor int
+	gone   bool
 }
 
 func newShop() *shop {
@@ -45,7 +47,7 @@ func (s *shop) put(id int, tenant, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writes++
-	s.rows[id] = &shopRow{id, tenant, text, s.writes}
+	s.rows[id] = &shopRow{id: id, tenant: tenant, text: text, cursor: s.writes}
 	s.ordered = nil
 }
 
@@ -59,8 +61,12 @@ func (s *shop) fill(from, to int) {
 func (s *shop) remove(id int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	was := s.rows[id]
 	delete(s.rows, id)
-	s.ordered = nil
+	if s.ordered = nil; s.deletes {
+		s.writes++
+		s.rows[id] = &shopRow{id: id, tenant: was.tenant, cursor: s.writes, gone: true}
+	}
 }
 
 func rowKey(id int) []byte { return fmt.Appendf(nil, `{"id":%d}`, id) }
@@ -71,7 +77,10 @@ func (s *shop) event(r *shopRow) change.Event {
 	if s.describe.Coarse {
 		e.OrderKey = fmt.Appendf(nil, `{"tenant":%q}`, r.tenant)
 	}
-	e.ID = change.EventID("orders", change.Upsert, e.Key, e.Cursor, e.Row)
+	if r.gone {
+		e.Op = change.Delete
+	}
+	e.ID = change.EventID("orders", e.Op, e.Key, e.Cursor, e.Row)
 	return e
 }
 

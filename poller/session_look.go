@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 // look decides what comes next: retries that are due, then live rows, late ones and chunks of a backfill in turn.
@@ -43,7 +44,7 @@ func (s *checkpointed) look(ctx context.Context, limit Limit) (change.Batch, not
 	case queued:
 		s.await(ctx)
 	default:
-		if err := pause(ctx, min(s.feed.pace.ready(s.backfill.ID), turnWait)); err != nil {
+		if err := clock.Sleep(ctx, min(s.feed.pace.ready(s.backfill.ID), turnWait)); err != nil {
 			return change.Batch{}, note{}, &Fault{FetchFailed, err}
 		}
 	}

@@ -168,7 +168,7 @@ type slowStore struct {
 	takes time.Duration
 }
 
-func (s *slowStore) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (s *slowStore) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	time.Sleep(s.takes)
 	return s.Store.Replace(ctx, key, data, version)
 }

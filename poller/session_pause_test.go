@@ -50,6 +50,28 @@ func TestAPauseOfADeadReplayEnds(t *testing.T) {
 	})
 }
 
+// TestAPauseWhileTheDestinationIsLeftAlone: who has paused a poller is told that it is paused.
+func TestAPauseWhileTheDestinationIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 9)
+		p := newProcess(t, nil, s, nil)
+		to := newDestination(func(int) int { return 429 })
+		to.again = time.Minute
+		relay := p.ticking(to)
+		if r := relay.Tick(t.Context()); r.Event != HandlerFailed {
+			t.Fatalf("%s: %v", r.Event, r.Err)
+		}
+		if r := relay.Tick(t.Context()); r.Event != HandlerFailed || r.Reason != "unavailable" || !r.DocumentRead || !strings.Contains(r.Err.Error(), "Retry-After") {
+			t.Errorf("while it is left alone: %+v", r)
+		}
+		p.amend(func(d *state.Document) { d.Paused = &state.Paused{At: time.Now(), By: "ann"} })
+		if r := relay.Tick(t.Context()); r.Event != Paused || !strings.Contains(r.Err.Error(), "paused by ann") {
+			t.Errorf("while it is paused: %s: %v", r.Event, r.Err)
+		}
+	})
+}
+
 // TestAPauseThatIsOverAndCannotBeTakenOut: the tick fails, and says what it was about.
 func TestAPauseThatIsOverAndCannotBeTakenOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 // fetchGrace is how long a fetch may outlast the budget before it is cancelled. What it brings then is not sent any more,
@@ -33,9 +34,6 @@ var (
 //
 // A crash at any point loses nothing: what was not settled is fetched and delivered again.
 func (r *Relay) Tick(ctx context.Context) Report {
-	if wait := time.Until(r.hint.until); wait > 0 {
-		return r.leftAlone(wait)
-	}
 	t := &tick{
 		Relay:  r,
 		ctx:    ctx,
@@ -43,22 +41,17 @@ func (r *Relay) Tick(ctx context.Context) Report {
 		inbox:  make(chan func(), r.cfg.Concurrency+8), // never blocks: see post
 		report: r.newReport(),
 
-		doubts: newDoubts(r.hint),
+		doubts: newDoubts(&r.hint),
 	}
-	r.hint = r.hint.next()
 	t.run()
 	t.report.Ended = time.Now()
 	return t.report
 }
 
-// leftAlone is the report of a tick that does nothing, because the destination has no room for anything yet.
-func (r *Relay) leftAlone(wait time.Duration) Report {
-	report := r.newReport()
-	report.fail(fmt.Errorf("the destination has no room for any event, and wants to be asked again in %s (Retry-After): until then "+
-		"nothing is sent; its last answer: %w", wait.Round(time.Second), r.hint.why), HandlerFailed)
-	report.Reason = Unavailable.String()
-	report.Ended = report.Started
-	return report
+// leftAlone is why a tick sends nothing: the destination has no room for anything yet.
+func (r *Relay) leftAlone(wait time.Duration) error {
+	return &Fault{HandlerFailed, fmt.Errorf("the destination has no room for any event, and wants to be asked again in %s (Retry-After): "+
+		"until then nothing is sent; its last answer: %w", wait.Round(time.Second), r.hint.why)}
 }
 
 // tick is the state of one tick. Only the goroutine of run touches it: everything that happens elsewhere (a fetch, a
@@ -138,6 +131,12 @@ func (t *tick) run() {
 	}
 	t.session = session
 	defer t.abandon()
+	if wait := time.Until(t.hint.until); wait > 0 {
+		t.report.Reason = Unavailable.String()
+		t.fail(t.leftAlone(wait))
+		t.end()
+		return
+	}
 	wake := context.AfterFunc(t.stop, func() { t.post(func() {}) })
 	defer wake()
 
@@ -208,7 +207,7 @@ func (t *tick) fetch() {
 	go func() {
 		var grant Grant
 		var err error
-		stopped := pause(t.stop, wait) != nil // then no batch, and no failure
+		stopped := clock.Sleep(t.stop, wait) != nil // then no batch, and no failure
 		began := time.Now()
 		if !stopped {
 			err = guard(func() (err error) { grant, err = t.session.Next(t.fetchCtx, t.cfg.Fetch); return err })
@@ -317,16 +316,7 @@ func (t *tick) end() {
 	if err := session.Close(context.WithoutCancel(t.ctx), &t.report); err != nil && t.failure == nil {
 		t.fail(err)
 	}
-	if open := t.unresolved(); t.failure == nil && open > 0 {
-		t.keep()
-		// Where there is no error, it was to go on with the search of an earlier tick, and did not get to it. A request that was
-		// cut because the process stops says nothing about the destination: a stop is no failure.
-		if t.lastErr != nil && !errors.Is(t.lastErr, ErrCut) {
-			t.report.Reason = Unavailable.String()
-			t.failure = &Fault{HandlerFailed, fmt.Errorf("delivering failed, and the tick ended before it was known which of %d events "+
-				"is to blame, so that no attempt is counted: %w", open, t.lastErr)}
-		}
-	}
+	t.endSearch()
 	if t.failure == nil {
 		t.failure = t.fetchErr
 	}
@@ -360,6 +350,26 @@ func (t *tick) end() {
 	}
 }
 
+// endSearch keeps what the search for events that are to blame has found, if it found no end.
+func (t *tick) endSearch() {
+	open := t.unresolved()
+	if open > 0 && t.failure == nil && t.probed >= maxProbes {
+		t.refusesAll()
+	}
+	if t.outage || open == 0 && len(t.groups) == 0 {
+		t.hint.forget()
+		return
+	}
+	t.keep()
+	// Where there is no error, it was to go on with the search of an earlier tick, and did not get to it. A request that was
+	// cut because the process stops says nothing about the destination: a stop is no failure.
+	if open > 0 && t.failure == nil && t.lastErr != nil && !errors.Is(t.lastErr, ErrCut) {
+		t.report.Reason = Unavailable.String()
+		t.failure = &Fault{HandlerFailed, fmt.Errorf("delivering failed, and the tick ended before it was known which of %d events "+
+			"is to blame, so that no attempt is counted: %w", open, t.lastErr)}
+	}
+}
+
 // starved reports whether the budget went into the first fetch: such ticks would go on for ever without a word.
 func (t *tick) starved() bool {
 	return t.fetches <= 1 && t.number.Load() == 0 && errors.Is(context.Cause(t.stop), errBudget)
@@ -369,20 +379,5 @@ func (t *tick) starved() bool {
 func (t *tick) abandon() {
 	if t.session != nil {
 		_ = t.session.Close(context.WithoutCancel(t.ctx), &t.report) // the panic is what is told
-	}
-}
-
-// pause waits for d, or returns the cause of ctx's end.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 func keys(n, distinct int) []string {
@@ -27,7 +28,7 @@ func TestTickDrainsInOrderPerKey(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				feed := &table{rows: keys(95, 7)}
 				slow := func(ctx context.Context, d change.Delivery) error {
-					return pause(ctx, time.Duration(1+len(d.Events[0].ID))*time.Millisecond)
+					return clock.Sleep(ctx, time.Duration(1+len(d.Events[0].ID))*time.Millisecond)
 				}
 				to := newSink(t, slow)
 				to.ordering = ordering
@@ -196,7 +197,7 @@ func TestImpossibleNeedsNoEvidence(t *testing.T) {
 func TestBudgetEndsTheTickWithMoreToCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		feed := &table{rows: keys(1000, 1000)}
-		to := newSink(t, func(ctx context.Context, _ change.Delivery) error { return pause(ctx, 9*time.Second) })
+		to := newSink(t, func(ctx context.Context, _ change.Delivery) error { return clock.Sleep(ctx, 9*time.Second) })
 		begun := time.Now()
 		report := relayOf(t, feed, to, nil).Tick(t.Context())
 		if report.Event != TickComplete || report.Drained || report.Failed() {
@@ -245,7 +246,7 @@ func TestPollIntervalCountsFromTheFetchWhileThereIsWork(t *testing.T) {
 		feed := &table{rows: keys(1, 1), wait: 100 * time.Millisecond}
 		begun := time.Now()
 		to := newSink(t, func(ctx context.Context, _ change.Delivery) error {
-			err := pause(ctx, 600*time.Millisecond)
+			err := clock.Sleep(ctx, 600*time.Millisecond)
 			feed.mu.Lock()
 			defer feed.mu.Unlock()
 			if len(feed.rows) < 3 {
@@ -270,7 +271,7 @@ func TestLostRightCancelsRequestsAndCommitsNothing(t *testing.T) {
 		feed := &table{rows: keys(10, 10)}
 		stolen := errors.New("stolen")
 		time.AfterFunc(time.Second, func() { feed.end(stolen) })
-		to := newSink(t, func(ctx context.Context, _ change.Delivery) error { return pause(ctx, 20*time.Second) })
+		to := newSink(t, func(ctx context.Context, _ change.Delivery) error { return clock.Sleep(ctx, 20*time.Second) })
 		begun := time.Now()
 		report := relayOf(t, feed, to, nil).Tick(t.Context())
 		if report.Event != LostLease || !errors.Is(report.Err, stolen) || feed.position != 0 || time.Since(begun) != time.Second {
@@ -318,7 +319,7 @@ func TestCancelledInvocationSettlesWhatWasAccepted(t *testing.T) {
 		feed := &table{rows: keys(100, 100)}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(1500*time.Millisecond, cancel)
-		to := newSink(t, func(ctx context.Context, _ change.Delivery) error { return pause(ctx, time.Second) })
+		to := newSink(t, func(ctx context.Context, _ change.Delivery) error { return clock.Sleep(ctx, time.Second) })
 		report := relayOf(t, feed, to, nil).Tick(ctx)
 		if report.Event != TickComplete || feed.position != len(to.accepted) || feed.position < 20 || feed.closed != 1 {
 			t.Errorf("%s: position %d, %d accepted", report.Event, feed.position, len(to.accepted))
@@ -363,7 +364,7 @@ func (f outputFunc) Deliver(ctx context.Context, d change.Delivery) error { retu
 
 func TestOverlappingRunDoesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		to := newSink(t, func(ctx context.Context, _ change.Delivery) error { return pause(ctx, time.Second) })
+		to := newSink(t, func(ctx context.Context, _ change.Delivery) error { return clock.Sleep(ctx, time.Second) })
 		p := New("orders", relayOf(t, &table{rows: keys(1, 1)}, to, nil))
 		first := make(chan []Report)
 		go func() { first <- p.Run(t.Context()) }()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -118,7 +119,7 @@ func (file *FunctionFile) trigger(kind string) *Binding {
 	return nil
 }
 
-func (p *Poller) isOutbox() bool { return p.Config.Source.Mode == "outbox" }
+func (p *Poller) can(a mode.Ability) bool { return p.Config.Source.Mode.Can(a) }
 
 // because says why something is not known of a poller. The fault itself stands at the item settings.
 func (p *Poller) because() string {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -95,7 +96,7 @@ func factsOf(t *testing.T, settings ...string) (*Facts, *Poller) {
 		Rights: source.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0", RowVersions: true},
 		Cursor: []source.CursorColumn{{Name: "tx", Type: "xid8", Moved: "is an xid8"}}, Queues: map[string]error{},
 	}
-	if p.isOutbox() {
+	if p.can(mode.Marks) {
 		p.Table, p.Cursor, p.DeadLetters = Table{}, nil, "the rows themselves"
 		p.Outbox = &Outbox{Strategy: "partitioned", Layout: "own"}
 	}
@@ -127,7 +128,7 @@ func hosted(f *Facts, p *Poller) {
 	}
 	add("orders", Binding{Type: "timerTrigger", Schedule: "%ORDERS_SCHEDULE%"})
 	s := &p.Config.Source
-	if p.isOutbox() && s.CleanupSchedule != "" {
+	if p.can(mode.Marks) && s.CleanupSchedule != "" {
 		add("orders_cleanup", Binding{Type: "timerTrigger", Schedule: s.CleanupSchedule})
 	}
 	if s.FanoutQueue != "" {

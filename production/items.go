@@ -1,6 +1,10 @@
 package production
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/rowrelay/rowrelay/mode"
+)
 
 // item is one line of the checklist: of the command, and of docs/production.md, which is written from this table.
 // Exactly one of app and each is set.
@@ -11,7 +15,9 @@ type item struct {
 	mend      string // how it is mended in general; an answer may say more
 	app       func(f *Facts) Answer
 	each      func(f *Facts, p *Poller) Answer
-	untold    bool // nothing that the command can see decides it
+	needs     mode.Ability // of a poller that each is about; 0: none
+	without   string       // why the item does not apply to a poller that lacks it
+	untold    bool         // nothing that the command can see decides it
 }
 
 // The groups of the checklist, in their order.

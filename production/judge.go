@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/plaintext"
 )
 
 // Verdict is what is found of an item.
@@ -76,14 +78,14 @@ func Judge(f *Facts, accepted []string) *Report {
 			judged.Answers = append(judged.Answers, i.app(f))
 		} else {
 			for _, p := range f.Pollers {
-				found := i.each(f, p)
+				found := i.judge(f, p)
 				found.Of = p.Config.Name
 				judged.Answers = append(judged.Answers, found)
 			}
 		}
 		for n := range judged.Answers {
 			found := &judged.Answers[n]
-			found.Seen = oneLine(found.Seen)
+			found.Seen = plaintext.Line(found.Seen)
 			if found.Mend == "" && (found.Verdict == ToMend || found.Verdict == CannotTell) {
 				found.Mend = i.mend
 			}
@@ -99,8 +101,12 @@ func Judge(f *Facts, accepted []string) *Report {
 	return report
 }
 
-func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+// judge answers the item for one poller.
+func (i *item) judge(f *Facts, p *Poller) Answer {
+	if !p.can(i.needs) {
+		return none("%s", i.without)
+	}
+	return i.each(f, p)
 }
 
 // list joins names for people.

@@ -1,25 +1,33 @@
 package production
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/rowrelay/rowrelay/mode"
+)
 
 func outboxItems() []item {
 	return []item{
 		{
 			id: "outbox-strategy", group: groupOutbox, asks: "the strategy suits the table, the engine and the instances", each: judgeStrategy,
+			needs: mode.Claims, without: noOutbox,
 			why: "Instances beyond the number of partitions are idle, and some strategies gain nothing on some engines.", mend: "see docs/outbox.md, Strategies",
 		},
 		{
 			id: "outbox-snapshot", group: groupOutbox, asks: "SQL Server reads row versions (READ_COMMITTED_SNAPSHOT)", each: judgeSnapshot,
+			needs: mode.Marks, without: noOutbox,
 			why:  "Without it the publisher waits for the writers of the outbox, and they for it.",
 			mend: "ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON WITH ROLLBACK IMMEDIATE, when the application is at rest",
 		},
 		{
 			id: "outbox-cleanup", group: groupOutbox, asks: "published events are deleted", each: judgeCleanup,
+			needs: mode.Marks, without: noOutbox,
 			why:  "The table grows without end.",
 			mend: "set source__cleanup_schedule, and write the function with rowrelay functions",
 		},
 		{
 			id: "outbox-vacuum", group: groupOutbox, asks: "PostgreSQL's autovacuum follows the outbox", each: judgeVacuum,
+			needs: mode.Marks, without: noOutbox,
 			why: "Each event leaves two dead row versions. By default autovacuum waits for a fifth of the table to be dead, which with a week of published events is " +
 				"too late.",
 			mend: "ALTER TABLE … SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000), as rowrelay outbox init does",
@@ -30,10 +38,7 @@ func outboxItems() []item {
 const noOutbox = "no outbox"
 
 func judgeStrategy(_ *Facts, p *Poller) Answer {
-	switch {
-	case !p.isOutbox():
-		return none(noOutbox)
-	case p.Outbox == nil:
+	if p.Outbox == nil {
 		return unknown("mend the settings first", "%s", p.because())
 	}
 	if len(p.Outbox.Unsuited) > 0 {
@@ -44,8 +49,6 @@ func judgeStrategy(_ *Facts, p *Poller) Answer {
 
 func judgeSnapshot(_ *Facts, p *Poller) Answer {
 	switch {
-	case !p.isOutbox():
-		return none(noOutbox)
 	case p.Engine != "sqlserver":
 		return none("%s reads row versions anyway", p.Engine)
 	case !p.Rights.Told:
@@ -59,8 +62,6 @@ func judgeSnapshot(_ *Facts, p *Poller) Answer {
 func judgeCleanup(f *Facts, p *Poller) Answer {
 	cfg := &p.Config.Source
 	switch {
-	case !p.isOutbox():
-		return none(noOutbox)
 	case cfg.CleanupSchedule == "":
 		return bad("", "source__cleanup_schedule=none")
 	case f.hosted() && p.CleanupErr != nil:
@@ -77,8 +78,6 @@ const (
 
 func judgeVacuum(_ *Facts, p *Poller) Answer {
 	switch {
-	case !p.isOutbox():
-		return none(noOutbox)
 	case p.Engine != "postgres":
 		return none("%s has no autovacuum", p.Engine)
 	case !p.Rights.Told:

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 func outputItems() []item {
@@ -193,7 +195,7 @@ func judgeOrdering(_ *Facts, p *Poller) Answer {
 	}
 	key := "the key"
 	switch {
-	case p.isOutbox():
+	case p.can(mode.Events):
 		key = "the aggregate"
 	case len(cfg.Source.OrderKey) > 0:
 		key = list(cfg.Source.OrderKey)

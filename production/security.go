@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/source"
 )
 
@@ -26,6 +27,7 @@ func securityItems() []item {
 		},
 		{
 			id: "read-only", group: groupSecurity, asks: "the login cannot write the table that it watches", each: judgeWrites,
+			needs: mode.Document, without: "an outbox is written: its rows are marked",
 			why: "In cursor mode Rowrelay only reads.", mend: "REVOKE what is named here",
 		},
 		{
@@ -75,8 +77,6 @@ func judgeAdmin(_ *Facts, p *Poller) Answer {
 
 func judgeWrites(_ *Facts, p *Poller) Answer {
 	switch r := &p.Rights; {
-	case p.isOutbox():
-		return none("an outbox is written: its rows are marked")
 	case p.Engine == "sqlite":
 		return none("SQLite has no logins; Rowrelay opens the file with query_only")
 	case !r.Told:
@@ -96,7 +96,7 @@ func judgeWrites(_ *Facts, p *Poller) Answer {
 
 func judgeOutputTLS(f *Facts, p *Poller) Answer {
 	links := slices.DeleteFunc(slices.Clone(p.Links), func(l Link) bool { return l.What == TheSource })
-	if f.Store.Link != nil && !p.isOutbox() {
+	if f.Store.Link != nil && p.can(mode.Document) {
 		links = append(links, *f.Store.Link)
 	}
 	links = append(links, f.Telemetry.Links...)
@@ -119,7 +119,7 @@ func judgeOutputTLS(f *Facts, p *Poller) Answer {
 
 func judgeIdentities(f *Facts, p *Poller) Answer {
 	links := p.Links
-	if f.Store.Link != nil && !p.isOutbox() {
+	if f.Store.Link != nil && p.can(mode.Document) {
 		links = append(slices.Clone(links), *f.Store.Link)
 	}
 	var keys, others, unsure []string

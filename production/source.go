@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -12,32 +13,38 @@ func sourceItems() []item {
 	return []item{
 		{
 			id: "late-commits", group: groupSource, asks: "rows that commit late are found", each: judgeLate,
+			needs: mode.CursorColumns, without: "an outbox shows its rows by their state",
 			why: "A transaction takes its cursor value when it writes, and shows it when it commits. Whatever came between is passed over unless late rows " +
 				"are looked for (docs/late-commits.md).",
 			mend: "make the cursor exact (rowrelay check --ddl), or let the login see open transactions",
 		},
 		{
 			id: "index", group: groupSource, asks: "an index serves the order of the cursor", each: judgeIndex,
+			needs: mode.CursorColumns, without: "an outbox has the indexes of its layout",
 			why: "Otherwise every fetch reads and sorts the table.", mend: "create the index that rowrelay check shows",
 		},
 		{
 			id: "key", group: groupSource, asks: "the key is proved unique and never NULL", each: judgeKey,
+			needs: mode.CursorColumns, without: "an outbox has its layout's key",
 			why:  "Rows with one cursor are told apart by the key (seed 000, §1: a stable key with a total order).",
 			mend: "watch the table with source__table, or be sure that the query's key is unique",
 		},
 		{
 			id: "cursor", group: groupSource, asks: "the cursor's type is fine enough, and every row has one", each: judgeCursor,
+			needs: mode.CursorColumns, without: "an outbox has its own position",
 			why: "Two writes within the resolution of the type look like one (seed 000, window W7: the earlier state is not delivered); a row whose cursor is NULL is " +
 				"never delivered.",
 			mend: "use rowversion, xid8, an integer that grows, or a timestamp of microseconds; make the column NOT NULL with a default",
 		},
 		{
 			id: "cursor-moves", group: groupSource, asks: "updates move the cursor", each: judgeMoves,
+			needs: mode.CursorColumns, without: "events of an outbox are not updated",
 			why:  "An update that leaves the cursor as it was is not seen.",
 			mend: "watch a column that every write sets; for a table of new rows only this is as it should be",
 		},
 		{
 			id: "gaps", group: groupSource, asks: "a restored or failed-over database is noticed", each: judgeGaps,
+			needs: mode.Document, without: "an outbox that is restored publishes its restored rows",
 			why: "After a restore the stored position may be ahead of the data: what is written then below it would be passed over. With " +
 				"source__on_failover=continue the same holds for an asynchronous replica.",
 			mend: "let the login read what tells one life of the database from the next, and use source__on_failover=stop unless replicas are synchronous",
@@ -53,8 +60,6 @@ func sourceItems() []item {
 func judgeLate(_ *Facts, p *Poller) Answer {
 	late, window := p.Table.Late, p.Config.Source.LateWindow
 	switch {
-	case p.isOutbox():
-		return none("an outbox shows its rows by their state")
 	case late == nil:
 		return unknown("mend the settings first", "%s", p.because())
 	case late.Mode == poller.LateExact:
@@ -73,8 +78,6 @@ func judgeLate(_ *Facts, p *Poller) Answer {
 
 func judgeIndex(_ *Facts, p *Poller) Answer {
 	switch {
-	case p.isOutbox():
-		return none("an outbox has the indexes of its layout")
 	case p.Table.Late == nil:
 		return unknown("mend the settings first", "%s", p.because())
 	case p.Table.Index != "":
@@ -87,8 +90,6 @@ func judgeIndex(_ *Facts, p *Poller) Answer {
 
 func judgeKey(_ *Facts, p *Poller) Answer {
 	switch key := p.Table.Key; {
-	case p.isOutbox():
-		return none("an outbox has its layout's key")
 	case key == "":
 		return unknown("mend the settings first", "%s", p.because())
 	case strings.HasPrefix(key, "not provable"):
@@ -104,9 +105,6 @@ func judgeKey(_ *Facts, p *Poller) Answer {
 const coarse = time.Millisecond
 
 func judgeCursor(_ *Facts, p *Poller) Answer {
-	if p.isOutbox() {
-		return none("an outbox has its own position")
-	}
 	if len(p.Cursor) == 0 {
 		return unknown("mend the settings first", "%s", p.because())
 	}
@@ -129,9 +127,6 @@ func judgeCursor(_ *Facts, p *Poller) Answer {
 }
 
 func judgeMoves(_ *Facts, p *Poller) Answer {
-	if p.isOutbox() {
-		return none("events of an outbox are not updated")
-	}
 	if len(p.Cursor) == 0 {
 		return unknown("mend the settings first", "%s", p.because())
 	}
@@ -152,8 +147,6 @@ func judgeMoves(_ *Facts, p *Poller) Answer {
 func judgeGaps(_ *Facts, p *Poller) Answer {
 	cfg := &p.Config.Source
 	switch {
-	case p.isOutbox():
-		return none("an outbox that is restored publishes its restored rows")
 	case p.Table.Late == nil:
 		return unknown("mend the settings first", "%s", p.because())
 	case p.Table.Incarnation == "" && p.Engine == "sqlite":

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 func stateItems() []item {
@@ -31,6 +33,7 @@ func stateItems() []item {
 		},
 		{
 			id: "start", group: groupState, asks: "a lost document means doubles, not loss", each: judgeStart,
+			needs: mode.Document, without: "an outbox has no document",
 			why: "source__start counts where there is no document: at the first start, and after somebody deleted it. With latest, rows that " +
 				"nobody has seen are then passed over without a word.",
 			mend: "once the poller has its document, set source__start to earliest or to a value",
@@ -40,7 +43,7 @@ func stateItems() []item {
 
 // stateless reports whether no poller has a state document.
 func (f *Facts) stateless() bool {
-	return !slices.ContainsFunc(f.Pollers, func(p *Poller) bool { return !p.isOutbox() })
+	return !slices.ContainsFunc(f.Pollers, func(p *Poller) bool { return p.can(mode.Document) })
 }
 
 const noDocuments = "every poller is an outbox, whose state is its rows"
@@ -91,9 +94,6 @@ func judgeReached(f *Facts) Answer {
 }
 
 func judgeStart(_ *Facts, p *Poller) Answer {
-	if p.isOutbox() {
-		return none("an outbox has no document")
-	}
 	start := p.Config.Source.Start
 	if start == "latest" {
 		return bad("", "source__start=latest")

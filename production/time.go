@@ -3,6 +3,8 @@ package production
 import (
 	"strings"
 	"time"
+
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 func timeItems() []item {
@@ -73,7 +75,7 @@ const (
 func judgeLease(_ *Facts, p *Poller) Answer {
 	cfg := p.Config
 	name, ttl, margin := "lease_ttl", cfg.LeaseTTL, p.Margin
-	if p.isOutbox() {
+	if p.can(mode.Claims) {
 		name, ttl, margin = "source__claim_ttl", cfg.Source.ClaimTTL, 0
 	}
 	outage := (ttl - ttl/3 - margin).Round(100 * time.Millisecond)
@@ -82,7 +84,7 @@ func judgeLease(_ *Facts, p *Poller) Answer {
 		return bad("", "%s=%s is lost when the store does not answer for %s", name, plain(ttl), outage)
 	case ttl > longestTakeover:
 		return bad("", "%s=%s: after a crash nothing moves for that long", name, plain(ttl))
-	case !p.isOutbox() && ttl <= p.longestRequest():
+	case !p.can(mode.Claims) && ttl <= p.longestRequest():
 		return bad("raise lease_ttl above output__timeout", "%s=%s does not outlast one request of %s", name, plain(ttl), plain(p.longestRequest()))
 	}
 	return good("%s=%s bears %s without the store", name, plain(ttl), outage)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -220,5 +221,5 @@ func claimName(qualified string) string {
 		return qualified
 	}
 	sum := sha256.Sum256([]byte(qualified))
-	return cut(qualified, room-33) + "#" + hex.EncodeToString(sum[:16])
+	return plaintext.Start(qualified, room-33) + "#" + hex.EncodeToString(sum[:16])
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/rowrelay/rowrelay/plaintext"
 )
 
 // join makes the owner a live member for ttl.
@@ -24,7 +26,7 @@ func (t *claimsTable) join(ctx context.Context, owner string, ttl time.Duration)
 // pause stops publishing; by says who, when and why. resume is its end.
 func (t *claimsTable) pause(ctx context.Context, by string) error {
 	return t.db.do(ctx, "pause the outbox", func(ctx context.Context, q querier) error {
-		return t.putIn(ctx, q, claim{}, shard{pauseShard, cut(by, 1000)})
+		return t.putIn(ctx, q, claim{}, shard{pauseShard, plaintext.Start(by, 1000)})
 	})
 }
 

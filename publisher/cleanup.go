@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -57,7 +58,7 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 		}
 		if err == nil {
 			after = last
-			err = pauseFor(ctx, min(time.Since(begin), longestRest))
+			err = clock.Sleep(ctx, min(time.Since(begin), longestRest))
 		}
 		if err == nil {
 			err = claim.renew(ctx)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 // sqlDB runs pieces of work on a database. Each attempt is bounded in time, and is repeated after a transient fault (a deadlock, a
@@ -53,11 +55,7 @@ func (db *sqlDB) do(ctx context.Context, what string, work func(context.Context,
 		case ctx.Err() != nil, try == Tries, !db.transient(err):
 			return db.explain(what, err)
 		}
-		timer := time.NewTimer(wait.NextBackOff())
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if clock.Sleep(ctx, wait.NextBackOff()) != nil {
 			return db.explain(what, err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/sqlc-dev/teesql/parser"
 
 	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -74,7 +75,7 @@ func (r *recording) QueryContext(_ context.Context, text string, args []sqldrive
 func parameters(args []sqldriver.NamedValue) string {
 	var b strings.Builder
 	for _, a := range args {
-		b.WriteString("\n--   " + cut(fmt.Sprint(a.Value), 100))
+		b.WriteString("\n--   " + plaintext.Start(fmt.Sprint(a.Value), 100))
 	}
 	return b.String()
 }

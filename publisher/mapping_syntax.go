@@ -1,6 +1,8 @@
 package publisher
 
-import "context"
+import (
+	"context"
+)
 
 // mappedTables is what is asked of the catalog of an engine.
 type mappedTables interface {

@@ -2,7 +2,8 @@ package publisher
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/rowrelay/rowrelay/plaintext"
 )
 
 // name is a table's name, its parts unquoted.
@@ -50,21 +51,12 @@ func (n name) suffixed(suffix string) name {
 }
 
 // index is the name of an index of a table, unquoted: "<table>_<what>", within the 63 bytes of PostgreSQL.
-func (n name) index(what string) string { return cut(n.base(), 63-1-len(what)) + "_" + what }
+func (n name) index(what string) string {
+	return plaintext.Start(n.base(), 63-1-len(what)) + "_" + what
+}
 
 // indexName is index, quoted.
 func (n name) indexName(what string) string { return n.syntax.quote(n.index(what)) }
-
-// cut is a text of at most so many bytes, in whole characters.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
-}
 
 // sayable is a text that every engine takes: valid UTF-8 without NUL.
 func sayable(s string) string {

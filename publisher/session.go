@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -45,9 +46,9 @@ type session struct {
 	pass    pass
 	units   units
 
-	right  *right // nil until claims were asked for
-	cancel context.CancelFunc
-	kept   chan struct{} // closed when the renewal has ended
+	deadline *clock.Deadline // of the session's claims; nil until these were asked for
+	cancel   context.CancelFunc
+	kept     chan struct{} // closed when the renewal has ended
 
 	// exclusive holds one token while something changes the number of claims, or a settlement names it. These wait for the
 	// database, for which a mutex would be the wrong thing to wait at.
@@ -89,8 +90,8 @@ func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 	if s.over() {
 		return poller.Grant{}, nil // what ended it has told why
 	}
-	if s.right != nil {
-		if err := s.right.check(); err != nil {
+	if s.deadline != nil {
+		if err := s.deadline.Check(); err != nil {
 			return poller.Grant{}, &poller.Fault{Event: poller.LostLease, Err: err}
 		}
 		if err := s.rebalance(ctx); err != nil {
@@ -100,7 +101,7 @@ func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 	if more, err := s.look(ctx); err != nil || !more {
 		return poller.Grant{}, err
 	}
-	if s.right == nil {
+	if s.deadline == nil {
 		if err := s.acquire(ctx); err != nil {
 			return poller.Grant{}, err
 		}
@@ -124,7 +125,7 @@ func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 // look asks, where that is due, whether the outbox is paused and whether there is anything to do, and reports false where
 // the fetch can be spared.
 func (s *session) look(ctx context.Context) (bool, error) {
-	if s.right != nil && time.Since(s.looked) < lookEvery {
+	if s.deadline != nil && time.Since(s.looked) < lookEvery {
 		return true, nil
 	}
 	g, err := s.glance(ctx)
@@ -147,7 +148,7 @@ func (s *session) look(ctx context.Context) (bool, error) {
 	if g.work && s.idle {
 		s.bringForward(0) // it may be a FAILED event that is due
 	}
-	return g.work || s.right != nil && !s.idle, nil
+	return g.work || s.deadline != nil && !s.idle, nil
 }
 
 func (s *session) glance(ctx context.Context) (glance, error) {
@@ -190,7 +191,7 @@ func (s *session) Parked(orderKey []byte) bool {
 // Other returns the first event of another aggregate. Under skip_locked it is not claimed: another instance may be sending it
 // too. It is evidence only, and comes again, so that this makes a duplicate and never an inversion in what is marked.
 func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {
-	if s.over() || s.right == nil {
+	if s.over() || s.deadline == nil {
 		return poller.Grant{}, nil
 	}
 	var aggregates []aggregate
@@ -230,8 +231,8 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(s.cfg.ClaimTTL/3, 5*time.Second))
 	defer cancel()
-	if s.right != nil {
-		s.right.end(errReleased)
+	if s.deadline != nil {
+		s.deadline.End(errReleased)
 		s.cancel()
 		<-s.kept // a renewal under way ends with its context
 		s.shared.remember(s.units.has)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -33,7 +34,7 @@ func (s *session) acquire(ctx context.Context) error {
 	// A statement given up half-way could take something after Close has given everything back: it is bounded by itself.
 	ctx = context.WithoutCancel(ctx)
 	begun := time.Now()
-	s.right = newRight(begun.Add(s.cfg.ClaimTTL - marginOf(s.cfg.ClaimTTL)))
+	s.deadline = clock.NewDeadline(context.Background(), begun.Add(s.cfg.ClaimTTL-marginOf(s.cfg.ClaimTTL)), errExpired)
 	s.kept = make(chan struct{})
 	keeping, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
@@ -131,7 +132,7 @@ func (s *session) lookAround(ctx context.Context, partitions int) (survey, error
 	if err != nil || found.Strategy == s.strategy {
 		return found, err
 	}
-	s.right.end(errLost)
+	s.deadline.End(errLost)
 	who := "whose claims have not expired yet"
 	if others := s.others(found.members); len(others) > 0 {
 		who = "by " + strings.Join(others, ", ")
@@ -260,7 +261,7 @@ func (s *session) survey(ctx context.Context) error {
 	u.surveyed = time.Now()
 	if u.of != found.Partitions && len(u.has) > 0 {
 		// It changes only while nobody holds anything, so that our claims have ended.
-		s.right.end(errLost)
+		s.deadline.End(errLost)
 		return fmt.Errorf("%w: the number of partitions has changed from %d to %d", errLost, u.of, found.Partitions)
 	}
 	u.of = found.Partitions

@@ -44,7 +44,7 @@ func openFeed(t *testing.T, feed poller.Feed, table *fakeTable) *driver {
 	}
 	d := &driver{t, own, table}
 	t.Cleanup(func() {
-		if !own.over() || own.right != nil && own.right.check() == nil { // the test has failed
+		if !own.over() || own.deadline != nil && own.deadline.Check() == nil { // the test has failed
 			_ = own.Close(context.Background(), &poller.Report{})
 		}
 	})

@@ -241,12 +241,12 @@ func (s *session) doubtful(orderKey string) bool {
 	return false
 }
 
-// grant is a batch with the right to deliver it.
+// grant is a batch with the session's deadline.
 func (s *session) grant(list []change.Event, name string, now time.Time) poller.Grant {
 	s.batches++
 	return poller.Grant{
 		Batch: change.Batch{ID: fmt.Sprintf("%s_%s_%04d", name, now.UTC().Format("20060102_150405"), s.batches), Events: list, Fetched: now},
-		Right: s.right.ctx, Token: s.token, Source: s.outbox.Description, Check: s.right.check,
+		Right: s.deadline.Context(), Token: s.token, Source: s.outbox.Description, Check: s.deadline.Check,
 	}
 }
 

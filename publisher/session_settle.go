@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -18,7 +19,7 @@ const maxReason = 1000
 //
 // Rows are marked one by one, so that what was accepted behind a deferred event is marked as well, and not repeated.
 func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int, error) {
-	if s.over() || s.right == nil {
+	if s.over() || s.deadline == nil {
 		return 0, nil
 	}
 	s.exclusive <- struct{}{}
@@ -51,7 +52,7 @@ func (s *session) store(ctx context.Context, t *tally, freed []aggregate) error 
 	s.mu.Unlock()
 	err := s.outbox.events.settle(ctx, s.owner, held, t.marks)
 	if errors.Is(err, errLost) {
-		s.right.end(errLost)
+		s.deadline.End(errLost)
 	}
 	if err != nil {
 		return faultOf(poller.CommitFailed, "marking events", err)
@@ -124,7 +125,7 @@ func (s *session) refsOf(batch string) []ref {
 // rejected counts an attempt against an event, and gives it up when it was the last.
 func (t *tally) rejected(ctx context.Context, e *change.Event, m marked, why poller.Rejection) {
 	cfg := t.s.cfg
-	f := failure{marked: m, reason: cut(why.Reason, maxReason)}
+	f := failure{marked: m, reason: plaintext.Start(why.Reason, maxReason)}
 	var last bool
 	if f.attempts, f.delay, last = cfg.Policy.Failed(e.Attempts, why); last {
 		f.dead = t.bury(ctx, e, f.attempts, why)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -148,11 +149,11 @@ func (e *ownEvents) claimAggregates(ctx context.Context, q querier, c claim, fou
 
 // shardInfo tells people which aggregate a hashed shard is.
 func shardInfo(a aggregate) string {
-	data, err := json.Marshal(map[string]string{"type": cut(sayable(a.typ), 120), "id": cut(sayable(a.id), 120)})
+	data, err := json.Marshal(map[string]string{"type": plaintext.Start(sayable(a.typ), 120), "id": plaintext.Start(sayable(a.id), 120)})
 	if err != nil {
 		return ""
 	}
-	return cut(string(data), 1000)
+	return plaintext.Start(string(data), 1000)
 }
 
 // handOut reads and marks the events of aggregates that were just claimed.

@@ -27,7 +27,7 @@ type store struct {
 
 type entry struct {
 	data    []byte
-	version string
+	version state.Version
 }
 
 var (
@@ -94,13 +94,13 @@ func (s *store) short(key string) string {
 }
 
 // put is a write that lands, now or never: it is what a conditional write does when its turn comes.
-func (s *store) put(p *process, key string, data []byte, version string) (state.Stamp, error) {
+func (s *store) put(p *process, key string, data []byte, version state.Version) (state.Stamp, error) {
 	old := s.entries[key]
 	if (old == nil) != (version == "") || old != nil && old.version != version {
 		return state.Stamp{}, state.ErrConflict
 	}
 	s.writes++
-	e := &entry{data: bytes.Clone(data), version: fmt.Sprint(s.writes)}
+	e := &entry{data: bytes.Clone(data), version: state.Version(fmt.Sprint(s.writes))}
 	s.entries[key] = e
 	if old == nil {
 		i, _ := slices.BinarySearch(s.keys, key)
@@ -212,11 +212,11 @@ func (o storeOf) Create(ctx context.Context, key string, data []byte) (state.Sta
 }
 
 // Replace implements state.Store.
-func (o storeOf) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (o storeOf) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	return o.write(ctx, "replace", key, data, version)
 }
 
-func (o storeOf) write(ctx context.Context, what, key string, data []byte, version string) (stamp state.Stamp, err error) {
+func (o storeOf) write(ctx context.Context, what, key string, data []byte, version state.Version) (stamp state.Stamp, err error) {
 	s, w := o.p.w.store, o.p.w
 	err = over
 	land := func() { stamp, err = s.put(o.p, key, data, version) }
@@ -280,7 +280,7 @@ func (o storeOf) write(ctx context.Context, what, key string, data []byte, versi
 }
 
 // unheardWrite is a write whose answer nobody hears.
-func unheardWrite(p *process, s *store, key string, data []byte, version string) func() {
+func unheardWrite(p *process, s *store, key string, data []byte, version state.Version) func() {
 	return func() {
 		p.excused = true
 		if _, err := s.put(p, key, data, version); err != nil {
@@ -316,7 +316,7 @@ func (o storeOf) List(ctx context.Context, prefix string) (keys []string, err er
 }
 
 // Delete implements state.Store.
-func (o storeOf) Delete(ctx context.Context, key, version string) (err error) {
+func (o storeOf) Delete(ctx context.Context, key string, version state.Version) (err error) {
 	s, w := o.p.w.store, o.p.w
 	err = over
 	remove := func() error {

@@ -3,7 +3,6 @@ package source
 import (
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/poller"
@@ -68,15 +67,6 @@ func parseConnection(text string) (Connection, error) {
 	default:
 		return Connection{}, errors.New("its form is not known: " + connectionForms)
 	}
-}
-
-// isLoopback reports whether the host is this machine: a connection to it needs no verified TLS.
-func isLoopback(host string) bool {
-	if host == "localhost" || strings.HasPrefix(host, "/") {
-		return true
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return ip != nil && ip.IsLoopback()
 }
 
 // normalHost is a host as Identity writes it: lower case, without the root's dot, an IPv6 address in brackets.

@@ -18,9 +18,6 @@ const (
 	LinkPlain      Link = "plain"      // not encrypted
 )
 
-// Loopback reports whether a host, as a URL or a connection string names it, is this machine.
-func Loopback(host string) bool { return isLoopback(strings.ToLower(host)) }
-
 // refusedTLS are the drivers' words for a server without TLS; they have no common type. Both end the connection by themselves.
 var refusedTLS = []string{
 	"server refused TLS connection",             // pgconn

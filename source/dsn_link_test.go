@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/loopback"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -110,7 +111,7 @@ func TestServerWithoutTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 		u.RawQuery = ""
-		if Loopback(u.Hostname()) {
+		if loopback.Is(u.Hostname()) {
 			u.Host = net.JoinHostPort(elsewhere, u.Port())
 		}
 		text := u.String()

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/rowrelay/rowrelay/loopback"
 )
 
 // mysqlNative recognises go-sql-driver's own form: user:password@tcp(host:3306)/database?….
@@ -185,7 +187,7 @@ func (t *mysqlTarget) identity() string {
 // secure sets TLS up. Where the string does not say, other machines are verified, and a connection that stays on this machine
 // is plain.
 func (t *mysqlTarget) secure(cfg *mysql.Config, mode, rootCA string) (Link, []string, error) {
-	local := t.network == "unix" || isLoopback(strings.ToLower(t.host))
+	local := t.network == "unix" || loopback.Is(t.host)
 	switch {
 	case mode == "" && local && rootCA == "":
 		mode = "false"

@@ -14,6 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/rowrelay/rowrelay/loopback"
 )
 
 // parsePostgres reads postgres://user:password@host[:port][,host[:port]…]/database?parameters, with libpq's parameters
@@ -51,12 +53,12 @@ func parsePostgres(text string) (Connection, error) {
 	cfg.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler { return &postgresCancel{conn: conn} }
 	pooled := cfg.Copy()
 	pooled.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	hosts, local, plain := []string{postgresHost(cfg.Host, cfg.Port)}, isLoopback(strings.ToLower(cfg.Host)), cfg.TLSConfig == nil
+	hosts, local, plain := []string{postgresHost(cfg.Host, cfg.Port)}, loopback.Is(cfg.Host), cfg.TLSConfig == nil
 	for _, f := range cfg.Fallbacks {
 		if h := postgresHost(f.Host, f.Port); !slices.Contains(hosts, h) {
 			hosts = append(hosts, h)
 		}
-		local, plain = local && isLoopback(strings.ToLower(f.Host)), plain && f.TLSConfig == nil
+		local, plain = local && loopback.Is(f.Host), plain && f.TLSConfig == nil
 	}
 	slices.Sort(hosts)
 	c := Connection{
@@ -104,7 +106,7 @@ func postgresMode(u *url.URL, query url.Values) string {
 		if name, _, err := net.SplitHostPort(host); err == nil {
 			host = name
 		}
-		local = local && isLoopback(strings.ToLower(strings.Trim(host, "[]")))
+		local = local && loopback.Is(host)
 	}
 	if mode == "" && !local {
 		mode = "verify-full"

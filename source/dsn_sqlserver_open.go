@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/microsoft/go-mssqldb/azuread"
+
+	"github.com/rowrelay/rowrelay/loopback"
 )
 
 // setAuthentication reads ADO.NET's Authentication and go-mssqldb's fedauth, and writes the latter's own spelling:
@@ -74,7 +76,7 @@ func (t *sqlServerTarget) connection() (Connection, error) {
 	c.Identity += "/" + t.database
 	trusted, _ := yes(t.trust)
 	switch {
-	case isLoopback(strings.ToLower(t.host)):
+	case loopback.Is(t.host):
 		c.Link = LinkLocal
 	case t.encrypt == "disable" || t.encrypt == "false":
 		c.Link = LinkPlain

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -153,7 +154,7 @@ func (c *Cursor) run(ctx context.Context, work func(context.Context, *session) e
 			stale++
 			continue
 		}
-		if err := sleep(ctx, wait.NextBackOff()); err != nil {
+		if err := clock.Sleep(ctx, wait.NextBackOff()); err != nil {
 			return c.explain(ctx, kind, err)
 		}
 	}
@@ -210,16 +211,4 @@ func (c *Cursor) classify(ctx, bounded context.Context, err error) fault {
 		return faultTransient
 	}
 	return faultOther
-}
-
-// sleep waits, or returns the context's cause.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

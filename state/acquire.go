@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 // permanentTries is how often a write is tried when each answer says that it is of no use (403): once more than once,
@@ -46,7 +48,7 @@ func (k *Keeper) Acquire(ctx context.Context, s *Snapshot) (*Lease, error) {
 		if permanent(err) && tries >= permanentTries || ctx.Err() != nil || time.Now().Add(pause).After(giveUp) {
 			return nil, fmt.Errorf("acquiring the lease in %s: %w", k.cfg.Key, err)
 		}
-		sleep(ctx, pause)
+		_ = clock.Sleep(ctx, pause)
 	}
 }
 
@@ -67,7 +69,7 @@ func (o *owner) acquired(s *Snapshot) Document {
 // readAcquisition reads back an acquisition that was reported as failed. It returns true when it landed, an error when it
 // never can, and neither while that is open: the stored version is still the one we wrote upon, or nothing was learned by
 // the deadline.
-func (o *owner) readAcquisition(ctx context.Context, base string, deadline time.Time) (bool, error) {
+func (o *owner) readAcquisition(ctx context.Context, base Version, deadline time.Time) (bool, error) {
 	s, err := o.readBack(ctx, deadline)
 	var broken *DocumentError
 	switch {
@@ -85,14 +87,4 @@ func (o *owner) readAcquisition(ctx context.Context, base string, deadline time.
 		return false, held
 	}
 	return false, &MovedError{Snapshot: s}
-}
-
-// sleep waits, at most until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

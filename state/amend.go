@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 // Amend changes the document under a live lease, by compare-and-swap, again and again until it lands: edit is called with the
@@ -46,7 +48,7 @@ func (k *Keeper) Amend(ctx context.Context, edit func(*Document) error) (*Snapsh
 		if refusals == permanentTries || ctx.Err() != nil || time.Now().Add(pause).After(giveUp) {
 			return nil, fmt.Errorf("changing %s: %w", k.cfg.Key, last)
 		}
-		sleep(ctx, pause)
+		_ = clock.Sleep(ctx, pause)
 		// The next look finds it done, or what there is to change now.
 	}
 }
@@ -73,7 +75,7 @@ func (d *Document) operators() []byte {
 }
 
 // swap replaces one version, in one try.
-func (k *Keeper) swap(ctx context.Context, doc Document, version string) (*Snapshot, error) {
+func (k *Keeper) swap(ctx context.Context, doc Document, version Version) (*Snapshot, error) {
 	data, err := doc.Encode()
 	if err != nil {
 		return nil, err

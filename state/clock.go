@@ -15,7 +15,7 @@ func grace(ttl time.Duration) time.Duration {
 }
 
 // storeClock is one sight of the store's clock: it showed now at some moment between sent and received, which are local.
-// A machine that was suspended in between estimates too early; whoever holds a lease then finds out by [right].
+// A machine that was suspended in between estimates too early; whoever holds a lease then finds out by its deadline.
 type storeClock struct {
 	now            time.Time
 	sent, received time.Time
@@ -27,25 +27,11 @@ func (c storeClock) atLeast(t time.Time) time.Time { return c.now.Add(t.Sub(c.re
 // atMost is the latest that the store's clock can show at the local time t: a holder writes its expiry by it.
 func (c storeClock) atMost(t time.Time) time.Time { return c.now.Add(t.Sub(c.sent)) }
 
-// right is the local moment at which a holder's right to write and deliver ends.
-type right struct {
-	mono time.Time // with the monotonic reading, for comparing with time.Now()
-	wall time.Time // without it
-}
-
-func rightUntil(end time.Time) right { return right{mono: end, wall: end.Round(0)} }
-
-// passed reports whether the right has ended by either clock: a suspended machine stops the monotonic one, and a wall
-// clock may be set back.
-func (r right) passed(mono, wall time.Time) bool {
-	return !mono.Before(r.mono) || !wall.Before(r.wall)
-}
-
-// rightAfter is the end of the right that an answer of the store proves. The write was sent at wrote (local) and put
-// expires into the document; the answer that proves that it landed is seen. The right ends a ttl after the write was sent,
+// deadlineAfter is the deadline that an answer of the store proves. The write was sent at wrote (local) and put
+// expires into the document; the answer that proves that it landed is seen. The deadline is a ttl after the write was sent,
 // and not later than the store's own clock can reach expires: this holds even if expires was computed from a wrong
 // estimate, because the answer shows the store's clock afresh.
-func rightAfter(wrote time.Time, ttl time.Duration, expires time.Time, seen storeClock, margin time.Duration) time.Time {
+func deadlineAfter(wrote time.Time, ttl time.Duration, expires time.Time, seen storeClock, margin time.Duration) time.Time {
 	end := wrote.Add(ttl)
 	if byStore := seen.sent.Add(expires.Sub(seen.now)); byStore.Before(end) {
 		end = byStore

@@ -5,30 +5,7 @@ import (
 	"time"
 )
 
-// TestRightByBothClocks: a suspended machine stops the monotonic clock, a corrected wall clock goes back; either one ends
-// the right.
-func TestRightByBothClocks(t *testing.T) {
-	start := time.Now()
-	wall := start.Round(0)
-	r := rightUntil(start.Add(time.Minute))
-	for name, c := range map[string]struct {
-		mono, wall time.Duration
-		passed     bool
-	}{
-		"just begun":                    {0, 0, false},
-		"just before the end":           {time.Minute - 1, time.Minute - 1, false},
-		"at the end":                    {time.Minute, time.Minute, true},
-		"suspended for an hour":         {time.Second, time.Hour, true},
-		"wall clock set back an hour":   {time.Minute, -time.Hour, true},
-		"wall clock set back meanwhile": {time.Second, -time.Hour, false},
-	} {
-		if got := r.passed(start.Add(c.mono), wall.Add(c.wall)); got != c.passed {
-			t.Errorf("%s: passed is %t", name, got)
-		}
-	}
-}
-
-func TestRightAfter(t *testing.T) {
+func TestDeadlineAfter(t *testing.T) {
 	const ttl, margin = time.Minute, 2 * time.Second
 	local := time.Now()
 	store := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC) // the store's clock is years off: it must not matter
@@ -48,7 +25,7 @@ func TestRightAfter(t *testing.T) {
 		"found by a read-back ten seconds later":       {ttl, seen(10*time.Second, 0, 10*time.Second), ttl - margin},
 		"read back, and the store's clock ran quicker": {ttl, seen(10*time.Second, 0, 12*time.Second), ttl - margin - 2*time.Second},
 	} {
-		got := rightAfter(local, ttl, store.Add(c.expires), c.seen, margin).Sub(local)
+		got := deadlineAfter(local, ttl, store.Add(c.expires), c.seen, margin).Sub(local)
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 // Lease is the right to deliver and to commit. Its methods may be called by several goroutines.
@@ -14,16 +16,12 @@ type Lease struct {
 	keeper *Keeper
 	id     string // lease_id
 	token  uint64
-	ctx    context.Context //nolint:containedctx // the right is what is handed out
-	stop   context.CancelCauseFunc
+	right  *clock.Deadline
 	wake   chan struct{} // holds one signal: there is a request
 	done   chan struct{} // closed when the owner's goroutine has ended
 
 	mu    sync.Mutex
-	right right
 	known Document
-	watch *time.Timer // looks whether the right still lasts
-	ended error       // nil while it does
 	queue []*request
 
 	late sync.Mutex // held during a release after the owner's end
@@ -34,36 +32,16 @@ func (o *owner) start(ctx context.Context) *Lease {
 	background := context.WithoutCancel(ctx)
 	l := &Lease{owner: o, keeper: o.k, id: o.id, token: o.doc.Lease.FencingToken}
 	l.wake, l.done = make(chan struct{}, 1), make(chan struct{})
-	l.ctx, l.stop = context.WithCancelCause(background)
-	l.mu.Lock()
-	l.right, l.known = rightUntil(o.until), o.doc
-	l.watch = time.AfterFunc(l.nextLook(), l.look)
-	l.mu.Unlock()
+	l.right, l.known = clock.NewDeadline(background, o.until, ErrExpired), o.doc
 	o.lease = l
 	go o.run(background)
 	return l
 }
 
-// lookEvery is how often the clocks are looked at. A timer set to the end of the right would be late by as long as the
-// machine was suspended: timers stop with it. This one ends a request that was under way within a second of waking.
-const lookEvery = time.Second
-
-// nextLook is the time until the clocks are looked at again.
-func (l *Lease) nextLook() time.Duration { return min(time.Until(l.right.mono), lookEvery) }
-
-// look ends the lease when its right has passed by either clock, and otherwise comes again.
-func (l *Lease) look() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.checkLocked() == nil {
-		l.watch.Reset(l.nextLook())
-	}
-}
-
 // Context ends with the right to deliver; its cause is ErrLost, ErrExpired or ErrReleased. It ends within a second of
 // waking when the machine was suspended beyond the right. It does not end with the context that the lease was acquired
 // under.
-func (l *Lease) Context() context.Context { return l.ctx }
+func (l *Lease) Context() context.Context { return l.right.Context() }
 
 // Known returns the document as this lease last knew it to be stored: after each write, and after each read-back that found
 // the lease still in it. It costs no round trip, and goes on to answer when the lease has ended.
@@ -78,19 +56,7 @@ func (l *Lease) Token() uint64 { return l.token }
 
 // Check reports, without a round trip, whether the right holds at this moment, by the monotonic and by the wall clock. It
 // is asked before each delivery: a process that was frozen comes back before its timers do. Errors are those of Context.
-func (l *Lease) Check() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.checkLocked()
-}
-
-func (l *Lease) checkLocked() error {
-	now := time.Now()
-	if l.ended == nil && l.right.passed(now, now.Round(0)) {
-		l.endLocked(ErrExpired)
-	}
-	return l.ended
-}
+func (l *Lease) Check() error { return l.right.Check() }
 
 // Commit moves the checkpoint and returns once that is stored. It waits until ctx ends or the right does, whichever comes
 // first; the write is not given up with ctx, because the batch is delivered and only its acknowledgment is missing. For
@@ -124,7 +90,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	}
 	if err != nil {
 		// Whether the release lands or not: nobody delivers under this lease, and no heartbeat keeps it from expiring.
-		l.end(ErrReleased)
+		l.right.End(ErrReleased)
 		return fmt.Errorf("releasing the lease: %w", err)
 	}
 	return nil
@@ -177,9 +143,9 @@ func (o *owner) free(ctx context.Context) error {
 func (l *Lease) ask(ctx context.Context, r *request) error {
 	r.answer = make(chan error, 1)
 	l.mu.Lock()
-	if l.ended != nil {
+	if ended := context.Cause(l.Context()); ended != nil {
 		defer l.mu.Unlock()
-		return l.ended
+		return ended
 	}
 	l.queue = append(l.queue, r)
 	l.mu.Unlock()
@@ -213,28 +179,10 @@ func (l *Lease) take() []*request {
 	return taken
 }
 
-// renewed tells callers what the owner learned. A right that has ended does not come back.
+// renewed tells callers what the owner learned.
 func (l *Lease) renewed(until time.Time, known Document) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.known = known
-	if l.ended == nil {
-		l.right = rightUntil(until)
-		l.watch.Reset(l.nextLook())
-	}
-}
-
-// end ends the right, once.
-func (l *Lease) end(cause error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.endLocked(cause)
-}
-
-func (l *Lease) endLocked(cause error) {
-	if l.ended == nil {
-		l.ended = cause
-		l.watch.Stop()
-		l.stop(cause)
-	}
+	l.right.Extend(until)
 }

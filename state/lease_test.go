@@ -198,7 +198,7 @@ type slow struct {
 	before, after, margin time.Duration
 }
 
-func (s *slow) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (s *slow) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	if err := passes(ctx, s.before); err != nil {
 		return state.Stamp{}, err
 	}
@@ -329,9 +329,9 @@ func TestStoppedHeartbeatByAnother(t *testing.T) {
 
 // TestDocumentDestroyed: what is deleted or unreadable under a holder ends its lease; it writes nothing over it.
 func TestDocumentDestroyed(t *testing.T) {
-	for name, destroy := range map[string]func(f *fixture, version string) error{
-		"deleted": func(f *fixture, version string) error { return f.mem.Delete(f.Context(), key, version) },
-		"truncated": func(f *fixture, version string) error {
+	for name, destroy := range map[string]func(f *fixture, version state.Version) error{
+		"deleted": func(f *fixture, version state.Version) error { return f.mem.Delete(f.Context(), key, version) },
+		"truncated": func(f *fixture, version state.Version) error {
 			_, err := f.mem.Replace(f.Context(), key, []byte(`{"version":1`), version)
 			return err
 		},

@@ -18,7 +18,7 @@ type gate struct {
 	open chan struct{}
 }
 
-func (g *gate) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (g *gate) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	select {
 	case <-g.open:
 	case <-ctx.Done():
@@ -101,7 +101,7 @@ type refusing struct {
 
 var errDenied = &state.PermanentError{Err: errors.New("HTTP 403: the role is missing")}
 
-func (r *refusing) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (r *refusing) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	if r.replaces++; r.on {
 		return state.Stamp{}, errDenied
 	}

@@ -33,11 +33,11 @@ type puts struct {
 
 // put is one object: its version, underWay while it is not known, and the lease that it was written under.
 type put struct {
-	version string
+	version Version
 	lease   *Lease
 }
 
-const underWay = ""
+const underWay Version = ""
 
 func (p *puts) set(name string, made put) {
 	p.mu.Lock()
@@ -102,7 +102,7 @@ func (k *Keeper) putObject(ctx context.Context, kind string, data []byte, l *Lea
 	}
 	name := ObjectPrefix(k.cfg.Key) + kind + "-" + strings.ToLower(rand.Text())
 	k.put.set(name, put{underWay, l})
-	version, err := retry(ctx, k.patience()+time.Duration(len(data)>>20)*perMiB, func(ctx context.Context) (string, error) {
+	version, err := retry(ctx, k.patience()+time.Duration(len(data)>>20)*perMiB, func(ctx context.Context) (Version, error) {
 		stamp, err := k.cfg.Store.Create(ctx, name, data)
 		if !errors.Is(err, ErrConflict) {
 			return stamp.Version, err
@@ -180,7 +180,7 @@ func (l *Lease) Collect(ctx context.Context, keep ...string) error {
 }
 
 // remove deletes an object; that it is gone already is as good.
-func (k *Keeper) remove(ctx context.Context, name, version string) error {
+func (k *Keeper) remove(ctx context.Context, name string, version Version) error {
 	_, err := retry(ctx, k.patience(), func(ctx context.Context) (struct{}, error) {
 		if version == "" {
 			stored, err := k.cfg.Store.Load(ctx, name)

@@ -73,7 +73,7 @@ func (k *Keeper) Reset(ctx context.Context, fingerprint, incarnation string, sta
 }
 
 // overwrite replaces a version, reading back what was reported as failed.
-func (k *Keeper) overwrite(ctx context.Context, data []byte, version string) error {
+func (k *Keeper) overwrite(ctx context.Context, data []byte, version Version) error {
 	_, err := retry(ctx, k.patience(), func(ctx context.Context) (struct{}, error) {
 		_, err := k.cfg.Store.Replace(ctx, k.cfg.Key, data, version)
 		if err == nil {

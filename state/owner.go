@@ -13,11 +13,11 @@ type owner struct {
 	lease *Lease // nil until the acquisition landed
 
 	doc     Document // as we last knew it to be stored
-	version string
+	version Version
 	clock   storeClock
 	seq     uint64               // write_seq of the last write that was sent
 	sent    map[uint64]time.Time // when each write was sent whose outcome is not known yet
-	until   time.Time            // end of the right
+	until   time.Time            // the lease's deadline
 	beatAt  time.Time            // when the next heartbeat is due
 
 	releasing bool  // a write with a release was sent
@@ -73,7 +73,7 @@ func (o *owner) readBack(ctx context.Context, deadline time.Time) (*Snapshot, er
 func (o *owner) adopt(s *Snapshot) {
 	l := &s.Doc.Lease
 	if wrote, ok := o.sent[l.WriteSeq]; ok && l.LeaseID == o.id {
-		o.until = rightAfter(wrote, o.k.cfg.TTL, l.ExpiresAt, s.clock, o.k.margin)
+		o.until = deadlineAfter(wrote, o.k.cfg.TTL, l.ExpiresAt, s.clock, o.k.margin)
 		o.beatAt = wrote.Add(o.k.cfg.TTL / 3)
 	}
 	if s.version != o.version {

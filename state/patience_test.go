@@ -41,7 +41,7 @@ func (s *silent) Create(ctx context.Context, key string, data []byte) (state.Sta
 	return s.Store.Create(ctx, key, data)
 }
 
-func (s *silent) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (s *silent) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	if s.heard.Load() {
 		if _, err := s.Store.Replace(ctx, key, data, version); err != nil {
 			return state.Stamp{}, err
@@ -221,34 +221,6 @@ func TestReleaseOfASilentStore(t *testing.T) {
 	}
 }
 
-// TestSuspension: a request that is under way while the machine sleeps beyond the right is ended within a second of its
-// waking, though no timer that was set before has come to its end.
-func TestSuspension(t *testing.T) {
-	bubble(t, func(f *fixture) {
-		l := f.acquire(f.keeper(f.store, ttl))
-		time.Sleep(300 * time.Millisecond)
-		l.Suspend(10 * time.Minute)
-		err := f.took("the end of the right", time.Second, func() error {
-			<-l.Context().Done()
-			return context.Cause(l.Context())
-		})
-		f.wantErr(err, state.ErrExpired)
-		f.must(l.Release(f.Context()))
-	})
-}
-
-// A short sleep leaves the right as it is, and the next heartbeat renews it.
-func TestShortSuspension(t *testing.T) {
-	bubble(t, func(f *fixture) {
-		l := f.acquire(f.keeper(f.store, ttl))
-		l.Suspend(ttl / 2)
-		time.Sleep(10 * ttl)
-		f.must(l.Check())
-		f.must(l.Context().Err())
-		f.release(l)
-	})
-}
-
 // panicking is a store with a bug.
 type panicking struct {
 	state.Store
@@ -256,7 +228,7 @@ type panicking struct {
 	calls atomic.Int32
 }
 
-func (p *panicking) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (p *panicking) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	p.calls.Add(1)
 	if p.on.Load() {
 		panic("planned")

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 // request is what callers ask of the owner: a commit, a release, or both in one.
@@ -36,7 +38,7 @@ func (o *owner) run(ctx context.Context) {
 		select {
 		case <-o.lease.wake:
 		case <-beat.C:
-		case <-o.lease.ctx.Done():
+		case <-o.lease.Context().Done():
 		}
 		// Whichever of these it was, drive looks at the queue and at the clock itself.
 		o.drive(ctx)
@@ -64,7 +66,7 @@ func (o *owner) drive(ctx context.Context) {
 		if doc.Lease.OwnerID == "" {
 			// From here on others may take it, as soon as this write lands, and we may be the last to know.
 			o.releasing = true
-			o.lease.end(ErrReleased)
+			o.lease.right.End(ErrReleased)
 		}
 		last = o.write(ctx, doc, o.deadline(pending, o.until))
 		if last == nil {
@@ -80,7 +82,7 @@ func (o *owner) drive(ctx context.Context) {
 			}
 		}
 		if o.over() == nil && (len(pending) > 0 || !time.Now().Before(o.beatAt)) {
-			sleep(ctx, min(wait.NextBackOff(), time.Until(o.until)))
+			_ = clock.Sleep(ctx, min(wait.NextBackOff(), time.Until(o.until))) // the next write tells that ctx has ended
 		}
 	}
 }
@@ -109,11 +111,10 @@ func (o *owner) over() error {
 	if o.ended != nil {
 		return o.ended
 	}
-	now := time.Now()
 	switch err := o.lease.Check(); {
 	case err != nil && !o.releasing:
 		o.end(err)
-	case rightUntil(o.until).passed(now, now.Round(0)):
+	case clock.Passed(o.until):
 		o.end(ErrExpired)
 	}
 	return o.ended
@@ -124,7 +125,7 @@ func (o *owner) end(cause error) {
 	if o.ended == nil {
 		o.ended = cause
 	}
-	o.lease.end(cause)
+	o.lease.right.End(cause)
 }
 
 // compose applies the requests in order to the document as it is stored, answers those that it refuses, and returns the

@@ -9,7 +9,7 @@ import (
 // Snapshot is the document as it was loaded, with what is needed to replace that very version.
 type Snapshot struct {
 	Doc     Document
-	version string
+	version Version
 	clock   storeClock
 }
 

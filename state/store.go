@@ -14,16 +14,20 @@ type Store interface {
 	Load(ctx context.Context, key string) (Stored, error)
 	// Create writes a document that does not exist yet, or returns ErrConflict.
 	Create(ctx context.Context, key string, data []byte) (Stamp, error)
-	// Replace writes a document whose stored version is still version, or returns ErrConflict. Any other error leaves
-	// open whether the write landed: the caller reads it back.
-	Replace(ctx context.Context, key string, data []byte, version string) (Stamp, error)
+	// Replace writes a document whose stored version is still version, or returns ErrConflict, with the zero Version too.
+	// Any other error leaves open whether the write landed: the caller reads it back.
+	Replace(ctx context.Context, key string, data []byte, version Version) (Stamp, error)
 	// List returns the keys that begin with prefix, sorted. It is for operators.
 	List(ctx context.Context, prefix string) ([]string, error)
 	// Delete removes a document whose stored version is still version, or returns ErrConflict. It is for operators.
-	Delete(ctx context.Context, key, version string) error
+	Delete(ctx context.Context, key string, version Version) error
 	// Margin is how far the store's clock may be off, as its answers show it: expiry is judged with this margin.
 	Margin(ttl time.Duration) time.Duration
 }
+
+// Version names one write of one document: an ETag, a counter. No two writes of a store have the same, be their content equal
+// or the document made anew. The zero Version is none: nothing is replaced or deleted by it.
+type Version string
 
 // Stored is a document as the store holds it.
 type Stored struct {
@@ -33,8 +37,7 @@ type Stored struct {
 
 // Stamp is what a store says of a write or a read.
 type Stamp struct {
-	// Version changes with every write (an ETag, a counter).
-	Version string
+	Version Version
 	// Now is the store's own clock at the time of the answer.
 	Now time.Time
 }

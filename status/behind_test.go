@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -144,7 +145,7 @@ func TestBehind(t *testing.T) {
 	if n.BehindSince != nil || n.DrainedAt != nil {
 		t.Errorf("a time of the future is believed: %+v", n)
 	}
-	o := Output{Mode: outboxMode}
+	o := Output{Mode: mode.Outbox}
 	o.noted(&Note{At: noon, BehindSince: &since})
 	if o.BehindSince != nil {
 		t.Error("an outbox is told to be behind")

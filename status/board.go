@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -211,11 +212,11 @@ func (o *Output) noted(n *Note) {
 	if n == nil {
 		return
 	}
-	o.LastSuccess = n.LastSuccess                    // CommittedAt is none: what a failed tick had settled is committed too
-	if o.LagSeconds == nil && o.Mode != outboxMode { // of an outbox it was asked now
+	o.LastSuccess = n.LastSuccess                         // CommittedAt is none: what a failed tick had settled is committed too
+	if o.LagSeconds == nil && !o.Mode.Can(mode.Figures) { // else the source was asked now
 		o.LagSeconds = n.Lag
 	}
-	if o.Mode != outboxMode {
+	if !o.Mode.Can(mode.Figures) {
 		o.BehindSince = n.BehindSince
 	}
 	o.Rate, o.HeldBack, o.LastError = n.Rate, n.HeldBack, n.problem()

@@ -3,6 +3,8 @@ package status
 import (
 	"fmt"
 	"time"
+
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 // facts are what a health is judged by, beside the figures of the output itself.
@@ -46,7 +48,7 @@ func judge(o *Output, f *facts) (Health, string) {
 			text += ", by " + o.HeldBack.By
 		}
 		return Blocked, text
-	case o.Mode != outboxMode && o.MaxParked > 0 && held >= o.MaxParked:
+	case o.MaxParked > 0 && held >= o.MaxParked:
 		return Blocked, fmt.Sprintf("%d rows are parked, as many as max_parked allows: it goes no further until some are delivered or given up", held)
 	case paused:
 		text := "Paused by " + o.Pause.By
@@ -67,9 +69,6 @@ func judge(o *Output, f *facts) (Health, string) {
 	}
 	return Healthy, well(o, f)
 }
-
-// outboxMode is Output.Mode of an outbox.
-const outboxMode = "outbox"
 
 // fails reports whether the last tick that was noted failed. A pause since then has ended that: no tick tries.
 func fails(o *Output, n *Note) bool {
@@ -107,7 +106,7 @@ func silence(o *Output, f *facts) string {
 	case o.Lease != nil && !held && o.Lease.Holder != "" && o.Lease.HeartbeatSeconds > limit:
 		return fmt.Sprintf("%s held the lease and died: its last sign of life is %s old, and nobody has taken over", o.Lease.Holder,
 			span(time.Duration(o.Lease.HeartbeatSeconds*float64(time.Second))))
-	case o.Mode == outboxMode && o.Pending != nil && *o.Pending > 0 && o.LagSeconds != nil && *o.LagSeconds > limit && !anyHeld(o.Owners):
+	case o.Pending != nil && *o.Pending > 0 && o.LagSeconds != nil && *o.LagSeconds > limit && !anyHeld(o.Owners):
 		return fmt.Sprintf("The oldest pending event has waited for %s, and nobody publishes", span(time.Duration(*o.LagSeconds*float64(time.Second))))
 	case !f.good.IsZero() && f.now.Sub(f.good) > f.limit && !held && !anyHeld(o.Owners):
 		return fmt.Sprintf("No tick of this process has ended well since %s", stamp(f.good))
@@ -141,7 +140,7 @@ func waiting(o *Output) string {
 		}
 		text += atLeast(n, o.CountedTo) + " " + what
 	}
-	if o.Mode == outboxMode {
+	if o.Mode.Can(mode.Marks) {
 		add(o.Parked, "failed")
 	} else {
 		add(o.Parked, "parked")
@@ -162,7 +161,7 @@ func well(o *Output, f *facts) string {
 		return "The last tick succeeded at " + stamp(*f.own)
 	case f.alone && f.note == nil:
 		return "Nothing is given up or failed; without a state store, only the process that ticks knows what its ticks told"
-	case o.Mode == outboxMode && o.Pending != nil && *o.Pending > 0:
+	case o.Pending != nil && *o.Pending > 0:
 		return fmt.Sprintf("%s pending, and no failure is noted", atLeast(*o.Pending, o.CountedTo))
 	case o.LastSuccess != nil:
 		return fmt.Sprintf("No failure is noted since the success at %s; ticks that find nothing to do leave no note", stamp(*o.LastSuccess))

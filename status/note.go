@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -237,25 +235,4 @@ func decodeNote(data []byte) (Note, error) {
 }
 
 // said is a text on one line, not longer than is fit for a page, without what a terminal would obey.
-func said(text string) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "�")), " ")
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return utf8.RuneError
-		}
-		return r
-	}, text)
-	return cut(text, maxText)
-}
-
-// cut is a text in at most so many bytes.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	end := most - len("…")
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
-}
+func said(text string) string { return plaintext.Cut(plaintext.Line(text), maxText) }

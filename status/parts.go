@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -58,7 +59,7 @@ func (n *Note) share(r *poller.Report) {
 	p := PartEnd{At: r.Ended.UTC()}
 	if r.Failed() { // after has just noted why
 		e := *n.LastError
-		e.Text, e.Mend = cut(e.Text, maxPartText), cut(e.Mend, maxPartText)
+		e.Text, e.Mend = plaintext.Cut(e.Text, maxPartText), plaintext.Cut(e.Mend, maxPartText)
 		p.Failed, p.Error = string(r.Event), &e
 	}
 	n.Parts = maps.Clone(n.Parts) // a note is replaced, never changed

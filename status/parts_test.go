@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
@@ -33,7 +34,7 @@ func fanned(t *testing.T, store *memstore.Store, want Health, says string, all .
 		if p != nil {
 			name, cfg.Seen = p.name, p.Recorder
 		}
-		cfg.Outputs = []Subject{{Base: Output{Poller: "orders", Mode: outboxMode}, Parts: partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil })}}
+		cfg.Outputs = []Subject{{Base: Output{Poller: "orders", Mode: mode.Outbox}, Parts: partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil })}}
 		if o := NewBoard(cfg).Report(t.Context()).Outputs[0]; o.Health != want || !strings.Contains(o.Says, says) {
 			t.Errorf("%s shows %s: %s; want %s: %s", name, o.Health, o.Says, want, says)
 		}

@@ -43,8 +43,8 @@ type sheet struct {
 	note *Note     // of this process; nil before a tick has told anything
 	good time.Time // when a tick last succeeded, or found another at work or a pause
 
-	stored  Note   // as it was last read or written
-	version string // of it; "" for none
+	stored  Note          // as it was last read or written
+	version state.Version // of it; "" for none
 	looked  time.Time
 	wrote   time.Time
 	tried   time.Time // of the last failure to look or write

@@ -79,7 +79,7 @@ func guarded(do func() error) (err error) {
 }
 
 // load reads the stored note; one that cannot be read is written over at once.
-func (c *Recorder) load(ctx context.Context, key string) (Note, string, error) {
+func (c *Recorder) load(ctx context.Context, key string) (Note, state.Version, error) {
 	found, err := c.cfg.Store.Load(ctx, key)
 	switch {
 	case errors.Is(err, state.ErrNotFound):
@@ -96,7 +96,7 @@ func (c *Recorder) load(ctx context.Context, key string) (Note, string, error) {
 }
 
 // write stores a note, with what the stored one knows besides. The last writer wins, unless another has noted a later tick.
-func (c *Recorder) write(ctx context.Context, key string, note, stored Note, version string, worked bool) (Note, string, error) {
+func (c *Recorder) write(ctx context.Context, key string, note, stored Note, version state.Version, worked bool) (Note, state.Version, error) {
 	for try := 0; ; try++ {
 		joined := note.with(&stored)
 		data, err := joined.encode()

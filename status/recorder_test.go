@@ -44,7 +44,7 @@ func (s *countedStore) Create(ctx context.Context, key string, data []byte) (sta
 	return s.Store.Create(ctx, key, data)
 }
 
-func (s *countedStore) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (s *countedStore) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	if err := s.asked(&s.writes); err != nil {
 		return state.Stamp{}, err
 	}

@@ -69,7 +69,7 @@ func (s lateClock) Create(ctx context.Context, key string, data []byte) (state.S
 	return stamp, err
 }
 
-func (s lateClock) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (s lateClock) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	stamp, err := s.Store.Replace(ctx, key, data, version)
 	stamp.Now = stamp.Now.Add(s.by)
 	return stamp, err

@@ -10,6 +10,7 @@ package status
 import (
 	"time"
 
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -44,13 +45,13 @@ type Report struct {
 
 // Output is one output of one poller; an outbox has one.
 type Output struct {
-	Poller string `json:"poller"`
-	Output string `json:"output"` // "" for the only one
-	Mode   string `json:"mode"`   // cursor or outbox
-	Source string `json:"source"` // the table, or "query"
-	Kind   string `json:"kind"`   // of the output: http, queue …
-	Health Health `json:"health"`
-	Says   string `json:"says"` // one sentence: why this health
+	Poller string    `json:"poller"`
+	Output string    `json:"output"` // "" for the only one
+	Mode   mode.Mode `json:"mode"`
+	Source string    `json:"source"` // the table, or "query"
+	Kind   string    `json:"kind"`   // of the output: http, queue …
+	Health Health    `json:"health"`
+	Says   string    `json:"says"` // one sentence: why this health
 
 	Position    string     `json:"position,omitempty"`     // the checkpoint's cursor as JSON text; none of an outbox
 	CommittedAt *time.Time `json:"committed_at,omitempty"` // the checkpoint was last written: also by a tick that failed later on, or by an operator

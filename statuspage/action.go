@@ -10,8 +10,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode"
 
+	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/status"
 )
 
@@ -123,14 +124,14 @@ func confirm(r request, report *status.Report) *confirmation {
 }
 
 func kept(o *status.Output) string {
-	if o.Mode == "outbox" {
+	if o.Mode.Can(mode.Marks) {
 		return "Writers are not hindered: new events wait as PENDING until you resume."
 	}
 	return "Changed rows wait in the source until you resume. Nothing is lost, as long as the source keeps them."
 }
 
 func replayed(o *status.Output) []string {
-	if o.Mode == "outbox" {
+	if o.Mode.Can(mode.Marks) {
 		return []string{
 			"The event becomes due at once, with its attempts forgotten, and is published again; what waits behind it follows in order.",
 			"If it fails again, it is tried as often as max_attempts says, and is then given up again.",
@@ -161,34 +162,20 @@ func letterOf(o *status.Output, id string) *status.Letter {
 
 // listing is the command line that lists everything of which the page lists some.
 func listing(o *status.Output, parked bool) string {
-	switch {
-	case o.Mode == "outbox" && parked:
-		return "rowrelay outbox list " + o.Poller + " --state failed --limit 0"
-	case o.Mode == "outbox":
-		return "rowrelay outbox list " + o.Poller + " --state dead --limit 0"
-	case parked:
-		return "rowrelay state show " + o.Address() + " --json"
+	if parked {
+		return o.Mode.Command(mode.ListFailed, o.Address(), "")
 	}
-	return "rowrelay deadletter list " + o.Address()
+	return o.Mode.Command(mode.ListDead, o.Address(), "")
 }
 
 // command is the command line that does the same as a request. Ids are quoted for a shell, since they come from elsewhere.
-func command(r request, mode string) string {
-	var words []string
-	switch {
-	case r.Do == doReplay && mode == "outbox":
-		words = []string{"outbox", "requeue", r.Poller, "--id", quoted(r.Letter)}
-	case r.Do == doReplay:
-		words = []string{"deadletter", "replay", r.Poller, quoted(r.Letter)}
-	case mode == "outbox":
-		words = []string{"outbox", r.Do, r.Poller}
-	default:
-		words = []string{"state", r.Do, r.Poller}
+func command(r request, m mode.Mode) string {
+	asked := map[string]mode.Operation{doPause: mode.Pause, doResume: mode.Resume, doReplay: mode.ReplayOne}[r.Do]
+	line := m.Command(asked, r.Poller, quoted(r.Letter))
+	if r.Output != "" && m.Can(mode.Document) {
+		line += " --output " + r.Output
 	}
-	if r.Output != "" && mode != "outbox" {
-		words = append(words, "--output", r.Output)
-	}
-	return "rowrelay " + strings.Join(words, " ")
+	return line
 }
 
 func quoted(id string) string {
@@ -209,20 +196,7 @@ func fullName(o *status.Output) string {
 }
 
 // asker names who asked, for the audit line.
-func asker(name string) string { return cmp.Or(oneLine(name), "unknown") }
+func asker(name string) string { return cmp.Or(short(name), "unknown") }
 
-// oneLine is what somebody sent, for a log and the page: short, in one line, and without what is not seen, which may turn the
-// direction of what follows.
-func oneLine(text string) string {
-	clean := strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return -1
-		}
-		return c
-	}, text)
-	const most = 100
-	if runes := []rune(clean); len(runes) > most {
-		clean = string(runes[:most])
-	}
-	return strings.TrimSpace(clean)
-}
+// short is what somebody sent, for a log and the page.
+func short(text string) string { return plaintext.Cut(plaintext.Line(text), 200) }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rowrelay/rowrelay/loopback"
 )
 
 // Guard asks for the token of status__token. With an empty token it lets everybody pass: then the listener is on loopback, which
@@ -193,6 +195,5 @@ func isLocal(r *http.Request) bool {
 		host = h
 	}
 	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
-	ip := net.ParseIP(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || (ip != nil && ip.IsLoopback())
+	return loopback.Is(host) || strings.HasSuffix(host, ".localhost")
 }

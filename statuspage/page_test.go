@@ -235,7 +235,7 @@ func TestUnderTheHost(t *testing.T) {
 		t.Fatalf("done: %v", asked)
 	}
 	d.wants("right", d.send("POST", "/api/status/actions", form, "X-Ms-Client-Principal-Name", "ann@example.com\n\x1b[31m"), http.StatusOK, `{"done":"did pause of orders"}`)
-	if asked := s.done(); len(asked) != 1 || asked[0] != "pause|orders||status page, ann@example.com[31m" {
+	if asked := s.done(); len(asked) != 1 || asked[0] != "pause|orders||status page, ann@example.com [31m" {
 		t.Errorf("%q", asked)
 	}
 }
@@ -259,7 +259,7 @@ func TestSpansAndNumbers(t *testing.T) {
 	if got := command(request{Do: doReplay, Poller: "events", Letter: "it's; rm -rf /"}, "outbox"); got != `rowrelay outbox requeue events --id 'it'\''s; rm -rf /'` {
 		t.Error(got)
 	}
-	if got := asker(strings.Repeat("ä", 300)); len([]rune(got)) != 100 {
+	if got := asker(strings.Repeat("ä", 300)); len(got) > 200 || !strings.HasSuffix(got, "ä…") {
 		t.Error(got)
 	}
 }

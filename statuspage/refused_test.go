@@ -127,7 +127,7 @@ func TestWhatIsNotDone(t *testing.T) {
 // TestWhoAskedIsOneLineOfWhatIsSeen: nothing in a name turns the direction of the line, or ends it.
 func TestWhoAskedIsOneLineOfWhatIsSeen(t *testing.T) {
 	for name, want := range map[string]string{
-		"ann@example.com": "ann@example.com", "Zoë (7) 王": "Zoë (7) 王", "ann\u202egnp.exe": "anngnp.exe", "\u2066ann\u2069": "ann", "a\nb\r\u2028c\x1b[31m\x7f": "abc[31m",
+		"ann@example.com": "ann@example.com", "Zoë (7) 王": "Zoë (7) 王", "ann\u202egnp.exe": "anngnp.exe", "\u2066ann\u2069": "ann", "a\nb\r\u2028c\x1b[31m\x7f": "a b c[31m",
 		"\u200b\u00ad\ufeff": "unknown", "": "unknown", "\xff": "�",
 	} {
 		if got := asker(name); got != want {

@@ -208,7 +208,7 @@ func (c *Config) perform(r *http.Request, by string) (int, *done) {
 	if err == nil {
 		return http.StatusOK, &done{Said: text}
 	}
-	c.Log.WarnContext(r.Context(), "an action of the status page was not done", "action", asked.Do, "poller", oneLine(asked.Poller), "output", oneLine(asked.Output),
+	c.Log.WarnContext(r.Context(), "an action of the status page was not done", "action", asked.Do, "poller", short(asked.Poller), "output", short(asked.Output),
 		"by", by, "error", err.Error())
 	return statusOf(err), &done{Said: err.Error(), Failed: true}
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/status"
 )
 
@@ -22,6 +23,7 @@ var pageText string
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{
 	"ago": ago, "until": until, "stamp": stamp, "machine": machine, "span": span, "rate": rate, "count": count, "healthClass": healthClass,
 	"name": fullName, "says": says, "listing": listing, "some": some,
+	"marks": func(m mode.Mode) bool { return m.Can(mode.Marks) },
 }).Parse(pageText))
 
 // page is what every page has.

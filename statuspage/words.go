@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 // machine is an instant for machines, stamp for people.
@@ -47,11 +49,11 @@ func about(d time.Duration) string {
 
 // some says how many of how many are listed, where they are not all. Of an outbox they are the oldest; of the others as many are read
 // as a page has time for, of which the newest are shown, so that they are the newest of all only where there are few.
-func some(listed int, all int64, mode string) string {
+func some(listed int, all int64, m mode.Mode) string {
 	switch {
 	case int64(listed) >= all:
 		return strconv.Itoa(listed)
-	case mode == "outbox":
+	case m.Can(mode.Marks):
 		return fmt.Sprintf("oldest %d of %s", listed, count(all))
 	}
 	return fmt.Sprintf("%d of %s", listed, count(all))

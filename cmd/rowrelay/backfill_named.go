@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/state"
@@ -131,9 +132,9 @@ func (op *operation) sendNamed(ctx context.Context, b *backfill, relay *poller.R
 			bar.end()
 			return op.done("done: %d row(s)%s; its position is kept in %s", done, op.givenUp(b, givenUp), out.key)
 		case r.Event == poller.FetchEmpty, r.Failed():
-			sleepUntil(ctx, time.Now().Add(time.Second))
+			_ = clock.Sleep(ctx, time.Second)
 		case b.rate > 0:
-			sleepUntil(ctx, time.Now().Add(time.Duration(r.Rows)*time.Second/time.Duration(b.rate)))
+			_ = clock.Sleep(ctx, time.Duration(r.Rows)*time.Second/time.Duration(b.rate))
 		}
 	}
 	return op.done("stopped after %d row(s)%s; start it again under the same name to go on", done, op.givenUp(b, givenUp))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/source"
@@ -317,7 +318,7 @@ func (p *pollerView) times(a *app, w *wired, host *hostFile, c *console) {
 			p.WorstDelay += "; rowrelay run begins the next tick at once"
 		}
 	}
-	if a.store == nil || isOutbox(w.cfg) {
+	if a.store == nil || !w.cfg.Source.Mode.Can(mode.Document) {
 		return
 	}
 	margin := a.store.Margin(w.cfg.LeaseTTL)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/loopback"
 	"github.com/rowrelay/rowrelay/output/azmessaging"
 	"github.com/rowrelay/rowrelay/output/kafka"
 	"github.com/rowrelay/rowrelay/production"
@@ -124,7 +125,7 @@ func outputLink(out *config.Output) *production.Link {
 func rate(l *production.Link, host string, secure bool, how, mend string) {
 	l.Host = host
 	switch {
-	case source.Loopback(host):
+	case loopback.Is(host):
 		l.Safety = source.LinkLocal
 	case !secure:
 		l.Safety, l.How, l.Mend = source.LinkPlain, how, mend

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 // policyView is what check says of events that the destination refuses.
@@ -31,9 +32,9 @@ func policyViewOf(p *config.Poller) policyView {
 		v.Attempts = append(v.Attempts, plain(at))
 	}
 	switch {
-	case isOutbox(p) && p.Ordering == "key":
+	case p.Source.Mode.Can(mode.Events) && p.Ordering == "key":
 		v.Meanwhile = "the later events of its aggregate wait, however many they are, and other aggregates go on"
-	case isOutbox(p) && p.Ordering == "none":
+	case p.Source.Mode.Can(mode.Events) && p.Ordering == "none":
 		v.Meanwhile = "all others go on"
 	case p.Ordering == "source":
 		v.Meanwhile = "the poller waits at the event"
@@ -45,7 +46,7 @@ func policyViewOf(p *config.Poller) policyView {
 	v.Then = "what comes after it is delivered (after_dead_letter=release)"
 	if p.AfterDeadLetter == "block" {
 		v.Then = "its order key stays parked until the dead letter is replayed or purged (after_dead_letter=block)"
-		if isOutbox(p) {
+		if p.Source.Mode.Can(mode.Events) {
 			v.Then = "its aggregate waits until the dead letter is requeued or discarded (after_dead_letter=block)"
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/plaintext"
 )
 
 // printCheck writes what check found for people.
@@ -28,7 +30,7 @@ func printDDL(w io.Writer, view *checkView) error {
 		case poller.Outbox != nil:
 			p.comments(poller.Poller+": ", []string{"is an outbox: rowrelay outbox init " + poller.Poller + " prints its DDL"})
 		case poller.DDL != "":
-			p.line("-- poller %s, table %s\n%s", poller.Poller, oneLine(poller.Table), strings.TrimRight(poller.DDL, "\n"))
+			p.line("-- poller %s, table %s\n%s", poller.Poller, plaintext.Line(poller.Table), strings.TrimRight(poller.DDL, "\n"))
 		case poller.Late != nil:
 			p.comments(poller.Poller+": ", []string{fmt.Sprintf("there is nothing to run: late commits are found by %s, %s", poller.Late.Mode, poller.Late.Why)})
 		}
@@ -39,12 +41,8 @@ func printDDL(w io.Writer, view *checkView) error {
 // comments writes texts as comments: no line of them may be taken for a statement.
 func (p *printer) comments(who string, texts []string) {
 	for _, text := range texts {
-		p.line("-- %s%s", who, oneLine(text))
+		p.line("-- %s%s", who, plaintext.Line(text))
 	}
-}
-
-func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
 }
 
 // printer writes lines until one fails.

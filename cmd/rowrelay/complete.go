@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -89,7 +90,8 @@ func pollerNames(c *console, cmd *cobra.Command, taken []string) []cobra.Complet
 	}
 	var names []cobra.Completion
 	for _, p := range cfg.Pollers {
-		if slices.Contains(taken, p.Name) || strings.HasPrefix(cmd.CommandPath(), "rowrelay outbox ") && !isOutbox(p) {
+		unfit := strings.HasPrefix(cmd.CommandPath(), "rowrelay outbox ") && !p.Source.Mode.Can(mode.Marks)
+		if unfit || slices.Contains(taken, p.Name) {
 			continue
 		}
 		names = append(names, cobra.CompletionWithDesc(p.Name, pollerText(p)))

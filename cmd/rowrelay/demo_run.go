@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/demo"
 	"github.com/rowrelay/rowrelay/handler"
@@ -186,7 +187,7 @@ func (d *demoRun) tick(ctx context.Context) {
 		}
 		d.note(ofRelay, err)
 		if !calm {
-			sleepUntil(ctx, time.Now().Add(250*time.Millisecond))
+			_ = clock.Sleep(ctx, 250*time.Millisecond)
 		}
 	}
 }
@@ -217,7 +218,7 @@ func (d *demoRun) drain(ctx context.Context) (int64, error) {
 	go func() {
 		defer close(arrived)
 		for {
-			if at, _ := d.position(patience); at >= top || !sleepUntil(patience, time.Now().Add(50*time.Millisecond)) {
+			if at, _ := d.position(patience); at >= top || clock.Sleep(patience, 50*time.Millisecond) != nil {
 				return
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/templates"
 )
 
@@ -129,7 +130,7 @@ type function struct {
 func functionsOf(p *config.Poller) []function {
 	variable := scheduleVariable(p.Name)
 	list := []function{{p.Name, "its schedule is the app setting " + variable, templates.Poller(variable)}}
-	if !isOutbox(p) {
+	if !p.Source.Mode.Can(mode.Marks) {
 		return list
 	}
 	if schedule := p.Source.CleanupSchedule; schedule != "" {
@@ -145,7 +146,7 @@ func functionsOf(p *config.Poller) []function {
 
 // leftovers say which functions of an outbox are there that its settings do not ask for: the host would run them.
 func leftovers(c *console, p *config.Poller) (list []string) {
-	if !isOutbox(p) {
+	if !p.Source.Mode.Can(mode.Marks) {
 		return nil
 	}
 	left := func(name string) bool {

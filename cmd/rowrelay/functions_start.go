@@ -11,11 +11,14 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/templates"
 )
 
 // fansOut reports whether a poller has a function that a queue message starts.
-func fansOut(p *config.Poller) bool { return isOutbox(p) && p.Source.FanoutQueue != "" }
+func fansOut(p *config.Poller) bool {
+	return p.Source.Mode.Can(mode.Claims) && p.Source.FanoutQueue != ""
+}
 
 // writeHost writes host.json where there is none. One that is there may hold what other functions need: it is never overwritten.
 func writeHost(c *console, pollers []*config.Poller) error {

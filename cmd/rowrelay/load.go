@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 // load reads the settings as the standalone commands see them: the environment, and the Values of local.settings.json
@@ -60,7 +61,7 @@ func handlerOf(c *console, a *app, host *hostFile) []handler.Poller {
 		for i := range w.cfg.Outputs {
 			p.Outputs = append(p.Outputs, w.cfg.Outputs[i].Name)
 		}
-		if isOutbox(w.cfg) {
+		if w.cfg.Source.Mode == mode.Outbox {
 			p.Outbox = &handler.Outbox{} // so that its functions are known, and answer with its faults
 		}
 		if w.outbox != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
@@ -109,8 +110,8 @@ func (a *app) tableOf(name string) (*wired, error) {
 	switch {
 	case len(w.faults) > 0:
 		return nil, fmt.Errorf("the settings have %d fault(s):\n%w", len(w.faults), w.faults)
-	case !isOutbox(w.cfg):
-		return nil, fmt.Errorf("%s is no outbox (source__mode=%s): rowrelay state and rowrelay deadletter are about it", w.cfg.Name, w.cfg.Source.Mode)
+	case !w.cfg.Source.Mode.Can(mode.Marks):
+		return nil, w.cfg.Source.Mode.NoMarks(w.cfg.Name)
 	}
 	return w, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
@@ -150,7 +151,7 @@ func (d *desk) unmatched(ctx context.Context, filter publisher.Filter) (string, 
 	if len(missing) == 0 {
 		return "", nil
 	}
-	return "; no such event has " + oneLine(strings.Join(missing, ", ")), nil
+	return "; no such event has " + plaintext.Line(strings.Join(missing, ", ")), nil
 }
 
 // sameID compares as databases do: 007 is the number 7, and a uuid may be written in either case.

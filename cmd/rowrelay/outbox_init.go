@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
@@ -135,9 +136,9 @@ func (t *target) printInit(w *wired, d *ddl) error {
 		}{w.conn.Engine, d.statements})
 	}
 	p := &printer{w: t.out}
-	p.line("-- For the outbox of the poller %s on %s: %s.", w.cfg.Name, w.conn.Engine, oneLine(d.tables))
+	p.line("-- For the outbox of the poller %s on %s: %s.", w.cfg.Name, w.conn.Engine, plaintext.Line(d.tables))
 	if d.note != "" {
-		p.line("-- %s", oneLine(d.note))
+		p.line("-- %s", plaintext.Line(d.note))
 	}
 	p.line("-- What exists already is left as it is. `rowrelay outbox init %s --apply` runs the same.", w.cfg.Name)
 	for _, statement := range d.statements {

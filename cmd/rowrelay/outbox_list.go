@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
@@ -70,7 +71,7 @@ func (p *printer) entry(e *publisher.Entry) {
 		text += "  next attempt " + e.NextAttempt.UTC().Format(time.RFC3339)
 	}
 	if e.LastError != "" {
-		text += "  " + oneLine(e.LastError)
+		text += "  " + plaintext.Line(e.LastError)
 	}
 	p.line("%s", text)
 }

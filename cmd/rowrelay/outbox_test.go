@@ -347,18 +347,6 @@ func TestWhenTheNextTickBeginsAtOnce(t *testing.T) {
 	}
 }
 
-func TestDocumentCommandsNameTheOutboxCommand(t *testing.T) {
-	for command, want := range map[string]string{
-		"rowrelay state show": "rowrelay outbox status orders", "rowrelay state reset": "rowrelay outbox requeue orders",
-		"rowrelay deadletter list": "rowrelay outbox list orders", "rowrelay deadletter replay": "rowrelay outbox requeue orders",
-		"rowrelay deadletter purge": "rowrelay outbox discard orders", "rowrelay backfill": "rowrelay outbox requeue orders",
-	} {
-		if err := documentError("orders", command); !strings.HasSuffix(err.Error(), "Use "+want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", command, err)
-		}
-	}
-}
-
 func TestCleanupBudgetLeavesRoom(t *testing.T) {
 	for timeout, want := range map[time.Duration]time.Duration{5 * time.Minute: 270 * time.Second, 40 * time.Second: 20 * time.Second, 0: 0} {
 		if got := cleanupBudget(timeout); got != want {

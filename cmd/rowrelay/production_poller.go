@@ -6,6 +6,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/production"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/source"
@@ -27,7 +28,7 @@ func (g *gathering) poller(w *wired) *gatheredPoller {
 	for i := range w.cfg.Outputs {
 		p.found.Destinations = append(p.found.Destinations, destination(&w.cfg.Outputs[i]))
 	}
-	if !isOutbox(w.cfg) {
+	if w.cfg.Source.Mode.Can(mode.Document) {
 		p.found.DeadLetters = deadLettersAt(g.app, w.cfg, "")
 		if g.app.store != nil {
 			p.found.Margin = g.app.store.Margin(w.cfg.LeaseTTL)

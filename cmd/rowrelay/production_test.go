@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/production"
 	"github.com/rowrelay/rowrelay/publisher"
@@ -95,7 +96,7 @@ func (p *gatheredPoller) answer() {
 	f.Rights = source.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0", RowVersions: true}
 	f.Queues = map[string]error{}
 	view := &pollerView{Schedule: "*/10 * * * * *", gap: 10 * time.Second, fires: true, NullCursors: -1}
-	if isOutbox(p.w.cfg) {
+	if p.w.cfg.Source.Mode.Can(mode.Marks) {
 		f.Outbox = outboxFacts(&publisher.About{Strategy: publisher.Partitioned, Partitions: p.w.cfg.Source.Partitions, Layout: "own"}, p.w)
 	} else {
 		f.Cursor = []source.CursorColumn{{Name: "tx", Type: "xid8", Moved: "is an xid8"}}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/poller"
@@ -17,7 +18,7 @@ import (
 func keepTicking(ctx context.Context, h *handler.Handler, w *wired, log *slog.Logger) {
 	next, ok := w.schedule.Next(time.Now())
 	for ; ok; next, ok = w.schedule.Next(time.Now()) {
-		if !sleepUntil(ctx, next) {
+		if clock.Sleep(ctx, time.Until(next)) != nil {
 			return
 		}
 		for again := true; again; {
@@ -58,21 +59,10 @@ func keepCleaning(ctx context.Context, h *handler.Handler, w *wired, log *slog.L
 		if after, ok := w.outbox.cleanup.Next(next); ok {
 			spread = min(spread, after.Sub(next)/2)
 		}
-		if !sleepUntil(ctx, next.Add(rand.N(spread))) { //nolint:gosec // no secret
+		if clock.Sleep(ctx, time.Until(next.Add(rand.N(spread)))) != nil { //nolint:gosec // no secret
 			return
 		}
 		_ = h.Cleanup(ctx, w.cfg.Name, 0, handler.Invocation{}) // it has logged why; the next time goes on
 	}
 	log.Error("the clean-up schedule never fires", "poller", w.cfg.Name, "schedule", w.cfg.Source.CleanupSchedule)
-}
-
-func sleepUntil(ctx context.Context, at time.Time) bool {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 func newState(c *console) *cobra.Command {
@@ -117,8 +118,8 @@ func (t *target) find(ctx context.Context, a *app, name string) (*wired, *wiredO
 	if err := refuse(a.cfg, []*wired{w}); err != nil {
 		return nil, nil, err
 	}
-	if isOutbox(w.cfg) {
-		return nil, nil, documentError(w.cfg.Name, t.command)
+	if m := w.cfg.Source.Mode; !m.Can(mode.Document) {
+		return nil, nil, m.NoDocument(w.cfg.Name, t.command)
 	}
 	if name, ok := strings.CutPrefix(t.output, backfillPrefix); ok && t.history {
 		out, err := a.backfillOf(ctx, w, name, instance(t.console))

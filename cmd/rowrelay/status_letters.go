@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/deadletter"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -67,7 +68,7 @@ func (l *lettersPart) read(ctx context.Context) (func(*status.Output), error) {
 			o.CountedTo = total
 		}
 		if err != nil {
-			o.Problems = append(o.Problems, status.Problem{Text: "not all of the dead letters that are listed here could be read: " + oneLine(err.Error())})
+			o.Problems = append(o.Problems, status.Problem{Text: "not all of the dead letters that are listed here could be read: " + plaintext.Line(err.Error())})
 		}
 	}, nil
 }

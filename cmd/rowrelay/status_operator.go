@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -43,7 +44,7 @@ func (o *statusOperator) Resume(ctx context.Context, name, output, by string) (s
 // Replay hands one dead letter back: rowrelay deadletter replay, or outbox requeue --id. A tick at work is paused for it.
 func (o *statusOperator) Replay(ctx context.Context, name, output, letter, by string) (string, error) {
 	done := "The row will be read again and delivered with the next tick."
-	if w, err := o.app.poller(strings.ToLower(name)); err == nil && isOutbox(w.cfg) {
+	if w, err := o.app.poller(strings.ToLower(name)); err == nil && w.cfg.Source.Mode.Can(mode.Marks) {
 		done = "The event is due now, and what waits behind it follows."
 	}
 	return o.act(name, output, by, done, func(t *target) error {
@@ -113,7 +114,7 @@ func (o *statusOperator) missing(name, output string) error {
 	if err != nil {
 		return &status.Refusal{Err: err, Missing: true}
 	}
-	if isOutbox(w.cfg) || slices.ContainsFunc(w.cfg.Outputs, func(c config.Output) bool { return c.Name == output }) {
+	if !w.cfg.Source.Mode.Can(mode.Document) || slices.ContainsFunc(w.cfg.Outputs, func(c config.Output) bool { return c.Name == output }) {
 		return nil
 	}
 	return &status.Refusal{Err: fmt.Errorf("poller %s has no output %q", w.cfg.Name, output), Missing: true}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -51,7 +52,7 @@ func readOutbox(ctx context.Context, outbox publisher.Operator) (func(*status.Ou
 			o.Token = max(o.Token, owner.Token)
 		}
 		if err != nil {
-			o.Problems = append(o.Problems, status.Problem{Text: "the events that failed could not be read: " + oneLine(err.Error())})
+			o.Problems = append(o.Problems, status.Problem{Text: "the events that failed could not be read: " + plaintext.Line(err.Error())})
 		}
 	}, nil
 }
@@ -63,7 +64,7 @@ func entriesIn(ctx context.Context, outbox publisher.Operator, s publisher.State
 		return letters, nil
 	}
 	err := outbox.List(ctx, publisher.Filter{States: []publisher.State{s}, Limit: status.MaxLetters}, func(e publisher.Entry) error {
-		l := status.Letter{ID: e.ID, Key: e.AggregateType + "/" + e.AggregateID, At: timeOrNil(e.CreatedAt), Attempts: e.Attempts, Reason: oneLine(e.LastError)}
+		l := status.Letter{ID: e.ID, Key: e.AggregateType + "/" + e.AggregateID, At: timeOrNil(e.CreatedAt), Attempts: e.Attempts, Reason: plaintext.Line(e.LastError)}
 		if s == publisher.Failed {
 			l.Next = timeOrNil(e.NextAttempt)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/status"
 )
 
@@ -33,7 +34,7 @@ func (p *printer) reported(o *status.Output, now time.Time) {
 		name += "." + o.Output
 	}
 	p.line("")
-	p.line("%-8s %s  %s", strings.ToUpper(string(o.Health)), name, oneLine(fmt.Sprintf("(%s, %s to %s)", o.Mode, o.Source, o.Kind)))
+	p.line("%-8s %s  %s", strings.ToUpper(string(o.Health)), name, plaintext.Line(fmt.Sprintf("(%s, %s to %s)", o.Mode, o.Source, o.Kind)))
 	p.wrapped("", o.Says)
 	switch e := o.LastError; {
 	case e == nil:

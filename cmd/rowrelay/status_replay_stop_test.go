@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -29,7 +30,7 @@ func (op *operation) pauseNow(t *testing.T) state.Paused {
 // pausedBy waits until the document is paused by somebody.
 func (op *operation) pausedBy(t *testing.T, by string) {
 	t.Helper()
-	for begun := time.Now(); op.pauseNow(t).By != by; sleepUntil(t.Context(), time.Now().Add(10*time.Millisecond)) {
+	for begun := time.Now(); op.pauseNow(t).By != by; _ = clock.Sleep(t.Context(), 10*time.Millisecond) {
 		if time.Since(begun) > time.Minute {
 			t.Fatalf("paused by %q, want %q", op.pauseNow(t).By, by)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -63,7 +64,7 @@ func TestReplayWhileATickIsAtWork(t *testing.T) {
 				}
 				return
 			}
-			sleepUntil(t.Context(), time.Now().Add(20*time.Millisecond))
+			_ = clock.Sleep(t.Context(), 20*time.Millisecond)
 		}
 	}()
 	s.says(side.Operator.Replay(t.Context(), "orders", "", o.Letters[0].ID, "ann"))("read again and delivered")
@@ -131,7 +132,7 @@ func TestPauseDuringAReplay(t *testing.T) {
 		}
 		return snap.Doc.Paused.By
 	}
-	for begun := time.Now(); pausedBy() == ""; sleepUntil(t.Context(), time.Now().Add(10*time.Millisecond)) {
+	for begun := time.Now(); pausedBy() == ""; _ = clock.Sleep(t.Context(), 10*time.Millisecond) {
 		if time.Since(begun) > time.Minute {
 			t.Fatal("the replay does not pause")
 		}

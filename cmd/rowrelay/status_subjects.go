@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -16,7 +17,7 @@ func statusSubjects(c *console, a *app, w *wired, host *hostFile, ticks bool, sl
 	if w.cfg.Source.Query != "" {
 		base.Source = "query"
 	}
-	if !isOutbox(w.cfg) {
+	if w.cfg.Source.Mode.Can(mode.Document) {
 		base.MaxParked = int64(w.cfg.MaxParked)
 	}
 	if w.cfg.DeadLetter.Kind == "queue" {
@@ -69,7 +70,7 @@ func silentFor(p *config.Poller, timer *schedule.Schedule) time.Duration {
 
 // statusParts are what is read of an output: from its state document, and from the dead letters beside it, or from its outbox.
 func (a *app) statusParts(c *console, w *wired, out *config.Output, slots chan struct{}) []status.Part {
-	if isOutbox(w.cfg) {
+	if !w.cfg.Source.Mode.Can(mode.Document) {
 		if w.outbox == nil {
 			return nil
 		}

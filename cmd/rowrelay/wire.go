@@ -11,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/deadletter"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/output/storagequeue"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/schedule"
@@ -76,7 +77,7 @@ func wire(c *console, cfg *config.App) *app {
 	for _, w := range a.pollers {
 		switch {
 		case len(cfg.Faults) > 0, len(w.faults) > 0:
-		case isOutbox(w.cfg):
+		case w.cfg.Source.Mode == mode.Outbox:
 			a.wireOutbox(c, w)
 		default:
 			a.wireOutputs(c, w)

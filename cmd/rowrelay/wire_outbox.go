@@ -10,16 +10,12 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/source"
 )
-
-// modeOutbox is source__mode of a poller whose position is the state of its rows: it has no state document.
-const modeOutbox = "outbox"
-
-func isOutbox(p *config.Poller) bool { return p.Source.Mode == modeOutbox }
 
 // wiredOutbox is what a poller of the mode outbox has in the place of a source and a state document.
 type wiredOutbox struct {
@@ -98,7 +94,7 @@ func cleanupSchedule(text string) (*schedule.Schedule, error) {
 func (a *app) checkSharing() {
 	for i, w := range a.pollers {
 		for _, other := range a.pollers[:i] {
-			if isOutbox(w.cfg) && isOutbox(other.cfg) && sameTable(w, other) {
+			if w.cfg.Source.Mode.Can(mode.Marks) && other.cfg.Source.Mode.Can(mode.Marks) && sameTable(w, other) {
 				w.refuseSharing(other)
 				other.refuseSharing(w)
 			}
@@ -214,24 +210,4 @@ const fanoutTimeout = 30 * time.Second
 // cleanupBudget leaves time to finish a chunk and to answer before the host's functionTimeout; 0 is unbounded.
 func cleanupBudget(functionTimeout time.Duration) time.Duration {
 	return max(functionTimeout/2, functionTimeout-30*time.Second)
-}
-
-// documentError refuses what works on a state document, for a poller that has none.
-func documentError(name, command string) error {
-	instead := "rowrelay outbox status " + name
-	for _, c := range []struct{ command, instead string }{
-		{"deadletter list", "rowrelay outbox list " + name},
-		{"deadletter show", "rowrelay outbox list " + name + " --id <seq>"},
-		{"deadletter replay", "rowrelay outbox requeue " + name},
-		{"deadletter purge", "rowrelay outbox discard " + name},
-		{"state reset", "rowrelay outbox requeue " + name},
-		{"state pause", "rowrelay outbox pause " + name},
-		{"state resume", "rowrelay outbox resume " + name},
-		{"backfill", "rowrelay outbox requeue " + name},
-	} {
-		if strings.HasSuffix(command, c.command) {
-			instead = c.instead
-		}
-	}
-	return fmt.Errorf("%s is an outbox: it has no state document, its position is the state of its rows. Use %s", name, instead)
 }

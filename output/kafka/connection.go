@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/loopback"
 )
 
 // Connection says where the brokers are and who the sender is. Its String leaves the secret out.
@@ -157,8 +159,7 @@ func (c Connection) withParameters(query string) (Connection, error) {
 func (c Connection) Local() bool {
 	return !slices.ContainsFunc(c.Brokers, func(broker string) bool {
 		host, _, err := net.SplitHostPort(broker)
-		ip := net.ParseIP(host)
-		return err != nil || !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback())
+		return err != nil || !loopback.Is(host)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/output"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -111,9 +112,9 @@ func (n *lane) learnPlace(reason *amqp.Error, routes []route, results []result) 
 // unroutable is what a returned message means: see the package comment for why nothing is held against the event.
 func unroutable(r route, why *amqp.Return) error {
 	if r.exchange == "" {
-		return fmt.Errorf("queue %q does not exist (%s): declare it durable, or set state__create=true; a destination of an exchange is written exchange/routing-key", r.key, output.OneLine(why.ReplyText, 100))
+		return fmt.Errorf("queue %q does not exist (%s): declare it durable, or set state__create=true; a destination of an exchange is written exchange/routing-key", r.key, plaintext.Cut(plaintext.Line(why.ReplyText), 100))
 	}
-	return fmt.Errorf("exchange %q has no queue for the routing key %q (%s): bind a durable queue to it for that key", r.exchange, r.key, output.OneLine(why.ReplyText, 100))
+	return fmt.Errorf("exchange %q has no queue for the routing key %q (%s): bind a durable queue to it for that key", r.exchange, r.key, plaintext.Cut(plaintext.Line(why.ReplyText), 100))
 }
 
 // nacked is what basic.nack means.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/output"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -121,7 +122,7 @@ func (n *lane) compose(d *change.Delivery, i int) (amqp.Publishing, error) {
 	// A message's properties are one frame, and a frame that is too large costs the whole connection.
 	if frame := n.link.conn.Config.FrameSize; len(e.ID) > maxShort || frame > 0 && size+4*maxShort+64 > frame {
 		return amqp.Publishing{}, fmt.Errorf("event %s cannot be sent: its headers take %d bytes and its id %d, and the broker takes %d (frame_max) and %d: shorten its aggregate_id, idempotency_key or cursor columns",
-			output.OneLine(e.ID, maxShort), size, len(e.ID), frame, maxShort)
+			plaintext.Cut(plaintext.Line(e.ID), maxShort), size, len(e.ID), frame, maxShort)
 	}
 	message := amqp.Publishing{
 		Headers: n.headers, ContentType: o.cfg.Format.ContentTypeOf(e), DeliveryMode: amqp.Persistent,

@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/rowrelay/rowrelay/output"
+	"github.com/rowrelay/rowrelay/plaintext"
 )
 
 // link is one connection with its channels.
@@ -133,7 +134,7 @@ func (l *link) watch(blockings <-chan amqp.Blocking) {
 		l.mu.Lock()
 		l.blocked = ""
 		if b.Active {
-			l.blocked = "it says: " + output.OneLine(b.Reason, 200)
+			l.blocked = "it says: " + plaintext.Cut(plaintext.Line(b.Reason), 200)
 		}
 		l.mu.Unlock()
 	}

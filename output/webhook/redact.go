@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/output"
+	"github.com/rowrelay/rowrelay/plaintext"
 )
 
 // redactor takes the configured secrets out of what a receiver answered: an error page likes to quote the request.
@@ -61,5 +62,5 @@ const (
 // excerpt returns the beginning of an answer as one printable line without secrets.
 func (o *Output) excerpt(body io.Reader) string {
 	raw, _ := io.ReadAll(io.LimitReader(body, excerptRead)) // what could be read is shown
-	return output.OneLine(o.secrets.replace.Replace(string(raw)), excerptMax)
+	return plaintext.Cut(plaintext.Line(o.secrets.replace.Replace(string(raw))), excerptMax)
 }

@@ -48,6 +48,18 @@ func reread(f fixture) {
 	f.same("a query", keys(f.reread(q, ids(4), ids(1))), ids(4, 1))
 }
 
+// rereadDeleted reads rows again of which one was marked as deleted: its delete is its newest state. One that is gone from the
+// table cannot be known.
+func rereadDeleted(f fixture) {
+	name := orders(f)
+	src := f.open(source.Config{Table: name, Cursor: []string{"v"}, DeleteWhen: "gone"})
+	f.exec("UPDATE "+name+" SET gone = "+f.e.True+", v = 30 WHERE id = 1", "DELETE FROM "+name+" WHERE id = 4")
+	got := f.reread(src, ids(1), ids(4))
+	if len(got) != 1 || got[0].Op != change.Delete || string(got[0].Key) != ids(1) {
+		f.Errorf("after one was marked and one removed: %s", keys(got))
+	}
+}
+
 // rereadMany asks for more keys than a statement takes parameters.
 func rereadMany(f fixture) {
 	name := f.table("tenant " + f.e.Text + " NOT NULL, id " + f.e.BigInt + " NOT NULL, v " + f.e.BigInt + " NOT NULL, PRIMARY KEY (tenant, id)")

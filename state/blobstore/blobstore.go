@@ -90,7 +90,7 @@ func (s *Store) Create(ctx context.Context, key string, data []byte) (state.Stam
 }
 
 // Replace implements [state.Store].
-func (s *Store) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (s *Store) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	if version == "" { // no blob has it, and an empty condition would be none
 		return state.Stamp{}, state.ErrConflict
 	}
@@ -128,7 +128,7 @@ func (s *Store) ListSome(ctx context.Context, prefix string, enough int) (keys [
 }
 
 // Delete implements [state.Store].
-func (s *Store) Delete(ctx context.Context, key, version string) error {
+func (s *Store) Delete(ctx context.Context, key string, version state.Version) error {
 	tag := azcore.ETag(version)
 	_, err := s.client.NewBlobClient(key).Delete(ctx, &blob.DeleteOptions{
 		AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: &tag}},
@@ -150,7 +150,7 @@ func stampOf(tag *azcore.ETag, date *time.Time) (state.Stamp, error) {
 	if tag == nil || date == nil {
 		return state.Stamp{}, errors.New("the storage account's answer has no ETag or no Date")
 	}
-	return state.Stamp{Version: string(*tag), Now: *date}, nil
+	return state.Stamp{Version: state.Version(*tag), Now: *date}, nil
 }
 
 // conflictIfGone: a condition on a blob that does not exist is not met, whichever way the service says so.

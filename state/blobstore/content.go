@@ -53,7 +53,7 @@ func (s *Store) Load(ctx context.Context, key string) (state.Stored, error) {
 }
 
 // read reads a chunk of a blob whose version is still version ("": whatever it is), and returns the blob's size too.
-func (s *Store) read(ctx context.Context, key string, from int64, version string) (state.Stored, int64, error) {
+func (s *Store) read(ctx context.Context, key string, from int64, version state.Version) (state.Stored, int64, error) {
 	options := &blob.DownloadStreamOptions{Range: blob.HTTPRange{Offset: from, Count: chunk}}
 	if version != "" {
 		tag := azcore.ETag(version)

@@ -79,7 +79,7 @@ func (s *Store) Create(ctx context.Context, key string, data []byte) (state.Stam
 }
 
 // Replace implements [state.Store].
-func (s *Store) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (s *Store) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	if version == "" { // no document has it
 		return state.Stamp{}, state.ErrConflict
 	}
@@ -87,7 +87,7 @@ func (s *Store) Replace(ctx context.Context, key string, data []byte, version st
 }
 
 // put writes a document whose version is still version, "" for none.
-func (s *Store) put(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (s *Store) put(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	file := s.file(key)
 	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
 		return state.Stamp{}, explain(fmt.Errorf("creating the directory of a state document: %w", err))
@@ -157,7 +157,7 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 
 // Delete implements [state.Store]. Counter and lock go with the document, as side objects come and go by the thousand; a new
 // document of that key begins to count at the present time, so that no version comes twice.
-func (s *Store) Delete(ctx context.Context, key, version string) error {
+func (s *Store) Delete(ctx context.Context, key string, version state.Version) error {
 	file := s.file(key)
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return state.ErrConflict
@@ -188,7 +188,7 @@ func (s *Store) Delete(ctx context.Context, key, version string) error {
 }
 
 // read returns a document and its version.
-func read(file string) ([]byte, string, error) {
+func read(file string) ([]byte, state.Version, error) {
 	data, err := os.ReadFile(file) //nolint:gosec // the path is made from an escaped key
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", state.ErrNotFound
@@ -213,7 +213,7 @@ func counter(file string) uint64 {
 	return n
 }
 
-func versionOf(count uint64, data []byte) string {
+func versionOf(count uint64, data []byte) state.Version {
 	sum := sha256.Sum256(data)
-	return strconv.FormatUint(count, 10) + "-" + hex.EncodeToString(sum[:8])
+	return state.Version(strconv.FormatUint(count, 10) + "-" + hex.EncodeToString(sum[:8]))
 }

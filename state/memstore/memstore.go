@@ -29,7 +29,7 @@ type Store struct {
 
 type entry struct {
 	data    []byte
-	version string
+	version state.Version
 }
 
 var _ state.Store = (*Store)(nil)
@@ -54,7 +54,7 @@ func (s *Store) Create(ctx context.Context, key string, data []byte) (state.Stam
 }
 
 // Replace implements [state.Store].
-func (s *Store) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (s *Store) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	if version == "" { // no document has it
 		return state.Stamp{}, state.ErrConflict
 	}
@@ -62,7 +62,7 @@ func (s *Store) Replace(ctx context.Context, key string, data []byte, version st
 }
 
 // put writes a document whose version is still version, "" for none.
-func (s *Store) put(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (s *Store) put(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	if err := ctx.Err(); err != nil {
 		return state.Stamp{}, err
 	}
@@ -75,7 +75,7 @@ func (s *Store) put(ctx context.Context, key string, data []byte, version string
 		s.entries = map[string]entry{}
 	}
 	s.writes++
-	e := entry{data: bytes.Clone(data), version: strconv.FormatUint(s.writes, 10)}
+	e := entry{data: bytes.Clone(data), version: state.Version(strconv.FormatUint(s.writes, 10))}
 	s.entries[key] = e
 	return s.stamp(e.version), nil
 }
@@ -98,7 +98,7 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 }
 
 // Delete implements [state.Store].
-func (s *Store) Delete(ctx context.Context, key, version string) error {
+func (s *Store) Delete(ctx context.Context, key string, version state.Version) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s *Store) Delete(ctx context.Context, key, version string) error {
 // Margin implements [state.Store]: there is one clock, and it is exact.
 func (s *Store) Margin(time.Duration) time.Duration { return 0 }
 
-func (s *Store) stamp(version string) state.Stamp {
+func (s *Store) stamp(version state.Version) state.Stamp {
 	now := time.Now
 	if s.Clock != nil {
 		now = s.Clock

@@ -152,7 +152,7 @@ func (f *Faulty) List(ctx context.Context, prefix string) ([]string, error) {
 }
 
 // Delete implements [state.Store].
-func (f *Faulty) Delete(ctx context.Context, key, version string) error {
+func (f *Faulty) Delete(ctx context.Context, key string, version state.Version) error {
 	_, err := f.write(ctx, Delete, func(ctx context.Context) (state.Stamp, error) {
 		return state.Stamp{}, f.Store.Delete(ctx, key, version)
 	})
@@ -165,7 +165,7 @@ func (f *Faulty) Create(ctx context.Context, key string, data []byte) (state.Sta
 }
 
 // Replace implements [state.Store].
-func (f *Faulty) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (f *Faulty) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	return f.write(ctx, Replace, func(ctx context.Context) (state.Stamp, error) { return f.Store.Replace(ctx, key, data, version) })
 }
 
@@ -258,7 +258,7 @@ func (h *History) Create(ctx context.Context, key string, data []byte) (state.St
 }
 
 // Replace implements [state.Store].
-func (h *History) Replace(ctx context.Context, key string, data []byte, version string) (state.Stamp, error) {
+func (h *History) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	stamp, err := h.Store.Replace(ctx, key, data, version)

@@ -266,7 +266,7 @@ func replaceRace(t *testing.T, s state.Store) {
 	create(t, s, key, "0")
 	const each = 5
 	var mu sync.Mutex
-	versions := map[string]int{}
+	versions := map[state.Version]int{}
 	parallel(func(int) {
 		for done := 0; done < each; {
 			got, err := s.Load(t.Context(), key)

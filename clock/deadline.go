@@ -1,0 +1,106 @@
+package clock
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// lookEvery is how often a Deadline looks at the clocks. A timer that is set to the end would be late by all the time for
+// which the machine was suspended. This one ends a request that is under way within a second of waking.
+const lookEvery = time.Second
+
+// Deadline is a right to act until a moment. It ends once, with a cause, and does not come back: what its holder was allowed
+// to do, another may be doing by then. Its methods may be called by several goroutines.
+type Deadline struct {
+	ctx    context.Context //nolint:containedctx // the right is what is handed out
+	stop   context.CancelCauseFunc
+	passed error
+
+	mu    sync.Mutex
+	end   moment
+	watch *time.Timer
+}
+
+// NewDeadline begins a right that lasts to end. passed is the cause of its end where nobody extends it. The right's context
+// has the values of ctx, and does not end with it. Who is done with a Deadline calls End.
+func NewDeadline(ctx context.Context, end time.Time, passed error) *Deadline {
+	d := &Deadline{passed: passed, end: momentOf(end)}
+	d.ctx, d.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.watch = time.AfterFunc(d.nextLook(), d.look)
+	return d
+}
+
+// Context ends when the right does, with its cause. After a suspension beyond the end it ends within a second of waking.
+func (d *Deadline) Context() context.Context { return d.ctx }
+
+// Check returns nil while the right lasts by both clocks, and then the cause of its end. A process that was frozen comes back
+// before its timers do: so it is asked before each request.
+func (d *Deadline) Check() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.check()
+}
+
+// Extend moves the end of a right that lasts. It does nothing to one that has ended.
+func (d *Deadline) Extend(end time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.check() == nil {
+		d.end = momentOf(end)
+		d.watch.Reset(d.nextLook())
+	}
+}
+
+// End ends the right. The first cause stays.
+func (d *Deadline) End(cause error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.finish(cause)
+}
+
+// Left is the time to the end by the monotonic clock.
+func (d *Deadline) Left() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Until(d.end.mono)
+}
+
+func (d *Deadline) check() error {
+	if d.ctx.Err() == nil && d.end.reached(momentOf(time.Now())) {
+		d.finish(d.passed)
+	}
+	return context.Cause(d.ctx)
+}
+
+func (d *Deadline) finish(cause error) {
+	d.watch.Stop()
+	d.stop(cause)
+}
+
+func (d *Deadline) nextLook() time.Duration { return min(time.Until(d.end.mono), lookEvery) }
+
+func (d *Deadline) look() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.check() == nil {
+		d.watch.Reset(d.nextLook())
+	}
+}
+
+// Passed reports whether either clock has reached end, a time with a monotonic reading.
+func Passed(end time.Time) bool { return momentOf(end).reached(momentOf(time.Now())) }
+
+// moment is a time by both clocks.
+type moment struct {
+	mono time.Time // with the monotonic reading
+	wall time.Time // without it
+}
+
+func momentOf(t time.Time) moment { return moment{mono: t, wall: t.Round(0)} }
+
+func (m moment) reached(now moment) bool {
+	return !now.mono.Before(m.mono) || !now.wall.Before(m.wall)
+}

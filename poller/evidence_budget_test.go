@@ -1,0 +1,112 @@
+package poller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// In these tests a tick has time for one bad answer, or for a few: what it learned has to last for the next one.
+
+// slowly answers a code to requests that hold an event, after 25s (0: never), and accepts others after a while.
+func slowly(code int, others time.Duration, ids ...string) func(context.Context, change.Delivery) error {
+	return func(ctx context.Context, d change.Delivery) error {
+		switch bad := slices.ContainsFunc(d.Events, func(e change.Event) bool { return slices.Contains(ids, e.ID) }); {
+		case !bad:
+			return pause(ctx, others)
+		case code == 0:
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		if err := pause(ctx, 25*time.Second); err != nil {
+			return err
+		}
+		return status(d, code)
+	}
+}
+
+// TestBudgetWithoutTimeForAVerdict: an event that is always answered badly is given up, also where its answer, or the wait for
+// it, takes longer than a tick has time.
+func TestBudgetWithoutTimeForAVerdict(t *testing.T) {
+	for _, budget := range []time.Duration{time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second, 45 * time.Second, 65 * time.Second} {
+		for _, code := range []int{0, 422, 500} {
+			for _, ordering := range []Ordering{OrderKey, OrderNone, OrderSource} {
+				for _, size := range []int{1, 100} {
+					for _, others := range []time.Duration{0, 12 * time.Second} {
+						if ordering == OrderSource && (code == 0 || others > 0) || size == 1 && others > 0 {
+							continue // without an answer nothing is given up; or it takes long
+						}
+						t.Run(fmt.Sprint(budget, code, ordering, size, others), func(t *testing.T) {
+							synctest.Test(t, func(t *testing.T) {
+								feed := newParkingTable(keys(50, 50))
+								feed.ordering, feed.maxAttempts = ordering, 1
+								to := newSink(t, slowly(code, others, "3", "36", "37"))
+								relay := relayOf(t, feed, to, func(c *Config) {
+									one(c)
+									c.Ordering, c.RequestEvents, c.Budget, c.Concurrency = ordering, size, budget, 1
+								})
+								ticks := 0
+								for ; feed.position < 50 && ticks < 80; ticks++ {
+									if r := relay.Tick(t.Context()); r.Failed() && ordering != OrderSource && r.Reason != "unavailable" {
+										t.Fatalf("%+v", r)
+									}
+									time.Sleep(10 * time.Second)
+								}
+								slices.Sort(feed.dead)
+								if feed.position != 50 || !slices.Equal(feed.dead, []string{"3", "36", "37"}) || len(to.accepted) != 47 {
+									t.Errorf("position %d after %d ticks, dead %v, %d arrived", feed.position, ticks, feed.dead, len(to.accepted))
+								}
+							})
+						})
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestOutageOfTicksWithoutTime: an outage that is longer than many ticks counts against no event, wherever it begins.
+func TestOutageOfTicksWithoutTime(t *testing.T) {
+	for _, budget := range []time.Duration{10 * time.Second, 20 * time.Second, 45 * time.Second} {
+		for _, code := range []int{0, 401, 500} {
+			for _, size := range []int{1, 100} {
+				for works := range 5 {
+					t.Run(fmt.Sprint(budget, code, size, works), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) {
+							feed := newParkingTable(keys(100, 100))
+							feed.maxAttempts = 1
+							n, down := 0, true
+							to := newSink(t, nil)
+							to.answer = func(ctx context.Context, d change.Delivery) error {
+								if n++; !down || n <= works {
+									return nil
+								}
+								return slowly(code, 0, d.Events[0].ID)(ctx, d)
+							}
+							relay := relayOf(t, feed, to, func(c *Config) {
+								one(c)
+								c.RequestEvents, c.Budget, c.Concurrency = size, budget, 1
+							})
+							for range 60 {
+								relay.Tick(t.Context())
+								time.Sleep(time.Minute)
+							}
+							down = false
+							for range 3 {
+								relay.Tick(t.Context())
+							}
+							if feed.position != 100 || len(feed.dead) != 0 || len(feed.reasons) != 0 {
+								t.Errorf("position %d, dead %v, set aside %v", feed.position, feed.dead, feed.reasons)
+							}
+						})
+					})
+				}
+			}
+		}
+	}
+}
