@@ -84,13 +84,16 @@ func (c *catalog) explain(what string, err error) error {
 		return fmt.Errorf("%s: %w", what, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: it took longer than source__timeout (%v): %w", what, c.cfg.Timeout, err)
-	case source.Misconfigured(c.conn.Engine, err):
+	case c.misconfigured(err):
 		c.stale.Store(true)
 		return fmt.Errorf("%w: %s: the user of source__connection needs SELECT, INSERT, UPDATE and DELETE on %s and %s, which "+
 			"`rowrelay outbox init %s --apply` creates: %w", poller.ErrConfig, what, c.outbox, c.claims, c.cfg.Poller, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
+
+// misconfigured says that settings or schema are at fault.
+func (c *catalog) misconfigured(err error) bool { return source.Misconfigured(c.conn.Engine, err) }
 
 // open returns the outbox as the catalog shows it, from memory where that is fresh.
 func (c *catalog) open(ctx context.Context) (*opened, error) {
@@ -114,7 +117,7 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 		if qualified, err = c.resolve(ctx, q, c.outbox, ""); err != nil {
 			return err
 		}
-		if err := c.engine.tables.ready(ctx, q); err != nil {
+		if err := c.engine.tables.ready(ctx, q, c.misconfigured); err != nil {
 			return err
 		}
 		columns, err := c.columns(ctx, q)

@@ -22,8 +22,8 @@ type engine struct {
 
 // tables is what is asked of an engine's catalog.
 type tables interface {
-	// ready refuses a database that the order of events could not be kept in.
-	ready(ctx context.Context, q querier) error
+	// ready refuses a database that the order of events could not be kept in. misconfigured says that settings or schema are at fault.
+	ready(ctx context.Context, q querier, misconfigured func(error) bool) error
 	// resolve finds a table; qualified is "" where there is none.
 	resolve(ctx context.Context, q querier, n name) (qualified string, err error)
 }

@@ -11,7 +11,7 @@ import (
 // liteTables is what SQLite's catalog says of tables.
 type liteTables struct{}
 
-func (liteTables) ready(context.Context, querier) error { return nil }
+func (liteTables) ready(context.Context, querier, func(error) bool) error { return nil }
 
 func (liteTables) resolve(ctx context.Context, q querier, n name) (string, error) {
 	master := "sqlite_master"

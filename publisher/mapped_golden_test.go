@@ -65,13 +65,13 @@ type script struct {
 
 func (g *script) add(name string, s *statement) {
 	g.t.Helper()
-	g.WriteString("-- " + name + "\n" + s.text.String() + "\n")
-	for _, a := range s.args {
+	g.WriteString("-- " + name + "\n" + s.String() + "\n")
+	for _, a := range s.Args() {
 		_, _ = fmt.Fprintf(g, "--   %v\n", a)
 	}
-	g.parse(s.text.String())
+	g.parse(s.String())
 	if g.engine == "sqlserver" {
-		declaresOneLength(g.t, s.text.String(), s.args)
+		declaresOneLength(g.t, s.String(), s.Args())
 	}
 }
 

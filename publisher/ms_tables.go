@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // msTables is what SQL Server's catalog says of tables.
@@ -26,7 +25,7 @@ const (
 // ready refuses a database whose READ COMMITTED reads with locks (the default but on Azure SQL): every read would wait for
 // each writer's open transaction, and a scan can miss a row that becomes PENDING behind it and return a later one of the same
 // aggregate. A database that does not say so is refused too.
-func (msTables) ready(ctx context.Context, q querier) error {
+func (msTables) ready(ctx context.Context, q querier, misconfigured func(error) bool) error {
 	var on sql.NullBool
 	var level sql.NullInt64
 	err := q.QueryRowContext(ctx, msOptions).Scan(&on, &level)
@@ -44,7 +43,7 @@ func (msTables) ready(ctx context.Context, q querier) error {
 	}
 	var none int
 	err = q.QueryRowContext(ctx, msLists).Scan(&none)
-	if source.Misconfigured("sqlserver", err) {
+	if misconfigured(err) {
 		err = fmt.Errorf("%w: the database's compatibility level is %d, and an outbox takes %d (SQL Server 2016) or higher: "+
 			"run ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = %d: %w", poller.ErrConfig, level.Int64, msLevel, msLevel, err)
 	}

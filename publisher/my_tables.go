@@ -11,7 +11,7 @@ import (
 // myTables is what the catalog of MySQL and MariaDB says of tables.
 type myTables struct{}
 
-func (myTables) ready(context.Context, querier) error { return nil }
+func (myTables) ready(context.Context, querier, func(error) bool) error { return nil }
 
 func (myTables) resolve(ctx context.Context, q querier, n name) (string, error) {
 	var schema, table string

@@ -10,7 +10,7 @@ import (
 // pgTables is what PostgreSQL's catalog says of tables.
 type pgTables struct{}
 
-func (pgTables) ready(context.Context, querier) error { return nil }
+func (pgTables) ready(context.Context, querier, func(error) bool) error { return nil }
 
 func (pgTables) resolve(ctx context.Context, q querier, n name) (string, error) {
 	var schema, table string
