@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 )
 
@@ -170,7 +171,7 @@ func (p *Publisher) Discard(ctx context.Context, f Filter, by string, progress f
 	if err := f.narrow("discard", Dead, Failed, Waiting); err != nil {
 		return 0, err
 	}
-	reason := plaintext.Start(sayable(fmt.Sprintf("discarded by %s at %s", cmp.Or(by, "an operator"), time.Now().UTC().Format(time.RFC3339))), 1000)
+	reason := plaintext.Start(statement.Sayable(fmt.Sprintf("discarded by %s at %s", cmp.Or(by, "an operator"), time.Now().UTC().Format(time.RFC3339))), 1000)
 	var total int64
 	return p.pages(ctx, f, func(c changer, entries []Entry) (int64, error) {
 		n, err := c.discardThese(ctx, entries, reason)

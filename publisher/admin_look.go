@@ -20,11 +20,11 @@ func Look(ctx context.Context, conn source.Connection, table string) (found Foun
 		return found, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	qualified, err := c.engine.tables.resolve(ctx, c.db.pool, c.outbox)
+	qualified, err := c.engine.tables.resolve(ctx, c.db.Pool, c.outbox)
 	if err != nil || qualified == "" {
 		return found, err
 	}
-	columns, err := c.columns(ctx, c.db.pool)
+	columns, err := c.columns(ctx, c.db.Pool)
 	if err != nil {
 		return found, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -27,81 +28,81 @@ func (q *mappedSQL) isDone(alias string) string {
 }
 
 // stateExpr is the state of o, whose entry is s.
-func (q *mappedSQL) stateExpr(s *statement) {
-	s.add("CASE WHEN NOT (", q.pending("o"), ") THEN 'PUBLISHED' WHEN s.state IS NOT NULL THEN s.state")
+func (q *mappedSQL) stateExpr(s *statement.Statement) {
+	s.Add("CASE WHEN NOT (", q.pending("o"), ") THEN 'PUBLISHED' WHEN s.state IS NOT NULL THEN s.state")
 	if blocked := q.blocked(s); blocked != "" {
-		s.add(" WHEN ", blocked, " THEN 'WAITING'")
+		s.Add(" WHEN ", blocked, " THEN 'WAITING'")
 	}
-	s.add(" ELSE 'PENDING' END")
+	s.Add(" ELSE 'PENDING' END")
 }
 
 // inStates adds the condition that o, whose entry is s, is in one of the states.
-func (q *mappedSQL) inStates(s *statement, states []State) {
+func (q *mappedSQL) inStates(s *statement.Statement, states []State) {
 	if len(states) == 0 {
-		s.add("(", q.pending("o"), " OR ", q.isDone("o"), ")")
+		s.Add("(", q.pending("o"), " OR ", q.isDone("o"), ")")
 		return
 	}
-	s.add("(1 = 0")
+	s.Add("(1 = 0")
 	for _, state := range states {
 		switch state {
 		case Published:
-			s.add(" OR ", q.isDone("o"))
+			s.Add(" OR ", q.isDone("o"))
 		case Pending, Waiting:
-			s.add(" OR ", q.pending("o"), " AND s.state IS NULL AND ")
+			s.Add(" OR ", q.pending("o"), " AND s.state IS NULL AND ")
 			switch blocked := q.blocked(s); {
 			case blocked != "" && state == Waiting:
-				s.add(blocked)
+				s.Add(blocked)
 			case blocked != "":
-				s.add("NOT ", blocked)
+				s.Add("NOT ", blocked)
 			case state == Waiting:
-				s.add("1 = 0")
+				s.Add("1 = 0")
 			default:
-				s.add("1 = 1")
+				s.Add("1 = 1")
 			}
 		case Publishing: // nothing of a mapped table ever is
 		default:
-			s.add(" OR ", q.pending("o"), " AND s.state = '", string(state), "'")
+			s.Add(" OR ", q.pending("o"), " AND s.state = '", string(state), "'")
 		}
 	}
-	s.add(")")
+	s.Add(")")
 }
 
 // chosen adds FROM, and the condition that o is one of the events that f chooses.
-func (q *mappedSQL) chosen(s *statement, f *Filter) {
-	s.add(" FROM ", q.table, " o LEFT JOIN ", q.side, " s ON s.outbox = ", s.arg(q.outbox), " AND s.event = ", q.text(&q.id), " WHERE ")
+func (q *mappedSQL) chosen(s *statement.Statement, f *Filter) {
+	s.Add(" FROM ", q.table, " o LEFT JOIN ", q.side, " s ON s.outbox = ", s.Arg(q.outbox), " AND s.event = ", q.text(&q.id), " WHERE ")
 	q.inStates(s, f.States)
 	if len(f.IDs)+len(f.Keys) > 0 {
-		s.add(" AND (1 = 0")
+		s.Add(" AND (1 = 0")
 		q.equals(s, &q.id, f.IDs)
 		key := q.key
 		if key == nil {
 			key = &q.id // the id is the idempotency key then
 		}
 		q.equals(s, key, f.Keys)
-		s.add(")")
+		s.Add(")")
 	}
 	typ, id := q.aggregateExpr()
 	for _, c := range []struct{ expr, value string }{{typ, f.AggregateType}, {id, f.Aggregate}} {
 		if c.value != "" {
-			s.add(" AND ", c.expr, " = ", s.arg(c.value))
+			s.Add(" AND ", c.expr, " = ", s.Arg(c.value))
 		}
 	}
 	if f.EventType != "" {
-		s.add(" AND ", q.orNull(q.eventType), " = ", s.arg(f.EventType))
+		s.Add(" AND ", q.orNull(q.eventType), " = ", s.Arg(f.EventType))
 	}
 	if f.OlderThan > 0 {
-		s.add(" AND ", q.column(q.createdAt, "o"), " <= ", q.syntax.now(q.createdAt, s.arg(f.OlderThan.Milliseconds())))
+		s.Add(" AND ", q.column(q.createdAt, "o"), " <= ", q.syntax.now(q.createdAt, s.Arg(f.OlderThan.Milliseconds())))
 	}
 	if f.YoungerThan > 0 {
-		s.add(" AND ", q.column(q.createdAt, "o"), " > ", q.syntax.now(q.createdAt, s.arg(f.YoungerThan.Milliseconds())))
+		s.Add(" AND ", q.column(q.createdAt, "o"), " > ", q.syntax.now(q.createdAt, s.Arg(f.YoungerThan.Milliseconds())))
 	}
 }
 
 // equals adds OR for each of the values that the column can have.
-func (q *mappedSQL) equals(s *statement, c *tableColumn, values []string) {
+func (q *mappedSQL) equals(s *statement.Statement, c *tableColumn, values []string) {
 	for _, v := range values {
 		if q.couldBe(c, v) {
-			s.add(" OR ", q.column(c, "o"), " = ", q.syntax.typed(c, s.arg(v)))
+			s.Add(" OR ", q.column(c, "o"), " = ", q.syntax.typed(c, s.Arg(v)))
 		}
 	}
 }
@@ -142,35 +143,35 @@ func (q *mappedSQL) place() string {
 }
 
 // behind adds the condition that o comes after a place and, of those at one instant, after an id.
-func (q *mappedSQL) behind(s *statement, place, id string) {
+func (q *mappedSQL) behind(s *statement.Statement, place, id string) {
 	if q.seq != nil {
-		s.add(" AND ", q.column(q.seq, "o"), " > ", q.syntax.typed(q.seq, s.arg(place)))
+		s.Add(" AND ", q.column(q.seq, "o"), " > ", q.syntax.typed(q.seq, s.Arg(place)))
 		return
 	}
 	created := q.column(q.createdAt, "o")
-	s.add(" AND ", created, " >= ", q.syntax.atInstant(q.createdAt, s.arg(place)))
-	s.add(" AND (", created, " > ", q.syntax.atInstant(q.createdAt, s.arg(place)), " OR ", q.text(&q.id), " > ", s.arg(id), ")")
+	s.Add(" AND ", created, " >= ", q.syntax.atInstant(q.createdAt, s.Arg(place)))
+	s.Add(" AND (", created, " > ", q.syntax.atInstant(q.createdAt, s.Arg(place)), " OR ", q.text(&q.id), " > ", s.Arg(id), ")")
 }
 
 // entriesOf reads the events that f chooses behind a position, or those of some ids.
-func (q *mappedSQL) entriesOf(f *Filter, ids []string, place, id string, limit int) *statement {
-	s := q.db.statement("SELECT ", q.text(&q.id), ", ")
+func (q *mappedSQL) entriesOf(f *Filter, ids []string, place, id string, limit int) *statement.Statement {
+	s := q.db.Statement("SELECT ", q.text(&q.id), ", ")
 	typ, aggregateID := q.aggregateExpr()
 	created := "NULL"
 	if q.createdAt != nil {
 		created = q.instant(q.createdAt, "o")
 	}
-	s.add(typ, ", ", aggregateID, ", ", q.orNull(q.eventType), ", ", q.orNull(q.key), ", ")
+	s.Add(typ, ", ", aggregateID, ", ", q.orNull(q.eventType), ", ", q.orNull(q.key), ", ")
 	q.stateExpr(s)
-	s.add(", COALESCE(s.attempts, ", q.stored(), "), ", created, ", ", q.syntax.shown("s.next_attempt_at"), ", s.last_error, ", q.place())
+	s.Add(", COALESCE(s.attempts, ", q.stored(), "), ", created, ", ", q.syntax.shown("s.next_attempt_at"), ", s.last_error, ", q.place())
 	q.chosen(s, f)
 	switch {
 	case ids != nil:
-		q.oneOf(s.add(" AND "), "o", ids)
+		q.oneOf(s.Add(" AND "), "o", ids)
 	case place != "":
 		q.behind(s, place, id)
 	}
-	return s.add(" ORDER BY ", q.ordered(), q.db.limit(s.arg(limit), 0))
+	return s.Add(" ORDER BY ", q.ordered(), q.db.Limit(s.Arg(limit), 0))
 }
 
 // positionBreak stands between the two parts of a position: neither holds it.
@@ -186,7 +187,7 @@ func (m *mapped) page(ctx context.Context, f *Filter, after string, limit int) (
 		return nil, "", err
 	}
 	place, id, _ := strings.Cut(after, positionBreak)
-	err = m.db.do(ctx, "list events", func(ctx context.Context, q querier) error {
+	err = m.db.Do(ctx, "list events", func(ctx context.Context, q statement.Querier) error {
 		var ids []string
 		last = ""
 		if inSide(f.States) {
@@ -208,8 +209,8 @@ func (m *mapped) page(ctx context.Context, f *Filter, after string, limit int) (
 }
 
 // sidePage reads the ids of the next entries, and the position of the last; "" where there are no more.
-func (m *mapped) sidePage(ctx context.Context, q querier, states []State, position, id string, limit int) (ids []string, last string, err error) {
-	err = m.sql.sideIDs(states, position, id, limit).each(ctx, q, func(scan func(...any) error) (bool, error) {
+func (m *mapped) sidePage(ctx context.Context, q statement.Querier, states []State, position, id string, limit int) (ids []string, last string, err error) {
+	err = m.sql.sideIDs(states, position, id, limit).Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var event, at string
 		if err := scan(&event, &at); err != nil {
 			return false, err
@@ -223,17 +224,17 @@ func (m *mapped) sidePage(ctx context.Context, q querier, states []State, positi
 	return ids, last, err
 }
 
-func (q *mappedSQL) sideIDs(states []State, position, id string, limit int) *statement {
-	s := q.db.statement("SELECT s.event, s.position FROM ", q.side, " s WHERE s.outbox = ")
-	s.add(s.arg(q.outbox), " AND s.state IN (", quoted(states), ")")
+func (q *mappedSQL) sideIDs(states []State, position, id string, limit int) *statement.Statement {
+	s := q.db.Statement("SELECT s.event, s.position FROM ", q.side, " s WHERE s.outbox = ")
+	s.Add(s.Arg(q.outbox), " AND s.state IN (", quoted(states), ")")
 	if position != "" {
-		s.add(" AND (s.position > ", s.arg(position), " OR (s.position = ", s.arg(position), " AND s.event > ", s.arg(id), "))")
+		s.Add(" AND (s.position > ", s.Arg(position), " OR (s.position = ", s.Arg(position), " AND s.event > ", s.Arg(id), "))")
 	}
-	return s.add(" ORDER BY s.position, s.event", q.db.limit(s.arg(limit), 0))
+	return s.Add(" ORDER BY s.position, s.event", q.db.Limit(s.Arg(limit), 0))
 }
 
-func (m *mapped) readEntries(ctx context.Context, q querier, s *statement) (entries []Entry, last string, err error) {
-	err = s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+func (m *mapped) readEntries(ctx context.Context, q statement.Querier, s *statement.Statement) (entries []Entry, last string, err error) {
+	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var e Entry
 		var state, place string
 		var eventType, key, created, next, lastError sql.NullString
@@ -255,33 +256,33 @@ func (m *mapped) countOf(ctx context.Context, f *Filter) (n int64, err error) {
 	if err := m.answerable(f); err != nil {
 		return 0, err
 	}
-	err = m.db.do(ctx, "count events", func(ctx context.Context, q querier) error {
-		s := m.db.statement("SELECT COUNT(*)")
+	err = m.db.Do(ctx, "count events", func(ctx context.Context, q statement.Querier) error {
+		s := m.db.Statement("SELECT COUNT(*)")
 		m.sql.chosen(s, f)
-		return s.row(ctx, q, &n)
+		return s.Row(ctx, q, &n)
 	})
 	return n, err
 }
 
 func (m *mapped) requeueThese(ctx context.Context, entries []Entry) (n int64, err error) {
-	err = m.db.do(ctx, "requeue events", func(ctx context.Context, q querier) error {
-		n, err = m.sql.requeueStatement(entryIDs(entries)).exec(ctx, q)
+	err = m.db.Do(ctx, "requeue events", func(ctx context.Context, q statement.Querier) error {
+		n, err = m.sql.requeueStatement(entryIDs(entries)).Exec(ctx, q)
 		return err
 	})
 	return n, err
 }
 
-func (q *mappedSQL) requeueStatement(ids []string) *statement {
-	s := q.db.statement("UPDATE ", q.side, " SET state = '", string(Failed), "', attempts = 0, next_attempt_at = ", q.db.now(), " WHERE outbox = ")
-	s.add(s.arg(q.outbox), " AND state IN ('", string(Dead), "', '", string(Failed), "') AND ")
-	return s.add(q.db.anyText(s, "event", ids))
+func (q *mappedSQL) requeueStatement(ids []string) *statement.Statement {
+	s := q.db.Statement("UPDATE ", q.side, " SET state = '", string(Failed), "', attempts = 0, next_attempt_at = ", q.db.Now(), " WHERE outbox = ")
+	s.Add(s.Arg(q.outbox), " AND state IN ('", string(Dead), "', '", string(Failed), "') AND ")
+	return s.Add(q.db.AnyText(s, "event", ids))
 }
 
 // discardThese changes the entries of events that failed, and makes entries for those that only wait. What waited behind them
 // is pending from then on, because nothing of it is stored.
 func (m *mapped) discardThese(ctx context.Context, entries []Entry, reason string) (n int64, err error) {
-	err = m.db.tx(ctx, "discard events", func(ctx context.Context, q querier) error {
-		if n, err = m.sql.discardStatement(entryIDs(entries), reason).exec(ctx, q); err != nil {
+	err = m.db.Tx(ctx, "discard events", func(ctx context.Context, q statement.Querier) error {
+		if n, err = m.sql.discardStatement(entryIDs(entries), reason).Exec(ctx, q); err != nil {
 			return err
 		}
 		var waiting []string
@@ -293,29 +294,29 @@ func (m *mapped) discardThese(ctx context.Context, entries []Entry, reason strin
 		if len(waiting) == 0 {
 			return nil
 		}
-		more, err := m.sql.discardWaiting(waiting, reason).exec(ctx, q)
+		more, err := m.sql.discardWaiting(waiting, reason).Exec(ctx, q)
 		n += more
 		return err
 	})
 	return n, err
 }
 
-func (q *mappedSQL) discardStatement(ids []string, reason string) *statement {
-	s := q.db.statement("UPDATE ", q.side, " SET state = '", string(Discarded), "', next_attempt_at = NULL, last_error = ")
-	s.add(s.arg(reason), " WHERE outbox = ", s.arg(q.outbox), " AND state IN ('", string(Dead), "', '", string(Failed), "') AND ")
-	return s.add(q.db.anyText(s, "event", ids))
+func (q *mappedSQL) discardStatement(ids []string, reason string) *statement.Statement {
+	s := q.db.Statement("UPDATE ", q.side, " SET state = '", string(Discarded), "', next_attempt_at = NULL, last_error = ")
+	s.Add(s.Arg(reason), " WHERE outbox = ", s.Arg(q.outbox), " AND state IN ('", string(Dead), "', '", string(Failed), "') AND ")
+	return s.Add(q.db.AnyText(s, "event", ids))
 }
 
 // discardWaiting does nothing to events that do not wait any more. It does not ask again whether they wait: what is discarded
 // with them may have been what they waited for.
-func (q *mappedSQL) discardWaiting(ids []string, reason string) *statement {
-	s := q.db.statement()
+func (q *mappedSQL) discardWaiting(ids []string, reason string) *statement.Statement {
+	s := q.db.Statement()
 	typ, id := q.aggregateExpr()
-	s.add("INSERT INTO ", q.side, " (outbox, event, aggregate_type, aggregate_id, position, state, attempts, last_error) SELECT ", s.arg(q.outbox), ", ",
-		q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", '", string(Discarded), "', 0, ", s.arg(reason), " FROM ", q.table, " o WHERE ",
+	s.Add("INSERT INTO ", q.side, " (outbox, event, aggregate_type, aggregate_id, position, state, attempts, last_error) SELECT ", s.Arg(q.outbox), ", ",
+		q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", '", string(Discarded), "', 0, ", s.Arg(reason), " FROM ", q.table, " o WHERE ",
 		q.pending("o"), " AND ")
 	q.oneOf(s, "o", ids)
-	return s.add(" AND NOT ", q.settled(s))
+	return s.Add(" AND NOT ", q.settled(s))
 }
 
 func entryIDs(entries []Entry) []string {

@@ -4,38 +4,39 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
 	"strings"
 )
 
 // chosen adds the condition that o is one of the events that f chooses.
-func (e *ownEvents) chosen(s *statement, f *Filter) {
-	s.add("1 = 1")
+func (e *ownEvents) chosen(s *statement.Statement, f *Filter) {
+	s.Add("1 = 1")
 	if len(f.States) > 0 {
-		s.add(" AND o.state IN (", quoted(f.States), ")")
+		s.Add(" AND o.state IN (", quoted(f.States), ")")
 	}
 	if len(f.IDs)+len(f.Keys) > 0 {
-		s.add(" AND (1 = 0")
+		s.Add(" AND (1 = 0")
 		if list := integers(f.IDs); len(list) > 0 {
-			s.add(" OR ", e.db.anyInt(s, e.seq("o"), list))
+			s.Add(" OR ", e.db.AnyInt(s, e.seq("o"), list))
 		}
 		if len(f.Keys) > 0 {
-			s.add(" OR ", e.db.anyText(s, "o.idempotency_key", f.Keys))
+			s.Add(" OR ", e.db.AnyText(s, "o.idempotency_key", f.Keys))
 		}
-		s.add(")")
+		s.Add(")")
 	}
 	for _, c := range []struct{ column, value string }{
 		{"aggregate_type", f.AggregateType}, {"aggregate_id", f.Aggregate}, {"event_type", f.EventType},
 	} {
 		if c.value != "" {
-			s.add(" AND o.", c.column, " = ", s.arg(c.value))
+			s.Add(" AND o.", c.column, " = ", s.Arg(c.value))
 		}
 	}
 	if f.OlderThan > 0 {
-		s.add(" AND o.created_at <= ", e.syntax.ago(s, f.OlderThan))
+		s.Add(" AND o.created_at <= ", e.syntax.ago(s, f.OlderThan))
 	}
 	if f.YoungerThan > 0 {
-		s.add(" AND o.created_at > ", e.syntax.ago(s, f.YoungerThan))
+		s.Add(" AND o.created_at > ", e.syntax.ago(s, f.YoungerThan))
 	}
 }
 
@@ -50,12 +51,12 @@ func integers(list []string) []int64 {
 	return numbers
 }
 
-func (e *ownEvents) pageStatement(f *Filter, after int64, limit int) *statement {
-	s := e.db.statement()
-	s.add("SELECT ", e.seq("o"), ", o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, ",
-		"o.next_attempt_at, o.last_error FROM ", e.outbox.String(), " o WHERE ", e.seq("o"), " > ", s.arg(after), " AND ")
+func (e *ownEvents) pageStatement(f *Filter, after int64, limit int) *statement.Statement {
+	s := e.db.Statement()
+	s.Add("SELECT ", e.seq("o"), ", o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, ",
+		"o.next_attempt_at, o.last_error FROM ", e.outbox.String(), " o WHERE ", e.seq("o"), " > ", s.Arg(after), " AND ")
 	e.chosen(s, f)
-	return s.add(" ORDER BY ", e.seq("o"), e.db.limit(s.arg(limit), 0))
+	return s.Add(" ORDER BY ", e.seq("o"), e.db.Limit(s.Arg(limit), 0))
 }
 
 func (e *ownEvents) page(ctx context.Context, f *Filter, after string, limit int) (entries []Entry, last string, err error) {
@@ -65,9 +66,9 @@ func (e *ownEvents) page(ctx context.Context, f *Filter, after string, limit int
 			return nil, "", fmt.Errorf("the position %q is no number: %w", after, err)
 		}
 	}
-	err = e.db.do(ctx, "list events", func(ctx context.Context, q querier) error {
+	err = e.db.Do(ctx, "list events", func(ctx context.Context, q statement.Querier) error {
 		entries = nil
-		return e.pageStatement(f, from, limit).each(ctx, q, func(scan func(...any) error) (bool, error) {
+		return e.pageStatement(f, from, limit).Each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var entry Entry
 			var state string
 			var created, next any
@@ -89,35 +90,35 @@ func (e *ownEvents) page(ctx context.Context, f *Filter, after string, limit int
 }
 
 func (e *ownEvents) countOf(ctx context.Context, f *Filter) (n int64, err error) {
-	err = e.db.do(ctx, "count events", func(ctx context.Context, q querier) error {
-		s := e.db.statement()
-		s.add("SELECT COUNT(*) FROM ", e.outbox.String(), " o WHERE ")
+	err = e.db.Do(ctx, "count events", func(ctx context.Context, q statement.Querier) error {
+		s := e.db.Statement()
+		s.Add("SELECT COUNT(*) FROM ", e.outbox.String(), " o WHERE ")
 		e.chosen(s, f)
-		return s.row(ctx, q, &n)
+		return s.Row(ctx, q, &n)
 	})
 	return n, err
 }
 
 func (e *ownEvents) requeueThese(ctx context.Context, entries []Entry) (n int64, err error) {
-	err = e.db.do(ctx, "requeue events", func(ctx context.Context, q querier) error {
-		n, err = e.requeueStatement(entrySeqs(entries)).exec(ctx, q)
+	err = e.db.Do(ctx, "requeue events", func(ctx context.Context, q statement.Querier) error {
+		n, err = e.requeueStatement(entrySeqs(entries)).Exec(ctx, q)
 		return err
 	})
 	return n, err
 }
 
-func (e *ownEvents) requeueStatement(seqs []int64) *statement {
-	s := e.db.statement()
-	e.syntax.bySeq(s, e.outbox, func() string { return "state = 'FAILED', retry_count = 0, next_attempt_at = " + e.db.now() }, seqs)
-	return s.add(" AND state IN ('DEAD LETTER', 'FAILED')")
+func (e *ownEvents) requeueStatement(seqs []int64) *statement.Statement {
+	s := e.db.Statement()
+	e.syntax.bySeq(s, e.outbox, func() string { return "state = 'FAILED', retry_count = 0, next_attempt_at = " + e.db.Now() }, seqs)
+	return s.Add(" AND state IN ('DEAD LETTER', 'FAILED')")
 }
 
 // discardThese lets those that waited only behind what is discarded go on in the same transaction, and more than
 // that takes in further ones.
 func (e *ownEvents) discardThese(ctx context.Context, entries []Entry, reason string) (n int64, err error) {
 	var rest []aggregate
-	err = e.db.tx(ctx, "discard events", func(ctx context.Context, q querier) error {
-		if n, err = e.discardStatement(entrySeqs(entries), reason).exec(ctx, q); err != nil {
+	err = e.db.Tx(ctx, "discard events", func(ctx context.Context, q statement.Querier) error {
+		if n, err = e.discardStatement(entrySeqs(entries), reason).Exec(ctx, q); err != nil {
 			return err
 		}
 		if _, rest, err = e.letGo(ctx, q, aggregatesOf(entries)); err != nil {
@@ -132,12 +133,12 @@ func (e *ownEvents) discardThese(ctx context.Context, entries []Entry, reason st
 }
 
 // discardStatement stores the time in published_at, by which the clean-up goes.
-func (e *ownEvents) discardStatement(seqs []int64, reason string) *statement {
-	s := e.db.statement()
+func (e *ownEvents) discardStatement(seqs []int64, reason string) *statement.Statement {
+	s := e.db.Statement()
 	e.syntax.bySeq(s, e.outbox, func() string {
-		return "state = 'DISCARDED', published_at = " + e.db.now() + ", next_attempt_at = NULL, last_error = " + s.arg(reason)
+		return "state = 'DISCARDED', published_at = " + e.db.Now() + ", next_attempt_at = NULL, last_error = " + s.Arg(reason)
 	}, seqs)
-	return s.add(" AND state IN ('DEAD LETTER', 'FAILED', 'WAITING')")
+	return s.Add(" AND state IN ('DEAD LETTER', 'FAILED', 'WAITING')")
 }
 
 func entrySeqs(entries []Entry) []int64 {

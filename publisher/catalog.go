@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
@@ -22,9 +23,9 @@ type catalog struct {
 	cfg    Config
 	conn   source.Connection
 	engine engine
-	db     *sqlDB
+	db     *statement.DB
 	// outbox and claims are as the settings write them.
-	outbox, claims name
+	outbox, claims statement.Name
 
 	mu     sync.Mutex
 	known  *opened // nil until it was read
@@ -57,12 +58,12 @@ func newCatalog(cfg Config, conn source.Connection) (*catalog, error) { //nolint
 	}
 	c := &catalog{cfg: cfg, conn: conn, engine: e, outbox: outbox, claims: claims}
 	transient := func(err error) bool { return source.Transient(conn.Engine, err) }
-	c.db = newDB(e.syntax, e.low, conn.WriteDB(max(cfg.Connections, 1)), cfg.Timeout, transient, c.explain)
+	c.db = statement.NewDB(e.syntax, e.low, conn.WriteDB(max(cfg.Connections, 1)), cfg.Timeout, transient, c.explain)
 	return c, nil
 }
 
 func (c *catalog) close() error {
-	if err := c.db.close(); err != nil {
+	if err := c.db.Close(); err != nil {
 		return fmt.Errorf("close the outbox' connections: %w", err)
 	}
 	return nil
@@ -113,7 +114,7 @@ func (c *catalog) open(ctx context.Context) (*opened, error) {
 func (c *catalog) read(ctx context.Context) (*opened, error) {
 	var qualified string
 	own := false
-	err := c.db.do(ctx, "read the catalog", func(ctx context.Context, q querier) (err error) {
+	err := c.db.Do(ctx, "read the catalog", func(ctx context.Context, q statement.Querier) (err error) {
 		if qualified, err = c.resolve(ctx, q, c.outbox, ""); err != nil {
 			return err
 		}
@@ -165,7 +166,7 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 			"write leader", poller.ErrConfig, cfg.Strategy, o.Table)
 	}
 	o.claims = newClaims(c.db, c.engine.claims, c.place(o.Table), cfg.Strategy, nil)
-	m, warnings, err := openMapped(ctx, c.db.pool, c.db, c.engine.mapping, o.claims, c.outbox, SideOf(c.claims), o.Table, c.mappedConfig())
+	m, warnings, err := openMapped(ctx, c.db.Pool, c.db, c.engine.mapping, o.claims, c.outbox, SideOf(c.claims), o.Table, c.mappedConfig())
 	if err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func (c *catalog) mappedConfig() mappedConfig {
 }
 
 // resolve finds a table. how are the flags of `outbox init` that creates it.
-func (c *catalog) resolve(ctx context.Context, q querier, n name, how string) (string, error) {
+func (c *catalog) resolve(ctx context.Context, q statement.Querier, n statement.Name, how string) (string, error) {
 	qualified, err := c.engine.tables.resolve(ctx, q, n)
 	if err != nil {
 		return "", err
@@ -194,7 +195,7 @@ func (c *catalog) resolve(ctx context.Context, q querier, n name, how string) (s
 }
 
 // columns are the outbox' columns, as a result of no rows names them.
-func (c *catalog) columns(ctx context.Context, q querier) ([]string, error) {
+func (c *catalog) columns(ctx context.Context, q statement.Querier) ([]string, error) {
 	rows, err := q.QueryContext(ctx, "SELECT * FROM "+c.outbox.String()+" WHERE 1 = 0")
 	if err != nil {
 		return nil, err

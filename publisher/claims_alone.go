@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"errors"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"time"
 )
 
@@ -20,7 +21,7 @@ type alone struct {
 func (t *claimsTable) claimAlone(ctx context.Context, name, owner string, ttl time.Duration) (*alone, error) {
 	a := &alone{t, name, claim{owner: owner, ttl: ttl}}
 	var got []string
-	err := t.claimsTx(ctx, "claim the clean-up", func(ctx context.Context, q querier) (err error) {
+	err := t.claimsTx(ctx, "claim the clean-up", func(ctx context.Context, q statement.Querier) (err error) {
 		got, err = t.takeIn(ctx, q, a.by, []shard{{name: name}}, "")
 		return err
 	})
@@ -33,11 +34,11 @@ func (t *claimsTable) claimAlone(ctx context.Context, name, owner string, ttl ti
 // renew keeps the claim for another ttl, or returns ErrTakenOver.
 func (a *alone) renew(ctx context.Context) error {
 	t := a.t
-	return t.db.do(ctx, "renew the clean-up's claim", func(ctx context.Context, q querier) error {
-		s := t.db.statement("UPDATE ", t.place.table, " SET expires_at = ")
-		s.add(t.db.later(s.arg(a.by.ttl.Milliseconds())), " WHERE outbox = ", s.arg(t.place.outbox), " AND unit = '", a.name, "' AND owner = ", s.arg(a.by.owner),
-			" AND expires_at > ", t.db.now())
-		n, err := s.exec(ctx, q)
+	return t.db.Do(ctx, "renew the clean-up's claim", func(ctx context.Context, q statement.Querier) error {
+		s := t.db.Statement("UPDATE ", t.place.table, " SET expires_at = ")
+		s.Add(t.db.Later(s.Arg(a.by.ttl.Milliseconds())), " WHERE outbox = ", s.Arg(t.place.outbox), " AND unit = '", a.name, "' AND owner = ", s.Arg(a.by.owner),
+			" AND expires_at > ", t.db.Now())
+		n, err := s.Exec(ctx, q)
 		if err == nil && n == 0 {
 			return ErrTakenOver
 		}
@@ -48,10 +49,10 @@ func (a *alone) renew(ctx context.Context) error {
 // release lets the next one begin at once; where it fails, the claim expires.
 func (a *alone) release(ctx context.Context) error {
 	t := a.t
-	return t.db.once(ctx, "release the clean-up's claim", func(ctx context.Context, q querier) error {
-		s := t.db.statement("DELETE FROM ", t.place.table)
-		s.add(" WHERE outbox = ", s.arg(t.place.outbox), " AND unit = '", a.name, "' AND owner = ", s.arg(a.by.owner))
-		_, err := s.exec(ctx, q)
+	return t.db.Once(ctx, "release the clean-up's claim", func(ctx context.Context, q statement.Querier) error {
+		s := t.db.Statement("DELETE FROM ", t.place.table)
+		s.Add(" WHERE outbox = ", s.Arg(t.place.outbox), " AND unit = '", a.name, "' AND owner = ", s.Arg(a.by.owner))
+		_, err := s.Exec(ctx, q)
 		return err
 	})
 }

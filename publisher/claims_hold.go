@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"slices"
 	"strings"
 	"time"
@@ -11,22 +12,22 @@ import (
 // claimedRows are the rows that are published under claims, where they are marked so.
 type claimedRows interface {
 	// Restore makes free what the owner's claims of shards (nil: all) hold, in the transaction that gives them up.
-	restore(ctx context.Context, q querier, owner string, names []string) error
+	restore(ctx context.Context, q statement.Querier, owner string, names []string) error
 	// Free makes everything free that is marked, in a transaction in which no claim is live.
-	free(ctx context.Context, q querier) error
+	free(ctx context.Context, q statement.Querier) error
 }
 
 // claimsTx is one transaction, or no more than one statement where the engine needs none.
-func (t *claimsTable) claimsTx(ctx context.Context, what string, work func(context.Context, querier) error) error {
+func (t *claimsTable) claimsTx(ctx context.Context, what string, work func(context.Context, statement.Querier) error) error {
 	if t.syntax.inTx() {
-		return t.db.tx(ctx, what, work)
+		return t.db.Tx(ctx, what, work)
 	}
-	return t.db.do(ctx, what, work)
+	return t.db.Do(ctx, what, work)
 }
 
 // draw returns a token larger than every token drawn before for this outbox.
 func (t *claimsTable) draw(ctx context.Context) (token uint64, err error) {
-	err = t.claimsTx(ctx, "draw a fencing token", func(ctx context.Context, q querier) error {
+	err = t.claimsTx(ctx, "draw a fencing token", func(ctx context.Context, q statement.Querier) error {
 		token, err = t.drawIn(ctx, q)
 		return err
 	})
@@ -39,7 +40,7 @@ func (t *claimsTable) take(ctx context.Context, owner string, token uint64, name
 	if len(names) == 0 {
 		return nil, nil
 	}
-	err = t.claimsTx(ctx, "claim units", func(ctx context.Context, q querier) error {
+	err = t.claimsTx(ctx, "claim units", func(ctx context.Context, q statement.Querier) error {
 		got, err = t.takeIn(ctx, q, claim{owner, token, ttl}, named(names), "")
 		return err
 	})
@@ -48,7 +49,7 @@ func (t *claimsTable) take(ctx context.Context, owner string, token uint64, name
 }
 
 // takeFor claims shards for a live member only, in a transaction of the caller's. It returns those that it got, or an errLost.
-func (t *claimsTable) takeFor(ctx context.Context, q querier, c claim, shards []shard) (got []string, err error) {
+func (t *claimsTable) takeFor(ctx context.Context, q statement.Querier, c claim, shards []shard) (got []string, err error) {
 	member := memberPrefix + c.owner
 	if got, err = t.takeIn(ctx, q, c, shards, member); err != nil {
 		return nil, fmt.Errorf("claim aggregates: %w", err)
@@ -61,33 +62,33 @@ func (t *claimsTable) takeFor(ctx context.Context, q querier, c claim, shards []
 }
 
 // live adds the condition, with its WHERE, that a claim of a shard is the owner's and live.
-func (t *claimsTable) live(s *statement, owner string) {
-	s.add(" WHERE outbox = ", s.arg(t.place.outbox), " AND owner = ", s.arg(owner), " AND unit NOT LIKE 'i:%' AND expires_at > ", t.db.now())
+func (t *claimsTable) live(s *statement.Statement, owner string) {
+	s.Add(" WHERE outbox = ", s.Arg(t.place.outbox), " AND owner = ", s.Arg(owner), " AND unit NOT LIKE 'i:%' AND expires_at > ", t.db.Now())
 }
 
 // guard adds the condition that the owner holds at least so many live claims. The engine evaluates it once for a statement.
-func (t *claimsTable) guard(s *statement, owner string, held int) {
-	s.add("(SELECT COUNT(*) FROM ", t.place.table)
+func (t *claimsTable) guard(s *statement.Statement, owner string, held int) {
+	s.Add("(SELECT COUNT(*) FROM ", t.place.table)
 	t.live(s, owner)
-	s.add(") >= ", s.arg(held))
+	s.Add(") >= ", s.Arg(held))
 }
 
 // claimed adds the condition that a live claim exists of a shard, which is named by an expression.
-func (t *claimsTable) claimed(s *statement, name string) {
-	s.add("EXISTS (SELECT 1 FROM ", t.place.table, " c WHERE c.outbox = ", s.arg(t.place.outbox), " AND c.unit = ", name, " AND c.expires_at > ", t.db.now(), ")")
+func (t *claimsTable) claimed(s *statement.Statement, name string) {
+	s.Add("EXISTS (SELECT 1 FROM ", t.place.table, " c WHERE c.outbox = ", s.Arg(t.place.outbox), " AND c.unit = ", name, " AND c.expires_at > ", t.db.Now(), ")")
 }
 
 // hold keeps the owner's claims from being taken over until the transaction ends, and returns their shards, or errLost.
 // It looks for them without a lock first: see byName.
-func (t *claimsTable) hold(ctx context.Context, q querier, owner string, least int) ([]string, error) {
-	s := t.db.statement("SELECT unit FROM ", t.place.table)
+func (t *claimsTable) hold(ctx context.Context, q statement.Querier, owner string, least int) ([]string, error) {
+	s := t.db.Statement("SELECT unit FROM ", t.place.table)
 	t.live(s, owner)
-	names, err := s.texts(ctx, q)
+	names, err := s.Texts(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("find the claims: %w", err)
 	}
 	if len(names) > 0 {
-		if names, err = t.lockShards(ctx, q, owner, names, " AND c.expires_at > "+t.db.now()); err != nil {
+		if names, err = t.lockShards(ctx, q, owner, names, " AND c.expires_at > "+t.db.Now()); err != nil {
 			return nil, err
 		}
 	}
@@ -98,11 +99,11 @@ func (t *claimsTable) hold(ctx context.Context, q querier, owner string, least i
 }
 
 // check is hold without a lock, to tell why a guarded statement changed nothing.
-func (t *claimsTable) check(ctx context.Context, q querier, owner string, least int) error {
-	s := t.db.statement("SELECT COUNT(*) FROM ", t.place.table)
+func (t *claimsTable) check(ctx context.Context, q statement.Querier, owner string, least int) error {
+	s := t.db.Statement("SELECT COUNT(*) FROM ", t.place.table)
 	t.live(s, owner)
 	var have int
-	if err := s.row(ctx, q, &have); err != nil {
+	if err := s.Row(ctx, q, &have); err != nil {
 		return fmt.Errorf("count the claims: %w", err)
 	}
 	if have < least {
@@ -112,12 +113,12 @@ func (t *claimsTable) check(ctx context.Context, q querier, owner string, least 
 }
 
 // lockShards locks those of shards that are the owner's, in the order of their names, and returns them.
-func (t *claimsTable) lockShards(ctx context.Context, q querier, owner string, names []string, also string) ([]string, error) {
-	_, suffix := t.db.lock(false)
-	s := t.db.statement()
+func (t *claimsTable) lockShards(ctx context.Context, q statement.Querier, owner string, names []string, also string) ([]string, error) {
+	_, suffix := t.db.Lock(false)
+	s := t.db.Statement()
 	t.syntax.byName(s, t.place, "SELECT", nil, names)
-	s.add(" AND c.owner = ", s.arg(owner), also, " ORDER BY c.unit", suffix)
-	names, err := s.texts(ctx, q)
+	s.Add(" AND c.owner = ", s.Arg(owner), also, " ORDER BY c.unit", suffix)
+	names, err := s.Texts(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("lock the claims: %w", err)
 	}
@@ -131,27 +132,27 @@ func (t *claimsTable) lockShards(ctx context.Context, q querier, owner string, n
 // in force any more. The member's row comes last and by itself, because a pick under way holds it.
 func (t *claimsTable) renew(ctx context.Context, owner string, ttl time.Duration) (int, error) {
 	var held []string
-	extend := func(s *statement, names []string) {
-		t.syntax.byName(s, t.place, "UPDATE", func() string { return "expires_at = " + t.db.later(s.arg(ttl.Milliseconds())) }, names)
-		s.add(" AND c.owner = ", s.arg(owner))
+	extend := func(s *statement.Statement, names []string) {
+		t.syntax.byName(s, t.place, "UPDATE", func() string { return "expires_at = " + t.db.Later(s.Arg(ttl.Milliseconds())) }, names)
+		s.Add(" AND c.owner = ", s.Arg(owner))
 	}
-	err := t.db.tx(ctx, "renew the claims", func(ctx context.Context, q querier) (err error) {
+	err := t.db.Tx(ctx, "renew the claims", func(ctx context.Context, q statement.Querier) (err error) {
 		if held, err = t.hold(ctx, q, owner, 0); err != nil || len(held) == 0 {
 			return err
 		}
-		s := t.db.statement()
+		s := t.db.Statement()
 		extend(s, held)
-		_, err = s.exec(ctx, q)
+		_, err = s.Exec(ctx, q)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	return len(held), t.db.do(ctx, "renew the membership", func(ctx context.Context, q querier) error {
-		s := t.db.statement()
+	return len(held), t.db.Do(ctx, "renew the membership", func(ctx context.Context, q statement.Querier) error {
+		s := t.db.Statement()
 		extend(s, []string{memberPrefix + owner})
-		s.add(" AND c.expires_at > ", t.db.now())
-		if n, err := s.exec(ctx, q); err != nil || n > 0 {
+		s.Add(" AND c.expires_at > ", t.db.Now())
+		if n, err := s.Exec(ctx, q); err != nil || n > 0 {
 			return err
 		}
 		return errNoMember
@@ -167,7 +168,7 @@ func (t *claimsTable) release(ctx context.Context, owner string, names []string)
 	if names != nil && len(names) == 0 {
 		return nil
 	}
-	return t.db.tx(ctx, "give claims back", func(ctx context.Context, q querier) error {
+	return t.db.Tx(ctx, "give claims back", func(ctx context.Context, q statement.Querier) error {
 		mine, err := t.namesOf(ctx, q, owner, names)
 		if err != nil || len(mine) == 0 {
 			return err
@@ -188,22 +189,22 @@ func (t *claimsTable) release(ctx context.Context, owner string, names []string)
 			return nil
 		}
 		// What stays has its token still. Its end lies in the past by the database's clock: that of the statement.
-		s := t.db.statement()
-		t.syntax.byName(s, t.place, "UPDATE", func() string { return "owner = '', expires_at = " + t.db.earlier("1") }, kept)
-		s.add(" AND c.owner = ", s.arg(owner))
-		_, err = s.exec(ctx, q)
+		s := t.db.Statement()
+		t.syntax.byName(s, t.place, "UPDATE", func() string { return "owner = '', expires_at = " + t.db.Earlier("1") }, kept)
+		s.Add(" AND c.owner = ", s.Arg(owner))
+		_, err = s.Exec(ctx, q)
 		return err
 	})
 }
 
 // namesOf returns names, or those of all that an owner has, its member's row and what has expired included.
-func (t *claimsTable) namesOf(ctx context.Context, q querier, owner string, names []string) ([]string, error) {
+func (t *claimsTable) namesOf(ctx context.Context, q statement.Querier, owner string, names []string) ([]string, error) {
 	if names != nil {
 		return names, nil
 	}
-	s := t.db.statement("SELECT unit FROM ", t.place.table)
-	s.add(" WHERE outbox = ", s.arg(t.place.outbox), " AND owner = ", s.arg(owner))
-	names, err := s.texts(ctx, q)
+	s := t.db.Statement("SELECT unit FROM ", t.place.table)
+	s.Add(" WHERE outbox = ", s.Arg(t.place.outbox), " AND owner = ", s.Arg(owner))
+	names, err := s.Texts(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("find the claims: %w", err)
 	}
@@ -216,7 +217,7 @@ func passing(name string) bool {
 }
 
 // drop deletes the rows of those shards that pass.
-func (t *claimsTable) drop(ctx context.Context, q querier, owner string, names []string) error {
+func (t *claimsTable) drop(ctx context.Context, q statement.Querier, owner string, names []string) error {
 	var passed []string
 	for _, name := range names {
 		if passing(name) {
@@ -226,10 +227,10 @@ func (t *claimsTable) drop(ctx context.Context, q querier, owner string, names [
 	if len(passed) == 0 {
 		return nil
 	}
-	s := t.db.statement()
+	s := t.db.Statement()
 	t.syntax.byName(s, t.place, "DELETE", nil, passed)
-	s.add(" AND c.owner = ", s.arg(owner))
-	_, err := s.exec(ctx, q)
+	s.Add(" AND c.owner = ", s.Arg(owner))
+	_, err := s.Exec(ctx, q)
 	return err
 }
 
@@ -242,19 +243,19 @@ const (
 
 // dropOld deletes rows of members and aggregates that have been dead for long, some at a time.
 func (t *claimsTable) dropOld(ctx context.Context) error {
-	return t.db.do(ctx, "remove old claims", func(ctx context.Context, q querier) error {
+	return t.db.Do(ctx, "remove old claims", func(ctx context.Context, q statement.Querier) error {
 		age := deadRowsKept.Milliseconds()
-		s := t.db.statement("SELECT unit FROM ", t.place.table)
-		s.add(" WHERE outbox = ", s.arg(t.place.outbox), " AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= ", t.db.earlier(s.arg(age)),
-			" ORDER BY unit", t.db.limit(s.arg(dropAtOnce), 0))
-		names, err := s.texts(ctx, q)
+		s := t.db.Statement("SELECT unit FROM ", t.place.table)
+		s.Add(" WHERE outbox = ", s.Arg(t.place.outbox), " AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= ", t.db.Earlier(s.Arg(age)),
+			" ORDER BY unit", t.db.Limit(s.Arg(dropAtOnce), 0))
+		names, err := s.Texts(ctx, q)
 		if err != nil || len(names) == 0 {
 			return err
 		}
-		s = t.db.statement()
+		s = t.db.Statement()
 		t.syntax.byName(s, t.place, "DELETE", nil, names)
-		s.add(" AND c.expires_at <= ", t.db.earlier(s.arg(age)))
-		_, err = s.exec(ctx, q)
+		s.Add(" AND c.expires_at <= ", t.db.Earlier(s.Arg(age)))
+		_, err = s.Exec(ctx, q)
 		return err
 	})
 }

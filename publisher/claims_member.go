@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 )
 
@@ -14,34 +15,34 @@ import (
 // an attempt that takes effect late must not bring it back. The next session has another name.
 func (t *claimsTable) join(ctx context.Context, owner string, ttl time.Duration) error {
 	const what = "join the outbox"
-	put := func(ctx context.Context, q querier) error {
+	put := func(ctx context.Context, q statement.Querier) error {
 		return t.putIn(ctx, q, claim{owner: owner, ttl: ttl}, shard{name: memberPrefix + owner})
 	}
 	if t.strategy == SkipLocked && t.syntax.late() {
-		return t.db.once(ctx, what, put)
+		return t.db.Once(ctx, what, put)
 	}
-	return t.db.do(ctx, what, put)
+	return t.db.Do(ctx, what, put)
 }
 
 // pause stops publishing; by says who, when and why. resume is its end.
 func (t *claimsTable) pause(ctx context.Context, by string) error {
-	return t.db.do(ctx, "pause the outbox", func(ctx context.Context, q querier) error {
+	return t.db.Do(ctx, "pause the outbox", func(ctx context.Context, q statement.Querier) error {
 		return t.putIn(ctx, q, claim{}, shard{pauseShard, plaintext.Start(by, 1000)})
 	})
 }
 
 func (t *claimsTable) resume(ctx context.Context) error {
-	return t.db.do(ctx, "resume the outbox", func(ctx context.Context, q querier) error {
-		s := t.db.statement("DELETE FROM ", t.place.table)
-		s.add(" WHERE outbox = ", s.arg(t.place.outbox), " AND unit = 'pause'")
-		_, err := s.exec(ctx, q)
+	return t.db.Do(ctx, "resume the outbox", func(ctx context.Context, q statement.Querier) error {
+		s := t.db.Statement("DELETE FROM ", t.place.table)
+		s.Add(" WHERE outbox = ", s.Arg(t.place.outbox), " AND unit = 'pause'")
+		_, err := s.Exec(ctx, q)
 		return err
 	})
 }
 
 // paused adds a subquery for who paused the outbox, when and why: NULL while it is not paused. alias is that of the claims table.
-func (t *claimsTable) paused(s *statement, alias string) {
-	s.add("(SELECT COALESCE(", alias, ".info, '') FROM ", t.place.table, " ", alias, " WHERE ", alias, ".outbox = ", s.arg(t.place.outbox), " AND ", alias, ".unit = 'pause')")
+func (t *claimsTable) paused(s *statement.Statement, alias string) {
+	s.Add("(SELECT COALESCE(", alias, ".info, '') FROM ", t.place.table, " ", alias, " WHERE ", alias, ".outbox = ", s.Arg(t.place.outbox), " AND ", alias, ".unit = 'pause')")
 }
 
 // Owner is an instance with live claims.
@@ -55,11 +56,11 @@ type Owner struct {
 // owners are the instances with live claims, by name.
 func (t *claimsTable) owners(ctx context.Context) ([]Owner, error) {
 	var owners []Owner
-	err := t.db.do(ctx, "read the claims", func(ctx context.Context, q querier) error {
+	err := t.db.Do(ctx, "read the claims", func(ctx context.Context, q statement.Querier) error {
 		owners = nil
-		s := t.db.statement("SELECT owner, MAX(token), SUM(CASE WHEN unit LIKE 'i:%' THEN 0 ELSE 1 END), MAX(-(", t.db.age("expires_at"), ")) FROM ", t.place.table)
-		s.add(" WHERE outbox = ", s.arg(t.place.outbox), " AND owner <> '' AND unit <> '", CleanupShard, "' AND expires_at > ", t.db.now(), " GROUP BY owner ORDER BY owner")
-		return s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+		s := t.db.Statement("SELECT owner, MAX(token), SUM(CASE WHEN unit LIKE 'i:%' THEN 0 ELSE 1 END), MAX(-(", t.db.Age("expires_at"), ")) FROM ", t.place.table)
+		s.Add(" WHERE outbox = ", s.Arg(t.place.outbox), " AND owner <> '' AND unit <> '", CleanupShard, "' AND expires_at > ", t.db.Now(), " GROUP BY owner ORDER BY owner")
+		return s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var o Owner
 			var ms int64
 			if err := scan(&o.Name, &o.Token, &o.Units, &ms); err != nil {

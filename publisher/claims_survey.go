@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"slices"
 	"strings"
 )
@@ -33,7 +34,7 @@ type force struct {
 // It locks the counter's row first, so that surveys come one after the other: an owner that has joined is seen by every
 // survey after its own, and no survey changes strategy or partition count between another's look and its takes.
 func (t *claimsTable) survey(ctx context.Context, owner string, want force) (result survey, err error) {
-	err = t.db.tx(ctx, "survey the claims", func(ctx context.Context, q querier) error {
+	err = t.db.Tx(ctx, "survey the claims", func(ctx context.Context, q statement.Querier) error {
 		stored, err := t.lockCounter(ctx, q)
 		if err != nil {
 			return err
@@ -80,17 +81,17 @@ func (t *claimsTable) survey(ctx context.Context, owner string, want force) (res
 // that waits for it goes on with the time at which it began.)
 //
 // There is no row that it misses: whoever joins meanwhile surveys before it picks, and so waits for the counter.
-func (t *claimsTable) dropLapsed(ctx context.Context, q querier) error {
-	s := t.db.statement("SELECT unit FROM ", t.place.table)
-	s.add(" WHERE outbox = ", s.arg(t.place.outbox), " AND unit LIKE 'i:%' AND expires_at <= ", t.db.now())
-	names, err := s.texts(ctx, q)
+func (t *claimsTable) dropLapsed(ctx context.Context, q statement.Querier) error {
+	s := t.db.Statement("SELECT unit FROM ", t.place.table)
+	s.Add(" WHERE outbox = ", s.Arg(t.place.outbox), " AND unit LIKE 'i:%' AND expires_at <= ", t.db.Now())
+	names, err := s.Texts(ctx, q)
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	s = t.db.statement()
+	s = t.db.Statement()
 	t.syntax.byName(s, t.place, "DELETE", nil, names)
-	s.add(" AND c.expires_at <= ", t.db.now())
-	if _, err = s.exec(ctx, q); err != nil {
+	s.Add(" AND c.expires_at <= ", t.db.Now())
+	if _, err = s.Exec(ctx, q); err != nil {
 		return fmt.Errorf("remove lapsed members: %w", err)
 	}
 	return nil
@@ -98,7 +99,7 @@ func (t *claimsTable) dropLapsed(ctx context.Context, q querier) error {
 
 // nextInForce is what is in force from now on: what is wanted, where nobody else lives and nothing is claimed. Claims are asked for
 // beside members, because one that was taken after its owner's last renewal lives longer than that owner's row.
-func (t *claimsTable) nextInForce(ctx context.Context, q querier, found *survey, owner string, stored, want force) (force, error) {
+func (t *claimsTable) nextInForce(ctx context.Context, q statement.Querier, found *survey, owner string, stored, want force) (force, error) {
 	if want.Partitions <= 0 {
 		want.Partitions = stored.Partitions // for when the strategy changes back
 	}
@@ -116,10 +117,10 @@ func (t *claimsTable) nextInForce(ctx context.Context, q querier, found *survey,
 	if !alone || next == want {
 		return next, nil
 	}
-	s := t.db.statement("SELECT COUNT(*) FROM ", t.place.table)
-	s.add(" WHERE outbox = ", s.arg(t.place.outbox), " AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > ", t.db.now())
+	s := t.db.Statement("SELECT COUNT(*) FROM ", t.place.table)
+	s.Add(" WHERE outbox = ", s.Arg(t.place.outbox), " AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > ", t.db.Now())
 	var live int
-	if err := s.row(ctx, q, &live); err != nil {
+	if err := s.Row(ctx, q, &live); err != nil {
 		return stored, fmt.Errorf("count live claims: %w", err)
 	}
 	if live > 0 {
@@ -129,15 +130,15 @@ func (t *claimsTable) nextInForce(ctx context.Context, q querier, found *survey,
 }
 
 // lockCounter reads what is in force, and locks its row, which it makes where there is none.
-func (t *claimsTable) lockCounter(ctx context.Context, q querier) (force, error) {
-	hint, suffix := t.db.lock(false)
-	s := t.db.statement("SELECT info FROM ", t.place.table, hint)
-	s.add(" WHERE outbox = ", s.arg(t.place.outbox), " AND unit = '*'", suffix)
+func (t *claimsTable) lockCounter(ctx context.Context, q statement.Querier) (force, error) {
+	hint, suffix := t.db.Lock(false)
+	s := t.db.Statement("SELECT info FROM ", t.place.table, hint)
+	s.Add(" WHERE outbox = ", s.Arg(t.place.outbox), " AND unit = '*'", suffix)
 	var info sql.NullString
-	err := s.row(ctx, q, &info)
+	err := s.Row(ctx, q, &info)
 	if errors.Is(err, sql.ErrNoRows) {
 		if _, err = t.drawIn(ctx, q); err == nil {
-			err = s.row(ctx, q, &info)
+			err = s.Row(ctx, q, &info)
 		}
 	}
 	if err != nil {
@@ -147,8 +148,8 @@ func (t *claimsTable) lockCounter(ctx context.Context, q querier) (force, error)
 }
 
 // counter adds a subquery for the counter's info, which inForce reads.
-func (t *claimsTable) counter(s *statement) {
-	s.add("(SELECT n.info FROM ", t.place.table, " n WHERE n.outbox = ", s.arg(t.place.outbox), " AND n.unit = '*')")
+func (t *claimsTable) counter(s *statement.Statement) {
+	s.Add("(SELECT n.info FROM ", t.place.table, " n WHERE n.outbox = ", s.Arg(t.place.outbox), " AND n.unit = '*')")
 }
 
 func inForce(info string) force {
@@ -159,23 +160,23 @@ func inForce(info string) force {
 	return c
 }
 
-func (t *claimsTable) storeInForce(ctx context.Context, q querier, c force) error {
+func (t *claimsTable) storeInForce(ctx context.Context, q statement.Querier, c force) error {
 	info, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
-	s := t.db.statement("UPDATE ", t.place.table, " SET info = ")
-	s.add(s.arg(string(info)), " WHERE outbox = ", s.arg(t.place.outbox), " AND unit = '*'")
-	_, err = s.exec(ctx, q)
+	s := t.db.Statement("UPDATE ", t.place.table, " SET info = ")
+	s.Add(s.Arg(string(info)), " WHERE outbox = ", s.Arg(t.place.outbox), " AND unit = '*'")
+	_, err = s.Exec(ctx, q)
 	return err
 }
 
 // who reads who leads, who holds which partitions, and live members.
-func (t *claimsTable) who(ctx context.Context, q querier) (survey, error) {
+func (t *claimsTable) who(ctx context.Context, q statement.Querier) (survey, error) {
 	result := survey{held: map[int]string{}}
-	s := t.db.statement("SELECT unit, owner FROM ", t.place.table)
-	s.add(" WHERE outbox = ", s.arg(t.place.outbox), " AND unit NOT LIKE 'a:%' AND expires_at > ", t.db.now())
-	err := s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+	s := t.db.Statement("SELECT unit, owner FROM ", t.place.table)
+	s.Add(" WHERE outbox = ", s.Arg(t.place.outbox), " AND unit NOT LIKE 'a:%' AND expires_at > ", t.db.Now())
+	err := s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var name, owner string
 		if err := scan(&name, &owner); err != nil {
 			return false, err

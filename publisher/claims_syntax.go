@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"slices"
 	"strings"
 )
@@ -28,20 +29,20 @@ type claimsSyntax interface {
 	// byName begins a statement (SELECT of their names, DELETE or UPDATE with set) on the claims c of shards, up to conditions in
 	// WHERE. It looks at no other row: MySQL and SQL Server lock what a statement looks at, and two that lock each other's claims
 	// on the way to their own, each in an order of its own, deadlock.
-	byName(s *statement, p place, verb string, set func() string, names []string)
+	byName(s *statement.Statement, p place, verb string, set func() string, names []string)
 	// ddl creates the claims table where it is not there.
-	ddl(claims name) string
+	ddl(claims statement.Name) string
 }
 
 // step is one statement of several.
 type step struct {
-	write func(s *statement)
+	write func(s *statement.Statement)
 	shows bool // it has a result
 	rest  bool // it is for the shards that the steps before did not get
 }
 
 // shardFields are those of jsonShards.
-var shardFields = []field{{"unit", true}, {"info", true}}
+var shardFields = []statement.Field{statement.Text("unit"), statement.Text("info")}
 
 // jsonShards are shards for statement.rows, sorted: two instances that claim several take the locks in one order.
 func jsonShards(shards []shard) any {
@@ -64,24 +65,24 @@ func jsonShards(shards []shard) any {
 func (t *claimsTable) again(work func() error) error {
 	for try := 1; ; try++ {
 		err := work()
-		if err == nil || try == Tries || !t.syntax.met(err) {
+		if err == nil || try == statement.Tries || !t.syntax.met(err) {
 			return err
 		}
 	}
 }
 
-func (t *claimsTable) drawIn(ctx context.Context, q querier) (token uint64, err error) {
+func (t *claimsTable) drawIn(ctx context.Context, q statement.Querier) (token uint64, err error) {
 	err = t.again(func() error {
 		for _, step := range t.syntax.draw(t.place) {
-			s := t.db.statement()
+			s := t.db.Statement()
 			step.write(s)
 			if !step.shows {
-				if _, err := s.exec(ctx, q); err != nil {
+				if _, err := s.Exec(ctx, q); err != nil {
 					return err
 				}
 				continue
 			}
-			if err := s.row(ctx, q, &token); !errors.Is(err, sql.ErrNoRows) {
+			if err := s.Row(ctx, q, &token); !errors.Is(err, sql.ErrNoRows) {
 				return err
 			}
 		}
@@ -91,7 +92,7 @@ func (t *claimsTable) drawIn(ctx context.Context, q querier) (token uint64, err 
 }
 
 // takeIn returns the shards that it got and, where it is live, member.
-func (t *claimsTable) takeIn(ctx context.Context, q querier, c claim, shards []shard, member string) (taken []string, err error) {
+func (t *claimsTable) takeIn(ctx context.Context, q statement.Querier, c claim, shards []shard, member string) (taken []string, err error) {
 	steps, withMember := t.syntax.take(t.place, c, shards, member)
 	err = t.again(func() error {
 		taken = nil
@@ -99,15 +100,15 @@ func (t *claimsTable) takeIn(ctx context.Context, q querier, c claim, shards []s
 			if step.rest && len(taken) == len(shards) {
 				continue
 			}
-			s := t.db.statement()
+			s := t.db.Statement()
 			step.write(s)
 			if !step.shows {
-				if _, err := s.exec(ctx, q); err != nil {
+				if _, err := s.Exec(ctx, q); err != nil {
 					return err
 				}
 				continue
 			}
-			got, err := s.texts(ctx, q)
+			got, err := s.Texts(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -122,16 +123,16 @@ func (t *claimsTable) takeIn(ctx context.Context, q querier, c claim, shards []s
 	if err != nil || member == "" || withMember {
 		return taken, err
 	}
-	live, err := t.lockShards(ctx, q, c.owner, []string{member}, " AND c.expires_at > "+t.db.now())
+	live, err := t.lockShards(ctx, q, c.owner, []string{member}, " AND c.expires_at > "+t.db.Now())
 	return append(taken, live...), err
 }
 
-func (t *claimsTable) putIn(ctx context.Context, q querier, c claim, what shard) error {
+func (t *claimsTable) putIn(ctx context.Context, q statement.Querier, c claim, what shard) error {
 	return t.again(func() error {
 		for _, step := range t.syntax.put(t.place, c, what) {
-			s := t.db.statement()
+			s := t.db.Statement()
 			step.write(s)
-			if n, err := s.exec(ctx, q); err != nil || n > 0 {
+			if n, err := s.Exec(ctx, q); err != nil || n > 0 {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@ package publisher
 import (
 	"errors"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"time"
 )
 
@@ -24,7 +25,7 @@ var errNoMember = fmt.Errorf("%w: its membership has lapsed", errLost)
 
 // claimsTable are the claims of one outbox. It is safe for use by several goroutines.
 type claimsTable struct {
-	db     *sqlDB
+	db     *statement.DB
 	syntax claimsSyntax
 	place  place
 	// strategy is the settings'.
@@ -33,7 +34,7 @@ type claimsTable struct {
 }
 
 // newClaims returns the claims of an outbox. rows is nil where no row is ever marked as being published under a claim.
-func newClaims(db *sqlDB, d claimsSyntax, p place, strategy Strategy, rows claimedRows) *claimsTable {
+func newClaims(db *statement.DB, d claimsSyntax, p place, strategy Strategy, rows claimedRows) *claimsTable {
 	return &claimsTable{db: db, syntax: d, place: p, strategy: strategy, rows: rows}
 }
 

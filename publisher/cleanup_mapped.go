@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -27,9 +28,9 @@ func (m *mapped) clean(ctx context.Context, after string, chunk int) (deleted in
 	place, id, _ := strings.Cut(after, positionBreak)
 	var old []string
 	rows, young := 0, 0
-	err = m.db.do(ctx, "look for published events to delete", func(ctx context.Context, q querier) error {
+	err = m.db.Do(ctx, "look for published events to delete", func(ctx context.Context, q statement.Querier) error {
 		old, rows, young = nil, 0, 0
-		return m.sql.cleanLook(place, id, m.cfg.Retention.Milliseconds(), chunk).each(ctx, q, func(scan func(...any) error) (bool, error) {
+		return m.sql.cleanLook(place, id, m.cfg.Retention.Milliseconds(), chunk).Each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var event, at string
 			var isOld, isYoung int
 			if err := scan(&event, &at, &isOld, &isYoung); err != nil {
@@ -47,11 +48,11 @@ func (m *mapped) clean(ctx context.Context, after string, chunk int) (deleted in
 	}
 	for part := range slices.Chunk(old, m.chunk) {
 		var n int64
-		err := m.db.txLow(ctx, "delete published events", func(ctx context.Context, q querier, prefix string) error {
-			if n, err = m.sql.cleanDelete(prefix, part, m.cfg.Retention.Milliseconds()).exec(ctx, q); err != nil {
+		err := m.db.TxLow(ctx, "delete published events", func(ctx context.Context, q statement.Querier, prefix string) error {
+			if n, err = m.sql.cleanDelete(prefix, part, m.cfg.Retention.Milliseconds()).Exec(ctx, q); err != nil {
 				return err
 			}
-			_, err = m.sql.forget(part).exec(ctx, q)
+			_, err = m.sql.forget(part).Exec(ctx, q)
 			return err
 		})
 		deleted += n
@@ -67,19 +68,19 @@ func (m *mapped) clean(ctx context.Context, after string, chunk int) (deleted in
 
 // cleanLook reads the next rows: whether each is to be deleted, and whether it was published within the retention. Where rows
 // of the second kind begin, and there are none of the first, the old ones end.
-func (q *mappedSQL) cleanLook(place, id string, retention int64, chunk int) *statement {
+func (q *mappedSQL) cleanLook(place, id string, retention int64, chunk int) *statement.Statement {
 	published := q.column(q.publishedAt, "o")
-	s := q.db.statement("SELECT ", q.text(&q.id), ", ", q.place(), ", CASE WHEN ", q.isDone("o"), " AND ", published, " < ")
-	s.add(q.syntax.now(q.publishedAt, s.arg(retention)), " THEN 1 ELSE 0 END, CASE WHEN ", q.isDone("o"), " AND ", published, " >= ")
-	s.add(q.syntax.now(q.publishedAt, s.arg(retention)), " THEN 1 ELSE 0 END FROM ", q.table, " o WHERE 1 = 1")
+	s := q.db.Statement("SELECT ", q.text(&q.id), ", ", q.place(), ", CASE WHEN ", q.isDone("o"), " AND ", published, " < ")
+	s.Add(q.syntax.now(q.publishedAt, s.Arg(retention)), " THEN 1 ELSE 0 END, CASE WHEN ", q.isDone("o"), " AND ", published, " >= ")
+	s.Add(q.syntax.now(q.publishedAt, s.Arg(retention)), " THEN 1 ELSE 0 END FROM ", q.table, " o WHERE 1 = 1")
 	if place != "" {
 		q.behind(s, place, id)
 	}
-	return s.add(" ORDER BY ", q.ordered(), q.db.limit(s.arg(chunk), 0))
+	return s.Add(" ORDER BY ", q.ordered(), q.db.Limit(s.Arg(chunk), 0))
 }
 
-func (q *mappedSQL) cleanDelete(prefix string, ids []string, retention int64) *statement {
-	s := q.db.statement(prefix, "DELETE FROM ", q.table, " WHERE ")
+func (q *mappedSQL) cleanDelete(prefix string, ids []string, retention int64) *statement.Statement {
+	s := q.db.Statement(prefix, "DELETE FROM ", q.table, " WHERE ")
 	q.oneOf(s, q.table, ids)
-	return s.add(" AND ", q.isDone(q.table), " AND ", q.column(q.publishedAt, q.table), " < ", q.syntax.now(q.publishedAt, s.arg(retention)))
+	return s.Add(" AND ", q.isDone(q.table), " AND ", q.column(q.publishedAt, q.table), " < ", q.syntax.now(q.publishedAt, s.Arg(retention)))
 }

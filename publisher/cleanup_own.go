@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
 )
 
@@ -22,15 +23,15 @@ func (e *ownEvents) clean(ctx context.Context, after string, chunk int) (deleted
 		}
 	}
 	var to, rows, old, early sql.NullInt64
-	err = e.db.do(ctx, "look for published events to delete", func(ctx context.Context, q querier) error {
-		return e.cleanLook(from, chunk).row(ctx, q, &to, &rows, &old, &early)
+	err = e.db.Do(ctx, "look for published events to delete", func(ctx context.Context, q statement.Querier) error {
+		return e.cleanLook(from, chunk).Row(ctx, q, &to, &rows, &old, &early)
 	})
 	if err != nil || rows.Int64 == 0 {
 		return 0, "", err
 	}
 	if old.Int64 > 0 {
-		err = e.db.txLow(ctx, "delete published events", func(ctx context.Context, q querier, prefix string) error {
-			deleted, err = e.cleanDelete(prefix, from, to.Int64).exec(ctx, q)
+		err = e.db.TxLow(ctx, "delete published events", func(ctx context.Context, q statement.Querier, prefix string) error {
+			deleted, err = e.cleanDelete(prefix, from, to.Int64).Exec(ctx, q)
 			return err
 		})
 	}
@@ -42,17 +43,17 @@ func (e *ownEvents) clean(ctx context.Context, after string, chunk int) (deleted
 
 // cleanLook tells of the next chunk of rows: its last seq, how many there are, how many of them are to be deleted, and how
 // many were written before the retention began.
-func (e *ownEvents) cleanLook(from int64, chunk int) *statement {
-	s := e.db.statement()
-	s.add("SELECT MAX(k.seq), COUNT(*), SUM(k.old), SUM(k.early) FROM (SELECT ", e.seq("o"), " AS seq, CASE WHEN o.state IN (", cleanStates,
+func (e *ownEvents) cleanLook(from int64, chunk int) *statement.Statement {
+	s := e.db.Statement()
+	s.Add("SELECT MAX(k.seq), COUNT(*), SUM(k.old), SUM(k.early) FROM (SELECT ", e.seq("o"), " AS seq, CASE WHEN o.state IN (", cleanStates,
 		") AND o.published_at < ", e.syntax.ago(s, e.cfg.Retention), " THEN 1 ELSE 0 END AS old")
-	s.add(", CASE WHEN o.created_at < ", e.syntax.ago(s, e.cfg.Retention), " THEN 1 ELSE 0 END AS early FROM ", e.outbox.String(), " o WHERE ", e.seq("o"), " > ", s.arg(from))
-	return s.add(" ORDER BY ", e.seq("o"), e.db.limit(s.arg(chunk), 0), ") k")
+	s.Add(", CASE WHEN o.created_at < ", e.syntax.ago(s, e.cfg.Retention), " THEN 1 ELSE 0 END AS early FROM ", e.outbox.String(), " o WHERE ", e.seq("o"), " > ", s.Arg(from))
+	return s.Add(" ORDER BY ", e.seq("o"), e.db.Limit(s.Arg(chunk), 0), ") k")
 }
 
-func (e *ownEvents) cleanDelete(prefix string, from, to int64) *statement {
-	s := e.db.statement()
+func (e *ownEvents) cleanDelete(prefix string, from, to int64) *statement.Statement {
+	s := e.db.Statement()
 	seq := e.syntax.seq()
-	return s.add(prefix, "DELETE FROM ", e.outbox.String(), " WHERE ", seq, " > ", s.arg(from), " AND ", seq, " <= ", s.arg(to),
+	return s.Add(prefix, "DELETE FROM ", e.outbox.String(), " WHERE ", seq, " > ", s.Arg(from), " AND ", seq, " <= ", s.Arg(to),
 		" AND state IN (", cleanStates, ") AND published_at < ", e.syntax.ago(s, e.cfg.Retention))
 }

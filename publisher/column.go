@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"context"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"strings"
 )
 
@@ -65,7 +66,7 @@ func kindOf(typ string) columnKind {
 }
 
 // readColumns reads a result of names, types and whether NULL is allowed.
-func readColumns(ctx context.Context, q querier, kind func(typ string) columnKind, text string, argument string) (list []tableColumn, err error) {
+func readColumns(ctx context.Context, q statement.Querier, kind func(typ string) columnKind, text string, argument string) (list []tableColumn, err error) {
 	rows, err := q.QueryContext(ctx, text, argument)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // taking is a SQL Server whose claims table holds one claim of ours that somebody inserts at the same time as we do.
@@ -85,24 +86,24 @@ func (c *taking) ExecContext(ctx context.Context, text string, args []sqldriver.
 // TestSQLServerClaimsMeet: where two insert one row, the one that comes second finds it with the next statement.
 func TestSQLServerClaimsMeet(t *testing.T) {
 	for name, c := range map[string]struct {
-		do   func(q querier, t *claimsTable) error
+		do   func(q statement.Querier, t *claimsTable) error
 		want string
 	}{
-		"draw": {want: "UPDATE INSERT UPDATE", do: func(q querier, table *claimsTable) error {
+		"draw": {want: "UPDATE INSERT UPDATE", do: func(q statement.Querier, table *claimsTable) error {
 			token, err := table.drawIn(t.Context(), q)
 			if err == nil && token != 8 {
 				err = fmt.Errorf("drew %d", token)
 			}
 			return err
 		}},
-		"take": {want: "INSERT INSERT UPDATE", do: func(q querier, table *claimsTable) error {
+		"take": {want: "INSERT INSERT UPDATE", do: func(q statement.Querier, table *claimsTable) error {
 			got, err := table.takeIn(t.Context(), q, claim{"me", 7, time.Minute}, named([]string{"p0", "p1"}), "")
 			if err == nil && !slices.Equal(got, []string{"p1"}) {
 				err = fmt.Errorf("took %v", got)
 			}
 			return err
 		}},
-		"put": {want: "UPDATE INSERT UPDATE", do: func(q querier, table *claimsTable) error {
+		"put": {want: "UPDATE INSERT UPDATE", do: func(q statement.Querier, table *claimsTable) error {
 			return table.putIn(t.Context(), q, claim{}, shard{"pause", "ann"})
 		}},
 	} {

@@ -4,14 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
 
 // engine is what is written differently on one engine.
 type engine struct {
-	syntax  syntax
-	low     Low
+	syntax  statement.Syntax
+	low     statement.Low
 	tables  tables
 	claims  claimsSyntax
 	rows    rowsSyntax
@@ -23,9 +24,9 @@ type engine struct {
 // tables is what is asked of an engine's catalog.
 type tables interface {
 	// ready refuses a database that the order of events could not be kept in. misconfigured says that settings or schema are at fault.
-	ready(ctx context.Context, q querier, misconfigured func(error) bool) error
+	ready(ctx context.Context, q statement.Querier, misconfigured func(error) bool) error
 	// resolve finds a table; qualified is "" where there is none.
-	resolve(ctx context.Context, q querier, n name) (qualified string, err error)
+	resolve(ctx context.Context, q statement.Querier, n statement.Name) (qualified string, err error)
 }
 
 var engines = map[string]engine{
@@ -36,7 +37,7 @@ var engines = map[string]engine{
 }
 
 // tablesOf reads the names of an outbox and of its claims table, as source__table and source__claims_table write them.
-func tablesOf(engineName, table, claims string) (e engine, outbox, beside name, err error) {
+func tablesOf(engineName, table, claims string) (e engine, outbox, beside statement.Name, err error) {
 	e, ok := engines[engineName]
 	if !ok {
 		return e, outbox, beside, fmt.Errorf("%w: no outbox on engine %q", poller.ErrConfig, engineName)
@@ -47,13 +48,13 @@ func tablesOf(engineName, table, claims string) (e engine, outbox, beside name, 
 	if beside, err = e.parseName("source__claims_table", claims); err != nil {
 		return e, outbox, beside, err
 	}
-	return e, outbox, outbox.beside(beside), nil
+	return e, outbox, outbox.Beside(beside), nil
 }
 
-func (e *engine) parseName(setting, text string) (name, error) {
+func (e *engine) parseName(setting, text string) (statement.Name, error) {
 	parts, err := source.SplitName(text)
 	if err != nil {
-		return name{}, fmt.Errorf("%w: %s %q is not the name of a table: %w", poller.ErrConfig, setting, text, err)
+		return statement.Name{}, fmt.Errorf("%w: %s %q is not the name of a table: %w", poller.ErrConfig, setting, text, err)
 	}
-	return newName(e.syntax, parts...), nil
+	return statement.NewName(e.syntax, parts...), nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -55,9 +56,9 @@ func (r *row) setPayload(payload []byte, size, most int) {
 }
 
 // readRows runs a statement of events' columns and stops at the limit; more says that there was another row.
-func readRows(ctx context.Context, s *statement, q querier, limit poller.Limit, scanned func(func(...any) error) (row, error)) (rows []row, more bool, err error) {
+func readRows(ctx context.Context, s *statement.Statement, q statement.Querier, limit poller.Limit, scanned func(func(...any) error) (row, error)) (rows []row, more bool, err error) {
 	size := 0
-	err = s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		if len(rows) > 0 && (len(rows) >= limit.Rows || limit.Bytes > 0 && size >= limit.Bytes) {
 			more = true
 			return false, nil

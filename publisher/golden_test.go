@@ -17,6 +17,7 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/sqlc-dev/teesql/parser"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
@@ -145,11 +146,11 @@ func (a *answers) Next(into []sqldriver.Value) error {
 func recorded(t *testing.T, engine string, change ...func(*Config)) (*instance, *recorder) {
 	t.Helper()
 	e := engines[engine]
-	return recordedAs(t, engine, newName(e.syntax, "shop", "outbox"), newName(e.syntax, "shop", "rowrelay_claims"), "shop.outbox", change...)
+	return recordedAs(t, engine, statement.NewName(e.syntax, "shop", "outbox"), statement.NewName(e.syntax, "shop", "rowrelay_claims"), "shop.outbox", change...)
 }
 
 // recordedAs is recorded for tables of other names.
-func recordedAs(t *testing.T, engine string, outbox, claims name, qualified string, change ...func(*Config)) (*instance, *recorder) {
+func recordedAs(t *testing.T, engine string, outbox, claims statement.Name, qualified string, change ...func(*Config)) (*instance, *recorder) {
 	t.Helper()
 	e := engines[engine]
 	cfg := Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 1 << 20, Strategy: SkipLocked}
@@ -158,7 +159,7 @@ func recordedAs(t *testing.T, engine string, outbox, claims name, qualified stri
 	}
 	r := &recorder{unit: e.rows.shardOf("O", "1")}
 	c := &catalog{cfg: cfg, engine: e, outbox: outbox, claims: claims}
-	c.db = newDB(e.syntax, e.low, sql.OpenDB(r), 0, func(error) bool { return false }, c.explain)
+	c.db = statement.NewDB(e.syntax, e.low, sql.OpenDB(r), 0, func(error) bool { return false }, c.explain)
 	rows := c.rows(qualified)
 	t.Cleanup(func() {
 		if err := c.close(); err != nil {

@@ -1,5 +1,7 @@
 package publisher
 
+import "github.com/rowrelay/rowrelay/engine/statement"
+
 // liteMapping is how SQLite writes what concerns mapped tables. It has no type for times: they are text, as they were stored.
 type liteMapping struct{ liteTables }
 
@@ -50,7 +52,7 @@ func (liteMapping) hold() string { return "" }
 
 func (liteMapping) unordered() string { return "" }
 
-func (liteMapping) ddl(side name, states string) []string {
+func (liteMapping) ddl(side statement.Name, states string) []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + side.String() + ` (
     outbox TEXT NOT NULL,
@@ -64,6 +66,6 @@ func (liteMapping) ddl(side name, states string) []string {
     last_error TEXT NULL,
     PRIMARY KEY (outbox, event)
 )`,
-		`CREATE INDEX IF NOT EXISTS ` + side.indexName("aggregate") + ` ON ` + side.String() + ` (outbox, aggregate_type, aggregate_id)`,
+		`CREATE INDEX IF NOT EXISTS ` + side.IndexName("aggregate") + ` ON ` + side.String() + ` (outbox, aggregate_type, aggregate_id)`,
 	}
 }

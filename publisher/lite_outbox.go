@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -28,7 +29,7 @@ func (liteOutbox) update(table, alias, set, from, where string) string {
 	return updateFrom(table, alias, set, from, where)
 }
 
-func (d liteOutbox) bySeq(s *statement, table name, set func() string, seqs []int64) {
+func (d liteOutbox) bySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
 	bySeqList(s, d.seq(), table, set, seqs)
 }
 
@@ -42,17 +43,17 @@ func (liteOutbox) orderly(alias, bucket, seq string) string {
 	return "(" + alias + ".bucket, " + alias + ".seq) > (" + bucket + ", " + seq + ")"
 }
 
-func (liteOutbox) ago(s *statement, d time.Duration) string {
-	return s.syntax.earlier(s.arg(WholeSeconds(d) * 1000))
+func (liteOutbox) ago(s *statement.Statement, d time.Duration) string {
+	return s.Syntax.Earlier(s.Arg(WholeSeconds(d) * 1000))
 }
 
 // ddl for SQLite. It has no hash function: the bucket is arithmetic over the code points of the id's last four characters, which
 // are what differs between numbers, names with numbers and UUIDs. The table gives its own times: text in UTC, to a millisecond.
-func (d liteOutbox) ddl(table name, claims, states, blocked string) []string {
-	on := liteStatement{}.quote(table.base())
-	schema := table.schema()
+func (d liteOutbox) ddl(table statement.Name, claims, states, blocked string) []string {
+	on := liteStatement{}.Quote(table.Base())
+	schema := table.Schema()
 	if schema != "" {
-		schema = liteStatement{}.quote(schema) + "."
+		schema = liteStatement{}.Quote(schema) + "."
 	}
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + table.String() + ` (
@@ -62,7 +63,7 @@ func (d liteOutbox) ddl(table name, claims, states, blocked string) []string {
     aggregate_id TEXT NOT NULL CHECK (` + d.plain("aggregate_id") + `),
     event_type TEXT NOT NULL CHECK (length(event_type) <= 255),
     payload TEXT NOT NULL,
-    created_at TEXT NOT NULL DEFAULT (` + liteStatement{}.now() + `),
+    created_at TEXT NOT NULL DEFAULT (` + liteStatement{}.Now() + `),
     published INTEGER NOT NULL GENERATED ALWAYS AS (state = 'PUBLISHED') VIRTUAL,
     published_at TEXT NULL,
     retry_count INTEGER NOT NULL DEFAULT 0,
@@ -75,11 +76,11 @@ func (d liteOutbox) ddl(table name, claims, states, blocked string) []string {
     traceparent TEXT NULL,
     tracestate TEXT NULL
 )`,
-		`CREATE INDEX IF NOT EXISTS ` + schema + table.indexName("pending") + ` ON ` + on + ` (bucket, seq) WHERE state = 'PENDING'`,
-		`CREATE INDEX IF NOT EXISTS ` + schema + table.indexName("order") + ` ON ` + on + ` (seq, bucket) WHERE state = 'PENDING'`,
-		`CREATE INDEX IF NOT EXISTS ` + schema + table.indexName("publishing") + ` ON ` + on + ` (seq) WHERE state = 'PUBLISHING'`,
-		`CREATE INDEX IF NOT EXISTS ` + schema + table.indexName("due") + ` ON ` + on + ` (next_attempt_at) WHERE state = 'FAILED'`,
-		`CREATE INDEX IF NOT EXISTS ` + schema + table.indexName("blocked") + ` ON ` + on + ` (aggregate_type, aggregate_id, seq) WHERE state IN (` + blocked + `)`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("pending") + ` ON ` + on + ` (bucket, seq) WHERE state = 'PENDING'`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("order") + ` ON ` + on + ` (seq, bucket) WHERE state = 'PENDING'`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("publishing") + ` ON ` + on + ` (seq) WHERE state = 'PUBLISHING'`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("due") + ` ON ` + on + ` (next_attempt_at) WHERE state = 'FAILED'`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("blocked") + ` ON ` + on + ` (aggregate_type, aggregate_id, seq) WHERE state IN (` + blocked + `)`,
 		claims,
 	}
 }

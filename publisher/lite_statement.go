@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
 	"strings"
 )
@@ -11,44 +12,44 @@ type liteStatement struct{}
 
 const liteTime = "'%Y-%m-%d %H:%M:%f'"
 
-func (liteStatement) quote(name string) string {
+func (liteStatement) Quote(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
-func (liteStatement) param(n int, v any, _ bool) (string, any) { return "?" + strconv.Itoa(n), v }
+func (liteStatement) Param(n int, v any, _ bool) (string, any) { return "?" + strconv.Itoa(n), v }
 
-func (liteStatement) now() string { return "strftime(" + liteTime + ", 'now')" }
+func (liteStatement) Now() string { return "strftime(" + liteTime + ", 'now')" }
 
-func (liteStatement) later(ms string) string {
+func (liteStatement) Later(ms string) string {
 	return "strftime(" + liteTime + ", 'now', printf('%+.3f seconds', (" + ms + ") / 1000.0))"
 }
 
-func (liteStatement) earlier(ms string) string {
+func (liteStatement) Earlier(ms string) string {
 	return "strftime(" + liteTime + ", 'now', printf('%+.3f seconds', (" + ms + ") / -1000.0))"
 }
 
-func (liteStatement) age(at string) string {
+func (liteStatement) Age(at string) string {
 	return "CAST(round((julianday('now') - julianday(" + at + ")) * 86400000) AS INTEGER)"
 }
 
-func (liteStatement) limit(n string, skip int) string { return limitOffset(n, skip) }
+func (liteStatement) Limit(n string, skip int) string { return statement.LimitOffset(n, skip) }
 
-func (liteStatement) bytes(column string) string { return "length(CAST(" + column + " AS BLOB))" }
+func (liteStatement) Bytes(column string) string { return "length(CAST(" + column + " AS BLOB))" }
 
-func (liteStatement) anyInt(s *statement, expr string, list []int64) string {
-	return expr + " IN (SELECT value FROM json_each(" + s.arg(asJSON(list)) + "))"
+func (liteStatement) AnyInt(s *statement.Statement, expr string, list []int64) string {
+	return expr + " IN (SELECT value FROM json_each(" + s.Arg(statement.AsJSON(list)) + "))"
 }
 
-func (liteStatement) anyText(s *statement, expr string, list []string) string {
-	return expr + " IN (SELECT value FROM json_each(" + s.arg(asJSON(list)) + "))"
+func (liteStatement) AnyText(s *statement.Statement, expr string, list []string) string {
+	return expr + " IN (SELECT value FROM json_each(" + s.Arg(statement.AsJSON(list)) + "))"
 }
 
-func (liteStatement) table(param, alias string, fields []field) string {
+func (liteStatement) Table(param, alias string, fields []statement.Field) string {
 	columns := make([]string, len(fields))
 	for i, f := range fields {
-		columns[i] = "json_extract(value, '$." + f.name + "') AS " + f.name
+		columns[i] = "json_extract(value, '$." + f.Name + "') AS " + f.Name
 	}
 	return "(SELECT " + strings.Join(columns, ", ") + " FROM json_each(" + param + ")) AS " + alias
 }
 
-func (liteStatement) lock(bool) (hint, suffix string) { return "", "" }
+func (liteStatement) Lock(bool) (hint, suffix string) { return "", "" }

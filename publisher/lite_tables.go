@@ -5,21 +5,22 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"strings"
 )
 
 // liteTables is what SQLite's catalog says of tables.
 type liteTables struct{}
 
-func (liteTables) ready(context.Context, querier, func(error) bool) error { return nil }
+func (liteTables) ready(context.Context, statement.Querier, func(error) bool) error { return nil }
 
-func (liteTables) resolve(ctx context.Context, q querier, n name) (string, error) {
+func (liteTables) resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	master := "sqlite_master"
-	if n.schema() != "" {
-		master = liteStatement{}.quote(n.schema()) + "." + master
+	if n.Schema() != "" {
+		master = liteStatement{}.Quote(n.Schema()) + "." + master
 	}
 	var table string
-	err := q.QueryRowContext(ctx, "SELECT name FROM "+master+" WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE", n.base()).Scan(&table)
+	err := q.QueryRowContext(ctx, "SELECT name FROM "+master+" WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE", n.Base()).Scan(&table)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -31,8 +32,8 @@ func (liteTables) resolve(ctx context.Context, q querier, n name) (string, error
 
 // columns: SQLite says of a column of the primary key that it may be NULL, where that is not declared: of an INTEGER PRIMARY KEY it is
 // not true, and of others nobody means it.
-func (d liteTables) columns(ctx context.Context, q querier, n name) ([]tableColumn, error) {
-	return readColumns(ctx, q, d.kind, `SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_info(?1) ORDER BY cid`, n.base())
+func (d liteTables) columns(ctx context.Context, q statement.Querier, n statement.Name) ([]tableColumn, error) {
+	return readColumns(ctx, q, d.kind, `SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_info(?1) ORDER BY cid`, n.Base())
 }
 
 // kind follows the rules of affinity where they decide how a value compares, and the name where it says more. A

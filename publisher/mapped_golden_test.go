@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlc-dev/teesql/parser"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -63,7 +64,7 @@ type script struct {
 	strings.Builder
 }
 
-func (g *script) add(name string, s *statement) {
+func (g *script) add(name string, s *statement.Statement) {
 	g.t.Helper()
 	g.WriteString("-- " + name + "\n" + s.String() + "\n")
 	for _, a := range s.Args() {
@@ -90,8 +91,8 @@ func goldenTable(engine string) *catalog {
 	e := engines[engine]
 	return &catalog{
 		cfg:    Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 4 << 20, Retention: 720 * time.Hour},
-		engine: e, db: newDB(e.syntax, e.low, nil, 0, nil, nil),
-		outbox: newName(e.syntax, "shop", "outbox"), claims: newName(e.syntax, "shop", "rowrelay_claims"),
+		engine: e, db: statement.NewDB(e.syntax, e.low, nil, 0, nil, nil),
+		outbox: statement.NewName(e.syntax, "shop", "outbox"), claims: statement.NewName(e.syntax, "shop", "rowrelay_claims"),
 	}
 }
 
@@ -127,7 +128,7 @@ func TestGoldenMapped(t *testing.T) {
 			g.add("due ids", q.dueIDs(100))
 			g.add("rows by id", q.byID(ids))
 			guarded := q.mark(ids)
-			claims.guard(guarded.add(" AND "), "me", 1)
+			claims.guard(guarded.Add(" AND "), "me", 1)
 			g.add("mark", guarded)
 			g.add("forget", q.forget(ids))
 			g.add("failed again", q.failAgain(f))

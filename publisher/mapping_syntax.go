@@ -2,14 +2,15 @@ package publisher
 
 import (
 	"context"
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // mappedTables is what is asked of the catalog of an engine.
 type mappedTables interface {
 	// columns reads the columns of a table in their order.
-	columns(ctx context.Context, q querier, table name) ([]tableColumn, error)
+	columns(ctx context.Context, q statement.Querier, table statement.Name) ([]tableColumn, error)
 	// resolve finds a table; qualified is "" where there is none.
-	resolve(ctx context.Context, q querier, table name) (qualified string, err error)
+	resolve(ctx context.Context, q statement.Querier, table statement.Name) (qualified string, err error)
 }
 
 // mappedValues is how an engine writes values of a user's table. expr is a column of it, parameter a text.
@@ -50,7 +51,7 @@ type mappedSide interface {
 	// unordered stands before limit where no order is wanted.
 	unordered() string
 	// ddl returns the statements that create the side table. states are the words of its column state.
-	ddl(side name, states string) []string
+	ddl(side statement.Name, states string) []string
 }
 
 // mappingSyntax is how an engine writes what concerns mapped tables.

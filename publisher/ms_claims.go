@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"errors"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"strings"
 )
 
@@ -11,44 +12,44 @@ import (
 type msClaims struct{}
 
 func (msClaims) draw(p place) []step {
-	return []step{{shows: true, write: func(s *statement) {
-		s.add("UPDATE ", p.table, " WITH (ROWLOCK) SET token = token + 1 OUTPUT inserted.token WHERE outbox = ", s.arg(p.outbox), " AND unit = '*'")
-	}}, {shows: true, write: func(s *statement) {
-		s.add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at) OUTPUT inserted.token VALUES (", s.arg(p.outbox), ", '*', '', 1, ", s.syntax.now(), ")")
+	return []step{{shows: true, write: func(s *statement.Statement) {
+		s.Add("UPDATE ", p.table, " WITH (ROWLOCK) SET token = token + 1 OUTPUT inserted.token WHERE outbox = ", s.Arg(p.outbox), " AND unit = '*'")
+	}}, {shows: true, write: func(s *statement.Statement) {
+		s.Add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at) OUTPUT inserted.token VALUES (", s.Arg(p.outbox), ", '*', '', 1, ", s.Syntax.Now(), ")")
 	}}}
 }
 
 // take inserts first: the claims of aggregates are rows that go when they end.
 func (d msClaims) take(p place, c claim, shards []shard, _ string) ([]step, bool) {
 	return []step{
-		{shows: true, write: func(s *statement) { d.insert(s, p, c, shards) }},
-		{shows: true, rest: true, write: func(s *statement) { d.takeOver(s, p, c, shards) }},
+		{shows: true, write: func(s *statement.Statement) { d.insert(s, p, c, shards) }},
+		{shows: true, rest: true, write: func(s *statement.Statement) { d.takeOver(s, p, c, shards) }},
 	}, false
 }
 
 // insert makes the claims that are not there.
-func (msClaims) insert(s *statement, p place, c claim, shards []shard) {
-	outbox := s.arg(p.outbox)
-	s.add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at, info) OUTPUT inserted.unit SELECT ", outbox, ", r.unit, ", s.arg(c.owner),
-		", ", s.arg(int64(c.token)), ", ", s.syntax.later(s.arg(c.ttl.Milliseconds())), ", r.info FROM ", s.rows("r", shardFields, jsonShards(shards)), //nolint:gosec // tokens count up from 1
+func (msClaims) insert(s *statement.Statement, p place, c claim, shards []shard) {
+	outbox := s.Arg(p.outbox)
+	s.Add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at, info) OUTPUT inserted.unit SELECT ", outbox, ", r.unit, ", s.Arg(c.owner),
+		", ", s.Arg(int64(c.token)), ", ", s.Syntax.Later(s.Arg(c.ttl.Milliseconds())), ", r.info FROM ", s.Rows("r", shardFields, jsonShards(shards)), //nolint:gosec // tokens count up from 1
 		" WHERE NOT EXISTS (SELECT 1 FROM ", p.table, " AS c WHERE c.outbox = ", outbox, " AND c.unit = r.unit", msExact, ")")
 }
 
 // takeOver replaces the claims that have ended. What had been taken under the same token is shown, too: the answer to that was lost.
-func (msClaims) takeOver(s *statement, p place, c claim, shards []shard) {
-	owner, token := s.arg(c.owner), s.arg(int64(c.token)) //nolint:gosec // as above
-	s.add("UPDATE c SET owner = ", owner, ", token = ", token, ", expires_at = ", s.syntax.later(s.arg(c.ttl.Milliseconds())), ", info = r.info OUTPUT inserted.unit FROM ",
-		s.rows("r", shardFields, jsonShards(shards)), " INNER LOOP JOIN ", p.table, " AS c WITH (ROWLOCK) ON c.unit = r.unit", msExact,
-		" WHERE c.outbox = ", s.arg(p.outbox), " AND (c.expires_at <= ", s.syntax.now(), " OR c.owner = ", owner, " AND c.token = ", token, ")")
+func (msClaims) takeOver(s *statement.Statement, p place, c claim, shards []shard) {
+	owner, token := s.Arg(c.owner), s.Arg(int64(c.token)) //nolint:gosec // as above
+	s.Add("UPDATE c SET owner = ", owner, ", token = ", token, ", expires_at = ", s.Syntax.Later(s.Arg(c.ttl.Milliseconds())), ", info = r.info OUTPUT inserted.unit FROM ",
+		s.Rows("r", shardFields, jsonShards(shards)), " INNER LOOP JOIN ", p.table, " AS c WITH (ROWLOCK) ON c.unit = r.unit", msExact,
+		" WHERE c.outbox = ", s.Arg(p.outbox), " AND (c.expires_at <= ", s.Syntax.Now(), " OR c.owner = ", owner, " AND c.token = ", token, ")")
 }
 
 func (msClaims) put(p place, c claim, what shard) []step {
-	return []step{{write: func(s *statement) {
-		s.add("UPDATE ", p.table, " WITH (ROWLOCK) SET owner = ", s.arg(c.owner), ", token = ", s.arg(int64(c.token)), ", expires_at = ", //nolint:gosec // as above
-			s.syntax.later(s.arg(c.ttl.Milliseconds())), ", info = ", s.arg(what.info), " WHERE outbox = ", s.arg(p.outbox), " AND unit = ", s.arg(what.name))
-	}}, {write: func(s *statement) {
-		s.add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.arg(p.outbox), ", ", s.arg(what.name), ", ", s.arg(c.owner), ", ",
-			s.arg(int64(c.token)), ", ", s.syntax.later(s.arg(c.ttl.Milliseconds())), ", ", s.arg(what.info), ")") //nolint:gosec // as above
+	return []step{{write: func(s *statement.Statement) {
+		s.Add("UPDATE ", p.table, " WITH (ROWLOCK) SET owner = ", s.Arg(c.owner), ", token = ", s.Arg(int64(c.token)), ", expires_at = ", //nolint:gosec // as above
+			s.Syntax.Later(s.Arg(c.ttl.Milliseconds())), ", info = ", s.Arg(what.info), " WHERE outbox = ", s.Arg(p.outbox), " AND unit = ", s.Arg(what.name))
+	}}, {write: func(s *statement.Statement) {
+		s.Add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.Arg(p.outbox), ", ", s.Arg(what.name), ", ", s.Arg(c.owner), ", ",
+			s.Arg(int64(c.token)), ", ", s.Syntax.Later(s.Arg(c.ttl.Milliseconds())), ", ", s.Arg(what.info), ")") //nolint:gosec // as above
 	}}}
 }
 
@@ -72,21 +73,21 @@ func (msClaims) inTx() bool { return false }
 func (msClaims) late() bool { return true }
 
 // byName reads the list first and seeks each shard's row.
-func (msClaims) byName(s *statement, p place, verb string, set func() string, names []string) {
-	hint, _ := s.syntax.lock(false)
+func (msClaims) byName(s *statement.Statement, p place, verb string, set func() string, names []string) {
+	hint, _ := s.Syntax.Lock(false)
 	switch verb {
 	case "SELECT":
-		s.add("SELECT c.unit")
+		s.Add("SELECT c.unit")
 	case "DELETE":
-		s.add("DELETE c")
+		s.Add("DELETE c")
 	default:
-		s.add("UPDATE c SET ", set())
+		s.Add("UPDATE c SET ", set())
 	}
-	s.add(" FROM ", s.rows("r", shardFields, jsonShards(named(names))), " INNER LOOP JOIN ", p.table, " AS c", hint,
-		" ON c.unit = r.unit", msExact, " WHERE c.outbox = ", s.arg(p.outbox))
+	s.Add(" FROM ", s.Rows("r", shardFields, jsonShards(named(names))), " INNER LOOP JOIN ", p.table, " AS c", hint,
+		" ON c.unit = r.unit", msExact, " WHERE c.outbox = ", s.Arg(p.outbox))
 }
 
-func (msClaims) ddl(claims name) string {
+func (msClaims) ddl(claims statement.Name) string {
 	return `IF OBJECT_ID(` + msLiteral(claims.String()) + `) IS NULL
 CREATE TABLE ` + claims.String() + ` (
     outbox nvarchar(190)` + msExact + ` NOT NULL,

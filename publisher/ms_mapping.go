@@ -1,6 +1,9 @@
 package publisher
 
-import "strings"
+import (
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"strings"
+)
 
 // msMapping is how SQL Server writes what concerns mapped tables.
 type msMapping struct{ msTables }
@@ -80,7 +83,7 @@ func (msMapping) hold() string { return " WITH (REPEATABLEREAD)" }
 
 func (msMapping) unordered() string { return " ORDER BY (SELECT NULL)" }
 
-func (msMapping) ddl(side name, states string) []string {
+func (msMapping) ddl(side statement.Name, states string) []string {
 	return []string{
 		`IF OBJECT_ID(` + msLiteral(side.String()) + `) IS NULL
 CREATE TABLE ` + side.String() + ` (

@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"encoding/binary"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"time"
 	"unicode/utf16"
 )
@@ -38,7 +39,7 @@ func (msOutbox) update(table, alias, set, from, where string) string {
 	return "UPDATE " + alias + " SET " + set + " FROM " + from + " INNER LOOP JOIN " + table + " AS " + alias + " WITH (ROWLOCK) ON " + where
 }
 
-func (d msOutbox) bySeq(s *statement, table name, set func() string, seqs []int64) {
+func (d msOutbox) bySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
 	type object struct {
 		Seq int64 `json:"seq"`
 	}
@@ -47,7 +48,7 @@ func (d msOutbox) bySeq(s *statement, table name, set func() string, seqs []int6
 		list[i].Seq = seq
 	}
 	value := set()
-	s.add(d.update(table.String(), "o", value, s.rows("r", []field{{"seq", false}}, list), "o.seq = r.seq"), " WHERE 1 = 1")
+	s.Add(d.update(table.String(), "o", value, s.Rows("r", []statement.Field{statement.Int("seq")}, list), "o.seq = r.seq"), " WHERE 1 = 1")
 }
 
 func (msOutbox) seek(_, _ string) string { return "" }
@@ -59,18 +60,18 @@ func (msOutbox) byState() bool { return false }
 func (msOutbox) orderly(_, _, _ string) string { return "" }
 
 // ago counts in seconds: DATEADD's milliseconds end at 24 days.
-func (msOutbox) ago(s *statement, d time.Duration) string {
-	return "DATEADD(second, -CAST(" + s.arg(WholeSeconds(d)) + " AS int), SYSUTCDATETIME())"
+func (msOutbox) ago(s *statement.Statement, d time.Duration) string {
+	return "DATEADD(second, -CAST(" + s.Arg(WholeSeconds(d)) + " AS int), SYSUTCDATETIME())"
 }
 
 // ddl for SQL Server: filtered indexes, as PostgreSQL's. A session that inserts needs QUOTED_IDENTIFIER, ANSI_NULLS and
 // ARITHABORT on, as every current driver has them (sqlcmd needs -I). The columns compare byte by byte. The bucket is made as
 // elsewhere, but of the id in UTF-16: its numbers are not those of the other engines.
-func (msOutbox) ddl(table name, claims, states, blocked string) []string {
+func (msOutbox) ddl(table statement.Name, claims, states, blocked string) []string {
 	this := msLiteral(table.String())
 	index := func(what, columns, where string) string {
-		return `IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(` + this + `) AND name = ` + msLiteral(table.index(what)) + `)
-CREATE INDEX ` + table.indexName(what) + ` ON ` + table.String() + ` ` + columns + ` WHERE ` + where
+		return `IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(` + this + `) AND name = ` + msLiteral(table.Index(what)) + `)
+CREATE INDEX ` + table.IndexName(what) + ` ON ` + table.String() + ` ` + columns + ` WHERE ` + where
 	}
 	return []string{
 		`IF OBJECT_ID(` + this + `) IS NULL

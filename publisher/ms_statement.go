@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // msStatement is how SQL Server 2016 and later (compatibility level 130: OPENJSON) and Azure SQL write statements.
@@ -13,13 +14,13 @@ type msStatement struct{}
 // msExact is a collation that compares by code units.
 const msExact = " COLLATE Latin1_General_100_BIN2"
 
-func (msStatement) quote(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }
+func (msStatement) Quote(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }
 
 // msText is what nvarchar holds at most, in code units of UTF-16: at most as many as there are bytes in UTF-8.
 const msText = 4000
 
-// param gives a text one length: the driver declares each by that of its value, and every other declaration is another plan.
-func (msStatement) param(n int, v any, list bool) (string, any) {
+// Param gives a text one length: the driver declares each by that of its value, and every other declaration is another plan.
+func (msStatement) Param(n int, v any, list bool) (string, any) {
 	param := "@p" + strconv.Itoa(n)
 	text, isText := v.(string)
 	if !isText {
@@ -31,49 +32,49 @@ func (msStatement) param(n int, v any, list bool) (string, any) {
 	return param, mssql.NVarCharMax(text)
 }
 
-func (msStatement) now() string { return "SYSUTCDATETIME()" }
+func (msStatement) Now() string { return "SYSUTCDATETIME()" }
 
-// later takes less than 24 days: DATEADD counts in an int.
-func (msStatement) later(ms string) string {
+// Later takes less than 24 days: DATEADD counts in an int.
+func (msStatement) Later(ms string) string {
 	return "DATEADD(millisecond, CAST(" + ms + " AS int), SYSUTCDATETIME())"
 }
 
-func (msStatement) earlier(ms string) string {
+func (msStatement) Earlier(ms string) string {
 	return "DATEADD(millisecond, -CAST(" + ms + " AS int), SYSUTCDATETIME())"
 }
 
-func (msStatement) age(at string) string {
+func (msStatement) Age(at string) string {
 	return "DATEDIFF_BIG(millisecond, " + at + ", SYSUTCDATETIME())"
 }
 
-func (msStatement) limit(n string, skip int) string {
+func (msStatement) Limit(n string, skip int) string {
 	return " OFFSET " + strconv.Itoa(skip) + " ROWS FETCH NEXT " + n + " ROWS ONLY"
 }
 
-// bytes is half of what the column takes in UTF-16: at most what it takes in UTF-8.
-func (msStatement) bytes(column string) string { return "(DATALENGTH(" + column + ") / 2)" }
+// Bytes is half of what the column takes in UTF-16: at most what it takes in UTF-8.
+func (msStatement) Bytes(column string) string { return "(DATALENGTH(" + column + ") / 2)" }
 
-func (msStatement) anyInt(s *statement, expr string, list []int64) string {
-	return expr + " IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(" + s.list(asJSON(list)) + ") AS j)"
+func (msStatement) AnyInt(s *statement.Statement, expr string, list []int64) string {
+	return expr + " IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(" + s.List(statement.AsJSON(list)) + ") AS j)"
 }
 
-func (msStatement) anyText(s *statement, expr string, list []string) string {
-	return expr + " IN (SELECT CAST(j.value AS nvarchar(255))" + msExact + " FROM OPENJSON(" + s.list(asJSON(list)) + ") AS j)"
+func (msStatement) AnyText(s *statement.Statement, expr string, list []string) string {
+	return expr + " IN (SELECT CAST(j.value AS nvarchar(255))" + msExact + " FROM OPENJSON(" + s.List(statement.AsJSON(list)) + ") AS j)"
 }
 
-func (msStatement) table(param, alias string, fields []field) string {
+func (msStatement) Table(param, alias string, fields []statement.Field) string {
 	columns := make([]string, len(fields))
 	for i, f := range fields {
 		typ := "bigint"
-		if f.text {
+		if f.Text {
 			typ = "nvarchar(1000)"
 		}
-		columns[i] = f.name + " " + typ + " '$." + f.name + "'"
+		columns[i] = f.Name + " " + typ + " '$." + f.Name + "'"
 	}
 	return "OPENJSON(" + param + ") WITH (" + strings.Join(columns, ", ") + ") AS " + alias
 }
 
-func (msStatement) lock(skip bool) (hint, suffix string) {
+func (msStatement) Lock(skip bool) (hint, suffix string) {
 	if skip { // where READ COMMITTED reads by versions, READPAST needs READCOMMITTEDLOCK, which excludes ROWLOCK
 		return " WITH (UPDLOCK, READCOMMITTEDLOCK, READPAST)", ""
 	}
@@ -81,7 +82,7 @@ func (msStatement) lock(skip bool) (hint, suffix string) {
 }
 
 // msLow makes a transaction the one that loses a deadlock.
-var msLow = Low{Prefix: "SET DEADLOCK_PRIORITY LOW; "}
+var msLow = statement.Low{Prefix: "SET DEADLOCK_PRIORITY LOW; "}
 
 // msMostRows is where SQL Server begins to lock the whole table instead of rows, less a margin: a larger chunk would stop every
 // writer.

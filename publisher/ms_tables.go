@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -25,7 +26,7 @@ const (
 // ready refuses a database whose READ COMMITTED reads with locks (the default but on Azure SQL): every read would wait for
 // each writer's open transaction, and a scan can miss a row that becomes PENDING behind it and return a later one of the same
 // aggregate. A database that does not say so is refused too.
-func (msTables) ready(ctx context.Context, q querier, misconfigured func(error) bool) error {
+func (msTables) ready(ctx context.Context, q statement.Querier, misconfigured func(error) bool) error {
 	var on sql.NullBool
 	var level sql.NullInt64
 	err := q.QueryRowContext(ctx, msOptions).Scan(&on, &level)
@@ -50,7 +51,7 @@ func (msTables) ready(ctx context.Context, q querier, misconfigured func(error) 
 	return err
 }
 
-func (msTables) resolve(ctx context.Context, q querier, n name) (string, error) {
+func (msTables) resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	var schema, table sql.NullString
 	err := q.QueryRowContext(ctx, "SELECT OBJECT_SCHEMA_NAME(OBJECT_ID(@p1)), OBJECT_NAME(OBJECT_ID(@p1))", n.String()).Scan(&schema, &table)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -62,7 +63,7 @@ func (msTables) resolve(ctx context.Context, q querier, n name) (string, error) 
 	return schema.String + "." + table.String, nil
 }
 
-func (d msTables) columns(ctx context.Context, q querier, n name) ([]tableColumn, error) {
+func (d msTables) columns(ctx context.Context, q statement.Querier, n statement.Name) ([]tableColumn, error) {
 	return readColumns(ctx, q, d.kind, msColumns, n.String())
 }
 

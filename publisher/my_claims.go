@@ -1,16 +1,19 @@
 package publisher
 
-import "strings"
+import (
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"strings"
+)
 
 // myClaims is how MySQL and MariaDB write claims. They show nothing of what a statement has written: it is read back.
 type myClaims struct{}
 
 func (myClaims) draw(p place) []step {
-	return []step{{write: func(s *statement) {
-		s.add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at) VALUES (", s.arg(p.outbox), ", '*', '', 1, ", s.syntax.now(),
+	return []step{{write: func(s *statement.Statement) {
+		s.Add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at) VALUES (", s.Arg(p.outbox), ", '*', '', 1, ", s.Syntax.Now(),
 			") ON DUPLICATE KEY UPDATE token = token + 1")
-	}}, {shows: true, write: func(s *statement) {
-		s.add("SELECT token FROM ", p.table, " WHERE outbox = ", s.arg(p.outbox), " AND unit = '*'") // the row is locked by now
+	}}, {shows: true, write: func(s *statement.Statement) {
+		s.Add("SELECT token FROM ", p.table, " WHERE outbox = ", s.Arg(p.outbox), " AND unit = '*'") // the row is locked by now
 	}}}
 }
 
@@ -22,8 +25,8 @@ func (d myClaims) take(p place, c claim, shards []shard, member string) ([]step,
 		names[i] = s.name
 	}
 	return []step{
-		{write: func(s *statement) { d.insert(s, p, c, shards) }},
-		{shows: true, write: func(s *statement) {
+		{write: func(s *statement.Statement) { d.insert(s, p, c, shards) }},
+		{shows: true, write: func(s *statement.Statement) {
 			if member == "" {
 				d.mine(s, p, c, names)
 			} else {
@@ -34,34 +37,34 @@ func (d myClaims) take(p place, c claim, shards []shard, member string) ([]step,
 }
 
 // insert makes its assignments from left to right: expires_at, which decides, is the last.
-func (myClaims) insert(s *statement, p place, c claim, shards []shard) {
+func (myClaims) insert(s *statement.Statement, p place, c claim, shards []shard) {
 	free := func(column string) string {
-		return column + " = IF(c.expires_at <= " + s.syntax.now() + ", VALUES(" + column + "), c." + column + ")"
+		return column + " = IF(c.expires_at <= " + s.Syntax.Now() + ", VALUES(" + column + "), c." + column + ")"
 	}
-	s.add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at, info) SELECT n.* FROM (SELECT ", s.arg(p.outbox), " AS outbox, r.unit, ",
-		s.arg(c.owner), " AS owner, ", s.arg(c.token), " AS token, ", s.syntax.later(s.arg(c.ttl.Milliseconds())), " AS expires_at, r.info FROM ",
-		s.rows("r", shardFields, jsonShards(shards)), " ORDER BY r.unit) n ON DUPLICATE KEY UPDATE ",
+	s.Add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at, info) SELECT n.* FROM (SELECT ", s.Arg(p.outbox), " AS outbox, r.unit, ",
+		s.Arg(c.owner), " AS owner, ", s.Arg(c.token), " AS token, ", s.Syntax.Later(s.Arg(c.ttl.Milliseconds())), " AS expires_at, r.info FROM ",
+		s.Rows("r", shardFields, jsonShards(shards)), " ORDER BY r.unit) n ON DUPLICATE KEY UPDATE ",
 		strings.ReplaceAll(strings.Join([]string{free("owner"), free("token"), free("info"), free("expires_at")}, ", "), "c.", p.table+"."))
 }
 
-func (myClaims) mine(s *statement, p place, c claim, names []string) {
-	s.add("SELECT unit FROM ", p.table, " WHERE outbox = ", s.arg(p.outbox), " AND owner = ", s.arg(c.owner), " AND token = ", s.arg(c.token),
-		" AND expires_at > ", s.syntax.now(), " AND ", s.syntax.anyText(s, "unit", names))
+func (myClaims) mine(s *statement.Statement, p place, c claim, names []string) {
+	s.Add("SELECT unit FROM ", p.table, " WHERE outbox = ", s.Arg(p.outbox), " AND owner = ", s.Arg(c.owner), " AND token = ", s.Arg(c.token),
+		" AND expires_at > ", s.Syntax.Now(), " AND ", s.Syntax.AnyText(s, "unit", names))
 }
 
 // mineLive is mine together with the lock of the member's row. Those of the shards are locked already, by the INSERT, whoever
 // has them.
-func (d myClaims) mineLive(s *statement, p place, c claim, names []string, member string) {
-	_, suffix := s.syntax.lock(false)
+func (d myClaims) mineLive(s *statement.Statement, p place, c claim, names []string, member string) {
+	_, suffix := s.Syntax.Lock(false)
 	d.byName(s, p, "SELECT", nil, append(names, member))
-	s.add(" AND c.owner = ", s.arg(c.owner), " AND (c.token = ", s.arg(c.token), " OR c.unit = ", s.arg(member), ") AND c.expires_at > ", s.syntax.now(),
+	s.Add(" AND c.owner = ", s.Arg(c.owner), " AND (c.token = ", s.Arg(c.token), " OR c.unit = ", s.Arg(member), ") AND c.expires_at > ", s.Syntax.Now(),
 		" ORDER BY c.unit", suffix)
 }
 
 func (myClaims) put(p place, c claim, what shard) []step {
-	return []step{{write: func(s *statement) {
-		s.add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.arg(p.outbox), ", ", s.arg(what.name), ", ",
-			s.arg(c.owner), ", ", s.arg(c.token), ", ", s.syntax.later(s.arg(c.ttl.Milliseconds())), ", ", s.arg(what.info), ")",
+	return []step{{write: func(s *statement.Statement) {
+		s.Add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.Arg(p.outbox), ", ", s.Arg(what.name), ", ",
+			s.Arg(c.owner), ", ", s.Arg(c.token), ", ", s.Syntax.Later(s.Arg(c.ttl.Milliseconds())), ", ", s.Arg(what.info), ")",
 			" ON DUPLICATE KEY UPDATE owner = VALUES(owner), token = VALUES(token), expires_at = VALUES(expires_at), info = VALUES(info)")
 	}}}
 }
@@ -73,27 +76,27 @@ func (myClaims) inTx() bool { return true }
 func (myClaims) late() bool { return true }
 
 // byName reads the list first and seeks each shard's row: the optimizer may take a list in IN for a reason to scan.
-func (myClaims) byName(s *statement, p place, verb string, set func() string, names []string) {
+func (myClaims) byName(s *statement.Statement, p place, verb string, set func() string, names []string) {
 	from := func() {
-		s.add(s.rows("r", shardFields, jsonShards(named(names))), " STRAIGHT_JOIN ", p.table, " c ON c.outbox = ", s.arg(p.outbox),
+		s.Add(s.Rows("r", shardFields, jsonShards(named(names))), " STRAIGHT_JOIN ", p.table, " c ON c.outbox = ", s.Arg(p.outbox),
 			" AND c.unit = r.unit ", myExact)
 	}
 	switch verb {
 	case "SELECT":
-		s.add("SELECT c.unit FROM ")
+		s.Add("SELECT c.unit FROM ")
 		from()
 	case "DELETE":
-		s.add("DELETE c FROM ")
+		s.Add("DELETE c FROM ")
 		from()
 	default:
-		s.add("UPDATE ")
+		s.Add("UPDATE ")
 		from()
-		s.add(" SET ", set())
+		s.Add(" SET ", set())
 	}
-	s.add(" WHERE 1 = 1")
+	s.Add(" WHERE 1 = 1")
 }
 
-func (myClaims) ddl(claims name) string {
+func (myClaims) ddl(claims statement.Name) string {
 	return `CREATE TABLE IF NOT EXISTS ` + claims.String() + ` (
     outbox varchar(190) NOT NULL,
     unit varchar(255) NOT NULL,

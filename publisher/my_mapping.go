@@ -1,5 +1,7 @@
 package publisher
 
+import "github.com/rowrelay/rowrelay/engine/statement"
+
 // myMapping is how MySQL and MariaDB write what concerns mapped tables. The session's zone is UTC, so that a TIMESTAMP and a
 // DATETIME are both UTC.
 type myMapping struct{ myTables }
@@ -68,7 +70,7 @@ func (myMapping) hold() string { return "" }
 
 func (myMapping) unordered() string { return "" }
 
-func (myMapping) ddl(side name, states string) []string {
+func (myMapping) ddl(side statement.Name, states string) []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + side.String() + ` (
     outbox varchar(190) NOT NULL,

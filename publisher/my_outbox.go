@@ -1,6 +1,9 @@
 package publisher
 
-import "time"
+import (
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"time"
+)
 
 // myOutbox is how MySQL and MariaDB write what depends on the columns of an outbox.
 type myOutbox struct{}
@@ -21,7 +24,7 @@ func (myOutbox) update(table, alias, set, from, where string) string {
 	return "UPDATE " + table + " AS " + alias + " JOIN " + from + " ON " + where + " SET " + set
 }
 
-func (d myOutbox) bySeq(s *statement, table name, set func() string, seqs []int64) {
+func (d myOutbox) bySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
 	bySeqList(s, d.seq(), table, set, seqs)
 }
 
@@ -37,8 +40,8 @@ func (myOutbox) byState() bool { return true }
 // orderly: MariaDB does not search an index by row values.
 func (myOutbox) orderly(_, _, _ string) string { return "" }
 
-func (myOutbox) ago(s *statement, d time.Duration) string {
-	return s.syntax.earlier(s.arg(WholeSeconds(d) * 1000))
+func (myOutbox) ago(s *statement.Statement, d time.Duration) string {
+	return s.Syntax.Earlier(s.Arg(WholeSeconds(d) * 1000))
 }
 
 // ddl for MySQL and MariaDB. There are no partial indexes: `pending` leads with the state, so that it serves every state, and
@@ -52,7 +55,7 @@ func (myOutbox) ago(s *statement, d time.Duration) string {
 //
 // (On a Galera cluster with several writing nodes ids do not grow in the order of commits: write the events of one aggregate
 // on one node.)
-func (myOutbox) ddl(table name, claims, states, blocked string) []string {
+func (myOutbox) ddl(table statement.Name, claims, states, blocked string) []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + table.String() + ` (
     id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY,

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
 	"strings"
 )
@@ -12,30 +13,30 @@ type myStatement struct{}
 // the other's comment as a comment.
 const myExact = "/*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */"
 
-func (myStatement) quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+func (myStatement) Quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-func (myStatement) param(_ int, v any, _ bool) (string, any) { return "?", v }
+func (myStatement) Param(_ int, v any, _ bool) (string, any) { return "?", v }
 
-func (myStatement) now() string { return "UTC_TIMESTAMP(6)" }
+func (myStatement) Now() string { return "UTC_TIMESTAMP(6)" }
 
-func (myStatement) later(ms string) string {
+func (myStatement) Later(ms string) string {
 	return "UTC_TIMESTAMP(6) + INTERVAL (" + ms + ") * 1000 MICROSECOND"
 }
 
-func (myStatement) earlier(ms string) string {
+func (myStatement) Earlier(ms string) string {
 	return "UTC_TIMESTAMP(6) - INTERVAL (" + ms + ") * 1000 MICROSECOND"
 }
 
-func (myStatement) age(at string) string {
+func (myStatement) Age(at string) string {
 	return "TIMESTAMPDIFF(MICROSECOND, " + at + ", UTC_TIMESTAMP(6)) DIV 1000"
 }
 
-func (myStatement) limit(n string, skip int) string { return limitOffset(n, skip) }
+func (myStatement) Limit(n string, skip int) string { return statement.LimitOffset(n, skip) }
 
-func (myStatement) bytes(column string) string { return "OCTET_LENGTH(" + column + ")" }
+func (myStatement) Bytes(column string) string { return "OCTET_LENGTH(" + column + ")" }
 
-// anyInt writes the numbers out: what the driver would do with parameters, too.
-func (myStatement) anyInt(_ *statement, expr string, list []int64) string {
+// AnyInt writes the numbers out: what the driver would do with parameters, too.
+func (myStatement) AnyInt(_ *statement.Statement, expr string, list []int64) string {
 	if len(list) == 0 {
 		return "1 = 0"
 	}
@@ -46,27 +47,27 @@ func (myStatement) anyInt(_ *statement, expr string, list []int64) string {
 	return expr + " IN (" + strings.Join(texts, ",") + ")"
 }
 
-func (myStatement) anyText(s *statement, expr string, list []string) string {
+func (myStatement) AnyText(s *statement.Statement, expr string, list []string) string {
 	if len(list) == 0 {
 		return "1 = 0"
 	}
 	params := make([]string, len(list))
 	for i, text := range list {
-		params[i] = s.arg(text)
+		params[i] = s.Arg(text)
 	}
 	return expr + " IN (" + strings.Join(params, ", ") + ")"
 }
 
-func (myStatement) table(param, alias string, fields []field) string {
+func (myStatement) Table(param, alias string, fields []statement.Field) string {
 	columns := make([]string, len(fields))
 	for i, f := range fields {
 		typ := "BIGINT"
-		if f.text {
+		if f.Text {
 			typ = "VARCHAR(1000) CHARACTER SET utf8mb4"
 		}
-		columns[i] = f.name + " " + typ + " PATH '$." + f.name + "'"
+		columns[i] = f.Name + " " + typ + " PATH '$." + f.Name + "'"
 	}
 	return "JSON_TABLE(" + param + ", '$[*]' COLUMNS (" + strings.Join(columns, ", ") + ")) AS " + alias
 }
 
-func (myStatement) lock(skip bool) (hint, suffix string) { return "", forUpdate(skip) }
+func (myStatement) Lock(skip bool) (hint, suffix string) { return "", statement.ForUpdate(skip) }

@@ -5,20 +5,21 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"strings"
 )
 
 // myTables is what the catalog of MySQL and MariaDB says of tables.
 type myTables struct{}
 
-func (myTables) ready(context.Context, querier, func(error) bool) error { return nil }
+func (myTables) ready(context.Context, statement.Querier, func(error) bool) error { return nil }
 
-func (myTables) resolve(ctx context.Context, q querier, n name) (string, error) {
+func (myTables) resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	var schema, table string
-	text, args := "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?", []any{n.base()}
-	if n.schema() != "" {
+	text, args := "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?", []any{n.Base()}
+	if n.Schema() != "" {
 		text = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
-		args = []any{n.schema(), n.base()}
+		args = []any{n.Schema(), n.Base()}
 	}
 	err := q.QueryRowContext(ctx, text, args...).Scan(&schema, &table)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -31,9 +32,9 @@ func (myTables) resolve(ctx context.Context, q querier, n name) (string, error) 
 }
 
 // columns reads what SHOW COLUMNS tells: of six columns the first three are field, type and whether it may be NULL.
-func (d myTables) columns(ctx context.Context, q querier, n name) (list []tableColumn, err error) {
-	s := newStatement(myStatement{}).add("SHOW COLUMNS FROM ", n.String())
-	err = s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+func (d myTables) columns(ctx context.Context, q statement.Querier, n statement.Name) (list []tableColumn, err error) {
+	s := statement.New(myStatement{}).Add("SHOW COLUMNS FROM ", n.String())
+	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var c tableColumn
 		var nullable string
 		var key, byDefault, extra any

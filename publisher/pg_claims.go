@@ -1,21 +1,23 @@
 package publisher
 
+import "github.com/rowrelay/rowrelay/engine/statement"
+
 // pgClaims is how PostgreSQL writes claims.
 type pgClaims struct{}
 
 func (pgClaims) draw(p place) []step { return onConflictDraw(p) }
 
 func (d pgClaims) take(p place, c claim, shards []shard, member string) ([]step, bool) {
-	return []step{{shows: true, write: func(s *statement) {
+	return []step{{shows: true, write: func(s *statement.Statement) {
 		if member == "" {
 			onConflictTake(s, p, c, shards, "")
 			return
 		}
-		s.add("WITH taken AS (")
+		s.Add("WITH taken AS (")
 		onConflictTake(s, p, c, shards, "")
-		s.add("), alive AS (")
+		s.Add("), alive AS (")
 		d.byName(s, p, "SELECT", nil, []string{member})
-		s.add(" AND c.owner = ", s.arg(c.owner), " AND c.expires_at > ", pgStatement{}.now(),
+		s.Add(" AND c.owner = ", s.Arg(c.owner), " AND c.expires_at > ", pgStatement{}.Now(),
 			" FOR UPDATE) SELECT unit FROM taken UNION ALL SELECT unit FROM alive")
 	}}}, true
 }
@@ -28,11 +30,11 @@ func (pgClaims) inTx() bool { return false }
 
 func (pgClaims) late() bool { return true }
 
-func (pgClaims) byName(s *statement, p place, verb string, set func() string, names []string) {
+func (pgClaims) byName(s *statement.Statement, p place, verb string, set func() string, names []string) {
 	byNameList(s, p, verb, set, names)
 }
 
-func (pgClaims) ddl(claims name) string {
+func (pgClaims) ddl(claims statement.Name) string {
 	return `CREATE TABLE IF NOT EXISTS ` + claims.String() + ` (
     outbox varchar(190) NOT NULL,
     unit varchar(255) NOT NULL,

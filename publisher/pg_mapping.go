@@ -1,6 +1,9 @@
 package publisher
 
-import "strings"
+import (
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"strings"
+)
 
 // pgMapping is how PostgreSQL writes what concerns mapped tables.
 type pgMapping struct{ pgTables }
@@ -91,7 +94,7 @@ func (pgMapping) hold() string { return "" }
 
 func (pgMapping) unordered() string { return "" }
 
-func (pgMapping) ddl(side name, states string) []string {
+func (pgMapping) ddl(side statement.Name, states string) []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + side.String() + ` (
     outbox varchar(190) NOT NULL,
@@ -105,6 +108,6 @@ func (pgMapping) ddl(side name, states string) []string {
     last_error varchar(1000) NULL,
     PRIMARY KEY (outbox, event)
 )`,
-		`CREATE INDEX IF NOT EXISTS ` + side.indexName("aggregate") + ` ON ` + side.String() + ` (outbox, aggregate_type, aggregate_id)`,
+		`CREATE INDEX IF NOT EXISTS ` + side.IndexName("aggregate") + ` ON ` + side.String() + ` (outbox, aggregate_type, aggregate_id)`,
 	}
 }

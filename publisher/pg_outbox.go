@@ -1,6 +1,9 @@
 package publisher
 
-import "time"
+import (
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"time"
+)
 
 // pgOutbox is how PostgreSQL writes what depends on the columns of an outbox.
 type pgOutbox struct{}
@@ -19,7 +22,7 @@ func (pgOutbox) update(table, alias, set, from, where string) string {
 	return updateFrom(table, alias, set, from, where)
 }
 
-func (d pgOutbox) bySeq(s *statement, table name, set func() string, seqs []int64) {
+func (d pgOutbox) bySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
 	bySeqList(s, d.seq(), table, set, seqs)
 }
 
@@ -33,15 +36,15 @@ func (pgOutbox) orderly(alias, bucket, seq string) string {
 	return "(" + alias + ".bucket, " + alias + ".seq) > (CAST(" + bucket + " AS integer), CAST(" + seq + " AS bigint))"
 }
 
-func (pgOutbox) ago(s *statement, d time.Duration) string {
-	return s.syntax.earlier(s.arg(WholeSeconds(d) * 1000))
+func (pgOutbox) ago(s *statement.Statement, d time.Duration) string {
+	return s.Syntax.Earlier(s.Arg(WholeSeconds(d) * 1000))
 }
 
 // ddl for PostgreSQL. The partial indexes hold only what is still to be done, so that polling does not get slower with what
 // was published. An event that is published costs no further entry in them; one that never fails is in one of them only.
 //
 // autovacuum is told to come after so many dead rows, not after a share of what may be a week of published ones.
-func (pgOutbox) ddl(table name, claims, states, blocked string) []string {
+func (pgOutbox) ddl(table statement.Name, claims, states, blocked string) []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + table.String() + ` (
     seq bigint GENERATED ALWAYS AS IDENTITY (CACHE 1) PRIMARY KEY,
@@ -63,11 +66,11 @@ func (pgOutbox) ddl(table name, claims, states, blocked string) []string {
     tracestate varchar(1000) NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
     autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000)`,
-		`CREATE INDEX IF NOT EXISTS ` + table.indexName("pending") + ` ON ` + table.String() + ` (bucket, seq) WHERE state = 'PENDING'`,
-		`CREATE INDEX IF NOT EXISTS ` + table.indexName("order") + ` ON ` + table.String() + ` (seq, bucket) WHERE state = 'PENDING'`,
-		`CREATE INDEX IF NOT EXISTS ` + table.indexName("publishing") + ` ON ` + table.String() + ` (seq) WHERE state = 'PUBLISHING'`,
-		`CREATE INDEX IF NOT EXISTS ` + table.indexName("due") + ` ON ` + table.String() + ` (next_attempt_at) WHERE state = 'FAILED'`,
-		`CREATE INDEX IF NOT EXISTS ` + table.indexName("blocked") + ` ON ` + table.String() + ` (aggregate_type, aggregate_id, seq) WHERE state IN (` + blocked + `)`,
+		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("pending") + ` ON ` + table.String() + ` (bucket, seq) WHERE state = 'PENDING'`,
+		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("order") + ` ON ` + table.String() + ` (seq, bucket) WHERE state = 'PENDING'`,
+		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("publishing") + ` ON ` + table.String() + ` (seq) WHERE state = 'PUBLISHING'`,
+		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("due") + ` ON ` + table.String() + ` (next_attempt_at) WHERE state = 'FAILED'`,
+		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("blocked") + ` ON ` + table.String() + ` (aggregate_type, aggregate_id, seq) WHERE state IN (` + blocked + `)`,
 		claims,
 	}
 }

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
 	"strings"
 )
@@ -8,51 +9,51 @@ import (
 // pgStatement is how PostgreSQL 12 and later writes statements.
 type pgStatement struct{}
 
-func (pgStatement) quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+func (pgStatement) Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-func (pgStatement) param(n int, v any, _ bool) (string, any) { return "$" + strconv.Itoa(n), v }
+func (pgStatement) Param(n int, v any, _ bool) (string, any) { return "$" + strconv.Itoa(n), v }
 
-// now is not now(), which is the transaction's beginning: a claim may run out while the transaction waits for a lock. Nor is it
+// Now is not now(), which is the transaction's beginning: a claim may run out while the transaction waits for a lock. Nor is it
 // clock_timestamp(), which no index can be searched by.
-func (pgStatement) now() string { return "statement_timestamp()" }
+func (pgStatement) Now() string { return "statement_timestamp()" }
 
-func (d pgStatement) later(ms string) string {
-	return d.now() + " + CAST(" + ms + " AS bigint) * interval '1 millisecond'"
+func (d pgStatement) Later(ms string) string {
+	return d.Now() + " + CAST(" + ms + " AS bigint) * interval '1 millisecond'"
 }
 
-func (d pgStatement) earlier(ms string) string {
-	return d.now() + " - CAST(" + ms + " AS bigint) * interval '1 millisecond'"
+func (d pgStatement) Earlier(ms string) string {
+	return d.Now() + " - CAST(" + ms + " AS bigint) * interval '1 millisecond'"
 }
 
-func (d pgStatement) age(at string) string {
-	return "CAST(EXTRACT(EPOCH FROM (" + d.now() + " - " + at + ")) * 1000 AS bigint)"
+func (d pgStatement) Age(at string) string {
+	return "CAST(EXTRACT(EPOCH FROM (" + d.Now() + " - " + at + ")) * 1000 AS bigint)"
 }
 
-func (pgStatement) limit(n string, skip int) string { return limitOffset(n, skip) }
+func (pgStatement) Limit(n string, skip int) string { return statement.LimitOffset(n, skip) }
 
-// bytes does not read the value: a toasted one says its length in the row.
-func (pgStatement) bytes(column string) string { return "octet_length(" + column + ")" }
+// Bytes does not read the value: a toasted one says its length in the row.
+func (pgStatement) Bytes(column string) string { return "octet_length(" + column + ")" }
 
-func (pgStatement) anyInt(s *statement, expr string, list []int64) string {
-	return expr + " = ANY(CAST(" + s.arg(list) + " AS bigint[]))"
+func (pgStatement) AnyInt(s *statement.Statement, expr string, list []int64) string {
+	return expr + " = ANY(CAST(" + s.Arg(list) + " AS bigint[]))"
 }
 
-func (pgStatement) anyText(s *statement, expr string, list []string) string {
-	return expr + " = ANY(CAST(" + s.arg(list) + " AS text[]))"
+func (pgStatement) AnyText(s *statement.Statement, expr string, list []string) string {
+	return expr + " = ANY(CAST(" + s.Arg(list) + " AS text[]))"
 }
 
-func (pgStatement) table(param, alias string, fields []field) string {
+func (pgStatement) Table(param, alias string, fields []statement.Field) string {
 	defs := make([]string, len(fields))
 	for i, f := range fields {
-		defs[i] = f.name + " bigint"
-		if f.text {
-			defs[i] = f.name + " text"
+		defs[i] = f.Name + " bigint"
+		if f.Text {
+			defs[i] = f.Name + " text"
 		}
 	}
 	return "jsonb_to_recordset(CAST(" + param + " AS jsonb)) AS " + alias + "(" + strings.Join(defs, ", ") + ")"
 }
 
-func (pgStatement) lock(skip bool) (hint, suffix string) { return "", forUpdate(skip) }
+func (pgStatement) Lock(skip bool) (hint, suffix string) { return "", statement.ForUpdate(skip) }
 
 // Low ends a clean-up's waits for somebody's lock soon.
-var pgLow = Low{First: "SET LOCAL lock_timeout = '2000ms'"}
+var pgLow = statement.Low{First: "SET LOCAL lock_timeout = '2000ms'"}

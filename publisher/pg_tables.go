@@ -5,14 +5,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // pgTables is what PostgreSQL's catalog says of tables.
 type pgTables struct{}
 
-func (pgTables) ready(context.Context, querier, func(error) bool) error { return nil }
+func (pgTables) ready(context.Context, statement.Querier, func(error) bool) error { return nil }
 
-func (pgTables) resolve(ctx context.Context, q querier, n name) (string, error) {
+func (pgTables) resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	var schema, table string
 	err := q.QueryRowContext(ctx, `SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.oid = to_regclass($1)`, n.String()).Scan(&schema, &table)
@@ -26,7 +27,7 @@ WHERE c.oid = to_regclass($1)`, n.String()).Scan(&schema, &table)
 }
 
 // columns tells a domain as the type below it, an enum as such: a parameter needs no cast there.
-func (d pgTables) columns(ctx context.Context, q querier, n name) ([]tableColumn, error) {
+func (d pgTables) columns(ctx context.Context, q statement.Querier, n statement.Name) ([]tableColumn, error) {
 	return readColumns(ctx, q, d.kind, pgColumns, n.String())
 }
 

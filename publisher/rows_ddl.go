@@ -1,13 +1,16 @@
 package publisher
 
-import "strings"
+import (
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"strings"
+)
 
 // blockedStates are the words of events that others wait for, or which wait: a search with the same words as the index' is known to
 // be served by it.
 const blockedStates = "'FAILED', 'DEAD LETTER', 'WAITING'"
 
 // DDL returns the statements that create an outbox and, with one of them, its claims table.
-func DDLOf(d rowsSyntax, table name, claims string) []string {
+func DDLOf(d rowsSyntax, table statement.Name, claims string) []string {
 	return d.ddl(table, claims, quoted(states), blockedStates)
 }
 

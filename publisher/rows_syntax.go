@@ -3,6 +3,7 @@ package publisher
 import (
 	"crypto/md5" //nolint:gosec // see HashedShard
 	"encoding/hex"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"time"
 )
 
@@ -19,7 +20,7 @@ type rowsSyntax interface {
 	// update is UPDATE table AS alias with a join: of rows of `from`, where `where`.
 	update(table, alias, set, from, where string) string
 	// bySeq begins an UPDATE of rows of the outbox o by their numbers, up to conditions in WHERE. It looks at no other row.
-	bySeq(s *statement, table name, set func() string, seqs []int64)
+	bySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64)
 	// seek is a condition that makes the index of blocked rows serve a search for an aggregate; "" where the columns do.
 	seek(b, id string) string
 	// force stands behind a table's alias and names the index to be used ("pending" or "blocked") where the engine's own choice
@@ -31,10 +32,10 @@ type rowsSyntax interface {
 	// where the bucket is known not to be smaller; "" where the engine does not seek by it.
 	orderly(alias, bucket, seq string) string
 	// ago is the database's clock less a duration, in whole seconds, rounded up.
-	ago(s *statement, d time.Duration) string
+	ago(s *statement.Statement, d time.Duration) string
 	// ddl returns the statements that create the outbox, with the one that creates the claims table in its place. states are the
 	// words of the column state, blocked those of the events which others wait for, or which wait.
-	ddl(table name, claims, states, blocked string) []string
+	ddl(table statement.Name, claims, states, blocked string) []string
 }
 
 // HashedShard names an aggregate by MD5 over its parts as the engine stores them: names of 255 characters each do not
@@ -48,9 +49,9 @@ func HashedShard(typ, id []byte) string {
 func WholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 // bySeqList is bySeq for engines that do not lock what a statement only looks at.
-func bySeqList(s *statement, seq string, table name, set func() string, seqs []int64) {
-	s.add("UPDATE ", table.String(), " SET ", set(), " WHERE ")
-	s.add(s.syntax.anyInt(s, seq, seqs))
+func bySeqList(s *statement.Statement, seq string, table statement.Name, set func() string, seqs []int64) {
+	s.Add("UPDATE ", table.String(), " SET ", set(), " WHERE ")
+	s.Add(s.Syntax.AnyInt(s, seq, seqs))
 }
 
 // updateFrom is update for engines that have UPDATE … FROM.

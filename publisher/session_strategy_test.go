@@ -107,7 +107,7 @@ func TestManyFollowers(t *testing.T) {
 		}
 		b.fillOf(followers+1, 1, Waiting)
 		seqs := b.seqs()
-		b.exec(fmt.Sprint("UPDATE outbox SET state = 'FAILED', next_attempt_at = ", b.db.now(), " WHERE ", b.engine.rows.seq(), " = ", seqs[0]))
+		b.exec(fmt.Sprint("UPDATE outbox SET state = 'FAILED', next_attempt_at = ", b.db.Now(), " WHERE ", b.engine.rows.seq(), " = ", seqs[0]))
 		cfg := engineConfig(b, Leader)
 		cfg.ClaimTTL = time.Minute // what is shown is the order, not the speed
 		s := b.openOn(t, cfg)
@@ -136,7 +136,7 @@ func TestCrashWhileFollowersAreLetGo(t *testing.T) {
 				const followers = 100
 				goAtOnce = 30
 				b.fillOf(followers, 1, Waiting)
-				n, rest, err := b.rows.letGo(t.Context(), b.db.pool, []aggregate{{"O", "0"}})
+				n, rest, err := b.rows.letGo(t.Context(), b.db.Pool, []aggregate{{"O", "0"}})
 				if err != nil || n != 30 || len(rest) != 1 {
 					t.Fatalf("%d events go on, %v have more, %v", n, rest, err)
 				}
@@ -174,8 +174,8 @@ func TestCrashWhileFollowersAreLetGo(t *testing.T) {
 // seqs are all rows', in order.
 func (b *bench) seqs() []int64 {
 	b.tb.Helper()
-	s := b.db.statement()
-	list, err := s.add("SELECT ", b.engine.rows.seq(), " FROM ", b.outbox.String(), " ORDER BY ", b.engine.rows.seq()).ints(context.Background(), b.raw)
+	s := b.db.Statement()
+	list, err := s.Add("SELECT ", b.engine.rows.seq(), " FROM ", b.outbox.String(), " ORDER BY ", b.engine.rows.seq()).Ints(context.Background(), b.raw)
 	b.must(err)
 	return list
 }

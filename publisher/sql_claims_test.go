@@ -169,7 +169,7 @@ func TestStrategyInForce(t *testing.T) {
 		}
 		b.lapse("c")
 		in("d", Leader, SkipLocked, "")
-		b.exec("UPDATE rowrelay_claims SET expires_at = " + b.db.earlier("1000") + " WHERE unit LIKE 'a:%'")
+		b.exec("UPDATE rowrelay_claims SET expires_at = " + b.db.Earlier("1000") + " WHERE unit LIKE 'a:%'")
 		in("d", Leader, Leader, "")
 		b.wantStates(Pending, Pending, Pending)
 	}, func(c *Config) { c.Strategy = SkipLocked })

@@ -18,14 +18,14 @@ func skipLocked(c *Config) { c.Strategy, c.Connections = SkipLocked, 2 }
 // lapse ends somebody's membership by the database's clock.
 func (b *bench) lapse(owner string) {
 	b.tb.Helper()
-	b.exec("UPDATE rowrelay_claims SET expires_at = " + b.db.earlier("1000") + " WHERE unit = 'i:" + owner + "'")
+	b.exec("UPDATE rowrelay_claims SET expires_at = " + b.db.Earlier("1000") + " WHERE unit = 'i:" + owner + "'")
 }
 
 // live counts live rows of the claims table.
 func (b *bench) live(units string) (n int) {
 	b.tb.Helper()
-	s := b.db.statement()
-	b.must(s.add("SELECT COUNT(*) FROM rowrelay_claims WHERE unit LIKE ", s.arg(units), " AND expires_at > ", b.db.now()).row(context.Background(), b.raw, &n))
+	s := b.db.Statement()
+	b.must(s.Add("SELECT COUNT(*) FROM rowrelay_claims WHERE unit LIKE ", s.Arg(units), " AND expires_at > ", b.db.Now()).Row(context.Background(), b.raw, &n))
 	return n
 }
 
@@ -65,7 +65,7 @@ func TestLate(t *testing.T) {
 			everyEngine(t, func(t *testing.T, b *bench) {
 				ctx := t.Context()
 				b.write("A/1", "A/1", "B/1", "C/1")
-				b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.now() + " WHERE aggregate_type = 'B'")
+				b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now() + " WHERE aggregate_type = 'B'")
 				b.exec("UPDATE outbox SET state = 'PUBLISHING' WHERE aggregate_type = 'C'") // an older crash
 				b.startLate(time.Minute)
 				end(b)
@@ -148,16 +148,16 @@ func TestPickStallsAtItsMarks(t *testing.T) {
 				stall, err := b.raw.BeginTx(t.Context(), nil)
 				b.must(err)
 				defer stall.Rollback() //nolint:errcheck // it was, where all is well
-				hint, suffix := b.db.lock(false)
-				s := b.db.statement()
-				if seqs, err := s.add("SELECT ", b.engine.rows.seq(), " FROM outbox", hint, suffix).ints(t.Context(), stall); err != nil || len(seqs) != 2 {
+				hint, suffix := b.db.Lock(false)
+				s := b.db.Statement()
+				if seqs, err := s.Add("SELECT ", b.engine.rows.seq(), " FROM outbox", hint, suffix).Ints(t.Context(), stall); err != nil || len(seqs) != 2 {
 					t.Fatalf("locked %v, %v", seqs, err)
 				}
 				b.startLate(2 * time.Second)
 				late := b.pickLate(c.claims)
-				hint, suffix = b.db.lock(true)
+				hint, suffix = b.db.Lock(true)
 				eventually(t, "the pick locks its owner's row", func() bool {
-					units, err := b.db.statement().add("SELECT unit FROM rowrelay_claims", hint, " WHERE unit = 'i:late'", suffix).texts(t.Context(), b.raw)
+					units, err := b.db.Statement().Add("SELECT unit FROM rowrelay_claims", hint, " WHERE unit = 'i:late'", suffix).Texts(t.Context(), b.raw)
 					return err == nil && len(units) == 0
 				})
 				eventually(t, "the membership lapses", func() bool { return b.live("i:late") == 0 })
@@ -182,7 +182,7 @@ func TestPickStallsAtItsMarks(t *testing.T) {
 					t.Errorf("%s is in force, want %s", s, c.want)
 				}
 				b.wantStates(c.states...)
-				b.exec("UPDATE rowrelay_claims SET expires_at = " + b.db.earlier("1000") + " WHERE unit LIKE 'a:%'")
+				b.exec("UPDATE rowrelay_claims SET expires_at = " + b.db.Earlier("1000") + " WHERE unit LIKE 'a:%'")
 				b.wantRollOut(Leader)
 				b.wantStates(Pending, Pending)
 			}, skipLocked)

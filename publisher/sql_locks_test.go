@@ -158,7 +158,7 @@ func TestRequeueInFlight(t *testing.T) {
 func TestDueBytes(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("A/1", "A/2", "A/3", "A/4") // 7 bytes each
-		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.now())
+		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now())
 		for limit, want := range map[int]int{1: 1, 7: 1, 13: 1, 14: 2, 22: 3, 0: 4} {
 			rows, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: limit}, claim{})
 			if err != nil || len(rows) != want {
@@ -193,11 +193,11 @@ func TestSQLiteNames(t *testing.T) {
 func TestDueReadsNoFollowers(t *testing.T) {
 	b := newBench(t, testenv.MySQL)
 	b.write("O/0")
-	b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.now())
+	b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now())
 	b.fillOf(20_000, 1, Waiting)
 	one := b.open(func(c *Config) { c.Connections = 1 }) // the counters are the connection's
 	read := func() (n int64) {
-		rows, err := one.db.pool.QueryContext(t.Context(), "SHOW SESSION STATUS LIKE 'Handler_read%'")
+		rows, err := one.db.Pool.QueryContext(t.Context(), "SHOW SESSION STATUS LIKE 'Handler_read%'")
 		b.must(err)
 		defer rows.Close() //nolint:errcheck // rows.Err tells
 		for rows.Next() {

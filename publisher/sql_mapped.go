@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -13,7 +14,7 @@ import (
 // but the mark of publishing, and the count of failed attempts where the table has one; failures stand in the side table.
 // Its only strategy is leader.
 type mapped struct {
-	db     *sqlDB
+	db     *statement.DB
 	claims *claimsTable
 	cfg    mappedConfig
 	sql    mappedSQL
@@ -39,11 +40,11 @@ type mappedConfig struct {
 const mappedChunk = 1000
 
 // SideOf is the name of the side table, which lies beside the claims.
-func SideOf(claims name) name { return claims.suffixed("_events") }
+func SideOf(claims statement.Name) statement.Name { return claims.Suffixed("_events") }
 
 // openMapped proves source__map__… against the catalog. table is the user's, and qualified its name for people. Beside the table it
 // returns what is to be warned of.
-func openMapped(ctx context.Context, q querier, db *sqlDB, d mappingSyntax, claims *claimsTable, table, side name, qualified string, cfg mappedConfig) (
+func openMapped(ctx context.Context, q statement.Querier, db *statement.DB, d mappingSyntax, claims *claimsTable, table, side statement.Name, qualified string, cfg mappedConfig) (
 	*mapped, []string, error) {
 	m, err := parseMapping(cfg.Map)
 	if err != nil {
@@ -69,7 +70,7 @@ func openMapped(ctx context.Context, q querier, db *sqlDB, d mappingSyntax, clai
 	return newMapped(db, d, claims, table, side, l, cfg), l.warnings, nil
 }
 
-func newMapped(db *sqlDB, d mappingSyntax, claims *claimsTable, table, side name, l layout, cfg mappedConfig) *mapped {
+func newMapped(db *statement.DB, d mappingSyntax, claims *claimsTable, table, side statement.Name, l layout, cfg mappedConfig) *mapped {
 	q := mappedSQL{layout: l, db: db, syntax: d, outbox: claims.place.outbox, table: table.String(), side: side.String(), blocks: []State{Failed},
 		maxBytes: cfg.MaxRowBytes}
 	if cfg.Block {
@@ -91,7 +92,7 @@ func (m *mapped) fetch(ctx context.Context, _ []bucketRange, _ position, limit p
 	var rows []row
 	var more bool
 	s := m.sql.publishable(m.sql.projection(), limit.Rows+1, nil)
-	err := m.db.do(ctx, "fetch", func(ctx context.Context, q querier) (err error) {
+	err := m.db.Do(ctx, "fetch", func(ctx context.Context, q statement.Querier) (err error) {
 		rows, more, err = readRows(ctx, s, q, limit, m.scan)
 		return err
 	})
@@ -100,10 +101,10 @@ func (m *mapped) fetch(ctx context.Context, _ []bucketRange, _ position, limit p
 
 // due shows the first failed event of each aggregate whose time has come. One round trip while nothing has failed.
 func (m *mapped) due(ctx context.Context, _ []bucketRange, limit poller.Limit, _ claim) (rows []row, next time.Duration, err error) {
-	err = m.db.do(ctx, "look for events that are due", func(ctx context.Context, q querier) error {
+	err = m.db.Do(ctx, "look for events that are due", func(ctx context.Context, q statement.Querier) error {
 		rows, next = nil, -1
 		var ms *int64
-		if err := m.sql.nextDue().row(ctx, q, &ms); err != nil || ms == nil {
+		if err := m.sql.nextDue().Row(ctx, q, &ms); err != nil || ms == nil {
 			return err
 		}
 		next = max(time.Duration(*ms)*time.Millisecond, 0)
@@ -111,7 +112,7 @@ func (m *mapped) due(ctx context.Context, _ []bucketRange, limit poller.Limit, _
 			return nil
 		}
 		attempts, ids := make(map[string]int), []string(nil)
-		err := m.sql.dueIDs(min(limit.Rows, m.chunk)).each(ctx, q, func(scan func(...any) error) (bool, error) {
+		err := m.sql.dueIDs(min(limit.Rows, m.chunk)).Each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var id string
 			var n int
 			if err := scan(&id, &n); err != nil {
@@ -138,7 +139,7 @@ func (m *mapped) due(ctx context.Context, _ []bucketRange, limit poller.Limit, _
 func (m *mapped) other(ctx context.Context, _ []bucketRange, avoid []aggregate) (*row, error) {
 	var rows []row
 	s := m.sql.publishable(m.sql.projection(), 1, avoid)
-	err := m.db.do(ctx, "look for a probe", func(ctx context.Context, q querier) (err error) {
+	err := m.db.Do(ctx, "look for a probe", func(ctx context.Context, q statement.Querier) (err error) {
 		rows, _, err = readRows(ctx, s, q, poller.Limit{Rows: 1}, m.scan)
 		return err
 	})
@@ -166,13 +167,13 @@ func (m *mapped) work(ctx context.Context, _ int) ([]int, error) {
 // is not stored, so that nothing else can be left over.
 func (m *mapped) mend(ctx context.Context) (mended int, err error) {
 	for after, more := "", true; more; {
-		err := m.db.tx(ctx, "mend", func(ctx context.Context, q querier) error {
-			ids, err := m.sql.entries(after, m.chunk).texts(ctx, q)
+		err := m.db.Tx(ctx, "mend", func(ctx context.Context, q statement.Querier) error {
+			ids, err := m.sql.entries(after, m.chunk).Texts(ctx, q)
 			if err != nil || len(ids) == 0 {
 				more = false
 				return err
 			}
-			pending, err := m.sql.stillPending(ids).texts(ctx, q)
+			pending, err := m.sql.stillPending(ids).Texts(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -181,7 +182,7 @@ func (m *mapped) mend(ctx context.Context) (mended int, err error) {
 			if len(gone) == 0 {
 				return nil
 			}
-			n, err := m.sql.forget(gone).exec(ctx, q)
+			n, err := m.sql.forget(gone).Exec(ctx, q)
 			mended += int(n)
 			return err
 		})

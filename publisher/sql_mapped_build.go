@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
 	"strings"
 )
@@ -15,7 +16,7 @@ import (
 // themselves as soon as that row is gone.
 type mappedSQL struct {
 	layout
-	db     *sqlDB
+	db     *statement.DB
 	syntax mappingSyntax
 	// outbox names this table in the side table and in the claims.
 	outbox string
@@ -74,16 +75,16 @@ func (q *mappedSQL) ordered() string {
 }
 
 // settled is the condition that a row has an entry in the side table.
-func (q *mappedSQL) settled(s *statement) string {
-	return "EXISTS (SELECT 1 FROM " + q.side + " s" + q.syntax.hold() + " WHERE s.outbox = " + s.arg(q.outbox) + " AND s.event = " + q.text(&q.id) + ")"
+func (q *mappedSQL) settled(s *statement.Statement) string {
+	return "EXISTS (SELECT 1 FROM " + q.side + " s" + q.syntax.hold() + " WHERE s.outbox = " + s.Arg(q.outbox) + " AND s.event = " + q.text(&q.id) + ")"
 }
 
 // blocked is the condition that a row has to wait, "" where none ever has to.
-func (q *mappedSQL) blocked(s *statement) string {
+func (q *mappedSQL) blocked(s *statement.Statement) string {
 	if !q.byAggregate && !q.everything {
 		return ""
 	}
-	cond := "EXISTS (SELECT 1 FROM " + q.side + " s" + q.syntax.hold() + " WHERE s.outbox = " + s.arg(q.outbox)
+	cond := "EXISTS (SELECT 1 FROM " + q.side + " s" + q.syntax.hold() + " WHERE s.outbox = " + s.Arg(q.outbox)
 	if q.byAggregate {
 		typ, id := q.aggregateExpr()
 		cond += " AND s.aggregate_type = " + typ + " AND s.aggregate_id = " + id + " AND s.aggregate_id <> ''"
@@ -104,7 +105,7 @@ func (q *mappedSQL) projection() string {
 		created = q.instant(q.createdAt, "o")
 	}
 	payload := q.syntax.payload(&q.payload, q.column(&q.payload, "o"))
-	size := "COALESCE(" + q.db.bytes(payload) + ", 0)"
+	size := "COALESCE(" + q.db.Bytes(payload) + ", 0)"
 	if q.maxBytes > 0 {
 		payload = "CASE WHEN " + size + " <= " + strconv.Itoa(q.maxBytes) + " THEN " + payload + " END"
 	}
@@ -138,7 +139,7 @@ func (q *mappedSQL) stored() string {
 
 // column writes a column of the user's table.
 func (q *mappedSQL) column(c *tableColumn, alias string) string {
-	return alias + "." + q.db.quote(c.name)
+	return alias + "." + q.db.Quote(c.name)
 }
 
 // text writes the value of a column of o as the text that stands in the side table, and in Go.

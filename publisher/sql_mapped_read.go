@@ -5,28 +5,29 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 // visible adds the conditions of a row that may be published now.
-func (q *mappedSQL) visible(s *statement) {
-	s.add(q.pending("o"), " AND NOT ", q.settled(s))
+func (q *mappedSQL) visible(s *statement.Statement) {
+	s.Add(q.pending("o"), " AND NOT ", q.settled(s))
 	if blocked := q.blocked(s); blocked != "" {
-		s.add(" AND NOT ", blocked)
+		s.Add(" AND NOT ", blocked)
 	}
 }
 
 // publishable reads rows that may be published now, in order, of no aggregate in avoid.
-func (q *mappedSQL) publishable(columns string, limit int, avoid []aggregate) *statement {
-	s := q.db.statement("SELECT ", columns, " FROM ", q.table, " o WHERE ")
+func (q *mappedSQL) publishable(columns string, limit int, avoid []aggregate) *statement.Statement {
+	s := q.db.Statement("SELECT ", columns, " FROM ", q.table, " o WHERE ")
 	q.visible(s)
 	typ, id := q.aggregateExpr()
 	for _, a := range avoid {
 		if a.id != "" {
-			s.add(" AND NOT (", typ, " = ", s.arg(a.typ), " AND ", id, " = ", s.arg(a.id), ")")
+			s.Add(" AND NOT (", typ, " = ", s.Arg(a.typ), " AND ", id, " = ", s.Arg(a.id), ")")
 		}
 	}
-	return s.add(" ORDER BY ", q.ordered(), q.db.limit(s.arg(limit), 0))
+	return s.Add(" ORDER BY ", q.ordered(), q.db.Limit(s.Arg(limit), 0))
 }
 
 // scan reads one row of projection.
@@ -52,9 +53,9 @@ func (m *mapped) scan(scan func(...any) error) (row, error) {
 
 // look is one round trip: whether the outbox is paused, and whether there is anything to publish, now or again.
 func (m *mapped) look(ctx context.Context) (g glance, err error) {
-	err = m.db.do(ctx, "look for work", func(ctx context.Context, c querier) error {
+	err = m.db.Do(ctx, "look for work", func(ctx context.Context, c statement.Querier) error {
 		var by sql.NullString
-		if err := m.lookStatement().row(ctx, c, &by, &g.work, &g.waiting); err != nil {
+		if err := m.lookStatement().Row(ctx, c, &by, &g.work, &g.waiting); err != nil {
 			return err
 		}
 		g.paused, g.by = by.Valid, by.String
@@ -63,23 +64,23 @@ func (m *mapped) look(ctx context.Context) (g glance, err error) {
 	return g, err
 }
 
-func (m *mapped) lookStatement() *statement {
+func (m *mapped) lookStatement() *statement.Statement {
 	q := &m.sql
-	s := q.db.statement("SELECT ")
+	s := q.db.Statement("SELECT ")
 	m.claims.paused(s, "c")
-	s.add(", CASE WHEN EXISTS (SELECT 1 FROM ", q.table, " o WHERE ")
+	s.Add(", CASE WHEN EXISTS (SELECT 1 FROM ", q.table, " o WHERE ")
 	q.visible(s)
-	s.add(") THEN 1 WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
-	s.add(s.arg(q.outbox), " AND s.state = '", string(Failed), "' AND s.next_attempt_at <= ", q.db.now(), " AND ").add(q.head(s))
+	s.Add(") THEN 1 WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
+	s.Add(s.Arg(q.outbox), " AND s.state = '", string(Failed), "' AND s.next_attempt_at <= ", q.db.Now(), " AND ").Add(q.head(s))
 	// What waits is not stored: mend looks at the entries that it waits behind.
-	s.add(") THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
-	return s.add(s.arg(q.outbox), " AND s.state IN (", quoted(q.blocks), ")) THEN 1 ELSE 0 END")
+	s.Add(") THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
+	return s.Add(s.Arg(q.outbox), " AND s.state IN (", quoted(q.blocks), ")) THEN 1 ELSE 0 END")
 }
 
 // figures counts up to a bound: of a table that has no index for it, every pending row is read.
 func (m *mapped) figures(ctx context.Context) (poller.OutboxFigures, error) {
 	f := poller.OutboxFigures{Bound: figuresBound}
-	err := m.db.do(ctx, "count", func(ctx context.Context, c querier) error {
+	err := m.db.Do(ctx, "count", func(ctx context.Context, c statement.Querier) error {
 		var err error
 		if f.Pending, err = m.count(ctx, c, m.sql.countVisible()); err != nil {
 			return err
@@ -105,47 +106,47 @@ func (m *mapped) figures(ctx context.Context) (poller.OutboxFigures, error) {
 // figuresBound is where counting stops.
 const figuresBound = 100_000
 
-func (m *mapped) count(ctx context.Context, c querier, s *statement) (n int64, err error) {
-	err = s.row(ctx, c, &n)
+func (m *mapped) count(ctx context.Context, c statement.Querier, s *statement.Statement) (n int64, err error) {
+	err = s.Row(ctx, c, &n)
 	return n, err
 }
 
 // bounded counts the rows of a query up to figuresBound.
-func (q *mappedSQL) bounded(from func(s *statement)) *statement {
-	s := q.db.statement("SELECT COUNT(*) FROM (SELECT 1 AS one FROM ")
+func (q *mappedSQL) bounded(from func(s *statement.Statement)) *statement.Statement {
+	s := q.db.Statement("SELECT COUNT(*) FROM (SELECT 1 AS one FROM ")
 	from(s)
-	return s.add(q.syntax.unordered(), q.db.limit(s.arg(figuresBound), 0), ") counted")
+	return s.Add(q.syntax.unordered(), q.db.Limit(s.Arg(figuresBound), 0), ") counted")
 }
 
-func (q *mappedSQL) countVisible() *statement {
-	return q.bounded(func(s *statement) { q.visible(s.add(q.table, " o WHERE ")) })
+func (q *mappedSQL) countVisible() *statement.Statement {
+	return q.bounded(func(s *statement.Statement) { q.visible(s.Add(q.table, " o WHERE ")) })
 }
 
-func (q *mappedSQL) countWaiting() *statement {
-	return q.bounded(func(s *statement) {
-		s.add(q.table, " o WHERE ", q.pending("o"), " AND NOT ", q.settled(s))
+func (q *mappedSQL) countWaiting() *statement.Statement {
+	return q.bounded(func(s *statement.Statement) {
+		s.Add(q.table, " o WHERE ", q.pending("o"), " AND NOT ", q.settled(s))
 		if blocked := q.blocked(s); blocked != "" {
-			s.add(" AND ", blocked)
+			s.Add(" AND ", blocked)
 			return
 		}
-		s.add(" AND 1 = 0")
+		s.Add(" AND 1 = 0")
 	})
 }
 
-func (q *mappedSQL) countEntries(state State) *statement {
-	return q.bounded(func(s *statement) {
-		s.add(q.side, " s WHERE s.outbox = ", s.arg(q.outbox), " AND s.state = ", s.arg(string(state)))
+func (q *mappedSQL) countEntries(state State) *statement.Statement {
+	return q.bounded(func(s *statement.Statement) {
+		s.Add(q.side, " s WHERE s.outbox = ", s.Arg(q.outbox), " AND s.state = ", s.Arg(string(state)))
 	})
 }
 
 // oldest is the age of the first pending event, by the database's clock.
-func (m *mapped) oldest(ctx context.Context, c querier) (time.Duration, error) {
+func (m *mapped) oldest(ctx context.Context, c statement.Querier) (time.Duration, error) {
 	if m.sql.createdAt == nil {
 		return 0, nil
 	}
 	s := m.sql.publishable(m.sql.instant(m.sql.createdAt, "o")+", "+m.sql.syntax.clock(), 1, nil)
 	var age time.Duration
-	err := s.each(ctx, c, func(scan func(...any) error) (bool, error) {
+	err := s.Each(ctx, c, func(scan func(...any) error) (bool, error) {
 		var created, now sql.NullString
 		if err := scan(&created, &now); err != nil {
 			return false, err

@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"slices"
 )
 
@@ -14,7 +15,7 @@ func (m *mapped) settle(ctx context.Context, owner string, held int, marks marks
 	if len(marks.retried) == 0 && len(marks.failed) == 0 {
 		return m.publish(ctx, owner, held, marks.published)
 	}
-	return m.db.tx(ctx, "settle", func(ctx context.Context, q querier) error {
+	return m.db.Tx(ctx, "settle", func(ctx context.Context, q statement.Querier) error {
 		if _, err := m.claims.hold(ctx, q, owner, held); err != nil {
 			return err
 		}
@@ -24,13 +25,13 @@ func (m *mapped) settle(ctx context.Context, owner string, held int, marks marks
 			retried = append(retried, r.ref.id)
 		}
 		for part := range slices.Chunk(append(ids, retried...), m.chunk) {
-			if _, err := m.sql.mark(part).exec(ctx, q); err != nil {
+			if _, err := m.sql.mark(part).Exec(ctx, q); err != nil {
 				return fmt.Errorf("mark as published: %w", err)
 			}
 		}
 		// Behind the marks: where these entries go, what waited behind them is shown, and only it.
 		for part := range slices.Chunk(retried, m.chunk) {
-			if _, err := m.sql.forget(part).exec(ctx, q); err != nil {
+			if _, err := m.sql.forget(part).Exec(ctx, q); err != nil {
 				return fmt.Errorf("remove what was published from the failed ones: %w", err)
 			}
 		}
@@ -47,10 +48,10 @@ func (m *mapped) settle(ctx context.Context, owner string, held int, marks marks
 // that lost them has to know.
 func (m *mapped) publish(ctx context.Context, owner string, held int, published []ref) error {
 	for part := range slices.Chunk(refIDs(published), m.chunk) {
-		err := m.db.do(ctx, "mark as published", func(ctx context.Context, q querier) error {
+		err := m.db.Do(ctx, "mark as published", func(ctx context.Context, q statement.Querier) error {
 			s := m.sql.mark(part)
-			m.claims.guard(s.add(" AND "), owner, held)
-			n, err := s.exec(ctx, q)
+			m.claims.guard(s.Add(" AND "), owner, held)
+			n, err := s.Exec(ctx, q)
 			if err != nil || n == int64(len(part)) {
 				return err
 			}
@@ -65,20 +66,20 @@ func (m *mapped) publish(ctx context.Context, owner string, held int, published 
 }
 
 // fail records one failed attempt, unless an operator acted on the event in the meantime.
-func (m *mapped) fail(ctx context.Context, q querier, f *failure) error {
-	n, err := m.sql.failAgain(f).exec(ctx, q)
+func (m *mapped) fail(ctx context.Context, q statement.Querier, f *failure) error {
+	n, err := m.sql.failAgain(f).Exec(ctx, q)
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		if n, err = m.sql.failFirst(f).exec(ctx, q); err != nil {
+		if n, err = m.sql.failFirst(f).Exec(ctx, q); err != nil {
 			return err
 		}
 	}
 	if n == 0 || m.sql.attempts == nil {
 		return nil
 	}
-	_, err = m.sql.countAttempt(f.ref.id).exec(ctx, q)
+	_, err = m.sql.countAttempt(f.ref.id).Exec(ctx, q)
 	return err
 }
 

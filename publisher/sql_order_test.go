@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -77,7 +78,7 @@ func TestOneDueOfAnAggregate(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/1", "O/2")
-		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.earlier("1000"))
+		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Earlier("1000"))
 		due := func() (list []int64) {
 			rows, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claim{})
 			b.must(err)
@@ -135,7 +136,7 @@ func TestBuckets(t *testing.T) {
 				"names":   func(i int) string { return fmt.Sprintf("order-%d", i) },
 			} {
 				b := newBench(t, e.url, func(c *Config) { c.Timeout = 5 * time.Minute }) // SQLite is slow under the race detector
-				b.must(b.db.tx(t.Context(), "write", func(ctx context.Context, q querier) error {
+				b.must(b.db.Tx(t.Context(), "write", func(ctx context.Context, q statement.Querier) error {
 					type object struct {
 						ID string `json:"id"`
 					}
@@ -143,15 +144,15 @@ func TestBuckets(t *testing.T) {
 					for i := range list {
 						list[i].ID = id(i)
 					}
-					s := b.db.statement()
-					s.add("INSERT INTO ", b.outbox.String(), " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) SELECT 'T', r.id, 'E', '{}', r.id FROM ",
-						s.rows("r", []field{{"id", true}}, list))
-					_, err := s.exec(ctx, q)
+					s := b.db.Statement()
+					s.Add("INSERT INTO ", b.outbox.String(), " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) SELECT 'T', r.id, 'E', '{}', r.id FROM ",
+						s.Rows("r", []statement.Field{statement.Text("id")}, list))
+					_, err := s.Exec(ctx, q)
 					return err
 				}))
-				s := b.db.statement()
-				s.add("SELECT bucket FROM ", b.outbox.String())
-				buckets, err := s.ints(t.Context(), b.raw)
+				s := b.db.Statement()
+				s.Add("SELECT bucket FROM ", b.outbox.String())
+				buckets, err := s.Ints(t.Context(), b.raw)
 				b.must(err)
 				var counts [64]float64
 				for _, bucket := range buckets {
@@ -182,7 +183,7 @@ func TestDeadlocksAreRepeated(t *testing.T) {
 		for _, order := range [][]int{{1, 2}, {2, 1}} {
 			group.Go(func() {
 				first := true
-				err := b.db.tx(t.Context(), "deadlock", func(ctx context.Context, q querier) error {
+				err := b.db.Tx(t.Context(), "deadlock", func(ctx context.Context, q statement.Querier) error {
 					attempts.Add(1)
 					for i, seq := range order {
 						if i == 1 && first && b.conn.Engine != "sqlite" { // whose transactions come one after the other
@@ -205,9 +206,9 @@ func TestDeadlocksAreRepeated(t *testing.T) {
 		if b.conn.Engine != "sqlite" && attempts.Load() < 3 {
 			t.Errorf("%d attempts: there was no deadlock", attempts.Load())
 		}
-		s := b.db.statement()
-		s.add("SELECT retry_count FROM ", b.outbox.String())
-		counts, err := s.ints(t.Context(), b.raw)
+		s := b.db.Statement()
+		s.Add("SELECT retry_count FROM ", b.outbox.String())
+		counts, err := s.Ints(t.Context(), b.raw)
 		if diff := cmp.Diff([]int64{2, 2}, counts); err != nil || diff != "" {
 			t.Errorf("%v, counts (-want +got):\n%s", err, diff)
 		}

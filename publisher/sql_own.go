@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -16,10 +17,10 @@ import (
 // row would do: statistics from another hour must not make a plan that reads the whole table. Where ordering is source, the
 // order is seq alone; the pending ones' keys are then sorted.
 type ownEvents struct {
-	db     *sqlDB
+	db     *statement.DB
 	syntax rowsSyntax
 	claims *claimsTable
-	outbox name
+	outbox statement.Name
 	cfg    rowsConfig
 }
 
@@ -38,7 +39,7 @@ type rowsConfig struct {
 }
 
 // newRows returns the events of an outbox, and its claims.
-func newRows(db *sqlDB, d rowsSyntax, outbox name, cfg rowsConfig, claims claimsSyntax, p place) *ownEvents {
+func newRows(db *statement.DB, d rowsSyntax, outbox statement.Name, cfg rowsConfig, claims claimsSyntax, p place) *ownEvents {
 	e := &ownEvents{db: db, syntax: d, outbox: outbox, cfg: cfg}
 	e.claims = newClaims(db, claims, p, cfg.Strategy, e)
 	return e
@@ -72,20 +73,20 @@ func (e *ownEvents) bySource() bool { return e.cfg.Ordering == poller.OrderSourc
 
 // blocks adds the condition that an earlier event is in the way of o: one that failed, that waits (unless only heads count),
 // or that was given up where the policy says so.
-func (e *ownEvents) blocks(s *statement, heads bool) {
+func (e *ownEvents) blocks(s *statement.Statement, heads bool) {
 	if e.cfg.Ordering == poller.OrderNone {
-		s.add("1 = 0")
+		s.Add("1 = 0")
 		return
 	}
-	s.add("EXISTS (SELECT 1 FROM ", e.outbox.String(), " b", e.syntax.force(e.blockedIndex()), " WHERE ")
+	s.Add("EXISTS (SELECT 1 FROM ", e.outbox.String(), " b", e.syntax.force(e.blockedIndex()), " WHERE ")
 	if !e.bySource() {
-		s.add(e.syntax.seek("b", "o.aggregate_id"), e.syntax.same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"), " AND ", e.ordered(), " AND ")
+		s.Add(e.syntax.seek("b", "o.aggregate_id"), e.syntax.same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"), " AND ", e.ordered(), " AND ")
 	}
-	s.add(e.seq("b"), " < ", e.seq("o"), e.inTheWay("b", heads), ")")
+	s.Add(e.seq("b"), " < ", e.seq("o"), e.inTheWay("b", heads), ")")
 }
 
 // ordered is the condition that o has an aggregate: events without one wait for none. (To SQL Server a blank equals "".)
-func (e *ownEvents) ordered() string { return e.db.bytes("o.aggregate_id") + " > 0" }
+func (e *ownEvents) ordered() string { return e.db.Bytes("o.aggregate_id") + " > 0" }
 
 // blockedIndex is the index that finds what is in the way.
 func (e *ownEvents) blockedIndex() string {
@@ -110,44 +111,44 @@ func (e *ownEvents) inTheWay(alias string, heads bool) string {
 }
 
 // claimed adds the condition that a live claim of the aggregate of o exists.
-func (e *ownEvents) claimed(s *statement) {
+func (e *ownEvents) claimed(s *statement.Statement) {
 	e.claims.claimed(s, e.syntax.shard("o.aggregate_type", "o.aggregate_id"))
 }
 
 // look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement.
 func (e *ownEvents) look(ctx context.Context) (g glance, err error) {
-	first := func(s *statement, state State, also func()) {
-		s.add("(SELECT 1 FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
+	first := func(s *statement.Statement, state State, also func()) {
+		s.Add("(SELECT 1 FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
 		also()
-		s.add(" ORDER BY ", e.order(state), e.db.limit("1", 0), ")")
+		s.Add(" ORDER BY ", e.order(state), e.db.Limit("1", 0), ")")
 	}
-	err = e.db.do(ctx, "look for work", func(ctx context.Context, q querier) error {
-		s := e.db.statement()
-		s.add("SELECT COALESCE(")
+	err = e.db.Do(ctx, "look for work", func(ctx context.Context, q statement.Querier) error {
+		s := e.db.Statement()
+		s.Add("SELECT COALESCE(")
 		first(s, Pending, func() {})
-		s.add(", ")
-		first(s, Failed, func() { s.add(" AND o.next_attempt_at <= ", e.db.now()) })
-		s.add(", ")
+		s.Add(", ")
+		first(s, Failed, func() { s.Add(" AND o.next_attempt_at <= ", e.db.Now()) })
+		s.Add(", ")
 		first(s, Publishing, func() {
-			s.add(" AND NOT ")
+			s.Add(" AND NOT ")
 			e.claimed(s)
 		})
 		// Where no index leads with the state, the index of what waits holds what others wait behind too: to look for WAITING in it
 		// would read every dead letter. That there is anything of the kind is reason enough to let mend look.
-		s.add(", 0), COALESCE(")
+		s.Add(", 0), COALESCE(")
 		if e.syntax.byState() {
 			first(s, Waiting, func() {})
 		} else {
-			s.add("(SELECT 1 FROM ", e.outbox.String(), " o WHERE o.state IN (", blockedStates, ") ORDER BY ", e.order(Waiting), e.db.limit("1", 0), ")")
+			s.Add("(SELECT 1 FROM ", e.outbox.String(), " o WHERE o.state IN (", blockedStates, ") ORDER BY ", e.order(Waiting), e.db.Limit("1", 0), ")")
 		}
-		s.add(", 0), ")
+		s.Add(", 0), ")
 		e.claims.paused(s, "p")
-		s.add(", ")
+		s.Add(", ")
 		e.claims.counter(s)
 		// SQL Server evaluates a subquery in COALESCE twice, and what the first one saw may be gone: NULL says that there was work.
 		var work, waiting sql.NullInt64
 		var by, info sql.NullString
-		if err := s.row(ctx, q, &work, &waiting, &by, &info); err != nil {
+		if err := s.Row(ctx, q, &work, &waiting, &by, &info); err != nil {
 			return err
 		}
 		g = glance{
@@ -161,13 +162,13 @@ func (e *ownEvents) look(ctx context.Context) (g glance, err error) {
 
 // keys adds a table expression k of (bucket, seq), in order, of pending rows in ranges after a position, at most n. Ranges that
 // do not touch are one seek each: a search over all that lies between them would read what others have to publish.
-func (e *ownEvents) keys(s *statement, ranges []bucketRange, after position, n int, also func(*statement)) {
-	s.add("(")
+func (e *ownEvents) keys(s *statement.Statement, ranges []bucketRange, after position, n int, also func(*statement.Statement)) {
+	s.Add("(")
 	e.keysOnly(s, ranges, after, n, also)
-	s.add(") k")
+	s.Add(") k")
 }
 
-func (e *ownEvents) keysOnly(s *statement, ranges []bucketRange, after position, n int, also func(*statement)) {
+func (e *ownEvents) keysOnly(s *statement.Statement, ranges []bucketRange, after position, n int, also func(*statement.Statement)) {
 	if e.bySource() || after.bySeq {
 		e.keysBySeq(s, ranges, after, n, also)
 		return
@@ -181,16 +182,16 @@ func (e *ownEvents) keysOnly(s *statement, ranges []bucketRange, after position,
 		e.arm(s, arms[0], after, n, also)
 		return
 	}
-	s.add("SELECT bucket, ", e.syntax.seq(), " FROM (")
+	s.Add("SELECT bucket, ", e.syntax.seq(), " FROM (")
 	for i, r := range arms {
 		if i > 0 {
-			s.add(" UNION ALL ")
+			s.Add(" UNION ALL ")
 		}
-		s.add("SELECT bucket, ", e.syntax.seq(), " FROM (")
+		s.Add("SELECT bucket, ", e.syntax.seq(), " FROM (")
 		e.arm(s, r, after, n, also)
-		s.add(") r", strconv.Itoa(i))
+		s.Add(") r", strconv.Itoa(i))
 	}
-	s.add(") u", order, e.db.limit(s.arg(n), 0))
+	s.Add(") u", order, e.db.Limit(s.Arg(n), 0))
 }
 
 // arms are the ranges after a position. Where the engine does not seek by row values, the rest of the position's bucket is a range
@@ -214,46 +215,46 @@ func (e *ownEvents) arms(ranges []bucketRange, after position) []bucketRange {
 }
 
 // keysBySeq is keysOnly in the order of seq. What lies in other buckets is passed over in the index.
-func (e *ownEvents) keysBySeq(s *statement, ranges []bucketRange, after position, n int, also func(*statement)) {
-	s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.syntax.force("order"), " WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.arg(after.seq))
+func (e *ownEvents) keysBySeq(s *statement.Statement, ranges []bucketRange, after position, n int, also func(*statement.Statement)) {
+	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.syntax.force("order"), " WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.Arg(after.seq))
 	if len(ranges) > 0 && ranges[0] != (bucketRange{0, Buckets}) {
 		for i, r := range ranges {
-			s.add([]string{" AND (", " OR "}[min(i, 1)], "o.bucket >= ", s.arg(r.from), " AND o.bucket < ", s.arg(r.to))
+			s.Add([]string{" AND (", " OR "}[min(i, 1)], "o.bucket >= ", s.Arg(r.from), " AND o.bucket < ", s.Arg(r.to))
 		}
-		s.add(")")
+		s.Add(")")
 	}
 	also(s)
-	s.add(" ORDER BY ", e.seq("o"), e.db.limit(s.arg(n), 0))
+	s.Add(" ORDER BY ", e.seq("o"), e.db.Limit(s.Arg(n), 0))
 }
 
 // arm is one seek.
-func (e *ownEvents) arm(s *statement, r bucketRange, after position, n int, also func(*statement)) {
-	s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(Pending), " WHERE o.state = 'PENDING' AND ")
+func (e *ownEvents) arm(s *statement.Statement, r bucketRange, after position, n int, also func(*statement.Statement)) {
+	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(Pending), " WHERE o.state = 'PENDING' AND ")
 	within := after.bucket >= r.from && after.seq > 0
 	switch split := e.syntax.orderly("o", "", "") == ""; {
 	case within && split:
-		s.add("o.bucket = ", s.arg(after.bucket), " AND ", e.seq("o"), " > ", s.arg(after.seq)) // all of the range that is left
+		s.Add("o.bucket = ", s.Arg(after.bucket), " AND ", e.seq("o"), " > ", s.Arg(after.seq)) // all of the range that is left
 	case within:
-		s.add("o.bucket >= ", s.arg(after.bucket), " AND ", e.syntax.orderly("o", s.arg(after.bucket), s.arg(after.seq)), " AND o.bucket < ", s.arg(r.to))
+		s.Add("o.bucket >= ", s.Arg(after.bucket), " AND ", e.syntax.orderly("o", s.Arg(after.bucket), s.Arg(after.seq)), " AND o.bucket < ", s.Arg(r.to))
 	default:
-		s.add("o.bucket >= ", s.arg(max(r.from, after.bucket)), " AND o.bucket < ", s.arg(r.to))
+		s.Add("o.bucket >= ", s.Arg(max(r.from, after.bucket)), " AND o.bucket < ", s.Arg(r.to))
 	}
 	also(s)
-	s.add(" ORDER BY o.bucket, ", e.seq("o"), e.db.limit(s.arg(n), 0))
+	s.Add(" ORDER BY o.bucket, ", e.seq("o"), e.db.Limit(s.Arg(n), 0))
 }
 
-func nothing(*statement) {}
+func nothing(*statement.Statement) {}
 
 // columns adds what scan reads, from o. The payload comes only where it is not too large.
-func (e *ownEvents) columns(s *statement) {
-	size := e.db.bytes("o.payload")
+func (e *ownEvents) columns(s *statement.Statement) {
+	size := e.db.Bytes("o.payload")
 	payload := "o.payload"
 	if e.cfg.MaxRowBytes > 0 {
-		payload = "CASE WHEN " + size + " <= " + s.arg(e.cfg.MaxRowBytes) + " THEN o.payload END"
+		payload = "CASE WHEN " + size + " <= " + s.Arg(e.cfg.MaxRowBytes) + " THEN o.payload END"
 	}
-	s.add(e.seq("o"), ", o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, ",
+	s.Add(e.seq("o"), ", o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, ",
 		size, ", ")
-	s.add(payload)
+	s.Add(payload)
 }
 
 // scan reads one row of columns and, behind them, whether it waits.
@@ -278,8 +279,8 @@ func (e *ownEvents) scan(scan func(...any) error) (row, error) {
 }
 
 func (e *ownEvents) fetch(ctx context.Context, ranges []bucketRange, after position, limit poller.Limit) (rows []row, more bool, err error) {
-	err = e.db.do(ctx, "fetch events", func(ctx context.Context, q querier) error {
-		s := e.db.statement()
+	err = e.db.Do(ctx, "fetch events", func(ctx context.Context, q statement.Querier) error {
+		s := e.db.Statement()
 		e.fetchStatement(s, ranges, after, max(limit.Rows, 1)+1)
 		rows, more, err = readRows(ctx, s, q, limit, e.scan)
 		return err
@@ -287,43 +288,43 @@ func (e *ownEvents) fetch(ctx context.Context, ranges []bucketRange, after posit
 	return rows, more, err
 }
 
-func (e *ownEvents) fetchStatement(s *statement, ranges []bucketRange, after position, n int) {
-	s.add("SELECT ")
+func (e *ownEvents) fetchStatement(s *statement.Statement, ranges []bucketRange, after position, n int) {
+	s.Add("SELECT ")
 	e.columns(s)
-	s.add(", CASE WHEN ")
+	s.Add(", CASE WHEN ")
 	e.blocks(s, false)
-	s.add(" THEN 1 ELSE 0 END FROM ")
+	s.Add(" THEN 1 ELSE 0 END FROM ")
 	e.keys(s, ranges, after, n, nothing)
-	s.add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.seq(), " ORDER BY ")
+	s.Add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.seq(), " ORDER BY ")
 	if !e.bySource() && !after.bySeq {
-		s.add("k.bucket, ")
+		s.Add("k.bucket, ")
 	}
-	s.add("k.", e.syntax.seq())
+	s.Add("k.", e.syntax.seq())
 }
 
 // other leaves out what waits, what is avoided, and for skip_locked what anybody has claimed or has left PUBLISHING under a claim
 // that expired: what comes first among the rest is the next of its aggregate.
 func (e *ownEvents) other(ctx context.Context, ranges []bucketRange, avoid []aggregate) (found *row, err error) {
-	err = e.db.do(ctx, "look for another event", func(ctx context.Context, q querier) error {
-		s := e.db.statement()
-		s.add("SELECT ")
+	err = e.db.Do(ctx, "look for another event", func(ctx context.Context, q statement.Querier) error {
+		s := e.db.Statement()
+		s.Add("SELECT ")
 		e.columns(s)
-		s.add(", 0 FROM ")
-		e.keys(s, ranges, position{bucket: -1}, 1, func(s *statement) {
-			s.add(" AND NOT ")
+		s.Add(", 0 FROM ")
+		e.keys(s, ranges, position{bucket: -1}, 1, func(s *statement.Statement) {
+			s.Add(" AND NOT ")
 			e.blocks(s, false)
 			if len(avoid) > 0 {
-				s.add(" AND NOT EXISTS (SELECT 1 FROM ", s.rows("a", aggregateColumns, jsonAggregates(avoid)), " WHERE ",
+				s.Add(" AND NOT EXISTS (SELECT 1 FROM ", s.Rows("a", aggregateColumns, jsonAggregates(avoid)), " WHERE ",
 					e.syntax.same("o.aggregate_type", "o.aggregate_id", "a.typ", "a.id"), ")")
 			}
 			if e.cfg.Strategy == SkipLocked {
-				s.add(" AND NOT ")
+				s.Add(" AND NOT ")
 				e.claimed(s)
-				s.add(" AND NOT EXISTS (SELECT 1 FROM ", e.outbox.String(), " p WHERE p.state = 'PUBLISHING' AND p.bucket = o.bucket AND ",
+				s.Add(" AND NOT EXISTS (SELECT 1 FROM ", e.outbox.String(), " p WHERE p.state = 'PUBLISHING' AND p.bucket = o.bucket AND ",
 					e.syntax.same("p.aggregate_type", "p.aggregate_id", "o.aggregate_type", "o.aggregate_id"), ")")
 			}
 		})
-		s.add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.seq())
+		s.Add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.seq())
 		rows, _, err := readRows(ctx, s, q, poller.Limit{Rows: 1}, e.scan)
 		found = nil
 		if len(rows) > 0 {
@@ -334,7 +335,7 @@ func (e *ownEvents) other(ctx context.Context, ranges []bucketRange, avoid []agg
 	return found, err
 }
 
-var aggregateColumns = []field{{"typ", true}, {"id", true}}
+var aggregateColumns = []statement.Field{statement.Text("typ"), statement.Text("id")}
 
 func jsonAggregates(list []aggregate) any {
 	type object struct {

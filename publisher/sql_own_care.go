@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -15,18 +16,18 @@ import (
 // crash leaves them due.
 func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit poller.Limit, by claim) (rows []row, next time.Duration, err error) {
 	limit.Rows = max(limit.Rows, 1)
-	work := func(ctx context.Context, q querier) error {
-		s := e.db.statement()
-		s.add("SELECT ")
+	work := func(ctx context.Context, q statement.Querier) error {
+		s := e.db.Statement()
+		s.Add("SELECT ")
 		e.columns(s)
-		s.add(", 0 FROM ", e.outbox.String(), " o WHERE o.state = 'FAILED' AND o.next_attempt_at <= ", e.db.now())
+		s.Add(", 0 FROM ", e.outbox.String(), " o WHERE o.state = 'FAILED' AND o.next_attempt_at <= ", e.db.Now())
 		e.inRanges(s, ranges)
 		e.first(s)
 		if by.owner != "" {
-			s.add(" AND NOT ")
+			s.Add(" AND NOT ")
 			e.claimed(s)
 		}
-		s.add(" ORDER BY o.next_attempt_at, ", e.seq("o"), e.db.limit(s.arg(limit.Rows), 0))
+		s.Add(" ORDER BY o.next_attempt_at, ", e.seq("o"), e.db.Limit(s.Arg(limit.Rows), 0))
 		if rows, _, err = readRows(ctx, s, q, limit, e.scan); err != nil {
 			return err
 		}
@@ -39,9 +40,9 @@ func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit poller.
 		return err
 	}
 	if by.owner != "" {
-		err = e.db.tx(ctx, "look for due events", work)
+		err = e.db.Tx(ctx, "look for due events", work)
 	} else {
-		err = e.db.do(ctx, "look for due events", work)
+		err = e.db.Do(ctx, "look for due events", work)
 	}
 	if err != nil {
 		return nil, -1, err
@@ -51,26 +52,26 @@ func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit poller.
 
 // first adds the condition that o, a failed event, is the first of its aggregate that is in the way. It seeks that one: to ask for
 // one before o reads all that wait behind it on MariaDB.
-func (e *ownEvents) first(s *statement) {
+func (e *ownEvents) first(s *statement.Statement) {
 	if e.cfg.Ordering == poller.OrderNone {
 		return
 	}
-	s.add(" AND (")
+	s.Add(" AND (")
 	if !e.bySource() {
-		s.add("NOT ", e.ordered(), " OR ")
+		s.Add("NOT ", e.ordered(), " OR ")
 	}
-	s.add("(SELECT ", e.seq("b"), " FROM ", e.outbox.String(), " b", e.syntax.force(e.blockedIndex()), " WHERE ")
+	s.Add("(SELECT ", e.seq("b"), " FROM ", e.outbox.String(), " b", e.syntax.force(e.blockedIndex()), " WHERE ")
 	if e.bySource() {
-		s.add("1 = 1")
+		s.Add("1 = 1")
 	} else {
-		s.add(e.syntax.seek("b", "o.aggregate_id"), e.syntax.same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"))
+		s.Add(e.syntax.seek("b", "o.aggregate_id"), e.syntax.same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"))
 	}
-	s.add(e.inTheWay("b", true), " ORDER BY ", e.seq("b"), e.db.limit("1", 0), ") = ", e.seq("o"), ")")
+	s.Add(e.inTheWay("b", true), " ORDER BY ", e.seq("b"), e.db.Limit("1", 0), ") = ", e.seq("o"), ")")
 }
 
 // claimRows is steps 2 and 3 of pick for failed events: a row that is not FAILED any more when its aggregate is claimed was
 // settled by another instance in between.
-func (e *ownEvents) claimRows(ctx context.Context, q querier, by claim, rows []row) ([]row, error) {
+func (e *ownEvents) claimRows(ctx context.Context, q statement.Querier, by claim, rows []row) ([]row, error) {
 	found := make([]candidate, 0, len(rows))
 	seen := map[string]bool{}
 	for i := range rows {
@@ -95,12 +96,12 @@ func (e *ownEvents) claimRows(ctx context.Context, q querier, by claim, rows []r
 			list = append(list, rows[i].ref.seq)
 		}
 	}
-	s := e.db.statement()
-	s.add("SELECT ")
+	s := e.db.Statement()
+	s.Add("SELECT ")
 	e.columns(s)
-	s.add(", 0 FROM ", e.outbox.String(), " o WHERE ", e.db.anyInt(s, e.seq("o"), list), " AND o.state = 'FAILED'")
+	s.Add(", 0 FROM ", e.outbox.String(), " o WHERE ", e.db.AnyInt(s, e.seq("o"), list), " AND o.state = 'FAILED'")
 	e.first(s)
-	s.add(" ORDER BY o.next_attempt_at, ", e.seq("o"))
+	s.Add(" ORDER BY o.next_attempt_at, ", e.seq("o"))
 	rows, _, err = readRows(ctx, s, q, poller.Limit{Rows: len(list) + 1}, e.scan)
 	if err != nil {
 		return nil, err
@@ -108,26 +109,26 @@ func (e *ownEvents) claimRows(ctx context.Context, q querier, by claim, rows []r
 	return rows, e.dropUnused(ctx, q, by.owner, got, rows)
 }
 
-func (e *ownEvents) inRanges(s *statement, ranges []bucketRange) {
+func (e *ownEvents) inRanges(s *statement.Statement, ranges []bucketRange) {
 	if ranges == nil {
 		return
 	}
-	s.add(" AND (1 = 0")
+	s.Add(" AND (1 = 0")
 	for _, r := range ranges {
-		s.add(" OR o.bucket >= ", s.arg(r.from), " AND o.bucket < ", s.arg(r.to))
+		s.Add(" OR o.bucket >= ", s.Arg(r.from), " AND o.bucket < ", s.Arg(r.to))
 	}
-	s.add(")")
+	s.Add(")")
 }
 
 // nextDue is how long until a failed event is due that is not yet; -1 where there is none.
-func (e *ownEvents) nextDue(ctx context.Context, q querier, ranges []bucketRange) (time.Duration, error) {
-	s := e.db.statement()
-	s.add("SELECT COALESCE(-MAX(", e.db.age("n.due"), "), -1) FROM (SELECT o.next_attempt_at AS due FROM ", e.outbox.String(),
-		" o WHERE o.state = 'FAILED' AND o.next_attempt_at > ", e.db.now())
+func (e *ownEvents) nextDue(ctx context.Context, q statement.Querier, ranges []bucketRange) (time.Duration, error) {
+	s := e.db.Statement()
+	s.Add("SELECT COALESCE(-MAX(", e.db.Age("n.due"), "), -1) FROM (SELECT o.next_attempt_at AS due FROM ", e.outbox.String(),
+		" o WHERE o.state = 'FAILED' AND o.next_attempt_at > ", e.db.Now())
 	e.inRanges(s, ranges)
-	s.add(" ORDER BY o.next_attempt_at", e.db.limit("1", 0), ") n")
+	s.Add(" ORDER BY o.next_attempt_at", e.db.Limit("1", 0), ") n")
 	var ms int64
-	if err := s.row(ctx, q, &ms); err != nil {
+	if err := s.Row(ctx, q, &ms); err != nil {
 		return -1, fmt.Errorf("find the next one: %w", err)
 	}
 	if ms < 0 {
@@ -139,7 +140,7 @@ func (e *ownEvents) nextDue(ctx context.Context, q querier, ranges []bucketRange
 // mend looks for what no running session will ever touch.
 func (e *ownEvents) mend(ctx context.Context) (int, error) {
 	var left int
-	err := e.db.tx(ctx, "mend events left PUBLISHING", func(ctx context.Context, q querier) (err error) {
+	err := e.db.Tx(ctx, "mend events left PUBLISHING", func(ctx context.Context, q statement.Querier) (err error) {
 		left, err = e.orphans(ctx, q)
 		return err
 	})
@@ -160,21 +161,21 @@ const mendAtOnce = 4_000
 // orphans makes PUBLISHING events without a live claim PENDING. The rows are locked first, leaving out those that a pick is
 // about to mark; then claims are looked at again, by a statement that sees what picks have committed until then. A pick that
 // claims such an aggregate meanwhile has its events PENDING in flight, which nobody else finds as long as the claim lives.
-func (e *ownEvents) orphans(ctx context.Context, q querier) (int, error) {
+func (e *ownEvents) orphans(ctx context.Context, q statement.Querier) (int, error) {
 	find := func(list []int64) ([]int64, error) {
-		hint, suffix := e.db.lock(true)
-		s := e.db.statement()
+		hint, suffix := e.db.Lock(true)
+		s := e.db.Statement()
 		if list != nil {
 			hint, suffix = "", ""
 		}
-		s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(Publishing), hint, " WHERE o.state = 'PUBLISHING'")
+		s.Add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(Publishing), hint, " WHERE o.state = 'PUBLISHING'")
 		if list != nil {
-			s.add(" AND ", e.db.anyInt(s, e.seq("o"), list))
+			s.Add(" AND ", e.db.AnyInt(s, e.seq("o"), list))
 		}
-		s.add(" AND NOT ")
+		s.Add(" AND NOT ")
 		e.claimed(s)
-		s.add(" ORDER BY ", e.order(Publishing), e.db.limit(s.arg(mendAtOnce), 0), suffix)
-		return s.ints(ctx, q)
+		s.Add(" ORDER BY ", e.order(Publishing), e.db.Limit(s.Arg(mendAtOnce), 0), suffix)
+		return s.Ints(ctx, q)
 	}
 	list, err := find(nil)
 	if err != nil || len(list) == 0 {
@@ -190,12 +191,12 @@ func (e *ownEvents) orphans(ctx context.Context, q querier) (int, error) {
 // by marks of its aggregate's owner: at worst it becomes PENDING here, and is absorbed once more.
 func (e *ownEvents) loose(ctx context.Context) (int, error) {
 	var waiting []aggregate
-	err := e.db.do(ctx, "look for waiting events", func(ctx context.Context, q querier) error {
+	err := e.db.Do(ctx, "look for waiting events", func(ctx context.Context, q statement.Querier) error {
 		waiting = nil
-		s := e.db.statement()
-		s.add("SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o", e.forced(Waiting), " WHERE o.state IN (", blockedStates,
+		s := e.db.Statement()
+		s.Add("SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o", e.forced(Waiting), " WHERE o.state IN (", blockedStates,
 			") AND o.state = 'WAITING'")
-		return s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+		return s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var a aggregate
 			err := scan(&a.typ, &a.id)
 			waiting = append(waiting, a)
@@ -208,7 +209,7 @@ func (e *ownEvents) loose(ctx context.Context) (int, error) {
 	var count int64
 	for some := range slices.Chunk(waiting, 1000) {
 		for len(some) > 0 {
-			err := e.db.do(ctx, "let waiting events go on", func(ctx context.Context, q querier) error {
+			err := e.db.Do(ctx, "let waiting events go on", func(ctx context.Context, q statement.Querier) error {
 				n, rest, err := e.letGo(ctx, q, some)
 				if count += n; err == nil {
 					some = rest
@@ -223,7 +224,7 @@ func (e *ownEvents) loose(ctx context.Context) (int, error) {
 	return int(count), nil
 }
 
-var rangeColumns = []field{{"part", false}, {"low", false}, {"high", false}}
+var rangeColumns = []statement.Field{statement.Int("part"), statement.Int("low"), statement.Int("high")}
 
 func (e *ownEvents) work(ctx context.Context, n int) (parts []int, err error) {
 	type object struct {
@@ -236,14 +237,14 @@ func (e *ownEvents) work(ctx context.Context, n int) (parts []int, err error) {
 		r := bucketsOf(i, n)
 		list[i] = object{i, r.from, r.to}
 	}
-	err = e.db.do(ctx, "look for partitions with work", func(ctx context.Context, q querier) error {
+	err = e.db.Do(ctx, "look for partitions with work", func(ctx context.Context, q statement.Querier) error {
 		parts = nil
-		s := e.db.statement()
-		s.add("SELECT r.part FROM ", s.rows("r", rangeColumns, list), " WHERE (SELECT 1 FROM ", e.outbox.String(),
-			" o WHERE o.state = 'PENDING' AND o.bucket >= r.low AND o.bucket < r.high ORDER BY o.bucket, ", e.seq("o"), e.db.limit("1", 0), ") = 1",
-			" OR EXISTS (SELECT 1 FROM ", e.outbox.String(), " d WHERE d.state = 'FAILED' AND d.next_attempt_at <= ", e.db.now(),
+		s := e.db.Statement()
+		s.Add("SELECT r.part FROM ", s.Rows("r", rangeColumns, list), " WHERE (SELECT 1 FROM ", e.outbox.String(),
+			" o WHERE o.state = 'PENDING' AND o.bucket >= r.low AND o.bucket < r.high ORDER BY o.bucket, ", e.seq("o"), e.db.Limit("1", 0), ") = 1",
+			" OR EXISTS (SELECT 1 FROM ", e.outbox.String(), " d WHERE d.state = 'FAILED' AND d.next_attempt_at <= ", e.db.Now(),
 			" AND d.bucket >= r.low AND d.bucket < r.high) ORDER BY r.part")
-		found, err := s.ints(ctx, q)
+		found, err := s.Ints(ctx, q)
 		for _, p := range found {
 			parts = append(parts, int(p))
 		}
@@ -264,23 +265,23 @@ func (e *ownEvents) figures(ctx context.Context) (f poller.OutboxFigures, err er
 	for i := range buckets {
 		buckets[i].B = i
 	}
-	err = e.db.do(ctx, "count events", func(ctx context.Context, q querier) error {
+	err = e.db.Do(ctx, "count events", func(ctx context.Context, q statement.Querier) error {
 		var oldest sql.NullInt64
-		s := e.db.statement()
-		s.add("SELECT ")
+		s := e.db.Statement()
+		s.Add("SELECT ")
 		for _, state := range []State{Pending, Failed, Waiting, Dead} {
 			where := "o.state = '" + string(state) + "'"
 			if state == Waiting || state == Dead {
 				where = "o.state IN (" + blockedStates + ") AND " + where
 			}
-			s.add("(SELECT COUNT(*) FROM (SELECT 1 AS one FROM ", e.outbox.String(), " o", e.forced(state), " WHERE ", where, " ORDER BY ", e.order(state),
-				e.db.limit(s.arg(bound+1), 0), ") n), ")
+			s.Add("(SELECT COUNT(*) FROM (SELECT 1 AS one FROM ", e.outbox.String(), " o", e.forced(state), " WHERE ", where, " ORDER BY ", e.order(state),
+				e.db.Limit(s.Arg(bound+1), 0), ") n), ")
 		}
-		s.add("(SELECT ", e.db.age("a.created_at"), " FROM ", e.outbox.String(), " a WHERE ", e.seq("a"), " = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", e.seq("o"),
-			" FROM ", e.outbox.String(), " o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, ", e.seq("o"), e.db.limit("1", 0), ") AS seq FROM ",
-			s.rows("r", []field{{"b", false}}, buckets), ") h))")
+		s.Add("(SELECT ", e.db.Age("a.created_at"), " FROM ", e.outbox.String(), " a WHERE ", e.seq("a"), " = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", e.seq("o"),
+			" FROM ", e.outbox.String(), " o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, ", e.seq("o"), e.db.Limit("1", 0), ") AS seq FROM ",
+			s.Rows("r", []statement.Field{statement.Int("b")}, buckets), ") h))")
 		f = poller.OutboxFigures{}
-		if err := s.row(ctx, q, &f.Pending, &f.Failed, &f.Waiting, &f.Dead, &oldest); err != nil {
+		if err := s.Row(ctx, q, &f.Pending, &f.Failed, &f.Waiting, &f.Dead, &oldest); err != nil {
 			return err
 		}
 		f.OldestPending = time.Duration(max(oldest.Int64, 0)) * time.Millisecond

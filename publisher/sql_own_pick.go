@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -49,7 +50,7 @@ func (e *ownEvents) pick(ctx context.Context, by claim, limit poller.Limit) (row
 }
 
 func (e *ownEvents) pickFrom(ctx context.Context, bucket int, by claim, limit poller.Limit) (rows []row, more bool, err error) {
-	err = e.db.tx(ctx, "pick events", func(ctx context.Context, q querier) error {
+	err = e.db.Tx(ctx, "pick events", func(ctx context.Context, q statement.Querier) error {
 		rows, more = nil, false
 		found, err := e.candidates(ctx, q, bucket, max(limit.Rows, 1))
 		if err != nil || len(found) == 0 {
@@ -79,11 +80,11 @@ type candidate struct {
 
 // candidates are heads among the first n pending events from a bucket on, and round to it again; where there are fewer, also
 // those of aggregates whose owner has died with events PUBLISHING.
-func (e *ownEvents) candidates(ctx context.Context, q querier, from, n int) ([]candidate, error) {
+func (e *ownEvents) candidates(ctx context.Context, q statement.Querier, from, n int) ([]candidate, error) {
 	var found []candidate
 	seen := map[aggregate]bool{}
-	read := func(s *statement) (count int, err error) {
-		err = s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+	read := func(s *statement.Statement) (count int, err error) {
+		err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var c candidate
 			if err := scan(&c.seq, &c.bucket, &c.typ, &c.id); err != nil {
 				return false, err
@@ -102,7 +103,7 @@ func (e *ownEvents) candidates(ctx context.Context, q querier, from, n int) ([]c
 		if r.from == r.to || n <= 0 {
 			continue
 		}
-		s := e.db.statement()
+		s := e.db.Statement()
 		e.candidateStatement(s, Pending, &r, n)
 		count, err := read(s)
 		if err != nil {
@@ -111,7 +112,7 @@ func (e *ownEvents) candidates(ctx context.Context, q querier, from, n int) ([]c
 		n -= count
 	}
 	if n > 0 {
-		s := e.db.statement()
+		s := e.db.Statement()
 		e.candidateStatement(s, Publishing, nil, n)
 		if _, err := read(s); err != nil {
 			return nil, fmt.Errorf("look for what was left: %w", err)
@@ -120,18 +121,18 @@ func (e *ownEvents) candidates(ctx context.Context, q querier, from, n int) ([]c
 	return found, nil
 }
 
-func (e *ownEvents) candidateStatement(s *statement, state State, r *bucketRange, n int) {
-	s.add("SELECT ", e.seq("o"), ", o.bucket, o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
+func (e *ownEvents) candidateStatement(s *statement.Statement, state State, r *bucketRange, n int) {
+	s.Add("SELECT ", e.seq("o"), ", o.bucket, o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
 	if r != nil {
-		s.add(" AND o.bucket >= ", s.arg(r.from), " AND o.bucket < ", s.arg(r.to))
+		s.Add(" AND o.bucket >= ", s.Arg(r.from), " AND o.bucket < ", s.Arg(r.to))
 	}
-	s.add(" AND NOT ")
+	s.Add(" AND NOT ")
 	e.claimed(s)
-	s.add(" ORDER BY ", e.order(state), e.db.limit(s.arg(n), 0))
+	s.Add(" ORDER BY ", e.order(state), e.db.Limit(s.Arg(n), 0))
 }
 
 // claimAggregates claims the aggregates of heads, for a live member only; it returns those that it got.
-func (e *ownEvents) claimAggregates(ctx context.Context, q querier, c claim, found []candidate) ([]candidate, error) {
+func (e *ownEvents) claimAggregates(ctx context.Context, q statement.Querier, c claim, found []candidate) ([]candidate, error) {
 	shards := make([]shard, len(found))
 	for i := range found {
 		shards[i] = shard{found[i].shard, shardInfo(found[i].aggregate)}
@@ -149,7 +150,7 @@ func (e *ownEvents) claimAggregates(ctx context.Context, q querier, c claim, fou
 
 // shardInfo tells people which aggregate a hashed shard is.
 func shardInfo(a aggregate) string {
-	data, err := json.Marshal(map[string]string{"type": plaintext.Start(sayable(a.typ), 120), "id": plaintext.Start(sayable(a.id), 120)})
+	data, err := json.Marshal(map[string]string{"type": plaintext.Start(statement.Sayable(a.typ), 120), "id": plaintext.Start(statement.Sayable(a.id), 120)})
 	if err != nil {
 		return ""
 	}
@@ -157,8 +158,8 @@ func shardInfo(a aggregate) string {
 }
 
 // handOut reads and marks the events of aggregates that were just claimed.
-func (e *ownEvents) handOut(ctx context.Context, q querier, got []candidate, limit poller.Limit) (rows []row, more bool, err error) {
-	s := e.db.statement()
+func (e *ownEvents) handOut(ctx context.Context, q statement.Querier, got []candidate, limit poller.Limit) (rows []row, more bool, err error) {
+	s := e.db.Statement()
 	e.handOutStatement(s, got, max(limit.Rows, 1)+1)
 	if rows, more, err = readRows(ctx, s, q, limit, e.scan); err != nil {
 		return nil, false, fmt.Errorf("read their events: %w", err)
@@ -173,7 +174,7 @@ func (e *ownEvents) handOut(ctx context.Context, q querier, got []candidate, lim
 	return rows, more, nil
 }
 
-func (e *ownEvents) handOutStatement(s *statement, got []candidate, n int) {
+func (e *ownEvents) handOutStatement(s *statement.Statement, got []candidate, n int) {
 	buckets := make([]int64, 0, len(got))
 	shards := make([]string, len(got))
 	for i := range got {
@@ -183,24 +184,24 @@ func (e *ownEvents) handOutStatement(s *statement, got []candidate, n int) {
 	slices.Sort(buckets)
 	buckets = slices.Compact(buckets)
 	arm := func(state State) {
-		s.add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "' AND o.bucket >= ", s.arg(buckets[0]),
-			" AND o.bucket <= ", s.arg(buckets[len(buckets)-1]), " AND ", e.db.anyInt(s, "o.bucket", buckets))
-		s.add(" AND ", e.db.anyText(s, e.syntax.shard("o.aggregate_type", "o.aggregate_id"), shards), " ORDER BY o.bucket, ", e.seq("o"), e.db.limit(s.arg(n), 0))
+		s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "' AND o.bucket >= ", s.Arg(buckets[0]),
+			" AND o.bucket <= ", s.Arg(buckets[len(buckets)-1]), " AND ", e.db.AnyInt(s, "o.bucket", buckets))
+		s.Add(" AND ", e.db.AnyText(s, e.syntax.shard("o.aggregate_type", "o.aggregate_id"), shards), " ORDER BY o.bucket, ", e.seq("o"), e.db.Limit(s.Arg(n), 0))
 	}
-	s.add("SELECT ")
+	s.Add("SELECT ")
 	e.columns(s)
-	s.add(", CASE WHEN ")
+	s.Add(", CASE WHEN ")
 	e.blocks(s, false)
-	s.add(" THEN 1 ELSE 0 END FROM (SELECT bucket, ", e.syntax.seq(), " FROM (SELECT bucket, ", e.syntax.seq(), " FROM (")
+	s.Add(" THEN 1 ELSE 0 END FROM (SELECT bucket, ", e.syntax.seq(), " FROM (SELECT bucket, ", e.syntax.seq(), " FROM (")
 	arm(Pending)
-	s.add(") p UNION ALL SELECT bucket, ", e.syntax.seq(), " FROM (")
+	s.Add(") p UNION ALL SELECT bucket, ", e.syntax.seq(), " FROM (")
 	arm(Publishing)
-	s.add(") l) u ORDER BY bucket, ", e.syntax.seq(), e.db.limit(s.arg(n), 0), ") k JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.seq(),
+	s.Add(") l) u ORDER BY bucket, ", e.syntax.seq(), e.db.Limit(s.Arg(n), 0), ") k JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.seq(),
 		" ORDER BY k.bucket, k.", e.syntax.seq())
 }
 
 // dropUnused ends the claims of aggregates whose events did not fit into the limit.
-func (e *ownEvents) dropUnused(ctx context.Context, q querier, owner string, got []candidate, rows []row) error {
+func (e *ownEvents) dropUnused(ctx context.Context, q statement.Querier, owner string, got []candidate, rows []row) error {
 	used := map[aggregate]bool{}
 	for i := range rows {
 		used[rows[i].aggregate()] = true
@@ -218,15 +219,15 @@ func (e *ownEvents) dropUnused(ctx context.Context, q querier, owner string, got
 }
 
 // restore makes PENDING again what the owner's claims left PUBLISHING.
-func (e *ownEvents) restore(ctx context.Context, q querier, owner string, shards []string) error {
-	s := e.db.statement()
-	s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM ", e.claims.place.table,
-		" c WHERE c.outbox = ", s.arg(e.claims.place.outbox), " AND c.unit = ", e.syntax.shard("o.aggregate_type", "o.aggregate_id"), " AND c.owner = ", s.arg(owner))
+func (e *ownEvents) restore(ctx context.Context, q statement.Querier, owner string, shards []string) error {
+	s := e.db.Statement()
+	s.Add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM ", e.claims.place.table,
+		" c WHERE c.outbox = ", s.Arg(e.claims.place.outbox), " AND c.unit = ", e.syntax.shard("o.aggregate_type", "o.aggregate_id"), " AND c.owner = ", s.Arg(owner))
 	if shards != nil {
-		s.add(" AND ", e.db.anyText(s, "c.unit", shards))
+		s.Add(" AND ", e.db.AnyText(s, "c.unit", shards))
 	}
-	s.add(")")
-	list, err := s.ints(ctx, q)
+	s.Add(")")
+	list, err := s.Ints(ctx, q)
 	if err != nil {
 		return fmt.Errorf("find what is left: %w", err)
 	}
@@ -234,8 +235,8 @@ func (e *ownEvents) restore(ctx context.Context, q querier, owner string, shards
 }
 
 // free makes every event PENDING that is PUBLISHING.
-func (e *ownEvents) free(ctx context.Context, q querier) error {
-	_, err := e.db.statement("UPDATE ", e.outbox.String(), " SET state = 'PENDING' WHERE state = 'PUBLISHING'").exec(ctx, q)
+func (e *ownEvents) free(ctx context.Context, q statement.Querier) error {
+	_, err := e.db.Statement("UPDATE ", e.outbox.String(), " SET state = 'PENDING' WHERE state = 'PUBLISHING'").Exec(ctx, q)
 	if err != nil {
 		return fmt.Errorf("free what is left PUBLISHING: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"math"
 	"time"
 )
@@ -15,7 +16,7 @@ func (e *ownEvents) settle(ctx context.Context, owner string, held int, m marks)
 		return nil
 	}
 	if m.plain() {
-		return e.db.do(ctx, "mark events as published", func(ctx context.Context, q querier) error {
+		return e.db.Do(ctx, "mark events as published", func(ctx context.Context, q statement.Querier) error {
 			n, err := e.markPublished(ctx, q, owner, held, m.published)
 			if err != nil || n > 0 {
 				return err
@@ -24,7 +25,7 @@ func (e *ownEvents) settle(ctx context.Context, owner string, held int, m marks)
 		})
 	}
 	var rest []aggregate
-	err := e.db.tx(ctx, "mark events", func(ctx context.Context, q querier) (err error) {
+	err := e.db.Tx(ctx, "mark events", func(ctx context.Context, q statement.Querier) (err error) {
 		if _, err := e.claims.hold(ctx, q, owner, held); err != nil {
 			return err
 		}
@@ -40,7 +41,7 @@ func (e *ownEvents) settle(ctx context.Context, owner string, held int, m marks)
 
 // apply makes marks, in the order in which they depend on each other: what failed decides what waits, and what does not wait
 // any more is found last. It returns the aggregates of which more events wait for nothing than one transaction lets go.
-func (e *ownEvents) apply(ctx context.Context, q querier, owner string, m *marks) (rest []aggregate, err error) {
+func (e *ownEvents) apply(ctx context.Context, q statement.Querier, owner string, m *marks) (rest []aggregate, err error) {
 	published := seqs(m.published)
 	for _, r := range m.retried {
 		published = append(published, r.ref.seq)
@@ -82,35 +83,35 @@ func seqs(refs []ref) []int64 {
 }
 
 func (e *ownEvents) published() string {
-	return "state = 'PUBLISHED', published_at = " + e.db.now() + ", next_attempt_at = NULL"
+	return "state = 'PUBLISHED', published_at = " + e.db.Now() + ", next_attempt_at = NULL"
 }
 
 // markPublished is the one statement that acknowledges a batch.
-func (e *ownEvents) markPublished(ctx context.Context, q querier, owner string, held int, refs []ref) (int64, error) {
-	s := e.db.statement()
+func (e *ownEvents) markPublished(ctx context.Context, q statement.Querier, owner string, held int, refs []ref) (int64, error) {
+	s := e.db.Statement()
 	e.syntax.bySeq(s, e.outbox, e.published, seqs(refs))
-	s.add(" AND state IN ('PENDING', 'PUBLISHING', 'FAILED') AND ")
+	s.Add(" AND state IN ('PENDING', 'PUBLISHING', 'FAILED') AND ")
 	e.claims.guard(s, owner, held)
-	return s.exec(ctx, q)
+	return s.Exec(ctx, q)
 }
 
 // set changes rows that are in one of the states.
-func (e *ownEvents) set(ctx context.Context, q querier, set string, seqs []int64, states string) error {
+func (e *ownEvents) set(ctx context.Context, q statement.Querier, set string, seqs []int64, states string) error {
 	if len(seqs) == 0 {
 		return nil
 	}
-	s := e.db.statement()
+	s := e.db.Statement()
 	e.syntax.bySeq(s, e.outbox, func() string { return set }, seqs)
-	s.add(" AND state IN (", states, ")")
-	_, err := s.exec(ctx, q)
+	s.Add(" AND state IN (", states, ")")
+	_, err := s.Exec(ctx, q)
 	return err
 }
 
-var failureColumns = []field{{"seq", false}, {"attempts", false}, {"pause", false}, {"dead", false}, {"reason", true}}
+var failureColumns = []statement.Field{statement.Int("seq"), statement.Int("attempts"), statement.Int("pause"), statement.Int("dead"), statement.Text("reason")}
 
 // fail leaves alone what an operator has requeued since it was handed out: that has no attempts. (A misplaced event's attempts
 // stop short of the last one, so that they need not grow.)
-func (e *ownEvents) fail(ctx context.Context, q querier, failed []failure) error {
+func (e *ownEvents) fail(ctx context.Context, q statement.Querier, failed []failure) error {
 	if len(failed) == 0 {
 		return nil
 	}
@@ -124,22 +125,22 @@ func (e *ownEvents) fail(ctx context.Context, q querier, failed []failure) error
 	list := make([]object, len(failed))
 	for i := range failed {
 		f := &failed[i]
-		list[i] = object{f.ref.seq, f.attempts, f.delay.Milliseconds(), 0, sayable(f.reason)}
+		list[i] = object{f.ref.seq, f.attempts, f.delay.Milliseconds(), 0, statement.Sayable(f.reason)}
 		if f.dead {
 			list[i].Dead = 1
 		}
 	}
-	s := e.db.statement()
-	s.add(e.syntax.update(e.outbox.String(), "o",
+	s := e.db.Statement()
+	s.Add(e.syntax.update(e.outbox.String(), "o",
 		"state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, "+
-			"next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE "+e.db.later("f.pause")+" END",
-		s.rows("f", failureColumns, list), e.seq("o")+" = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')"))
-	_, err := s.exec(ctx, q)
+			"next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE "+e.db.Later("f.pause")+" END",
+		s.Rows("f", failureColumns, list), e.seq("o")+" = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')"))
+	_, err := s.Exec(ctx, q)
 	return err
 }
 
 // wait makes events WAITING as long as one before them is in the way; the others are, or become, PENDING.
-func (e *ownEvents) wait(ctx context.Context, q querier, waiting []marked) error {
+func (e *ownEvents) wait(ctx context.Context, q statement.Querier, waiting []marked) error {
 	if len(waiting) == 0 {
 		return nil
 	}
@@ -147,10 +148,10 @@ func (e *ownEvents) wait(ctx context.Context, q querier, waiting []marked) error
 	for i, w := range waiting {
 		all[i] = w.ref.seq
 	}
-	s := e.db.statement()
-	s.add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE ", e.db.anyInt(s, e.seq("o"), all), " AND ")
+	s := e.db.Statement()
+	s.Add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE ", e.db.AnyInt(s, e.seq("o"), all), " AND ")
 	e.blocks(s, true)
-	blocked, err := s.ints(ctx, q)
+	blocked, err := s.Ints(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (e *ownEvents) letRestGo(ctx context.Context, rest []aggregate) {
 	begun := time.Now()
 	for len(rest) > 0 && (e.cfg.Timeout <= 0 || time.Since(begun) < e.cfg.Timeout) {
 		some := rest
-		err := e.db.do(ctx, "let waiting events go on", func(ctx context.Context, q querier) (err error) {
+		err := e.db.Do(ctx, "let waiting events go on", func(ctx context.Context, q statement.Querier) (err error) {
 			_, rest, err = e.letGo(ctx, q, some)
 			return err
 		})
@@ -187,7 +188,7 @@ func (e *ownEvents) letRestGo(ctx context.Context, rest []aggregate) {
 // aggregate is WAITING is fetched with waits set, and absorbed instead of sent, be it of the aggregate's rest, let go by
 // somebody else out of turn, or written since. What goes first is the beginning of what waits, so that nothing else stands before
 // that, and it is sent as it comes.
-func (e *ownEvents) letGo(ctx context.Context, q querier, of []aggregate) (n int64, rest []aggregate, err error) {
+func (e *ownEvents) letGo(ctx context.Context, q statement.Querier, of []aggregate) (n int64, rest []aggregate, err error) {
 	if len(of) == 0 {
 		return 0, nil, nil
 	}
@@ -202,13 +203,13 @@ func (e *ownEvents) letGo(ctx context.Context, q querier, of []aggregate) (n int
 	if !e.bySource() {
 		where += " AND " + e.syntax.seek("o", "h.id") + e.syntax.same("o.aggregate_type", "o.aggregate_id", "h.typ", "h.id")
 	}
-	s := e.db.statement()
-	s.add(e.syntax.update(e.outbox.String(), "o"+e.syntax.force(e.blockedIndex()), "state = 'PENDING'", s.rows("h", headColumns, heads), where))
-	n, err = s.exec(ctx, q)
+	s := e.db.Statement()
+	s.Add(e.syntax.update(e.outbox.String(), "o"+e.syntax.force(e.blockedIndex()), "state = 'PENDING'", s.Rows("h", headColumns, heads), where))
+	n, err = s.Exec(ctx, q)
 	return n, rest, err
 }
 
-var headColumns = []field{{"typ", true}, {"id", true}, {"head", false}}
+var headColumns = []statement.Field{statement.Text("typ"), statement.Text("id"), statement.Int("head")}
 
 type head struct {
 	Typ  string `json:"typ"`
@@ -218,23 +219,23 @@ type head struct {
 
 // heads returns for each aggregate the first event that is not let go now: one that holds up others, or the first waiting one beyond
 // this aggregate's part of goAtOnce; a number beyond all where there is neither. rest are those where it is the latter.
-func (e *ownEvents) heads(ctx context.Context, q querier, of []aggregate) (list []head, rest []aggregate, err error) {
-	s := e.db.statement()
+func (e *ownEvents) heads(ctx context.Context, q statement.Querier, of []aggregate) (list []head, rest []aggregate, err error) {
+	s := e.db.Statement()
 	first := func(cond string, skip int) {
-		s.add("(SELECT b.", e.syntax.seq(), " FROM ", e.outbox.String(), " b", e.syntax.force(e.blockedIndex()), " WHERE ")
+		s.Add("(SELECT b.", e.syntax.seq(), " FROM ", e.outbox.String(), " b", e.syntax.force(e.blockedIndex()), " WHERE ")
 		if e.bySource() {
-			s.add("1 = 1")
+			s.Add("1 = 1")
 		} else {
-			s.add(e.syntax.seek("b", "a.id"), e.syntax.same("b.aggregate_type", "b.aggregate_id", "a.typ", "a.id"))
+			s.Add(e.syntax.seek("b", "a.id"), e.syntax.same("b.aggregate_type", "b.aggregate_id", "a.typ", "a.id"))
 		}
-		s.add(cond, " ORDER BY ", e.seq("b"), e.db.limit("1", skip), ")")
+		s.Add(cond, " ORDER BY ", e.seq("b"), e.db.Limit("1", skip), ")")
 	}
-	s.add("SELECT a.typ, a.id, ")
+	s.Add("SELECT a.typ, a.id, ")
 	first(e.inTheWay("b", true), 0)
-	s.add(", ")
+	s.Add(", ")
 	first(" AND b.state IN ("+blockedStates+") AND b.state = 'WAITING'", max(1, goAtOnce/len(of)))
-	s.add(" FROM ", s.rows("a", aggregateColumns, jsonAggregates(of)))
-	err = s.each(ctx, q, func(scan func(...any) error) (bool, error) {
+	s.Add(" FROM ", s.Rows("a", aggregateColumns, jsonAggregates(of)))
+	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var h head
 		var blocking, beyond sql.NullInt64
 		err := scan(&h.Typ, &h.ID, &blocking, &beyond)

@@ -289,7 +289,7 @@ func TestWorkAndFigures(t *testing.T) {
 				t.Errorf("no work in partition %d", p)
 			}
 		}
-		b.exec("UPDATE outbox SET created_at = " + b.db.earlier("60000") + " WHERE " + b.engine.rows.seq() + " = 1")
+		b.exec("UPDATE outbox SET created_at = " + b.db.Earlier("60000") + " WHERE " + b.engine.rows.seq() + " = 1")
 		f, err := b.rows.figures(t.Context())
 		if err != nil || f.Pending != 3 || f.OldestPending < time.Minute || f.OldestPending > 2*time.Minute {
 			t.Errorf("figures: %+v, %v", f, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -74,7 +75,7 @@ func TestPickTogether(t *testing.T) {
 
 // writeLocked is an application's transaction: it locks the aggregate, writes an event, and commits or not.
 func (b *bench) writeLocked(ctx context.Context, id int, rollback bool) {
-	err := b.db.tx(ctx, "write", func(ctx context.Context, q querier) error {
+	err := b.db.Tx(ctx, "write", func(ctx context.Context, q statement.Querier) error {
 		if _, err := q.ExecContext(ctx, fmt.Sprintf("UPDATE aggregates SET n = n + 1 WHERE id = %d", id)); err != nil {
 			return err
 		}

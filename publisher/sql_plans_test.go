@@ -54,7 +54,7 @@ func TestPlans(t *testing.T) {
 			b.exec("ANALYZE outbox")
 		}
 		b.exec("UPDATE outbox SET state = 'PUBLISHED' WHERE " + b.engine.rows.seq() + " > 20")
-		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.now() + " WHERE " + b.engine.rows.seq() + " = 1")
+		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now() + " WHERE " + b.engine.rows.seq() + " = 1")
 		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.engine.rows.seq() + " = 2")
 		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.engine.rows.seq() + " > 60000") // and no statistics know of it
 		b.must(b.claims.join(t.Context(), "me", time.Minute))
@@ -81,8 +81,8 @@ func TestPagesSeek(t *testing.T) {
 	b.fillOf(events, 1, Pending)
 	b.exec("ANALYZE TABLE outbox")
 	var bucket int
-	b.must(b.db.pool.QueryRowContext(t.Context(), "SELECT MIN(bucket) FROM outbox").Scan(&bucket))
-	conn, err := b.db.pool.Conn(t.Context())
+	b.must(b.db.Pool.QueryRowContext(t.Context(), "SELECT MIN(bucket) FROM outbox").Scan(&bucket))
+	conn, err := b.db.Pool.Conn(t.Context())
 	b.must(err)
 	defer conn.Close() //nolint:errcheck // the bench closes the pool
 	table, r := recordedAs(t, b.conn.Engine, b.catalog.outbox, b.catalog.claims, b.claims.place.outbox)
@@ -125,7 +125,7 @@ func (b *bench) fillOf(n, aggregates int, state State) {
 	const columns = "INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key, state, published_at) "
 	published := "NULL"
 	if state == Published {
-		published = b.db.now()
+		published = b.db.Now()
 	}
 	values := fmt.Sprintf("SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n, '%s', %s", aggregates, state, published)
 	switch b.conn.Engine {
@@ -143,7 +143,7 @@ func (b *bench) fillOf(n, aggregates int, state State) {
 func (b *bench) explain(text string, args []any) string {
 	b.tb.Helper()
 	verb := map[string]string{"postgres": "EXPLAIN ", "mysql": "EXPLAIN ", "sqlite": "EXPLAIN QUERY PLAN "}[b.conn.Engine]
-	rows, err := b.db.pool.QueryContext(context.Background(), verb+text, args...)
+	rows, err := b.db.Pool.QueryContext(context.Background(), verb+text, args...)
 	if err != nil {
 		b.tb.Fatalf("%v\n%s", err, text)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
@@ -148,12 +149,12 @@ func (b *bench) exec(text string, args ...any) {
 }
 
 // insert writes an event as an application does.
-func (b *bench) insert(q querier, a aggregate, payload string) {
+func (b *bench) insert(q statement.Querier, a aggregate, payload string) {
 	b.tb.Helper()
-	s := b.db.statement()
-	s.add("INSERT INTO ", b.outbox.String(), " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (", s.arg(a.typ), ", ", s.arg(a.id),
-		", 'Happened', ", s.arg(payload), ", ", s.arg("key-"+strconv.FormatInt(counter.Add(1), 10)), ")")
-	if _, err := s.exec(context.Background(), q); err != nil {
+	s := b.db.Statement()
+	s.Add("INSERT INTO ", b.outbox.String(), " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (", s.Arg(a.typ), ", ", s.Arg(a.id),
+		", 'Happened', ", s.Arg(payload), ", ", s.Arg("key-"+strconv.FormatInt(counter.Add(1), 10)), ")")
+	if _, err := s.Exec(context.Background(), q); err != nil {
 		b.tb.Fatal(err)
 	}
 }
@@ -170,9 +171,9 @@ func (b *bench) write(aggregates ...string) {
 // states are the rows' states by seq.
 func (b *bench) states() []State {
 	b.tb.Helper()
-	s := b.db.statement()
-	s.add("SELECT state FROM ", b.outbox.String(), " ORDER BY ", b.engine.rows.seq())
-	list, err := s.texts(context.Background(), b.raw)
+	s := b.db.Statement()
+	s.Add("SELECT state FROM ", b.outbox.String(), " ORDER BY ", b.engine.rows.seq())
+	list, err := s.Texts(context.Background(), b.raw)
 	if err != nil {
 		b.tb.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package publisher
+package statement
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"github.com/rowrelay/rowrelay/clock"
 )
 
-// sqlDB runs pieces of work on a database. Each attempt is bounded in time, and is repeated after a transient fault (a deadlock, a
+// DB runs pieces of work on a database. Each attempt is bounded in time, and is repeated after a transient fault (a deadlock, a
 // lost connection). It is safe for use by several goroutines.
-type sqlDB struct {
-	syntax
-	pool    *sql.DB
+type DB struct {
+	Syntax
+	Pool    *sql.DB
 	timeout time.Duration // of one attempt; 0: none
 	// low is how the engine gives way.
 	low Low
@@ -25,11 +25,11 @@ type sqlDB struct {
 	explain   func(what string, err error) error
 }
 
-func newDB(d syntax, low Low, pool *sql.DB, timeout time.Duration, transient func(error) bool, explain func(what string, err error) error) *sqlDB {
-	return &sqlDB{syntax: d, low: low, pool: pool, timeout: timeout, transient: transient, explain: explain}
+func NewDB(d Syntax, low Low, pool *sql.DB, timeout time.Duration, transient func(error) bool, explain func(what string, err error) error) *DB {
+	return &DB{Syntax: d, low: low, Pool: pool, timeout: timeout, transient: transient, explain: explain}
 }
 
-func (db *sqlDB) statement(parts ...string) *statement { return newStatement(db.syntax).add(parts...) }
+func (db *DB) Statement(parts ...string) *Statement { return New(db.Syntax).Add(parts...) }
 
 // Tries bounds the attempts of one piece of work.
 const Tries = 5
@@ -42,9 +42,9 @@ const (
 
 var errTimeout = errors.New("source__timeout")
 
-// do runs work until it succeeds, fails for good or has been tried often enough. work must be repeatable: whether an attempt that
+// Do runs work until it succeeds, fails for good or has been tried often enough. work must be repeatable: whether an attempt that
 // failed has taken effect is not known.
-func (db *sqlDB) do(ctx context.Context, what string, work func(context.Context, querier) error) error {
+func (db *DB) Do(ctx context.Context, what string, work func(context.Context, Querier) error) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = firstWait, lastWait
 	for try := 1; ; try++ {
@@ -61,28 +61,28 @@ func (db *sqlDB) do(ctx context.Context, what string, work func(context.Context,
 	}
 }
 
-// once runs work once.
-func (db *sqlDB) once(ctx context.Context, what string, work func(context.Context, querier) error) error {
+// Once runs work once.
+func (db *DB) Once(ctx context.Context, what string, work func(context.Context, Querier) error) error {
 	if err := db.attempt(ctx, work); err != nil {
 		return db.explain(what, err)
 	}
 	return nil
 }
 
-func (db *sqlDB) attempt(ctx context.Context, work func(context.Context, querier) error) error {
+func (db *DB) attempt(ctx context.Context, work func(context.Context, Querier) error) error {
 	if db.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, db.timeout, errTimeout)
 		defer cancel()
 	}
-	return work(ctx, db.pool)
+	return work(ctx, db.Pool)
 }
 
-// tx is do in one transaction, READ COMMITTED: every statement sees what was committed before it began. (MySQL's sessions
+// Tx is do in one transaction, READ COMMITTED: every statement sees what was committed before it began. (MySQL's sessions
 // are set up so; SQLite's transactions begin immediate and are alone.)
-func (db *sqlDB) tx(ctx context.Context, what string, work func(context.Context, querier) error) error {
-	return db.do(ctx, what, func(ctx context.Context, _ querier) (err error) {
-		tx, err := db.pool.BeginTx(ctx, nil)
+func (db *DB) Tx(ctx context.Context, what string, work func(context.Context, Querier) error) error {
+	return db.Do(ctx, what, func(ctx context.Context, _ Querier) (err error) {
+		tx, err := db.Pool.BeginTx(ctx, nil)
 		if err != nil {
 			return err
 		}
@@ -102,9 +102,9 @@ func (db *sqlDB) tx(ctx context.Context, what string, work func(context.Context,
 // that.
 type Low struct{ First, Prefix string }
 
-// txLow is tx for work that shall give way to others. prefix stands before its first statement.
-func (db *sqlDB) txLow(ctx context.Context, what string, work func(ctx context.Context, q querier, prefix string) error) error {
-	return db.tx(ctx, what, func(ctx context.Context, q querier) error {
+// TxLow is tx for work that shall give way to others. prefix stands before its first statement.
+func (db *DB) TxLow(ctx context.Context, what string, work func(ctx context.Context, q Querier, prefix string) error) error {
+	return db.Tx(ctx, what, func(ctx context.Context, q Querier) error {
 		if db.low.First != "" {
 			if _, err := q.ExecContext(ctx, db.low.First); err != nil {
 				return err
@@ -114,5 +114,5 @@ func (db *sqlDB) txLow(ctx context.Context, what string, work func(ctx context.C
 	})
 }
 
-// close ends the connections.
-func (db *sqlDB) close() error { return db.pool.Close() }
+// Close ends the connections.
+func (db *DB) Close() error { return db.Pool.Close() }
