@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -99,7 +100,7 @@ func (q *mappedSQL) chosen(s *statement.Statement, f *Filter) {
 }
 
 // equals adds OR for each of the values that the column can have.
-func (q *mappedSQL) equals(s *statement.Statement, c *tableColumn, values []string) {
+func (q *mappedSQL) equals(s *statement.Statement, c *column.Column, values []string) {
 	for _, v := range values {
 		if q.couldBe(c, v) {
 			s.Add(" OR ", q.column(c, "o"), " = ", q.syntax.typed(c, s.Arg(v)))
@@ -113,13 +114,13 @@ var (
 )
 
 // couldBe reports whether a text can be a value of the column: engines fail where it cannot.
-func (q *mappedSQL) couldBe(c *tableColumn, value string) bool {
-	switch c.kind {
-	case kindInteger:
+func (q *mappedSQL) couldBe(c *column.Column, value string) bool {
+	switch c.Kind {
+	case column.Integer:
 		return isInteger(value)
-	case kindUUID:
+	case column.UUID:
 		return uuidText.MatchString(value)
-	case kindBytes:
+	case column.Bytes:
 		return hexText.MatchString(value)
 	default:
 		return true

@@ -1,46 +1,49 @@
 package publisher
 
-import "github.com/rowrelay/rowrelay/engine/statement"
+import (
+	"github.com/rowrelay/rowrelay/engine/column"
+	"github.com/rowrelay/rowrelay/engine/statement"
+)
 
 // liteMapping is how SQLite writes what concerns mapped tables. It has no type for times: they are text, as they were stored.
 type liteMapping struct{ liteTables }
 
-func (liteMapping) text(c *tableColumn, expr string) string {
-	if c.kind == kindBytes {
+func (liteMapping) text(c *column.Column, expr string) string {
+	if c.Kind == column.Bytes {
 		expr = "HEX(" + expr + ")"
 	}
 	return "CAST(" + expr + " AS TEXT)"
 }
 
 // typed: SQLite gives the parameter the column's affinity.
-func (liteMapping) typed(c *tableColumn, parameter string) string {
-	if c.kind == kindBytes {
+func (liteMapping) typed(c *column.Column, parameter string) string {
+	if c.Kind == column.Bytes {
 		return "UNHEX(" + parameter + ")"
 	}
 	return parameter
 }
 
 // position writes the sign as 0 or 1 and then the number without it.
-func (liteMapping) position(_ *tableColumn, expr string) string {
+func (liteMapping) position(_ *column.Column, expr string) string {
 	return "printf('%d%019d', " + expr + " >= 0, " + expr + " & 9223372036854775807)"
 }
 
-func (liteMapping) instant(_ *tableColumn, expr string) string { return "CAST(" + expr + " AS TEXT)" }
+func (liteMapping) instant(_ *column.Column, expr string) string { return "CAST(" + expr + " AS TEXT)" }
 
-func (liteMapping) atInstant(_ *tableColumn, parameter string) string { return parameter }
+func (liteMapping) atInstant(_ *column.Column, parameter string) string { return parameter }
 
-func (d liteMapping) now(_ *tableColumn, less string) string {
+func (d liteMapping) now(_ *column.Column, less string) string {
 	if less != "" {
 		return "strftime(" + liteTime + ", 'now', printf('-%.3f seconds', " + less + " / 1000.0))"
 	}
 	return d.clock()
 }
 
-func (liteMapping) literal(c *tableColumn, value string) string { return literal(c, value) }
+func (liteMapping) literal(c *column.Column, value string) string { return column.Literal(c, value) }
 
-func (liteMapping) boolean(_ *tableColumn, v bool) string { return zeroOrOne(v) }
+func (liteMapping) boolean(_ *column.Column, v bool) string { return column.ZeroOrOne(v) }
 
-func (liteMapping) payload(_ *tableColumn, expr string) string { return expr }
+func (liteMapping) payload(_ *column.Column, expr string) string { return expr }
 
 func (liteMapping) textTimes() bool { return true }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"strings"
 )
@@ -32,25 +33,25 @@ func (liteTables) resolve(ctx context.Context, q statement.Querier, n statement.
 
 // columns: SQLite says of a column of the primary key that it may be NULL, where that is not declared: of an INTEGER PRIMARY KEY it is
 // not true, and of others nobody means it.
-func (d liteTables) columns(ctx context.Context, q statement.Querier, n statement.Name) ([]tableColumn, error) {
-	return readColumns(ctx, q, d.kind, `SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_info(?1) ORDER BY cid`, n.Base())
+func (d liteTables) columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
+	return column.Read(ctx, q, d.kind, `SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_info(?1) ORDER BY cid`, n.Base())
 }
 
 // kind follows the rules of affinity where they decide how a value compares, and the name where it says more. A
 // declared type is a hint there: a uuid is text, a boolean is a number.
-func (liteTables) kind(typ string) columnKind {
-	base := typeName(typ)
+func (liteTables) kind(typ string) column.Kind {
+	base := column.TypeName(typ)
 	switch {
 	case strings.Contains(base, "bool"):
-		return kindBool
+		return column.Bool
 	case strings.Contains(base, "int"):
-		return kindInteger
+		return column.Integer
 	case strings.Contains(base, "time"), strings.Contains(base, "date"):
-		return kindTime
+		return column.Time
 	case strings.Contains(base, "json"):
-		return kindJSON
+		return column.JSON
 	case strings.Contains(base, "blob"), base == "":
-		return kindBytes
+		return column.Bytes
 	}
-	return kindText
+	return column.Text
 }

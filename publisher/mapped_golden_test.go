@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlc-dev/teesql/parser"
 
+	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/poller"
@@ -27,17 +28,17 @@ var goldenTypes = map[string]struct{ id, uuid, text, moment, flag, number string
 func goldenLayouts(t *testing.T, engine string) map[string]layout {
 	t.Helper()
 	g := goldenTypes[engine]
-	seed := kinds(engine, []tableColumn{
+	seed := kinds(engine, []column.Column{
 		{"id", g.id, 0, false}, {"aggregate_type", g.text, 0, false}, {"aggregate_id", g.text, 0, false}, {"event_type", g.text, 0, false},
 		{"payload", g.text, 0, false}, {"created_at", g.moment, 0, false}, {"published", g.flag, 0, false}, {"published_at", g.moment, 0, true},
 		{"retry_count", g.number, 0, false}, {"idempotency_key", g.text, 0, false},
 	})
-	foreign := kinds(engine, []tableColumn{
+	foreign := kinds(engine, []column.Column{
 		{"Id", g.uuid, 0, false}, {"Status", g.text, 0, false}, {"Body", g.text, 0, true}, {"Added", g.moment, 0, false}, {"Key", g.text, 0, true}, {"Sent", g.moment, 0, true},
 	})
 	layouts := map[string]layout{}
 	for name, c := range map[string]struct {
-		columns  []tableColumn
+		columns  []column.Column
 		settings map[string]string
 	}{
 		"seed": {seed, nil},

@@ -5,42 +5,43 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 // layout is a mapping that was proved against the catalog: what statements are made of.
 type layout struct {
-	id, payload tableColumn
+	id, payload column.Column
 	// seq orders events where it is given; otherwise createdAt and id do.
-	seq *tableColumn
+	seq *column.Column
 	// aggregateID is nil with source__map__aggregate_id=none: every event is then an aggregate of its own, named by its id.
-	aggregateType, aggregateID, eventType, key *tableColumn
-	createdAt, published, publishedAt, state   *tableColumn
-	attempts, traceParent, traceState          *tableColumn
+	aggregateType, aggregateID, eventType, key *column.Column
+	createdAt, published, publishedAt, state   *column.Column
+	attempts, traceParent, traceState          *column.Column
 	pending, done                              string
 	deletes                                    bool
 	warnings                                   []string
 }
 
 // resolve proves a mapping against the columns of table, which is its name for people.
-func (m *mapping) resolve(table string, catalog []tableColumn) (layout, error) {
+func (m *mapping) resolve(table string, catalog []column.Column) (layout, error) {
 	l := layout{pending: m.pending, done: m.done, deletes: m.deletes}
-	find := func(r role, required string) (*tableColumn, error) {
+	find := func(r role, required string) (*column.Column, error) {
 		return m.find(table, catalog, r, required)
 	}
 	var err error
-	required := func(r role, why string) tableColumn {
-		var c *tableColumn
+	required := func(r role, why string) column.Column {
+		var c *column.Column
 		if err == nil {
 			c, err = find(r, why)
 		}
 		if c == nil {
-			return tableColumn{}
+			return column.Column{}
 		}
 		return *c
 	}
-	optional := func(r role) *tableColumn {
-		var c *tableColumn
+	optional := func(r role) *column.Column {
+		var c *column.Column
 		if err == nil {
 			c, err = find(r, "")
 		}
@@ -59,7 +60,7 @@ func (m *mapping) resolve(table string, catalog []tableColumn) (layout, error) {
 	for _, r := range unusedRoles {
 		if c := optional(r); c != nil && m.columns[r] != "" {
 			l.warnings = append(l.warnings, fmt.Sprintf("%s=%s has no effect: of a mapped table only the mark of publishing is written, "+
-				"failures are kept in the table beside the claims", r.setting(), c.name))
+				"failures are kept in the table beside the claims", r.setting(), c.Name))
 		}
 	}
 	if err != nil {
@@ -75,7 +76,7 @@ func (m *mapping) resolve(table string, catalog []tableColumn) (layout, error) {
 }
 
 // find returns the column of a role; nil where there is none and none is required. required says what it is for.
-func (m *mapping) find(table string, catalog []tableColumn, r role, required string) (*tableColumn, error) {
+func (m *mapping) find(table string, catalog []column.Column, r role, required string) (*column.Column, error) {
 	name, said := m.columns[r]
 	if name == noColumn {
 		return nil, nil
@@ -83,15 +84,15 @@ func (m *mapping) find(table string, catalog []tableColumn, r role, required str
 	if !said {
 		name = r.byDefault()
 	}
-	found := slices.IndexFunc(catalog, func(c tableColumn) bool { return c.name == name })
+	found := slices.IndexFunc(catalog, func(c column.Column) bool { return c.Name == name })
 	if found < 0 {
 		for i, c := range catalog {
-			if !strings.EqualFold(c.name, name) {
+			if !strings.EqualFold(c.Name, name) {
 				continue
 			}
 			if found >= 0 {
 				return nil, fmt.Errorf("%w: %s=%s could be %q or %q in %s: write it exactly", poller.ErrConfig, r.setting(), name,
-					catalog[found].name, c.name, table)
+					catalog[found].Name, c.Name, table)
 			}
 			found = i
 		}
@@ -110,12 +111,12 @@ func (m *mapping) find(table string, catalog []tableColumn, r role, required str
 }
 
 // checkState decides how it is known that a row is to be published.
-func (l *layout) checkState(m *mapping, table string, catalog []tableColumn) error {
+func (l *layout) checkState(m *mapping, table string, catalog []column.Column) error {
 	_, said := m.columns[roleState]
 	if m.pending == "" {
 		if said {
 			return fmt.Errorf("%w: %s=%s needs %s, the value that means \"to be published\": set it", poller.ErrConfig, roleState.setting(),
-				l.state.name, setting(optionPending))
+				l.state.Name, setting(optionPending))
 		}
 		l.state = nil // a column that happens to have the name
 	}
@@ -132,7 +133,7 @@ func (l *layout) checkState(m *mapping, table string, catalog []tableColumn) err
 	}
 	if l.state != nil && m.done == "" {
 		return fmt.Errorf("%w: %s=%s needs %s, the value that means \"published\": set it, or %s=delete", poller.ErrConfig, roleState.setting(),
-			l.state.name, setting(optionDone), setting(optionOnPublished))
+			l.state.Name, setting(optionDone), setting(optionOnPublished))
 	}
 	if l.state == nil && l.published == nil && l.publishedAt == nil {
 		return fmt.Errorf("%w: %s has no column that says what was published; it has: %s: set %s, %s, or %s with %s and %s; or %s=delete", poller.ErrConfig,
@@ -144,51 +145,51 @@ func (l *layout) checkState(m *mapping, table string, catalog []tableColumn) err
 
 // checkKinds refuses columns of types that their role cannot have.
 func (l *layout) checkKinds(textTimes bool) error {
-	times := []columnKind{kindTime}
+	times := []column.Kind{column.Time}
 	if textTimes {
-		times = append(times, kindText)
+		times = append(times, column.Text)
 	}
 	for _, c := range []struct {
 		role    role
-		column  *tableColumn
-		allowed []columnKind
+		column  *column.Column
+		allowed []column.Kind
 		want    string
 	}{
-		{roleID, &l.id, []columnKind{kindInteger, kindText, kindUUID, kindBytes}, "an integer, text, a uuid or bytes"},
-		{roleSeq, l.seq, []columnKind{kindInteger}, "an integer"},
-		{roleAggregateID, l.aggregateID, []columnKind{kindInteger, kindText, kindUUID, kindBytes}, "an integer, text, a uuid or bytes"},
-		{roleAggregateType, l.aggregateType, []columnKind{kindInteger, kindText}, "text"},
-		{roleEventType, l.eventType, []columnKind{kindInteger, kindText}, "text"},
-		{roleKey, l.key, []columnKind{kindInteger, kindText, kindUUID, kindBytes}, "text, a uuid, an integer or bytes"},
-		{rolePayload, &l.payload, []columnKind{kindText, kindJSON, kindBytes}, "text, JSON or bytes"},
+		{roleID, &l.id, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes}, "an integer, text, a uuid or bytes"},
+		{roleSeq, l.seq, []column.Kind{column.Integer}, "an integer"},
+		{roleAggregateID, l.aggregateID, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes}, "an integer, text, a uuid or bytes"},
+		{roleAggregateType, l.aggregateType, []column.Kind{column.Integer, column.Text}, "text"},
+		{roleEventType, l.eventType, []column.Kind{column.Integer, column.Text}, "text"},
+		{roleKey, l.key, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes}, "text, a uuid, an integer or bytes"},
+		{rolePayload, &l.payload, []column.Kind{column.Text, column.JSON, column.Bytes}, "text, JSON or bytes"},
 		{roleCreatedAt, l.createdAt, times, "a date and time"},
 		{rolePublishedAt, l.publishedAt, times, "a date and time"},
-		{rolePublished, l.published, []columnKind{kindBool, kindInteger}, "a boolean or a number"},
-		{roleAttempts, l.attempts, []columnKind{kindInteger}, "an integer"},
-		{roleState, l.state, []columnKind{kindInteger, kindText}, "text or a number"},
+		{rolePublished, l.published, []column.Kind{column.Bool, column.Integer}, "a boolean or a number"},
+		{roleAttempts, l.attempts, []column.Kind{column.Integer}, "an integer"},
+		{roleState, l.state, []column.Kind{column.Integer, column.Text}, "text or a number"},
 	} {
-		if c.column == nil || slices.Contains(c.allowed, c.column.kind) {
+		if c.column == nil || slices.Contains(c.allowed, c.column.Kind) {
 			continue
 		}
 		return fmt.Errorf("%w: %s: column %s is %s, and has to be %s: name another column, or %s where the role can do without", poller.ErrConfig,
-			c.role.setting(), c.column.name, c.column.typ, c.want, noColumn)
+			c.role.setting(), c.column.Name, c.column.Type, c.want, noColumn)
 	}
 	for option, value := range map[string]string{optionPending: l.pending, optionDone: l.done} {
-		if l.state != nil && l.state.kind == kindInteger && value != "" && !isInteger(value) {
+		if l.state != nil && l.state.Kind == column.Integer && value != "" && !isInteger(value) {
 			return fmt.Errorf("%w: %s=%s is no number, and column %s is %s: write a number", poller.ErrConfig, setting(option), value,
-				l.state.name, l.state.typ)
+				l.state.Name, l.state.Type)
 		}
 	}
 	return nil
 }
 
 // checkOrder decides what events are ordered by: seq; else the id where it is a number; else created_at and then the id.
-func (l *layout) checkOrder(m *mapping, table string, catalog []tableColumn) error {
-	if l.id.nullable {
+func (l *layout) checkOrder(m *mapping, table string, catalog []column.Column) error {
+	if l.id.Nullable {
 		return fmt.Errorf("%w: %s: column %s may be NULL, so that it does not identify an event: declare it NOT NULL, or name another one", poller.ErrConfig,
-			roleID.setting(), l.id.name)
+			roleID.setting(), l.id.Name)
 	}
-	if l.seq == nil && m.columns[roleSeq] != noColumn && l.id.kind == kindInteger {
+	if l.seq == nil && m.columns[roleSeq] != noColumn && l.id.Kind == column.Integer {
 		id := l.id
 		l.seq = &id
 	}
@@ -198,23 +199,23 @@ func (l *layout) checkOrder(m *mapping, table string, catalog []tableColumn) err
 	}
 	if order == nil {
 		return fmt.Errorf("%w: nothing says in which order the events of %s were written: its id is %s, and it has: %s: set %s to a growing number, or %s "+
-			"to a time", poller.ErrConfig, table, l.id.typ, names(catalog), roleSeq.setting(), roleCreatedAt.setting())
+			"to a time", poller.ErrConfig, table, l.id.Type, names(catalog), roleSeq.setting(), roleCreatedAt.setting())
 	}
-	if order.nullable {
+	if order.Nullable {
 		return fmt.Errorf("%w: %s: column %s may be NULL, and such an event would have no place in the order: declare it NOT NULL, or name another one",
-			poller.ErrConfig, r.setting(), order.name)
+			poller.ErrConfig, r.setting(), order.Name)
 	}
 	if l.seq == nil && l.aggregateID != nil {
 		l.warnings = append(l.warnings, fmt.Sprintf("the events of %s are ordered by %s and %s: two of one aggregate within the same instant, or from "+
-			"transactions that overlap, have no sure order; a growing number (%s) has", table, l.createdAt.name, l.id.name, roleSeq.setting()))
+			"transactions that overlap, have no sure order; a growing number (%s) has", table, l.createdAt.Name, l.id.Name, roleSeq.setting()))
 	}
 	return nil
 }
 
-func names(catalog []tableColumn) string {
+func names(catalog []column.Column) string {
 	list := make([]string, len(catalog))
 	for i, c := range catalog {
-		list[i] = c.name
+		list[i] = c.Name
 	}
 	return strings.Join(list, ", ")
 }

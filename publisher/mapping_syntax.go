@@ -2,13 +2,14 @@ package publisher
 
 import (
 	"context"
+	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // mappedTables is what is asked of the catalog of an engine.
 type mappedTables interface {
 	// columns reads the columns of a table in their order.
-	columns(ctx context.Context, q statement.Querier, table statement.Name) ([]tableColumn, error)
+	columns(ctx context.Context, q statement.Querier, table statement.Name) ([]column.Column, error)
 	// resolve finds a table; qualified is "" where there is none.
 	resolve(ctx context.Context, q statement.Querier, table statement.Name) (qualified string, err error)
 }
@@ -19,23 +20,23 @@ type mappedTables interface {
 // collation. Only where an index of the user's table has to serve a condition is the parameter cast to the column's type instead.
 type mappedValues interface {
 	// text writes a value as the text that stands in the side table, and in Go.
-	text(c *tableColumn, expr string) string
+	text(c *column.Column, expr string) string
 	// typed casts a text parameter to a column's type, so that an index on the column can be used.
-	typed(c *tableColumn, parameter string) string
+	typed(c *column.Column, parameter string) string
 	// position writes a number as text of one width, so that texts compare as the numbers do.
-	position(c *tableColumn, expr string) string
+	position(c *column.Column, expr string) string
 	// instant writes a time in UTC as text of one width: 2026-01-31 23:59:59.123456. SQLite keeps what is stored.
-	instant(c *tableColumn, expr string) string
+	instant(c *column.Column, expr string) string
 	// atInstant casts a text that instant wrote back to the column's type.
-	atInstant(c *tableColumn, parameter string) string
+	atInstant(c *column.Column, parameter string) string
 	// now is the database's clock, less so many milliseconds that a parameter says ("" for none), as a value of the column.
-	now(c *tableColumn, less string) string
+	now(c *column.Column, less string) string
 	// literal writes a state's value, in which there is no quote.
-	literal(c *tableColumn, value string) string
+	literal(c *column.Column, value string) string
 	// boolean writes true or false for a column that says whether an event was published.
-	boolean(c *tableColumn, v bool) string
+	boolean(c *column.Column, v bool) string
 	// payload writes the column of the payload as it is read.
-	payload(c *tableColumn, expr string) string
+	payload(c *column.Column, expr string) string
 	// textTimes says that a time may stand in a column of text.
 	textTimes() bool
 }

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"strings"
 )
@@ -11,37 +12,39 @@ type msMapping struct{ msTables }
 // msBinary writes a text under the side table's collation.
 func msBinary(expr string) string { return "CAST(" + expr + " AS nvarchar(255))" + msExact }
 
-func (msMapping) text(c *tableColumn, expr string) string {
-	if c.kind == kindBytes {
+func (msMapping) text(c *column.Column, expr string) string {
+	if c.Kind == column.Bytes {
 		expr = "CONVERT(varchar(255), " + expr + ", 2)"
 	}
 	return msBinary(expr)
 }
 
-func (msMapping) typed(c *tableColumn, parameter string) string {
-	if c.kind == kindBytes {
+func (msMapping) typed(c *column.Column, parameter string) string {
+	if c.Kind == column.Bytes {
 		return "CONVERT(varbinary(255), " + parameter + ", 2)"
 	}
-	return "CAST(" + parameter + " AS " + c.typ + ")"
+	return "CAST(" + parameter + " AS " + c.Type + ")"
 }
 
 // position writes the sign as 0 or 1 and then the number without it.
-func (msMapping) position(_ *tableColumn, expr string) string {
+func (msMapping) position(_ *column.Column, expr string) string {
 	return msBinary("CASE WHEN " + expr + " >= 0 THEN '1' ELSE '0' END + RIGHT('0000000000000000000' + CONVERT(varchar(19), CAST(" + expr +
 		" AS bigint) & CAST(9223372036854775807 AS bigint)), 19)") // a literal of this size is a decimal to SQL Server, and & takes none
 }
 
 // msZoned says that the type holds an instant with its zone.
-func msZoned(c *tableColumn) bool { return strings.HasPrefix(strings.ToLower(c.typ), "datetimeoffset") }
+func msZoned(c *column.Column) bool {
+	return strings.HasPrefix(strings.ToLower(c.Type), "datetimeoffset")
+}
 
-func (msMapping) instant(c *tableColumn, expr string) string {
+func (msMapping) instant(c *column.Column, expr string) string {
 	if msZoned(c) {
 		expr = "SWITCHOFFSET(" + expr + ", '+00:00')"
 	}
 	return msBinary("CONVERT(varchar(33), CAST(" + expr + " AS datetime2(7)), 121)")
 }
 
-func (msMapping) atInstant(c *tableColumn, parameter string) string {
+func (msMapping) atInstant(c *column.Column, parameter string) string {
 	at := "CAST(" + parameter + " AS datetime2(7))"
 	if msZoned(c) {
 		return "TODATETIMEOFFSET(" + at + ", '+00:00')"
@@ -49,7 +52,7 @@ func (msMapping) atInstant(c *tableColumn, parameter string) string {
 	return at
 }
 
-func (msMapping) now(c *tableColumn, less string) string {
+func (msMapping) now(c *column.Column, less string) string {
 	now := "SYSUTCDATETIME()"
 	if less != "" {
 		now = "DATEADD(millisecond, -CAST(" + less + " % 1000 AS int), DATEADD(second, -CAST(" + less + " / 1000 AS int), SYSUTCDATETIME()))"
@@ -60,16 +63,16 @@ func (msMapping) now(c *tableColumn, less string) string {
 	return now
 }
 
-func (msMapping) literal(c *tableColumn, value string) string {
-	if c.kind != kindInteger && strings.HasPrefix(c.typ, "n") {
+func (msMapping) literal(c *column.Column, value string) string {
+	if c.Kind != column.Integer && strings.HasPrefix(c.Type, "n") {
 		return "N'" + value + "'"
 	}
-	return literal(c, value)
+	return column.Literal(c, value)
 }
 
-func (msMapping) boolean(_ *tableColumn, v bool) string { return zeroOrOne(v) }
+func (msMapping) boolean(_ *column.Column, v bool) string { return column.ZeroOrOne(v) }
 
-func (msMapping) payload(_ *tableColumn, expr string) string { return expr }
+func (msMapping) payload(_ *column.Column, expr string) string { return expr }
 
 func (msMapping) textTimes() bool { return false }
 

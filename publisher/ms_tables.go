@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -63,8 +64,8 @@ func (msTables) resolve(ctx context.Context, q statement.Querier, n statement.Na
 	return schema.String + "." + table.String, nil
 }
 
-func (d msTables) columns(ctx context.Context, q statement.Querier, n statement.Name) ([]tableColumn, error) {
-	return readColumns(ctx, q, d.kind, msColumns, n.String())
+func (d msTables) columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
+	return column.Read(ctx, q, d.kind, msColumns, n.String())
 }
 
 const msColumns = `SELECT c.name, t.name + CASE
@@ -76,9 +77,9 @@ FROM sys.columns c JOIN sys.types t ON t.user_type_id = c.system_type_id
 WHERE c.object_id = OBJECT_ID(@p1) ORDER BY c.column_id`
 
 // kind knows that timestamp is a row version.
-func (msTables) kind(typ string) columnKind {
-	if typeName(typ) == "timestamp" {
-		return kindOther
+func (msTables) kind(typ string) column.Kind {
+	if column.TypeName(typ) == "timestamp" {
+		return column.Other
 	}
-	return kindOf(typ)
+	return column.KindOf(typ)
 }

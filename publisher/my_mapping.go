@@ -1,6 +1,9 @@
 package publisher
 
-import "github.com/rowrelay/rowrelay/engine/statement"
+import (
+	"github.com/rowrelay/rowrelay/engine/column"
+	"github.com/rowrelay/rowrelay/engine/statement"
+)
 
 // myMapping is how MySQL and MariaDB write what concerns mapped tables. The session's zone is UTC, so that a TIMESTAMP and a
 // DATETIME are both UTC.
@@ -11,20 +14,20 @@ func myBinary(expr string) string {
 	return "CAST(" + expr + " AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin"
 }
 
-func (myMapping) text(c *tableColumn, expr string) string {
-	if c.kind == kindBytes {
+func (myMapping) text(c *column.Column, expr string) string {
+	if c.Kind == column.Bytes {
 		expr = "HEX(" + expr + ")"
 	}
 	return myBinary(expr)
 }
 
-func (myMapping) typed(c *tableColumn, parameter string) string {
+func (myMapping) typed(c *column.Column, parameter string) string {
 	switch {
-	case c.kind == kindBytes:
+	case c.Kind == column.Bytes:
 		return "UNHEX(" + parameter + ")"
-	case c.kind == kindInteger && c.unsigned():
+	case c.Kind == column.Integer && c.Unsigned():
 		return "CAST(" + parameter + " AS UNSIGNED)"
-	case c.kind == kindInteger:
+	case c.Kind == column.Integer:
 		return "CAST(" + parameter + " AS SIGNED)"
 	default:
 		return parameter
@@ -32,31 +35,31 @@ func (myMapping) typed(c *tableColumn, parameter string) string {
 }
 
 // position writes the sign as 0 or 1 and then the number without it.
-func (myMapping) position(c *tableColumn, expr string) string {
-	if c.unsigned() {
+func (myMapping) position(c *column.Column, expr string) string {
+	if c.Unsigned() {
 		return myBinary("LPAD(" + expr + ", 20, '0')")
 	}
 	return myBinary("CONCAT(" + expr + " >= 0, LPAD(" + expr + " & 9223372036854775807, 19, '0'))")
 }
 
-func (d myMapping) instant(_ *tableColumn, expr string) string { return myBinary(d.shown(expr)) }
+func (d myMapping) instant(_ *column.Column, expr string) string { return myBinary(d.shown(expr)) }
 
-func (myMapping) atInstant(_ *tableColumn, parameter string) string {
+func (myMapping) atInstant(_ *column.Column, parameter string) string {
 	return "CAST(" + parameter + " AS DATETIME(6))"
 }
 
-func (myMapping) now(_ *tableColumn, less string) string {
+func (myMapping) now(_ *column.Column, less string) string {
 	if less != "" {
 		return "(UTC_TIMESTAMP(6) - INTERVAL " + less + " * 1000 MICROSECOND)"
 	}
 	return "UTC_TIMESTAMP(6)"
 }
 
-func (myMapping) literal(c *tableColumn, value string) string { return literal(c, value) }
+func (myMapping) literal(c *column.Column, value string) string { return column.Literal(c, value) }
 
-func (myMapping) boolean(_ *tableColumn, v bool) string { return zeroOrOne(v) }
+func (myMapping) boolean(_ *column.Column, v bool) string { return column.ZeroOrOne(v) }
 
-func (myMapping) payload(_ *tableColumn, expr string) string { return expr }
+func (myMapping) payload(_ *column.Column, expr string) string { return expr }
 
 func (myMapping) textTimes() bool { return false }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"strings"
 )
@@ -32,20 +33,20 @@ func (myTables) resolve(ctx context.Context, q statement.Querier, n statement.Na
 }
 
 // columns reads what SHOW COLUMNS tells: of six columns the first three are field, type and whether it may be NULL.
-func (d myTables) columns(ctx context.Context, q statement.Querier, n statement.Name) (list []tableColumn, err error) {
+func (d myTables) columns(ctx context.Context, q statement.Querier, n statement.Name) (list []column.Column, err error) {
 	s := statement.New(myStatement{}).Add("SHOW COLUMNS FROM ", n.String())
 	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
-		var c tableColumn
+		var c column.Column
 		var nullable string
 		var key, byDefault, extra any
-		if err := scan(&c.name, &c.typ, &nullable, &key, &byDefault, &extra); err != nil {
+		if err := scan(&c.Name, &c.Type, &nullable, &key, &byDefault, &extra); err != nil {
 			return false, err
 		}
-		c.kind, c.nullable = d.kind(c.typ), strings.EqualFold(nullable, "YES")
+		c.Kind, c.Nullable = d.kind(c.Type), strings.EqualFold(nullable, "YES")
 		list = append(list, c)
 		return true, nil
 	})
 	return list, err
 }
 
-func (myTables) kind(typ string) columnKind { return kindOf(typ) }
+func (myTables) kind(typ string) column.Kind { return column.KindOf(typ) }

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"strings"
 )
@@ -11,39 +12,39 @@ type pgMapping struct{ pgTables }
 // pgExact is a collation that compares byte by byte.
 const pgExact = ` COLLATE "C"`
 
-func (pgMapping) text(c *tableColumn, expr string) string {
-	if c.kind == kindBytes {
+func (pgMapping) text(c *column.Column, expr string) string {
+	if c.Kind == column.Bytes {
 		return "encode(" + expr + ", 'hex')" + pgExact
 	}
 	return "CAST(" + expr + " AS text)" + pgExact
 }
 
-func (pgMapping) typed(c *tableColumn, parameter string) string {
-	if c.kind == kindBytes {
+func (pgMapping) typed(c *column.Column, parameter string) string {
+	if c.Kind == column.Bytes {
 		return "decode(" + parameter + ", 'hex')"
 	}
-	return "CAST(CAST(" + parameter + " AS text) AS " + c.typ + ")"
+	return "CAST(CAST(" + parameter + " AS text) AS " + c.Type + ")"
 }
 
 // position writes the sign as 0 or 1 and then the number without it.
-func (pgMapping) position(_ *tableColumn, expr string) string {
+func (pgMapping) position(_ *column.Column, expr string) string {
 	return `(CASE WHEN ` + expr + ` >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(` + expr + ` AS bigint) & 9223372036854775807 AS text), 19, '0'))` + pgExact
 }
 
 // pgZoned says that the type holds an instant with its zone.
-func pgZoned(c *tableColumn) bool {
-	typ := strings.ToLower(c.typ)
+func pgZoned(c *column.Column) bool {
+	typ := strings.ToLower(c.Type)
 	return strings.Contains(typ, "with time zone") || strings.HasPrefix(typ, "timestamptz")
 }
 
-func (pgMapping) instant(c *tableColumn, expr string) string {
+func (pgMapping) instant(c *column.Column, expr string) string {
 	if pgZoned(c) {
 		expr = "(" + expr + " AT TIME ZONE 'UTC')"
 	}
 	return "to_char(" + expr + `, 'YYYY-MM-DD HH24:MI:SS.US')` + pgExact
 }
 
-func (pgMapping) atInstant(c *tableColumn, parameter string) string {
+func (pgMapping) atInstant(c *column.Column, parameter string) string {
 	at := "CAST(CAST(" + parameter + " AS text) AS timestamp)"
 	if pgZoned(c) {
 		return "(" + at + " AT TIME ZONE 'UTC')"
@@ -51,7 +52,7 @@ func (pgMapping) atInstant(c *tableColumn, parameter string) string {
 	return at
 }
 
-func (pgMapping) now(c *tableColumn, less string) string {
+func (pgMapping) now(c *column.Column, less string) string {
 	now := "now()"
 	if less != "" {
 		now = "(now() - CAST(" + less + " AS bigint) * interval '1 millisecond')"
@@ -62,12 +63,12 @@ func (pgMapping) now(c *tableColumn, less string) string {
 	return "(" + now + " AT TIME ZONE 'UTC')"
 }
 
-func (pgMapping) literal(c *tableColumn, value string) string { return literal(c, value) }
+func (pgMapping) literal(c *column.Column, value string) string { return column.Literal(c, value) }
 
-func (pgMapping) boolean(c *tableColumn, v bool) string {
+func (pgMapping) boolean(c *column.Column, v bool) string {
 	switch {
-	case c.kind != kindBool:
-		return zeroOrOne(v)
+	case c.Kind != column.Bool:
+		return column.ZeroOrOne(v)
 	case v:
 		return "TRUE"
 	default:
@@ -75,8 +76,8 @@ func (pgMapping) boolean(c *tableColumn, v bool) string {
 	}
 }
 
-func (pgMapping) payload(c *tableColumn, expr string) string {
-	if c.kind == kindJSON {
+func (pgMapping) payload(c *column.Column, expr string) string {
+	if c.Kind == column.JSON {
 		return "CAST(" + expr + " AS text)"
 	}
 	return expr

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
@@ -27,8 +28,8 @@ WHERE c.oid = to_regclass($1)`, n.String()).Scan(&schema, &table)
 }
 
 // columns tells a domain as the type below it, an enum as such: a parameter needs no cast there.
-func (d pgTables) columns(ctx context.Context, q statement.Querier, n statement.Name) ([]tableColumn, error) {
-	return readColumns(ctx, q, d.kind, pgColumns, n.String())
+func (d pgTables) columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
+	return column.Read(ctx, q, d.kind, pgColumns, n.String())
 }
 
 const pgColumns = `SELECT a.attname, CASE t.typtype WHEN 'd' THEN format_type(t.typbasetype, t.typtypmod) WHEN 'e' THEN 'enum'
@@ -37,9 +38,9 @@ FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
 
 // kind knows that bit is a string of bits.
-func (pgTables) kind(typ string) columnKind {
-	if typeName(typ) == "bit" {
-		return kindOther
+func (pgTables) kind(typ string) column.Kind {
+	if column.TypeName(typ) == "bit" {
+		return column.Other
 	}
-	return kindOf(typ)
+	return column.KindOf(typ)
 }

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ func (q *mappedSQL) pending(alias string) string {
 	switch {
 	case q.state != nil:
 		return q.column(q.state, alias) + " = " + q.syntax.literal(q.state, q.layout.pending)
-	case q.published != nil && q.published.nullable:
+	case q.published != nil && q.published.Nullable:
 		x := q.column(q.published, alias)
 		return "(" + x + " = " + q.syntax.boolean(q.published, false) + " OR " + x + " IS NULL)"
 	case q.published != nil:
@@ -59,8 +60,8 @@ func (q *mappedSQL) aggregateExpr() (typ, id string) {
 }
 
 // textOr is text, empty for NULL.
-func (q *mappedSQL) textOr(c *tableColumn) string {
-	if !c.nullable {
+func (q *mappedSQL) textOr(c *column.Column) string {
+	if !c.Nullable {
 		return q.text(c)
 	}
 	return "COALESCE(" + q.text(c) + ", '')"
@@ -114,11 +115,11 @@ func (q *mappedSQL) projection() string {
 }
 
 // orNull is a column that is only shown: as it is, where it is text.
-func (q *mappedSQL) orNull(c *tableColumn) string {
+func (q *mappedSQL) orNull(c *column.Column) string {
 	switch {
 	case c == nil:
 		return "NULL"
-	case c.kind == kindText:
+	case c.Kind == column.Text:
 		return q.column(c, "o")
 	default:
 		return q.text(c)
@@ -130,7 +131,7 @@ func (q *mappedSQL) stored() string {
 	switch {
 	case q.attempts == nil:
 		return "0"
-	case q.attempts.nullable:
+	case q.attempts.Nullable:
 		return "COALESCE(" + q.column(q.attempts, "o") + ", 0)"
 	default:
 		return q.column(q.attempts, "o")
@@ -138,15 +139,15 @@ func (q *mappedSQL) stored() string {
 }
 
 // column writes a column of the user's table.
-func (q *mappedSQL) column(c *tableColumn, alias string) string {
-	return alias + "." + q.db.Quote(c.name)
+func (q *mappedSQL) column(c *column.Column, alias string) string {
+	return alias + "." + q.db.Quote(c.Name)
 }
 
 // text writes the value of a column of o as the text that stands in the side table, and in Go.
-func (q *mappedSQL) text(c *tableColumn) string { return q.syntax.text(c, q.column(c, "o")) }
+func (q *mappedSQL) text(c *column.Column) string { return q.syntax.text(c, q.column(c, "o")) }
 
 // instant writes a time in UTC as text of one width.
-func (q *mappedSQL) instant(c *tableColumn, alias string) string {
+func (q *mappedSQL) instant(c *column.Column, alias string) string {
 	return q.syntax.instant(c, q.column(c, alias))
 }
 

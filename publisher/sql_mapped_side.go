@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
 )
@@ -13,15 +14,15 @@ func (q *mappedSQL) mark(ids []string) *statement.Statement {
 	s := q.db.Statement("UPDATE ", q.table, " SET ")
 	separator := ""
 	for _, c := range []struct {
-		column *tableColumn
-		value  func(*tableColumn) string
+		column *column.Column
+		value  func(*column.Column) string
 	}{
-		{q.state, func(c *tableColumn) string { return q.syntax.literal(c, q.done) }},
-		{q.published, func(c *tableColumn) string { return q.syntax.boolean(c, true) }},
-		{q.publishedAt, func(c *tableColumn) string { return q.syntax.now(c, "") }},
+		{q.state, func(c *column.Column) string { return q.syntax.literal(c, q.done) }},
+		{q.published, func(c *column.Column) string { return q.syntax.boolean(c, true) }},
+		{q.publishedAt, func(c *column.Column) string { return q.syntax.now(c, "") }},
 	} {
 		if c.column != nil {
-			s.Add(separator, q.db.Quote(c.column.name), " = ", c.value(c.column))
+			s.Add(separator, q.db.Quote(c.column.Name), " = ", c.value(c.column))
 			separator = ", "
 		}
 	}
@@ -30,9 +31,9 @@ func (q *mappedSQL) mark(ids []string) *statement.Statement {
 
 // countAttempt is one failed attempt more in the user's table.
 func (q *mappedSQL) countAttempt(id string) *statement.Statement {
-	name := q.db.Quote(q.attempts.name)
+	name := q.db.Quote(q.attempts.Name)
 	s := q.db.Statement("UPDATE ", q.table, " SET ", name, " = COALESCE(", name, ", 0) + 1 WHERE ")
-	return s.Add(q.db.Quote(q.id.name), " = ", q.syntax.typed(&q.id, s.Arg(id)))
+	return s.Add(q.db.Quote(q.id.Name), " = ", q.syntax.typed(&q.id, s.Arg(id)))
 }
 
 // failAgain changes the entry of an event that failed before, unless an operator did in the meantime. A misplaced event's attempts
