@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 var _ Operator = (*Publisher)(nil)
@@ -28,16 +29,16 @@ type adminEvents interface {
 type lister interface {
 	// page returns at most limit events that f chooses after a position ("" for the beginning), in the order in which they are
 	// published, and the position of the last; "" where there are no more.
-	page(ctx context.Context, f *Filter, after string, limit int) (entries []Entry, last string, err error)
-	countOf(ctx context.Context, f *Filter) (int64, error)
+	page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry, last string, err error)
+	countOf(ctx context.Context, f *event.Filter) (int64, error)
 }
 
 // changer changes what becomes of events. Each call is one transaction and returns how many events it changed.
 type changer interface {
 	// requeueThese makes events due now that are still DEAD LETTER or FAILED.
-	requeueThese(ctx context.Context, entries []Entry) (int64, error)
+	requeueThese(ctx context.Context, entries []event.Entry) (int64, error)
 	// discardThese gives events up that are still DEAD LETTER, FAILED or WAITING.
-	discardThese(ctx context.Context, entries []Entry, reason string) (int64, error)
+	discardThese(ctx context.Context, entries []event.Entry, reason string) (int64, error)
 }
 
 // cleaner deletes events that were published long ago.
@@ -63,11 +64,11 @@ func (p *Publisher) About(ctx context.Context) (About, error) {
 	if err != nil {
 		return About{}, err
 	}
-	if g.paused {
-		a.Paused = cmp.Or(g.by, "somebody")
+	if g.Paused {
+		a.Paused = cmp.Or(g.By, "somebody")
 	}
 	if a.Strategy == Partitioned {
-		a.Partitions = cmp.Or(g.partitions, p.catalog.cfg.Partitions)
+		a.Partitions = cmp.Or(g.Partitions, p.catalog.cfg.Partitions)
 	}
 	if a.Owners, err = o.claims.owners(ctx); err != nil {
 		return About{}, err
@@ -89,8 +90,8 @@ func (p *Publisher) strategy(o *opened) Strategy {
 }
 
 // Count returns how many events f chooses.
-func (p *Publisher) Count(ctx context.Context, f Filter) (int64, error) {
-	if err := f.check(); err != nil {
+func (p *Publisher) Count(ctx context.Context, f event.Filter) (int64, error) {
+	if err := f.Check(); err != nil {
 		return 0, err
 	}
 	o, err := p.catalog.open(ctx)
@@ -106,8 +107,8 @@ func (p *Publisher) Count(ctx context.Context, f Filter) (int64, error) {
 
 // List shows events page by page, so that its memory does not depend on how many there are. What changes meanwhile is shown
 // before or after the change.
-func (p *Publisher) List(ctx context.Context, f Filter, each func(Entry) error) error {
-	_, err := p.pages(ctx, f, func(_ changer, entries []Entry) (int64, error) {
+func (p *Publisher) List(ctx context.Context, f event.Filter, each func(event.Entry) error) error {
+	_, err := p.pages(ctx, f, func(_ changer, entries []event.Entry) (int64, error) {
 		for i := range entries {
 			if err := each(entries[i]); err != nil {
 				return int64(i), err
@@ -119,8 +120,8 @@ func (p *Publisher) List(ctx context.Context, f Filter, each func(Entry) error) 
 }
 
 // pages gives the chosen events to work, a page at a time, and adds up what it returns.
-func (p *Publisher) pages(ctx context.Context, f Filter, work func(changer, []Entry) (int64, error)) (total int64, err error) {
-	if err := f.check(); err != nil {
+func (p *Publisher) pages(ctx context.Context, f event.Filter, work func(changer, []event.Entry) (int64, error)) (total int64, err error) {
+	if err := f.Check(); err != nil {
 		return 0, err
 	}
 	o, err := p.catalog.open(ctx)
@@ -155,25 +156,25 @@ func (p *Publisher) pages(ctx context.Context, f Filter, work func(changer, []En
 // Requeue makes dead letters and FAILED events due at once. They come out of the outbox as any failed event whose time has
 // come: each before the later ones of its aggregate, which go on waiting until it is settled. Nothing that is being
 // published is touched.
-func (p *Publisher) Requeue(ctx context.Context, f Filter, progress func(int64)) (int64, error) {
-	if err := f.narrow("requeue", Dead, Failed); err != nil {
+func (p *Publisher) Requeue(ctx context.Context, f event.Filter, progress func(int64)) (int64, error) {
+	if err := f.Narrow("requeue", event.Dead, event.Failed); err != nil {
 		return 0, err
 	}
 	var total int64
-	return p.pages(ctx, f, func(c changer, entries []Entry) (int64, error) {
+	return p.pages(ctx, f, func(c changer, entries []event.Entry) (int64, error) {
 		n, err := c.requeueThese(ctx, entries)
 		return n, report(&total, n, progress, err)
 	})
 }
 
 // Discard gives events up for ever.
-func (p *Publisher) Discard(ctx context.Context, f Filter, by string, progress func(int64)) (int64, error) {
-	if err := f.narrow("discard", Dead, Failed, Waiting); err != nil {
+func (p *Publisher) Discard(ctx context.Context, f event.Filter, by string, progress func(int64)) (int64, error) {
+	if err := f.Narrow("discard", event.Dead, event.Failed, event.Waiting); err != nil {
 		return 0, err
 	}
 	reason := plaintext.Start(statement.Sayable(fmt.Sprintf("discarded by %s at %s", cmp.Or(by, "an operator"), time.Now().UTC().Format(time.RFC3339))), 1000)
 	var total int64
-	return p.pages(ctx, f, func(c changer, entries []Entry) (int64, error) {
+	return p.pages(ctx, f, func(c changer, entries []event.Entry) (int64, error) {
 		n, err := c.discardThese(ctx, entries, reason)
 		return n, report(&total, n, progress, err)
 	})
@@ -217,9 +218,9 @@ func (p *Publisher) Work(ctx context.Context) (partitions []int, of int, err err
 	}
 	of = 1
 	if p.strategy(o) == Partitioned {
-		of = cmp.Or(g.partitions, p.catalog.cfg.Partitions)
+		of = cmp.Or(g.Partitions, p.catalog.cfg.Partitions)
 	}
-	if g.paused || !g.work {
+	if g.Paused || !g.Work {
 		return nil, of, nil
 	}
 	partitions, err = o.events.work(ctx, of)

@@ -11,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // done is the condition that the user's table says of a row that was published; rows in states of somebody else's (CAP's
@@ -38,7 +39,7 @@ func (q *mappedSQL) stateExpr(s *statement.Statement) {
 }
 
 // inStates adds the condition that o, whose entry is s, is in one of the states.
-func (q *mappedSQL) inStates(s *statement.Statement, states []State) {
+func (q *mappedSQL) inStates(s *statement.Statement, states []event.State) {
 	if len(states) == 0 {
 		s.Add("(", q.pending("o"), " OR ", q.isDone("o"), ")")
 		return
@@ -46,21 +47,21 @@ func (q *mappedSQL) inStates(s *statement.Statement, states []State) {
 	s.Add("(1 = 0")
 	for _, state := range states {
 		switch state {
-		case Published:
+		case event.Published:
 			s.Add(" OR ", q.isDone("o"))
-		case Pending, Waiting:
+		case event.Pending, event.Waiting:
 			s.Add(" OR ", q.pending("o"), " AND s.state IS NULL AND ")
 			switch blocked := q.blocked(s); {
-			case blocked != "" && state == Waiting:
+			case blocked != "" && state == event.Waiting:
 				s.Add(blocked)
 			case blocked != "":
 				s.Add("NOT ", blocked)
-			case state == Waiting:
+			case state == event.Waiting:
 				s.Add("1 = 0")
 			default:
 				s.Add("1 = 1")
 			}
-		case Publishing: // nothing of a mapped table ever is
+		case event.Publishing: // nothing of a mapped table ever is
 		default:
 			s.Add(" OR ", q.pending("o"), " AND s.state = '", string(state), "'")
 		}
@@ -69,7 +70,7 @@ func (q *mappedSQL) inStates(s *statement.Statement, states []State) {
 }
 
 // chosen adds FROM, and the condition that o is one of the events that f chooses.
-func (q *mappedSQL) chosen(s *statement.Statement, f *Filter) {
+func (q *mappedSQL) chosen(s *statement.Statement, f *event.Filter) {
 	s.Add(" FROM ", q.table, " o LEFT JOIN ", q.side, " s ON s.outbox = ", s.Arg(q.outbox), " AND s.event = ", q.text(&q.id), " WHERE ")
 	q.inStates(s, f.States)
 	if len(f.IDs)+len(f.Keys) > 0 {
@@ -128,7 +129,7 @@ func (q *mappedSQL) couldBe(c *column.Column, value string) bool {
 }
 
 // answerable says of a filter what the table cannot tell.
-func (m *mapped) answerable(f *Filter) error {
+func (m *mapped) answerable(f *event.Filter) error {
 	if m.sql.createdAt == nil && f.OlderThan+f.YoungerThan > 0 {
 		return fmt.Errorf("%w: the age of events is asked for, and the mapped table has no time of writing: set %s", poller.ErrConfig, roleCreatedAt.setting())
 	}
@@ -155,7 +156,7 @@ func (q *mappedSQL) behind(s *statement.Statement, place, id string) {
 }
 
 // entriesOf reads the events that f chooses behind a position, or those of some ids.
-func (q *mappedSQL) entriesOf(f *Filter, ids []string, place, id string, limit int) *statement.Statement {
+func (q *mappedSQL) entriesOf(f *event.Filter, ids []string, place, id string, limit int) *statement.Statement {
 	s := q.db.Statement("SELECT ", q.text(&q.id), ", ")
 	typ, aggregateID := q.aggregateExpr()
 	created := "NULL"
@@ -179,11 +180,11 @@ func (q *mappedSQL) entriesOf(f *Filter, ids []string, place, id string, limit i
 const positionBreak = "\x00"
 
 // inSide says that only events with an entry are asked for: then the side table leads, and what was published is not read.
-func inSide(states []State) bool {
-	return len(states) > 0 && !slices.ContainsFunc(states, func(s State) bool { return s != Failed && s != Dead && s != Discarded })
+func inSide(states []event.State) bool {
+	return len(states) > 0 && !slices.ContainsFunc(states, func(s event.State) bool { return s != event.Failed && s != event.Dead && s != event.Discarded })
 }
 
-func (m *mapped) page(ctx context.Context, f *Filter, after string, limit int) (entries []Entry, last string, err error) {
+func (m *mapped) page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry, last string, err error) {
 	if err := m.answerable(f); err != nil {
 		return nil, "", err
 	}
@@ -210,7 +211,7 @@ func (m *mapped) page(ctx context.Context, f *Filter, after string, limit int) (
 }
 
 // sidePage reads the ids of the next entries, and the position of the last; "" where there are no more.
-func (m *mapped) sidePage(ctx context.Context, q statement.Querier, states []State, position, id string, limit int) (ids []string, last string, err error) {
+func (m *mapped) sidePage(ctx context.Context, q statement.Querier, states []event.State, position, id string, limit int) (ids []string, last string, err error) {
 	err = m.sql.sideIDs(states, position, id, limit).Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var event, at string
 		if err := scan(&event, &at); err != nil {
@@ -225,35 +226,35 @@ func (m *mapped) sidePage(ctx context.Context, q statement.Querier, states []Sta
 	return ids, last, err
 }
 
-func (q *mappedSQL) sideIDs(states []State, position, id string, limit int) *statement.Statement {
+func (q *mappedSQL) sideIDs(states []event.State, position, id string, limit int) *statement.Statement {
 	s := q.db.Statement("SELECT s.event, s.position FROM ", q.side, " s WHERE s.outbox = ")
-	s.Add(s.Arg(q.outbox), " AND s.state IN (", quoted(states), ")")
+	s.Add(s.Arg(q.outbox), " AND s.state IN (", event.Quoted(states), ")")
 	if position != "" {
 		s.Add(" AND (s.position > ", s.Arg(position), " OR (s.position = ", s.Arg(position), " AND s.event > ", s.Arg(id), "))")
 	}
 	return s.Add(" ORDER BY s.position, s.event", q.db.Limit(s.Arg(limit), 0))
 }
 
-func (m *mapped) readEntries(ctx context.Context, q statement.Querier, s *statement.Statement) (entries []Entry, last string, err error) {
+func (m *mapped) readEntries(ctx context.Context, q statement.Querier, s *statement.Statement) (entries []event.Entry, last string, err error) {
 	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
-		var e Entry
+		var e event.Entry
 		var state, place string
 		var eventType, key, created, next, lastError sql.NullString
 		if err := scan(&e.ID, &e.AggregateType, &e.AggregateID, &eventType, &key, &state, &e.Attempts, &created, &next, &lastError, &place); err != nil {
 			return false, err
 		}
-		e.EventType, e.IdempotencyKey, e.State, e.LastError = eventType.String, key.String, State(state), lastError.String
+		e.EventType, e.IdempotencyKey, e.State, e.LastError = eventType.String, key.String, event.State(state), lastError.String
 		if e.IdempotencyKey == "" {
 			e.IdempotencyKey = e.ID
 		}
-		e.CreatedAt, e.NextAttempt = parseInstant(created.String), parseInstant(next.String)
+		e.CreatedAt, e.NextAttempt = event.ParseInstant(created.String), event.ParseInstant(next.String)
 		entries, last = append(entries, e), place+positionBreak+e.ID
 		return true, nil
 	})
 	return entries, last, err
 }
 
-func (m *mapped) countOf(ctx context.Context, f *Filter) (n int64, err error) {
+func (m *mapped) countOf(ctx context.Context, f *event.Filter) (n int64, err error) {
 	if err := m.answerable(f); err != nil {
 		return 0, err
 	}
@@ -265,7 +266,7 @@ func (m *mapped) countOf(ctx context.Context, f *Filter) (n int64, err error) {
 	return n, err
 }
 
-func (m *mapped) requeueThese(ctx context.Context, entries []Entry) (n int64, err error) {
+func (m *mapped) requeueThese(ctx context.Context, entries []event.Entry) (n int64, err error) {
 	err = m.db.Do(ctx, "requeue events", func(ctx context.Context, q statement.Querier) error {
 		n, err = m.sql.requeueStatement(entryIDs(entries)).Exec(ctx, q)
 		return err
@@ -274,21 +275,21 @@ func (m *mapped) requeueThese(ctx context.Context, entries []Entry) (n int64, er
 }
 
 func (q *mappedSQL) requeueStatement(ids []string) *statement.Statement {
-	s := q.db.Statement("UPDATE ", q.side, " SET state = '", string(Failed), "', attempts = 0, next_attempt_at = ", q.db.Now(), " WHERE outbox = ")
-	s.Add(s.Arg(q.outbox), " AND state IN ('", string(Dead), "', '", string(Failed), "') AND ")
+	s := q.db.Statement("UPDATE ", q.side, " SET state = '", string(event.Failed), "', attempts = 0, next_attempt_at = ", q.db.Now(), " WHERE outbox = ")
+	s.Add(s.Arg(q.outbox), " AND state IN ('", string(event.Dead), "', '", string(event.Failed), "') AND ")
 	return s.Add(q.db.AnyText(s, "event", ids))
 }
 
 // discardThese changes the entries of events that failed, and makes entries for those that only wait. What waited behind them
 // is pending from then on, because nothing of it is stored.
-func (m *mapped) discardThese(ctx context.Context, entries []Entry, reason string) (n int64, err error) {
+func (m *mapped) discardThese(ctx context.Context, entries []event.Entry, reason string) (n int64, err error) {
 	err = m.db.Tx(ctx, "discard events", func(ctx context.Context, q statement.Querier) error {
 		if n, err = m.sql.discardStatement(entryIDs(entries), reason).Exec(ctx, q); err != nil {
 			return err
 		}
 		var waiting []string
 		for i := range entries {
-			if entries[i].State == Waiting {
+			if entries[i].State == event.Waiting {
 				waiting = append(waiting, entries[i].ID)
 			}
 		}
@@ -303,8 +304,8 @@ func (m *mapped) discardThese(ctx context.Context, entries []Entry, reason strin
 }
 
 func (q *mappedSQL) discardStatement(ids []string, reason string) *statement.Statement {
-	s := q.db.Statement("UPDATE ", q.side, " SET state = '", string(Discarded), "', next_attempt_at = NULL, last_error = ")
-	s.Add(s.Arg(reason), " WHERE outbox = ", s.Arg(q.outbox), " AND state IN ('", string(Dead), "', '", string(Failed), "') AND ")
+	s := q.db.Statement("UPDATE ", q.side, " SET state = '", string(event.Discarded), "', next_attempt_at = NULL, last_error = ")
+	s.Add(s.Arg(reason), " WHERE outbox = ", s.Arg(q.outbox), " AND state IN ('", string(event.Dead), "', '", string(event.Failed), "') AND ")
 	return s.Add(q.db.AnyText(s, "event", ids))
 }
 
@@ -314,13 +315,13 @@ func (q *mappedSQL) discardWaiting(ids []string, reason string) *statement.State
 	s := q.db.Statement()
 	typ, id := q.aggregateExpr()
 	s.Add("INSERT INTO ", q.side, " (outbox, event, aggregate_type, aggregate_id, position, state, attempts, last_error) SELECT ", s.Arg(q.outbox), ", ",
-		q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", '", string(Discarded), "', 0, ", s.Arg(reason), " FROM ", q.table, " o WHERE ",
+		q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", '", string(event.Discarded), "', 0, ", s.Arg(reason), " FROM ", q.table, " o WHERE ",
 		q.pending("o"), " AND ")
 	q.oneOf(s, "o", ids)
 	return s.Add(" AND NOT ", q.settled(s))
 }
 
-func entryIDs(entries []Entry) []string {
+func entryIDs(entries []event.Entry) []string {
 	list := make([]string, len(entries))
 	for i := range entries {
 		list[i] = entries[i].ID

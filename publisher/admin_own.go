@@ -5,15 +5,16 @@ import (
 	"database/sql"
 	"fmt"
 	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/publisher/event"
 	"strconv"
 	"strings"
 )
 
 // chosen adds the condition that o is one of the events that f chooses.
-func (e *ownEvents) chosen(s *statement.Statement, f *Filter) {
+func (e *ownEvents) chosen(s *statement.Statement, f *event.Filter) {
 	s.Add("1 = 1")
 	if len(f.States) > 0 {
-		s.Add(" AND o.state IN (", quoted(f.States), ")")
+		s.Add(" AND o.state IN (", event.Quoted(f.States), ")")
 	}
 	if len(f.IDs)+len(f.Keys) > 0 {
 		s.Add(" AND (1 = 0")
@@ -51,7 +52,7 @@ func integers(list []string) []int64 {
 	return numbers
 }
 
-func (e *ownEvents) pageStatement(f *Filter, after int64, limit int) *statement.Statement {
+func (e *ownEvents) pageStatement(f *event.Filter, after int64, limit int) *statement.Statement {
 	s := e.db.Statement()
 	s.Add("SELECT ", e.seq("o"), ", o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, ",
 		"o.next_attempt_at, o.last_error FROM ", e.outbox.String(), " o WHERE ", e.seq("o"), " > ", s.Arg(after), " AND ")
@@ -59,7 +60,7 @@ func (e *ownEvents) pageStatement(f *Filter, after int64, limit int) *statement.
 	return s.Add(" ORDER BY ", e.seq("o"), e.db.Limit(s.Arg(limit), 0))
 }
 
-func (e *ownEvents) page(ctx context.Context, f *Filter, after string, limit int) (entries []Entry, last string, err error) {
+func (e *ownEvents) page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry, last string, err error) {
 	from := int64(-1 << 63)
 	if after != "" {
 		if from, err = strconv.ParseInt(after, 10, 64); err != nil {
@@ -69,7 +70,7 @@ func (e *ownEvents) page(ctx context.Context, f *Filter, after string, limit int
 	err = e.db.Do(ctx, "list events", func(ctx context.Context, q statement.Querier) error {
 		entries = nil
 		return e.pageStatement(f, from, limit).Each(ctx, q, func(scan func(...any) error) (bool, error) {
-			var entry Entry
+			var entry event.Entry
 			var state string
 			var created, next any
 			var lastError sql.NullString
@@ -77,8 +78,8 @@ func (e *ownEvents) page(ctx context.Context, f *Filter, after string, limit int
 				&created, &next, &lastError); err != nil {
 				return false, err
 			}
-			entry.State, entry.LastError = State(state), lastError.String
-			entry.CreatedAt, entry.NextAttempt = asTime(created), asTime(next)
+			entry.State, entry.LastError = event.State(state), lastError.String
+			entry.CreatedAt, entry.NextAttempt = event.AsTime(created), event.AsTime(next)
 			entries = append(entries, entry)
 			return true, nil
 		})
@@ -89,7 +90,7 @@ func (e *ownEvents) page(ctx context.Context, f *Filter, after string, limit int
 	return entries, last, err
 }
 
-func (e *ownEvents) countOf(ctx context.Context, f *Filter) (n int64, err error) {
+func (e *ownEvents) countOf(ctx context.Context, f *event.Filter) (n int64, err error) {
 	err = e.db.Do(ctx, "count events", func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
 		s.Add("SELECT COUNT(*) FROM ", e.outbox.String(), " o WHERE ")
@@ -99,7 +100,7 @@ func (e *ownEvents) countOf(ctx context.Context, f *Filter) (n int64, err error)
 	return n, err
 }
 
-func (e *ownEvents) requeueThese(ctx context.Context, entries []Entry) (n int64, err error) {
+func (e *ownEvents) requeueThese(ctx context.Context, entries []event.Entry) (n int64, err error) {
 	err = e.db.Do(ctx, "requeue events", func(ctx context.Context, q statement.Querier) error {
 		n, err = e.requeueStatement(entrySeqs(entries)).Exec(ctx, q)
 		return err
@@ -115,8 +116,8 @@ func (e *ownEvents) requeueStatement(seqs []int64) *statement.Statement {
 
 // discardThese lets those that waited only behind what is discarded go on in the same transaction, and more than
 // that takes in further ones.
-func (e *ownEvents) discardThese(ctx context.Context, entries []Entry, reason string) (n int64, err error) {
-	var rest []aggregate
+func (e *ownEvents) discardThese(ctx context.Context, entries []event.Entry, reason string) (n int64, err error) {
+	var rest []event.Aggregate
 	err = e.db.Tx(ctx, "discard events", func(ctx context.Context, q statement.Querier) error {
 		if n, err = e.discardStatement(entrySeqs(entries), reason).Exec(ctx, q); err != nil {
 			return err
@@ -141,7 +142,7 @@ func (e *ownEvents) discardStatement(seqs []int64, reason string) *statement.Sta
 	return s.Add(" AND state IN ('DEAD LETTER', 'FAILED', 'WAITING')")
 }
 
-func entrySeqs(entries []Entry) []int64 {
+func entrySeqs(entries []event.Entry) []int64 {
 	list := make([]int64, 0, len(entries))
 	for i := range entries {
 		if n, err := strconv.ParseInt(entries[i].ID, 10, 64); err == nil { // it is what page scanned
@@ -152,11 +153,11 @@ func entrySeqs(entries []Entry) []int64 {
 }
 
 // aggregatesOf are the aggregates of entries, each once.
-func aggregatesOf(entries []Entry) []aggregate {
-	seen := make(map[aggregate]bool)
-	var list []aggregate
+func aggregatesOf(entries []event.Entry) []event.Aggregate {
+	seen := make(map[event.Aggregate]bool)
+	var list []event.Aggregate
 	for i := range entries {
-		a := aggregate{entries[i].AggregateType, entries[i].AggregateID}
+		a := event.Aggregate{Type: entries[i].AggregateType, ID: entries[i].AggregateID}
 		if !seen[a] {
 			seen[a] = true
 			list = append(list, a)

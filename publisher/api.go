@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // Config is one outbox and how it is published.
@@ -61,13 +62,13 @@ type Operator interface {
 	// About describes the outbox, from a fresh look.
 	About(ctx context.Context) (About, error)
 	// Count and List show events; List calls each in order of seq until it returns an error, which List returns.
-	Count(ctx context.Context, f Filter) (int64, error)
-	List(ctx context.Context, f Filter, each func(Entry) error) error
+	Count(ctx context.Context, f event.Filter) (int64, error)
+	List(ctx context.Context, f event.Filter, each func(event.Entry) error) error
 	// Requeue makes dead letters (and FAILED events) due at once with their attempts forgotten; their aggregates' later events follow
 	// them in order. Discard gives dead letters, FAILED and WAITING events up for ever (DISCARDED, with who and why in last_error) and lets what waits only
 	// behind them go on. Both work in chunks, call progress after each with the total so far, and return how many events changed.
-	Requeue(ctx context.Context, f Filter, progress func(int64)) (int64, error)
-	Discard(ctx context.Context, f Filter, by string, progress func(int64)) (int64, error)
+	Requeue(ctx context.Context, f event.Filter, progress func(int64)) (int64, error)
+	Discard(ctx context.Context, f event.Filter, by string, progress func(int64)) (int64, error)
 	// Pause and Resume stop and start publishing on every instance, with their next fetch.
 	Pause(ctx context.Context, by string) error
 	Resume(ctx context.Context) error

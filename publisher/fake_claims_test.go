@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // open is for newFeed.
@@ -13,13 +14,13 @@ func (t *fakeTable) open(context.Context) (*feedOutbox, error) {
 	return &feedOutbox{Description: poller.Description{Engine: "fake", Table: "outbox", Fingerprint: "sha256:0"}, own: !t.db.mapped, claims: t, events: t}, nil
 }
 
-func (t *fakeTable) look(ctx context.Context) (g glance, err error) {
+func (t *fakeTable) look(ctx context.Context) (g event.Glance, err error) {
 	err = t.do(ctx, "look", func() error {
-		g = glance{paused: t.db.pausedBy != "", by: t.db.pausedBy, partitions: t.db.parts}
+		g = event.Glance{Paused: t.db.pausedBy != "", By: t.db.pausedBy, Partitions: t.db.parts}
 		for _, r := range t.db.rows {
 			if _, claimed := t.db.live(unitOfAggregate(r.agg)); r.committed {
-				g.work = g.work || r.state == Pending || r.state == Failed && !r.next.After(t.db.now()) || r.state == Publishing && !claimed
-				g.waiting = g.waiting || r.state == Waiting
+				g.Work = g.Work || r.state == event.Pending || r.state == event.Failed && !r.next.After(t.db.now()) || r.state == event.Publishing && !claimed
+				g.Waiting = g.Waiting || r.state == event.Waiting
 			}
 		}
 		return nil
@@ -61,8 +62,8 @@ func (t *fakeTable) survey(ctx context.Context, owner string, wanted force) (res
 		if t.db.strategy == "" || alone && !claimed {
 			if t.db.strategy == SkipLocked && strategy != SkipLocked {
 				for _, r := range t.db.rows {
-					if r.state == Publishing {
-						r.state = Pending
+					if r.state == event.Publishing {
+						r.state = event.Pending
 					}
 				}
 			}
@@ -117,8 +118,8 @@ func (t *fakeTable) release(ctx context.Context, owner string, units []string) e
 			}
 			if c.agg != nil {
 				for _, r := range t.db.rows {
-					if r.agg == *c.agg && r.state == Publishing {
-						r.state = Pending
+					if r.agg == *c.agg && r.state == event.Publishing {
+						r.state = event.Pending
 					}
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // feedOutbox is an outbox as sessions work on it.
@@ -41,7 +42,7 @@ type feedEvents interface {
 	marker
 	// look reports, without writing, whether there is anything to publish (pending or due, or left PUBLISHING), whether anything
 	// may be WAITING, whether the outbox is paused, and the partition count that is in force (0: none yet). One round trip.
-	look(ctx context.Context) (glance, error)
+	look(ctx context.Context) (event.Glance, error)
 	// figures counts what gauges show.
 	figures(ctx context.Context) (poller.OutboxFigures, error)
 }
@@ -51,23 +52,23 @@ type reader interface {
 	// fetch returns publishable and waiting rows of the ranges (nil: the whole table), after a position, in their order; more
 	// says that there are others after them. Rows whose aggregate has an earlier FAILED, DEAD LETTER (where it blocks) or WAITING
 	// event have waits set.
-	fetch(ctx context.Context, ranges []bucketRange, after position, limit poller.Limit) (rows []row, more bool, err error)
+	fetch(ctx context.Context, ranges []bucketRange, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error)
 	// pick is fetch for skip_locked: one transaction that claims aggregates with work and returns their rows, marked PUBLISHING. It is
 	// undone with ErrLost where the owner is no live member by then: another strategy may be in force, which passes such rows over.
-	pick(ctx context.Context, by claim, limit poller.Limit) (rows []row, more bool, err error)
+	pick(ctx context.Context, by claim, limit poller.Limit) (rows []event.Row, more bool, err error)
 	// due returns FAILED rows whose next attempt is due, at most limit, and how long until the next one is; -1 where there is none.
 	// For skip_locked (by is not zero) it claims their aggregates like pick.
-	due(ctx context.Context, ranges []bucketRange, limit poller.Limit, by claim) (rows []row, next time.Duration, err error)
+	due(ctx context.Context, ranges []bucketRange, limit poller.Limit, by claim) (rows []event.Row, next time.Duration, err error)
 	// other returns one publishable row whose aggregate is none of avoid, without claiming it; nil where there is none. It is the
 	// first of its aggregate that is not done with: for skip_locked no earlier one is PUBLISHING, under whatever claim.
-	other(ctx context.Context, ranges []bucketRange, avoid []aggregate) (*row, error)
+	other(ctx context.Context, ranges []bucketRange, avoid []event.Aggregate) (*event.Row, error)
 }
 
 // marker changes rows' states.
 type marker interface {
 	// settle makes marks durable, in one statement where all are published, else in one transaction, refused with ErrLost
 	// unless the owner holds `held` claims. Rows that are not in the expected state any more (an operator acted) are left alone.
-	settle(ctx context.Context, owner string, held int, m marks) error
+	settle(ctx context.Context, owner string, held int, m event.Marks) error
 	// mend turns WAITING rows without an earlier failed one in their aggregate into PENDING ones, and PUBLISHING ones without a live
 	// claim too, and returns how many: what a crash or an operator beside a running session may leave. Who calls it needs no claim: an
 	// event that becomes PENDING too early is fetched with waits set.

@@ -21,6 +21,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // recorder is a driver that writes down what it is sent, and answers every question with a row that fits.
@@ -196,7 +197,7 @@ func TestGolden(t *testing.T) {
 }
 
 var (
-	goldenMarked = marked{ref{seq: 1}, aggregate{"O", "1"}}
+	goldenMarked = event.Marked{Ref: event.Ref{Seq: 1}, Aggregate: event.Aggregate{Type: "O", ID: "1"}}
 	byOrder      = func(o poller.Ordering) func(*Config) { return func(c *Config) { c.Ordering = o } }
 )
 
@@ -224,17 +225,17 @@ var goldenCases = []struct {
 	{name: "release everything", do: func(ctx context.Context, t *instance) error { return t.claims.release(ctx, "me", nil) }},
 	{name: "pause", do: func(ctx context.Context, t *instance) error { return t.claims.pause(ctx, "ann") }},
 	{name: "resume", do: func(ctx context.Context, t *instance) error { return t.claims.resume(ctx) }},
-	{name: "fetch the whole table", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, position{}) }},
+	{name: "fetch the whole table", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{}) }},
 	{name: "fetch two ranges, after a position in the first", do: func(ctx context.Context, t *instance) error {
-		return fetched(ctx, t, []bucketRange{{0, 16}, {64, 80}}, position{bucket: 7, seq: 4711})
+		return fetched(ctx, t, []bucketRange{{0, 16}, {64, 80}}, event.Position{Bucket: 7, Seq: 4711})
 	}},
 	{name: "fetch two ranges by seq", do: func(ctx context.Context, t *instance) error {
-		return fetched(ctx, t, []bucketRange{{0, 512}, {640, 768}}, position{bySeq: true})
+		return fetched(ctx, t, []bucketRange{{0, 512}, {640, 768}}, event.Position{BySeq: true})
 	}},
-	{name: "fetch the whole table by seq", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, position{bySeq: true}) }},
-	{name: "fetch in the order of the source", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, position{seq: 4711}) },
+	{name: "fetch the whole table by seq", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{BySeq: true}) }},
+	{name: "fetch in the order of the source", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{Seq: 4711}) },
 		change: []func(*Config){byOrder(poller.OrderSource)}},
-	{name: "fetch without an order, dead letters not blocking", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, position{}) },
+	{name: "fetch without an order, dead letters not blocking", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{}) },
 		change: []func(*Config){byOrder(poller.OrderNone), func(c *Config) { c.Policy.Block = false }}},
 	{name: "pick", do: func(ctx context.Context, t *instance) error {
 		_, _, err := t.rows.pickFrom(ctx, 629, claim{"me", 7, time.Minute}, poller.Limit{Rows: 100})
@@ -249,25 +250,25 @@ var goldenCases = []struct {
 		return err
 	}},
 	{name: "other", do: func(ctx context.Context, t *instance) error {
-		_, err := t.rows.other(ctx, []bucketRange{{0, 16}}, []aggregate{{"O", "1"}, {"O", "2"}})
+		_, err := t.rows.other(ctx, []bucketRange{{0, 16}}, []event.Aggregate{{Type: "O", ID: "1"}, {Type: "O", ID: "2"}})
 		return err
 	}},
 	{name: "settle published", do: func(ctx context.Context, t *instance) error {
-		return t.rows.settle(ctx, "me", 1, marks{published: []ref{{seq: 1}, {seq: 2}}})
+		return t.rows.settle(ctx, "me", 1, event.Marks{Published: []event.Ref{{Seq: 1}, {Seq: 2}}})
 	}},
 	{name: "settle everything else", do: func(ctx context.Context, t *instance) error { return t.rows.settle(ctx, "me", 1, goldenMarks) }},
 	{name: "settle a retry in the order of the source", do: func(ctx context.Context, t *instance) error {
-		return t.rows.settle(ctx, "me", 1, marks{retried: []marked{goldenMarked}, waiting: []marked{goldenMarked}})
+		return t.rows.settle(ctx, "me", 1, event.Marks{Retried: []event.Marked{goldenMarked}, Waiting: []event.Marked{goldenMarked}})
 	}, change: []func(*Config){byOrder(poller.OrderSource)}},
 	{name: "mend", do: func(ctx context.Context, t *instance) error { _, err := t.rows.mend(ctx); return err }},
 	{name: "work", do: func(ctx context.Context, t *instance) error { _, err := t.rows.work(ctx, 2); return err }},
 	{name: "figures", do: func(ctx context.Context, t *instance) error { _, err := t.rows.figures(ctx); return err }},
 }
 
-var goldenMarks = marks{published: []ref{{seq: 1}}, retried: []marked{goldenMarked}, waiting: []marked{goldenMarked}, returned: []ref{{seq: 3}},
-	failed: []failure{{marked: goldenMarked, attempts: 2, delay: 5 * time.Second, reason: "refused"}}, freed: []aggregate{{"O", "1"}}}
+var goldenMarks = event.Marks{Published: []event.Ref{{Seq: 1}}, Retried: []event.Marked{goldenMarked}, Waiting: []event.Marked{goldenMarked}, Returned: []event.Ref{{Seq: 3}},
+	Failed: []event.Failure{{Marked: goldenMarked, Attempts: 2, Delay: 5 * time.Second, Reason: "refused"}}, Freed: []event.Aggregate{{Type: "O", ID: "1"}}}
 
-func fetched(ctx context.Context, t *instance, ranges []bucketRange, after position) error {
+func fetched(ctx context.Context, t *instance, ranges []bucketRange, after event.Position) error {
 	_, _, err := t.rows.fetch(ctx, ranges, after, poller.Limit{Rows: 500})
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 	"github.com/rowrelay/rowrelay/source"
 )
 
@@ -197,10 +198,10 @@ func (w *world) until(p *publisher.Publisher, what string, met func() bool) {
 }
 
 // states counts the events in each state, by the operator's words.
-func (w *world) states(p *publisher.Publisher) map[publisher.State]int {
+func (w *world) states(p *publisher.Publisher) map[event.State]int {
 	w.t.Helper()
-	m := map[publisher.State]int{}
-	err := p.List(w.t.Context(), publisher.Filter{}, func(e publisher.Entry) error {
+	m := map[event.State]int{}
+	err := p.List(w.t.Context(), event.Filter{}, func(e event.Entry) error {
 		m[e.State]++
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // TestMappedRefusals: what cannot work is said before anything is published, with the mend.
@@ -59,7 +60,7 @@ func TestMarkedByHand(t *testing.T) {
 		w.until(p, "both are given up", func() bool {
 			n++
 			w.write("Order", "b", "X", fmt.Sprintf("b%d", n))
-			return w.states(p)[publisher.Dead] == 2
+			return w.states(p)[event.Dead] == 2
 		})
 		w.exec("UPDATE outbox SET published = TRUE WHERE payload = 'a1'")
 		w.exec("DELETE FROM outbox WHERE payload = 'c1'")
@@ -105,15 +106,15 @@ func TestOperatorsBesidePublishers(t *testing.T) {
 			})
 		}
 		for healed := false; ; {
-			if _, err := operator.Requeue(t.Context(), publisher.Filter{}, nil); err != nil {
+			if _, err := operator.Requeue(t.Context(), event.Filter{}, nil); err != nil {
 				t.Errorf("requeue: %v", err)
 				break
 			}
 			s := w.states(operator)
-			if s[publisher.Published] == aggregates*each {
+			if s[event.Published] == aggregates*each {
 				break
 			}
-			if !healed && s[publisher.Waiting] > 0 {
+			if !healed && s[event.Waiting] > 0 {
 				healed = true
 				for _, payloads := range want {
 					for _, payload := range payloads {
@@ -151,18 +152,18 @@ func TestOnlyTheFirstFailedOne(t *testing.T) {
 			w.write("Order", "b", "X", fmt.Sprintf("b%d", n))
 		}
 		p := w.open()
-		w.until(p, "both are given up", func() bool { witness(); return w.states(p)[publisher.Dead] == 2 })
+		w.until(p, "both are given up", func() bool { witness(); return w.states(p)[event.Dead] == 2 })
 
 		w.broker.will(false, "a2")
 		w.cfg.Policy.Delays = []time.Duration{time.Hour}
 		later := w.open()
-		if n, err := later.Requeue(t.Context(), publisher.Filter{}, nil); n != 2 || err != nil {
+		if n, err := later.Requeue(t.Context(), event.Filter{}, nil); n != 2 || err != nil {
 			t.Fatalf("requeued %d, %v", n, err)
 		}
 		w.until(later, "the first has failed again", func() bool {
 			witness()
 			again := false
-			if err := later.List(t.Context(), publisher.Filter{States: []publisher.State{publisher.Failed}}, func(e publisher.Entry) error {
+			if err := later.List(t.Context(), event.Filter{States: []event.State{event.Failed}}, func(e event.Entry) error {
 				again = again || e.Attempts == 1
 				return nil
 			}); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // goldenTypes are the types of a mapped table's columns, by engine.
@@ -29,12 +30,12 @@ func goldenLayouts(t *testing.T, engine string) map[string]layout {
 	t.Helper()
 	g := goldenTypes[engine]
 	seed := kinds(engine, []column.Column{
-		{"id", g.id, 0, false}, {"aggregate_type", g.text, 0, false}, {"aggregate_id", g.text, 0, false}, {"event_type", g.text, 0, false},
-		{"payload", g.text, 0, false}, {"created_at", g.moment, 0, false}, {"published", g.flag, 0, false}, {"published_at", g.moment, 0, true},
-		{"retry_count", g.number, 0, false}, {"idempotency_key", g.text, 0, false},
+		{Name: "id", Type: g.id, Kind: 0, Nullable: false}, {Name: "aggregate_type", Type: g.text, Kind: 0, Nullable: false}, {Name: "aggregate_id", Type: g.text, Kind: 0, Nullable: false}, {Name: "event_type", Type: g.text, Kind: 0, Nullable: false},
+		{Name: "payload", Type: g.text, Kind: 0, Nullable: false}, {Name: "created_at", Type: g.moment, Kind: 0, Nullable: false}, {Name: "published", Type: g.flag, Kind: 0, Nullable: false}, {Name: "published_at", Type: g.moment, Kind: 0, Nullable: true},
+		{Name: "retry_count", Type: g.number, Kind: 0, Nullable: false}, {Name: "idempotency_key", Type: g.text, Kind: 0, Nullable: false},
 	})
 	foreign := kinds(engine, []column.Column{
-		{"Id", g.uuid, 0, false}, {"Status", g.text, 0, false}, {"Body", g.text, 0, true}, {"Added", g.moment, 0, false}, {"Key", g.text, 0, true}, {"Sent", g.moment, 0, true},
+		{Name: "Id", Type: g.uuid, Kind: 0, Nullable: false}, {Name: "Status", Type: g.text, Kind: 0, Nullable: false}, {Name: "Body", Type: g.text, Kind: 0, Nullable: true}, {Name: "Added", Type: g.moment, Kind: 0, Nullable: false}, {Name: "Key", Type: g.text, Kind: 0, Nullable: true}, {Name: "Sent", Type: g.moment, Kind: 0, Nullable: true},
 	})
 	layouts := map[string]layout{}
 	for name, c := range map[string]struct {
@@ -97,8 +98,8 @@ func goldenTable(engine string) *catalog {
 	}
 }
 
-var goldenFilter = Filter{
-	States: []State{Pending, Waiting, Failed, Published}, IDs: []string{"7", "0b5ab1a0-0000-4000-8000-000000000001", "0b5ab1a000004000"},
+var goldenFilter = event.Filter{
+	States: []event.State{event.Pending, event.Waiting, event.Failed, event.Published}, IDs: []string{"7", "0b5ab1a0-0000-4000-8000-000000000001", "0b5ab1a000004000"},
 	Keys:          []string{"7", "0b5ab1a0-0000-4000-8000-000000000001", "0b5ab1a000004000"},
 	AggregateType: "Order", Aggregate: "42", EventType: "OrderPlaced", OlderThan: time.Hour, YoungerThan: 1000 * time.Hour,
 }
@@ -120,11 +121,11 @@ func TestGoldenMapped(t *testing.T) {
 			if layoutName == "seed" {
 				place = "7"
 			}
-			f := &failure{marked: marked{ref: ref{id: ids[0]}}, attempts: 2, delay: 5 * time.Second, reason: "422"}
-			dead := &failure{marked: marked{ref: ref{id: ids[0]}}, attempts: 5, dead: true, reason: "422"}
+			f := &event.Failure{Marked: event.Marked{Ref: event.Ref{ID: ids[0]}}, Attempts: 2, Delay: 5 * time.Second, Reason: "422"}
+			dead := &event.Failure{Marked: event.Marked{Ref: event.Ref{ID: ids[0]}}, Attempts: 5, Dead: true, Reason: "422"}
 			g.add("look", m.lookStatement())
 			g.add("fetch", q.publishable(q.projection(), 501, nil))
-			g.add("a probe", q.publishable(q.projection(), 1, []aggregate{{"Order", "42"}, {"Order", "43"}}))
+			g.add("a probe", q.publishable(q.projection(), 1, []event.Aggregate{{Type: "Order", ID: "42"}, {Type: "Order", ID: "43"}}))
 			g.add("when is the next due", q.nextDue())
 			g.add("due ids", q.dueIDs(100))
 			g.add("rows by id", q.byID(ids))
@@ -142,11 +143,11 @@ func TestGoldenMapped(t *testing.T) {
 			g.add("still pending", q.stillPending(ids))
 			g.add("count pending", q.countVisible())
 			g.add("count waiting", q.countWaiting())
-			g.add("count failed", q.countEntries(Failed))
+			g.add("count failed", q.countEntries(event.Failed))
 			g.add("list", q.entriesOf(&goldenFilter, nil, place, ids[0], 1000))
-			g.add("list everything", q.entriesOf(&Filter{}, nil, "", "", 1000))
-			g.add("list dead letters: ids", q.sideIDs([]State{Dead}, "1", ids[0], 1000))
-			g.add("list dead letters", q.entriesOf(&Filter{States: []State{Dead}}, ids, "", "", 1000))
+			g.add("list everything", q.entriesOf(&event.Filter{}, nil, "", "", 1000))
+			g.add("list dead letters: ids", q.sideIDs([]event.State{event.Dead}, "1", ids[0], 1000))
+			g.add("list dead letters", q.entriesOf(&event.Filter{States: []event.State{event.Dead}}, ids, "", "", 1000))
 			g.add("requeue", q.requeueStatement(ids))
 			g.add("discard", q.discardStatement(ids, "by ann"))
 			g.add("discard waiting", q.discardWaiting(ids, "by ann"))
@@ -166,7 +167,7 @@ func TestGoldenAdmin(t *testing.T) {
 		e := table.rows("shop.outbox")
 		g := &script{t: t, engine: engine}
 		g.add("list", e.pageStatement(&goldenFilter, 7, 1000))
-		g.add("list everything", e.pageStatement(&Filter{}, 7, 1000))
+		g.add("list everything", e.pageStatement(&event.Filter{}, 7, 1000))
 		g.add("requeue", e.requeueStatement([]int64{1, 2}))
 		g.add("discard", e.discardStatement([]int64{1, 2}, "by ann"))
 		g.add("clean-up looks", e.cleanLook(7, 4000))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // TestMappedSourceOrder: under ordering=source nothing of a mapped table comes before a failed event, which is tried again when it
@@ -24,7 +25,7 @@ func TestMappedSourceOrder(t *testing.T) {
 		}
 		p := w.open()
 		w.broker.will(true, "1")
-		w.until(p, "a failure", func() bool { return w.states(p)[publisher.Failed] == 1 })
+		w.until(p, "a failure", func() bool { return w.states(p)[event.Failed] == 1 })
 		w.broker.will(false, "1")
 		w.until(p, "everything is published", func() bool { return len(w.broker.all()) == len(payloads) })
 		w.until(p, "everything is marked", func() bool { return w.count("SELECT COUNT(*) FROM outbox WHERE published") == len(payloads) })

@@ -12,10 +12,10 @@ import (
 // seedColumns are the columns of the seed's table on PostgreSQL.
 func seedColumns() []column.Column {
 	list := []column.Column{
-		{"id", "bigint", 0, false}, {"aggregate_type", "character varying(255)", 0, false}, {"aggregate_id", "character varying(255)", 0, false},
-		{"event_type", "character varying(255)", 0, false}, {"payload", "text", 0, false}, {"created_at", "timestamp without time zone", 0, false},
-		{"published", "boolean", 0, false}, {"published_at", "timestamp without time zone", 0, true}, {"retry_count", "integer", 0, false},
-		{"idempotency_key", "character varying(255)", 0, false},
+		{Name: "id", Type: "bigint", Kind: 0, Nullable: false}, {Name: "aggregate_type", Type: "character varying(255)", Kind: 0, Nullable: false}, {Name: "aggregate_id", Type: "character varying(255)", Kind: 0, Nullable: false},
+		{Name: "event_type", Type: "character varying(255)", Kind: 0, Nullable: false}, {Name: "payload", Type: "text", Kind: 0, Nullable: false}, {Name: "created_at", Type: "timestamp without time zone", Kind: 0, Nullable: false},
+		{Name: "published", Type: "boolean", Kind: 0, Nullable: false}, {Name: "published_at", Type: "timestamp without time zone", Kind: 0, Nullable: true}, {Name: "retry_count", Type: "integer", Kind: 0, Nullable: false},
+		{Name: "idempotency_key", Type: "character varying(255)", Kind: 0, Nullable: false},
 	}
 	return kinds("postgres", list)
 }
@@ -60,21 +60,21 @@ func TestMappingFaults(t *testing.T) {
 		{"a column that is not there", seedColumns(), map[string]string{"event_type": "kind"},
 			[]string{"source__map__event_type=kind", "public.outbox has no such column", "id, aggregate_type", "name one of them"}},
 		{"a column that is needed", without("aggregate_id"), nil, []string{`has no column "aggregate_id"`, "set source__map__aggregate_id", "none"}},
-		{"two of one name", append(seedColumns(), column.Column{"ID", "bigint", column.Integer, false}), map[string]string{"id": "Id"}, []string{`"id" or "ID"`}},
-		{"a state without its values", append(seedColumns(), column.Column{"status", "text", column.Text, false}), map[string]string{"state": "status"},
+		{"two of one name", append(seedColumns(), column.Column{Name: "ID", Type: "bigint", Kind: column.Integer, Nullable: false}), map[string]string{"id": "Id"}, []string{`"id" or "ID"`}},
+		{"a state without its values", append(seedColumns(), column.Column{Name: "status", Type: "text", Kind: column.Text, Nullable: false}), map[string]string{"state": "status"},
 			[]string{"source__map__state=status needs source__map__pending"}},
-		{"a state without the value of done", append(seedColumns(), column.Column{"status", "text", column.Text, false}),
+		{"a state without the value of done", append(seedColumns(), column.Column{Name: "status", Type: "text", Kind: column.Text, Nullable: false}),
 			map[string]string{"state": "status", "pending": "NEW"}, []string{"source__map__done", "source__map__on_published=delete"}},
 		{"values without a state", seedColumns(), map[string]string{"pending": "NEW", "done": "SENT"}, []string{"source__map__pending=NEW", "set source__map__state"}},
 		{"one value for both", seedColumns(), map[string]string{"pending": "x", "done": "x"}, []string{"source__map__pending", "source__map__done", `"x"`}},
 		{"a value with a quote", seedColumns(), map[string]string{"pending": "x' OR 1=1"}, []string{"source__map__pending holds a quote"}},
-		{"a text for a number", append(seedColumns(), column.Column{"status", "integer", column.Integer, false}),
+		{"a text for a number", append(seedColumns(), column.Column{Name: "status", Type: "integer", Kind: column.Integer, Nullable: false}),
 			map[string]string{"state": "status", "pending": "new", "done": "1"}, []string{"source__map__pending=new is no number"}},
 		{"deleted and marked", seedColumns(), map[string]string{"on_published": "delete", "done": "x"}, []string{"source__map__on_published=delete", "source__map__done"}},
 		{"no mark", without("published"), map[string]string{"published_at": "none"}, []string{"no column that says what was published", "source__map__on_published=delete"}},
 		{"one column for two marks", seedColumns(), map[string]string{"published": "retry_count", "attempts": "retry_count"}, []string{"name the same column"}},
 		{"a type that cannot be", seedColumns(), map[string]string{"seq": "payload"}, []string{"source__map__seq", "payload is text", "an integer"}},
-		{"an order that may be NULL", append(seedColumns(), column.Column{"n", "bigint", column.Integer, true}), map[string]string{"seq": "n"},
+		{"an order that may be NULL", append(seedColumns(), column.Column{Name: "n", Type: "bigint", Kind: column.Integer, Nullable: true}), map[string]string{"seq": "n"},
 			[]string{"source__map__seq", "n may be NULL"}},
 		{"no order", without("created_at"), map[string]string{"id": "idempotency_key"}, []string{"in which order", "source__map__seq", "source__map__created_at"}},
 	} {
@@ -111,7 +111,7 @@ func TestMappingDefaults(t *testing.T) {
 	if l.seq != nil || l.key != nil || l.attempts != nil || l.eventType.Name != "event_type" || len(l.warnings) != 1 || !strings.Contains(l.warnings[0], "no sure order") {
 		t.Errorf("%+v", l)
 	}
-	l, err = resolveOn(append(seedColumns(), column.Column{"err", "text", column.Text, true}), map[string]string{"last_error": "err"})
+	l, err = resolveOn(append(seedColumns(), column.Column{Name: "err", Type: "text", Kind: column.Text, Nullable: true}), map[string]string{"last_error": "err"})
 	if err != nil || len(l.warnings) != 1 || !strings.Contains(l.warnings[0], "source__map__last_error=err has no effect") {
 		t.Errorf("%+v, %v", l.warnings, err)
 	}

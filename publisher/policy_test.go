@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // These tests run ticks one after the other over the model of an outbox, in simulated time, with the seed's attempts and waits
@@ -92,7 +93,7 @@ func (to *target) set(change func()) {
 // inOrder checks the first acceptances of each aggregate.
 func (to *target) inOrder(db *fakeDB) {
 	to.t.Helper()
-	newest := map[aggregate]int64{}
+	newest := map[event.Aggregate]int64{}
 	for _, seq := range to.order {
 		agg := db.at(seq).agg
 		if seq < newest[agg] {
@@ -121,7 +122,7 @@ func TestOutageOfHalfAnHour(t *testing.T) {
 				to.inOrder(db)
 				counted := 0
 				for i, state := range db.states() {
-					if state != Published {
+					if state != event.Published {
 						t.Errorf("event %d is %s", i+1, state)
 					}
 					attempts := db.at(int64(i + 1)).attempts
@@ -159,16 +160,16 @@ func TestPoisonEvent(t *testing.T) {
 						t.Errorf("event %d of another aggregate was accepted after %s", i, took)
 					}
 				}
-				if got := db.states(); got[0] != Dead || got[2] != Waiting || got[3] != Waiting || got[1] != Published {
+				if got := db.states(); got[0] != event.Dead || got[2] != event.Waiting || got[3] != event.Waiting || got[1] != event.Published {
 					t.Errorf("states %s", got[:4])
 				}
 				to.refuses[1] = false
 				to.mu.Unlock()
-				db.change(Dead, Failed) // what `rowrelay outbox requeue` does
+				db.change(event.Dead, event.Failed) // what `rowrelay outbox requeue` does
 				time.Sleep(15 * time.Second)
 				stop()
 				to.inOrder(db)
-				if got := db.states(); got[0] != Published || got[2] != Published || got[3] != Published {
+				if got := db.states(); got[0] != event.Published || got[2] != event.Published || got[3] != event.Published {
 					t.Errorf("states after requeue %s", got[:4])
 				}
 			})

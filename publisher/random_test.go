@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // TestRandomInstances runs instances that crash, freeze and fail in every way over one outbox, while writers write, operators
@@ -43,7 +44,7 @@ func randomInstances(t *testing.T, seed uint64) {
 	db.block = rnd.IntN(2) == 0
 	db.ordering = []poller.Ordering{poller.OrderKey, poller.OrderKey, poller.OrderKey, poller.OrderKey, poller.OrderNone, poller.OrderSource}[rnd.IntN(6)]
 	w := &world{
-		t: t, db: db, seed: seed, rnd: rnd, inFlight: map[string]string{}, accepted: map[int64]int{}, newest: map[aggregate]int64{},
+		t: t, db: db, seed: seed, rnd: rnd, inFlight: map[string]string{}, accepted: map[int64]int{}, newest: map[event.Aggregate]int64{},
 		poison: map[int64]int{}, batches: map[string]bool{}, excuse: map[string]int{},
 		cfg: feedConfig{
 			App: "app", Poller: "outbox", Instance: "test", Partitions: 1 + rnd.IntN(12), ClaimTTL: 3 * time.Second,
@@ -141,7 +142,7 @@ func randomInstances(t *testing.T, seed uint64) {
 			}
 		case 6:
 			if db.block && w.roll(4) == 0 {
-				db.change(Dead, Discarded)
+				db.change(event.Dead, event.Discarded)
 			}
 		}
 	}
@@ -164,7 +165,7 @@ func randomInstances(t *testing.T, seed uint64) {
 	for round := 0; round < 600 && !done; round++ {
 		time.Sleep(time.Second)
 		if db.block {
-			db.change(Dead, Failed) // requeued, due at once
+			db.change(event.Dead, event.Failed) // requeued, due at once
 		}
 		if round%5 == 0 && round < 500 { // a quiet table would not decide about its last bad event
 			_, commit := db.insert(fmt.Sprintf("late%d", round%3))
@@ -172,7 +173,7 @@ func randomInstances(t *testing.T, seed uint64) {
 		}
 		done = round > 5
 		for _, state := range db.states() {
-			done = done && (state == Published || state == Discarded || state == Dead && !db.block)
+			done = done && (state == event.Published || state == event.Discarded || state == event.Dead && !db.block)
 		}
 	}
 	close(stop)
@@ -192,9 +193,9 @@ func (w *world) check(done bool) {
 	for i, state := range states {
 		seq := int64(i + 1)
 		switch {
-		case state == Published && w.accepted[seq] == 0:
+		case state == event.Published && w.accepted[seq] == 0:
 			w.t.Errorf("seed %d: event %d is PUBLISHED, and was never accepted", w.seed, seq)
-		case state == Published, state == Dead && !w.db.block, state == Discarded:
+		case state == event.Published, state == event.Dead && !w.db.block, state == event.Discarded:
 		default:
 			w.t.Errorf("seed %d: event %d of %v stays %s", w.seed, seq, w.db.at(seq).agg, state)
 		}

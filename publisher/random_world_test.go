@@ -13,6 +13,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // world is a database, a broker and some instances, and what is to be known of them in the end.
@@ -26,9 +27,9 @@ type world struct {
 	rnd      *rand.Rand
 	inFlight map[string]string // aggregate → who sends an event of it
 	accepted map[int64]int
-	batches  map[string]bool     // instance, batch and event, of what was accepted
-	newest   map[aggregate]int64 // the newest event that was accepted for the first time
-	poison   map[int64]int       // seq → how many more times it is refused
+	batches  map[string]bool           // instance, batch and event, of what was accepted
+	newest   map[event.Aggregate]int64 // the newest event that was accepted for the first time
+	poison   map[int64]int             // seq → how many more times it is refused
 	down     bool
 	calm     bool // nothing goes wrong any more
 	mixed    bool // instances have strategies of their own
@@ -129,7 +130,7 @@ func (w *world) accept(by string, d change.Delivery, down bool) error {
 			failed = append(failed, poller.FailedEvent{Index: i, Cause: poller.Refused, Status: 422, Named: true})
 			continue
 		}
-		a := aggregate{d.Events[i].Outbox.AggregateType, d.Events[i].Outbox.AggregateID}
+		a := event.Aggregate{Type: d.Events[i].Outbox.AggregateType, ID: d.Events[i].Outbox.AggregateID}
 		once := fmt.Sprint(by, d.BatchID, seq)
 		if w.batches[once] {
 			continue // the tick repeats what was accepted, as a witness against another event

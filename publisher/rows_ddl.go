@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/publisher/event"
 	"strings"
 )
 
@@ -11,7 +12,7 @@ const blockedStates = "'FAILED', 'DEAD LETTER', 'WAITING'"
 
 // DDL returns the statements that create an outbox and, with one of them, its claims table.
 func DDLOf(d rowsSyntax, table statement.Name, claims string) []string {
-	return d.ddl(table, claims, quoted(states), blockedStates)
+	return d.ddl(table, claims, event.Quoted(event.States), blockedStates)
 }
 
 // IsOwn reports whether a table with these columns is one of `rowrelay outbox init`. Letters may be of any case.

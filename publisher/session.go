@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // session is one tick's way through an outbox.
@@ -62,10 +63,10 @@ type session struct {
 	claims   claimCount
 	token    uint64
 	flights  flights
-	refs     map[string][]ref // of the events of each batch, by its ID
-	dueAt    time.Time        // when FAILED events are asked for next
-	told     bool             // that ordering=source waits
-	parked   map[string]int   // order key → number of the fetch that was the last one begun when it was parked
+	refs     map[string][]event.Ref // of the events of each batch, by its ID
+	dueAt    time.Time              // when FAILED events are asked for next
+	told     bool                   // that ordering=source waits
+	parked   map[string]int         // order key → number of the fetch that was the last one begun when it was parked
 	warnings []string
 	letters  []poller.DeadLetter
 	owed     error // what Close has to tell
@@ -74,7 +75,7 @@ type session struct {
 func newSession(p *shared, owner string, only, start int) *session {
 	return &session{
 		shared: p, cfg: &p.cfg, owner: owner, only: only, units: units{start: start},
-		exclusive: make(chan struct{}, 1), settled: make(chan struct{}, 1), parked: map[string]int{}, refs: map[string][]ref{}, flights: newFlights(),
+		exclusive: make(chan struct{}, 1), settled: make(chan struct{}, 1), parked: map[string]int{}, refs: map[string][]event.Ref{}, flights: newFlights(),
 	}
 }
 
@@ -132,30 +133,30 @@ func (s *session) look(ctx context.Context) (bool, error) {
 	switch {
 	case err != nil:
 		return false, faultOf(poller.FetchFailed, "looking at the outbox", err)
-	case g.paused:
-		return false, &poller.Fault{Event: poller.Paused, Err: fmt.Errorf("%w %s: `rowrelay outbox resume %s` lets it go on", ErrPaused, g.by, s.cfg.Poller)}
+	case g.Paused:
+		return false, &poller.Fault{Event: poller.Paused, Err: fmt.Errorf("%w %s: `rowrelay outbox resume %s` lets it go on", ErrPaused, g.By, s.cfg.Poller)}
 	}
 	s.looked = time.Now()
 	// Events may be WAITING for nothing, after a crash or an operator's work beside a running session: nothing else would ever look
 	// at them again. And work that a fetch does not find may be PUBLISHING under no claim.
-	if lost := g.work && s.idle; g.waiting || lost {
+	if lost := g.Work && s.idle; g.Waiting || lost {
 		mended, err := s.mend(ctx)
 		if err != nil {
 			return false, err
 		}
-		g.work = g.work || mended
+		g.Work = g.Work || mended
 	}
-	if g.work && s.idle {
+	if g.Work && s.idle {
 		s.bringForward(0) // it may be a FAILED event that is due
 	}
-	return g.work || s.deadline != nil && !s.idle, nil
+	return g.Work || s.deadline != nil && !s.idle, nil
 }
 
-func (s *session) glance(ctx context.Context) (glance, error) {
+func (s *session) glance(ctx context.Context) (event.Glance, error) {
 	if s.outbox == nil {
 		o, err := s.shared.open(ctx)
 		if err != nil {
-			return glance{}, err
+			return event.Glance{}, err
 		}
 		s.outbox = o
 	}
@@ -194,7 +195,7 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	if s.over() || s.deadline == nil {
 		return poller.Grant{}, nil
 	}
-	var aggregates []aggregate
+	var aggregates []event.Aggregate
 	for _, key := range avoid {
 		if a, ok := aggregateOf(key); ok {
 			aggregates = append(aggregates, a)
@@ -208,14 +209,14 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	if err != nil {
 		return poller.Grant{}, faultOf(poller.FetchFailed, "looking for an event of another aggregate", err)
 	}
-	if r == nil || r.waits || r.broken != nil {
+	if r == nil || r.Waits || r.Broken != nil {
 		return poller.Grant{}, nil
 	}
 	now := time.Now()
-	list := eventsOf([]row{*r}, now)
+	list := eventsOf([]event.Row{*r}, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, flies := s.flights.of[r.ref]; flies || slices.ContainsFunc(avoid, func(k []byte) bool { return string(k) == string(list[0].OrderKey) }) {
+	if _, flies := s.flights.of[r.Ref]; flies || slices.ContainsFunc(avoid, func(k []byte) bool { return string(k) == string(list[0].OrderKey) }) {
 		return poller.Grant{}, nil
 	}
 	s.flights.probing = true

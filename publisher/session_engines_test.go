@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 	"github.com/rowrelay/rowrelay/source"
 )
 
@@ -69,19 +70,19 @@ func TestSessionOnEngines(t *testing.T) {
 					t.Fatalf("the first batch is %s", shape(g))
 				}
 				s.settled(outcomes, g)
-				b.wantStates(Failed, Waiting, Published)
+				b.wantStates(event.Failed, event.Waiting, event.Published)
 				retry := s.nextWork()
 				if shape(retry) != "retry 1+" || retry.Batch.Events[0].Attempts != 1 {
 					t.Fatalf("then comes %s", shape(retry))
 				}
 				s.settled("a", retry)
-				b.wantStates(Published, Pending, Published)
+				b.wantStates(event.Published, event.Pending, event.Published)
 				rest := s.nextWork()
 				if rest.Token < g.Token || shape(rest) != "2" {
 					t.Fatalf("then comes %s with token %d after %d", shape(rest), rest.Token, g.Token)
 				}
 				s.settled("a", rest)
-				b.wantStates(Published, Published, Published)
+				b.wantStates(event.Published, event.Published, event.Published)
 				report := s.close()
 				if report.Outbox == nil || report.Outbox.Pending+report.Outbox.Failed+report.Outbox.Waiting != 0 {
 					t.Errorf("figures are %+v", report.Outbox)
@@ -128,7 +129,7 @@ func TestTakeOverOnEngines(t *testing.T) {
 				_, err := first.settle("a", g)
 				wantFault(t, err, poller.LostLease)
 				second.settled("a", h)
-				b.wantStates(Published)
+				b.wantStates(event.Published)
 				first.close()
 				second.close()
 			}, func(c *Config) { c.Strategy = strategy })
@@ -182,7 +183,7 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 	seed := rand.Uint64()
 	w := &world{
 		t: t, cfg: cfg.feed(), seed: seed, rnd: rand.New(rand.NewPCG(seed, 5)), inFlight: map[string]string{}, accepted: map[int64]int{},
-		newest: map[aggregate]int64{}, batches: map[string]bool{}, poison: map[int64]int{7: 1, 19: 2}, excuse: map[string]int{}, lossy: 20,
+		newest: map[event.Aggregate]int64{}, batches: map[string]bool{}, poison: map[int64]int{7: 1, 19: 2}, excuse: map[string]int{}, lossy: 20,
 	}
 	stop := make(chan struct{})
 	var writers, all sync.WaitGroup
@@ -219,12 +220,12 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 	deadline := time.Now().Add(45 * time.Second)
 	for done := false; !done && time.Now().Before(deadline); {
 		time.Sleep(200 * time.Millisecond)
-		done = !slices.ContainsFunc(b.states(), func(s State) bool { return s != Published })
+		done = !slices.ContainsFunc(b.states(), func(s event.State) bool { return s != event.Published })
 	}
 	close(stop)
 	all.Wait()
 	for i, state := range b.states() {
-		if state != Published || w.accepted[int64(i+1)] == 0 {
+		if state != event.Published || w.accepted[int64(i+1)] == 0 {
 			t.Errorf("event %d is %s, and was accepted %d times", i+1, state, w.accepted[int64(i+1)])
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 func TestFailedEventHoldsItsAggregateUp(t *testing.T) {
@@ -90,7 +91,7 @@ func TestOutageRepeatsAsLittleAsPossible(t *testing.T) {
 			t.Errorf("%d, %v", n, err)
 		}
 		states := db.states()
-		if n := len(slices.DeleteFunc(states, func(s State) bool { return s != Published })); n != 2 {
+		if n := len(slices.DeleteFunc(states, func(s event.State) bool { return s != event.Published })); n != 2 {
 			t.Errorf("%d are published", n)
 		}
 		if got := shape(s.next()); got != "" {
@@ -106,7 +107,7 @@ func TestOperatorFreesAParkedAggregate(t *testing.T) {
 		s := open(t, testConfig(Leader), db.connect())
 		g := s.expect("1 2")
 		s.settled("rw", g)
-		db.change(Failed, Discarded)
+		db.change(event.Failed, event.Discarded)
 		s.settled("a", s.expect("2"))
 		if s.Parked(g.Batch.Events[0].OrderKey) {
 			t.Error("still parked")
@@ -145,7 +146,7 @@ func TestSourceOrderWaitsForItsHead(t *testing.T) {
 		s = open(t, cfg, db.connect())
 		s.fault(poller.HandlerFailed, "blocked")
 		s.close()
-		db.change(Dead, Discarded)
+		db.change(event.Dead, event.Discarded)
 		s = open(t, cfg, db.connect())
 		s.settled("a", s.expect("3"))
 		s.close()

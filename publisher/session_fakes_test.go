@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 var testPolicy = poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Second, 5 * time.Second}, MaxParked: 1, Block: true}
@@ -131,7 +132,7 @@ func (d *driver) expect(want string) poller.Grant {
 
 func (d *driver) states(want string) {
 	d.t.Helper()
-	short := map[State]string{Pending: "P", Publishing: "G", Published: "x", Failed: "F", Waiting: "W", Dead: "D", Discarded: "0"}
+	short := map[event.State]string{event.Pending: "P", event.Publishing: "G", event.Published: "x", event.Failed: "F", event.Waiting: "W", event.Dead: "D", event.Discarded: "0"}
 	var got string
 	for _, s := range d.table.db.states() {
 		got += short[s]

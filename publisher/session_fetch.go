@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // settleWait bounds how long a fetch that found nothing but what a settlement under way is about waits for that.
@@ -44,7 +45,7 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (poller.Grant, 
 
 // page reads the next rows of the way round, without those in flight, and moves on. more says that the way round is not
 // complete, or that rows are behind.
-func (s *session) page(ctx context.Context, ranges []bucketRange, limit poller.Limit) (page []row, more bool, err error) {
+func (s *session) page(ctx context.Context, ranges []bucketRange, limit poller.Limit) (page []event.Row, more bool, err error) {
 	if ranges == nil {
 		if page, more, err = s.read(ctx, nil, bucketRange{0, Buckets}, limit); err != nil {
 			return nil, false, err
@@ -63,7 +64,7 @@ func (s *session) page(ctx context.Context, ranges []bucketRange, limit poller.L
 	}
 	last := s.pass.bucket
 	if len(page) > 0 {
-		last = page[len(page)-1].at.bucket
+		last = page[len(page)-1].At.Bucket
 	}
 	full := more
 	page, more = s.fresh(page, limit.Rows, more)
@@ -76,11 +77,11 @@ func (s *session) page(ctx context.Context, ranges []bucketRange, limit poller.L
 
 // top reads the first rows by seq. One aggregate with a backlog must not keep the others waiting behind it: where a page holds too
 // few, the next round goes through the pieces.
-func (s *session) top(ctx context.Context, ranges []bucketRange, limit poller.Limit) (page []row, more bool, err error) {
+func (s *session) top(ctx context.Context, ranges []bucketRange, limit poller.Limit) (page []event.Row, more bool, err error) {
 	s.mu.Lock()
 	rows, bytes := s.flights.within(bucketRange{0, Buckets})
 	s.mu.Unlock()
-	page, more, err = s.outbox.events.fetch(ctx, ranges, position{seq: math.MinInt64, bySeq: true}, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
+	page, more, err = s.outbox.events.fetch(ctx, ranges, event.Position{Seq: math.MinInt64, BySeq: true}, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 	if err != nil {
 		return nil, false, err
 	}
@@ -92,13 +93,13 @@ func (s *session) top(ctx context.Context, ranges []bucketRange, limit poller.Li
 }
 
 // read fetches from the beginning of a bucket, as many as are wanted beyond those in flight there.
-func (s *session) read(ctx context.Context, ranges []bucketRange, from bucketRange, limit poller.Limit) ([]row, bool, error) {
+func (s *session) read(ctx context.Context, ranges []bucketRange, from bucketRange, limit poller.Limit) ([]event.Row, bool, error) {
 	s.mu.Lock()
 	rows, bytes := s.flights.within(from)
 	s.mu.Unlock()
-	var after position
+	var after event.Position
 	if ranges != nil {
-		after = position{bucket: from.from, seq: math.MinInt64}
+		after = event.Position{Bucket: from.from, Seq: math.MinInt64}
 	}
 	return s.outbox.events.fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 }
@@ -112,7 +113,7 @@ func (s *session) pick(ctx context.Context, limit poller.Limit) (poller.Grant, e
 	s.mu.Unlock()
 	defer s.endFetch()
 	more := false
-	page, err := s.claiming(ctx, func(ctx context.Context, c claim) (rows []row, err error) {
+	page, err := s.claiming(ctx, func(ctx context.Context, c claim) (rows []event.Row, err error) {
 		rows, more, err = s.outbox.events.pick(ctx, c, limit)
 		return rows, err
 	})
@@ -127,7 +128,7 @@ func (s *session) pick(ctx context.Context, limit poller.Limit) (poller.Grant, e
 
 // claiming runs a fetch that claims the aggregates of what it brings, counts those, and draws the token that they are
 // delivered under: see draw. A crash behind it leaves events PUBLISHING, which become publishable when the claims expire.
-func (s *session) claiming(ctx context.Context, fetch func(context.Context, claim) ([]row, error)) ([]row, error) {
+func (s *session) claiming(ctx context.Context, fetch func(context.Context, claim) ([]event.Row, error)) ([]event.Row, error) {
 	ctx = context.WithoutCancel(ctx) // given up half-way it could claim what nobody knows of
 	s.exclusive <- struct{}{}
 	defer func() { <-s.exclusive }()
@@ -141,14 +142,14 @@ func (s *session) claiming(ctx context.Context, fetch func(context.Context, clai
 	fresh := rows[:0:0]
 	s.mu.Lock()
 	for _, r := range rows {
-		if _, flies := s.flights.of[r.ref]; flies {
+		if _, flies := s.flights.of[r.Ref]; flies {
 			continue
 		}
-		a := r.aggregate()
+		a := r.Aggregate()
 		if s.flights.aggregates[a] == 0 {
 			s.claims.held++
 		}
-		s.flights.add(r.ref, flight{bucket: r.at.bucket, aggregate: a})
+		s.flights.add(r.Ref, flight{bucket: r.At.Bucket, aggregate: a})
 		fresh = append(fresh, r)
 	}
 	s.mu.Unlock()
@@ -163,12 +164,12 @@ func (s *session) flying() bool {
 
 // fresh leaves out what is in flight, or was when the fetch began, and what is beyond most: that comes with a later page,
 // with all that is behind it.
-func (s *session) fresh(rows []row, most int, more bool) ([]row, bool) {
+func (s *session) fresh(rows []event.Row, most int, more bool) ([]event.Row, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fresh := rows[:0]
 	for _, r := range rows {
-		if s.flights.known(r.ref) {
+		if s.flights.known(r.Ref) {
 			continue
 		}
 		if len(fresh) == most {
@@ -187,12 +188,12 @@ func (s *session) endFetch() {
 
 // handOut makes rows a batch in flight. It leaves out, and reports, those of which it cannot be said now whether they may
 // go: they come with a later page, which shows everything of their aggregates again.
-func (s *session) handOut(rows []row, kind change.Kind, begun time.Time) (poller.Grant, bool) {
+func (s *session) handOut(rows []event.Row, kind change.Kind, begun time.Time) (poller.Grant, bool) {
 	now := time.Now()
 	list := eventsOf(rows, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept, refs := list[:0], make([]ref, 0, len(list))
+	kept, refs := list[:0], make([]event.Ref, 0, len(list))
 	for i, e := range list {
 		if s.cfg.Ordering == poller.OrderKey && kind == change.Live && !e.Waits && s.doubtful(string(e.OrderKey)) {
 			if s.strategy != SkipLocked {
@@ -202,14 +203,14 @@ func (s *session) handOut(rows []row, kind change.Kind, begun time.Time) (poller
 		}
 		r := &rows[i]
 		f := flight{
-			bucket: r.at.bucket, bytes: len(r.outbox.Payload), aggregate: r.aggregate(),
+			bucket: r.At.Bucket, bytes: len(r.Outbox.Payload), aggregate: r.Aggregate(),
 			orderKey: string(e.OrderKey), waits: e.Waits, retry: kind == change.Retry,
 		}
 		if s.strategy == SkipLocked {
-			s.flights.landed(r.ref) // it was counted when it was claimed
+			s.flights.landed(r.Ref) // it was counted when it was claimed
 		}
-		s.flights.add(r.ref, f)
-		kept, refs = append(kept, e), append(refs, r.ref)
+		s.flights.add(r.Ref, f)
+		kept, refs = append(kept, e), append(refs, r.Ref)
 	}
 	if len(kept) == 0 {
 		return poller.Grant{}, len(list) > 0

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // pass is where a session's way round its buckets stands. A page begins at the first event of all, by seq, or at the beginning of a
@@ -31,11 +32,11 @@ func isWide(ranges []bucketRange) bool {
 }
 
 // narrow reports whether a page holds the events of few aggregates for its size.
-func narrow(page []row) bool {
-	seen := make(map[aggregate]bool)
+func narrow(page []event.Row) bool {
+	seen := make(map[event.Aggregate]bool)
 	for i := range page {
-		o := &page[i].outbox
-		seen[aggregate{o.AggregateType, o.AggregateID}] = true
+		o := &page[i].Outbox
+		seen[event.Aggregate{Type: o.AggregateType, ID: o.AggregateID}] = true
 	}
 	return 8*len(seen) < len(page)
 }
@@ -103,7 +104,7 @@ func piecesOf(ranges []bucketRange, n int) []piece {
 
 // spread reads a page of every piece that is not done, and ends the round when all are: then a page from the top says whether
 // there is a backlog still.
-func (s *session) spread(ctx context.Context, limit poller.Limit) ([]row, bool, error) {
+func (s *session) spread(ctx context.Context, limit poller.Limit) ([]event.Row, bool, error) {
 	var open []*piece
 	for i := range s.pass.pieces {
 		if p := &s.pass.pieces[i]; !p.done {
@@ -115,7 +116,7 @@ func (s *session) spread(ctx context.Context, limit poller.Limit) ([]row, bool, 
 		return nil, true, nil
 	}
 	each := poller.Limit{Rows: (limit.Rows + len(open) - 1) / len(open), Bytes: max(1, limit.Bytes/len(open))}
-	var all []row
+	var all []event.Row
 	for _, p := range open {
 		rows, err := s.readPiece(ctx, p, each)
 		if err != nil {
@@ -127,7 +128,7 @@ func (s *session) spread(ctx context.Context, limit poller.Limit) ([]row, bool, 
 	return page, true, nil
 }
 
-func (s *session) readPiece(ctx context.Context, p *piece, limit poller.Limit) ([]row, error) {
+func (s *session) readPiece(ctx context.Context, p *piece, limit poller.Limit) ([]event.Row, error) {
 	rest := bucketRange{p.bucket, p.to}
 	rows, more, err := s.read(ctx, []bucketRange{rest}, rest, limit)
 	switch {
@@ -136,7 +137,7 @@ func (s *session) readPiece(ctx context.Context, p *piece, limit poller.Limit) (
 	case !more || len(rows) == 0:
 		p.done = true
 	default:
-		p.advance(rows[len(rows)-1].at.bucket)
+		p.advance(rows[len(rows)-1].At.Bucket)
 		p.done = p.bucket >= p.to
 	}
 	return rows, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 const (
@@ -64,9 +65,9 @@ func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant
 }
 
 // dueRows asks for as many as are in flight beyond the limit: those are still FAILED, and due.
-func (s *session) dueRows(ctx context.Context, ranges []bucketRange, most poller.Limit) (rows []row, next time.Duration, err error) {
+func (s *session) dueRows(ctx context.Context, ranges []bucketRange, most poller.Limit) (rows []event.Row, next time.Duration, err error) {
 	if s.strategy == SkipLocked {
-		rows, err = s.claiming(ctx, func(ctx context.Context, c claim) (rows []row, err error) {
+		rows, err = s.claiming(ctx, func(ctx context.Context, c claim) (rows []event.Row, err error) {
 			rows, next, err = s.outbox.events.due(ctx, nil, most, c)
 			return rows, err
 		})
@@ -85,7 +86,7 @@ func (s *session) dueRows(ctx context.Context, ranges []bucketRange, most poller
 	rows, _ = s.fresh(rows, len(rows), false)
 	kept := rows[:0]
 	for _, r := range rows {
-		if !r.waits || s.cfg.Ordering != poller.OrderKey { // one that stands behind another FAILED one of its aggregate is not next
+		if !r.Waits || s.cfg.Ordering != poller.OrderKey { // one that stands behind another FAILED one of its aggregate is not next
 			kept = append(kept, r)
 		}
 	}
@@ -93,10 +94,10 @@ func (s *session) dueRows(ctx context.Context, ranges []bucketRange, most poller
 }
 
 // fitting cuts rows where a fetch would have stopped. One comes however large it is.
-func fitting(rows []row, most poller.Limit) []row {
+func fitting(rows []event.Row, most poller.Limit) []event.Row {
 	size := 0
 	for i := range rows {
-		size += len(rows[i].outbox.Payload)
+		size += len(rows[i].Outbox.Payload)
 		if i >= most.Rows || i > 0 && most.Bytes > 0 && size > most.Bytes {
 			return rows[:i]
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // maxReason is how much of a reason is stored with an event, in bytes.
@@ -42,11 +43,11 @@ func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int
 }
 
 // store writes the marks. Errors are a *Fault; what is stored is then not known.
-func (s *session) store(ctx context.Context, t *tally, freed []aggregate) error {
-	if t.marks.empty() {
+func (s *session) store(ctx context.Context, t *tally, freed []event.Aggregate) error {
+	if t.marks.Empty() {
 		return nil
 	}
-	t.marks.freed = freed
+	t.marks.Freed = freed
 	s.mu.Lock()
 	held := s.claims.held
 	s.mu.Unlock()
@@ -63,10 +64,10 @@ func (s *session) store(ctx context.Context, t *tally, freed []aggregate) error 
 // tally adds up what one settlement makes durable.
 type tally struct {
 	s       *session
-	marks   marks
+	marks   event.Marks
 	n       int // events before the first that is not done with
 	stopped bool
-	landed  []ref
+	landed  []event.Ref
 	changes []changed // states other than PUBLISHED
 	soonest time.Duration
 	letters []poller.DeadLetter
@@ -88,21 +89,21 @@ func (t *tally) take(ctx context.Context, b *poller.Settled) {
 		if outcome != poller.Deferred {
 			t.landed = append(t.landed, r)
 		}
-		m := marked{r, aggregate{e.Outbox.AggregateType, e.Outbox.AggregateID}}
+		m := event.Marked{Ref: r, Aggregate: event.Aggregate{Type: e.Outbox.AggregateType, ID: e.Outbox.AggregateID}}
 		switch {
 		case outcome == poller.Deferred:
 			t.stopped = true
 			if t.s.strategy == SkipLocked {
-				t.marks.returned = append(t.marks.returned, r)
+				t.marks.Returned = append(t.marks.Returned, r)
 				t.landed = append(t.landed, r)
 			}
 		case outcome == poller.Accepted && b.Batch.Kind == change.Retry:
-			t.marks.retried = append(t.marks.retried, m)
+			t.marks.Retried = append(t.marks.Retried, m)
 			t.changes = append(t.changes, changed{orderKey: string(e.OrderKey), unpark: true})
 		case outcome == poller.Accepted:
-			t.marks.published = append(t.marks.published, r)
+			t.marks.Published = append(t.marks.Published, r)
 		case outcome == poller.Absorbed:
-			t.marks.waiting = append(t.marks.waiting, m)
+			t.marks.Waiting = append(t.marks.Waiting, m)
 			t.changes = append(t.changes, changed{orderKey: string(e.OrderKey)})
 		default:
 			t.rejected(ctx, e, m, b.Rejections[i])
@@ -114,7 +115,7 @@ func (t *tally) take(ctx context.Context, b *poller.Settled) {
 }
 
 // refsOf are the rows of a batch.
-func (s *session) refsOf(batch string) []ref {
+func (s *session) refsOf(batch string) []event.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	refs := s.refs[batch]
@@ -123,18 +124,18 @@ func (s *session) refsOf(batch string) []ref {
 }
 
 // rejected counts an attempt against an event, and gives it up when it was the last.
-func (t *tally) rejected(ctx context.Context, e *change.Event, m marked, why poller.Rejection) {
+func (t *tally) rejected(ctx context.Context, e *change.Event, m event.Marked, why poller.Rejection) {
 	cfg := t.s.cfg
-	f := failure{marked: m, reason: plaintext.Start(why.Reason, maxReason)}
+	f := event.Failure{Marked: m, Reason: plaintext.Start(why.Reason, maxReason)}
 	var last bool
-	if f.attempts, f.delay, last = cfg.Policy.Failed(e.Attempts, why); last {
-		f.dead = t.bury(ctx, e, f.attempts, why)
+	if f.Attempts, f.Delay, last = cfg.Policy.Failed(e.Attempts, why); last {
+		f.Dead = t.bury(ctx, e, f.Attempts, why)
 	}
-	free := f.dead && !cfg.Policy.Block
-	if !f.dead && (t.soonest == 0 || f.delay < t.soonest) {
-		t.soonest = max(f.delay, time.Millisecond)
+	free := f.Dead && !cfg.Policy.Block
+	if !f.Dead && (t.soonest == 0 || f.Delay < t.soonest) {
+		t.soonest = max(f.Delay, time.Millisecond)
 	}
-	t.marks.failed = append(t.marks.failed, f)
+	t.marks.Failed = append(t.marks.Failed, f)
 	t.changes = append(t.changes, changed{orderKey: string(e.OrderKey), park: !free, unpark: free})
 	if cfg.Ordering == poller.OrderSource && !free && !t.stopped {
 		t.stopped = true
@@ -143,13 +144,13 @@ func (t *tally) rejected(ctx context.Context, e *change.Event, m marked, why pol
 }
 
 // inOrder is why nothing goes on behind a rejected event under ordering=source.
-func inOrder(cfg *feedConfig, f *failure, why poller.Rejection) error {
+func inOrder(cfg *feedConfig, f *event.Failure, why poller.Rejection) error {
 	text := fmt.Sprintf("ordering=source: attempt %d of %d of the event with %s failed, next in %s: %s",
-		f.attempts, cfg.Policy.MaxAttempts, describeRef(f.ref), f.delay, why.Reason)
-	if f.dead {
+		f.Attempts, cfg.Policy.MaxAttempts, describeRef(f.Ref), f.Delay, why.Reason)
+	if f.Dead {
 		text = fmt.Sprintf("ordering=source: the event with %s is a dead letter after %d attempts, and the outbox is blocked there "+
 			"(after_dead_letter=block): `rowrelay outbox requeue %s` or `rowrelay outbox discard %s` lets it go on: %s",
-			describeRef(f.ref), f.attempts, cfg.Poller, cfg.Poller, why.Reason)
+			describeRef(f.Ref), f.Attempts, cfg.Poller, cfg.Poller, why.Reason)
 	}
 	return &poller.Fault{Event: poller.HandlerFailed, Err: errors.New(text)}
 }
@@ -178,7 +179,7 @@ func (t *tally) bury(ctx context.Context, e *change.Event, attempts int, why pol
 }
 
 // begin shows fetches under way what this settlement is about, and returns the aggregates whose claims it ends.
-func (t *tally) begin() []aggregate {
+func (t *tally) begin() []event.Aggregate {
 	s := t.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,8 +189,8 @@ func (t *tally) begin() []aggregate {
 	if s.strategy != SkipLocked {
 		return nil
 	}
-	count := map[aggregate]int{}
-	var freed []aggregate
+	count := map[event.Aggregate]int{}
+	var freed []event.Aggregate
 	for _, r := range t.landed {
 		if e, flies := s.flights.of[r]; flies {
 			if count[e.aggregate]++; count[e.aggregate] == s.flights.aggregates[e.aggregate] {

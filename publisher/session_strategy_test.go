@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // TestTwoStrategiesExcludeEachOther is a roll-out that changes source__strategy: while an instance of the old one is live, one of the
@@ -62,7 +63,7 @@ func TestWaitingForNothing(t *testing.T) {
 		t.Run(string(strategy), func(t *testing.T) {
 			in(t, func(t *testing.T, db *fakeDB) {
 				db.add("a", "a")
-				db.change(Pending, Waiting)
+				db.change(event.Pending, event.Waiting)
 				table := db.connect()
 				p := newFeed(testConfig(strategy), table.open)
 				s := openFeed(t, p, table)
@@ -70,8 +71,8 @@ func TestWaitingForNothing(t *testing.T) {
 				s.close()
 				// What waits for a dead letter is looked at every half a minute, by all sessions of a process together.
 				db.add("b", "b")
-				db.change(Pending, Waiting)
-				db.at(3).state = Dead
+				db.change(event.Pending, event.Waiting)
+				db.at(3).state = event.Dead
 				table.called()
 				for range 12 {
 					s = openFeed(t, p, table)
@@ -84,7 +85,7 @@ func TestWaitingForNothing(t *testing.T) {
 				}
 				// An operator deletes it by hand while a session is idle.
 				s = openFeed(t, p, table)
-				db.at(3).state = Published
+				db.at(3).state = event.Published
 				begun := time.Now()
 				for g := s.next(); len(g.Batch.Events) == 0; g = s.next() {
 					time.Sleep(time.Second)
@@ -105,7 +106,7 @@ func TestManyFollowers(t *testing.T) {
 		if b.conn.Engine == "sqlite" {
 			followers = 6_000 // written in Go, it is slow under the race detector: more than one part is enough
 		}
-		b.fillOf(followers+1, 1, Waiting)
+		b.fillOf(followers+1, 1, event.Waiting)
 		seqs := b.seqs()
 		b.exec(fmt.Sprint("UPDATE outbox SET state = 'FAILED', next_attempt_at = ", b.db.Now(), " WHERE ", b.engine.rows.seq(), " = ", seqs[0]))
 		cfg := engineConfig(b, Leader)
@@ -135,8 +136,8 @@ func TestCrashWhileFollowersAreLetGo(t *testing.T) {
 			everyEngine(t, func(t *testing.T, b *bench) {
 				const followers = 100
 				goAtOnce = 30
-				b.fillOf(followers, 1, Waiting)
-				n, rest, err := b.rows.letGo(t.Context(), b.db.Pool, []aggregate{{"O", "0"}})
+				b.fillOf(followers, 1, event.Waiting)
+				n, rest, err := b.rows.letGo(t.Context(), b.db.Pool, []event.Aggregate{{Type: "O", ID: "0"}})
 				if err != nil || n != 30 || len(rest) != 1 {
 					t.Fatalf("%d events go on, %v have more, %v", n, rest, err)
 				}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // in runs a test in a bubble whose time is its own.
@@ -182,17 +183,17 @@ func TestReportAtClose(t *testing.T) {
 }
 
 func TestFaultsSayWhatTheyAre(t *testing.T) {
-	for method, event := range map[string]poller.Event{
+	for method, want := range map[string]poller.Event{
 		"look": poller.FetchFailed, "take": poller.LeaseAcquireFailed, "draw": poller.LeaseAcquireFailed, "fetch": poller.FetchFailed,
 		"due": poller.FetchFailed, "mend": poller.FetchFailed, "join": poller.LeaseAcquireFailed, "survey": poller.LeaseAcquireFailed,
 	} {
 		in(t, func(t *testing.T, db *fakeDB) {
 			db.add("a", "b")
-			db.at(2).state = Waiting
+			db.at(2).state = event.Waiting
 			table := db.connect()
 			table.fail[method] = errCut
 			s := open(t, testConfig(Leader), table)
-			s.fault(event, errCut.Error())
+			s.fault(want, errCut.Error())
 			s.close()
 			if len(db.claims) != 0 {
 				t.Errorf("left behind: %v", db.claims)

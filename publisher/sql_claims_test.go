@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 func TestDraw(t *testing.T) {
@@ -74,21 +75,21 @@ func TestTakeOver(t *testing.T) {
 		// It freezes. The other waits until the claims have expired.
 		eventually(t, "the claims expire", func() bool { return len(take("new", 2, time.Minute, "p0")) == 1 })
 		// Every way to mark is refused, and changes nothing.
-		one := []marked{markedRow(&rows[0])}
-		for name, m := range map[string]marks{
-			"published": {published: []ref{rows[0].ref, rows[1].ref}}, "retried": {retried: one}, "waiting": {waiting: one},
-			"failed": {failed: []failure{{marked: one[0], attempts: 1, dead: true}}}, "returned": {returned: []ref{rows[0].ref}},
+		one := []event.Marked{markedRow(&rows[0])}
+		for name, m := range map[string]event.Marks{
+			"published": {Published: []event.Ref{rows[0].Ref, rows[1].Ref}}, "retried": {Retried: one}, "waiting": {Waiting: one},
+			"failed": {Failed: []event.Failure{{Marked: one[0], Attempts: 1, Dead: true}}}, "returned": {Returned: []event.Ref{rows[0].Ref}},
 		} {
 			if err := b.rows.settle(ctx, "old", 2, m); !errors.Is(err, errLost) {
 				t.Errorf("%s: settle of a lost owner returned %v, want errLost", name, err)
 			}
 		}
-		b.wantStates(Pending, Pending)
+		b.wantStates(event.Pending, event.Pending)
 		if held, err := b.claims.renew(ctx, "old", time.Minute); !errors.Is(err, errLost) || held != 0 {
 			t.Errorf("old holds %d, %v: what expired is not renewed", held, err)
 		}
-		b.must(b.rows.settle(ctx, "new", 3, marks{published: []ref{rows[0].ref}}))
-		b.wantStates(Published, Pending)
+		b.must(b.rows.settle(ctx, "new", 3, event.Marks{Published: []event.Ref{rows[0].Ref}}))
+		b.wantStates(event.Published, event.Pending)
 		// Everything is given back.
 		b.must(b.claims.release(ctx, "new", nil))
 		if got := take("third", 3, time.Minute, "p0", "p1", "p2", "p3"); len(got) != 4 {
@@ -122,7 +123,7 @@ func TestSurvey(t *testing.T) {
 		b.must(b.claims.release(ctx, "b", nil))
 		want("a", 16, 32, []string{"a"}, map[int]string{3: "a", 31: "a"})
 		g, err := b.rows.look(ctx)
-		if err != nil || g.partitions != 32 || g.paused {
+		if err != nil || g.Partitions != 32 || g.Paused {
 			t.Errorf("look: %+v, %v", g, err)
 		}
 		b.must(b.claims.release(ctx, "a", nil))
@@ -171,7 +172,7 @@ func TestStrategyInForce(t *testing.T) {
 		in("d", Leader, SkipLocked, "")
 		b.exec("UPDATE rowrelay_claims SET expires_at = " + b.db.Earlier("1000") + " WHERE unit LIKE 'a:%'")
 		in("d", Leader, Leader, "")
-		b.wantStates(Pending, Pending, Pending)
+		b.wantStates(event.Pending, event.Pending, event.Pending)
 	}, func(c *Config) { c.Strategy = SkipLocked })
 }
 
@@ -179,11 +180,11 @@ func TestPause(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.must(b.claims.pause(t.Context(), "ann at noon: maintenance"))
 		b.must(b.claims.pause(t.Context(), "bob"))
-		if g, err := b.rows.look(t.Context()); err != nil || !g.paused || g.by != "bob" {
+		if g, err := b.rows.look(t.Context()); err != nil || !g.Paused || g.By != "bob" {
 			t.Errorf("look: %+v, %v", g, err)
 		}
 		b.must(b.claims.resume(t.Context()))
-		if g, err := b.rows.look(t.Context()); err != nil || g.paused {
+		if g, err := b.rows.look(t.Context()); err != nil || g.Paused {
 			t.Errorf("look: %+v, %v", g, err)
 		}
 	})
@@ -192,7 +193,7 @@ func TestPause(t *testing.T) {
 // TestUnits: Go and the database name an aggregate's unit alike.
 func TestUnits(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
-		for _, a := range []aggregate{{"Order", "1"}, {"O", ""}, {"ünï", "🚀"}, {"a:b", "c"}, {"a", "b:c"}, {strings.Repeat("x", 255), strings.Repeat("y", 255)}} {
+		for _, a := range []event.Aggregate{{Type: "Order", ID: "1"}, {Type: "O", ID: ""}, {Type: "ünï", ID: "🚀"}, {Type: "a:b", ID: "c"}, {Type: "a", ID: "b:c"}, {Type: strings.Repeat("x", 255), ID: strings.Repeat("y", 255)}} {
 			b.insert(b.raw, a, "{}")
 		}
 		b.must(b.claims.join(t.Context(), "me", time.Minute))
@@ -203,14 +204,14 @@ func TestUnits(t *testing.T) {
 		if again, _, err := b.rows.pick(t.Context(), claim{"me", 1, time.Minute}, poller.Limit{Rows: 100}); err != nil || len(again) != 0 {
 			t.Errorf("picked %d rows that are in flight, %v", len(again), err)
 		}
-		b.wantStates(Publishing, Publishing, Publishing, Publishing, Publishing, Publishing)
-		var m marks
+		b.wantStates(event.Publishing, event.Publishing, event.Publishing, event.Publishing, event.Publishing, event.Publishing)
+		var m event.Marks
 		for i := range rows {
-			m.returned = append(m.returned, rows[i].ref)
-			m.freed = append(m.freed, markedRow(&rows[i]).aggregate)
+			m.Returned = append(m.Returned, rows[i].Ref)
+			m.Freed = append(m.Freed, markedRow(&rows[i]).Aggregate)
 		}
 		b.must(b.rows.settle(t.Context(), "me", 6, m))
-		b.wantStates(Pending, Pending, Pending, Pending, Pending, Pending)
+		b.wantStates(event.Pending, event.Pending, event.Pending, event.Pending, event.Pending, event.Pending)
 		if held, err := b.claims.renew(t.Context(), "me", time.Minute); err != nil || held != 0 {
 			t.Errorf("%d claims are left, %v", held, err)
 		}
@@ -219,6 +220,6 @@ func TestUnits(t *testing.T) {
 			t.Fatalf("picked %d rows, %v", len(rows), err)
 		}
 		b.must(b.claims.release(t.Context(), "me", nil))
-		b.wantStates(Pending, Pending, Pending, Pending, Pending, Pending)
+		b.wantStates(event.Pending, event.Pending, event.Pending, event.Pending, event.Pending, event.Pending)
 	}, func(c *Config) { c.Strategy = SkipLocked })
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // A roll-out changes source__strategy from skip_locked to leader while an instance of the old one, called late, is frozen: what it
@@ -82,14 +83,14 @@ func TestLate(t *testing.T) {
 					t.Errorf("late has %d rows", n)
 				}
 				b.wantRollOut(Leader)
-				b.wantStates(Pending, Pending, Failed, Pending)
+				b.wantStates(event.Pending, event.Pending, event.Failed, event.Pending)
 			}, skipLocked)
 		})
 	}
 }
 
 type picked struct {
-	rows []row
+	rows []event.Row
 	err  error
 }
 
@@ -124,7 +125,7 @@ func TestPickStallsAtItsClaims(t *testing.T) {
 		if p := <-late; !errors.Is(p.err, errLost) {
 			t.Errorf("the late pick brought %d rows, %v; want errLost", len(p.rows), p.err)
 		}
-		b.wantStates(Pending, Pending)
+		b.wantStates(event.Pending, event.Pending)
 		if n := b.live("a:%"); n > 0 {
 			t.Errorf("%d aggregates are claimed", n)
 		}
@@ -137,8 +138,8 @@ func TestPickStallsAtItsMarks(t *testing.T) {
 	for _, c := range []struct {
 		claims time.Duration // how long the claims last
 		want   Strategy
-		states []State
-	}{{time.Minute, SkipLocked, []State{Publishing, Publishing}}, {100 * time.Millisecond, Leader, []State{Pending, Pending}}} {
+		states []event.State
+	}{{time.Minute, SkipLocked, []event.State{event.Publishing, event.Publishing}}, {100 * time.Millisecond, Leader, []event.State{event.Pending, event.Pending}}} {
 		t.Run(fmt.Sprint(c.claims), func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, b *bench) {
 				if b.conn.Engine == "sqlite" {
@@ -184,7 +185,7 @@ func TestPickStallsAtItsMarks(t *testing.T) {
 				b.wantStates(c.states...)
 				b.exec("UPDATE rowrelay_claims SET expires_at = " + b.db.Earlier("1000") + " WHERE unit LIKE 'a:%'")
 				b.wantRollOut(Leader)
-				b.wantStates(Pending, Pending)
+				b.wantStates(event.Pending, event.Pending)
 			}, skipLocked)
 		})
 	}
@@ -207,15 +208,15 @@ func BenchmarkPickAndSettle(bm *testing.B) {
 				if err != nil || len(rows) == 0 {
 					bm.Fatal(len(rows), err)
 				}
-				var m marks
-				seen := map[aggregate]bool{}
+				var m event.Marks
+				seen := map[event.Aggregate]bool{}
 				for i := range rows {
-					m.published = append(m.published, rows[i].ref)
-					if a := markedRow(&rows[i]).aggregate; !seen[a] {
-						seen[a], m.freed = true, append(m.freed, a)
+					m.Published = append(m.Published, rows[i].Ref)
+					if a := markedRow(&rows[i]).Aggregate; !seen[a] {
+						seen[a], m.Freed = true, append(m.Freed, a)
 					}
 				}
-				b.must(b.rows.settle(bm.Context(), "me", len(m.freed), m))
+				b.must(b.rows.settle(bm.Context(), "me", len(m.Freed), m))
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // While somebody has locked the claims of one owner, another settles, renews, picks and releases: two owners whose statements lock
@@ -19,7 +20,7 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 		}
 		b.write("A/1", "A/2", "A/3", "A/4", "A/5", "A/6", "A/7", "A/8")
 		owners := []string{"one", "two"}
-		var rows [2][]row
+		var rows [2][]event.Row
 		for i, owner := range owners {
 			b.must(b.claims.join(t.Context(), owner, time.Minute))
 			token, err := b.claims.draw(t.Context())
@@ -45,7 +46,7 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 			t.Errorf("renew: %d, %v", n, err)
 		}
 		mine := rows[1]
-		m := marks{published: []ref{mine[0].ref}, returned: []ref{mine[1].ref}, freed: []aggregate{markedRow(&mine[0]).aggregate, markedRow(&mine[1]).aggregate}}
+		m := event.Marks{Published: []event.Ref{mine[0].Ref}, Returned: []event.Ref{mine[1].Ref}, Freed: []event.Aggregate{markedRow(&mine[0]).Aggregate, markedRow(&mine[1]).Aggregate}}
 		if err := b.rows.settle(ctx, "two", 4, m); err != nil {
 			t.Errorf("settle: %v", err)
 		}
@@ -90,11 +91,11 @@ func TestFollowersWait(t *testing.T) {
 				continue
 			}
 			s.settled("www"[:len(g.Batch.Events)], g)
-			b.wantStates(Failed, Waiting, Waiting, Waiting)
+			b.wantStates(event.Failed, event.Waiting, event.Waiting, event.Waiting)
 		}
-		b.wantStates(Published, Pending, Pending, Pending)
+		b.wantStates(event.Published, event.Pending, event.Pending, event.Pending)
 		s.settled("aaa", s.nextWork())
-		b.wantStates(Published, Published, Published, Published)
+		b.wantStates(event.Published, event.Published, event.Published, event.Published)
 		s.close()
 	}, func(c *Config) { c.Strategy = SkipLocked })
 }
@@ -107,7 +108,7 @@ func TestNoAggregate(t *testing.T) {
 				b.write("O/", "O/")
 				s := b.openOn(t, engineConfig(b, strategy))
 				s.settled("rr", s.nextWork())
-				b.wantStates(Failed, Failed)
+				b.wantStates(event.Failed, event.Failed)
 				b.write("O/")
 				for published := 0; published < 3; {
 					g := s.nextWork()
@@ -119,7 +120,7 @@ func TestNoAggregate(t *testing.T) {
 					s.settled("aaa"[:len(g.Batch.Events)], g)
 					published += len(g.Batch.Events)
 				}
-				b.wantStates(Published, Published, Published)
+				b.wantStates(event.Published, event.Published, event.Published)
 				s.close()
 			}, func(c *Config) { c.Strategy = strategy })
 		})
@@ -133,20 +134,20 @@ func TestRequeueInFlight(t *testing.T) {
 		b.lead("me", time.Minute)
 		r := b.all()[0]
 		for attempts := 1; attempts <= 2; attempts++ {
-			b.must(b.rows.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&r), attempts: attempts, reason: "refused"}}}))
+			b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: attempts, Reason: "refused"}}}))
 		}
-		if n, err := (&Publisher{catalog: b.catalog}).Requeue(t.Context(), Filter{States: []State{Failed}}, nil); err != nil || n != 1 {
+		if n, err := (&Publisher{catalog: b.catalog}).Requeue(t.Context(), event.Filter{States: []event.State{event.Failed}}, nil); err != nil || n != 1 {
 			t.Fatalf("requeued %d, %v", n, err)
 		}
-		b.must(b.rows.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&r), attempts: 3, dead: true, reason: "refused"}}}))
-		b.wantStates(Failed)
+		b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 3, Dead: true, Reason: "refused"}}}))
+		b.wantStates(event.Failed)
 		due, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claim{})
-		if err != nil || len(due) != 1 || due[0].attempts != 0 {
+		if err != nil || len(due) != 1 || due[0].Attempts != 0 {
 			t.Errorf("due: %+v, %v", due, err)
 		}
 		// A misplaced event stays before its last attempt, and has to rest all the same.
 		for range 2 {
-			b.must(b.rows.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&r), attempts: 1, delay: time.Hour, reason: "misplaced"}}}))
+			b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 1, Delay: time.Hour, Reason: "misplaced"}}}))
 			if due, next, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claim{}); err != nil || len(due) != 0 || next < 59*time.Minute {
 				t.Errorf("due: %+v in %v, %v", due, next, err)
 			}
@@ -194,7 +195,7 @@ func TestDueReadsNoFollowers(t *testing.T) {
 	b := newBench(t, testenv.MySQL)
 	b.write("O/0")
 	b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now())
-	b.fillOf(20_000, 1, Waiting)
+	b.fillOf(20_000, 1, event.Waiting)
 	one := b.open(func(c *Config) { c.Connections = 1 }) // the counters are the connection's
 	read := func() (n int64) {
 		rows, err := one.db.Pool.QueryContext(t.Context(), "SHOW SESSION STATUS LIKE 'Handler_read%'")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // mapped is an outbox that is not ours: the seed's own table, or another framework's (mapping.go). Nothing is written there
@@ -71,10 +72,10 @@ func openMapped(ctx context.Context, q statement.Querier, db *statement.DB, d ma
 }
 
 func newMapped(db *statement.DB, d mappingSyntax, claims *claimsTable, table, side statement.Name, l layout, cfg mappedConfig) *mapped {
-	q := mappedSQL{layout: l, db: db, syntax: d, outbox: claims.place.outbox, table: table.String(), side: side.String(), blocks: []State{Failed},
+	q := mappedSQL{layout: l, db: db, syntax: d, outbox: claims.place.outbox, table: table.String(), side: side.String(), blocks: []event.State{event.Failed},
 		maxBytes: cfg.MaxRowBytes}
 	if cfg.Block {
-		q.blocks = append(q.blocks, Dead)
+		q.blocks = append(q.blocks, event.Dead)
 	}
 	switch cfg.Ordering {
 	case poller.OrderSource:
@@ -88,19 +89,19 @@ func newMapped(db *statement.DB, d mappingSyntax, claims *claimsTable, table, si
 
 // fetch shows what is pending and waits for nothing, always from the top: the ranges and the position are those of a table
 // with buckets. The session leaves out what it has in flight.
-func (m *mapped) fetch(ctx context.Context, _ []bucketRange, _ position, limit poller.Limit) ([]row, bool, error) {
-	var rows []row
+func (m *mapped) fetch(ctx context.Context, _ []bucketRange, _ event.Position, limit poller.Limit) ([]event.Row, bool, error) {
+	var rows []event.Row
 	var more bool
 	s := m.sql.publishable(m.sql.projection(), limit.Rows+1, nil)
 	err := m.db.Do(ctx, "fetch", func(ctx context.Context, q statement.Querier) (err error) {
-		rows, more, err = readRows(ctx, s, q, limit, m.scan)
+		rows, more, err = event.Read(ctx, s, q, limit, m.scan)
 		return err
 	})
 	return rows, more, err
 }
 
 // due shows the first failed event of each aggregate whose time has come. One round trip while nothing has failed.
-func (m *mapped) due(ctx context.Context, _ []bucketRange, limit poller.Limit, _ claim) (rows []row, next time.Duration, err error) {
+func (m *mapped) due(ctx context.Context, _ []bucketRange, limit poller.Limit, _ claim) (rows []event.Row, next time.Duration, err error) {
 	err = m.db.Do(ctx, "look for events that are due", func(ctx context.Context, q statement.Querier) error {
 		rows, next = nil, -1
 		var ms *int64
@@ -124,11 +125,11 @@ func (m *mapped) due(ctx context.Context, _ []bucketRange, limit poller.Limit, _
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if rows, _, err = readRows(ctx, m.sql.byID(ids), q, limit, m.scan); err != nil {
+		if rows, _, err = event.Read(ctx, m.sql.byID(ids), q, limit, m.scan); err != nil {
 			return err
 		}
 		for i := range rows {
-			rows[i].attempts = attempts[rows[i].ref.id]
+			rows[i].Attempts = attempts[rows[i].Ref.ID]
 		}
 		return nil
 	})
@@ -136,11 +137,11 @@ func (m *mapped) due(ctx context.Context, _ []bucketRange, limit poller.Limit, _
 }
 
 // other shows one publishable row of an aggregate that is none of avoid.
-func (m *mapped) other(ctx context.Context, _ []bucketRange, avoid []aggregate) (*row, error) {
-	var rows []row
+func (m *mapped) other(ctx context.Context, _ []bucketRange, avoid []event.Aggregate) (*event.Row, error) {
+	var rows []event.Row
 	s := m.sql.publishable(m.sql.projection(), 1, avoid)
 	err := m.db.Do(ctx, "look for a probe", func(ctx context.Context, q statement.Querier) (err error) {
-		rows, _, err = readRows(ctx, s, q, poller.Limit{Rows: 1}, m.scan)
+		rows, _, err = event.Read(ctx, s, q, poller.Limit{Rows: 1}, m.scan)
 		return err
 	})
 	if err != nil || len(rows) == 0 {
@@ -150,14 +151,14 @@ func (m *mapped) other(ctx context.Context, _ []bucketRange, avoid []aggregate) 
 }
 
 // pick belongs to skip_locked, which mapped tables do not have.
-func (m *mapped) pick(context.Context, claim, poller.Limit) ([]row, bool, error) {
+func (m *mapped) pick(context.Context, claim, poller.Limit) ([]event.Row, bool, error) {
 	return nil, false, fmt.Errorf("%w: a mapped table has no strategy skip_locked", poller.ErrConfig)
 }
 
 // work is partition 0 of 1, if there is anything to publish.
 func (m *mapped) work(ctx context.Context, _ int) ([]int, error) {
 	g, err := m.look(ctx)
-	if err != nil || !g.work {
+	if err != nil || !g.Work {
 		return nil, err
 	}
 	return []int{0}, nil

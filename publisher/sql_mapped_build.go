@@ -3,6 +3,7 @@ package publisher
 import (
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/publisher/event"
 	"strconv"
 	"strings"
 )
@@ -25,7 +26,7 @@ type mappedSQL struct {
 	table, side string
 	// blocks are the states that hold an aggregate up: FAILED, and DEAD LETTER where after_dead_letter is block. byAggregate
 	// says that it is the aggregate, everything that no order is kept at all (neither), or that every later event waits.
-	blocks                  []State
+	blocks                  []event.State
 	byAggregate, everything bool
 	maxBytes                int // of a payload; 0: no bound
 }
@@ -90,7 +91,7 @@ func (q *mappedSQL) blocked(s *statement.Statement) string {
 		typ, id := q.aggregateExpr()
 		cond += " AND s.aggregate_type = " + typ + " AND s.aggregate_id = " + id + " AND s.aggregate_id <> ''"
 	}
-	cond += " AND s.state IN (" + quoted(q.blocks) + ") AND "
+	cond += " AND s.state IN (" + event.Quoted(q.blocks) + ") AND "
 	position := q.position("o")
 	if q.seq != nil {
 		return cond + "s.position < " + position + ")"

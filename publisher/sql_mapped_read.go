@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // visible adds the conditions of a row that may be published now.
@@ -18,47 +19,47 @@ func (q *mappedSQL) visible(s *statement.Statement) {
 }
 
 // publishable reads rows that may be published now, in order, of no aggregate in avoid.
-func (q *mappedSQL) publishable(columns string, limit int, avoid []aggregate) *statement.Statement {
+func (q *mappedSQL) publishable(columns string, limit int, avoid []event.Aggregate) *statement.Statement {
 	s := q.db.Statement("SELECT ", columns, " FROM ", q.table, " o WHERE ")
 	q.visible(s)
 	typ, id := q.aggregateExpr()
 	for _, a := range avoid {
-		if a.id != "" {
-			s.Add(" AND NOT (", typ, " = ", s.Arg(a.typ), " AND ", id, " = ", s.Arg(a.id), ")")
+		if a.ID != "" {
+			s.Add(" AND NOT (", typ, " = ", s.Arg(a.Type), " AND ", id, " = ", s.Arg(a.ID), ")")
 		}
 	}
 	return s.Add(" ORDER BY ", q.ordered(), q.db.Limit(s.Arg(limit), 0))
 }
 
 // scan reads one row of projection.
-func (m *mapped) scan(scan func(...any) error) (row, error) {
-	var r row
+func (m *mapped) scan(scan func(...any) error) (event.Row, error) {
+	var r event.Row
 	var eventType, created, key, traceParent, traceState sql.NullString
-	o := &r.outbox
+	o := &r.Outbox
 	var size int
 	var payload []byte
-	if err := scan(&r.ref.id, &o.AggregateType, &o.AggregateID, &eventType, &size, &payload, &created, &key, &traceParent, &traceState,
-		&r.attempts); err != nil {
-		return row{}, err
+	if err := scan(&r.Ref.ID, &o.AggregateType, &o.AggregateID, &eventType, &size, &payload, &created, &key, &traceParent, &traceState,
+		&r.Attempts); err != nil {
+		return event.Row{}, err
 	}
 	o.EventType, o.TraceParent, o.TraceState = eventType.String, traceParent.String, traceState.String
 	o.IdempotencyKey = key.String
 	if !key.Valid || key.String == "" {
-		o.IdempotencyKey = r.ref.id
+		o.IdempotencyKey = r.Ref.ID
 	}
-	o.CreatedAt = parseInstant(created.String)
-	r.setPayload(payload, size, m.cfg.MaxRowBytes)
+	o.CreatedAt = event.ParseInstant(created.String)
+	r.SetPayload(payload, size, m.cfg.MaxRowBytes)
 	return r, nil
 }
 
 // look is one round trip: whether the outbox is paused, and whether there is anything to publish, now or again.
-func (m *mapped) look(ctx context.Context) (g glance, err error) {
+func (m *mapped) look(ctx context.Context) (g event.Glance, err error) {
 	err = m.db.Do(ctx, "look for work", func(ctx context.Context, c statement.Querier) error {
 		var by sql.NullString
-		if err := m.lookStatement().Row(ctx, c, &by, &g.work, &g.waiting); err != nil {
+		if err := m.lookStatement().Row(ctx, c, &by, &g.Work, &g.Waiting); err != nil {
 			return err
 		}
-		g.paused, g.by = by.Valid, by.String
+		g.Paused, g.By = by.Valid, by.String
 		return nil
 	})
 	return g, err
@@ -71,10 +72,10 @@ func (m *mapped) lookStatement() *statement.Statement {
 	s.Add(", CASE WHEN EXISTS (SELECT 1 FROM ", q.table, " o WHERE ")
 	q.visible(s)
 	s.Add(") THEN 1 WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
-	s.Add(s.Arg(q.outbox), " AND s.state = '", string(Failed), "' AND s.next_attempt_at <= ", q.db.Now(), " AND ").Add(q.head(s))
+	s.Add(s.Arg(q.outbox), " AND s.state = '", string(event.Failed), "' AND s.next_attempt_at <= ", q.db.Now(), " AND ").Add(q.head(s))
 	// What waits is not stored: mend looks at the entries that it waits behind.
 	s.Add(") THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
-	return s.Add(s.Arg(q.outbox), " AND s.state IN (", quoted(q.blocks), ")) THEN 1 ELSE 0 END")
+	return s.Add(s.Arg(q.outbox), " AND s.state IN (", event.Quoted(q.blocks), ")) THEN 1 ELSE 0 END")
 }
 
 // figures counts up to a bound: of a table that has no index for it, every pending row is read.
@@ -88,10 +89,10 @@ func (m *mapped) figures(ctx context.Context) (poller.OutboxFigures, error) {
 		if f.Waiting, err = m.count(ctx, c, m.sql.countWaiting()); err != nil {
 			return err
 		}
-		if f.Failed, err = m.count(ctx, c, m.sql.countEntries(Failed)); err != nil {
+		if f.Failed, err = m.count(ctx, c, m.sql.countEntries(event.Failed)); err != nil {
 			return err
 		}
-		if f.Dead, err = m.count(ctx, c, m.sql.countEntries(Dead)); err != nil {
+		if f.Dead, err = m.count(ctx, c, m.sql.countEntries(event.Dead)); err != nil {
 			return err
 		}
 		f.OldestPending, err = m.oldest(ctx, c)
@@ -133,7 +134,7 @@ func (q *mappedSQL) countWaiting() *statement.Statement {
 	})
 }
 
-func (q *mappedSQL) countEntries(state State) *statement.Statement {
+func (q *mappedSQL) countEntries(state event.State) *statement.Statement {
 	return q.bounded(func(s *statement.Statement) {
 		s.Add(q.side, " s WHERE s.outbox = ", s.Arg(q.outbox), " AND s.state = ", s.Arg(string(state)))
 	})
@@ -151,8 +152,8 @@ func (m *mapped) oldest(ctx context.Context, c statement.Querier) (time.Duration
 		if err := scan(&created, &now); err != nil {
 			return false, err
 		}
-		if at := parseInstant(created.String); !at.IsZero() {
-			age = max(parseInstant(now.String).Sub(at), 0)
+		if at := event.ParseInstant(created.String); !at.IsZero() {
+			age = max(event.ParseInstant(now.String).Sub(at), 0)
 		}
 		return false, nil
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/publisher/event"
 	"slices"
 )
 
@@ -11,18 +12,18 @@ import (
 //
 // Only marks of publishing: one statement, unless there are more rows than it can name. A crash between two of them is a
 // crash before the second: its events are published again.
-func (m *mapped) settle(ctx context.Context, owner string, held int, marks marks) error {
-	if len(marks.retried) == 0 && len(marks.failed) == 0 {
-		return m.publish(ctx, owner, held, marks.published)
+func (m *mapped) settle(ctx context.Context, owner string, held int, marks event.Marks) error {
+	if len(marks.Retried) == 0 && len(marks.Failed) == 0 {
+		return m.publish(ctx, owner, held, marks.Published)
 	}
 	return m.db.Tx(ctx, "settle", func(ctx context.Context, q statement.Querier) error {
 		if _, err := m.claims.hold(ctx, q, owner, held); err != nil {
 			return err
 		}
-		ids := refIDs(marks.published)
+		ids := refIDs(marks.Published)
 		var retried []string
-		for _, r := range marks.retried {
-			retried = append(retried, r.ref.id)
+		for _, r := range marks.Retried {
+			retried = append(retried, r.Ref.ID)
 		}
 		for part := range slices.Chunk(append(ids, retried...), m.chunk) {
 			if _, err := m.sql.mark(part).Exec(ctx, q); err != nil {
@@ -35,8 +36,8 @@ func (m *mapped) settle(ctx context.Context, owner string, held int, marks marks
 				return fmt.Errorf("remove what was published from the failed ones: %w", err)
 			}
 		}
-		for i := range marks.failed {
-			if err := m.fail(ctx, q, &marks.failed[i]); err != nil {
+		for i := range marks.Failed {
+			if err := m.fail(ctx, q, &marks.Failed[i]); err != nil {
 				return fmt.Errorf("record a failure: %w", err)
 			}
 		}
@@ -46,7 +47,7 @@ func (m *mapped) settle(ctx context.Context, owner string, held int, marks marks
 
 // publish marks rows under the guard of the claims. The marks are true whatever has become of the claims, but an instance
 // that lost them has to know.
-func (m *mapped) publish(ctx context.Context, owner string, held int, published []ref) error {
+func (m *mapped) publish(ctx context.Context, owner string, held int, published []event.Ref) error {
 	for part := range slices.Chunk(refIDs(published), m.chunk) {
 		err := m.db.Do(ctx, "mark as published", func(ctx context.Context, q statement.Querier) error {
 			s := m.sql.mark(part)
@@ -66,7 +67,7 @@ func (m *mapped) publish(ctx context.Context, owner string, held int, published 
 }
 
 // fail records one failed attempt, unless an operator acted on the event in the meantime.
-func (m *mapped) fail(ctx context.Context, q statement.Querier, f *failure) error {
+func (m *mapped) fail(ctx context.Context, q statement.Querier, f *event.Failure) error {
 	n, err := m.sql.failAgain(f).Exec(ctx, q)
 	if err != nil {
 		return err
@@ -79,14 +80,14 @@ func (m *mapped) fail(ctx context.Context, q statement.Querier, f *failure) erro
 	if n == 0 || m.sql.attempts == nil {
 		return nil
 	}
-	_, err = m.sql.countAttempt(f.ref.id).Exec(ctx, q)
+	_, err = m.sql.countAttempt(f.Ref.ID).Exec(ctx, q)
 	return err
 }
 
-func refIDs(refs []ref) []string {
+func refIDs(refs []event.Ref) []string {
 	ids := make([]string, len(refs), len(refs)+8)
 	for i, r := range refs {
-		ids[i] = r.id
+		ids[i] = r.ID
 	}
 	return ids
 }

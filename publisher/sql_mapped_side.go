@@ -3,6 +3,7 @@ package publisher
 import (
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/publisher/event"
 	"strconv"
 )
 
@@ -38,30 +39,30 @@ func (q *mappedSQL) countAttempt(id string) *statement.Statement {
 
 // failAgain changes the entry of an event that failed before, unless an operator did in the meantime. A misplaced event's attempts
 // stop short of the last one: they need not grow.
-func (q *mappedSQL) failAgain(f *failure) *statement.Statement {
+func (q *mappedSQL) failAgain(f *event.Failure) *statement.Statement {
 	s := q.db.Statement("UPDATE ", q.side, " SET ")
-	return s.Add("state = ", s.Arg(string(f.state())), ", attempts = ", s.Arg(f.attempts), ", next_attempt_at = ", q.next(s, f),
-		", last_error = ", s.Arg(f.reason)).
-		Add(" WHERE outbox = ", s.Arg(q.outbox), " AND event = ", s.Arg(f.ref.id), " AND state = '", string(Failed), "' AND attempts IN (", s.Arg(f.attempts-1), ", ", s.Arg(f.attempts), ")")
+	return s.Add("state = ", s.Arg(string(f.State())), ", attempts = ", s.Arg(f.Attempts), ", next_attempt_at = ", q.next(s, f),
+		", last_error = ", s.Arg(f.Reason)).
+		Add(" WHERE outbox = ", s.Arg(q.outbox), " AND event = ", s.Arg(f.Ref.ID), " AND state = '", string(event.Failed), "' AND attempts IN (", s.Arg(f.Attempts-1), ", ", s.Arg(f.Attempts), ")")
 }
 
 // failFirst makes the entry of an event that did not fail before, if it is still to be published.
-func (q *mappedSQL) failFirst(f *failure) *statement.Statement {
+func (q *mappedSQL) failFirst(f *event.Failure) *statement.Statement {
 	s := q.db.Statement()
 	typ, id := q.aggregateExpr()
 	return s.Add("INSERT INTO ", q.side, " (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT ",
-		s.Arg(q.outbox), ", ", q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", ", s.Arg(string(f.state())), ", ", strconv.Itoa(f.attempts), ", ").
-		Add(q.next(s, f), ", ", s.Arg(f.reason), " FROM ", q.table, " o WHERE ").
-		Add(q.column(&q.id, "o"), " = ", q.syntax.typed(&q.id, s.Arg(f.ref.id)), " AND ", q.pending("o")).
+		s.Arg(q.outbox), ", ", q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", ", s.Arg(string(f.State())), ", ", strconv.Itoa(f.Attempts), ", ").
+		Add(q.next(s, f), ", ", s.Arg(f.Reason), " FROM ", q.table, " o WHERE ").
+		Add(q.column(&q.id, "o"), " = ", q.syntax.typed(&q.id, s.Arg(f.Ref.ID)), " AND ", q.pending("o")).
 		Add(" AND NOT ", q.settled(s))
 }
 
 // next is when a failed event is tried again.
-func (q *mappedSQL) next(s *statement.Statement, f *failure) string {
-	if f.dead {
+func (q *mappedSQL) next(s *statement.Statement, f *event.Failure) string {
+	if f.Dead {
 		return "NULL"
 	}
-	return q.db.Later(s.Arg(f.delay.Milliseconds()))
+	return q.db.Later(s.Arg(f.Delay.Milliseconds()))
 }
 
 // forget removes the entries of events that are not to be published any more: what waits behind them may go on.
@@ -86,20 +87,20 @@ func (q *mappedSQL) head(s *statement.Statement) string {
 	if q.byAggregate {
 		cond += " AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> ''"
 	}
-	return cond + " AND e.state IN (" + quoted(q.blocks) + ") AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))"
+	return cond + " AND e.state IN (" + event.Quoted(q.blocks) + ") AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))"
 }
 
 // nextDue is how long it is until the first of the failed events is due; NULL where there is none.
 func (q *mappedSQL) nextDue() *statement.Statement {
 	s := q.db.Statement("SELECT MIN(-(", q.db.Age("s.next_attempt_at"), ")) FROM ", q.side, " s WHERE s.outbox = ")
-	return s.Add(s.Arg(q.outbox), " AND s.state = '", string(Failed), "' AND ").Add(q.head(s))
+	return s.Add(s.Arg(q.outbox), " AND s.state = '", string(event.Failed), "' AND ").Add(q.head(s))
 }
 
 // dueIDs reads the ids and attempts of failed events whose time has come, in order. The rows are read by these: a join would
 // compare columns of two collations, which SQL Server refuses and MySQL uses no index for.
 func (q *mappedSQL) dueIDs(limit int) *statement.Statement {
 	s := q.db.Statement("SELECT s.event, s.attempts FROM ", q.side, " s WHERE s.outbox = ")
-	s.Add(s.Arg(q.outbox), " AND s.state = '", string(Failed), "' AND s.next_attempt_at <= ", q.db.Now(), " AND ").Add(q.head(s))
+	s.Add(s.Arg(q.outbox), " AND s.state = '", string(event.Failed), "' AND s.next_attempt_at <= ", q.db.Now(), " AND ").Add(q.head(s))
 	return s.Add(" ORDER BY s.position, s.event", q.db.Limit(s.Arg(limit), 0))
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // TestOrderOfTheSource: with ordering=source events come by seq alone, and all wait for one that failed.
@@ -30,13 +31,13 @@ func TestOrderOfTheSource(t *testing.T) {
 		}
 		b.write(names...)
 		var got []int64
-		var after position
+		var after event.Position
 		for more := true; more; {
 			rows, next, err := b.rows.fetch(t.Context(), nil, after, poller.Limit{Rows: 7})
 			b.must(err)
 			for _, r := range rows {
-				got = append(got, r.ref.seq)
-				after = r.at
+				got = append(got, r.Ref.Seq)
+				after = r.At
 			}
 			more = next
 		}
@@ -46,15 +47,15 @@ func TestOrderOfTheSource(t *testing.T) {
 			}
 		}
 		rows := b.all()
-		b.must(b.rows.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[1]), attempts: 1, delay: time.Hour}},
-			published: []ref{rows[0].ref}, waiting: []marked{markedRow(&rows[2])}}))
+		b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[1]), Attempts: 1, Delay: time.Hour}},
+			Published: []event.Ref{rows[0].Ref}, Waiting: []event.Marked{markedRow(&rows[2])}}))
 		for _, r := range b.all() {
-			if !r.waits {
-				t.Fatalf("seq %d does not wait for another aggregate's failed event", r.ref.seq)
+			if !r.Waits {
+				t.Fatalf("seq %d does not wait for another aggregate's failed event", r.Ref.Seq)
 			}
 		}
-		b.must(b.rows.settle(t.Context(), "me", 1, marks{retried: []marked{markedRow(&rows[1])}}))
-		if s := b.states(); s[0] != Published || s[1] != Published || s[2] != Pending {
+		b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Retried: []event.Marked{markedRow(&rows[1])}}))
+		if s := b.states(); s[0] != event.Published || s[1] != event.Published || s[2] != event.Pending {
 			t.Errorf("states are %v", s[:3])
 		}
 	}, func(c *Config) { c.Ordering = poller.OrderSource })
@@ -66,8 +67,8 @@ func TestNoOrder(t *testing.T) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/1")
 		rows := b.all()
-		b.must(b.rows.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 1, delay: time.Nanosecond}}}))
-		if rest := b.all(); len(rest) != 1 || rest[0].waits {
+		b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Nanosecond}}}))
+		if rest := b.all(); len(rest) != 1 || rest[0].Waits {
 			t.Errorf("got %+v", rest)
 		}
 	}, func(c *Config) { c.Ordering = poller.OrderNone })
@@ -83,14 +84,14 @@ func TestOneDueOfAnAggregate(t *testing.T) {
 			rows, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claim{})
 			b.must(err)
 			for _, r := range rows {
-				list = append(list, r.ref.seq)
+				list = append(list, r.Ref.Seq)
 			}
 			return list
 		}
 		if diff := cmp.Diff([]int64{1, 3}, due()); diff != "" {
 			t.Errorf("due (-want +got):\n%s", diff)
 		}
-		b.must(b.rows.settle(t.Context(), "me", 1, marks{retried: []marked{{ref{seq: 1}, aggregate{"O", "1"}}}}))
+		b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Retried: []event.Marked{{Ref: event.Ref{Seq: 1}, Aggregate: event.Aggregate{Type: "O", ID: "1"}}}}))
 		if diff := cmp.Diff([]int64{2, 3}, due()); diff != "" {
 			t.Errorf("due (-want +got):\n%s", diff)
 		}
@@ -113,8 +114,8 @@ func TestApplicationsOwnSession(t *testing.T) {
 			if zone == "UTC" || zone == "00:00:00" {
 				t.Fatalf("the server's zone is %s: this test proves nothing", zone)
 			}
-			b.insert(app, aggregate{"O", "1"}, "{}")
-			if age := time.Since(b.all()[0].outbox.CreatedAt); age.Abs() > time.Minute {
+			b.insert(app, event.Aggregate{Type: "O", ID: "1"}, "{}")
+			if age := time.Since(b.all()[0].Outbox.CreatedAt); age.Abs() > time.Minute {
 				t.Errorf("created_at is %v off", age)
 			}
 			f, err := b.rows.figures(t.Context())
@@ -235,18 +236,18 @@ func BenchmarkFetchAndSettle(bm *testing.B) {
 	b.lead("me", time.Hour)
 	const batch = 500
 	b.fill(batch * (bm.N + 1))
-	var after position
+	var after event.Position
 	bm.ResetTimer()
 	for range bm.N {
 		rows, _, err := b.rows.fetch(context.Background(), nil, after, poller.Limit{Rows: batch})
 		if err != nil || len(rows) == 0 {
 			bm.Fatal(len(rows), err)
 		}
-		m := marks{published: make([]ref, len(rows))}
+		m := event.Marks{Published: make([]event.Ref, len(rows))}
 		for i := range rows {
-			m.published[i] = rows[i].ref
+			m.Published[i] = rows[i].Ref
 		}
-		after = rows[len(rows)-1].at
+		after = rows[len(rows)-1].At
 		b.must(b.rows.settle(context.Background(), "me", 1, m))
 	}
 	bm.ReportMetric(float64(batch*bm.N)/bm.Elapsed().Seconds(), "events/s")

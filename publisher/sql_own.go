@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // ownEvents are the events of a table of `rowrelay outbox init`. In its statements o is the outbox, b another row of it that
@@ -48,21 +49,21 @@ func newRows(db *statement.DB, d rowsSyntax, outbox statement.Name, cfg rowsConf
 func (e *ownEvents) seq(alias string) string { return alias + "." + e.syntax.seq() }
 
 // forced is the hint for reading events of a state, in their order.
-func (e *ownEvents) forced(state State) string {
-	if state == Failed {
+func (e *ownEvents) forced(state event.State) string {
+	if state == event.Failed {
 		return "" // few, and found by either index
 	}
 	return e.syntax.force("pending")
 }
 
 // order is the order of the index that holds events of a state.
-func (e *ownEvents) order(state State) string {
+func (e *ownEvents) order(state event.State) string {
 	switch {
-	case state == Failed:
+	case state == event.Failed:
 		return "o.next_attempt_at"
-	case state == Pending || e.syntax.byState():
+	case state == event.Pending || e.syntax.byState():
 		return "o.bucket, " + e.seq("o")
-	case state == Publishing:
+	case state == event.Publishing:
 		return e.seq("o")
 	default:
 		return "o.aggregate_type, o.aggregate_id, " + e.seq("o")
@@ -116,8 +117,8 @@ func (e *ownEvents) claimed(s *statement.Statement) {
 }
 
 // look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement.
-func (e *ownEvents) look(ctx context.Context) (g glance, err error) {
-	first := func(s *statement.Statement, state State, also func()) {
+func (e *ownEvents) look(ctx context.Context) (g event.Glance, err error) {
+	first := func(s *statement.Statement, state event.State, also func()) {
 		s.Add("(SELECT 1 FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
 		also()
 		s.Add(" ORDER BY ", e.order(state), e.db.Limit("1", 0), ")")
@@ -125,11 +126,11 @@ func (e *ownEvents) look(ctx context.Context) (g glance, err error) {
 	err = e.db.Do(ctx, "look for work", func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
 		s.Add("SELECT COALESCE(")
-		first(s, Pending, func() {})
+		first(s, event.Pending, func() {})
 		s.Add(", ")
-		first(s, Failed, func() { s.Add(" AND o.next_attempt_at <= ", e.db.Now()) })
+		first(s, event.Failed, func() { s.Add(" AND o.next_attempt_at <= ", e.db.Now()) })
 		s.Add(", ")
-		first(s, Publishing, func() {
+		first(s, event.Publishing, func() {
 			s.Add(" AND NOT ")
 			e.claimed(s)
 		})
@@ -137,9 +138,9 @@ func (e *ownEvents) look(ctx context.Context) (g glance, err error) {
 		// would read every dead letter. That there is anything of the kind is reason enough to let mend look.
 		s.Add(", 0), COALESCE(")
 		if e.syntax.byState() {
-			first(s, Waiting, func() {})
+			first(s, event.Waiting, func() {})
 		} else {
-			s.Add("(SELECT 1 FROM ", e.outbox.String(), " o WHERE o.state IN (", blockedStates, ") ORDER BY ", e.order(Waiting), e.db.Limit("1", 0), ")")
+			s.Add("(SELECT 1 FROM ", e.outbox.String(), " o WHERE o.state IN (", blockedStates, ") ORDER BY ", e.order(event.Waiting), e.db.Limit("1", 0), ")")
 		}
 		s.Add(", 0), ")
 		e.claims.paused(s, "p")
@@ -151,9 +152,9 @@ func (e *ownEvents) look(ctx context.Context) (g glance, err error) {
 		if err := s.Row(ctx, q, &work, &waiting, &by, &info); err != nil {
 			return err
 		}
-		g = glance{
-			work: !work.Valid || work.Int64 != 0, waiting: !waiting.Valid || waiting.Int64 != 0, paused: by.Valid, by: by.String,
-			partitions: inForce(info.String).Partitions,
+		g = event.Glance{
+			Work: !work.Valid || work.Int64 != 0, Waiting: !waiting.Valid || waiting.Int64 != 0, Paused: by.Valid, By: by.String,
+			Partitions: inForce(info.String).Partitions,
 		}
 		return nil
 	})
@@ -162,14 +163,14 @@ func (e *ownEvents) look(ctx context.Context) (g glance, err error) {
 
 // keys adds a table expression k of (bucket, seq), in order, of pending rows in ranges after a position, at most n. Ranges that
 // do not touch are one seek each: a search over all that lies between them would read what others have to publish.
-func (e *ownEvents) keys(s *statement.Statement, ranges []bucketRange, after position, n int, also func(*statement.Statement)) {
+func (e *ownEvents) keys(s *statement.Statement, ranges []bucketRange, after event.Position, n int, also func(*statement.Statement)) {
 	s.Add("(")
 	e.keysOnly(s, ranges, after, n, also)
 	s.Add(") k")
 }
 
-func (e *ownEvents) keysOnly(s *statement.Statement, ranges []bucketRange, after position, n int, also func(*statement.Statement)) {
-	if e.bySource() || after.bySeq {
+func (e *ownEvents) keysOnly(s *statement.Statement, ranges []bucketRange, after event.Position, n int, also func(*statement.Statement)) {
+	if e.bySource() || after.BySeq {
 		e.keysBySeq(s, ranges, after, n, also)
 		return
 	}
@@ -196,14 +197,14 @@ func (e *ownEvents) keysOnly(s *statement.Statement, ranges []bucketRange, after
 
 // arms are the ranges after a position. Where the engine does not seek by row values, the rest of the position's bucket is a range
 // of its own: it would read, for every page anew, the events of that bucket that are in flight.
-func (e *ownEvents) arms(ranges []bucketRange, after position) []bucketRange {
+func (e *ownEvents) arms(ranges []bucketRange, after event.Position) []bucketRange {
 	arms := make([]bucketRange, 0, len(ranges)+1)
 	split := e.syntax.orderly("o", "", "") == ""
 	for _, r := range ranges {
 		switch {
-		case r.to <= after.bucket: // before the position
-		case split && after.seq > 0 && r.from <= after.bucket && after.bucket+1 < r.to:
-			arms = append(arms, bucketRange{after.bucket, after.bucket + 1}, bucketRange{after.bucket + 1, r.to})
+		case r.to <= after.Bucket: // before the position
+		case split && after.Seq > 0 && r.from <= after.Bucket && after.Bucket+1 < r.to:
+			arms = append(arms, bucketRange{after.Bucket, after.Bucket + 1}, bucketRange{after.Bucket + 1, r.to})
 		default:
 			arms = append(arms, r)
 		}
@@ -215,8 +216,8 @@ func (e *ownEvents) arms(ranges []bucketRange, after position) []bucketRange {
 }
 
 // keysBySeq is keysOnly in the order of seq. What lies in other buckets is passed over in the index.
-func (e *ownEvents) keysBySeq(s *statement.Statement, ranges []bucketRange, after position, n int, also func(*statement.Statement)) {
-	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.syntax.force("order"), " WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.Arg(after.seq))
+func (e *ownEvents) keysBySeq(s *statement.Statement, ranges []bucketRange, after event.Position, n int, also func(*statement.Statement)) {
+	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.syntax.force("order"), " WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.Arg(after.Seq))
 	if len(ranges) > 0 && ranges[0] != (bucketRange{0, Buckets}) {
 		for i, r := range ranges {
 			s.Add([]string{" AND (", " OR "}[min(i, 1)], "o.bucket >= ", s.Arg(r.from), " AND o.bucket < ", s.Arg(r.to))
@@ -228,16 +229,16 @@ func (e *ownEvents) keysBySeq(s *statement.Statement, ranges []bucketRange, afte
 }
 
 // arm is one seek.
-func (e *ownEvents) arm(s *statement.Statement, r bucketRange, after position, n int, also func(*statement.Statement)) {
-	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(Pending), " WHERE o.state = 'PENDING' AND ")
-	within := after.bucket >= r.from && after.seq > 0
+func (e *ownEvents) arm(s *statement.Statement, r bucketRange, after event.Position, n int, also func(*statement.Statement)) {
+	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(event.Pending), " WHERE o.state = 'PENDING' AND ")
+	within := after.Bucket >= r.from && after.Seq > 0
 	switch split := e.syntax.orderly("o", "", "") == ""; {
 	case within && split:
-		s.Add("o.bucket = ", s.Arg(after.bucket), " AND ", e.seq("o"), " > ", s.Arg(after.seq)) // all of the range that is left
+		s.Add("o.bucket = ", s.Arg(after.Bucket), " AND ", e.seq("o"), " > ", s.Arg(after.Seq)) // all of the range that is left
 	case within:
-		s.Add("o.bucket >= ", s.Arg(after.bucket), " AND ", e.syntax.orderly("o", s.Arg(after.bucket), s.Arg(after.seq)), " AND o.bucket < ", s.Arg(r.to))
+		s.Add("o.bucket >= ", s.Arg(after.Bucket), " AND ", e.syntax.orderly("o", s.Arg(after.Bucket), s.Arg(after.Seq)), " AND o.bucket < ", s.Arg(r.to))
 	default:
-		s.Add("o.bucket >= ", s.Arg(max(r.from, after.bucket)), " AND o.bucket < ", s.Arg(r.to))
+		s.Add("o.bucket >= ", s.Arg(max(r.from, after.Bucket)), " AND o.bucket < ", s.Arg(r.to))
 	}
 	also(s)
 	s.Add(" ORDER BY o.bucket, ", e.seq("o"), e.db.Limit(s.Arg(n), 0))
@@ -258,37 +259,37 @@ func (e *ownEvents) columns(s *statement.Statement) {
 }
 
 // scan reads one row of columns and, behind them, whether it waits.
-func (e *ownEvents) scan(scan func(...any) error) (row, error) {
-	var r row
+func (e *ownEvents) scan(scan func(...any) error) (event.Row, error) {
+	var r event.Row
 	var created any
 	var parent, state sql.NullString
 	var size int
 	var payload []byte
-	o := &r.outbox
-	if err := scan(&r.ref.seq, &r.at.bucket, &o.AggregateType, &o.AggregateID, &o.EventType, &o.IdempotencyKey, &created, &r.attempts, &parent, &state,
-		&size, &payload, &r.waits); err != nil {
-		return row{}, err
+	o := &r.Outbox
+	if err := scan(&r.Ref.Seq, &r.At.Bucket, &o.AggregateType, &o.AggregateID, &o.EventType, &o.IdempotencyKey, &created, &r.Attempts, &parent, &state,
+		&size, &payload, &r.Waits); err != nil {
+		return event.Row{}, err
 	}
-	r.at.seq = r.ref.seq
+	r.At.Seq = r.Ref.Seq
 	if e.bySource() {
-		r.at.bucket = 0
+		r.At.Bucket = 0
 	}
-	o.CreatedAt, o.TraceParent, o.TraceState = asTime(created), parent.String, state.String
-	r.setPayload(payload, size, e.cfg.MaxRowBytes)
+	o.CreatedAt, o.TraceParent, o.TraceState = event.AsTime(created), parent.String, state.String
+	r.SetPayload(payload, size, e.cfg.MaxRowBytes)
 	return r, nil
 }
 
-func (e *ownEvents) fetch(ctx context.Context, ranges []bucketRange, after position, limit poller.Limit) (rows []row, more bool, err error) {
+func (e *ownEvents) fetch(ctx context.Context, ranges []bucketRange, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error) {
 	err = e.db.Do(ctx, "fetch events", func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
 		e.fetchStatement(s, ranges, after, max(limit.Rows, 1)+1)
-		rows, more, err = readRows(ctx, s, q, limit, e.scan)
+		rows, more, err = event.Read(ctx, s, q, limit, e.scan)
 		return err
 	})
 	return rows, more, err
 }
 
-func (e *ownEvents) fetchStatement(s *statement.Statement, ranges []bucketRange, after position, n int) {
+func (e *ownEvents) fetchStatement(s *statement.Statement, ranges []bucketRange, after event.Position, n int) {
 	s.Add("SELECT ")
 	e.columns(s)
 	s.Add(", CASE WHEN ")
@@ -296,7 +297,7 @@ func (e *ownEvents) fetchStatement(s *statement.Statement, ranges []bucketRange,
 	s.Add(" THEN 1 ELSE 0 END FROM ")
 	e.keys(s, ranges, after, n, nothing)
 	s.Add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.seq(), " ORDER BY ")
-	if !e.bySource() && !after.bySeq {
+	if !e.bySource() && !after.BySeq {
 		s.Add("k.bucket, ")
 	}
 	s.Add("k.", e.syntax.seq())
@@ -304,13 +305,13 @@ func (e *ownEvents) fetchStatement(s *statement.Statement, ranges []bucketRange,
 
 // other leaves out what waits, what is avoided, and for skip_locked what anybody has claimed or has left PUBLISHING under a claim
 // that expired: what comes first among the rest is the next of its aggregate.
-func (e *ownEvents) other(ctx context.Context, ranges []bucketRange, avoid []aggregate) (found *row, err error) {
+func (e *ownEvents) other(ctx context.Context, ranges []bucketRange, avoid []event.Aggregate) (found *event.Row, err error) {
 	err = e.db.Do(ctx, "look for another event", func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
 		s.Add("SELECT ")
 		e.columns(s)
 		s.Add(", 0 FROM ")
-		e.keys(s, ranges, position{bucket: -1}, 1, func(s *statement.Statement) {
+		e.keys(s, ranges, event.Position{Bucket: -1}, 1, func(s *statement.Statement) {
 			s.Add(" AND NOT ")
 			e.blocks(s, false)
 			if len(avoid) > 0 {
@@ -325,7 +326,7 @@ func (e *ownEvents) other(ctx context.Context, ranges []bucketRange, avoid []agg
 			}
 		})
 		s.Add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.seq())
-		rows, _, err := readRows(ctx, s, q, poller.Limit{Rows: 1}, e.scan)
+		rows, _, err := event.Read(ctx, s, q, poller.Limit{Rows: 1}, e.scan)
 		found = nil
 		if len(rows) > 0 {
 			found = &rows[0]
@@ -337,14 +338,14 @@ func (e *ownEvents) other(ctx context.Context, ranges []bucketRange, avoid []agg
 
 var aggregateColumns = []statement.Field{statement.Text("typ"), statement.Text("id")}
 
-func jsonAggregates(list []aggregate) any {
+func jsonAggregates(list []event.Aggregate) any {
 	type object struct {
 		Typ string `json:"typ"`
 		ID  string `json:"id"`
 	}
 	objects := make([]object, len(list))
 	for i, a := range list {
-		objects[i] = object{a.typ, a.id}
+		objects[i] = object{a.Type, a.ID}
 	}
 	return objects
 }

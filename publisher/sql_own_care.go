@@ -9,12 +9,13 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // due returns failed events whose time has come, and which are the first of their aggregate: where an operator made several due
 // at once, they go out one after the other. For skip_locked their aggregates are claimed; the events stay FAILED, so that a
 // crash leaves them due.
-func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit poller.Limit, by claim) (rows []row, next time.Duration, err error) {
+func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit poller.Limit, by claim) (rows []event.Row, next time.Duration, err error) {
 	limit.Rows = max(limit.Rows, 1)
 	work := func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
@@ -28,7 +29,7 @@ func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit poller.
 			e.claimed(s)
 		}
 		s.Add(" ORDER BY o.next_attempt_at, ", e.seq("o"), e.db.Limit(s.Arg(limit.Rows), 0))
-		if rows, _, err = readRows(ctx, s, q, limit, e.scan); err != nil {
+		if rows, _, err = event.Read(ctx, s, q, limit, e.scan); err != nil {
 			return err
 		}
 		if by.owner != "" && len(rows) > 0 {
@@ -71,12 +72,12 @@ func (e *ownEvents) first(s *statement.Statement) {
 
 // claimRows is steps 2 and 3 of pick for failed events: a row that is not FAILED any more when its aggregate is claimed was
 // settled by another instance in between.
-func (e *ownEvents) claimRows(ctx context.Context, q statement.Querier, by claim, rows []row) ([]row, error) {
+func (e *ownEvents) claimRows(ctx context.Context, q statement.Querier, by claim, rows []event.Row) ([]event.Row, error) {
 	found := make([]candidate, 0, len(rows))
 	seen := map[string]bool{}
 	for i := range rows {
-		c := candidate{seq: rows[i].ref.seq, bucket: rows[i].at.bucket, aggregate: rows[i].aggregate()}
-		c.shard = e.syntax.shardOf(c.typ, c.id)
+		c := candidate{seq: rows[i].Ref.Seq, bucket: rows[i].At.Bucket, Aggregate: rows[i].Aggregate()}
+		c.shard = e.syntax.shardOf(c.Type, c.ID)
 		if !seen[c.shard] { // events without an aggregate have one shard
 			seen[c.shard] = true
 			found = append(found, c)
@@ -86,14 +87,14 @@ func (e *ownEvents) claimRows(ctx context.Context, q statement.Querier, by claim
 	if err != nil || len(got) == 0 {
 		return nil, err
 	}
-	claimed := map[aggregate]bool{}
+	claimed := map[event.Aggregate]bool{}
 	for i := range got {
-		claimed[got[i].aggregate] = true
+		claimed[got[i].Aggregate] = true
 	}
 	var list []int64
 	for i := range rows {
-		if claimed[rows[i].aggregate()] {
-			list = append(list, rows[i].ref.seq)
+		if claimed[rows[i].Aggregate()] {
+			list = append(list, rows[i].Ref.Seq)
 		}
 	}
 	s := e.db.Statement()
@@ -102,7 +103,7 @@ func (e *ownEvents) claimRows(ctx context.Context, q statement.Querier, by claim
 	s.Add(", 0 FROM ", e.outbox.String(), " o WHERE ", e.db.AnyInt(s, e.seq("o"), list), " AND o.state = 'FAILED'")
 	e.first(s)
 	s.Add(" ORDER BY o.next_attempt_at, ", e.seq("o"))
-	rows, _, err = readRows(ctx, s, q, poller.Limit{Rows: len(list) + 1}, e.scan)
+	rows, _, err = event.Read(ctx, s, q, poller.Limit{Rows: len(list) + 1}, e.scan)
 	if err != nil {
 		return nil, err
 	}
@@ -168,13 +169,13 @@ func (e *ownEvents) orphans(ctx context.Context, q statement.Querier) (int, erro
 		if list != nil {
 			hint, suffix = "", ""
 		}
-		s.Add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(Publishing), hint, " WHERE o.state = 'PUBLISHING'")
+		s.Add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(event.Publishing), hint, " WHERE o.state = 'PUBLISHING'")
 		if list != nil {
 			s.Add(" AND ", e.db.AnyInt(s, e.seq("o"), list))
 		}
 		s.Add(" AND NOT ")
 		e.claimed(s)
-		s.Add(" ORDER BY ", e.order(Publishing), e.db.Limit(s.Arg(mendAtOnce), 0), suffix)
+		s.Add(" ORDER BY ", e.order(event.Publishing), e.db.Limit(s.Arg(mendAtOnce), 0), suffix)
 		return s.Ints(ctx, q)
 	}
 	list, err := find(nil)
@@ -190,15 +191,15 @@ func (e *ownEvents) orphans(ctx context.Context, q statement.Querier) (int, erro
 // loose makes WAITING events without a head PENDING, some aggregates at a time. An event can become loose and blocked again only
 // by marks of its aggregate's owner: at worst it becomes PENDING here, and is absorbed once more.
 func (e *ownEvents) loose(ctx context.Context) (int, error) {
-	var waiting []aggregate
+	var waiting []event.Aggregate
 	err := e.db.Do(ctx, "look for waiting events", func(ctx context.Context, q statement.Querier) error {
 		waiting = nil
 		s := e.db.Statement()
-		s.Add("SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o", e.forced(Waiting), " WHERE o.state IN (", blockedStates,
+		s.Add("SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o", e.forced(event.Waiting), " WHERE o.state IN (", blockedStates,
 			") AND o.state = 'WAITING'")
 		return s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
-			var a aggregate
-			err := scan(&a.typ, &a.id)
+			var a event.Aggregate
+			err := scan(&a.Type, &a.ID)
 			waiting = append(waiting, a)
 			return true, err
 		})
@@ -269,9 +270,9 @@ func (e *ownEvents) figures(ctx context.Context) (f poller.OutboxFigures, err er
 		var oldest sql.NullInt64
 		s := e.db.Statement()
 		s.Add("SELECT ")
-		for _, state := range []State{Pending, Failed, Waiting, Dead} {
+		for _, state := range []event.State{event.Pending, event.Failed, event.Waiting, event.Dead} {
 			where := "o.state = '" + string(state) + "'"
-			if state == Waiting || state == Dead {
+			if state == event.Waiting || state == event.Dead {
 				where = "o.state IN (" + blockedStates + ") AND " + where
 			}
 			s.Add("(SELECT COUNT(*) FROM (SELECT 1 AS one FROM ", e.outbox.String(), " o", e.forced(state), " WHERE ", where, " ORDER BY ", e.order(state),

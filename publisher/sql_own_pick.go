@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // pick hands aggregates out, in one transaction under READ COMMITTED:
@@ -45,11 +46,11 @@ import (
 // pick has left them: either the claims live, and skip_locked stays in force, or they have expired, and the events become PENDING
 // with all others. Where the survey was first, the pick finds no row, whenever its statement began, and is undone. Nobody brings the
 // row back: a renewal extends only what is there and live, and join is sent once.
-func (e *ownEvents) pick(ctx context.Context, by claim, limit poller.Limit) (rows []row, more bool, err error) {
+func (e *ownEvents) pick(ctx context.Context, by claim, limit poller.Limit) (rows []event.Row, more bool, err error) {
 	return e.pickFrom(ctx, rand.IntN(Buckets), by, limit) //nolint:gosec // a place to begin at
 }
 
-func (e *ownEvents) pickFrom(ctx context.Context, bucket int, by claim, limit poller.Limit) (rows []row, more bool, err error) {
+func (e *ownEvents) pickFrom(ctx context.Context, bucket int, by claim, limit poller.Limit) (rows []event.Row, more bool, err error) {
 	err = e.db.Tx(ctx, "pick events", func(ctx context.Context, q statement.Querier) error {
 		rows, more = nil, false
 		found, err := e.candidates(ctx, q, bucket, max(limit.Rows, 1))
@@ -74,7 +75,7 @@ func (e *ownEvents) pickFrom(ctx context.Context, bucket int, by claim, limit po
 type candidate struct {
 	seq    int64
 	bucket int
-	aggregate
+	event.Aggregate
 	shard string
 }
 
@@ -82,17 +83,17 @@ type candidate struct {
 // those of aggregates whose owner has died with events PUBLISHING.
 func (e *ownEvents) candidates(ctx context.Context, q statement.Querier, from, n int) ([]candidate, error) {
 	var found []candidate
-	seen := map[aggregate]bool{}
+	seen := map[event.Aggregate]bool{}
 	read := func(s *statement.Statement) (count int, err error) {
 		err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var c candidate
-			if err := scan(&c.seq, &c.bucket, &c.typ, &c.id); err != nil {
+			if err := scan(&c.seq, &c.bucket, &c.Type, &c.ID); err != nil {
 				return false, err
 			}
 			count++
-			if !seen[c.aggregate] {
-				seen[c.aggregate] = true
-				c.shard = e.syntax.shardOf(c.typ, c.id)
+			if !seen[c.Aggregate] {
+				seen[c.Aggregate] = true
+				c.shard = e.syntax.shardOf(c.Type, c.ID)
 				found = append(found, c)
 			}
 			return true, nil
@@ -104,7 +105,7 @@ func (e *ownEvents) candidates(ctx context.Context, q statement.Querier, from, n
 			continue
 		}
 		s := e.db.Statement()
-		e.candidateStatement(s, Pending, &r, n)
+		e.candidateStatement(s, event.Pending, &r, n)
 		count, err := read(s)
 		if err != nil {
 			return nil, fmt.Errorf("look for aggregates: %w", err)
@@ -113,7 +114,7 @@ func (e *ownEvents) candidates(ctx context.Context, q statement.Querier, from, n
 	}
 	if n > 0 {
 		s := e.db.Statement()
-		e.candidateStatement(s, Publishing, nil, n)
+		e.candidateStatement(s, event.Publishing, nil, n)
 		if _, err := read(s); err != nil {
 			return nil, fmt.Errorf("look for what was left: %w", err)
 		}
@@ -121,7 +122,7 @@ func (e *ownEvents) candidates(ctx context.Context, q statement.Querier, from, n
 	return found, nil
 }
 
-func (e *ownEvents) candidateStatement(s *statement.Statement, state State, r *bucketRange, n int) {
+func (e *ownEvents) candidateStatement(s *statement.Statement, state event.State, r *bucketRange, n int) {
 	s.Add("SELECT ", e.seq("o"), ", o.bucket, o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
 	if r != nil {
 		s.Add(" AND o.bucket >= ", s.Arg(r.from), " AND o.bucket < ", s.Arg(r.to))
@@ -135,7 +136,7 @@ func (e *ownEvents) candidateStatement(s *statement.Statement, state State, r *b
 func (e *ownEvents) claimAggregates(ctx context.Context, q statement.Querier, c claim, found []candidate) ([]candidate, error) {
 	shards := make([]shard, len(found))
 	for i := range found {
-		shards[i] = shard{found[i].shard, shardInfo(found[i].aggregate)}
+		shards[i] = shard{found[i].shard, shardInfo(found[i].Aggregate)}
 	}
 	names, err := e.claims.takeFor(ctx, q, c, shards)
 	if err != nil {
@@ -149,8 +150,8 @@ func (e *ownEvents) claimAggregates(ctx context.Context, q statement.Querier, c 
 }
 
 // shardInfo tells people which aggregate a hashed shard is.
-func shardInfo(a aggregate) string {
-	data, err := json.Marshal(map[string]string{"type": plaintext.Start(statement.Sayable(a.typ), 120), "id": plaintext.Start(statement.Sayable(a.id), 120)})
+func shardInfo(a event.Aggregate) string {
+	data, err := json.Marshal(map[string]string{"type": plaintext.Start(statement.Sayable(a.Type), 120), "id": plaintext.Start(statement.Sayable(a.ID), 120)})
 	if err != nil {
 		return ""
 	}
@@ -158,15 +159,15 @@ func shardInfo(a aggregate) string {
 }
 
 // handOut reads and marks the events of aggregates that were just claimed.
-func (e *ownEvents) handOut(ctx context.Context, q statement.Querier, got []candidate, limit poller.Limit) (rows []row, more bool, err error) {
+func (e *ownEvents) handOut(ctx context.Context, q statement.Querier, got []candidate, limit poller.Limit) (rows []event.Row, more bool, err error) {
 	s := e.db.Statement()
 	e.handOutStatement(s, got, max(limit.Rows, 1)+1)
-	if rows, more, err = readRows(ctx, s, q, limit, e.scan); err != nil {
+	if rows, more, err = event.Read(ctx, s, q, limit, e.scan); err != nil {
 		return nil, false, fmt.Errorf("read their events: %w", err)
 	}
 	list := make([]int64, len(rows))
 	for i := range rows {
-		list[i] = rows[i].ref.seq
+		list[i] = rows[i].Ref.Seq
 	}
 	if err := e.set(ctx, q, "state = 'PUBLISHING'", list, "'PENDING'"); err != nil {
 		return nil, false, fmt.Errorf("mark them as PUBLISHING: %w", err)
@@ -183,7 +184,7 @@ func (e *ownEvents) handOutStatement(s *statement.Statement, got []candidate, n 
 	}
 	slices.Sort(buckets)
 	buckets = slices.Compact(buckets)
-	arm := func(state State) {
+	arm := func(state event.State) {
 		s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "' AND o.bucket >= ", s.Arg(buckets[0]),
 			" AND o.bucket <= ", s.Arg(buckets[len(buckets)-1]), " AND ", e.db.AnyInt(s, "o.bucket", buckets))
 		s.Add(" AND ", e.db.AnyText(s, e.syntax.shard("o.aggregate_type", "o.aggregate_id"), shards), " ORDER BY o.bucket, ", e.seq("o"), e.db.Limit(s.Arg(n), 0))
@@ -193,22 +194,22 @@ func (e *ownEvents) handOutStatement(s *statement.Statement, got []candidate, n 
 	s.Add(", CASE WHEN ")
 	e.blocks(s, false)
 	s.Add(" THEN 1 ELSE 0 END FROM (SELECT bucket, ", e.syntax.seq(), " FROM (SELECT bucket, ", e.syntax.seq(), " FROM (")
-	arm(Pending)
+	arm(event.Pending)
 	s.Add(") p UNION ALL SELECT bucket, ", e.syntax.seq(), " FROM (")
-	arm(Publishing)
+	arm(event.Publishing)
 	s.Add(") l) u ORDER BY bucket, ", e.syntax.seq(), e.db.Limit(s.Arg(n), 0), ") k JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.seq(),
 		" ORDER BY k.bucket, k.", e.syntax.seq())
 }
 
 // dropUnused ends the claims of aggregates whose events did not fit into the limit.
-func (e *ownEvents) dropUnused(ctx context.Context, q statement.Querier, owner string, got []candidate, rows []row) error {
-	used := map[aggregate]bool{}
+func (e *ownEvents) dropUnused(ctx context.Context, q statement.Querier, owner string, got []candidate, rows []event.Row) error {
+	used := map[event.Aggregate]bool{}
 	for i := range rows {
-		used[rows[i].aggregate()] = true
+		used[rows[i].Aggregate()] = true
 	}
 	var unused []string
 	for i := range got {
-		if !used[got[i].aggregate] {
+		if !used[got[i].Aggregate] {
 			unused = append(unused, got[i].shard)
 		}
 	}

@@ -5,26 +5,27 @@ import (
 	"database/sql"
 	"fmt"
 	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/publisher/event"
 	"math"
 	"time"
 )
 
 // settle is idempotent but for one thing: where the answer to a commit that freed aggregates is lost, the repetition finds
 // their claims gone and says errLost, although all was marked. The session then ends as if it had lost them, which is safe.
-func (e *ownEvents) settle(ctx context.Context, owner string, held int, m marks) error { //nolint:gocritic // the interface's
-	if m.plain() && len(m.published) == 0 {
+func (e *ownEvents) settle(ctx context.Context, owner string, held int, m event.Marks) error { //nolint:gocritic // the interface's
+	if m.Plain() && len(m.Published) == 0 {
 		return nil
 	}
-	if m.plain() {
+	if m.Plain() {
 		return e.db.Do(ctx, "mark events as published", func(ctx context.Context, q statement.Querier) error {
-			n, err := e.markPublished(ctx, q, owner, held, m.published)
+			n, err := e.markPublished(ctx, q, owner, held, m.Published)
 			if err != nil || n > 0 {
 				return err
 			}
 			return e.claims.check(ctx, q, owner, held)
 		})
 	}
-	var rest []aggregate
+	var rest []event.Aggregate
 	err := e.db.Tx(ctx, "mark events", func(ctx context.Context, q statement.Querier) (err error) {
 		if _, err := e.claims.hold(ctx, q, owner, held); err != nil {
 			return err
@@ -41,32 +42,32 @@ func (e *ownEvents) settle(ctx context.Context, owner string, held int, m marks)
 
 // apply makes marks, in the order in which they depend on each other: what failed decides what waits, and what does not wait
 // any more is found last. It returns the aggregates of which more events wait for nothing than one transaction lets go.
-func (e *ownEvents) apply(ctx context.Context, q statement.Querier, owner string, m *marks) (rest []aggregate, err error) {
-	published := seqs(m.published)
-	for _, r := range m.retried {
-		published = append(published, r.ref.seq)
+func (e *ownEvents) apply(ctx context.Context, q statement.Querier, owner string, m *event.Marks) (rest []event.Aggregate, err error) {
+	published := seqs(m.Published)
+	for _, r := range m.Retried {
+		published = append(published, r.Ref.Seq)
 	}
 	if err := e.set(ctx, q, e.published(), published, "'PENDING', 'PUBLISHING', 'FAILED'"); err != nil {
 		return nil, fmt.Errorf("published: %w", err)
 	}
-	if err := e.fail(ctx, q, m.failed); err != nil {
+	if err := e.fail(ctx, q, m.Failed); err != nil {
 		return nil, fmt.Errorf("failed: %w", err)
 	}
-	if err := e.wait(ctx, q, m.waiting); err != nil {
+	if err := e.wait(ctx, q, m.Waiting); err != nil {
 		return nil, fmt.Errorf("waiting: %w", err)
 	}
-	if _, rest, err = e.letGo(ctx, q, m.unblocked(e.cfg.Block)); err != nil {
+	if _, rest, err = e.letGo(ctx, q, m.Unblocked(e.cfg.Block)); err != nil {
 		return nil, fmt.Errorf("pending again: %w", err)
 	}
-	if err := e.set(ctx, q, "state = 'PENDING'", seqs(m.returned), "'PUBLISHING'"); err != nil {
+	if err := e.set(ctx, q, "state = 'PENDING'", seqs(m.Returned), "'PUBLISHING'"); err != nil {
 		return nil, fmt.Errorf("returned: %w", err)
 	}
-	if len(m.freed) == 0 {
+	if len(m.Freed) == 0 {
 		return rest, nil
 	}
-	shards := make([]string, len(m.freed))
-	for i, a := range m.freed {
-		shards[i] = e.syntax.shardOf(a.typ, a.id)
+	shards := make([]string, len(m.Freed))
+	for i, a := range m.Freed {
+		shards[i] = e.syntax.shardOf(a.Type, a.ID)
 	}
 	if err := e.claims.drop(ctx, q, owner, shards); err != nil {
 		return nil, fmt.Errorf("freed: %w", err)
@@ -74,10 +75,10 @@ func (e *ownEvents) apply(ctx context.Context, q statement.Querier, owner string
 	return rest, nil
 }
 
-func seqs(refs []ref) []int64 {
+func seqs(refs []event.Ref) []int64 {
 	list := make([]int64, len(refs))
 	for i, r := range refs {
-		list[i] = r.seq
+		list[i] = r.Seq
 	}
 	return list
 }
@@ -87,7 +88,7 @@ func (e *ownEvents) published() string {
 }
 
 // markPublished is the one statement that acknowledges a batch.
-func (e *ownEvents) markPublished(ctx context.Context, q statement.Querier, owner string, held int, refs []ref) (int64, error) {
+func (e *ownEvents) markPublished(ctx context.Context, q statement.Querier, owner string, held int, refs []event.Ref) (int64, error) {
 	s := e.db.Statement()
 	e.syntax.bySeq(s, e.outbox, e.published, seqs(refs))
 	s.Add(" AND state IN ('PENDING', 'PUBLISHING', 'FAILED') AND ")
@@ -111,7 +112,7 @@ var failureColumns = []statement.Field{statement.Int("seq"), statement.Int("atte
 
 // fail leaves alone what an operator has requeued since it was handed out: that has no attempts. (A misplaced event's attempts
 // stop short of the last one, so that they need not grow.)
-func (e *ownEvents) fail(ctx context.Context, q statement.Querier, failed []failure) error {
+func (e *ownEvents) fail(ctx context.Context, q statement.Querier, failed []event.Failure) error {
 	if len(failed) == 0 {
 		return nil
 	}
@@ -125,8 +126,8 @@ func (e *ownEvents) fail(ctx context.Context, q statement.Querier, failed []fail
 	list := make([]object, len(failed))
 	for i := range failed {
 		f := &failed[i]
-		list[i] = object{f.ref.seq, f.attempts, f.delay.Milliseconds(), 0, statement.Sayable(f.reason)}
-		if f.dead {
+		list[i] = object{f.Ref.Seq, f.Attempts, f.Delay.Milliseconds(), 0, statement.Sayable(f.Reason)}
+		if f.Dead {
 			list[i].Dead = 1
 		}
 	}
@@ -140,13 +141,13 @@ func (e *ownEvents) fail(ctx context.Context, q statement.Querier, failed []fail
 }
 
 // wait makes events WAITING as long as one before them is in the way; the others are, or become, PENDING.
-func (e *ownEvents) wait(ctx context.Context, q statement.Querier, waiting []marked) error {
+func (e *ownEvents) wait(ctx context.Context, q statement.Querier, waiting []event.Marked) error {
 	if len(waiting) == 0 {
 		return nil
 	}
 	all := make([]int64, len(waiting))
 	for i, w := range waiting {
-		all[i] = w.ref.seq
+		all[i] = w.Ref.Seq
 	}
 	s := e.db.Statement()
 	s.Add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE ", e.db.AnyInt(s, e.seq("o"), all), " AND ")
@@ -167,7 +168,7 @@ var goAtOnce = 4_000
 
 // letRestGo goes on with letGo in transactions of their own, when the marks that made it possible are durable. It takes as long as
 // one statement may: the session settles nothing else meanwhile. What is left then, or by a crash or a fault, mend finds.
-func (e *ownEvents) letRestGo(ctx context.Context, rest []aggregate) {
+func (e *ownEvents) letRestGo(ctx context.Context, rest []event.Aggregate) {
 	begun := time.Now()
 	for len(rest) > 0 && (e.cfg.Timeout <= 0 || time.Since(begun) < e.cfg.Timeout) {
 		some := rest
@@ -188,12 +189,12 @@ func (e *ownEvents) letRestGo(ctx context.Context, rest []aggregate) {
 // aggregate is WAITING is fetched with waits set, and absorbed instead of sent, be it of the aggregate's rest, let go by
 // somebody else out of turn, or written since. What goes first is the beginning of what waits, so that nothing else stands before
 // that, and it is sent as it comes.
-func (e *ownEvents) letGo(ctx context.Context, q statement.Querier, of []aggregate) (n int64, rest []aggregate, err error) {
+func (e *ownEvents) letGo(ctx context.Context, q statement.Querier, of []event.Aggregate) (n int64, rest []event.Aggregate, err error) {
 	if len(of) == 0 {
 		return 0, nil, nil
 	}
 	if e.bySource() {
-		of = []aggregate{{}} // every event waits for every earlier one: there is one order
+		of = []event.Aggregate{{}} // every event waits for every earlier one: there is one order
 	}
 	heads, rest, err := e.heads(ctx, q, of)
 	if err != nil {
@@ -219,7 +220,7 @@ type head struct {
 
 // heads returns for each aggregate the first event that is not let go now: one that holds up others, or the first waiting one beyond
 // this aggregate's part of goAtOnce; a number beyond all where there is neither. rest are those where it is the latter.
-func (e *ownEvents) heads(ctx context.Context, q statement.Querier, of []aggregate) (list []head, rest []aggregate, err error) {
+func (e *ownEvents) heads(ctx context.Context, q statement.Querier, of []event.Aggregate) (list []head, rest []event.Aggregate, err error) {
 	s := e.db.Statement()
 	first := func(cond string, skip int) {
 		s.Add("(SELECT b.", e.syntax.seq(), " FROM ", e.outbox.String(), " b", e.syntax.force(e.blockedIndex()), " WHERE ")
@@ -244,7 +245,7 @@ func (e *ownEvents) heads(ctx context.Context, q statement.Querier, of []aggrega
 		}
 		if beyond.Valid && beyond.Int64 < h.Head {
 			h.Head = beyond.Int64
-			rest = append(rest, aggregate{h.Typ, h.ID})
+			rest = append(rest, event.Aggregate{Type: h.Typ, ID: h.ID})
 		}
 		list = append(list, h)
 		return true, err

@@ -11,17 +11,18 @@ import (
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // planned are the statements that are sent again and again, also when there is nothing to do.
 var planned = map[string]func(context.Context, *instance) error{
 	"look":  func(ctx context.Context, t *instance) error { _, err := t.rows.look(ctx); return err },
-	"fetch": func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, position{}) },
+	"fetch": func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{}) },
 	"fetch ranges": func(ctx context.Context, t *instance) error {
-		return fetched(ctx, t, []bucketRange{{0, 16}, {64, 80}}, position{bucket: 7, seq: 1})
+		return fetched(ctx, t, []bucketRange{{0, 16}, {64, 80}}, event.Position{Bucket: 7, Seq: 1})
 	},
 	"fetch by seq": func(ctx context.Context, t *instance) error {
-		return fetched(ctx, t, []bucketRange{{0, 512}, {640, 768}}, position{bySeq: true})
+		return fetched(ctx, t, []bucketRange{{0, 512}, {640, 768}}, event.Position{BySeq: true})
 	},
 	"pick": func(ctx context.Context, t *instance) error {
 		_, _, err := t.rows.pick(ctx, claim{"me", 7, time.Minute}, poller.Limit{Rows: 100})
@@ -32,7 +33,7 @@ var planned = map[string]func(context.Context, *instance) error{
 		return err
 	},
 	"other": func(ctx context.Context, t *instance) error {
-		_, err := t.rows.other(ctx, nil, []aggregate{{"O", "1"}})
+		_, err := t.rows.other(ctx, nil, []event.Aggregate{{Type: "O", ID: "1"}})
 		return err
 	},
 	"settle":  func(ctx context.Context, t *instance) error { return t.rows.settle(ctx, "me", 1, goldenMarks) },
@@ -78,7 +79,7 @@ func TestPlans(t *testing.T) {
 func TestPagesSeek(t *testing.T) {
 	b := newBench(t, testenv.MySQL)
 	const events, limit = 3000, 10
-	b.fillOf(events, 1, Pending)
+	b.fillOf(events, 1, event.Pending)
 	b.exec("ANALYZE TABLE outbox")
 	var bucket int
 	b.must(b.db.Pool.QueryRowContext(t.Context(), "SELECT MIN(bucket) FROM outbox").Scan(&bucket))
@@ -86,7 +87,7 @@ func TestPagesSeek(t *testing.T) {
 	b.must(err)
 	defer conn.Close() //nolint:errcheck // the bench closes the pool
 	table, r := recordedAs(t, b.conn.Engine, b.catalog.outbox, b.catalog.claims, b.claims.place.outbox)
-	_, _, err = table.rows.fetch(t.Context(), nil, position{bucket: bucket, seq: events / 2}, poller.Limit{Rows: limit})
+	_, _, err = table.rows.fetch(t.Context(), nil, event.Position{Bucket: bucket, Seq: events / 2}, poller.Limit{Rows: limit})
 	b.must(err)
 	each := func(text string, args []any, row func(*sql.Rows)) {
 		rows, err := conn.QueryContext(t.Context(), text, args...)
@@ -115,16 +116,16 @@ func TestPagesSeek(t *testing.T) {
 }
 
 // fill writes n pending events of n/10 aggregates in one statement.
-func (b *bench) fill(n int) { b.fillAs(n, Pending) }
+func (b *bench) fill(n int) { b.fillAs(n, event.Pending) }
 
-func (b *bench) fillAs(n int, state State) { b.fillOf(n, max(n/10, 1), state) }
+func (b *bench) fillAs(n int, state event.State) { b.fillOf(n, max(n/10, 1), state) }
 
 // fillOf writes n events of so many aggregates, O/0 and so on.
-func (b *bench) fillOf(n, aggregates int, state State) {
+func (b *bench) fillOf(n, aggregates int, state event.State) {
 	b.tb.Helper()
 	const columns = "INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key, state, published_at) "
 	published := "NULL"
-	if state == Published {
+	if state == event.Published {
 		published = b.db.Now()
 	}
 	values := fmt.Sprintf("SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n, '%s', %s", aggregates, state, published)

@@ -16,6 +16,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 	"github.com/rowrelay/rowrelay/source"
 )
 
@@ -149,10 +150,10 @@ func (b *bench) exec(text string, args ...any) {
 }
 
 // insert writes an event as an application does.
-func (b *bench) insert(q statement.Querier, a aggregate, payload string) {
+func (b *bench) insert(q statement.Querier, a event.Aggregate, payload string) {
 	b.tb.Helper()
 	s := b.db.Statement()
-	s.Add("INSERT INTO ", b.outbox.String(), " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (", s.Arg(a.typ), ", ", s.Arg(a.id),
+	s.Add("INSERT INTO ", b.outbox.String(), " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (", s.Arg(a.Type), ", ", s.Arg(a.ID),
 		", 'Happened', ", s.Arg(payload), ", ", s.Arg("key-"+strconv.FormatInt(counter.Add(1), 10)), ")")
 	if _, err := s.Exec(context.Background(), q); err != nil {
 		b.tb.Fatal(err)
@@ -164,12 +165,12 @@ func (b *bench) write(aggregates ...string) {
 	b.tb.Helper()
 	for i, text := range aggregates {
 		typ, id, _ := strings.Cut(text, "/")
-		b.insert(b.raw, aggregate{typ, id}, fmt.Sprintf(`{"n":%d}`, i+1))
+		b.insert(b.raw, event.Aggregate{Type: typ, ID: id}, fmt.Sprintf(`{"n":%d}`, i+1))
 	}
 }
 
 // states are the rows' states by seq.
-func (b *bench) states() []State {
+func (b *bench) states() []event.State {
 	b.tb.Helper()
 	s := b.db.Statement()
 	s.Add("SELECT state FROM ", b.outbox.String(), " ORDER BY ", b.engine.rows.seq())
@@ -177,14 +178,14 @@ func (b *bench) states() []State {
 	if err != nil {
 		b.tb.Fatal(err)
 	}
-	states := make([]State, len(list))
+	states := make([]event.State, len(list))
 	for i := range list {
-		states[i] = State(list[i])
+		states[i] = event.State(list[i])
 	}
 	return states
 }
 
-func (b *bench) wantStates(want ...State) {
+func (b *bench) wantStates(want ...event.State) {
 	b.tb.Helper()
 	if diff := cmp.Diff(want, b.states()); diff != "" {
 		b.tb.Errorf("states (-want +got):\n%s", diff)
@@ -192,13 +193,13 @@ func (b *bench) wantStates(want ...State) {
 }
 
 // all fetches everything that is pending, by seq.
-func (b *bench) all() []row {
+func (b *bench) all() []event.Row {
 	b.tb.Helper()
-	rows, _, err := b.rows.fetch(context.Background(), nil, position{}, poller.Limit{Rows: 1000})
+	rows, _, err := b.rows.fetch(context.Background(), nil, event.Position{}, poller.Limit{Rows: 1000})
 	if err != nil {
 		b.tb.Fatal(err)
 	}
-	slices.SortFunc(rows, func(a, b row) int { return int(a.ref.seq - b.ref.seq) })
+	slices.SortFunc(rows, func(a, b event.Row) int { return int(a.Ref.Seq - b.Ref.Seq) })
 	return rows
 }
 
@@ -222,8 +223,8 @@ func (b *bench) lead(owner string, ttl time.Duration) {
 	}
 }
 
-func markedRow(r *row) marked {
-	return marked{r.ref, r.aggregate()}
+func markedRow(r *event.Row) event.Marked {
+	return event.Marked{Ref: r.Ref, Aggregate: r.Aggregate()}
 }
 
 // eventually polls until ok, for at most ten seconds.

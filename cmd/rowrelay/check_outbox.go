@@ -12,18 +12,19 @@ import (
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // checkedOutbox is what check says of an outbox beside its status.
 type checkedOutbox struct {
 	outboxView
-	To        string            `json:"to"`
-	Dead      string            `json:"dead_letters"`
-	Cleanup   string            `json:"cleanup"`
-	Fanout    string            `json:"fanout,omitempty"`
-	Next      []publisher.Entry `json:"next"`           // the first pending events, without their payloads
-	TakenOver string            `json:"taken_over"`     // how long after the death of an instance
-	Mend      string            `json:"mend,omitempty"` // the command that creates what is missing
+	To        string        `json:"to"`
+	Dead      string        `json:"dead_letters"`
+	Cleanup   string        `json:"cleanup"`
+	Fanout    string        `json:"fanout,omitempty"`
+	Next      []event.Entry `json:"next"`           // the first pending events, without their payloads
+	TakenOver string        `json:"taken_over"`     // how long after the death of an instance
+	Mend      string        `json:"mend,omitempty"` // the command that creates what is missing
 }
 
 // checkOutbox looks into an outbox, and changes nothing.
@@ -34,7 +35,7 @@ func (p *pollerView) checkOutbox(ctx context.Context, c *console, a *app, w *wir
 		To: destination(&w.cfg.Outputs[0]), Dead: "the rows themselves, in the state DEAD LETTER",
 		Cleanup:   fmt.Sprintf("events published more than %s ago are deleted, %d at a time, at %s (rowrelay run)", plain(s.Retention), s.CleanupChunk, s.CleanupSchedule),
 		TakenOver: fmt.Sprintf("what a dead instance had claimed is free after %s (source__claim_ttl)", plain(s.ClaimTTL)),
-		Next:      []publisher.Entry{},
+		Next:      []event.Entry{},
 	}
 	if s.CleanupSchedule == "" {
 		v.Cleanup = fmt.Sprintf("never (source__cleanup_schedule=none); rowrelay outbox cleanup deletes what was published more than %s ago", plain(s.Retention))
@@ -63,7 +64,7 @@ func (p *pollerView) checkOutbox(ctx context.Context, c *console, a *app, w *wir
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d dead letter(s) hold their aggregates up: rowrelay outbox list %s --state dead", about.Figures.Dead, w.cfg.Name))
 	}
 	if rows > 0 {
-		p.fault(w.outbox.List(ctx, publisher.Filter{States: []publisher.State{publisher.Pending}, Limit: rows}, func(e publisher.Entry) error {
+		p.fault(w.outbox.List(ctx, event.Filter{States: []event.State{event.Pending}, Limit: rows}, func(e event.Entry) error {
 			v.Next = append(v.Next, e)
 			return nil
 		}))

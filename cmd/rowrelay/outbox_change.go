@@ -11,7 +11,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/plaintext"
-	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 func newOutboxRequeue(t *target) *cobra.Command {
@@ -57,7 +57,7 @@ It works in chunks: Ctrl-C stops between two of them, and the same command goes 
 }
 
 func (d *desk) requeue(ctx context.Context, f *choiceOfEvents) error {
-	filter, err := f.filter([]publisher.State{publisher.Dead}, []publisher.State{publisher.Dead, publisher.Failed})
+	filter, err := f.filter([]event.State{event.Dead}, []event.State{event.Dead, event.Failed})
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (d *desk) requeue(ctx context.Context, f *choiceOfEvents) error {
 }
 
 func (d *desk) discard(ctx context.Context, f *choiceOfEvents) error {
-	filter, err := f.filter([]publisher.State{publisher.Dead}, []publisher.State{publisher.Dead, publisher.Failed, publisher.Waiting})
+	filter, err := f.filter([]event.State{event.Dead}, []event.State{event.Dead, event.Failed, event.Waiting})
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (d *desk) discard(ctx context.Context, f *choiceOfEvents) error {
 const shown = 10
 
 // change counts the events, shows the first of them, asks, and does it with progress. A stop leaves whole chunks done.
-func (d *desk) change(ctx context.Context, filter publisher.Filter, event, what string, do func(context.Context, func(int64)) (int64, error)) error {
+func (d *desk) change(ctx context.Context, filter event.Filter, event, what string, do func(context.Context, func(int64)) (int64, error)) error {
 	total, err := d.outbox.Count(ctx, filter)
 	if err != nil {
 		return err
@@ -124,13 +124,13 @@ func (d *desk) change(ctx context.Context, filter publisher.Filter, event, what 
 
 // unmatched names the ids and keys that no event has which the other flags choose: "; no such event has --id 7". It is "" where
 // each has one.
-func (d *desk) unmatched(ctx context.Context, filter publisher.Filter) (string, error) {
+func (d *desk) unmatched(ctx context.Context, filter event.Filter) (string, error) {
 	if len(filter.IDs)+len(filter.Keys) == 0 {
 		return "", nil
 	}
 	var ids, keys []string
 	filter.Limit = 0
-	err := d.outbox.List(ctx, filter, func(e publisher.Entry) error {
+	err := d.outbox.List(ctx, filter, func(e event.Entry) error {
 		ids, keys = append(ids, e.ID), append(keys, e.IdempotencyKey)
 		return nil
 	})
@@ -165,14 +165,14 @@ func sameID(a, b string) bool {
 }
 
 // first shows the first of the events.
-func (d *desk) first(ctx context.Context, filter publisher.Filter, total int64) error {
+func (d *desk) first(ctx context.Context, filter event.Filter, total int64) error {
 	to := d.out
 	if d.json {
 		to = d.err
 	}
 	p := &printer{w: to}
 	filter.Limit = int(min(shown, total))
-	if err := d.outbox.List(ctx, filter, func(e publisher.Entry) error { p.entry(&e); return p.err }); err != nil {
+	if err := d.outbox.List(ctx, filter, func(e event.Entry) error { p.entry(&e); return p.err }); err != nil {
 		return err
 	}
 	if total > shown {
@@ -182,7 +182,7 @@ func (d *desk) first(ctx context.Context, filter publisher.Filter, total int64) 
 }
 
 // filterText is a filter for the log.
-func filterText(f *publisher.Filter) string {
+func filterText(f *event.Filter) string {
 	text := "state=" + flagsOf(f.States)
 	for _, part := range []struct {
 		name, value string

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 func newOutboxCleanup(t *target) *cobra.Command {
@@ -34,7 +34,7 @@ Ctrl-C stops between two chunks; the same command, or the next clean-up, goes on
 func (d *desk) cleanup(ctx context.Context) error {
 	s := &d.poller.Source
 	if d.dryRun {
-		n, err := d.outbox.Count(ctx, publisher.Filter{States: []publisher.State{publisher.Published, publisher.Discarded}, OlderThan: s.Retention})
+		n, err := d.outbox.Count(ctx, event.Filter{States: []event.State{event.Published, event.Discarded}, OlderThan: s.Retention})
 		if err != nil {
 			return err
 		}

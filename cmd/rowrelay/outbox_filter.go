@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // choiceOfEvents is what the flags that choose events say.
@@ -41,10 +41,10 @@ func (f *choiceOfEvents) flags(cmd *cobra.Command, what string, limit int) *cobr
 // stateFlags are the states as flags spell them.
 var stateFlags = []struct {
 	flag  string
-	state publisher.State
+	state event.State
 }{
-	{"pending", publisher.Pending}, {"publishing", publisher.Publishing}, {"published", publisher.Published}, {"failed", publisher.Failed},
-	{"waiting", publisher.Waiting}, {"dead", publisher.Dead}, {"discarded", publisher.Discarded},
+	{"pending", event.Pending}, {"publishing", event.Publishing}, {"published", event.Published}, {"failed", event.Failed},
+	{"waiting", event.Waiting}, {"dead", event.Dead}, {"discarded", event.Discarded},
 }
 
 func stateNames() []string {
@@ -56,7 +56,7 @@ func stateNames() []string {
 }
 
 // stateOf reads a state as the flag or the column spells it.
-func stateOf(text string) (publisher.State, error) {
+func stateOf(text string) (event.State, error) {
 	for _, s := range stateFlags {
 		if strings.EqualFold(text, s.flag) || strings.EqualFold(strings.NewReplacer("_", " ", "-", " ").Replace(text), string(s.state)) {
 			return s.state, nil
@@ -100,19 +100,19 @@ func unsaid(given *pflag.FlagSet, names ...string) error {
 }
 
 // filter is what the flags choose: of these states, unless --state says others; only of allowed ones (nil: any).
-func (f *choiceOfEvents) filter(states, allowed []publisher.State) (publisher.Filter, error) {
+func (f *choiceOfEvents) filter(states, allowed []event.State) (event.Filter, error) {
 	if err := unsaid(f.given, "state", "id", "key", "aggregate-type", "aggregate", "event-type", "older-than", "younger-than", "limit"); err != nil {
-		return publisher.Filter{}, err
+		return event.Filter{}, err
 	}
 	switch {
 	case f.limit < 0:
-		return publisher.Filter{}, errors.New("--limit must not be negative")
+		return event.Filter{}, errors.New("--limit must not be negative")
 	case f.olderThan < 0, f.youngerThan < 0:
-		return publisher.Filter{}, errors.New("--older-than and --younger-than must not be negative")
+		return event.Filter{}, errors.New("--older-than and --younger-than must not be negative")
 	case f.olderThan > 0 && f.youngerThan > 0 && f.olderThan >= f.youngerThan:
-		return publisher.Filter{}, fmt.Errorf("no event is older than %s and younger than %s", f.olderThan, f.youngerThan)
+		return event.Filter{}, fmt.Errorf("no event is older than %s and younger than %s", f.olderThan, f.youngerThan)
 	}
-	chosen := publisher.Filter{
+	chosen := event.Filter{
 		States: states, IDs: f.ids, Keys: f.keys, AggregateType: f.aggregateType, Aggregate: f.aggregate, EventType: f.eventType,
 		OlderThan: f.olderThan, YoungerThan: f.youngerThan, Limit: f.limit,
 	}
@@ -134,7 +134,7 @@ func (f *choiceOfEvents) filter(states, allowed []publisher.State) (publisher.Fi
 }
 
 // flagsOf are states as flags spell them.
-func flagsOf(states []publisher.State) string {
+func flagsOf(states []event.State) string {
 	var names []string
 	for _, s := range stateFlags {
 		if slices.Contains(states, s.state) {

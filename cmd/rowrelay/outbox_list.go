@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/plaintext"
-	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // listed is how many events are shown unless --limit says otherwise.
@@ -35,7 +35,7 @@ one event a line.`,
 }
 
 func (d *desk) list(ctx context.Context, f *choiceOfEvents) error {
-	filter, err := f.filter([]publisher.State{publisher.Dead, publisher.Failed, publisher.Waiting}, nil)
+	filter, err := f.filter([]event.State{event.Dead, event.Failed, event.Waiting}, nil)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (d *desk) list(ctx context.Context, f *choiceOfEvents) error {
 	p := &printer{w: d.out}
 	encoder := json.NewEncoder(d.out)
 	encoder.SetEscapeHTML(false)
-	err = d.outbox.List(ctx, filter, func(e publisher.Entry) error {
+	err = d.outbox.List(ctx, filter, func(e event.Entry) error {
 		n++
 		if d.json {
 			return encoder.Encode(e)
@@ -62,12 +62,12 @@ func (d *desk) list(ctx context.Context, f *choiceOfEvents) error {
 }
 
 // entry writes one event on one line.
-func (p *printer) entry(e *publisher.Entry) {
+func (p *printer) entry(e *event.Entry) {
 	text := fmt.Sprintf("%s  %s  %-11s  %s/%s  %s  %s", e.CreatedAt.UTC().Format(time.RFC3339), e.ID, e.State, e.AggregateType, e.AggregateID, e.EventType, e.IdempotencyKey)
 	if e.Attempts > 0 {
 		text += fmt.Sprintf("  failed %d time(s)", e.Attempts)
 	}
-	if !e.NextAttempt.IsZero() && e.State == publisher.Failed {
+	if !e.NextAttempt.IsZero() && e.State == event.Failed {
 		text += "  next attempt " + e.NextAttempt.UTC().Format(time.RFC3339)
 	}
 	if e.LastError != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 func newOutboxStatus(t *target) *cobra.Command {
@@ -90,9 +91,9 @@ func (v *outboxView) print(w io.Writer) error {
 	rows := &printer{w: table}
 	rows.line("state\tevents\t")
 	for _, row := range []struct {
-		state publisher.State
+		state event.State
 		n     int64
-	}{{publisher.Pending, v.Pending}, {publisher.Failed, v.Failed}, {publisher.Waiting, v.Waiting}, {publisher.Dead, v.Dead}} {
+	}{{event.Pending, v.Pending}, {event.Failed, v.Failed}, {event.Waiting, v.Waiting}, {event.Dead, v.Dead}} {
 		rows.line("%s\t%s\t", row.state, v.count(row.n))
 	}
 	if p.err == nil && rows.err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 	"github.com/rowrelay/rowrelay/status"
 )
 
@@ -36,8 +37,8 @@ func readOutbox(ctx context.Context, outbox publisher.Operator) (func(*status.Ou
 	f := &about.Figures
 	ctx, cancel := context.WithTimeoutCause(ctx, entriesBound, fmt.Errorf("there was no answer within %s", entriesBound))
 	defer cancel()
-	dead, err := entriesIn(ctx, outbox, publisher.Dead, f.Dead)
-	failed, err2 := entriesIn(ctx, outbox, publisher.Failed, f.Failed)
+	dead, err := entriesIn(ctx, outbox, event.Dead, f.Dead)
+	failed, err2 := entriesIn(ctx, outbox, event.Failed, f.Failed)
 	err = cmp.Or(err, err2)
 	return func(o *status.Output) {
 		lag := f.OldestPending.Seconds()
@@ -58,14 +59,14 @@ func readOutbox(ctx context.Context, outbox publisher.Operator) (func(*status.Ou
 }
 
 // entriesIn are the first events in a state; n is how many there are: where there are none, they are not looked for.
-func entriesIn(ctx context.Context, outbox publisher.Operator, s publisher.State, n int64) ([]status.Letter, error) {
+func entriesIn(ctx context.Context, outbox publisher.Operator, s event.State, n int64) ([]status.Letter, error) {
 	letters := []status.Letter{}
 	if n == 0 {
 		return letters, nil
 	}
-	err := outbox.List(ctx, publisher.Filter{States: []publisher.State{s}, Limit: status.MaxLetters}, func(e publisher.Entry) error {
+	err := outbox.List(ctx, event.Filter{States: []event.State{s}, Limit: status.MaxLetters}, func(e event.Entry) error {
 		l := status.Letter{ID: e.ID, Key: e.AggregateType + "/" + e.AggregateID, At: timeOrNil(e.CreatedAt), Attempts: e.Attempts, Reason: plaintext.Line(e.LastError)}
-		if s == publisher.Failed {
+		if s == event.Failed {
 			l.Next = timeOrNil(e.NextAttempt)
 		}
 		letters = append(letters, l)

@@ -1,4 +1,4 @@
-package publisher
+package event
 
 import "strings"
 
@@ -16,11 +16,11 @@ const (
 	Discarded  State = "DISCARDED"
 )
 
-// states are all of them.
-var states = []State{Pending, Publishing, Published, Failed, Waiting, Dead, Discarded}
+// States are all of them.
+var States = []State{Pending, Publishing, Published, Failed, Waiting, Dead, Discarded}
 
-// quoted writes states as literals: their names are ours.
-func quoted(states []State) string {
+// Quoted writes states as literals: their names are ours.
+func Quoted(states []State) string {
 	list := make([]string, len(states))
 	for i, s := range states {
 		list[i] = "'" + string(s) + "'"

@@ -1,12 +1,12 @@
-package publisher
+package event
 
 import (
 	"strings"
 	"time"
 )
 
-// parseInstant reads what instant wrote. SQLite holds whatever was stored: what is no time is the zero one.
-func parseInstant(text string) time.Time {
+// ParseInstant reads what instant wrote. SQLite holds whatever was stored: what is no time is the zero one.
+func ParseInstant(text string) time.Time {
 	for _, form := range []string{"2006-01-02 15:04:05", time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00",
 		"2006-01-02 15:04:05 -0700 MST", "2006-01-02"} {
 		if t, err := time.Parse(form, text); err == nil { // a fraction is read behind the seconds of every form
@@ -16,15 +16,15 @@ func parseInstant(text string) time.Time {
 	return time.Time{}
 }
 
-// asTime reads an instant in UTC as the drivers give it. SQLite holds whatever was stored: what is no time is the zero one.
-func asTime(v any) time.Time {
+// AsTime reads an instant in UTC as the drivers give it. SQLite holds whatever was stored: what is no time is the zero one.
+func AsTime(v any) time.Time {
 	switch v := v.(type) {
 	case time.Time:
 		return v.UTC()
 	case []byte:
-		return parseInstant(string(v))
+		return ParseInstant(string(v))
 	case string:
-		return parseInstant(strings.TrimSpace(v))
+		return ParseInstant(strings.TrimSpace(v))
 	case int64:
 		return time.Unix(v, 0).UTC()
 	default:

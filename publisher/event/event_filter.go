@@ -1,4 +1,4 @@
-package publisher
+package event
 
 import (
 	"fmt"
@@ -37,10 +37,10 @@ type Entry struct {
 // filterNames bounds the ids and keys of a filter.
 const filterNames = 1000
 
-// check finds what no event can meet.
-func (f *Filter) check() error {
+// Check finds what no event can meet.
+func (f *Filter) Check() error {
 	for _, s := range f.States {
-		if !slices.Contains(states, s) {
+		if !slices.Contains(States, s) {
 			return fmt.Errorf("%w: there is no state %q: choose of PENDING, PUBLISHING, PUBLISHED, FAILED, WAITING, DEAD LETTER and DISCARDED", poller.ErrConfig, s)
 		}
 	}
@@ -56,8 +56,8 @@ func (f *Filter) check() error {
 	return nil
 }
 
-// narrow restricts a filter to the states that a command takes: all of them where none is named.
-func (f *Filter) narrow(command string, states ...State) error {
+// Narrow restricts a filter to the states that a command takes: all of them where none is named.
+func (f *Filter) Narrow(command string, states ...State) error {
 	if len(f.States) == 0 {
 		f.States = states
 		return nil
