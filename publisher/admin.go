@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -67,10 +68,10 @@ func (p *Publisher) About(ctx context.Context) (About, error) {
 	if g.Paused {
 		a.Paused = cmp.Or(g.By, "somebody")
 	}
-	if a.Strategy == Partitioned {
+	if a.Strategy == claims.Partitioned {
 		a.Partitions = cmp.Or(g.Partitions, p.catalog.cfg.Partitions)
 	}
-	if a.Owners, err = o.claims.owners(ctx); err != nil {
+	if a.Owners, err = o.claims.Owners(ctx); err != nil {
 		return About{}, err
 	}
 	a.Figures, err = o.events.figures(ctx)
@@ -78,14 +79,14 @@ func (p *Publisher) About(ctx context.Context) (About, error) {
 }
 
 // strategy is the one in force.
-func (p *Publisher) strategy(o *opened) Strategy {
+func (p *Publisher) strategy(o *opened) claims.Strategy {
 	switch {
 	case p.catalog.cfg.Strategy != "":
 		return p.catalog.cfg.Strategy
 	case o.own:
-		return Partitioned
+		return claims.Partitioned
 	default:
-		return Leader
+		return claims.Leader
 	}
 }
 
@@ -194,7 +195,7 @@ func (p *Publisher) Pause(ctx context.Context, by string) error {
 	if err != nil {
 		return err
 	}
-	return o.claims.pause(ctx, fmt.Sprintf("%s at %s", cmp.Or(by, "an operator"), time.Now().UTC().Format(time.RFC3339)))
+	return o.claims.Pause(ctx, fmt.Sprintf("%s at %s", cmp.Or(by, "an operator"), time.Now().UTC().Format(time.RFC3339)))
 }
 
 // Resume ends a pause; without one it does nothing.
@@ -203,7 +204,7 @@ func (p *Publisher) Resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.claims.resume(ctx)
+	return o.claims.Resume(ctx)
 }
 
 // Work returns the partitions with something to publish.
@@ -217,7 +218,7 @@ func (p *Publisher) Work(ctx context.Context) (partitions []int, of int, err err
 		return nil, 0, err
 	}
 	of = 1
-	if p.strategy(o) == Partitioned {
+	if p.strategy(o) == claims.Partitioned {
 		of = cmp.Or(g.Partitions, p.catalog.cfg.Partitions)
 	}
 	if g.Paused || !g.Work {

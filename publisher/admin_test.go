@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -21,7 +22,7 @@ func layouts(t *testing.T, test func(t *testing.T, w *world)) {
 			w := *w
 			w.t, w.cfg.Table, w.cfg.ClaimsTable = t, "own_outbox", "own_claims"
 			w.broker = &broker{refuse: map[string]bool{}}
-			w.cfg.Strategy = publisher.Leader
+			w.cfg.Strategy = claims.Leader
 			w.own()
 			test(t, &w)
 		})

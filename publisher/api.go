@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -20,7 +21,7 @@ type Config struct {
 	// ClaimsTable is source__claims_table, created by `rowrelay outbox init`.
 	ClaimsTable string
 	// Strategy is source__strategy, "" for what suits the table; Partitions and ClaimTTL as the settings.
-	Strategy   Strategy
+	Strategy   claims.Strategy
 	Partitions int
 	ClaimTTL   time.Duration
 	Policy     poller.Policy
@@ -42,11 +43,11 @@ type About struct {
 	poller.Description
 	// Layout is "own" (the columns of `rowrelay outbox init`) or "mapped"; Strategy what is in force.
 	Layout     string
-	Strategy   Strategy
+	Strategy   claims.Strategy
 	Partitions int // in force; 0 where the strategy has none
 	// Paused says who paused it, when and why; "" while it is not.
 	Paused  string
-	Owners  []Owner
+	Owners  []claims.Owner
 	Figures poller.OutboxFigures
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
@@ -37,7 +38,7 @@ type catalog struct {
 type opened struct {
 	poller.Description
 	own    bool // it has the columns of `rowrelay outbox init`; otherwise it is mapped
-	claims *claimsTable
+	claims *claims.Table
 	events events
 }
 
@@ -81,7 +82,7 @@ func (c *catalog) session(ctx context.Context) (*feedOutbox, error) {
 // explain wraps an error with what was tried, and with the remedy where settings or schema are at fault.
 func (c *catalog) explain(what string, err error) error {
 	switch {
-	case errors.Is(err, errLost), errors.Is(err, poller.ErrConfig):
+	case errors.Is(err, claims.ErrLost), errors.Is(err, poller.ErrConfig):
 		return fmt.Errorf("%s: %w", what, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: it took longer than source__timeout (%v): %w", what, c.cfg.Timeout, err)
@@ -148,8 +149,8 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 }
 
 // place is where the outbox' claims stand. All who publish from one table exclude each other, however they write its name.
-func (c *catalog) place(qualified string) place {
-	return place{c.claims.String(), claimName(qualified)}
+func (c *catalog) place(qualified string) claims.Place {
+	return claims.Place{Table: c.claims.String(), Outbox: claimName(qualified)}
 }
 
 func (c *catalog) rows(qualified string) *ownEvents {
@@ -161,11 +162,11 @@ func (c *catalog) rows(qualified string) *ownEvents {
 // mapped completes what is known of a mapped table.
 func (c *catalog) mapped(ctx context.Context, o *opened) error {
 	cfg := &c.cfg
-	if cfg.Strategy != "" && cfg.Strategy != Leader {
+	if cfg.Strategy != "" && cfg.Strategy != claims.Leader {
 		return fmt.Errorf("%w: source__strategy=%s needs the columns of `rowrelay outbox init`, and %s is mapped: leave source__strategy out, or "+
 			"write leader", poller.ErrConfig, cfg.Strategy, o.Table)
 	}
-	o.claims = newClaims(c.db, c.engine.claims, c.place(o.Table), cfg.Strategy, nil)
+	o.claims = claims.New(c.db, c.engine.claims, c.place(o.Table), cfg.Strategy, nil)
 	m, warnings, err := openMapped(ctx, c.db.Pool, c.db, c.engine.mapping, o.claims, c.outbox, SideOf(c.claims), o.Table, c.mappedConfig())
 	if err != nil {
 		return err

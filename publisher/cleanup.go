@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -36,14 +37,14 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 	}
 	// One chunk may take as long as a statement may, and its repetitions; then comes the rest.
 	ttl := max(cfg.ClaimTTL, 2*cfg.Timeout) + longestRest
-	claim, err := o.claims.claimAlone(ctx, CleanupShard, ownerName(cfg.App, cfg.Instance, "cleanup-"+rand.Text()[:8]), ttl)
+	claim, err := o.claims.ClaimAlone(ctx, claims.CleanupShard, claims.OwnerName(cfg.App, cfg.Instance, "cleanup-"+rand.Text()[:8]), ttl)
 	if err != nil || claim == nil {
 		return c, stopped(ctx, &c, begun, err)
 	}
 	defer func() { // also after a stop; where it fails, the claim expires
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestRest)
 		defer cancel()
-		_ = claim.release(ctx)
+		_ = claim.Release(ctx)
 	}()
 	for after := ""; ; {
 		begin := time.Now()
@@ -61,7 +62,7 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 			err = clock.Sleep(ctx, min(time.Since(begin), longestRest))
 		}
 		if err == nil {
-			err = claim.renew(ctx)
+			err = claim.Renew(ctx)
 		}
 		if err != nil {
 			return c, stopped(ctx, &c, begun, err)

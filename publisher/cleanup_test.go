@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 )
@@ -176,7 +177,7 @@ func TestCleanupAlone(t *testing.T) {
 // TestCleanupKeeps says what is not cleaned up: dead letters, and tables that do not say when a row was published.
 func TestCleanupKeeps(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
-		w.cfg.Strategy = publisher.Leader
+		w.cfg.Strategy = claims.Leader
 		w.own()
 		w.exec("INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key, state, created_at, published_at) " +
 			"SELECT 'Order', '1', 'X', '{}', s, s, " + w.ago(240) + ", " + w.ago(240) + " FROM (SELECT 'PENDING' AS s UNION ALL SELECT 'FAILED' UNION ALL SELECT 'WAITING' " +

@@ -11,7 +11,7 @@ func DDL(engine, table, claims string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return DDLOf(e.rows, outbox, e.claims.ddl(beside)), nil
+	return DDLOf(e.rows, outbox, e.claims.Ddl(beside)), nil
 }
 
 // MappedDDL returns the statements that create what a mapped table (source__map__…) needs beside it on an engine: the claims
@@ -23,5 +23,5 @@ func MappedDDL(engine, outbox, claims string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append([]string{e.claims.ddl(beside)}, e.mapping.ddl(SideOf(beside), sideStates)...), nil
+	return append([]string{e.claims.Ddl(beside)}, e.mapping.ddl(SideOf(beside), sideStates)...), nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
@@ -66,7 +67,7 @@ func TestSQLServerDrawIsReadToItsEnd(t *testing.T) {
 	db := sql.OpenDB(&undone{recording{&recorder{}}})
 	t.Cleanup(func() { _ = db.Close() })
 	table, _ := recorded(t, "sqlserver")
-	if token, err := table.claims.drawIn(t.Context(), db); err == nil {
+	if token, err := table.claims.DrawIn(t.Context(), db); err == nil {
 		t.Errorf("drew %d", token)
 	}
 }
@@ -86,25 +87,25 @@ func (c *taking) ExecContext(ctx context.Context, text string, args []sqldriver.
 // TestSQLServerClaimsMeet: where two insert one row, the one that comes second finds it with the next statement.
 func TestSQLServerClaimsMeet(t *testing.T) {
 	for name, c := range map[string]struct {
-		do   func(q statement.Querier, t *claimsTable) error
+		do   func(q statement.Querier, t *claims.Table) error
 		want string
 	}{
-		"draw": {want: "UPDATE INSERT UPDATE", do: func(q statement.Querier, table *claimsTable) error {
-			token, err := table.drawIn(t.Context(), q)
+		"draw": {want: "UPDATE INSERT UPDATE", do: func(q statement.Querier, table *claims.Table) error {
+			token, err := table.DrawIn(t.Context(), q)
 			if err == nil && token != 8 {
 				err = fmt.Errorf("drew %d", token)
 			}
 			return err
 		}},
-		"take": {want: "INSERT INSERT UPDATE", do: func(q statement.Querier, table *claimsTable) error {
-			got, err := table.takeIn(t.Context(), q, claim{"me", 7, time.Minute}, named([]string{"p0", "p1"}), "")
+		"take": {want: "INSERT INSERT UPDATE", do: func(q statement.Querier, table *claims.Table) error {
+			got, err := table.TakeIn(t.Context(), q, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute}, claims.Named([]string{"p0", "p1"}), "")
 			if err == nil && !slices.Equal(got, []string{"p1"}) {
 				err = fmt.Errorf("took %v", got)
 			}
 			return err
 		}},
-		"put": {want: "UPDATE INSERT UPDATE", do: func(q statement.Querier, table *claimsTable) error {
-			return table.putIn(t.Context(), q, claim{}, shard{"pause", "ann"})
+		"put": {want: "UPDATE INSERT UPDATE", do: func(q statement.Querier, table *claims.Table) error {
+			return table.PutIn(t.Context(), q, claims.Claim{}, claims.Shard{Name: "pause", Info: "ann"})
 		}},
 	} {
 		server := &taking{recording: recording{&recorder{}}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
@@ -14,7 +15,7 @@ type engine struct {
 	syntax  statement.Syntax
 	low     statement.Low
 	tables  tables
-	claims  claimsSyntax
+	claims  claims.Syntax
 	rows    rowsSyntax
 	mapping mappingSyntax
 	// mostRows bounds what one transaction deletes; 0: no bound.

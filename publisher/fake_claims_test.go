@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -28,39 +29,39 @@ func (t *fakeTable) look(ctx context.Context) (g event.Glance, err error) {
 	return g, err
 }
 
-func (t *fakeTable) draw(ctx context.Context) (token uint64, err error) {
+func (t *fakeTable) Draw(ctx context.Context) (token uint64, err error) {
 	err = t.do(ctx, "draw", func() error { t.db.token++; token = t.db.token; return nil })
 	return token, err
 }
 
-func (t *fakeTable) survey(ctx context.Context, owner string, wanted force) (result survey, err error) {
+func (t *fakeTable) Survey(ctx context.Context, owner string, wanted claims.Force) (result claims.Survey, err error) {
 	strategy, want := wanted.Strategy, wanted.Partitions
 	err = t.do(ctx, "survey", func() error {
-		result = survey{held: map[int]string{}}
+		result = claims.Survey{Held: map[int]string{}}
 		claimed := false
 		for unit := range t.db.claims {
 			if c, live := t.db.live(unit); live {
 				claimed = true
-				if unit == leaderShard {
-					result.leader = c.owner
+				if unit == claims.LeaderShard {
+					result.Leader = c.owner
 				}
-				if i, ok := partitionOf(unit); ok {
-					result.held[i] = c.owner
+				if i, ok := claims.PartitionOf(unit); ok {
+					result.Held[i] = c.owner
 				}
 			}
 		}
 		for member := range t.db.members {
 			if t.db.member(member) {
-				result.members = append(result.members, member)
+				result.Members = append(result.Members, member)
 			}
 		}
-		slices.Sort(result.members)
-		alone := len(result.members) == 0 || len(result.members) == 1 && result.members[0] == owner
+		slices.Sort(result.Members)
+		alone := len(result.Members) == 0 || len(result.Members) == 1 && result.Members[0] == owner
 		if want > 0 && (t.db.parts == 0 || alone && !claimed) {
 			t.db.parts = want
 		}
 		if t.db.strategy == "" || alone && !claimed {
-			if t.db.strategy == SkipLocked && strategy != SkipLocked {
+			if t.db.strategy == claims.SkipLocked && strategy != claims.SkipLocked {
 				for _, r := range t.db.rows {
 					if r.state == event.Publishing {
 						r.state = event.Pending
@@ -69,21 +70,21 @@ func (t *fakeTable) survey(ctx context.Context, owner string, wanted force) (res
 			}
 			t.db.strategy = strategy
 		}
-		result.force = force{t.db.strategy, t.db.parts}
+		result.Force = claims.Force{Strategy: t.db.strategy, Partitions: t.db.parts}
 		return nil
 	})
 	return result, err
 }
 
-func (t *fakeTable) join(ctx context.Context, owner string, ttl time.Duration) error {
+func (t *fakeTable) Join(ctx context.Context, owner string, ttl time.Duration) error {
 	return t.do(ctx, "join", func() error { t.db.members[owner] = t.db.now().Add(ttl); return nil })
 }
 
-func (t *fakeTable) renew(ctx context.Context, owner string, ttl time.Duration) (n int, err error) {
+func (t *fakeTable) Renew(ctx context.Context, owner string, ttl time.Duration) (n int, err error) {
 	err = t.do(ctx, "renew", func() error {
 		n = 0
 		if !t.db.member(owner) {
-			return errLost
+			return claims.ErrLost
 		}
 		for unit := range t.db.claims {
 			if c, live := t.db.live(unit); live && c.owner == owner {
@@ -98,7 +99,7 @@ func (t *fakeTable) renew(ctx context.Context, owner string, ttl time.Duration) 
 	return n, err
 }
 
-func (t *fakeTable) take(ctx context.Context, owner string, token uint64, units []string, ttl time.Duration) ([]string, error) {
+func (t *fakeTable) Take(ctx context.Context, owner string, token uint64, units []string, ttl time.Duration) ([]string, error) {
 	return ask(ctx, t, "take", func() (got []string, err error) {
 		for _, unit := range units {
 			if c, live := t.db.live(unit); !live || c.owner == owner {
@@ -110,7 +111,7 @@ func (t *fakeTable) take(ctx context.Context, owner string, token uint64, units 
 	})
 }
 
-func (t *fakeTable) release(ctx context.Context, owner string, units []string) error {
+func (t *fakeTable) Release(ctx context.Context, owner string, units []string) error {
 	return t.do(ctx, "release", func() error {
 		for unit, c := range t.db.claims {
 			if c.owner != owner || units != nil && !slices.Contains(units, unit) {

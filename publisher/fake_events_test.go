@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -23,12 +24,12 @@ func (t *fakeTable) row(r *fakeRow) event.Row {
 	}
 }
 
-func within(ranges []bucketRange, bucket int) bool {
-	return ranges == nil || slices.ContainsFunc(ranges, func(r bucketRange) bool { return r.from <= bucket && bucket < r.to })
+func within(ranges []claims.Range, bucket int) bool {
+	return ranges == nil || slices.ContainsFunc(ranges, func(r claims.Range) bool { return r.From <= bucket && bucket < r.To })
 }
 
 // sorted are the committed rows as a fetch goes through them: by bucket where there are ranges.
-func (t *fakeTable) sorted(ranges []bucketRange) []*fakeRow {
+func (t *fakeTable) sorted(ranges []claims.Range) []*fakeRow {
 	var rows []*fakeRow
 	for _, r := range t.db.rows {
 		if r.committed && within(ranges, r.bucket) {
@@ -41,7 +42,7 @@ func (t *fakeTable) sorted(ranges []bucketRange) []*fakeRow {
 	return rows
 }
 
-func (t *fakeTable) fetch(ctx context.Context, ranges []bucketRange, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error) {
+func (t *fakeTable) fetch(ctx context.Context, ranges []claims.Range, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error) {
 	err = t.do(ctx, "fetch", func() error {
 		rows, more = nil, false
 		list := t.sorted(ranges)
@@ -67,14 +68,14 @@ func (t *fakeTable) fetch(ctx context.Context, ranges []bucketRange, after event
 	return rows, more, err
 }
 
-func (t *fakeTable) pick(ctx context.Context, by claim, limit poller.Limit) ([]event.Row, bool, error) {
+func (t *fakeTable) pick(ctx context.Context, by claims.Claim, limit poller.Limit) ([]event.Row, bool, error) {
 	type page struct {
 		rows []event.Row
 		more bool
 	}
 	p, err := ask(ctx, t, "pick", func() (p page, err error) {
-		if !t.db.member(by.owner) {
-			return p, errLost
+		if !t.db.member(by.Owner) {
+			return p, claims.ErrLost
 		}
 		mine := map[event.Aggregate]bool{}
 		for _, r := range t.sorted(nil) {
@@ -90,7 +91,7 @@ func (t *fakeTable) pick(ctx context.Context, by claim, limit poller.Limit) ([]e
 			}
 			if !mine[r.agg] {
 				mine[r.agg] = true
-				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{by.owner, by.token, t.db.now().Add(by.ttl), &r.agg}
+				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{by.Owner, by.Token, t.db.now().Add(by.Ttl), &r.agg}
 			}
 			p.rows = append(p.rows, t.row(r))
 			r.state = event.Publishing
@@ -100,12 +101,12 @@ func (t *fakeTable) pick(ctx context.Context, by claim, limit poller.Limit) ([]e
 	return p.rows, p.more, err
 }
 
-func (t *fakeTable) due(ctx context.Context, ranges []bucketRange, limit poller.Limit, c claim) (rows []event.Row, next time.Duration, err error) {
+func (t *fakeTable) due(ctx context.Context, ranges []claims.Range, limit poller.Limit, c claims.Claim) (rows []event.Row, next time.Duration, err error) {
 	err = t.do(ctx, "due", func() error {
 		size := 0
 		rows, next = nil, -1
-		if c.owner != "" && !t.db.member(c.owner) {
-			return errLost
+		if c.Owner != "" && !t.db.member(c.Owner) {
+			return claims.ErrLost
 		}
 		for _, r := range t.sorted(ranges) {
 			if r.state != event.Failed || t.db.blocked(r, true) {
@@ -121,11 +122,11 @@ func (t *fakeTable) due(ctx context.Context, ranges []bucketRange, limit poller.
 			if len(rows) >= limit.Rows || len(rows) > 0 && limit.Bytes > 0 && size > limit.Bytes {
 				continue
 			}
-			if c.owner != "" {
+			if c.Owner != "" {
 				if _, claimed := t.db.live(unitOfAggregate(r.agg)); claimed {
 					continue
 				}
-				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{c.owner, c.token, t.db.now().Add(c.ttl), &r.agg}
+				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{c.Owner, c.Token, t.db.now().Add(c.Ttl), &r.agg}
 			}
 			rows = append(rows, t.row(r))
 		}
@@ -134,7 +135,7 @@ func (t *fakeTable) due(ctx context.Context, ranges []bucketRange, limit poller.
 	return rows, next, err
 }
 
-func (t *fakeTable) other(ctx context.Context, ranges []bucketRange, avoid []event.Aggregate) (found *event.Row, err error) {
+func (t *fakeTable) other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (found *event.Row, err error) {
 	err = t.do(ctx, "other", func() error {
 		for _, r := range t.sorted(ranges) {
 			_, claimed := t.db.live(unitOfAggregate(r.agg))
@@ -153,7 +154,7 @@ func (t *fakeTable) other(ctx context.Context, ranges []bucketRange, avoid []eve
 func (t *fakeTable) settle(ctx context.Context, owner string, held int, m event.Marks) error {
 	return t.do(ctx, "settle", func() error {
 		if n := t.db.holds(owner); n < held || held == 0 {
-			return fmt.Errorf("%w: %d of %d", errLost, n, held)
+			return fmt.Errorf("%w: %d of %d", claims.ErrLost, n, held)
 		}
 		open := func(r *fakeRow) bool { return r.state == event.Pending || r.state == event.Publishing }
 		for _, r := range m.Published {

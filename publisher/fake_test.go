@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -23,8 +24,8 @@ type fakeDB struct {
 	members  map[string]time.Time
 	token    uint64
 	parts    int
-	strategy Strategy // in force
-	chunk    int      // how many events of an aggregate a settlement lets go at once; 0: all
+	strategy claims.Strategy // in force
+	chunk    int             // how many events of an aggregate a settlement lets go at once; 0: all
 	rnd      *rand.Rand
 	pausedBy string
 	log      func(format string, args ...any)
@@ -62,7 +63,7 @@ func (db *fakeDB) insert(id string) (seq int64, commit func()) {
 	defer db.mu.Unlock()
 	h := 0
 	for _, c := range []byte(id) {
-		h = (h*131 + 389*int(c)) % Buckets
+		h = (h*131 + 389*int(c)) % claims.Buckets
 	}
 	r := &fakeRow{seq: int64(len(db.rows) + 1), bucket: h, agg: event.Aggregate{Type: "order", ID: id}, state: event.Pending}
 	db.rows = append(db.rows, r)

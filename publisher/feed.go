@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -18,7 +19,7 @@ type feedConfig struct {
 	// Instance names this process for people, in claims.
 	Instance string
 	// Strategy is "" for what suits the table.
-	Strategy   Strategy
+	Strategy   claims.Strategy
 	Partitions int
 	ClaimTTL   time.Duration
 	Policy     poller.Policy
@@ -31,20 +32,20 @@ type feedConfig struct {
 // Check finds what cannot be meant. Errors name the setting.
 func (c *feedConfig) Check() error {
 	switch c.Strategy {
-	case "", Leader, Partitioned, SkipLocked:
+	case "", claims.Leader, claims.Partitioned, claims.SkipLocked:
 	default:
 		return fmt.Errorf("source__strategy %q is not leader, partitioned or skip_locked", c.Strategy)
 	}
 	switch {
-	case c.Partitions < 1 || c.Partitions > Buckets:
-		return fmt.Errorf("source__partitions is %d: it must be 1 to %d", c.Partitions, Buckets)
+	case c.Partitions < 1 || c.Partitions > claims.Buckets:
+		return fmt.Errorf("source__partitions is %d: it must be 1 to %d", c.Partitions, claims.Buckets)
 	case c.ClaimTTL < time.Second:
 		return fmt.Errorf("source__claim_ttl is %s: it must be at least 1s", c.ClaimTTL)
 	case c.Policy.MaxAttempts < 1:
 		return fmt.Errorf("max_attempts is %d: it must be at least 1", c.Policy.MaxAttempts)
 	case len(c.Policy.Delays) == 0:
 		return errors.New("retry_delays is empty: it needs the wait before attempt 2 at least")
-	case c.Ordering == poller.OrderSource && c.Strategy != Leader:
+	case c.Ordering == poller.OrderSource && c.Strategy != claims.Leader:
 		return errors.New("ordering=source needs source__strategy=leader: one order of all events has one sender")
 	}
 	return nil
@@ -83,7 +84,7 @@ func (f *Feed) Open(context.Context) (poller.Session, error) {
 		return nil, &poller.Fault{Event: poller.LeaseAcquireFailed, Err: fmt.Errorf("drawing a name for the session: %w", err)}
 	}
 	cfg := &f.shared.cfg
-	owner := ownerName(cfg.App, cfg.Instance, hex.EncodeToString(random[:]))
+	owner := claims.OwnerName(cfg.App, cfg.Instance, hex.EncodeToString(random[:]))
 	return newSession(f.shared, owner, f.only, int(random[0])<<8|int(random[1])), nil
 }
 

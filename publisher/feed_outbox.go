@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -24,16 +25,16 @@ type feedOutbox struct {
 
 // feedClaims say who may publish what.
 type feedClaims interface {
-	// draw returns a token larger than every token drawn before for this outbox.
-	draw(ctx context.Context) (uint64, error)
-	// join makes owner a live member for ttl, survey tells who has what, and what is in force: see claims.
-	join(ctx context.Context, owner string, ttl time.Duration) error
-	survey(ctx context.Context, owner string, want force) (survey, error)
-	// take claims shards that are free or expired, and returns those that it got. renew keeps all of them alive, with the member,
+	// Draw returns a token larger than every token drawn before for this outbox.
+	Draw(ctx context.Context) (uint64, error)
+	// Join makes owner a live member for ttl, survey tells who has what, and what is in force: see claims.
+	Join(ctx context.Context, owner string, ttl time.Duration) error
+	Survey(ctx context.Context, owner string, want claims.Force) (claims.Survey, error)
+	// Take claims shards that are free or expired, and returns those that it got. renew keeps all of them alive, with the member,
 	// and returns how many there are. release gives shards back; nil means all, and the membership.
-	take(ctx context.Context, owner string, token uint64, shards []string, ttl time.Duration) ([]string, error)
-	renew(ctx context.Context, owner string, ttl time.Duration) (int, error)
-	release(ctx context.Context, owner string, shards []string) error
+	Take(ctx context.Context, owner string, token uint64, shards []string, ttl time.Duration) ([]string, error)
+	Renew(ctx context.Context, owner string, ttl time.Duration) (int, error)
+	Release(ctx context.Context, owner string, shards []string) error
 }
 
 // feedEvents are the rows of the outbox.
@@ -52,16 +53,16 @@ type reader interface {
 	// fetch returns publishable and waiting rows of the ranges (nil: the whole table), after a position, in their order; more
 	// says that there are others after them. Rows whose aggregate has an earlier FAILED, DEAD LETTER (where it blocks) or WAITING
 	// event have waits set.
-	fetch(ctx context.Context, ranges []bucketRange, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error)
+	fetch(ctx context.Context, ranges []claims.Range, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error)
 	// pick is fetch for skip_locked: one transaction that claims aggregates with work and returns their rows, marked PUBLISHING. It is
 	// undone with ErrLost where the owner is no live member by then: another strategy may be in force, which passes such rows over.
-	pick(ctx context.Context, by claim, limit poller.Limit) (rows []event.Row, more bool, err error)
+	pick(ctx context.Context, by claims.Claim, limit poller.Limit) (rows []event.Row, more bool, err error)
 	// due returns FAILED rows whose next attempt is due, at most limit, and how long until the next one is; -1 where there is none.
 	// For skip_locked (by is not zero) it claims their aggregates like pick.
-	due(ctx context.Context, ranges []bucketRange, limit poller.Limit, by claim) (rows []event.Row, next time.Duration, err error)
+	due(ctx context.Context, ranges []claims.Range, limit poller.Limit, by claims.Claim) (rows []event.Row, next time.Duration, err error)
 	// other returns one publishable row whose aggregate is none of avoid, without claiming it; nil where there is none. It is the
 	// first of its aggregate that is not done with: for skip_locked no earlier one is PUBLISHING, under whatever claim.
-	other(ctx context.Context, ranges []bucketRange, avoid []event.Aggregate) (*event.Row, error)
+	other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (*event.Row, error)
 }
 
 // marker changes rows' states.

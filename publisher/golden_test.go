@@ -17,6 +17,7 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/sqlc-dev/teesql/parser"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/plaintext"
@@ -151,15 +152,15 @@ func recorded(t *testing.T, engine string, change ...func(*Config)) (*instance, 
 }
 
 // recordedAs is recorded for tables of other names.
-func recordedAs(t *testing.T, engine string, outbox, claims statement.Name, qualified string, change ...func(*Config)) (*instance, *recorder) {
+func recordedAs(t *testing.T, engine string, outbox, beside statement.Name, qualified string, change ...func(*Config)) (*instance, *recorder) {
 	t.Helper()
 	e := engines[engine]
-	cfg := Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 1 << 20, Strategy: SkipLocked}
+	cfg := Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 1 << 20, Strategy: claims.SkipLocked}
 	for _, c := range change {
 		c(&cfg)
 	}
 	r := &recorder{unit: e.rows.shardOf("O", "1")}
-	c := &catalog{cfg: cfg, engine: e, outbox: outbox, claims: claims}
+	c := &catalog{cfg: cfg, engine: e, outbox: outbox, claims: beside}
 	c.db = statement.NewDB(e.syntax, e.low, sql.OpenDB(r), 0, func(error) bool { return false }, c.explain)
 	rows := c.rows(qualified)
 	t.Cleanup(func() {
@@ -207,30 +208,30 @@ var goldenCases = []struct {
 	change []func(*Config)
 }{
 	{name: "look", do: func(ctx context.Context, t *instance) error { _, err := t.rows.look(ctx); return err }},
-	{name: "draw", do: func(ctx context.Context, t *instance) error { _, err := t.claims.draw(ctx); return err }},
+	{name: "draw", do: func(ctx context.Context, t *instance) error { _, err := t.claims.Draw(ctx); return err }},
 	{name: "survey", do: func(ctx context.Context, t *instance) error {
-		_, err := t.claims.survey(ctx, "me", force{Partitioned, 32})
+		_, err := t.claims.Survey(ctx, "me", claims.Force{Strategy: claims.Partitioned, Partitions: 32})
 		return err
 	}},
-	{name: "join", do: func(ctx context.Context, t *instance) error { return t.claims.join(ctx, "me", time.Minute) }},
+	{name: "join", do: func(ctx context.Context, t *instance) error { return t.claims.Join(ctx, "me", time.Minute) }},
 	{name: "renew", do: func(ctx context.Context, t *instance) error {
-		_, err := t.claims.renew(ctx, "me", time.Minute)
+		_, err := t.claims.Renew(ctx, "me", time.Minute)
 		return err
 	}},
 	{name: "take", do: func(ctx context.Context, t *instance) error {
-		_, err := t.claims.take(ctx, "me", 7, []string{"p1", "p0"}, time.Minute)
+		_, err := t.claims.Take(ctx, "me", 7, []string{"p1", "p0"}, time.Minute)
 		return err
 	}},
-	{name: "release two units", do: func(ctx context.Context, t *instance) error { return t.claims.release(ctx, "me", []string{"p0", "p1"}) }},
-	{name: "release everything", do: func(ctx context.Context, t *instance) error { return t.claims.release(ctx, "me", nil) }},
-	{name: "pause", do: func(ctx context.Context, t *instance) error { return t.claims.pause(ctx, "ann") }},
-	{name: "resume", do: func(ctx context.Context, t *instance) error { return t.claims.resume(ctx) }},
+	{name: "release two units", do: func(ctx context.Context, t *instance) error { return t.claims.Release(ctx, "me", []string{"p0", "p1"}) }},
+	{name: "release everything", do: func(ctx context.Context, t *instance) error { return t.claims.Release(ctx, "me", nil) }},
+	{name: "pause", do: func(ctx context.Context, t *instance) error { return t.claims.Pause(ctx, "ann") }},
+	{name: "resume", do: func(ctx context.Context, t *instance) error { return t.claims.Resume(ctx) }},
 	{name: "fetch the whole table", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{}) }},
 	{name: "fetch two ranges, after a position in the first", do: func(ctx context.Context, t *instance) error {
-		return fetched(ctx, t, []bucketRange{{0, 16}, {64, 80}}, event.Position{Bucket: 7, Seq: 4711})
+		return fetched(ctx, t, []claims.Range{{From: 0, To: 16}, {From: 64, To: 80}}, event.Position{Bucket: 7, Seq: 4711})
 	}},
 	{name: "fetch two ranges by seq", do: func(ctx context.Context, t *instance) error {
-		return fetched(ctx, t, []bucketRange{{0, 512}, {640, 768}}, event.Position{BySeq: true})
+		return fetched(ctx, t, []claims.Range{{From: 0, To: 512}, {From: 640, To: 768}}, event.Position{BySeq: true})
 	}},
 	{name: "fetch the whole table by seq", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{BySeq: true}) }},
 	{name: "fetch in the order of the source", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{Seq: 4711}) },
@@ -238,19 +239,19 @@ var goldenCases = []struct {
 	{name: "fetch without an order, dead letters not blocking", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{}) },
 		change: []func(*Config){byOrder(poller.OrderNone), func(c *Config) { c.Policy.Block = false }}},
 	{name: "pick", do: func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.pickFrom(ctx, 629, claim{"me", 7, time.Minute}, poller.Limit{Rows: 100})
+		_, _, err := t.rows.pickFrom(ctx, 629, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute}, poller.Limit{Rows: 100})
 		return err
 	}},
 	{name: "due", do: func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.due(ctx, []bucketRange{{0, 16}, {64, 80}}, poller.Limit{Rows: 10}, claim{})
+		_, _, err := t.rows.due(ctx, []claims.Range{{From: 0, To: 16}, {From: 64, To: 80}}, poller.Limit{Rows: 10}, claims.Claim{})
 		return err
 	}},
 	{name: "due, with claims", do: func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.due(ctx, nil, poller.Limit{Rows: 10}, claim{"me", 7, time.Minute})
+		_, _, err := t.rows.due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute})
 		return err
 	}},
 	{name: "other", do: func(ctx context.Context, t *instance) error {
-		_, err := t.rows.other(ctx, []bucketRange{{0, 16}}, []event.Aggregate{{Type: "O", ID: "1"}, {Type: "O", ID: "2"}})
+		_, err := t.rows.other(ctx, []claims.Range{{From: 0, To: 16}}, []event.Aggregate{{Type: "O", ID: "1"}, {Type: "O", ID: "2"}})
 		return err
 	}},
 	{name: "settle published", do: func(ctx context.Context, t *instance) error {
@@ -268,7 +269,7 @@ var goldenCases = []struct {
 var goldenMarks = event.Marks{Published: []event.Ref{{Seq: 1}}, Retried: []event.Marked{goldenMarked}, Waiting: []event.Marked{goldenMarked}, Returned: []event.Ref{{Seq: 3}},
 	Failed: []event.Failure{{Marked: goldenMarked, Attempts: 2, Delay: 5 * time.Second, Reason: "refused"}}, Freed: []event.Aggregate{{Type: "O", ID: "1"}}}
 
-func fetched(ctx context.Context, t *instance, ranges []bucketRange, after event.Position) error {
+func fetched(ctx context.Context, t *instance, ranges []claims.Range, after event.Position) error {
 	_, _, err := t.rows.fetch(ctx, ranges, after, poller.Limit{Rows: 500})
 	return err
 }

@@ -1,32 +1,37 @@
 package publisher
 
-import "github.com/rowrelay/rowrelay/engine/statement"
+import (
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/statement"
+)
 
 // liteClaims is how SQLite writes claims.
 type liteClaims struct{}
 
-func (liteClaims) draw(p place) []step { return onConflictDraw(p) }
+func (liteClaims) Draw(p claims.Place) []claims.Step { return claims.OnConflictDraw(p) }
 
-func (liteClaims) take(p place, c claim, shards []shard, _ string) ([]step, bool) {
-	return []step{{shows: true, write: func(s *statement.Statement) {
-		onConflictTake(s, p, c, shards, " WHERE true") // without it ON would belong to the SELECT
+func (liteClaims) Take(p claims.Place, c claims.Claim, shards []claims.Shard, _ string) ([]claims.Step, bool) {
+	return []claims.Step{{Shows: true, Write: func(s *statement.Statement) {
+		claims.OnConflictTake(s, p, c, shards, " WHERE true") // without it ON would belong to the SELECT
 	}}}, false
 }
 
-func (liteClaims) put(p place, c claim, what shard) []step { return onConflictPut(p, c, what) }
-
-func (liteClaims) met(error) bool { return false }
-
-func (liteClaims) inTx() bool { return false }
-
-// late: SQLite is a library, where what has failed cannot take effect any more.
-func (liteClaims) late() bool { return false }
-
-func (liteClaims) byName(s *statement.Statement, p place, verb string, set func() string, names []string) {
-	byNameList(s, p, verb, set, names)
+func (liteClaims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.Step {
+	return claims.OnConflictPut(p, c, what)
 }
 
-func (liteClaims) ddl(claims statement.Name) string {
+func (liteClaims) Met(error) bool { return false }
+
+func (liteClaims) InTx() bool { return false }
+
+// late: SQLite is a library, where what has failed cannot take effect any more.
+func (liteClaims) Late() bool { return false }
+
+func (liteClaims) ByName(s *statement.Statement, p claims.Place, verb string, set func() string, names []string) {
+	claims.ByNameList(s, p, verb, set, names)
+}
+
+func (liteClaims) Ddl(claims statement.Name) string {
 	return `CREATE TABLE IF NOT EXISTS ` + claims.String() + ` (
     outbox TEXT NOT NULL,
     unit TEXT NOT NULL,

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
 	"time"
@@ -22,7 +23,7 @@ func (liteOutbox) shard(typ, id string) string {
 }
 
 func (liteOutbox) shardOf(typ, id string) string {
-	return AggregatePrefix + strconv.Itoa(utf8.RuneCountInString(typ)) + ":" + typ + ":" + id
+	return claims.AggregatePrefix + strconv.Itoa(utf8.RuneCountInString(typ)) + ":" + typ + ":" + id
 }
 
 func (liteOutbox) update(table, alias, set, from, where string) string {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -36,7 +37,7 @@ func TestMappedRefusals(t *testing.T) {
 		w.initialise(claims[:1], err)
 		refused("no side table", "rowrelay_claims_events", "rowrelay outbox init")
 		w.mapped()
-		w.cfg.Strategy = publisher.SkipLocked
+		w.cfg.Strategy = claims.SkipLocked
 		refused("a strategy that needs our columns", "source__strategy=skip_locked", "leader")
 		w.cfg.Strategy, w.cfg.Map = "", map[string]string{"payload": "body"}
 		refused("a column that is not there", "source__map__payload=body", "idempotency_key")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlc-dev/teesql/parser"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/golden"
@@ -110,7 +111,7 @@ func TestGoldenMapped(t *testing.T) {
 		table := goldenTable(engine)
 		for layoutName, l := range goldenLayouts(t, engine) {
 			g := &script{t: t, engine: engine}
-			claims := newClaims(table.db, table.engine.claims, table.place("shop.outbox"), "", nil)
+			claims := claims.New(table.db, table.engine.claims, table.place("shop.outbox"), "", nil)
 			m := newMapped(table.db, table.engine.mapping, claims, table.outbox, SideOf(table.claims), l, table.mappedConfig())
 			q := &m.sql
 			ids := []string{"7", "8"}
@@ -130,7 +131,7 @@ func TestGoldenMapped(t *testing.T) {
 			g.add("due ids", q.dueIDs(100))
 			g.add("rows by id", q.byID(ids))
 			guarded := q.mark(ids)
-			claims.guard(guarded.Add(" AND "), "me", 1)
+			claims.Guard(guarded.Add(" AND "), "me", 1)
 			g.add("mark", guarded)
 			g.add("forget", q.forget(ids))
 			g.add("failed again", q.failAgain(f))

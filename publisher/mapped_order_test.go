@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
@@ -14,7 +14,7 @@ import (
 // is due, and everything behind it follows in order.
 func TestMappedSourceOrder(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
-		w.cfg.Strategy, w.cfg.Ordering = publisher.Leader, poller.OrderSource
+		w.cfg.Strategy, w.cfg.Ordering = claims.Leader, poller.OrderSource
 		w.cfg.Policy.Delays = []time.Duration{300 * time.Millisecond}
 		w.exec(w.seedTable())
 		w.mapped()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
@@ -49,7 +49,7 @@ func TestSeedTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := about.Figures; about.Layout != "mapped" || about.Strategy != publisher.Leader || f.Dead != 1 || f.Waiting != 3 || f.Pending != 0 {
+		if f := about.Figures; about.Layout != "mapped" || about.Strategy != claims.Leader || f.Dead != 1 || f.Waiting != 3 || f.Pending != 0 {
 			t.Errorf("about: %+v", about)
 		}
 

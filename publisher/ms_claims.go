@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"errors"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"strings"
 )
@@ -11,45 +12,45 @@ import (
 // keep the places of rows that are not there, and their neighbours', locked until a pick's transaction ends.
 type msClaims struct{}
 
-func (msClaims) draw(p place) []step {
-	return []step{{shows: true, write: func(s *statement.Statement) {
-		s.Add("UPDATE ", p.table, " WITH (ROWLOCK) SET token = token + 1 OUTPUT inserted.token WHERE outbox = ", s.Arg(p.outbox), " AND unit = '*'")
-	}}, {shows: true, write: func(s *statement.Statement) {
-		s.Add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at) OUTPUT inserted.token VALUES (", s.Arg(p.outbox), ", '*', '', 1, ", s.Syntax.Now(), ")")
+func (msClaims) Draw(p claims.Place) []claims.Step {
+	return []claims.Step{{Shows: true, Write: func(s *statement.Statement) {
+		s.Add("UPDATE ", p.Table, " WITH (ROWLOCK) SET token = token + 1 OUTPUT inserted.token WHERE outbox = ", s.Arg(p.Outbox), " AND unit = '*'")
+	}}, {Shows: true, Write: func(s *statement.Statement) {
+		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at) OUTPUT inserted.token VALUES (", s.Arg(p.Outbox), ", '*', '', 1, ", s.Syntax.Now(), ")")
 	}}}
 }
 
-// take inserts first: the claims of aggregates are rows that go when they end.
-func (d msClaims) take(p place, c claim, shards []shard, _ string) ([]step, bool) {
-	return []step{
-		{shows: true, write: func(s *statement.Statement) { d.insert(s, p, c, shards) }},
-		{shows: true, rest: true, write: func(s *statement.Statement) { d.takeOver(s, p, c, shards) }},
+// Take inserts first: the claims of aggregates are rows that go when they end.
+func (d msClaims) Take(p claims.Place, c claims.Claim, shards []claims.Shard, _ string) ([]claims.Step, bool) {
+	return []claims.Step{
+		{Shows: true, Write: func(s *statement.Statement) { d.insert(s, p, c, shards) }},
+		{Shows: true, Rest: true, Write: func(s *statement.Statement) { d.takeOver(s, p, c, shards) }},
 	}, false
 }
 
 // insert makes the claims that are not there.
-func (msClaims) insert(s *statement.Statement, p place, c claim, shards []shard) {
-	outbox := s.Arg(p.outbox)
-	s.Add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at, info) OUTPUT inserted.unit SELECT ", outbox, ", r.unit, ", s.Arg(c.owner),
-		", ", s.Arg(int64(c.token)), ", ", s.Syntax.Later(s.Arg(c.ttl.Milliseconds())), ", r.info FROM ", s.Rows("r", shardFields, jsonShards(shards)), //nolint:gosec // tokens count up from 1
-		" WHERE NOT EXISTS (SELECT 1 FROM ", p.table, " AS c WHERE c.outbox = ", outbox, " AND c.unit = r.unit", msExact, ")")
+func (msClaims) insert(s *statement.Statement, p claims.Place, c claims.Claim, shards []claims.Shard) {
+	outbox := s.Arg(p.Outbox)
+	s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) OUTPUT inserted.unit SELECT ", outbox, ", r.unit, ", s.Arg(c.Owner),
+		", ", s.Arg(int64(c.Token)), ", ", s.Syntax.Later(s.Arg(c.Ttl.Milliseconds())), ", r.info FROM ", s.Rows("r", claims.ShardFields, claims.JsonShards(shards)), //nolint:gosec // tokens count up from 1
+		" WHERE NOT EXISTS (SELECT 1 FROM ", p.Table, " AS c WHERE c.outbox = ", outbox, " AND c.unit = r.unit", msExact, ")")
 }
 
 // takeOver replaces the claims that have ended. What had been taken under the same token is shown, too: the answer to that was lost.
-func (msClaims) takeOver(s *statement.Statement, p place, c claim, shards []shard) {
-	owner, token := s.Arg(c.owner), s.Arg(int64(c.token)) //nolint:gosec // as above
-	s.Add("UPDATE c SET owner = ", owner, ", token = ", token, ", expires_at = ", s.Syntax.Later(s.Arg(c.ttl.Milliseconds())), ", info = r.info OUTPUT inserted.unit FROM ",
-		s.Rows("r", shardFields, jsonShards(shards)), " INNER LOOP JOIN ", p.table, " AS c WITH (ROWLOCK) ON c.unit = r.unit", msExact,
-		" WHERE c.outbox = ", s.Arg(p.outbox), " AND (c.expires_at <= ", s.Syntax.Now(), " OR c.owner = ", owner, " AND c.token = ", token, ")")
+func (msClaims) takeOver(s *statement.Statement, p claims.Place, c claims.Claim, shards []claims.Shard) {
+	owner, token := s.Arg(c.Owner), s.Arg(int64(c.Token)) //nolint:gosec // as above
+	s.Add("UPDATE c SET owner = ", owner, ", token = ", token, ", expires_at = ", s.Syntax.Later(s.Arg(c.Ttl.Milliseconds())), ", info = r.info OUTPUT inserted.unit FROM ",
+		s.Rows("r", claims.ShardFields, claims.JsonShards(shards)), " INNER LOOP JOIN ", p.Table, " AS c WITH (ROWLOCK) ON c.unit = r.unit", msExact,
+		" WHERE c.outbox = ", s.Arg(p.Outbox), " AND (c.expires_at <= ", s.Syntax.Now(), " OR c.owner = ", owner, " AND c.token = ", token, ")")
 }
 
-func (msClaims) put(p place, c claim, what shard) []step {
-	return []step{{write: func(s *statement.Statement) {
-		s.Add("UPDATE ", p.table, " WITH (ROWLOCK) SET owner = ", s.Arg(c.owner), ", token = ", s.Arg(int64(c.token)), ", expires_at = ", //nolint:gosec // as above
-			s.Syntax.Later(s.Arg(c.ttl.Milliseconds())), ", info = ", s.Arg(what.info), " WHERE outbox = ", s.Arg(p.outbox), " AND unit = ", s.Arg(what.name))
-	}}, {write: func(s *statement.Statement) {
-		s.Add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.Arg(p.outbox), ", ", s.Arg(what.name), ", ", s.Arg(c.owner), ", ",
-			s.Arg(int64(c.token)), ", ", s.Syntax.Later(s.Arg(c.ttl.Milliseconds())), ", ", s.Arg(what.info), ")") //nolint:gosec // as above
+func (msClaims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.Step {
+	return []claims.Step{{Write: func(s *statement.Statement) {
+		s.Add("UPDATE ", p.Table, " WITH (ROWLOCK) SET owner = ", s.Arg(c.Owner), ", token = ", s.Arg(int64(c.Token)), ", expires_at = ", //nolint:gosec // as above
+			s.Syntax.Later(s.Arg(c.Ttl.Milliseconds())), ", info = ", s.Arg(what.Info), " WHERE outbox = ", s.Arg(p.Outbox), " AND unit = ", s.Arg(what.Name))
+	}}, {Write: func(s *statement.Statement) {
+		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.Arg(p.Outbox), ", ", s.Arg(what.Name), ", ", s.Arg(c.Owner), ", ",
+			s.Arg(int64(c.Token)), ", ", s.Syntax.Later(s.Arg(c.Ttl.Milliseconds())), ", ", s.Arg(what.Info), ")") //nolint:gosec // as above
 	}}}
 }
 
@@ -59,7 +60,7 @@ const (
 	msDuplicateIndex = 2601
 )
 
-func (msClaims) met(err error) bool {
+func (msClaims) Met(err error) bool {
 	var numbered interface{ SQLErrorNumber() int32 }
 	if !errors.As(err, &numbered) {
 		return false
@@ -68,12 +69,12 @@ func (msClaims) met(err error) bool {
 	return n == msDuplicateKey || n == msDuplicateIndex
 }
 
-func (msClaims) inTx() bool { return false }
+func (msClaims) InTx() bool { return false }
 
-func (msClaims) late() bool { return true }
+func (msClaims) Late() bool { return true }
 
-// byName reads the list first and seeks each shard's row.
-func (msClaims) byName(s *statement.Statement, p place, verb string, set func() string, names []string) {
+// ByName reads the list first and seeks each shard's row.
+func (msClaims) ByName(s *statement.Statement, p claims.Place, verb string, set func() string, names []string) {
 	hint, _ := s.Syntax.Lock(false)
 	switch verb {
 	case "SELECT":
@@ -83,11 +84,11 @@ func (msClaims) byName(s *statement.Statement, p place, verb string, set func() 
 	default:
 		s.Add("UPDATE c SET ", set())
 	}
-	s.Add(" FROM ", s.Rows("r", shardFields, jsonShards(named(names))), " INNER LOOP JOIN ", p.table, " AS c", hint,
-		" ON c.unit = r.unit", msExact, " WHERE c.outbox = ", s.Arg(p.outbox))
+	s.Add(" FROM ", s.Rows("r", claims.ShardFields, claims.JsonShards(claims.Named(names))), " INNER LOOP JOIN ", p.Table, " AS c", hint,
+		" ON c.unit = r.unit", msExact, " WHERE c.outbox = ", s.Arg(p.Outbox))
 }
 
-func (msClaims) ddl(claims statement.Name) string {
+func (msClaims) Ddl(claims statement.Name) string {
 	return `IF OBJECT_ID(` + msLiteral(claims.String()) + `) IS NULL
 CREATE TABLE ` + claims.String() + ` (
     outbox nvarchar(190)` + msExact + ` NOT NULL,

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"strings"
 )
@@ -8,25 +9,25 @@ import (
 // myClaims is how MySQL and MariaDB write claims. They show nothing of what a statement has written: it is read back.
 type myClaims struct{}
 
-func (myClaims) draw(p place) []step {
-	return []step{{write: func(s *statement.Statement) {
-		s.Add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at) VALUES (", s.Arg(p.outbox), ", '*', '', 1, ", s.Syntax.Now(),
+func (myClaims) Draw(p claims.Place) []claims.Step {
+	return []claims.Step{{Write: func(s *statement.Statement) {
+		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at) VALUES (", s.Arg(p.Outbox), ", '*', '', 1, ", s.Syntax.Now(),
 			") ON DUPLICATE KEY UPDATE token = token + 1")
-	}}, {shows: true, write: func(s *statement.Statement) {
-		s.Add("SELECT token FROM ", p.table, " WHERE outbox = ", s.Arg(p.outbox), " AND unit = '*'") // the row is locked by now
+	}}, {Shows: true, Write: func(s *statement.Statement) {
+		s.Add("SELECT token FROM ", p.Table, " WHERE outbox = ", s.Arg(p.Outbox), " AND unit = '*'") // the row is locked by now
 	}}}
 }
 
-// take inserts or replaces the claims in one statement, and reads back which of them are the owner's now. A token is drawn for
+// Take inserts or replaces the claims in one statement, and reads back which of them are the owner's now. A token is drawn for
 // each attempt, so that what was taken under it before is of this attempt, too: the answer to that was lost.
-func (d myClaims) take(p place, c claim, shards []shard, member string) ([]step, bool) {
+func (d myClaims) Take(p claims.Place, c claims.Claim, shards []claims.Shard, member string) ([]claims.Step, bool) {
 	names := make([]string, len(shards))
 	for i, s := range shards {
-		names[i] = s.name
+		names[i] = s.Name
 	}
-	return []step{
-		{write: func(s *statement.Statement) { d.insert(s, p, c, shards) }},
-		{shows: true, write: func(s *statement.Statement) {
+	return []claims.Step{
+		{Write: func(s *statement.Statement) { d.insert(s, p, c, shards) }},
+		{Shows: true, Write: func(s *statement.Statement) {
 			if member == "" {
 				d.mine(s, p, c, names)
 			} else {
@@ -37,48 +38,48 @@ func (d myClaims) take(p place, c claim, shards []shard, member string) ([]step,
 }
 
 // insert makes its assignments from left to right: expires_at, which decides, is the last.
-func (myClaims) insert(s *statement.Statement, p place, c claim, shards []shard) {
+func (myClaims) insert(s *statement.Statement, p claims.Place, c claims.Claim, shards []claims.Shard) {
 	free := func(column string) string {
 		return column + " = IF(c.expires_at <= " + s.Syntax.Now() + ", VALUES(" + column + "), c." + column + ")"
 	}
-	s.Add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at, info) SELECT n.* FROM (SELECT ", s.Arg(p.outbox), " AS outbox, r.unit, ",
-		s.Arg(c.owner), " AS owner, ", s.Arg(c.token), " AS token, ", s.Syntax.Later(s.Arg(c.ttl.Milliseconds())), " AS expires_at, r.info FROM ",
-		s.Rows("r", shardFields, jsonShards(shards)), " ORDER BY r.unit) n ON DUPLICATE KEY UPDATE ",
-		strings.ReplaceAll(strings.Join([]string{free("owner"), free("token"), free("info"), free("expires_at")}, ", "), "c.", p.table+"."))
+	s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) SELECT n.* FROM (SELECT ", s.Arg(p.Outbox), " AS outbox, r.unit, ",
+		s.Arg(c.Owner), " AS owner, ", s.Arg(c.Token), " AS token, ", s.Syntax.Later(s.Arg(c.Ttl.Milliseconds())), " AS expires_at, r.info FROM ",
+		s.Rows("r", claims.ShardFields, claims.JsonShards(shards)), " ORDER BY r.unit) n ON DUPLICATE KEY UPDATE ",
+		strings.ReplaceAll(strings.Join([]string{free("owner"), free("token"), free("info"), free("expires_at")}, ", "), "c.", p.Table+"."))
 }
 
-func (myClaims) mine(s *statement.Statement, p place, c claim, names []string) {
-	s.Add("SELECT unit FROM ", p.table, " WHERE outbox = ", s.Arg(p.outbox), " AND owner = ", s.Arg(c.owner), " AND token = ", s.Arg(c.token),
+func (myClaims) mine(s *statement.Statement, p claims.Place, c claims.Claim, names []string) {
+	s.Add("SELECT unit FROM ", p.Table, " WHERE outbox = ", s.Arg(p.Outbox), " AND owner = ", s.Arg(c.Owner), " AND token = ", s.Arg(c.Token),
 		" AND expires_at > ", s.Syntax.Now(), " AND ", s.Syntax.AnyText(s, "unit", names))
 }
 
 // mineLive is mine together with the lock of the member's row. Those of the shards are locked already, by the INSERT, whoever
 // has them.
-func (d myClaims) mineLive(s *statement.Statement, p place, c claim, names []string, member string) {
+func (d myClaims) mineLive(s *statement.Statement, p claims.Place, c claims.Claim, names []string, member string) {
 	_, suffix := s.Syntax.Lock(false)
-	d.byName(s, p, "SELECT", nil, append(names, member))
-	s.Add(" AND c.owner = ", s.Arg(c.owner), " AND (c.token = ", s.Arg(c.token), " OR c.unit = ", s.Arg(member), ") AND c.expires_at > ", s.Syntax.Now(),
+	d.ByName(s, p, "SELECT", nil, append(names, member))
+	s.Add(" AND c.owner = ", s.Arg(c.Owner), " AND (c.token = ", s.Arg(c.Token), " OR c.unit = ", s.Arg(member), ") AND c.expires_at > ", s.Syntax.Now(),
 		" ORDER BY c.unit", suffix)
 }
 
-func (myClaims) put(p place, c claim, what shard) []step {
-	return []step{{write: func(s *statement.Statement) {
-		s.Add("INSERT INTO ", p.table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.Arg(p.outbox), ", ", s.Arg(what.name), ", ",
-			s.Arg(c.owner), ", ", s.Arg(c.token), ", ", s.Syntax.Later(s.Arg(c.ttl.Milliseconds())), ", ", s.Arg(what.info), ")",
+func (myClaims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.Step {
+	return []claims.Step{{Write: func(s *statement.Statement) {
+		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.Arg(p.Outbox), ", ", s.Arg(what.Name), ", ",
+			s.Arg(c.Owner), ", ", s.Arg(c.Token), ", ", s.Syntax.Later(s.Arg(c.Ttl.Milliseconds())), ", ", s.Arg(what.Info), ")",
 			" ON DUPLICATE KEY UPDATE owner = VALUES(owner), token = VALUES(token), expires_at = VALUES(expires_at), info = VALUES(info)")
 	}}}
 }
 
-func (myClaims) met(error) bool { return false }
+func (myClaims) Met(error) bool { return false }
 
-func (myClaims) inTx() bool { return true }
+func (myClaims) InTx() bool { return true }
 
-func (myClaims) late() bool { return true }
+func (myClaims) Late() bool { return true }
 
-// byName reads the list first and seeks each shard's row: the optimizer may take a list in IN for a reason to scan.
-func (myClaims) byName(s *statement.Statement, p place, verb string, set func() string, names []string) {
+// ByName reads the list first and seeks each shard's row: the optimizer may take a list in IN for a reason to scan.
+func (myClaims) ByName(s *statement.Statement, p claims.Place, verb string, set func() string, names []string) {
 	from := func() {
-		s.Add(s.Rows("r", shardFields, jsonShards(named(names))), " STRAIGHT_JOIN ", p.table, " c ON c.outbox = ", s.Arg(p.outbox),
+		s.Add(s.Rows("r", claims.ShardFields, claims.JsonShards(claims.Named(names))), " STRAIGHT_JOIN ", p.Table, " c ON c.outbox = ", s.Arg(p.Outbox),
 			" AND c.unit = r.unit ", myExact)
 	}
 	switch verb {
@@ -96,7 +97,7 @@ func (myClaims) byName(s *statement.Statement, p place, verb string, set func() 
 	s.Add(" WHERE 1 = 1")
 }
 
-func (myClaims) ddl(claims statement.Name) string {
+func (myClaims) Ddl(claims statement.Name) string {
 	return `CREATE TABLE IF NOT EXISTS ` + claims.String() + ` (
     outbox varchar(190) NOT NULL,
     unit varchar(255) NOT NULL,

@@ -1,40 +1,45 @@
 package publisher
 
-import "github.com/rowrelay/rowrelay/engine/statement"
+import (
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/statement"
+)
 
 // pgClaims is how PostgreSQL writes claims.
 type pgClaims struct{}
 
-func (pgClaims) draw(p place) []step { return onConflictDraw(p) }
+func (pgClaims) Draw(p claims.Place) []claims.Step { return claims.OnConflictDraw(p) }
 
-func (d pgClaims) take(p place, c claim, shards []shard, member string) ([]step, bool) {
-	return []step{{shows: true, write: func(s *statement.Statement) {
+func (d pgClaims) Take(p claims.Place, c claims.Claim, shards []claims.Shard, member string) ([]claims.Step, bool) {
+	return []claims.Step{{Shows: true, Write: func(s *statement.Statement) {
 		if member == "" {
-			onConflictTake(s, p, c, shards, "")
+			claims.OnConflictTake(s, p, c, shards, "")
 			return
 		}
 		s.Add("WITH taken AS (")
-		onConflictTake(s, p, c, shards, "")
+		claims.OnConflictTake(s, p, c, shards, "")
 		s.Add("), alive AS (")
-		d.byName(s, p, "SELECT", nil, []string{member})
-		s.Add(" AND c.owner = ", s.Arg(c.owner), " AND c.expires_at > ", pgStatement{}.Now(),
+		d.ByName(s, p, "SELECT", nil, []string{member})
+		s.Add(" AND c.owner = ", s.Arg(c.Owner), " AND c.expires_at > ", pgStatement{}.Now(),
 			" FOR UPDATE) SELECT unit FROM taken UNION ALL SELECT unit FROM alive")
 	}}}, true
 }
 
-func (pgClaims) put(p place, c claim, what shard) []step { return onConflictPut(p, c, what) }
-
-func (pgClaims) met(error) bool { return false }
-
-func (pgClaims) inTx() bool { return false }
-
-func (pgClaims) late() bool { return true }
-
-func (pgClaims) byName(s *statement.Statement, p place, verb string, set func() string, names []string) {
-	byNameList(s, p, verb, set, names)
+func (pgClaims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.Step {
+	return claims.OnConflictPut(p, c, what)
 }
 
-func (pgClaims) ddl(claims statement.Name) string {
+func (pgClaims) Met(error) bool { return false }
+
+func (pgClaims) InTx() bool { return false }
+
+func (pgClaims) Late() bool { return true }
+
+func (pgClaims) ByName(s *statement.Statement, p claims.Place, verb string, set func() string, names []string) {
+	claims.ByNameList(s, p, verb, set, names)
+}
+
+func (pgClaims) Ddl(claims statement.Name) string {
 	return `CREATE TABLE IF NOT EXISTS ` + claims.String() + ` (
     outbox varchar(190) NOT NULL,
     unit varchar(255) NOT NULL,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -57,7 +58,7 @@ func (to *target) Deliver(_ context.Context, d change.Delivery) error {
 }
 
 // publishing runs ticks until the test's time is over.
-func publishing(t *testing.T, db *fakeDB, strategy Strategy, poll time.Duration) (to *target, stop func()) {
+func publishing(t *testing.T, db *fakeDB, strategy claims.Strategy, poll time.Duration) (to *target, stop func()) {
 	t.Helper()
 	cfg := testConfig(strategy)
 	cfg.Policy = poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1, Block: true}
@@ -104,7 +105,7 @@ func (to *target) inOrder(db *fakeDB) {
 }
 
 func TestOutageOfHalfAnHour(t *testing.T) {
-	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			in(t, func(t *testing.T, db *fakeDB) {
 				to, stop := publishing(t, db, strategy, time.Second)
@@ -140,7 +141,7 @@ func TestOutageOfHalfAnHour(t *testing.T) {
 }
 
 func TestPoisonEvent(t *testing.T) {
-	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			in(t, func(t *testing.T, db *fakeDB) {
 				to, stop := publishing(t, db, strategy, 100*time.Millisecond)

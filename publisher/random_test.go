@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -48,12 +49,12 @@ func randomInstances(t *testing.T, seed uint64) {
 		poison: map[int64]int{}, batches: map[string]bool{}, excuse: map[string]int{},
 		cfg: feedConfig{
 			App: "app", Poller: "outbox", Instance: "test", Partitions: 1 + rnd.IntN(12), ClaimTTL: 3 * time.Second,
-			Strategy: []Strategy{Leader, Partitioned, Partitioned, SkipLocked}[rnd.IntN(4)], Ordering: db.ordering,
+			Strategy: []claims.Strategy{claims.Leader, claims.Partitioned, claims.Partitioned, claims.SkipLocked}[rnd.IntN(4)], Ordering: db.ordering,
 			Policy: poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Second, 2 * time.Second}, Block: db.block},
 		},
 	}
 	if db.ordering == poller.OrderSource {
-		w.cfg.Strategy = Leader
+		w.cfg.Strategy = claims.Leader
 	}
 	w.mixed = db.ordering != poller.OrderSource && rnd.IntN(4) == 0 // a roll-out that goes wrong
 	if rnd.IntN(2) == 0 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -61,7 +62,7 @@ type broker struct {
 
 func (b *broker) Deliver(ctx context.Context, d change.Delivery) error {
 	w := b.w
-	probe := (w.cfg.Strategy == SkipLocked || w.mixed) && strings.HasPrefix(d.BatchID, "probe")
+	probe := (w.cfg.Strategy == claims.SkipLocked || w.mixed) && strings.HasPrefix(d.BatchID, "probe")
 	var marked []string
 	w.mu.Lock()
 	for i, e := range d.Events {
@@ -164,7 +165,7 @@ func seqOf(t *testing.T, e *change.Event) int64 {
 func (w *world) instance(name string, open func(context.Context) (*feedOutbox, error), dead chan struct{}, faults func() int, stop chan struct{}) {
 	own := w.cfg
 	if w.mixed {
-		own.Strategy = []Strategy{Leader, Partitioned, SkipLocked}[w.roll(3)]
+		own.Strategy = []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked}[w.roll(3)]
 	}
 	feed := newFeed(own, open)
 	cfg := poller.Config{

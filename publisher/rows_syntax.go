@@ -3,6 +3,7 @@ package publisher
 import (
 	"crypto/md5" //nolint:gosec // see HashedShard
 	"encoding/hex"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"time"
 )
@@ -42,7 +43,7 @@ type rowsSyntax interface {
 // fit into a key. It tells aggregates apart; it keeps no secret.
 func HashedShard(typ, id []byte) string {
 	t, i := md5.Sum(typ), md5.Sum(id) //nolint:gosec // not for security: every engine has it
-	return AggregatePrefix + hex.EncodeToString(t[:]) + hex.EncodeToString(i[:])
+	return claims.AggregatePrefix + hex.EncodeToString(t[:]) + hex.EncodeToString(i[:])
 }
 
 // WholeSeconds rounds a duration up.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -36,7 +37,7 @@ type session struct {
 	owner    string
 	only     int         // the partition that this session is for; -1 for all
 	outbox   *feedOutbox // nil until it was looked at
-	strategy Strategy
+	strategy claims.Strategy
 
 	// Of Next and Other, which are never called side by side.
 	looked  time.Time // when look was last asked
@@ -107,11 +108,11 @@ func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 			return poller.Grant{}, err
 		}
 	}
-	if s.strategy == Partitioned && len(s.units.has) == 0 {
+	if s.strategy == claims.Partitioned && len(s.units.has) == 0 {
 		s.idle = true
 		return poller.Grant{}, nil
 	}
-	if !s.opened && s.strategy == SkipLocked {
+	if !s.opened && s.strategy == claims.SkipLocked {
 		if _, err := s.mend(ctx); err != nil { // a crash may have left events PUBLISHING
 			return poller.Grant{}, err
 		}
@@ -237,7 +238,7 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 		s.cancel()
 		<-s.kept // a renewal under way ends with its context
 		s.shared.remember(s.units.has)
-		if err := s.outbox.claims.release(ctx, s.owner, nil); err != nil {
+		if err := s.outbox.claims.Release(ctx, s.owner, nil); err != nil {
 			warnings = append(warnings, fmt.Sprintf("the claims of %s could not be released, others have to wait for their end (%s): %v",
 				s.owner, s.cfg.ClaimTTL, err))
 		}
@@ -272,7 +273,7 @@ func faultOf(event poller.Event, doing string, err error) error {
 		event = poller.Paused
 	case errors.Is(err, poller.ErrConfig):
 		event = poller.ConfigInvalid
-	case errors.Is(err, errLost):
+	case errors.Is(err, claims.ErrLost):
 		event = poller.LostLease
 	case errors.Is(err, poller.ErrNormalize):
 		event = poller.NormalizeFailed

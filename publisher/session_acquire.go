@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -41,9 +42,9 @@ func (s *session) acquire(ctx context.Context) error {
 	go s.keep(keeping, begun)
 
 	switch {
-	case s.strategy == Leader:
+	case s.strategy == claims.Leader:
 		err = s.lead(ctx)
-	case s.strategy == SkipLocked:
+	case s.strategy == claims.SkipLocked:
 		err = s.share(ctx)
 	case s.only >= 0:
 		err = s.takeOnly(ctx)
@@ -62,20 +63,20 @@ func (s *session) acquire(ctx context.Context) error {
 }
 
 // strategy is what is in force for a table.
-func (c *feedConfig) strategy(own bool, only int) (Strategy, error) {
+func (c *feedConfig) strategy(own bool, only int) (claims.Strategy, error) {
 	strategy := c.Strategy
 	if strategy == "" {
-		strategy = Leader
+		strategy = claims.Leader
 		if own && c.Ordering != poller.OrderSource {
-			strategy = Partitioned
+			strategy = claims.Partitioned
 		}
 	}
 	switch {
-	case strategy == Partitioned && !own:
+	case strategy == claims.Partitioned && !own:
 		return "", errors.New("source__strategy=partitioned needs a bucket column, and the outbox has none: use leader, or a table of `rowrelay outbox init`")
-	case strategy == SkipLocked && !own:
+	case strategy == claims.SkipLocked && !own:
 		return "", errors.New("source__strategy=skip_locked needs a table of `rowrelay outbox init`: a mapped one has no state to mark events with; use leader")
-	case strategy != Partitioned && only >= 0:
+	case strategy != claims.Partitioned && only >= 0:
 		return "", fmt.Errorf("fan-out by partitions needs source__strategy=partitioned, not %s", strategy)
 	}
 	return strategy, nil
@@ -86,7 +87,7 @@ func (c *feedConfig) strategy(own bool, only int) (Strategy, error) {
 // It is drawn once more after something was taken: whoever held that before drew its last token before its claim ended, so
 // that only a token drawn after the taking is surely larger than all under which it was delivered.
 func (s *session) draw(ctx context.Context) error {
-	token, err := s.outbox.claims.draw(ctx)
+	token, err := s.outbox.claims.Draw(ctx)
 	if err != nil {
 		return fmt.Errorf("drawing a fencing token: %w", err)
 	}
@@ -106,7 +107,7 @@ func (s *session) take(ctx context.Context, units []string) ([]string, error) {
 	s.mu.Lock()
 	token := s.token
 	s.mu.Unlock()
-	got, err := s.outbox.claims.take(ctx, s.owner, token, units, s.cfg.ClaimTTL)
+	got, err := s.outbox.claims.Take(ctx, s.owner, token, units, s.cfg.ClaimTTL)
 	if err != nil {
 		return nil, fmt.Errorf("claiming %d units: %w", len(units), err)
 	}
@@ -122,19 +123,19 @@ func (s *session) take(ctx context.Context, units []string) ([]string, error) {
 // join makes the session a live member, of any strategy: a survey by one who has not joined may be overtaken by another
 // strategy, or another number of partitions.
 func (s *session) join(ctx context.Context) error {
-	return s.outbox.claims.join(ctx, s.owner, s.cfg.ClaimTTL)
+	return s.outbox.claims.Join(ctx, s.owner, s.cfg.ClaimTTL)
 }
 
 // lookAround surveys, and ends the session where another strategy is in force: claims of one are none to another. It changes
 // only while no other member and no claim is live, so that a session which meets a change later has lost its own.
-func (s *session) lookAround(ctx context.Context, partitions int) (survey, error) {
-	found, err := s.outbox.claims.survey(ctx, s.owner, force{s.strategy, partitions})
+func (s *session) lookAround(ctx context.Context, partitions int) (claims.Survey, error) {
+	found, err := s.outbox.claims.Survey(ctx, s.owner, claims.Force{Strategy: s.strategy, Partitions: partitions})
 	if err != nil || found.Strategy == s.strategy {
 		return found, err
 	}
-	s.deadline.End(errLost)
+	s.deadline.End(claims.ErrLost)
 	who := "whose claims have not expired yet"
-	if others := s.others(found.members); len(others) > 0 {
+	if others := s.others(found.Members); len(others) > 0 {
 		who = "by " + strings.Join(others, ", ")
 	}
 	return found, &poller.Fault{Event: poller.LeaseAcquireSkipped, Err: fmt.Errorf("the outbox is being published with source__strategy=%s, %s: "+
@@ -154,15 +155,15 @@ func (s *session) lead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if found.leader != "" {
-		return skipped([]string{found.leader})
+	if found.Leader != "" {
+		return skipped([]string{found.Leader})
 	}
-	got, err := s.take(ctx, []string{leaderShard})
+	got, err := s.take(ctx, []string{claims.LeaderShard})
 	if err != nil {
 		return err
 	}
 	if len(got) == 0 {
-		return skipped(s.others(found.members))
+		return skipped(s.others(found.Members))
 	}
 	return nil
 }
@@ -191,10 +192,10 @@ func (s *session) takeOnly(ctx context.Context) error {
 		s.warn(fmt.Sprintf("partition %d was asked for, and there are %d: a message from before their number was changed", s.only, found.Partitions))
 		return nil
 	}
-	if by := found.held[s.only]; by != "" {
+	if by := found.Held[s.only]; by != "" {
 		return skipped([]string{by})
 	}
-	got, err := s.take(ctx, []string{partitionShard(s.only)})
+	got, err := s.take(ctx, []string{claims.PartitionShard(s.only)})
 	if err != nil {
 		return err
 	}
@@ -231,7 +232,7 @@ const surveyIdle = 2 * time.Second
 
 // rebalance keeps a session's partitions at its share.
 func (s *session) rebalance(ctx context.Context) error {
-	if s.strategy != Partitioned || s.only >= 0 {
+	if s.strategy != claims.Partitioned || s.only >= 0 {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -261,27 +262,27 @@ func (s *session) survey(ctx context.Context) error {
 	u.surveyed = time.Now()
 	if u.of != found.Partitions && len(u.has) > 0 {
 		// It changes only while nobody holds anything, so that our claims have ended.
-		s.deadline.End(errLost)
-		return fmt.Errorf("%w: the number of partitions has changed from %d to %d", errLost, u.of, found.Partitions)
+		s.deadline.End(claims.ErrLost)
+		return fmt.Errorf("%w: the number of partitions has changed from %d to %d", claims.ErrLost, u.of, found.Partitions)
 	}
 	u.of = found.Partitions
-	p := planOf(&found, s.owner, u.has, s.shared.preferred(), u.start)
-	u.leaving = p.leave // of what was to be handed over, what fits the share again stays
-	if len(p.leave) > 0 {
+	p := claims.PlanOf(&found, s.owner, u.has, s.shared.preferred(), u.start)
+	u.leaving = p.Leave // of what was to be handed over, what fits the share again stays
+	if len(p.Leave) > 0 {
 		s.pass = pass{} // it may be in what is left
 		return s.handOver(ctx)
 	}
-	if len(p.take) > 0 {
-		names := make([]string, len(p.take))
-		for k, i := range p.take {
-			names[k] = partitionShard(i)
+	if len(p.Take) > 0 {
+		names := make([]string, len(p.Take))
+		for k, i := range p.Take {
+			names[k] = claims.PartitionShard(i)
 		}
 		got, err := s.take(ctx, names)
 		if err != nil {
 			return err
 		}
 		for _, unit := range got {
-			if i, ok := partitionOf(unit); ok {
+			if i, ok := claims.PartitionOf(unit); ok {
 				u.has = append(u.has, i)
 			}
 		}
@@ -294,7 +295,7 @@ func (s *session) survey(ctx context.Context) error {
 
 // without ends a session that has got no partition for a ttl. It stays that long, because whoever holds more than its share
 // hands it over only to a member that is there; what it has then waited for in vain is an instance too many.
-func (s *session) without(found *survey) error {
+func (s *session) without(found *claims.Survey) error {
 	u := &s.units
 	switch {
 	case len(u.has) > 0:
@@ -306,7 +307,7 @@ func (s *session) without(found *survey) error {
 	case time.Since(u.without) < s.cfg.ClaimTTL:
 		return nil
 	}
-	return skipped(slices.Compact(slices.Sorted(maps.Values(found.held))))
+	return skipped(slices.Compact(slices.Sorted(maps.Values(found.Held))))
 }
 
 // handOver releases those of the partitions beyond the share of which nothing is in flight any more. A crash before that
@@ -323,7 +324,7 @@ func (s *session) handOver(ctx context.Context) error {
 	if !s.flights.probing {
 		busy := map[int]bool{}
 		for _, f := range s.flights.of {
-			busy[partitionAt(f.bucket, u.of)] = true
+			busy[claims.PartitionAt(f.bucket, u.of)] = true
 		}
 		for _, i := range u.leaving {
 			if !busy[i] {
@@ -340,9 +341,9 @@ func (s *session) handOver(ctx context.Context) error {
 	}
 	names := make([]string, len(free))
 	for k, i := range free {
-		names[k] = partitionShard(i)
+		names[k] = claims.PartitionShard(i)
 	}
-	if err := s.outbox.claims.release(ctx, s.owner, names); err != nil {
+	if err := s.outbox.claims.Release(ctx, s.owner, names); err != nil {
 		return err
 	}
 	gone := func(i int) bool { return slices.Contains(free, i) }
@@ -355,11 +356,11 @@ func (s *session) handOver(ctx context.Context) error {
 }
 
 // ranges are the buckets to be fetched of: nil means the whole table. It reports false where there is none.
-func (s *session) ranges() ([]bucketRange, bool) {
+func (s *session) ranges() ([]claims.Range, bool) {
 	switch {
-	case s.strategy == Partitioned:
-	case s.strategy == Leader && s.outbox.own && s.cfg.Ordering != poller.OrderSource:
-		return []bucketRange{{0, Buckets}}, true // the index of pending events leads with the bucket
+	case s.strategy == claims.Partitioned:
+	case s.strategy == claims.Leader && s.outbox.own && s.cfg.Ordering != poller.OrderSource:
+		return []claims.Range{{From: 0, To: claims.Buckets}}, true // the index of pending events leads with the bucket
 	default:
 		return nil, true
 	}
@@ -370,5 +371,5 @@ func (s *session) ranges() ([]bucketRange, bool) {
 			active = append(active, i)
 		}
 	}
-	return rangesOf(active, u.of), len(active) > 0
+	return claims.RangesOf(active, u.of), len(active) > 0
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -39,7 +40,7 @@ func (b *bench) publish(cfg Config) *Publisher {
 	return p
 }
 
-func engineConfig(b *bench, strategy Strategy) Config {
+func engineConfig(b *bench, strategy claims.Strategy) Config {
 	cfg := b.cfg
 	cfg.Strategy, cfg.Partitions, cfg.ClaimTTL, cfg.Instance = strategy, 4, 3*time.Second, "one"
 	cfg.Policy = poller.Policy{MaxAttempts: 3, Delays: []time.Duration{300 * time.Millisecond}, MaxParked: 1, Block: true}
@@ -58,7 +59,7 @@ func (d *driver) nextWork() poller.Grant {
 }
 
 func TestSessionOnEngines(t *testing.T) {
-	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			test := func(t *testing.T, b *bench) {
 				cfg := engineConfig(b, strategy)
@@ -104,7 +105,7 @@ func TestSessionOnEngines(t *testing.T) {
 }
 
 func TestTakeOverOnEngines(t *testing.T) {
-	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			everyEngine(t, func(t *testing.T, b *bench) {
@@ -139,7 +140,7 @@ func TestTakeOverOnEngines(t *testing.T) {
 
 func TestRebalancingOnEngines(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
-		cfg := engineConfig(b, Partitioned)
+		cfg := engineConfig(b, claims.Partitioned)
 		b.write("A/1")
 		first, second := b.openOn(t, cfg), b.openOn(t, cfg)
 		g := first.nextWork()
@@ -165,12 +166,12 @@ func TestRebalancingOnEngines(t *testing.T) {
 		}
 		first.close()
 		second.close()
-	}, func(c *Config) { c.Strategy = Partitioned })
+	}, func(c *Config) { c.Strategy = claims.Partitioned })
 }
 
 // TestInstancesOnEngines is TestRandomInstances on real engines, and shorter: instances are killed while writers write.
 func TestInstancesOnEngines(t *testing.T) {
-	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			everyEngine(t, func(t *testing.T, b *bench) { runInstances(t, b, engineConfig(b, strategy)) }, func(c *Config) { c.Strategy = strategy })

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -13,7 +14,7 @@ import (
 func TestFailedEventHoldsItsAggregateUp(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a", "a", "b", "a")
-		s := open(t, testConfig(Leader), db.connect())
+		s := open(t, testConfig(claims.Leader), db.connect())
 		g := s.expect("1 2 3 4") // 1 2 4 of a, 3 of b
 		key := g.Batch.Events[0].OrderKey
 		s.settled("rwaw", g)
@@ -49,7 +50,7 @@ func TestLastAttemptIsADeadLetter(t *testing.T) {
 		in(t, func(t *testing.T, db *fakeDB) {
 			db.block = block
 			db.add("a", "a")
-			cfg := testConfig(Leader)
+			cfg := testConfig(claims.Leader)
 			cfg.Policy.MaxAttempts, cfg.Policy.Block = 2, block
 			place := &letters{}
 			cfg.DeadLetters = place
@@ -85,7 +86,7 @@ func TestLastAttemptIsADeadLetter(t *testing.T) {
 func TestOutageRepeatsAsLittleAsPossible(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a", "b", "c")
-		s := open(t, testConfig(Leader), db.connect())
+		s := open(t, testConfig(claims.Leader), db.connect())
 		g := s.next()
 		if n, err := s.settle("a-a", g); n != 1 || err != nil {
 			t.Errorf("%d, %v", n, err)
@@ -104,7 +105,7 @@ func TestOutageRepeatsAsLittleAsPossible(t *testing.T) {
 func TestOperatorFreesAParkedAggregate(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a", "a")
-		s := open(t, testConfig(Leader), db.connect())
+		s := open(t, testConfig(claims.Leader), db.connect())
 		g := s.expect("1 2")
 		s.settled("rw", g)
 		db.change(event.Failed, event.Discarded)
@@ -120,7 +121,7 @@ func TestSourceOrderWaitsForItsHead(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.ordering = poller.OrderSource
 		db.add("a", "b", "c")
-		cfg := testConfig(Leader)
+		cfg := testConfig(claims.Leader)
 		cfg.Ordering, cfg.Policy.MaxAttempts = poller.OrderSource, 2
 		s := open(t, cfg, db.connect())
 		n, err := s.settle("ar-", s.expect("1 2 3"))

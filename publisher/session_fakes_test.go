@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 var testPolicy = poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Second, 5 * time.Second}, MaxParked: 1, Block: true}
 
-func testConfig(strategy Strategy) feedConfig {
+func testConfig(strategy claims.Strategy) feedConfig {
 	return feedConfig{
 		App: "shop", Poller: "outbox", Instance: "one", Strategy: strategy, Partitions: 4, ClaimTTL: 30 * time.Second,
 		Policy: testPolicy, Ordering: poller.OrderKey,

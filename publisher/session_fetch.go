@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -16,7 +17,7 @@ const settleWait = 100 * time.Millisecond
 
 // fetch brings events that can be published.
 func (s *session) fetch(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
-	if s.strategy == SkipLocked {
+	if s.strategy == claims.SkipLocked {
 		return s.pick(ctx, limit)
 	}
 	ranges, some := s.ranges()
@@ -45,9 +46,9 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (poller.Grant, 
 
 // page reads the next rows of the way round, without those in flight, and moves on. more says that the way round is not
 // complete, or that rows are behind.
-func (s *session) page(ctx context.Context, ranges []bucketRange, limit poller.Limit) (page []event.Row, more bool, err error) {
+func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row, more bool, err error) {
 	if ranges == nil {
-		if page, more, err = s.read(ctx, nil, bucketRange{0, Buckets}, limit); err != nil {
+		if page, more, err = s.read(ctx, nil, claims.Range{From: 0, To: claims.Buckets}, limit); err != nil {
 			return nil, false, err
 		}
 		page, more = s.fresh(page, limit.Rows, more)
@@ -59,7 +60,7 @@ func (s *session) page(ctx context.Context, ranges []bucketRange, limit poller.L
 	if isWide(ranges) {
 		return s.top(ctx, ranges, limit)
 	}
-	if page, more, err = s.read(ctx, ranges, bucketRange{s.pass.bucket, Buckets}, limit); err != nil {
+	if page, more, err = s.read(ctx, ranges, claims.Range{From: s.pass.bucket, To: claims.Buckets}, limit); err != nil {
 		return nil, false, err
 	}
 	last := s.pass.bucket
@@ -77,9 +78,9 @@ func (s *session) page(ctx context.Context, ranges []bucketRange, limit poller.L
 
 // top reads the first rows by seq. One aggregate with a backlog must not keep the others waiting behind it: where a page holds too
 // few, the next round goes through the pieces.
-func (s *session) top(ctx context.Context, ranges []bucketRange, limit poller.Limit) (page []event.Row, more bool, err error) {
+func (s *session) top(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row, more bool, err error) {
 	s.mu.Lock()
-	rows, bytes := s.flights.within(bucketRange{0, Buckets})
+	rows, bytes := s.flights.within(claims.Range{From: 0, To: claims.Buckets})
 	s.mu.Unlock()
 	page, more, err = s.outbox.events.fetch(ctx, ranges, event.Position{Seq: math.MinInt64, BySeq: true}, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 	if err != nil {
@@ -93,13 +94,13 @@ func (s *session) top(ctx context.Context, ranges []bucketRange, limit poller.Li
 }
 
 // read fetches from the beginning of a bucket, as many as are wanted beyond those in flight there.
-func (s *session) read(ctx context.Context, ranges []bucketRange, from bucketRange, limit poller.Limit) ([]event.Row, bool, error) {
+func (s *session) read(ctx context.Context, ranges []claims.Range, from claims.Range, limit poller.Limit) ([]event.Row, bool, error) {
 	s.mu.Lock()
 	rows, bytes := s.flights.within(from)
 	s.mu.Unlock()
 	var after event.Position
 	if ranges != nil {
-		after = event.Position{Bucket: from.from, Seq: math.MinInt64}
+		after = event.Position{Bucket: from.From, Seq: math.MinInt64}
 	}
 	return s.outbox.events.fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 }
@@ -113,7 +114,7 @@ func (s *session) pick(ctx context.Context, limit poller.Limit) (poller.Grant, e
 	s.mu.Unlock()
 	defer s.endFetch()
 	more := false
-	page, err := s.claiming(ctx, func(ctx context.Context, c claim) (rows []event.Row, err error) {
+	page, err := s.claiming(ctx, func(ctx context.Context, c claims.Claim) (rows []event.Row, err error) {
 		rows, more, err = s.outbox.events.pick(ctx, c, limit)
 		return rows, err
 	})
@@ -128,12 +129,12 @@ func (s *session) pick(ctx context.Context, limit poller.Limit) (poller.Grant, e
 
 // claiming runs a fetch that claims the aggregates of what it brings, counts those, and draws the token that they are
 // delivered under: see draw. A crash behind it leaves events PUBLISHING, which become publishable when the claims expire.
-func (s *session) claiming(ctx context.Context, fetch func(context.Context, claim) ([]event.Row, error)) ([]event.Row, error) {
+func (s *session) claiming(ctx context.Context, fetch func(context.Context, claims.Claim) ([]event.Row, error)) ([]event.Row, error) {
 	ctx = context.WithoutCancel(ctx) // given up half-way it could claim what nobody knows of
 	s.exclusive <- struct{}{}
 	defer func() { <-s.exclusive }()
 	s.mu.Lock()
-	c := claim{s.owner, s.token, s.cfg.ClaimTTL}
+	c := claims.Claim{Owner: s.owner, Token: s.token, Ttl: s.cfg.ClaimTTL}
 	s.mu.Unlock()
 	rows, err := fetch(ctx, c)
 	if err != nil || len(rows) == 0 {
@@ -196,7 +197,7 @@ func (s *session) handOut(rows []event.Row, kind change.Kind, begun time.Time) (
 	kept, refs := list[:0], make([]event.Ref, 0, len(list))
 	for i, e := range list {
 		if s.cfg.Ordering == poller.OrderKey && kind == change.Live && !e.Waits && s.doubtful(string(e.OrderKey)) {
-			if s.strategy != SkipLocked {
+			if s.strategy != claims.SkipLocked {
 				continue
 			}
 			e.Waits = true // it is PUBLISHING: it goes back by being absorbed
@@ -206,7 +207,7 @@ func (s *session) handOut(rows []event.Row, kind change.Kind, begun time.Time) (
 			bucket: r.At.Bucket, bytes: len(r.Outbox.Payload), aggregate: r.Aggregate(),
 			orderKey: string(e.OrderKey), waits: e.Waits, retry: kind == change.Retry,
 		}
-		if s.strategy == SkipLocked {
+		if s.strategy == claims.SkipLocked {
 			s.flights.landed(r.Ref) // it was counted when it was claimed
 		}
 		s.flights.add(r.Ref, f)

@@ -1,6 +1,9 @@
 package publisher
 
-import "github.com/rowrelay/rowrelay/publisher/event"
+import (
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/publisher/event"
+)
 
 // flights are the events that a session has handed out and not settled, and what a fetch that is under way must not believe.
 type flights struct {
@@ -47,9 +50,9 @@ func (f *flights) end() {
 }
 
 // within counts the events in flight that a fetch of a range of buckets may show again.
-func (f *flights) within(r bucketRange) (rows, bytes int) {
+func (f *flights) within(r claims.Range) (rows, bytes int) {
 	for _, e := range f.of {
-		if r.from <= e.bucket && e.bucket < r.to {
+		if r.From <= e.bucket && e.bucket < r.To {
 			rows++
 			bytes += e.bytes
 		}

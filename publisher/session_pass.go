@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -21,12 +22,12 @@ type pass struct {
 }
 
 // wide is how many buckets a session holds that goes by seq: it passes over seven times as much as it reads at most.
-const wide = Buckets / 8
+const wide = claims.Buckets / 8
 
-func isWide(ranges []bucketRange) bool {
+func isWide(ranges []claims.Range) bool {
 	n := 0
 	for _, r := range ranges {
-		n += r.to - r.from
+		n += r.To - r.From
 	}
 	return n >= wide
 }
@@ -49,7 +50,7 @@ type cursor struct {
 
 // piece is a part of the buckets.
 type piece struct {
-	bucketRange
+	claims.Range
 	cursor
 	done bool // in this round
 }
@@ -83,10 +84,10 @@ func (c *cursor) advance(last int) {
 }
 
 // piecesOf cuts ranges into about n pieces, none of which is in two ranges; nil where one page does as well.
-func piecesOf(ranges []bucketRange, n int) []piece {
+func piecesOf(ranges []claims.Range, n int) []piece {
 	total := 0
 	for _, r := range ranges {
-		total += r.to - r.from
+		total += r.To - r.From
 	}
 	if n < 2 || total < 2 {
 		return nil
@@ -94,9 +95,9 @@ func piecesOf(ranges []bucketRange, n int) []piece {
 	size := max(1, (total+n-1)/n)
 	var pieces []piece
 	for _, r := range ranges {
-		for from := r.from; from < r.to; from += size {
-			cut := bucketRange{from, min(from+size, r.to)}
-			pieces = append(pieces, piece{bucketRange: cut, cursor: cursor{bucket: from}})
+		for from := r.From; from < r.To; from += size {
+			cut := claims.Range{From: from, To: min(from+size, r.To)}
+			pieces = append(pieces, piece{Range: cut, cursor: cursor{bucket: from}})
 		}
 	}
 	return pieces
@@ -129,8 +130,8 @@ func (s *session) spread(ctx context.Context, limit poller.Limit) ([]event.Row, 
 }
 
 func (s *session) readPiece(ctx context.Context, p *piece, limit poller.Limit) ([]event.Row, error) {
-	rest := bucketRange{p.bucket, p.to}
-	rows, more, err := s.read(ctx, []bucketRange{rest}, rest, limit)
+	rest := claims.Range{From: p.bucket, To: p.To}
+	rows, more, err := s.read(ctx, []claims.Range{rest}, rest, limit)
 	switch {
 	case err != nil:
 		return nil, err
@@ -138,7 +139,7 @@ func (s *session) readPiece(ctx context.Context, p *piece, limit poller.Limit) (
 		p.done = true
 	default:
 		p.advance(rows[len(rows)-1].At.Bucket)
-		p.done = p.bucket >= p.to
+		p.done = p.bucket >= p.To
 	}
 	return rows, nil
 }

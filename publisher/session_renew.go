@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/clock"
 )
 
@@ -45,7 +46,7 @@ func (s *session) keep(ctx context.Context, begun time.Time) {
 		}
 		begun := time.Now()
 		again = begun.Add(ttl / 3)
-		if err := s.renew(ctx); errors.Is(err, errLost) {
+		if err := s.renew(ctx); errors.Is(err, claims.ErrLost) {
 			s.deadline.End(err)
 			return
 		} else if err != nil {
@@ -65,14 +66,14 @@ func (s *session) renew(ctx context.Context) error {
 	s.mu.Lock()
 	s.claims.least = s.claims.held - s.claims.going
 	s.mu.Unlock()
-	n, err := s.outbox.claims.renew(ctx, s.owner, ttl)
+	n, err := s.outbox.claims.Renew(ctx, s.owner, ttl)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n < s.claims.least {
-		return fmt.Errorf("%w (%d of %d are left)", errLost, n, s.claims.least)
+		return fmt.Errorf("%w (%d of %d are left)", claims.ErrLost, n, s.claims.least)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -34,7 +35,7 @@ func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant
 	}
 	s.mu.Lock()
 	every := dueEvery
-	if s.strategy == SkipLocked {
+	if s.strategy == claims.SkipLocked {
 		every = dueAgain
 	}
 	s.dueAt = time.Now().Add(every) // a failure that is settled meanwhile brings it forward
@@ -65,22 +66,22 @@ func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant
 }
 
 // dueRows asks for as many as are in flight beyond the limit: those are still FAILED, and due.
-func (s *session) dueRows(ctx context.Context, ranges []bucketRange, most poller.Limit) (rows []event.Row, next time.Duration, err error) {
-	if s.strategy == SkipLocked {
-		rows, err = s.claiming(ctx, func(ctx context.Context, c claim) (rows []event.Row, err error) {
+func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most poller.Limit) (rows []event.Row, next time.Duration, err error) {
+	if s.strategy == claims.SkipLocked {
+		rows, err = s.claiming(ctx, func(ctx context.Context, c claims.Claim) (rows []event.Row, err error) {
 			rows, next, err = s.outbox.events.due(ctx, nil, most, c)
 			return rows, err
 		})
 		return rows, next, err
 	}
 	s.mu.Lock()
-	_, bytes := s.flights.within(bucketRange{0, Buckets})
+	_, bytes := s.flights.within(claims.Range{From: 0, To: claims.Buckets})
 	asked := poller.Limit{Rows: most.Rows + s.flights.retries, Bytes: most.Bytes}
 	if most.Bytes > 0 {
 		asked.Bytes += bytes
 	}
 	s.mu.Unlock()
-	if rows, next, err = s.outbox.events.due(ctx, ranges, asked, claim{}); err != nil {
+	if rows, next, err = s.outbox.events.due(ctx, ranges, asked, claims.Claim{}); err != nil {
 		return nil, 0, err
 	}
 	rows, _ = s.fresh(rows, len(rows), false)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -52,8 +53,8 @@ func (s *session) store(ctx context.Context, t *tally, freed []event.Aggregate) 
 	held := s.claims.held
 	s.mu.Unlock()
 	err := s.outbox.events.settle(ctx, s.owner, held, t.marks)
-	if errors.Is(err, errLost) {
-		s.deadline.End(errLost)
+	if errors.Is(err, claims.ErrLost) {
+		s.deadline.End(claims.ErrLost)
 	}
 	if err != nil {
 		return faultOf(poller.CommitFailed, "marking events", err)
@@ -93,7 +94,7 @@ func (t *tally) take(ctx context.Context, b *poller.Settled) {
 		switch {
 		case outcome == poller.Deferred:
 			t.stopped = true
-			if t.s.strategy == SkipLocked {
+			if t.s.strategy == claims.SkipLocked {
 				t.marks.Returned = append(t.marks.Returned, r)
 				t.landed = append(t.landed, r)
 			}
@@ -186,7 +187,7 @@ func (t *tally) begin() []event.Aggregate {
 	for _, c := range t.changes {
 		s.flights.settles[c.orderKey] = true
 	}
-	if s.strategy != SkipLocked {
+	if s.strategy != claims.SkipLocked {
 		return nil
 	}
 	count := map[event.Aggregate]int{}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -14,7 +15,7 @@ import (
 // TestTwoStrategiesExcludeEachOther is a roll-out that changes source__strategy: while an instance of the old one is live, one of the
 // new one does nothing and says why. They do not see each other's claims.
 func TestTwoStrategiesExcludeEachOther(t *testing.T) {
-	all := []Strategy{Leader, Partitioned, SkipLocked}
+	all := []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked}
 	everyEngine(t, func(t *testing.T, b *bench) {
 		for _, first := range all {
 			for _, second := range all {
@@ -47,10 +48,10 @@ func TestTwoStrategiesExcludeEachOther(t *testing.T) {
 func TestOnePartitionOfAnotherStrategy(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a")
-		first := open(t, testConfig(Leader), db.connect())
+		first := open(t, testConfig(claims.Leader), db.connect())
 		first.expect("1")
 		table := db.connect()
-		second := openFeed(t, newFeed(testConfig(Partitioned), table.open).Partition(0), table)
+		second := openFeed(t, newFeed(testConfig(claims.Partitioned), table.open).Partition(0), table)
 		second.fault(poller.LeaseAcquireSkipped, "source__strategy=leader", "source__strategy=partitioned", first.owner)
 		second.close()
 		first.close()
@@ -59,7 +60,7 @@ func TestOnePartitionOfAnotherStrategy(t *testing.T) {
 
 // TestWaitingForNothing: events that a crash or an operator left WAITING in a table where nothing else happens go out.
 func TestWaitingForNothing(t *testing.T) {
-	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			in(t, func(t *testing.T, db *fakeDB) {
 				db.add("a", "a")
@@ -109,7 +110,7 @@ func TestManyFollowers(t *testing.T) {
 		b.fillOf(followers+1, 1, event.Waiting)
 		seqs := b.seqs()
 		b.exec(fmt.Sprint("UPDATE outbox SET state = 'FAILED', next_attempt_at = ", b.db.Now(), " WHERE ", b.engine.rows.seq(), " = ", seqs[0]))
-		cfg := engineConfig(b, Leader)
+		cfg := engineConfig(b, claims.Leader)
 		cfg.ClaimTTL = time.Minute // what is shown is the order, not the speed
 		s := b.openOn(t, cfg)
 		s.settled("a", s.nextWork())
@@ -131,7 +132,7 @@ func TestManyFollowers(t *testing.T) {
 // TestCrashWhileFollowersAreLetGo: what a crash left WAITING comes behind what was let go before, and before what was written since.
 func TestCrashWhileFollowersAreLetGo(t *testing.T) {
 	defer func(n int) { goAtOnce = n }(goAtOnce)
-	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, b *bench) {
 				const followers = 100

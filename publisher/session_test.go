@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -19,7 +20,7 @@ func in(t *testing.T, test func(t *testing.T, db *fakeDB)) {
 func TestIdleCostsOneRoundTripAndWritesNothing(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		table := db.connect()
-		s := open(t, testConfig(Leader), table)
+		s := open(t, testConfig(claims.Leader), table)
 		s.expect("")
 		if got := table.called(); got != "look" {
 			t.Errorf("the first Next of an idle outbox calls %s", got)
@@ -39,7 +40,7 @@ func TestIdleWithClaimsCostsOneRoundTrip(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		table := db.connect()
 		db.add("a")
-		s := open(t, testConfig(Leader), table)
+		s := open(t, testConfig(claims.Leader), table)
 		s.settled("a", s.expect("1"))
 		s.expect("")
 		table.called()
@@ -58,7 +59,7 @@ func TestWorkIsClaimedFetchedMarkedAndReleased(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		table := db.connect()
 		db.add("a", "b", "a")
-		s := open(t, testConfig(Leader), table)
+		s := open(t, testConfig(claims.Leader), table)
 		g := s.next()
 		if got := table.called(); got != "look draw×2 join survey take due fetch" {
 			t.Errorf("the first Next with work calls %s", got)
@@ -82,11 +83,11 @@ func TestPausedOutbox(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a")
 		db.pause("by ann")
-		s := open(t, testConfig(Leader), db.connect())
+		s := open(t, testConfig(claims.Leader), db.connect())
 		s.fault(poller.Paused, "by ann", "rowrelay outbox resume outbox")
 		s.close()
 		db.pause("")
-		s = open(t, testConfig(Leader), db.connect())
+		s = open(t, testConfig(claims.Leader), db.connect())
 		s.settled("a", s.expect("1"))
 		db.add("a")
 		db.pause("by bob")
@@ -101,7 +102,7 @@ func TestWhatIsInFlightIsNotFetchedAgain(t *testing.T) {
 		for range 25 {
 			db.add("a")
 		}
-		s := open(t, testConfig(Leader), db.connect())
+		s := open(t, testConfig(claims.Leader), db.connect())
 		first := s.expect("1 2 3 4 5 6 7 8 9 10+")
 		second := s.expect("11 12 13 14 15+") // there is a backlog: half of a page for each half of the buckets
 		s.settled("aaaaaaaaaa", first)
@@ -118,7 +119,7 @@ func TestCommittedLateBehindThePassComesBeforeItsFollowers(t *testing.T) {
 		db.add("a")
 		_, commit := db.insert("a") // takes its seq, and is slow
 		db.add("b")
-		s := open(t, testConfig(Leader), db.connect())
+		s := open(t, testConfig(claims.Leader), db.connect())
 		g := s.next()
 		commit()
 		db.add("a")
@@ -136,7 +137,7 @@ func TestSettlementBesideAFetch(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a")
 		table := db.connect()
-		s := open(t, testConfig(Leader), table)
+		s := open(t, testConfig(claims.Leader), table)
 		g := s.expect("1")
 		db.add("a", "b")
 		table.gate = func(method string) {
@@ -160,7 +161,7 @@ func TestReportAtClose(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a", "a", "b")
 		table := db.connect()
-		p := newFeed(testConfig(Leader), table.open)
+		p := newFeed(testConfig(claims.Leader), table.open)
 		s := openFeed(t, p, table)
 		g := s.next()
 		s.settled(map[string]string{"1 2 3": "rwa", "3 1 2": "arw"}[shape(g)], g)
@@ -192,7 +193,7 @@ func TestFaultsSayWhatTheyAre(t *testing.T) {
 			db.at(2).state = event.Waiting
 			table := db.connect()
 			table.fail[method] = errCut
-			s := open(t, testConfig(Leader), table)
+			s := open(t, testConfig(claims.Leader), table)
 			s.fault(want, errCut.Error())
 			s.close()
 			if len(db.claims) != 0 {
@@ -203,14 +204,14 @@ func TestFaultsSayWhatTheyAre(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.mapped = true
 		db.add("a")
-		for _, strategy := range []Strategy{Partitioned, SkipLocked} {
+		for _, strategy := range []claims.Strategy{claims.Partitioned, claims.SkipLocked} {
 			s := open(t, testConfig(strategy), db.connect())
 			s.fault(poller.ConfigInvalid, string(strategy), "leader")
 			s.close()
 		}
 		s := open(t, testConfig(""), db.connect())
 		s.expect("1")
-		if s.strategy != Leader {
+		if s.strategy != claims.Leader {
 			t.Error(s.strategy)
 		}
 		s.close()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -14,7 +15,7 @@ import (
 // A roll-out changes source__strategy from skip_locked to leader while an instance of the old one, called late, is frozen: what it
 // has asked the database for takes effect when its membership has lapsed. Leaders pass PUBLISHING events over.
 
-func skipLocked(c *Config) { c.Strategy, c.Connections = SkipLocked, 2 }
+func skipLocked(c *Config) { c.Strategy, c.Connections = claims.SkipLocked, 2 }
 
 // lapse ends somebody's membership by the database's clock.
 func (b *bench) lapse(owner string) {
@@ -31,15 +32,15 @@ func (b *bench) live(units string) (n int) {
 }
 
 // rollOut has a leader look whether its strategy may come into force.
-func (b *bench) rollOut(ctx context.Context) (Strategy, error) {
-	if err := b.claims.join(ctx, "new", time.Minute); err != nil {
+func (b *bench) rollOut(ctx context.Context) (claims.Strategy, error) {
+	if err := b.claims.Join(ctx, "new", time.Minute); err != nil {
 		return "", err
 	}
-	s, err := b.claims.survey(ctx, "new", force{Leader, 0})
+	s, err := b.claims.Survey(ctx, "new", claims.Force{Strategy: claims.Leader, Partitions: 0})
 	return s.Strategy, err
 }
 
-func (b *bench) wantRollOut(want Strategy) {
+func (b *bench) wantRollOut(want claims.Strategy) {
 	b.tb.Helper()
 	if got, err := b.rollOut(b.tb.Context()); err != nil || got != want {
 		b.tb.Errorf("%q is in force, %v; want %q", got, err, want)
@@ -49,8 +50,8 @@ func (b *bench) wantRollOut(want Strategy) {
 // startLate makes "late" a member of skip_locked.
 func (b *bench) startLate(ttl time.Duration) {
 	b.tb.Helper()
-	b.must(b.claims.join(b.tb.Context(), "late", ttl))
-	if s, err := b.claims.survey(b.tb.Context(), "late", force{SkipLocked, 0}); err != nil || s.Strategy != SkipLocked {
+	b.must(b.claims.Join(b.tb.Context(), "late", ttl))
+	if s, err := b.claims.Survey(b.tb.Context(), "late", claims.Force{Strategy: claims.SkipLocked, Partitions: 0}); err != nil || s.Strategy != claims.SkipLocked {
 		b.tb.Fatalf("%q is in force, %v", s.Strategy, err)
 	}
 }
@@ -59,8 +60,8 @@ func (b *bench) startLate(ttl time.Duration) {
 func TestLate(t *testing.T) {
 	for name, end := range map[string]func(b *bench){
 		"lapsed":   func(b *bench) { b.lapse("late") },
-		"replaced": func(b *bench) { b.lapse("late"); b.wantRollOut(Leader) },
-		"released": func(b *bench) { b.must(b.claims.release(b.tb.Context(), "late", nil)); b.wantRollOut(Leader) },
+		"replaced": func(b *bench) { b.lapse("late"); b.wantRollOut(claims.Leader) },
+		"released": func(b *bench) { b.must(b.claims.Release(b.tb.Context(), "late", nil)); b.wantRollOut(claims.Leader) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, b *bench) {
@@ -70,19 +71,19 @@ func TestLate(t *testing.T) {
 				b.exec("UPDATE outbox SET state = 'PUBLISHING' WHERE aggregate_type = 'C'") // an older crash
 				b.startLate(time.Minute)
 				end(b)
-				if rows, _, err := b.rows.pick(ctx, claim{"late", 7, time.Minute}, poller.Limit{Rows: 10}); !errors.Is(err, errLost) || len(rows) > 0 {
+				if rows, _, err := b.rows.pick(ctx, claims.Claim{Owner: "late", Token: 7, Ttl: time.Minute}, poller.Limit{Rows: 10}); !errors.Is(err, claims.ErrLost) || len(rows) > 0 {
 					t.Errorf("pick: %d rows, %v; want errLost", len(rows), err)
 				}
-				if rows, _, err := b.rows.due(ctx, nil, poller.Limit{Rows: 10}, claim{"late", 7, time.Minute}); !errors.Is(err, errLost) || len(rows) > 0 {
+				if rows, _, err := b.rows.due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{Owner: "late", Token: 7, Ttl: time.Minute}); !errors.Is(err, claims.ErrLost) || len(rows) > 0 {
 					t.Errorf("due: %d rows, %v; want errLost", len(rows), err)
 				}
-				if _, err := b.claims.renew(ctx, "late", time.Minute); !errors.Is(err, errLost) {
+				if _, err := b.claims.Renew(ctx, "late", time.Minute); !errors.Is(err, claims.ErrLost) {
 					t.Errorf("renew: %v, want errLost", err)
 				}
 				if n := b.live("a:%") + b.live("i:late"); n > 0 {
 					t.Errorf("late has %d rows", n)
 				}
-				b.wantRollOut(Leader)
+				b.wantRollOut(claims.Leader)
 				b.wantStates(event.Pending, event.Pending, event.Failed, event.Pending)
 			}, skipLocked)
 		})
@@ -98,7 +99,7 @@ type picked struct {
 func (b *bench) pickLate(ttl time.Duration) <-chan picked {
 	late, done := b.open(), make(chan picked, 1)
 	go func() {
-		rows, _, err := late.rows.pick(b.tb.Context(), claim{"late", 7, ttl}, poller.Limit{Rows: 10})
+		rows, _, err := late.rows.pick(b.tb.Context(), claims.Claim{Owner: "late", Token: 7, Ttl: ttl}, poller.Limit{Rows: 10})
 		done <- picked{rows, err}
 	}()
 	return done
@@ -115,14 +116,14 @@ func TestPickStallsAtItsClaims(t *testing.T) {
 		stall, err := b.raw.BeginTx(t.Context(), nil)
 		b.must(err)
 		defer stall.Rollback() //nolint:errcheck // it was, where all is well
-		if _, err = b.claims.takeIn(t.Context(), stall, claim{"another", 6, time.Minute}, named([]string{b.engine.rows.shardOf("A", "1")}), ""); err != nil {
+		if _, err = b.claims.TakeIn(t.Context(), stall, claims.Claim{Owner: "another", Token: 6, Ttl: time.Minute}, claims.Named([]string{b.engine.rows.shardOf("A", "1")}), ""); err != nil {
 			t.Fatal(err)
 		}
 		late := b.pickLate(time.Minute)
 		b.lapse("late")
-		b.wantRollOut(Leader)
+		b.wantRollOut(claims.Leader)
 		b.must(stall.Rollback())
-		if p := <-late; !errors.Is(p.err, errLost) {
+		if p := <-late; !errors.Is(p.err, claims.ErrLost) {
 			t.Errorf("the late pick brought %d rows, %v; want errLost", len(p.rows), p.err)
 		}
 		b.wantStates(event.Pending, event.Pending)
@@ -137,9 +138,9 @@ func TestPickStallsAtItsClaims(t *testing.T) {
 func TestPickStallsAtItsMarks(t *testing.T) {
 	for _, c := range []struct {
 		claims time.Duration // how long the claims last
-		want   Strategy
+		want   claims.Strategy
 		states []event.State
-	}{{time.Minute, SkipLocked, []event.State{event.Publishing, event.Publishing}}, {100 * time.Millisecond, Leader, []event.State{event.Pending, event.Pending}}} {
+	}{{time.Minute, claims.SkipLocked, []event.State{event.Publishing, event.Publishing}}, {100 * time.Millisecond, claims.Leader, []event.State{event.Pending, event.Pending}}} {
 		t.Run(fmt.Sprint(c.claims), func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, b *bench) {
 				if b.conn.Engine == "sqlite" {
@@ -162,7 +163,7 @@ func TestPickStallsAtItsMarks(t *testing.T) {
 					return err == nil && len(units) == 0
 				})
 				eventually(t, "the membership lapses", func() bool { return b.live("i:late") == 0 })
-				inForce := make(chan Strategy, 1)
+				inForce := make(chan claims.Strategy, 1)
 				go func() {
 					s, err := b.rollOut(t.Context())
 					if err != nil {
@@ -184,7 +185,7 @@ func TestPickStallsAtItsMarks(t *testing.T) {
 				}
 				b.wantStates(c.states...)
 				b.exec("UPDATE rowrelay_claims SET expires_at = " + b.db.Earlier("1000") + " WHERE unit LIKE 'a:%'")
-				b.wantRollOut(Leader)
+				b.wantRollOut(claims.Leader)
 				b.wantStates(event.Pending, event.Pending)
 			}, skipLocked)
 		})
@@ -200,11 +201,11 @@ func BenchmarkPickAndSettle(bm *testing.B) {
 		bm.Run(e.name, func(bm *testing.B) {
 			const batch = 100
 			b := newBench(bm, e.url, skipLocked)
-			b.must(b.claims.join(bm.Context(), "me", time.Hour))
+			b.must(b.claims.Join(bm.Context(), "me", time.Hour))
 			b.fill(batch * (bm.N + 1))
 			bm.ResetTimer()
 			for range bm.N {
-				rows, _, err := b.rows.pick(bm.Context(), claim{"me", 1, time.Hour}, poller.Limit{Rows: batch})
+				rows, _, err := b.rows.pick(bm.Context(), claims.Claim{Owner: "me", Token: 1, Ttl: time.Hour}, poller.Limit{Rows: batch})
 				if err != nil || len(rows) == 0 {
 					bm.Fatal(len(rows), err)
 				}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -22,10 +23,10 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 		owners := []string{"one", "two"}
 		var rows [2][]event.Row
 		for i, owner := range owners {
-			b.must(b.claims.join(t.Context(), owner, time.Minute))
-			token, err := b.claims.draw(t.Context())
+			b.must(b.claims.Join(t.Context(), owner, time.Minute))
+			token, err := b.claims.Draw(t.Context())
 			b.must(err)
-			rows[i], _, err = b.rows.pick(t.Context(), claim{owner, token, time.Minute}, poller.Limit{Rows: 4})
+			rows[i], _, err = b.rows.pick(t.Context(), claims.Claim{Owner: owner, Token: token, Ttl: time.Minute}, poller.Limit{Rows: 4})
 			b.must(err)
 			if len(rows[i]) != 4 {
 				t.Fatalf("%s got %d events, want 4", owner, len(rows[i]))
@@ -34,15 +35,15 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 		tx, err := b.raw.BeginTx(t.Context(), nil)
 		b.must(err)
 		defer tx.Rollback() //nolint:errcheck // it changes nothing
-		if units, err := b.claims.hold(t.Context(), tx, "one", 4); err != nil || len(units) != 4 {
+		if units, err := b.claims.Hold(t.Context(), tx, "one", 4); err != nil || len(units) != 4 {
 			t.Fatalf("locked %v, %v", units, err)
 		}
-		if units, err := b.claims.lockShards(t.Context(), tx, "one", []string{"i:one"}, ""); err != nil || len(units) != 1 {
+		if units, err := b.claims.LockShards(t.Context(), tx, "one", []string{"i:one"}, ""); err != nil || len(units) != 1 {
 			t.Fatalf("locked %v, %v", units, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		if n, err := b.claims.renew(ctx, "two", time.Minute); err != nil || n != 4 {
+		if n, err := b.claims.Renew(ctx, "two", time.Minute); err != nil || n != 4 {
 			t.Errorf("renew: %d, %v", n, err)
 		}
 		mine := rows[1]
@@ -50,27 +51,27 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 		if err := b.rows.settle(ctx, "two", 4, m); err != nil {
 			t.Errorf("settle: %v", err)
 		}
-		if again, _, err := b.rows.pick(ctx, claim{"two", 1000, time.Minute}, poller.Limit{Rows: 4}); err != nil || len(again) != 1 {
+		if again, _, err := b.rows.pick(ctx, claims.Claim{Owner: "two", Token: 1000, Ttl: time.Minute}, poller.Limit{Rows: 4}); err != nil || len(again) != 1 {
 			t.Errorf("pick: %d rows, %v; want the one that was given back", len(again), err)
 		}
-		if err := b.claims.release(ctx, "two", nil); err != nil {
+		if err := b.claims.Release(ctx, "two", nil); err != nil {
 			t.Errorf("release: %v", err)
 		}
-	}, func(c *Config) { c.Strategy = SkipLocked; c.Connections = 2 })
+	}, func(c *Config) { c.Strategy = claims.SkipLocked; c.Connections = 2 })
 }
 
 // Whoever repeats a take whose answer was lost is told of what it has.
 func TestTakeAgain(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		for range 2 {
-			got, err := b.claims.take(t.Context(), "me", 7, []string{"p1", "p0"}, time.Minute)
+			got, err := b.claims.Take(t.Context(), "me", 7, []string{"p1", "p0"}, time.Minute)
 			if err != nil || !slices.Equal(got, []string{"p0", "p1"}) {
 				t.Errorf("got %v, %v", got, err)
 			}
 		}
-		for _, c := range []claim{{owner: "me", token: 8}, {owner: "other", token: 7}} { // another attempt, and another instance
-			if got, err := b.claims.take(t.Context(), c.owner, c.token, []string{"p0"}, time.Minute); err != nil || len(got) > 0 {
-				t.Errorf("%s with token %d got %v, %v", c.owner, c.token, got, err)
+		for _, c := range []claims.Claim{{Owner: "me", Token: 8}, {Owner: "other", Token: 7}} { // another attempt, and another instance
+			if got, err := b.claims.Take(t.Context(), c.Owner, c.Token, []string{"p0"}, time.Minute); err != nil || len(got) > 0 {
+				t.Errorf("%s with token %d got %v, %v", c.Owner, c.Token, got, err)
 			}
 		}
 	})
@@ -80,7 +81,7 @@ func TestTakeAgain(t *testing.T) {
 func TestFollowersWait(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("A/1")
-		s := b.openOn(t, engineConfig(b, SkipLocked))
+		s := b.openOn(t, engineConfig(b, claims.SkipLocked))
 		s.settled("r", s.nextWork())
 		b.write("A/1", "A/1", "A/1")
 		for retried := false; !retried; {
@@ -97,12 +98,12 @@ func TestFollowersWait(t *testing.T) {
 		s.settled("aaa", s.nextWork())
 		b.wantStates(event.Published, event.Published, event.Published, event.Published)
 		s.close()
-	}, func(c *Config) { c.Strategy = SkipLocked })
+	}, func(c *Config) { c.Strategy = claims.SkipLocked })
 }
 
 // Events without an aggregate wait for none, and each is tried again by itself.
 func TestNoAggregate(t *testing.T) {
-	for _, strategy := range []Strategy{Leader, SkipLocked} {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, b *bench) {
 				b.write("O/", "O/")
@@ -141,14 +142,14 @@ func TestRequeueInFlight(t *testing.T) {
 		}
 		b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 3, Dead: true, Reason: "refused"}}}))
 		b.wantStates(event.Failed)
-		due, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claim{})
+		due, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
 		if err != nil || len(due) != 1 || due[0].Attempts != 0 {
 			t.Errorf("due: %+v, %v", due, err)
 		}
 		// A misplaced event stays before its last attempt, and has to rest all the same.
 		for range 2 {
 			b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 1, Delay: time.Hour, Reason: "misplaced"}}}))
-			if due, next, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claim{}); err != nil || len(due) != 0 || next < 59*time.Minute {
+			if due, next, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{}); err != nil || len(due) != 0 || next < 59*time.Minute {
 				t.Errorf("due: %+v in %v, %v", due, next, err)
 			}
 		}
@@ -161,13 +162,13 @@ func TestDueBytes(t *testing.T) {
 		b.write("A/1", "A/2", "A/3", "A/4") // 7 bytes each
 		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now())
 		for limit, want := range map[int]int{1: 1, 7: 1, 13: 1, 14: 2, 22: 3, 0: 4} {
-			rows, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: limit}, claim{})
+			rows, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: limit}, claims.Claim{})
 			if err != nil || len(rows) != want {
 				t.Errorf("limit %d: got %d rows, %v; want %d", limit, len(rows), err, want)
 			}
 		}
-		b.must(b.claims.join(t.Context(), "me", time.Minute))
-		if rows, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: 14}, claim{"me", 7, time.Minute}); err != nil || len(rows) != 2 {
+		b.must(b.claims.Join(t.Context(), "me", time.Minute))
+		if rows, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: 14}, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute}); err != nil || len(rows) != 2 {
 			t.Errorf("with claims: got %d rows, %v; want 2", len(rows), err)
 		}
 	})
@@ -211,7 +212,7 @@ func TestDueReadsNoFollowers(t *testing.T) {
 		return n
 	}
 	before := read()
-	rows, _, err := one.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claim{})
+	rows, _, err := one.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("due: %d rows, %v", len(rows), err)
 	}

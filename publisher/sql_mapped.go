@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -16,7 +17,7 @@ import (
 // Its only strategy is leader.
 type mapped struct {
 	db     *statement.DB
-	claims *claimsTable
+	claims *claims.Table
 	cfg    mappedConfig
 	sql    mappedSQL
 	// chunk bounds the ids in one statement.
@@ -45,7 +46,7 @@ func SideOf(claims statement.Name) statement.Name { return claims.Suffixed("_eve
 
 // openMapped proves source__map__… against the catalog. table is the user's, and qualified its name for people. Beside the table it
 // returns what is to be warned of.
-func openMapped(ctx context.Context, q statement.Querier, db *statement.DB, d mappingSyntax, claims *claimsTable, table, side statement.Name, qualified string, cfg mappedConfig) (
+func openMapped(ctx context.Context, q statement.Querier, db *statement.DB, d mappingSyntax, claims *claims.Table, table, side statement.Name, qualified string, cfg mappedConfig) (
 	*mapped, []string, error) {
 	m, err := parseMapping(cfg.Map)
 	if err != nil {
@@ -71,8 +72,8 @@ func openMapped(ctx context.Context, q statement.Querier, db *statement.DB, d ma
 	return newMapped(db, d, claims, table, side, l, cfg), l.warnings, nil
 }
 
-func newMapped(db *statement.DB, d mappingSyntax, claims *claimsTable, table, side statement.Name, l layout, cfg mappedConfig) *mapped {
-	q := mappedSQL{layout: l, db: db, syntax: d, outbox: claims.place.outbox, table: table.String(), side: side.String(), blocks: []event.State{event.Failed},
+func newMapped(db *statement.DB, d mappingSyntax, claims *claims.Table, table, side statement.Name, l layout, cfg mappedConfig) *mapped {
+	q := mappedSQL{layout: l, db: db, syntax: d, outbox: claims.Place.Outbox, table: table.String(), side: side.String(), blocks: []event.State{event.Failed},
 		maxBytes: cfg.MaxRowBytes}
 	if cfg.Block {
 		q.blocks = append(q.blocks, event.Dead)
@@ -89,7 +90,7 @@ func newMapped(db *statement.DB, d mappingSyntax, claims *claimsTable, table, si
 
 // fetch shows what is pending and waits for nothing, always from the top: the ranges and the position are those of a table
 // with buckets. The session leaves out what it has in flight.
-func (m *mapped) fetch(ctx context.Context, _ []bucketRange, _ event.Position, limit poller.Limit) ([]event.Row, bool, error) {
+func (m *mapped) fetch(ctx context.Context, _ []claims.Range, _ event.Position, limit poller.Limit) ([]event.Row, bool, error) {
 	var rows []event.Row
 	var more bool
 	s := m.sql.publishable(m.sql.projection(), limit.Rows+1, nil)
@@ -101,7 +102,7 @@ func (m *mapped) fetch(ctx context.Context, _ []bucketRange, _ event.Position, l
 }
 
 // due shows the first failed event of each aggregate whose time has come. One round trip while nothing has failed.
-func (m *mapped) due(ctx context.Context, _ []bucketRange, limit poller.Limit, _ claim) (rows []event.Row, next time.Duration, err error) {
+func (m *mapped) due(ctx context.Context, _ []claims.Range, limit poller.Limit, _ claims.Claim) (rows []event.Row, next time.Duration, err error) {
 	err = m.db.Do(ctx, "look for events that are due", func(ctx context.Context, q statement.Querier) error {
 		rows, next = nil, -1
 		var ms *int64
@@ -137,7 +138,7 @@ func (m *mapped) due(ctx context.Context, _ []bucketRange, limit poller.Limit, _
 }
 
 // other shows one publishable row of an aggregate that is none of avoid.
-func (m *mapped) other(ctx context.Context, _ []bucketRange, avoid []event.Aggregate) (*event.Row, error) {
+func (m *mapped) other(ctx context.Context, _ []claims.Range, avoid []event.Aggregate) (*event.Row, error) {
 	var rows []event.Row
 	s := m.sql.publishable(m.sql.projection(), 1, avoid)
 	err := m.db.Do(ctx, "look for a probe", func(ctx context.Context, q statement.Querier) (err error) {
@@ -151,7 +152,7 @@ func (m *mapped) other(ctx context.Context, _ []bucketRange, avoid []event.Aggre
 }
 
 // pick belongs to skip_locked, which mapped tables do not have.
-func (m *mapped) pick(context.Context, claim, poller.Limit) ([]event.Row, bool, error) {
+func (m *mapped) pick(context.Context, claims.Claim, poller.Limit) ([]event.Row, bool, error) {
 	return nil, false, fmt.Errorf("%w: a mapped table has no strategy skip_locked", poller.ErrConfig)
 }
 

@@ -68,7 +68,7 @@ func (m *mapped) look(ctx context.Context) (g event.Glance, err error) {
 func (m *mapped) lookStatement() *statement.Statement {
 	q := &m.sql
 	s := q.db.Statement("SELECT ")
-	m.claims.paused(s, "c")
+	m.claims.Paused(s, "c")
 	s.Add(", CASE WHEN EXISTS (SELECT 1 FROM ", q.table, " o WHERE ")
 	q.visible(s)
 	s.Add(") THEN 1 WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")

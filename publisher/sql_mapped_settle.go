@@ -17,7 +17,7 @@ func (m *mapped) settle(ctx context.Context, owner string, held int, marks event
 		return m.publish(ctx, owner, held, marks.Published)
 	}
 	return m.db.Tx(ctx, "settle", func(ctx context.Context, q statement.Querier) error {
-		if _, err := m.claims.hold(ctx, q, owner, held); err != nil {
+		if _, err := m.claims.Hold(ctx, q, owner, held); err != nil {
 			return err
 		}
 		ids := refIDs(marks.Published)
@@ -51,13 +51,13 @@ func (m *mapped) publish(ctx context.Context, owner string, held int, published 
 	for part := range slices.Chunk(refIDs(published), m.chunk) {
 		err := m.db.Do(ctx, "mark as published", func(ctx context.Context, q statement.Querier) error {
 			s := m.sql.mark(part)
-			m.claims.guard(s.Add(" AND "), owner, held)
+			m.claims.Guard(s.Add(" AND "), owner, held)
 			n, err := s.Exec(ctx, q)
 			if err != nil || n == int64(len(part)) {
 				return err
 			}
 			// Fewer than named: an operator was there before us, a repetition after a lost answer; or the claims are gone.
-			return m.claims.check(ctx, q, owner, held)
+			return m.claims.Check(ctx, q, owner, held)
 		})
 		if err != nil {
 			return err

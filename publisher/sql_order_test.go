@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
@@ -81,7 +82,7 @@ func TestOneDueOfAnAggregate(t *testing.T) {
 		b.write("O/1", "O/1", "O/2")
 		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Earlier("1000"))
 		due := func() (list []int64) {
-			rows, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claim{})
+			rows, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
 			b.must(err)
 			for _, r := range rows {
 				list = append(list, r.Ref.Seq)
@@ -128,7 +129,7 @@ func TestApplicationsOwnSession(t *testing.T) {
 
 // TestBuckets: ids as applications have them spread over all buckets, evenly enough for partitions.
 func TestBuckets(t *testing.T) {
-	const n = 4 * Buckets // 64 ids for each of 64 partitions: enough to tell a bad hash, few enough for SQLite under the race detector
+	const n = 4 * claims.Buckets // 64 ids for each of 64 partitions: enough to tell a bad hash, few enough for SQLite under the race detector
 	for _, e := range testEngines {
 		t.Run(e.name, func(t *testing.T) {
 			for kind, id := range map[string]func(int) string{
@@ -157,10 +158,10 @@ func TestBuckets(t *testing.T) {
 				b.must(err)
 				var counts [64]float64
 				for _, bucket := range buckets {
-					if bucket < 0 || bucket >= Buckets {
+					if bucket < 0 || bucket >= claims.Buckets {
 						t.Fatalf("bucket %d", bucket)
 					}
-					counts[partitionAt(int(bucket), len(counts))]++
+					counts[claims.PartitionAt(int(bucket), len(counts))]++
 				}
 				most := 0.0
 				for _, c := range counts {
@@ -221,7 +222,7 @@ func TestNames(t *testing.T) {
 	b := newBench(t, testenv.Postgres, func(c *Config) { c.Table, c.ClaimsTable = `public."Out.Box"`, "claims" })
 	for _, text := range []string{`"Out.Box"`, `public."Out.Box"`, "public.[Out.Box]"} {
 		c, err := b.view(func(c *Config) { c.Table = text }).open(t.Context())
-		if err != nil || c.claims.place.outbox != "public.Out.Box" {
+		if err != nil || c.claims.Place.Outbox != "public.Out.Box" {
 			t.Errorf("%s: %v, %v", text, c, err)
 		}
 	}

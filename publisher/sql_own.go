@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -20,14 +21,14 @@ import (
 type ownEvents struct {
 	db     *statement.DB
 	syntax rowsSyntax
-	claims *claimsTable
+	claims *claims.Table
 	outbox statement.Name
 	cfg    rowsConfig
 }
 
 // rowsConfig is how events are published, and what is kept of them.
 type rowsConfig struct {
-	Strategy Strategy
+	Strategy claims.Strategy
 	Ordering poller.Ordering
 	// Block says that a dead letter holds up the later events of its aggregate.
 	Block bool
@@ -40,9 +41,9 @@ type rowsConfig struct {
 }
 
 // newRows returns the events of an outbox, and its claims.
-func newRows(db *statement.DB, d rowsSyntax, outbox statement.Name, cfg rowsConfig, claims claimsSyntax, p place) *ownEvents {
+func newRows(db *statement.DB, d rowsSyntax, outbox statement.Name, cfg rowsConfig, how claims.Syntax, where claims.Place) *ownEvents {
 	e := &ownEvents{db: db, syntax: d, outbox: outbox, cfg: cfg}
-	e.claims = newClaims(db, claims, p, cfg.Strategy, e)
+	e.claims = claims.New(db, how, where, cfg.Strategy, e)
 	return e
 }
 
@@ -113,7 +114,7 @@ func (e *ownEvents) inTheWay(alias string, heads bool) string {
 
 // claimed adds the condition that a live claim of the aggregate of o exists.
 func (e *ownEvents) claimed(s *statement.Statement) {
-	e.claims.claimed(s, e.syntax.shard("o.aggregate_type", "o.aggregate_id"))
+	e.claims.Claimed(s, e.syntax.shard("o.aggregate_type", "o.aggregate_id"))
 }
 
 // look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement.
@@ -143,9 +144,9 @@ func (e *ownEvents) look(ctx context.Context) (g event.Glance, err error) {
 			s.Add("(SELECT 1 FROM ", e.outbox.String(), " o WHERE o.state IN (", blockedStates, ") ORDER BY ", e.order(event.Waiting), e.db.Limit("1", 0), ")")
 		}
 		s.Add(", 0), ")
-		e.claims.paused(s, "p")
+		e.claims.Paused(s, "p")
 		s.Add(", ")
-		e.claims.counter(s)
+		e.claims.Counter(s)
 		// SQL Server evaluates a subquery in COALESCE twice, and what the first one saw may be gone: NULL says that there was work.
 		var work, waiting sql.NullInt64
 		var by, info sql.NullString
@@ -154,7 +155,7 @@ func (e *ownEvents) look(ctx context.Context) (g event.Glance, err error) {
 		}
 		g = event.Glance{
 			Work: !work.Valid || work.Int64 != 0, Waiting: !waiting.Valid || waiting.Int64 != 0, Paused: by.Valid, By: by.String,
-			Partitions: inForce(info.String).Partitions,
+			Partitions: claims.InForce(info.String).Partitions,
 		}
 		return nil
 	})
@@ -163,20 +164,20 @@ func (e *ownEvents) look(ctx context.Context) (g event.Glance, err error) {
 
 // keys adds a table expression k of (bucket, seq), in order, of pending rows in ranges after a position, at most n. Ranges that
 // do not touch are one seek each: a search over all that lies between them would read what others have to publish.
-func (e *ownEvents) keys(s *statement.Statement, ranges []bucketRange, after event.Position, n int, also func(*statement.Statement)) {
+func (e *ownEvents) keys(s *statement.Statement, ranges []claims.Range, after event.Position, n int, also func(*statement.Statement)) {
 	s.Add("(")
 	e.keysOnly(s, ranges, after, n, also)
 	s.Add(") k")
 }
 
-func (e *ownEvents) keysOnly(s *statement.Statement, ranges []bucketRange, after event.Position, n int, also func(*statement.Statement)) {
+func (e *ownEvents) keysOnly(s *statement.Statement, ranges []claims.Range, after event.Position, n int, also func(*statement.Statement)) {
 	if e.bySource() || after.BySeq {
 		e.keysBySeq(s, ranges, after, n, also)
 		return
 	}
 	order := " ORDER BY bucket, " + e.syntax.seq()
 	if ranges == nil {
-		ranges = []bucketRange{{0, Buckets}}
+		ranges = []claims.Range{{From: 0, To: claims.Buckets}}
 	}
 	arms := e.arms(ranges, after)
 	if len(arms) == 1 {
@@ -197,30 +198,30 @@ func (e *ownEvents) keysOnly(s *statement.Statement, ranges []bucketRange, after
 
 // arms are the ranges after a position. Where the engine does not seek by row values, the rest of the position's bucket is a range
 // of its own: it would read, for every page anew, the events of that bucket that are in flight.
-func (e *ownEvents) arms(ranges []bucketRange, after event.Position) []bucketRange {
-	arms := make([]bucketRange, 0, len(ranges)+1)
+func (e *ownEvents) arms(ranges []claims.Range, after event.Position) []claims.Range {
+	arms := make([]claims.Range, 0, len(ranges)+1)
 	split := e.syntax.orderly("o", "", "") == ""
 	for _, r := range ranges {
 		switch {
-		case r.to <= after.Bucket: // before the position
-		case split && after.Seq > 0 && r.from <= after.Bucket && after.Bucket+1 < r.to:
-			arms = append(arms, bucketRange{after.Bucket, after.Bucket + 1}, bucketRange{after.Bucket + 1, r.to})
+		case r.To <= after.Bucket: // before the position
+		case split && after.Seq > 0 && r.From <= after.Bucket && after.Bucket+1 < r.To:
+			arms = append(arms, claims.Range{From: after.Bucket, To: after.Bucket + 1}, claims.Range{From: after.Bucket + 1, To: r.To})
 		default:
 			arms = append(arms, r)
 		}
 	}
 	if len(arms) == 0 {
-		arms = append(arms, bucketRange{Buckets, Buckets}) // nothing
+		arms = append(arms, claims.Range{From: claims.Buckets, To: claims.Buckets}) // nothing
 	}
 	return arms
 }
 
 // keysBySeq is keysOnly in the order of seq. What lies in other buckets is passed over in the index.
-func (e *ownEvents) keysBySeq(s *statement.Statement, ranges []bucketRange, after event.Position, n int, also func(*statement.Statement)) {
+func (e *ownEvents) keysBySeq(s *statement.Statement, ranges []claims.Range, after event.Position, n int, also func(*statement.Statement)) {
 	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.syntax.force("order"), " WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.Arg(after.Seq))
-	if len(ranges) > 0 && ranges[0] != (bucketRange{0, Buckets}) {
+	if len(ranges) > 0 && ranges[0] != (claims.Range{From: 0, To: claims.Buckets}) {
 		for i, r := range ranges {
-			s.Add([]string{" AND (", " OR "}[min(i, 1)], "o.bucket >= ", s.Arg(r.from), " AND o.bucket < ", s.Arg(r.to))
+			s.Add([]string{" AND (", " OR "}[min(i, 1)], "o.bucket >= ", s.Arg(r.From), " AND o.bucket < ", s.Arg(r.To))
 		}
 		s.Add(")")
 	}
@@ -229,16 +230,16 @@ func (e *ownEvents) keysBySeq(s *statement.Statement, ranges []bucketRange, afte
 }
 
 // arm is one seek.
-func (e *ownEvents) arm(s *statement.Statement, r bucketRange, after event.Position, n int, also func(*statement.Statement)) {
+func (e *ownEvents) arm(s *statement.Statement, r claims.Range, after event.Position, n int, also func(*statement.Statement)) {
 	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(event.Pending), " WHERE o.state = 'PENDING' AND ")
-	within := after.Bucket >= r.from && after.Seq > 0
+	within := after.Bucket >= r.From && after.Seq > 0
 	switch split := e.syntax.orderly("o", "", "") == ""; {
 	case within && split:
 		s.Add("o.bucket = ", s.Arg(after.Bucket), " AND ", e.seq("o"), " > ", s.Arg(after.Seq)) // all of the range that is left
 	case within:
-		s.Add("o.bucket >= ", s.Arg(after.Bucket), " AND ", e.syntax.orderly("o", s.Arg(after.Bucket), s.Arg(after.Seq)), " AND o.bucket < ", s.Arg(r.to))
+		s.Add("o.bucket >= ", s.Arg(after.Bucket), " AND ", e.syntax.orderly("o", s.Arg(after.Bucket), s.Arg(after.Seq)), " AND o.bucket < ", s.Arg(r.To))
 	default:
-		s.Add("o.bucket >= ", s.Arg(max(r.from, after.Bucket)), " AND o.bucket < ", s.Arg(r.to))
+		s.Add("o.bucket >= ", s.Arg(max(r.From, after.Bucket)), " AND o.bucket < ", s.Arg(r.To))
 	}
 	also(s)
 	s.Add(" ORDER BY o.bucket, ", e.seq("o"), e.db.Limit(s.Arg(n), 0))
@@ -279,7 +280,7 @@ func (e *ownEvents) scan(scan func(...any) error) (event.Row, error) {
 	return r, nil
 }
 
-func (e *ownEvents) fetch(ctx context.Context, ranges []bucketRange, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error) {
+func (e *ownEvents) fetch(ctx context.Context, ranges []claims.Range, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error) {
 	err = e.db.Do(ctx, "fetch events", func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
 		e.fetchStatement(s, ranges, after, max(limit.Rows, 1)+1)
@@ -289,7 +290,7 @@ func (e *ownEvents) fetch(ctx context.Context, ranges []bucketRange, after event
 	return rows, more, err
 }
 
-func (e *ownEvents) fetchStatement(s *statement.Statement, ranges []bucketRange, after event.Position, n int) {
+func (e *ownEvents) fetchStatement(s *statement.Statement, ranges []claims.Range, after event.Position, n int) {
 	s.Add("SELECT ")
 	e.columns(s)
 	s.Add(", CASE WHEN ")
@@ -305,7 +306,7 @@ func (e *ownEvents) fetchStatement(s *statement.Statement, ranges []bucketRange,
 
 // other leaves out what waits, what is avoided, and for skip_locked what anybody has claimed or has left PUBLISHING under a claim
 // that expired: what comes first among the rest is the next of its aggregate.
-func (e *ownEvents) other(ctx context.Context, ranges []bucketRange, avoid []event.Aggregate) (found *event.Row, err error) {
+func (e *ownEvents) other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (found *event.Row, err error) {
 	err = e.db.Do(ctx, "look for another event", func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
 		s.Add("SELECT ")
@@ -318,7 +319,7 @@ func (e *ownEvents) other(ctx context.Context, ranges []bucketRange, avoid []eve
 				s.Add(" AND NOT EXISTS (SELECT 1 FROM ", s.Rows("a", aggregateColumns, jsonAggregates(avoid)), " WHERE ",
 					e.syntax.same("o.aggregate_type", "o.aggregate_id", "a.typ", "a.id"), ")")
 			}
-			if e.cfg.Strategy == SkipLocked {
+			if e.cfg.Strategy == claims.SkipLocked {
 				s.Add(" AND NOT ")
 				e.claimed(s)
 				s.Add(" AND NOT EXISTS (SELECT 1 FROM ", e.outbox.String(), " p WHERE p.state = 'PUBLISHING' AND p.bucket = o.bucket AND ",

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -15,7 +16,7 @@ import (
 // due returns failed events whose time has come, and which are the first of their aggregate: where an operator made several due
 // at once, they go out one after the other. For skip_locked their aggregates are claimed; the events stay FAILED, so that a
 // crash leaves them due.
-func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit poller.Limit, by claim) (rows []event.Row, next time.Duration, err error) {
+func (e *ownEvents) due(ctx context.Context, ranges []claims.Range, limit poller.Limit, by claims.Claim) (rows []event.Row, next time.Duration, err error) {
 	limit.Rows = max(limit.Rows, 1)
 	work := func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
@@ -24,7 +25,7 @@ func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit poller.
 		s.Add(", 0 FROM ", e.outbox.String(), " o WHERE o.state = 'FAILED' AND o.next_attempt_at <= ", e.db.Now())
 		e.inRanges(s, ranges)
 		e.first(s)
-		if by.owner != "" {
+		if by.Owner != "" {
 			s.Add(" AND NOT ")
 			e.claimed(s)
 		}
@@ -32,7 +33,7 @@ func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit poller.
 		if rows, _, err = event.Read(ctx, s, q, limit, e.scan); err != nil {
 			return err
 		}
-		if by.owner != "" && len(rows) > 0 {
+		if by.Owner != "" && len(rows) > 0 {
 			if rows, err = e.claimRows(ctx, q, by, rows); err != nil {
 				return err
 			}
@@ -40,7 +41,7 @@ func (e *ownEvents) due(ctx context.Context, ranges []bucketRange, limit poller.
 		next, err = e.nextDue(ctx, q, ranges)
 		return err
 	}
-	if by.owner != "" {
+	if by.Owner != "" {
 		err = e.db.Tx(ctx, "look for due events", work)
 	} else {
 		err = e.db.Do(ctx, "look for due events", work)
@@ -72,7 +73,7 @@ func (e *ownEvents) first(s *statement.Statement) {
 
 // claimRows is steps 2 and 3 of pick for failed events: a row that is not FAILED any more when its aggregate is claimed was
 // settled by another instance in between.
-func (e *ownEvents) claimRows(ctx context.Context, q statement.Querier, by claim, rows []event.Row) ([]event.Row, error) {
+func (e *ownEvents) claimRows(ctx context.Context, q statement.Querier, by claims.Claim, rows []event.Row) ([]event.Row, error) {
 	found := make([]candidate, 0, len(rows))
 	seen := map[string]bool{}
 	for i := range rows {
@@ -107,22 +108,22 @@ func (e *ownEvents) claimRows(ctx context.Context, q statement.Querier, by claim
 	if err != nil {
 		return nil, err
 	}
-	return rows, e.dropUnused(ctx, q, by.owner, got, rows)
+	return rows, e.dropUnused(ctx, q, by.Owner, got, rows)
 }
 
-func (e *ownEvents) inRanges(s *statement.Statement, ranges []bucketRange) {
+func (e *ownEvents) inRanges(s *statement.Statement, ranges []claims.Range) {
 	if ranges == nil {
 		return
 	}
 	s.Add(" AND (1 = 0")
 	for _, r := range ranges {
-		s.Add(" OR o.bucket >= ", s.Arg(r.from), " AND o.bucket < ", s.Arg(r.to))
+		s.Add(" OR o.bucket >= ", s.Arg(r.From), " AND o.bucket < ", s.Arg(r.To))
 	}
 	s.Add(")")
 }
 
 // nextDue is how long until a failed event is due that is not yet; -1 where there is none.
-func (e *ownEvents) nextDue(ctx context.Context, q statement.Querier, ranges []bucketRange) (time.Duration, error) {
+func (e *ownEvents) nextDue(ctx context.Context, q statement.Querier, ranges []claims.Range) (time.Duration, error) {
 	s := e.db.Statement()
 	s.Add("SELECT COALESCE(-MAX(", e.db.Age("n.due"), "), -1) FROM (SELECT o.next_attempt_at AS due FROM ", e.outbox.String(),
 		" o WHERE o.state = 'FAILED' AND o.next_attempt_at > ", e.db.Now())
@@ -146,7 +147,7 @@ func (e *ownEvents) mend(ctx context.Context) (int, error) {
 		return err
 	})
 	if err == nil {
-		err = e.claims.dropOld(ctx)
+		err = e.claims.DropOld(ctx)
 	}
 	if err != nil {
 		return 0, err
@@ -235,8 +236,8 @@ func (e *ownEvents) work(ctx context.Context, n int) (parts []int, err error) {
 	}
 	list := make([]object, n)
 	for i := range list {
-		r := bucketsOf(i, n)
-		list[i] = object{i, r.from, r.to}
+		r := claims.BucketsOf(i, n)
+		list[i] = object{i, r.From, r.To}
 	}
 	err = e.db.Do(ctx, "look for partitions with work", func(ctx context.Context, q statement.Querier) error {
 		parts = nil
@@ -262,7 +263,7 @@ const bound = 100_000
 func (e *ownEvents) figures(ctx context.Context) (f poller.OutboxFigures, err error) {
 	buckets := make([]struct {
 		B int `json:"b"`
-	}, Buckets)
+	}, claims.Buckets)
 	for i := range buckets {
 		buckets[i].B = i
 	}

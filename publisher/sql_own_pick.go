@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
@@ -46,11 +47,11 @@ import (
 // pick has left them: either the claims live, and skip_locked stays in force, or they have expired, and the events become PENDING
 // with all others. Where the survey was first, the pick finds no row, whenever its statement began, and is undone. Nobody brings the
 // row back: a renewal extends only what is there and live, and join is sent once.
-func (e *ownEvents) pick(ctx context.Context, by claim, limit poller.Limit) (rows []event.Row, more bool, err error) {
-	return e.pickFrom(ctx, rand.IntN(Buckets), by, limit) //nolint:gosec // a place to begin at
+func (e *ownEvents) pick(ctx context.Context, by claims.Claim, limit poller.Limit) (rows []event.Row, more bool, err error) {
+	return e.pickFrom(ctx, rand.IntN(claims.Buckets), by, limit) //nolint:gosec // a place to begin at
 }
 
-func (e *ownEvents) pickFrom(ctx context.Context, bucket int, by claim, limit poller.Limit) (rows []event.Row, more bool, err error) {
+func (e *ownEvents) pickFrom(ctx context.Context, bucket int, by claims.Claim, limit poller.Limit) (rows []event.Row, more bool, err error) {
 	err = e.db.Tx(ctx, "pick events", func(ctx context.Context, q statement.Querier) error {
 		rows, more = nil, false
 		found, err := e.candidates(ctx, q, bucket, max(limit.Rows, 1))
@@ -66,7 +67,7 @@ func (e *ownEvents) pickFrom(ctx context.Context, bucket int, by claim, limit po
 			return err
 		}
 		more = more || len(found) >= limit.Rows
-		return e.dropUnused(ctx, q, by.owner, got, rows)
+		return e.dropUnused(ctx, q, by.Owner, got, rows)
 	})
 	return rows, more, err
 }
@@ -100,8 +101,8 @@ func (e *ownEvents) candidates(ctx context.Context, q statement.Querier, from, n
 		})
 		return count, err
 	}
-	for _, r := range []bucketRange{{from, Buckets}, {0, from}} {
-		if r.from == r.to || n <= 0 {
+	for _, r := range []claims.Range{{From: from, To: claims.Buckets}, {From: 0, To: from}} {
+		if r.From == r.To || n <= 0 {
 			continue
 		}
 		s := e.db.Statement()
@@ -122,10 +123,10 @@ func (e *ownEvents) candidates(ctx context.Context, q statement.Querier, from, n
 	return found, nil
 }
 
-func (e *ownEvents) candidateStatement(s *statement.Statement, state event.State, r *bucketRange, n int) {
+func (e *ownEvents) candidateStatement(s *statement.Statement, state event.State, r *claims.Range, n int) {
 	s.Add("SELECT ", e.seq("o"), ", o.bucket, o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
 	if r != nil {
-		s.Add(" AND o.bucket >= ", s.Arg(r.from), " AND o.bucket < ", s.Arg(r.to))
+		s.Add(" AND o.bucket >= ", s.Arg(r.From), " AND o.bucket < ", s.Arg(r.To))
 	}
 	s.Add(" AND NOT ")
 	e.claimed(s)
@@ -133,12 +134,12 @@ func (e *ownEvents) candidateStatement(s *statement.Statement, state event.State
 }
 
 // claimAggregates claims the aggregates of heads, for a live member only; it returns those that it got.
-func (e *ownEvents) claimAggregates(ctx context.Context, q statement.Querier, c claim, found []candidate) ([]candidate, error) {
-	shards := make([]shard, len(found))
+func (e *ownEvents) claimAggregates(ctx context.Context, q statement.Querier, c claims.Claim, found []candidate) ([]candidate, error) {
+	shards := make([]claims.Shard, len(found))
 	for i := range found {
-		shards[i] = shard{found[i].shard, shardInfo(found[i].Aggregate)}
+		shards[i] = claims.Shard{Name: found[i].shard, Info: shardInfo(found[i].Aggregate)}
 	}
-	names, err := e.claims.takeFor(ctx, q, c, shards)
+	names, err := e.claims.TakeFor(ctx, q, c, shards)
 	if err != nil {
 		return nil, err
 	}
@@ -216,14 +217,14 @@ func (e *ownEvents) dropUnused(ctx context.Context, q statement.Querier, owner s
 	if len(unused) == 0 {
 		return nil
 	}
-	return e.claims.drop(ctx, q, owner, unused)
+	return e.claims.Drop(ctx, q, owner, unused)
 }
 
-// restore makes PENDING again what the owner's claims left PUBLISHING.
-func (e *ownEvents) restore(ctx context.Context, q statement.Querier, owner string, shards []string) error {
+// Restore makes PENDING again what the owner's claims left PUBLISHING.
+func (e *ownEvents) Restore(ctx context.Context, q statement.Querier, owner string, shards []string) error {
 	s := e.db.Statement()
-	s.Add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM ", e.claims.place.table,
-		" c WHERE c.outbox = ", s.Arg(e.claims.place.outbox), " AND c.unit = ", e.syntax.shard("o.aggregate_type", "o.aggregate_id"), " AND c.owner = ", s.Arg(owner))
+	s.Add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM ", e.claims.Place.Table,
+		" c WHERE c.outbox = ", s.Arg(e.claims.Place.Outbox), " AND c.unit = ", e.syntax.shard("o.aggregate_type", "o.aggregate_id"), " AND c.owner = ", s.Arg(owner))
 	if shards != nil {
 		s.Add(" AND ", e.db.AnyText(s, "c.unit", shards))
 	}
@@ -235,8 +236,8 @@ func (e *ownEvents) restore(ctx context.Context, q statement.Querier, owner stri
 	return e.set(ctx, q, "state = 'PENDING'", list, "'PUBLISHING'")
 }
 
-// free makes every event PENDING that is PUBLISHING.
-func (e *ownEvents) free(ctx context.Context, q statement.Querier) error {
+// Free makes every event PENDING that is PUBLISHING.
+func (e *ownEvents) Free(ctx context.Context, q statement.Querier) error {
 	_, err := e.db.Statement("UPDATE ", e.outbox.String(), " SET state = 'PENDING' WHERE state = 'PUBLISHING'").Exec(ctx, q)
 	if err != nil {
 		return fmt.Errorf("free what is left PUBLISHING: %w", err)

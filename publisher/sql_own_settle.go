@@ -22,12 +22,12 @@ func (e *ownEvents) settle(ctx context.Context, owner string, held int, m event.
 			if err != nil || n > 0 {
 				return err
 			}
-			return e.claims.check(ctx, q, owner, held)
+			return e.claims.Check(ctx, q, owner, held)
 		})
 	}
 	var rest []event.Aggregate
 	err := e.db.Tx(ctx, "mark events", func(ctx context.Context, q statement.Querier) (err error) {
-		if _, err := e.claims.hold(ctx, q, owner, held); err != nil {
+		if _, err := e.claims.Hold(ctx, q, owner, held); err != nil {
 			return err
 		}
 		rest, err = e.apply(ctx, q, owner, &m)
@@ -69,7 +69,7 @@ func (e *ownEvents) apply(ctx context.Context, q statement.Querier, owner string
 	for i, a := range m.Freed {
 		shards[i] = e.syntax.shardOf(a.Type, a.ID)
 	}
-	if err := e.claims.drop(ctx, q, owner, shards); err != nil {
+	if err := e.claims.Drop(ctx, q, owner, shards); err != nil {
 		return nil, fmt.Errorf("freed: %w", err)
 	}
 	return rest, nil
@@ -92,7 +92,7 @@ func (e *ownEvents) markPublished(ctx context.Context, q statement.Querier, owne
 	s := e.db.Statement()
 	e.syntax.bySeq(s, e.outbox, e.published, seqs(refs))
 	s.Add(" AND state IN ('PENDING', 'PUBLISHING', 'FAILED') AND ")
-	e.claims.guard(s, owner, held)
+	e.claims.Guard(s, owner, held)
 	return s.Exec(ctx, q)
 }
 

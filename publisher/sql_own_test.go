@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -55,7 +56,7 @@ func TestFetch(t *testing.T) {
 		if !rows[0].Outbox.JSON || string(rows[0].Outbox.Payload) != `{"n":1}` {
 			t.Errorf("got the payload %s", rows[0].Outbox.Payload)
 		}
-		if rows[0].At.Bucket != rows[2].At.Bucket || rows[0].At.Bucket < 0 || rows[0].At.Bucket >= Buckets {
+		if rows[0].At.Bucket != rows[2].At.Bucket || rows[0].At.Bucket < 0 || rows[0].At.Bucket >= claims.Buckets {
 			t.Errorf("one aggregate, buckets %d and %d", rows[0].At.Bucket, rows[2].At.Bucket)
 		}
 	})
@@ -68,8 +69,8 @@ func TestFetchPages(t *testing.T) {
 		for i := range n {
 			b.insert(b.raw, event.Aggregate{Type: "T", ID: fmt.Sprint(i % 40)}, `{}`)
 		}
-		for name, ranges := range map[string][]bucketRange{
-			"all": nil, "one": {{0, Buckets}}, "split": {{0, 100}, {100, 500}, {600, Buckets}, {500, 600}}, "odd": {{0, 333}, {700, 900}}, "none": {{5, 5}},
+		for name, ranges := range map[string][]claims.Range{
+			"all": nil, "one": {{From: 0, To: claims.Buckets}}, "split": {{From: 0, To: 100}, {From: 100, To: 500}, {From: 600, To: claims.Buckets}, {From: 500, To: 600}}, "odd": {{From: 0, To: 333}, {From: 700, To: 900}}, "none": {{From: 5, To: 5}},
 		} {
 			var after event.Position
 			got := 0
@@ -102,9 +103,9 @@ func TestFetchPages(t *testing.T) {
 	})
 }
 
-func inside(ranges []bucketRange, bucket int) bool {
+func inside(ranges []claims.Range, bucket int) bool {
 	for _, r := range ranges {
-		if bucket >= r.from && bucket < r.to {
+		if bucket >= r.From && bucket < r.To {
 			return true
 		}
 	}
@@ -168,7 +169,7 @@ func TestLifeOfAnEvent(t *testing.T) {
 		var due []event.Row
 		eventually(t, "the failed event is due", func() bool {
 			var err error
-			due, _, err = b.rows.due(ctx, nil, poller.Limit{Rows: 10}, claim{})
+			due, _, err = b.rows.due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{})
 			b.must(err)
 			return len(due) == 1
 		})
@@ -178,7 +179,7 @@ func TestLifeOfAnEvent(t *testing.T) {
 		// A second failure: the next attempt is far.
 		fail.Attempts, fail.Delay = 2, time.Hour
 		b.must(b.rows.settle(ctx, "me", 1, event.Marks{Failed: []event.Failure{fail}}))
-		due, next, err := b.rows.due(ctx, nil, poller.Limit{Rows: 10}, claim{})
+		due, next, err := b.rows.due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{})
 		if err != nil || len(due) != 0 || next < 59*time.Minute || next > time.Hour+time.Second {
 			t.Errorf("due: %d rows, next %v, %v; want none for an hour", len(due), next, err)
 		}
@@ -279,7 +280,7 @@ func TestWorkAndFigures(t *testing.T) {
 		b.write("O/1", "O/2", "O/3")
 		want := map[int]bool{}
 		for _, r := range b.all() {
-			want[partitionAt(r.At.Bucket, 8)] = true
+			want[claims.PartitionAt(r.At.Bucket, 8)] = true
 		}
 		parts, err := b.rows.work(t.Context(), 8)
 		if err != nil || len(parts) != len(want) {

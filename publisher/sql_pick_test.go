@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -71,7 +72,7 @@ func TestPickTogether(t *testing.T) {
 			t.Errorf("published %d events of %d", r.published.Load(), n)
 		}
 		t.Logf("%d events, %d publications, %d failures, %d vanished owners", len(b.states()), r.published.Load(), r.failed.Load(), r.vanished.Load())
-	}, func(c *Config) { c.Strategy = SkipLocked; c.Connections = 2 })
+	}, func(c *Config) { c.Strategy = claims.SkipLocked; c.Connections = 2 })
 }
 
 // writeLocked is an application's transaction: it locks the aggregate, writes an event, and commits or not.
@@ -104,9 +105,9 @@ type record struct {
 
 // work is one life of an owner: it ends when all is done, or when the owner vanishes with what it holds.
 func (r *record) work(ctx context.Context, table *instance, owner string, random *rand.Rand, done *atomic.Bool) {
-	token, err := table.claims.draw(ctx)
+	token, err := table.claims.Draw(ctx)
 	if err == nil {
-		err = table.claims.join(ctx, owner, time.Minute)
+		err = table.claims.Join(ctx, owner, time.Minute)
 	}
 	if err != nil {
 		if ctx.Err() == nil {
@@ -120,9 +121,9 @@ func (r *record) work(ctx context.Context, table *instance, owner string, random
 		if vanishes {
 			ttl = 300 * time.Millisecond
 		}
-		rows, _, err := table.rows.pick(ctx, claim{owner, token, ttl}, poller.Limit{Rows: 1 + random.IntN(12)})
+		rows, _, err := table.rows.pick(ctx, claims.Claim{Owner: owner, Token: token, Ttl: ttl}, poller.Limit{Rows: 1 + random.IntN(12)})
 		if err == nil && len(rows) == 0 {
-			rows, _, err = table.rows.due(ctx, nil, poller.Limit{Rows: 5}, claim{owner, token, ttl})
+			rows, _, err = table.rows.due(ctx, nil, poller.Limit{Rows: 5}, claims.Claim{Owner: owner, Token: token, Ttl: ttl})
 		}
 		if err != nil {
 			if ctx.Err() == nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -19,17 +20,17 @@ var planned = map[string]func(context.Context, *instance) error{
 	"look":  func(ctx context.Context, t *instance) error { _, err := t.rows.look(ctx); return err },
 	"fetch": func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{}) },
 	"fetch ranges": func(ctx context.Context, t *instance) error {
-		return fetched(ctx, t, []bucketRange{{0, 16}, {64, 80}}, event.Position{Bucket: 7, Seq: 1})
+		return fetched(ctx, t, []claims.Range{{From: 0, To: 16}, {From: 64, To: 80}}, event.Position{Bucket: 7, Seq: 1})
 	},
 	"fetch by seq": func(ctx context.Context, t *instance) error {
-		return fetched(ctx, t, []bucketRange{{0, 512}, {640, 768}}, event.Position{BySeq: true})
+		return fetched(ctx, t, []claims.Range{{From: 0, To: 512}, {From: 640, To: 768}}, event.Position{BySeq: true})
 	},
 	"pick": func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.pick(ctx, claim{"me", 7, time.Minute}, poller.Limit{Rows: 100})
+		_, _, err := t.rows.pick(ctx, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute}, poller.Limit{Rows: 100})
 		return err
 	},
 	"due": func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.due(ctx, []bucketRange{{0, 16}}, poller.Limit{Rows: 10}, claim{})
+		_, _, err := t.rows.due(ctx, []claims.Range{{From: 0, To: 16}}, poller.Limit{Rows: 10}, claims.Claim{})
 		return err
 	},
 	"other": func(ctx context.Context, t *instance) error {
@@ -58,9 +59,9 @@ func TestPlans(t *testing.T) {
 		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now() + " WHERE " + b.engine.rows.seq() + " = 1")
 		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.engine.rows.seq() + " = 2")
 		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.engine.rows.seq() + " > 60000") // and no statistics know of it
-		b.must(b.claims.join(t.Context(), "me", time.Minute))
+		b.must(b.claims.Join(t.Context(), "me", time.Minute))
 		for name, do := range planned {
-			table, r := recordedAs(t, b.conn.Engine, b.catalog.outbox, b.catalog.claims, b.claims.place.outbox)
+			table, r := recordedAs(t, b.conn.Engine, b.catalog.outbox, b.catalog.claims, b.claims.Place.Outbox)
 			if err := do(t.Context(), table); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -71,7 +72,7 @@ func TestPlans(t *testing.T) {
 				}
 			}
 		}
-	}, func(c *Config) { c.Strategy = SkipLocked })
+	}, func(c *Config) { c.Strategy = claims.SkipLocked })
 }
 
 // TestPagesSeek: a page after a position does not read what lies before it in the same bucket, which is where the many events of one
@@ -86,7 +87,7 @@ func TestPagesSeek(t *testing.T) {
 	conn, err := b.db.Pool.Conn(t.Context())
 	b.must(err)
 	defer conn.Close() //nolint:errcheck // the bench closes the pool
-	table, r := recordedAs(t, b.conn.Engine, b.catalog.outbox, b.catalog.claims, b.claims.place.outbox)
+	table, r := recordedAs(t, b.conn.Engine, b.catalog.outbox, b.catalog.claims, b.claims.Place.Outbox)
 	_, _, err = table.rows.fetch(t.Context(), nil, event.Position{Bucket: bucket, Seq: events / 2}, poller.Limit{Rows: limit})
 	b.must(err)
 	each := func(text string, args []any, row func(*sql.Rows)) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
@@ -23,7 +24,7 @@ import (
 // instance is one instance's view of an outbox.
 type instance struct {
 	*catalog
-	claims *claimsTable
+	claims *claims.Table
 	rows   *ownEvents
 }
 
@@ -213,10 +214,10 @@ func (b *bench) must(err error) {
 // lead joins and takes the leader's claim.
 func (b *bench) lead(owner string, ttl time.Duration) {
 	b.tb.Helper()
-	b.must(b.claims.join(context.Background(), owner, ttl))
-	token, err := b.claims.draw(context.Background())
+	b.must(b.claims.Join(context.Background(), owner, ttl))
+	token, err := b.claims.Draw(context.Background())
 	b.must(err)
-	got, err := b.claims.take(context.Background(), owner, token, []string{leaderShard}, ttl)
+	got, err := b.claims.Take(context.Background(), owner, token, []string{claims.LeaderShard}, ttl)
 	b.must(err)
 	if len(got) != 1 {
 		b.tb.Fatalf("%s did not get the leader's claim", owner)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
@@ -77,17 +78,17 @@ func strategyWarnings(about *publisher.About, w *wired) []string {
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	s := &w.cfg.Source
 	switch {
-	case about.Strategy == publisher.Leader && s.FanoutQueue != "":
+	case about.Strategy == claims.Leader && s.FanoutQueue != "":
 		add("source__fanout_queue has no effect: with the strategy leader one instance publishes everything; partitions need a bucket column (rowrelay outbox init)")
-	case about.Strategy == publisher.SkipLocked && w.conn.Engine == "sqlite":
+	case about.Strategy == claims.SkipLocked && w.conn.Engine == "sqlite":
 		add("skip_locked gains nothing on SQLite, which has one writer at a time, and writes each event twice: use leader")
-	case s.Strategy == string(publisher.Partitioned) && w.conn.Engine == "sqlite": // chosen by somebody, not by default
+	case s.Strategy == string(claims.Partitioned) && w.conn.Engine == "sqlite": // chosen by somebody, not by default
 		add("partitions gain little on SQLite, which has one writer at a time and lives on one machine: leader is enough")
 	}
-	if about.Strategy == publisher.Partitioned && about.Partitions > 0 && about.Partitions != s.Partitions {
+	if about.Strategy == claims.Partitioned && about.Partitions > 0 && about.Partitions != s.Partitions {
 		add("%d partitions are in force, and source__partitions is %d: it takes effect when no instance holds a claim (rowrelay outbox pause %s, then resume)", about.Partitions, s.Partitions, w.cfg.Name)
 	}
-	if n := len(about.Owners); about.Strategy == publisher.Partitioned && about.Partitions > 0 && n > about.Partitions {
+	if n := len(about.Owners); about.Strategy == claims.Partitioned && about.Partitions > 0 && n > about.Partitions {
 		add("%d instances share %d partitions: the others are idle; raise source__partitions", n, about.Partitions)
 	}
 	if w.cfg.AfterDeadLetter == "release" {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
@@ -249,8 +250,8 @@ func TestOutboxListShowsWhatNeedsAttention(t *testing.T) {
 
 func TestOutboxStatus(t *testing.T) {
 	o := &fakeOutbox{about: publisher.About{
-		Layout: "own", Strategy: publisher.Partitioned, Partitions: 64, Paused: "by anna@desk since 2026-04-07T01:02:03Z",
-		Owners:  []publisher.Owner{{Name: "shop/host-1", Token: 7, Units: 32, Expires: 29 * time.Second}},
+		Layout: "own", Strategy: claims.Partitioned, Partitions: 64, Paused: "by anna@desk since 2026-04-07T01:02:03Z",
+		Owners:  []claims.Owner{{Name: "shop/host-1", Token: 7, Units: 32, Expires: 29 * time.Second}},
 		Figures: poller.OutboxFigures{Pending: 1000, Failed: 1, Waiting: 3, Dead: 2, Bound: 1000, OldestPending: 90 * time.Second},
 	}}
 	d, out, _ := deskOf(o, "")
@@ -297,12 +298,12 @@ func TestWhichStrategySuits(t *testing.T) {
 		settings []string
 		says     string
 	}{
-		"leader, and fan-out":     {publisher.About{Strategy: publisher.Leader}, []string{"source__fanout_queue=q-1", "source__fanout_connection=Q"}, "source__fanout_queue has no effect"},
-		"skip_locked on SQLite":   {publisher.About{Strategy: publisher.SkipLocked}, nil, "skip_locked gains nothing on SQLite"},
-		"another count in force":  {publisher.About{Strategy: publisher.Partitioned, Partitions: 8}, nil, "8 partitions are in force"},
-		"more owners than pieces": {publisher.About{Strategy: publisher.Partitioned, Partitions: 1, Owners: make([]publisher.Owner, 2)}, []string{"source__partitions=1"}, "2 instances share 1 partitions"},
-		"released":                {publisher.About{Strategy: publisher.Leader}, []string{"after_dead_letter=release"}, "its order is broken"},
-		"all is well":             {publisher.About{Strategy: publisher.Leader}, nil, ""},
+		"leader, and fan-out":     {publisher.About{Strategy: claims.Leader}, []string{"source__fanout_queue=q-1", "source__fanout_connection=Q"}, "source__fanout_queue has no effect"},
+		"skip_locked on SQLite":   {publisher.About{Strategy: claims.SkipLocked}, nil, "skip_locked gains nothing on SQLite"},
+		"another count in force":  {publisher.About{Strategy: claims.Partitioned, Partitions: 8}, nil, "8 partitions are in force"},
+		"more owners than pieces": {publisher.About{Strategy: claims.Partitioned, Partitions: 1, Owners: make([]claims.Owner, 2)}, []string{"source__partitions=1"}, "2 instances share 1 partitions"},
+		"released":                {publisher.About{Strategy: claims.Leader}, []string{"after_dead_letter=release"}, "its order is broken"},
+		"all is well":             {publisher.About{Strategy: claims.Leader}, nil, ""},
 	} {
 		w := &wired{cfg: outboxPoller(t, c.settings...)}
 		w.conn.Engine = "sqlite"

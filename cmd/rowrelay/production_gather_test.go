@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/production"
 	"github.com/rowrelay/rowrelay/publisher"
@@ -123,7 +124,7 @@ func TestProductionIsToldWhatCheckFinds(t *testing.T) {
 		t.Errorf("%q\n%s", g.facts.Faults, diff)
 	}
 	_, p = factsOf(t, outboxMode)
-	about := publisher.About{Strategy: publisher.Partitioned, Partitions: p.w.cfg.Source.Partitions + 1, Layout: "mapped", Paused: "by x"}
+	about := publisher.About{Strategy: claims.Partitioned, Partitions: p.w.cfg.Source.Partitions + 1, Layout: "mapped", Paused: "by x"}
 	about.Figures.Dead, about.Figures.Failed = 5, 6
 	got := outboxFacts(&about, p.w)
 	if len(got.Unsuited) != 1 || !strings.Contains(got.Unsuited[0], "in force") {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
@@ -97,7 +98,7 @@ func (p *gatheredPoller) answer() {
 	f.Queues = map[string]error{}
 	view := &pollerView{Schedule: "*/10 * * * * *", gap: 10 * time.Second, fires: true, NullCursors: -1}
 	if p.w.cfg.Source.Mode.Can(mode.Marks) {
-		f.Outbox = outboxFacts(&publisher.About{Strategy: publisher.Partitioned, Partitions: p.w.cfg.Source.Partitions, Layout: "own"}, p.w)
+		f.Outbox = outboxFacts(&publisher.About{Strategy: claims.Partitioned, Partitions: p.w.cfg.Source.Partitions, Layout: "own"}, p.w)
 	} else {
 		f.Cursor = []source.CursorColumn{{Name: "tx", Type: "xid8", Moved: "is an xid8"}}
 		view.Late, view.Index, view.Key, view.Incarnation = &lateCheck{Mode: poller.LateExact, Why: "tx is an xid8", shown: true}, "orders_tx", "primary key (id)", "1"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/mode"
@@ -145,7 +146,7 @@ func publisherConfig(a *app, c *console, p *config.Poller, letters poller.DeadLe
 	s := &p.Source
 	return publisher.Config{
 		App: a.cfg.State.AppName, Poller: p.Name, Instance: instance(c), Table: s.Table, Map: s.Map, ClaimsTable: s.ClaimsTable,
-		Strategy: publisher.Strategy(s.Strategy), Partitions: s.Partitions, ClaimTTL: s.ClaimTTL, Policy: policyOf(p),
+		Strategy: claims.Strategy(s.Strategy), Partitions: s.Partitions, ClaimTTL: s.ClaimTTL, Policy: policyOf(p),
 		Ordering: poller.Ordering(p.Ordering), DeadLetters: letters, Timeout: s.Timeout, Connections: s.Connections,
 		MaxRowBytes: p.MaxRowBytes, Retention: s.Retention, CleanupChunk: s.CleanupChunk,
 	}
@@ -198,7 +199,7 @@ func (a *app) handlerOutbox(c *console, w *wired, host *hostFile) (*handler.Outb
 		Work: w.outbox.Work, About: func(ctx context.Context) (poller.OutboxFigures, bool, error) {
 			about, err := w.outbox.About(ctx)
 			return about.Figures, about.Paused != "", err
-		}, Send: queue.send, Partition: w.outbox.partition, Partitions: publisher.Buckets,
+		}, Send: queue.send, Partition: w.outbox.partition, Partitions: claims.Buckets,
 		Timeout: w.cfg.Source.Timeout + fanoutTimeout,
 	}
 	return o, nil

@@ -1,4 +1,4 @@
-package publisher
+package claims
 
 import (
 	"context"
@@ -12,17 +12,17 @@ var ErrTakenOver = errors.New("another instance has taken the clean-up over")
 
 // alone is the claim of an errand that one instance does at a time. It has no token and no member.
 type alone struct {
-	t    *claimsTable
+	t    *Table
 	name string
-	by   claim
+	by   Claim
 }
 
-// claimAlone claims an errand. It returns nil where another instance does it.
-func (t *claimsTable) claimAlone(ctx context.Context, name, owner string, ttl time.Duration) (*alone, error) {
-	a := &alone{t, name, claim{owner: owner, ttl: ttl}}
+// ClaimAlone claims an errand. It returns nil where another instance does it.
+func (t *Table) ClaimAlone(ctx context.Context, name, owner string, ttl time.Duration) (*alone, error) {
+	a := &alone{t, name, Claim{Owner: owner, Ttl: ttl}}
 	var got []string
 	err := t.claimsTx(ctx, "claim the clean-up", func(ctx context.Context, q statement.Querier) (err error) {
-		got, err = t.takeIn(ctx, q, a.by, []shard{{name: name}}, "")
+		got, err = t.TakeIn(ctx, q, a.by, []Shard{{Name: name}}, "")
 		return err
 	})
 	if err != nil || len(got) == 0 {
@@ -31,12 +31,12 @@ func (t *claimsTable) claimAlone(ctx context.Context, name, owner string, ttl ti
 	return a, nil
 }
 
-// renew keeps the claim for another ttl, or returns ErrTakenOver.
-func (a *alone) renew(ctx context.Context) error {
+// Renew keeps the claim for another ttl, or returns ErrTakenOver.
+func (a *alone) Renew(ctx context.Context) error {
 	t := a.t
 	return t.db.Do(ctx, "renew the clean-up's claim", func(ctx context.Context, q statement.Querier) error {
-		s := t.db.Statement("UPDATE ", t.place.table, " SET expires_at = ")
-		s.Add(t.db.Later(s.Arg(a.by.ttl.Milliseconds())), " WHERE outbox = ", s.Arg(t.place.outbox), " AND unit = '", a.name, "' AND owner = ", s.Arg(a.by.owner),
+		s := t.db.Statement("UPDATE ", t.Place.Table, " SET expires_at = ")
+		s.Add(t.db.Later(s.Arg(a.by.Ttl.Milliseconds())), " WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit = '", a.name, "' AND owner = ", s.Arg(a.by.Owner),
 			" AND expires_at > ", t.db.Now())
 		n, err := s.Exec(ctx, q)
 		if err == nil && n == 0 {
@@ -46,12 +46,12 @@ func (a *alone) renew(ctx context.Context) error {
 	})
 }
 
-// release lets the next one begin at once; where it fails, the claim expires.
-func (a *alone) release(ctx context.Context) error {
+// Release lets the next one begin at once; where it fails, the claim expires.
+func (a *alone) Release(ctx context.Context) error {
 	t := a.t
 	return t.db.Once(ctx, "release the clean-up's claim", func(ctx context.Context, q statement.Querier) error {
-		s := t.db.Statement("DELETE FROM ", t.place.table)
-		s.Add(" WHERE outbox = ", s.Arg(t.place.outbox), " AND unit = '", a.name, "' AND owner = ", s.Arg(a.by.owner))
+		s := t.db.Statement("DELETE FROM ", t.Place.Table)
+		s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit = '", a.name, "' AND owner = ", s.Arg(a.by.Owner))
 		_, err := s.Exec(ctx, q)
 		return err
 	})
