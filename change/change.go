@@ -254,3 +254,6 @@ type Delivery struct {
 	// Events holds at least one event, in order, and at most one for each OrderKey (unless ordering=none).
 	Events []Event
 }
+
+// ErrConfig is wrapped by every error that says that the settings are at fault: only a person can mend it.
+var ErrConfig = errors.New("configuration")

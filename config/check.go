@@ -102,11 +102,11 @@ func (l *loader) checkSource(p *pollerScopes) {
 	checkText(s, "source__where", src.Where, engineOf(src.Connection), conditionFlaw)
 }
 
-func checkText(s *scope, key, text string, e engine, flawOf func(string, engine) *flaw) {
+func checkText(s *scope, key, text, engine string, flawOf func(text, engine string) *flaw) {
 	if text == "" || !s.ok(key) {
 		return
 	}
-	if f := flawOf(text, e); f != nil {
+	if f := flawOf(text, engine); f != nil {
 		s.fault(key, f.problem, f.mend)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	_ "modernc.org/sqlite" // database/sql driver "sqlite"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
@@ -54,8 +55,8 @@ func statements(engine, block string) []string {
 	}
 }
 
-// engines are a database to run in, its driver's name for it, and a table with a soft-delete column.
-var engines = map[string]struct {
+// onEngines are a database to run in, its driver's name for it, and a table with a soft-delete column.
+var onEngines = map[string]struct {
 	url    func(testing.TB) string
 	orders string
 	now    string
@@ -72,7 +73,7 @@ var engines = map[string]struct {
 // open returns a database with the table orders, a connection string for the source, and a handle that may write.
 func open(t *testing.T, engine string) (string, *sql.DB) {
 	t.Helper()
-	url := engines[engine].url(t)
+	url := onEngines[engine].url(t)
 	var db *sql.DB
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
 		var err error
@@ -80,7 +81,7 @@ func open(t *testing.T, engine string) (string, *sql.DB) {
 			t.Fatal(err)
 		}
 	} else {
-		conn, err := source.ParseConnection(url)
+		conn, err := engines.Parse(url)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +92,7 @@ func open(t *testing.T, engine string) (string, *sql.DB) {
 			t.Error(err)
 		}
 	})
-	exec(t, db, engines[engine].orders)
+	exec(t, db, onEngines[engine].orders)
 	return url, db
 }
 
@@ -110,7 +111,7 @@ type reader struct {
 
 func newReader(t *testing.T, url string, cfg source.Config) *reader {
 	t.Helper()
-	conn, err := source.ParseConnection(url)
+	conn, err := engines.Parse(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +154,7 @@ func (r *reader) want(t *testing.T, what string, want ...string) {
 }
 
 func TestTombstones(t *testing.T) {
-	for engine := range engines {
+	for engine := range onEngines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			url, db := open(t, engine)
@@ -265,7 +266,7 @@ func waitUntilBlocked(t *testing.T, db *sql.DB, engine string, done chan error) 
 }
 
 func TestSoftDelete(t *testing.T) {
-	for engine, e := range engines {
+	for engine, e := range onEngines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			url, db := open(t, engine)

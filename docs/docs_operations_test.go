@@ -19,7 +19,12 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
-const operationsPage = "operations.md"
+// The pages for operators: what is wrong, which numbers, and step by step.
+const (
+	operationsPage  = "operations.md"
+	sizingPage      = "sizing.md"
+	maintenancePage = "maintenance.md"
+)
 
 // TestOperationsNamesLogEvents compares the log events that the page tells of with those that the code writes.
 func TestOperationsNamesLogEvents(t *testing.T) {
@@ -31,22 +36,39 @@ func TestOperationsNamesMetrics(t *testing.T) {
 	compare(t, "metric", named(t, `\b(rowrelay_[a-z_]+)`), metricNames(t))
 }
 
-// TestOperationsNamesSettings: each setting that the page names is one of settings.md.
-func TestOperationsNamesSettings(t *testing.T) {
+// TestPagesNameSettings: each setting that a page names is one of settings.md.
+func TestPagesNameSettings(t *testing.T) {
 	settings := read(t, "settings.md")
-	for name := range named(t, "`((?:source|output|state|status|log|dead_letter)__[a-z_]+)") {
-		short := strings.TrimPrefix(name, "output__") // an output's settings stand there without it
-		if !strings.Contains(settings, "`"+name+"`") && !strings.Contains(settings, "`"+short+"`") {
-			t.Errorf("%s names the setting %s, which is none", operationsPage, name)
+	pages, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := 0
+	for _, page := range append(pages, "../README.md") {
+		for name := range namedOn(t, page, "`((?:source|output|state|status|log|dead_letter)__[a-z_]+[a-z])(?:`|=)") {
+			names++
+			short := strings.TrimPrefix(name, "output__") // an output's settings stand there without it
+			if !strings.Contains(settings, "`"+name+"`") && !strings.Contains(settings, "`"+short+"`") && !strings.Contains(name, "__map__") {
+				t.Errorf("%s names the setting %s, which is none", page, name)
+			}
 		}
+	}
+	if names < 100 {
+		t.Errorf("only %d names were found", names)
 	}
 }
 
-// named are the first groups of all matches on the page.
+// named are the first groups of all matches on the page of failures.
 func named(t *testing.T, pattern string) map[string]bool {
 	t.Helper()
+	return namedOn(t, operationsPage, pattern)
+}
+
+// namedOn are the first groups of all matches on a page.
+func namedOn(t *testing.T, page, pattern string) map[string]bool {
+	t.Helper()
 	found := map[string]bool{}
-	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(read(t, operationsPage), -1) {
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(read(t, page), -1) {
 		found[m[1]] = true
 	}
 	return found
@@ -281,7 +303,8 @@ func TestOperationsHasRunbooks(t *testing.T) {
 // its flags.
 func TestCommandsExist(t *testing.T) {
 	t.Parallel()
-	pages := []string{"../README.md", "../deploy/README.md", "../deploy/alerts.yaml", operationsPage, "failures.md", "late-commits.md", "outbox.md", "comparison.md"}
+	pages := []string{"../README.md", "../deploy/README.md", "../deploy/alerts.yaml", operationsPage, sizingPage, maintenancePage,
+		"failures.md", "late-commits.md", "outbox.md", "comparison.md", "differences.md", "duplicates.md", "state.md", "glossary.md"}
 	quick, err := filepath.Glob("quickstarts/*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -291,7 +314,7 @@ func TestCommandsExist(t *testing.T) {
 	for _, page := range pages {
 		text := regexp.MustCompile(`\{\{[^}]*\}\}`).ReplaceAllString(read(t, page), "orders")
 		for _, m := range regexp.MustCompile("`(rowrelay [^`]+)`|(?m:^)(?:[a-z_]+=\\S+ )*(rowrelay [^|>#\n]+)").FindAllStringSubmatch(text, -1) {
-			if line := strings.Join(strings.Fields(m[1]+m[2]), " "); page == operationsPage || strings.Trim(line, " abcdefghijklmnopqrstuvwxyz0123456789=-_") == "" {
+			if line := strings.Join(strings.Fields(m[1]+m[2]), " "); page == operationsPage || page == maintenancePage || strings.Trim(line, " abcdefghijklmnopqrstuvwxyz0123456789=-_") == "" {
 				seen[line] = page
 			}
 		}
@@ -321,10 +344,10 @@ func cut(text, behind string) string {
 	return rest
 }
 
-// TestOperationsProcedures runs the page's sh blocks in their order, with a poller on SQLite that has delivered two rows.
-func TestOperationsProcedures(t *testing.T) {
+// TestMaintenanceProcedures runs the page's sh blocks in their order, with a poller on SQLite that has delivered two rows.
+func TestMaintenanceProcedures(t *testing.T) {
 	t.Parallel()
-	blocks := fencedBlocks(t, operationsPage)
+	blocks := fencedBlocks(t, maintenancePage)
 	var script strings.Builder
 	script.WriteString(`export SHOP_DB=sqlite:shop.db state__kind=file state__app_name=shop
 export pollers__orders__source__connection=SHOP_DB pollers__orders__source__table=orders pollers__orders__source__cursor=id pollers__orders__output__kind=stdout
@@ -360,17 +383,17 @@ rowrelay run --once
 	}
 }
 
-// TestOperationsExamples: the worked examples of the lease and of the late window are what check prints for their settings.
-func TestOperationsExamples(t *testing.T) {
+// TestSizingExamples: the worked examples of the lease and of the late window are what check prints for their settings.
+func TestSizingExamples(t *testing.T) {
 	t.Parallel()
-	page := read(t, operationsPage)
+	page := read(t, sizingPage)
 	for _, example := range []struct{ settings, page, check string }{
 		{"state__kind=file", "60 s gives 38 s (28 s on files)", "out of reach for 28s"},
 		{"state__kind=blob state__create=true state__connection=AZURITE AZURITE='" + testenv.Azurite(t) + "'", "60 s gives 38 s (28 s on files)", "out of reach for 38s"},
 		{"state__kind=file pollers__orders__source__late_window=4m pollers__orders__source__late_memory=240000", "2 × 240 s × 500 = 240000", "about 500 rows per second"},
 	} {
 		if !strings.Contains(page, example.page) {
-			t.Errorf("%s does not say %q", operationsPage, example.page)
+			t.Errorf("%s does not say %q", sizingPage, example.page)
 		}
 		printed := shell(t, `export SHOP_DB=sqlite:shop.db `+example.settings+`
 export pollers__orders__source__connection=SHOP_DB pollers__orders__source__table=orders pollers__orders__source__cursor=changed pollers__orders__output__kind=stdout

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 )
 
 // In these tests a tick has time for one bad answer, or for a few: what it learned has to last for the next one.
@@ -18,12 +19,12 @@ func slowly(code int, others time.Duration, ids ...string) func(context.Context,
 	return func(ctx context.Context, d change.Delivery) error {
 		switch bad := slices.ContainsFunc(d.Events, func(e change.Event) bool { return slices.Contains(ids, e.ID) }); {
 		case !bad:
-			return pause(ctx, others)
+			return clock.Sleep(ctx, others)
 		case code == 0:
 			<-ctx.Done()
 			return context.Cause(ctx)
 		}
-		if err := pause(ctx, 25*time.Second); err != nil {
+		if err := clock.Sleep(ctx, 25*time.Second); err != nil {
 			return err
 		}
 		return status(d, code)

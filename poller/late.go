@@ -83,9 +83,12 @@ type late struct {
 	saveEvery  time.Duration   // how often a commit stores the memory, while the lease is held
 	saved      time.Time
 
-	clock    databaseClock
-	found    int // settled events of Sweep batches
-	warnings []string
+	clock     databaseClock
+	foretold  databaseClock // the document's reading, until one of this process is held against it
+	kept      keptClock     // the same, as the document has it
+	storeLead time.Duration // how far the store's clock is ahead of ours
+	found     int           // settled events of Sweep batches
+	warnings  []string
 }
 
 // lateStep is what is to be fetched next.

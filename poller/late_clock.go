@@ -1,6 +1,10 @@
 package poller
 
-import "time"
+import (
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
 
 // clockFor is how long a reading of the database's clock is good for.
 const clockFor = time.Minute
@@ -13,8 +17,9 @@ const clockTolerance = 2 * time.Second
 // ended, and of our own two clocks the monotonic one stands still while the machine sleeps, and the wall clock is set
 // now and then. So the estimate has two ends: a window has passed when it has by the earliest, and begins at the latest.
 type databaseClock struct {
-	now          time.Time // zero: never read
-	begun, ended time.Time // local time of the request
+	now          time.Time     // zero: never read
+	begun, ended time.Time     // local time of the request
+	passed       change.Cursor // below it nothing was read any more at that time
 }
 
 // fresh reports whether the estimate is good at local time t.
@@ -47,6 +52,13 @@ func (c *databaseClock) jumped(next *databaseClock) time.Duration {
 		return next.now.Sub(late)
 	}
 	return 0
+}
+
+// since is what the clock would have shown at an earlier reading, had it been set back by then as it is now: no row was
+// written with a lower time since.
+func (c *databaseClock) since(earlier *databaseClock) time.Time {
+	_, longest := between(earlier.begun, c.ended)
+	return c.now.Add(-longest - 2*clockTolerance)
 }
 
 // between is the time from a to b by the monotonic and by the wall clock, the shorter one first.

@@ -14,15 +14,16 @@ import (
 // lateDriver drives the component as a session does, over a document and objects in memory. It delivers in order, checks
 // that no event is in flight twice, and can crash at each step.
 type lateDriver struct {
-	t       *testing.T
-	table   *lateTable
-	source  Source // of the fetches: table, unless a test puts another before it
-	rng     *rand.Rand
-	cfg     CheckpointedConfig
-	mode    LateCommits
-	doc     state.Document
-	objects map[string][]byte
-	puts    int
+	t        *testing.T
+	table    *lateTable
+	source   Source // of the fetches: table, unless a test puts another before it
+	rng      *rand.Rand
+	cfg      CheckpointedConfig
+	mode     LateCommits
+	doc      state.Document
+	objects  map[string][]byte
+	puts     int
+	storeOff time.Duration // of the store's clock
 
 	late   *late
 	dates  *Dates // of the table's positions, where its cursor is a time
@@ -71,7 +72,7 @@ func (d *lateDriver) open() {
 	d.t.Helper()
 	d.line, d.flying, d.leased = nil, map[string]bool{}, false
 	d.late.date(d.dates)
-	err := d.late.adopt(context.Background(), &d.doc, d.mode, func(_ context.Context, name string) ([]byte, error) {
+	err := d.late.adopt(context.Background(), &d.doc, time.Now().Add(d.storeOff), d.mode, func(_ context.Context, name string) ([]byte, error) {
 		data, ok := d.objects[name]
 		if !ok {
 			return nil, fmt.Errorf("reading %s: %w", name, state.ErrNotFound)

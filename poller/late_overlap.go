@@ -275,13 +275,13 @@ func (l *late) look(ctx context.Context) (Horizon, bool) {
 	}
 	l.blind = false
 	jump := l.clock.jumped(&reading)
+	l.notice(&reading)
 	l.clock, l.replayed = reading, h.Replayed
 	if !l.since.IsZero() && (jump != 0 || l.clock.latest(reading.ended).Add(resolution).Before(l.since)) || jump < 0 && l.dates != nil {
 		l.warn(fmt.Sprintf("the database's clock jumped by %s, or is another server's: late_window (%s) begins again",
 			jump.Round(time.Millisecond), l.window))
 		l.unmark()
 	}
-	l.notice(reading.now, jump)
 	return h, true
 }
 

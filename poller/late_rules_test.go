@@ -278,7 +278,7 @@ func TestModeChange(t *testing.T) {
 	inLate(t, LateOverlap, 5, func(t *testing.T, d *lateDriver) {
 		d.drain()
 		var fault *Fault
-		err := newLate(&d.cfg).adopt(context.Background(), &d.doc, LateExact, nil)
+		err := newLate(&d.cfg).adopt(context.Background(), &d.doc, time.Now(), LateExact, nil)
 		if !errors.As(err, &fault) || fault.Event != FingerprintMismatch || !strings.Contains(err.Error(), "accept-fingerprint") {
 			t.Errorf("got %v", err)
 		}
@@ -292,7 +292,7 @@ func TestUnreadableMemory(t *testing.T) {
 		var fault *Fault
 		l := newLate(&d.cfg)
 		failing := func(context.Context, string) ([]byte, error) { return nil, errors.New("timeout") }
-		if err := l.adopt(context.Background(), &d.doc, d.mode, failing); !errors.As(err, &fault) || fault.Event != CheckpointLoadFailed {
+		if err := l.adopt(context.Background(), &d.doc, time.Now(), d.mode, failing); !errors.As(err, &fault) || fault.Event != CheckpointLoadFailed {
 			t.Errorf("a store that fails: %v", err)
 		}
 		for name, data := range d.objects {

@@ -30,13 +30,15 @@ const memoryKind = "memory"
 // loadObject reads a side object by its name: Keeper.Object.
 type loadObject func(ctx context.Context, name string) ([]byte, error)
 
-// adopt begins a session on a document: what was handed out before and not settled is forgotten. load reads a side object
-// (Keeper.Object). Errors are a *Fault: FingerprintMismatch when the document was written under another mode, and
+// adopt begins a session on a document: what was handed out before and not settled is forgotten. storeNow is the store's
+// clock at this moment, and load reads a side object (Keeper.Object). Errors are a *Fault: FingerprintMismatch when the document was written under another mode, and
 // CheckpointLoadFailed when the memory cannot be read.
 //
 // A memory that is missing or damaged is a warning, and the live rows begin again at the low edge: what was delivered
 // above it is delivered once more, and nothing is lost.
-func (l *late) adopt(ctx context.Context, doc *state.Document, mode LateCommits, load loadObject) error {
+func (l *late) adopt(
+	ctx context.Context, doc *state.Document, storeNow time.Time, mode LateCommits, load loadObject,
+) error {
 	if was := doc.Late.Mode; was != "" && was != string(mode) {
 		return &Fault{FingerprintMismatch, fmt.Errorf("late_commits was %s, is now %s: what the checkpoint means differs. Set "+
 			"source__late_commits to %s, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or `rowrelay "+
@@ -50,6 +52,7 @@ func (l *late) adopt(ctx context.Context, doc *state.Document, mode LateCommits,
 	}
 	l.mode, l.saveEvery, l.saved = mode, saveEvery(doc.Lease.TTL), time.Now()
 	l.session()
+	l.recall(&doc.Late, doc.Checkpoint.Cursor, storeNow)
 	l.edge = doc.Checkpoint.Cursor
 	if same && mode == LateOverlap {
 		// Nobody wrote since: what this process knows beyond the document (its mark, its pace) still holds.
@@ -157,13 +160,15 @@ func (l *late) draft(final bool) (lateCommit, []uint64) {
 		c.To = l.low
 		worth = worth || l.worth(final) || !l.low.Equal(l.edge)
 	default:
-		worth = worth || l.worth(final)
+		// The reading of the clock goes with the position.
+		worth = worth || l.worth(final) || l.mode == LateSettle && l.dates != nil && l.changes == 0 && !c.To.Equal(c.From)
 	}
 	c.Due = worth || !c.To.Equal(c.From)
 	if !worth {
 		return c, nil
 	}
-	c.Late = &state.Late{Mode: string(l.mode)}
+	kept := l.keep()
+	c.Late = &state.Late{Mode: string(l.mode), Clock: kept.now, ClockAt: kept.at}
 	if l.mode == LateOverlap {
 		c.Late.Frontier, c.Late.Next, c.Late.Since = l.front, l.markAt, l.since
 	}
@@ -190,7 +195,7 @@ func (l *late) stored(c lateCommit) {
 	defer l.mu.Unlock()
 	l.basis.cursor, l.edge = c.To, c.To
 	if c.Late != nil {
-		l.basis.late = *c.Late
+		l.basis.late, l.kept = *c.Late, keptClock{c.Late.Clock, c.Late.ClockAt}
 		l.object, l.saved = c.Late.Memory, time.Now()
 		if l.changes == c.changes {
 			l.changes, l.added = 0, false

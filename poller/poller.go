@@ -83,6 +83,14 @@ type Limit struct {
 	Bytes int
 }
 
+// Origin says where events come from.
+type Origin struct {
+	// Engine is sqlserver, postgres, mysql or sqlite; Table is the qualified name, or "query".
+	Engine, Table string
+	// Fingerprint identifies the source definition: "sha256:…".
+	Fingerprint string
+}
+
 // Grant is a batch together with the right to deliver it.
 type Grant struct {
 	Batch change.Batch
@@ -90,8 +98,8 @@ type Grant struct {
 	Right context.Context //nolint:containedctx // the right to deliver is what is handed out
 	// Token is the fencing token under which the batch is delivered.
 	Token uint64
-	// Source is what the batch was fetched from.
-	Source Description
+	// Origin is what the batch was fetched from.
+	Origin Origin
 	// Check reports by wall clock and monotonic clock, without a round trip, whether the right still holds at this
 	// moment: it is asked before each request, because a frozen process learns of an ended context too late.
 	Check func() error
@@ -137,6 +145,10 @@ func (o Outcome) Settles() bool { return o != Deferred }
 type Output interface {
 	// Deliver returns nil only when every event is durably accepted downstream. A *DeliveryError says which were not,
 	// and why; any other error means that all of them are unavailable. Deliver makes one attempt: the tick retries.
+	//
+	// It may be called concurrently, with deliveries that share events. The delivery stays the caller's: Deliver changes nothing
+	// in it, and reads none of its slices after it has returned; strings it may keep. When ctx ends, it stops sending and
+	// returns an error that wraps ctx's cause. It has no timeout of its own.
 	Deliver(ctx context.Context, d change.Delivery) error
 }
 
@@ -206,134 +218,9 @@ func FailAll(n int, cause Cause, status int, err error) *DeliveryError {
 	return &DeliveryError{Failed: failed, Err: err}
 }
 
-// Source is a table or query that shows rows in the order of a cursor.
-type Source interface {
-	// Describe connects where needed, proves the settings against the catalog, and says what the source is. It costs no
-	// round trip while what it learned before is fresh. Errors wrap ErrConfig where the settings are at fault.
-	Describe(ctx context.Context) (Description, error)
-	// Start returns the position that a poller without a document begins at, by source__start, and the incarnation of the
-	// database that it was read from.
-	Start(ctx context.Context) (start change.Cursor, incarnation string, err error)
-	// Fetch returns rows of a range, in one round trip. It retries transient faults itself, bounded. Errors wrap ErrNormalize
-	// where rows came but cannot be turned into events without loss, ErrConfig where the settings or the stored cursor do not
-	// fit the table, ErrGap where the position is ahead of the source's own counter; any other is a fetch fault.
-	Fetch(ctx context.Context, r Range, limit Limit) (Page, error)
-	// Reread returns the newest state of rows by their keys (Event.Key), as events like any other, in the order of keys. The newest
-	// state of a row that is gone is its delete, where the source knows of deletes. A key is missing only where its state cannot be
-	// known: a cursor does not see that a row was deleted, or does not meet source__where any more.
-	Reread(ctx context.Context, keys [][]byte) ([]change.Event, error)
-	// Other returns the first row after a position whose order key is none of avoid; nil where there is none. It is a probe:
-	// at most 100 order keys are given.
-	Other(ctx context.Context, after change.Cursor, avoid [][]byte) (*change.Event, error)
-	// Horizon returns the database's clock, and its oldest open write transaction where the server shows it.
-	Horizon(ctx context.Context) (Horizon, error)
-	// Compare says how the database of one incarnation is related to that of an earlier one, and which incarnation is
-	// to be recorded. It asks nobody.
-	Compare(was, is string) (relation Relation, record string)
-	// Replaced is asked where Page.Table is not what was recorded: whether rows can have come into the table that is
-	// there now without being seen, because they stand at or below the position. Then the error wraps ErrGap, or where
-	// the engine cannot tell a table that was made anew from one that was rebuilt, warning says so.
-	Replaced(ctx context.Context, at change.Cursor, was, is string) (warning string, err error)
-}
-
-// Relation is how a database is related to the one that a position was read in.
-type Relation uint8
-
-const (
-	// AnotherDatabase: it was restored or replaced.
-	AnotherDatabase Relation = iota
-	// SameDatabase: nothing that is known of both differs.
-	SameDatabase
-	// FailedOver: a replica has taken over, as far as the engine can tell.
-	FailedOver
-)
-
-// Range is what a fetch reads.
-type Range struct {
-	// After is the position that rows come after; empty for the beginning.
-	After change.Cursor
-	// UpTo ends the range with the row at this position, itself included; empty for no end. Positions that the source made
-	// for events in other modes than the snapshot window.
-	UpTo change.Cursor
-	// Unsafe also shows rows above the safe point (source__late_commits=exact and settle), and reports no Page.Safe.
-	Unsafe bool
-}
-
-// Description says what a source is.
-type Description struct {
-	// Fingerprint identifies the source definition: "sha256:…" (seeds/001, §9).
-	Fingerprint string
-	// Engine is sqlserver, postgres, mysql or sqlite; Table is the qualified name, or "query".
-	Engine, Table string
-	// Late is how late commits are handled: what source__late_commits says, or what auto chose.
-	Late LateCommits
-	// Coarse says that the order key is not the row's key: several rows share one.
-	Coarse bool
-	// Columns names the cursor's and the key's columns with the kinds of their values. A position has another meaning
-	// in columns of another kind.
-	Columns string
-	// Dates reads positions as times; nil where the cursor's first column is no time.
-	Dates *Dates
-	// Warnings are for the operator, each once for each Describe that did not come from memory.
-	Warnings []string
-}
-
-// LateCommits is a way to find rows that became visible after the position had passed them (facts/late-commits.md).
-type LateCommits string
-
-// The values of source__late_commits, but for auto.
-const (
-	// LateExact: the database shows a safe point, and rows above it are not fetched, or are fetched by snapshot windows.
-	LateExact LateCommits = "exact"
-	// LateOverlap: rows are delivered at once and remembered; the last window is read again and again.
-	LateOverlap LateCommits = "overlap"
-	// LateSettle: rows are not fetched before they are older than the window.
-	LateSettle LateCommits = "settle"
-	// LateNone: a row that commits late is lost.
-	LateNone LateCommits = "none"
-)
-
-// Page is what one fetch brought.
-type Page struct {
-	Events []change.Event
-	// More says that the fetch stopped at a limit.
-	More bool
-	// To is the position after the page where that is not the last event's (a window closed, also without events); nil
-	// otherwise.
-	To change.Cursor
-	// Safe is the safe point below which the page stayed: the position after the last row that may be shown. Nil where
-	// the source keeps none, and where no row can be above it.
-	Safe change.Cursor
-	// Incarnation identifies the life of the database that answered (a restore or failover begins a new one); "" where
-	// the engine has none.
-	Incarnation string
-	// Table identifies the table itself: one that was made anew under the same name has another. "" where it is not
-	// known.
-	Table string
-	// Warnings are for the operator: NULL cursors, and the like. Throttled by the source.
-	Warnings []string
-	// NullCursors is the number of rows whose cursor is NULL, counted by a throttled probe; -1 when it was not counted.
-	NullCursors int64
-}
-
-// Horizon is what a database shows of its time and its open transactions.
-type Horizon struct {
-	// Now is the database's clock.
-	Now time.Time
-	// Shown says that the server shows open write transactions of all sessions to this user.
-	Shown bool
-	// Oldest is when the oldest open write transaction began; zero where there is none, or where it is not shown.
-	Oldest time.Time
-	// Replayed is when the newest transaction was committed that a replica has replayed: what was committed later is not seen
-	// yet, however late it is by the clock. Zero on a primary, and where it is not known.
-	Replayed time.Time
-	// By names its session for people: "pid 4711 (app importer, user batch)"; "" where there is none.
-	By string
-}
-
 // Errors that a Source wraps so that the tick can tell what kind of fault it was.
 var (
-	ErrConfig    = errors.New("configuration")
+	ErrConfig    = change.ErrConfig
 	ErrNormalize = errors.New("normalisation")
 	ErrGap       = errors.New("gap in the source")
 )

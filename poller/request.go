@@ -228,9 +228,9 @@ func (q *request) delivery(cfg *Config, number uint64, attempt int) change.Deliv
 	return change.Delivery{
 		App:         cfg.App,
 		Poller:      cfg.Poller,
-		Engine:      q.grant.Source.Engine,
-		Table:       q.grant.Source.Table,
-		Fingerprint: q.grant.Source.Fingerprint,
+		Engine:      q.grant.Origin.Engine,
+		Table:       q.grant.Origin.Table,
+		Fingerprint: q.grant.Origin.Fingerprint,
 		BatchID:     q.grant.Batch.ID,
 		Token:       q.grant.Token,
 		Number:      number,

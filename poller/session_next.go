@@ -74,7 +74,7 @@ func (s *checkpointed) next(ctx context.Context, limit Limit) (Grant, error) {
 
 func (s *checkpointed) grant(lease *state.Lease, batch change.Batch) Grant {
 	return Grant{
-		Batch: batch, Right: lease.Context(), Token: lease.Token(), Source: s.source, Check: lease.Check, Rest: s.rest,
+		Batch: batch, Right: lease.Context(), Token: lease.Token(), Origin: s.source.origin(), Check: lease.Check, Rest: s.rest,
 		Accepted: s.snapshot.Doc.Checkpoint.AcceptedAt,
 	}
 }

@@ -160,7 +160,7 @@ func (s *checkpointed) adopt(ctx context.Context, snapshot *state.Snapshot) erro
 		mode = LateNone
 	}
 	s.feed.late.date(s.source.Dates)
-	if err := s.feed.late.adopt(ctx, doc, mode, s.feed.keeper.Object); err != nil {
+	if err := s.feed.late.adopt(ctx, doc, snapshot.Now(), mode, s.feed.keeper.Object); err != nil {
 		return err
 	}
 	parked, err := s.feed.loadParked(ctx, doc)

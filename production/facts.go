@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
-	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // Facts are what the checklist is judged by. The zero value of a member says that nothing is known of it, or that nothing is there.
@@ -83,7 +83,7 @@ type Link struct {
 	Setting string // that holds it; "" where none does
 	Kind    string // an engine, the kind of an output …, for people
 	Host    string
-	Safety  source.Link
+	Safety  engine.Link
 	How     string // why it is not verified
 	Mend    string
 	Secret  bool // the setting holds a password or a key, not only an identity
@@ -103,7 +103,7 @@ var (
 
 // Leaves reports whether what is sent can be read or changed on its way to another machine.
 func (l *Link) Leaves() bool {
-	return l.Safety == source.LinkPlain || l.Safety == source.LinkUnverified
+	return l.Safety == engine.LinkPlain || l.Safety == engine.LinkUnverified
 }
 
 // Env is a setting of the environment, whatever its case; "" where it is not set.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
@@ -31,7 +32,7 @@ type Poller struct {
 	Leftovers  []string   // those that they do not ask for, and that are there
 	CleanupErr error      // why the function of an outbox's clean-up cannot be read
 
-	Rights    source.Rights
+	Rights    engine.Rights
 	RightsErr error
 	Cursor    []source.CursorColumn
 	Table     Table

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
@@ -88,12 +89,12 @@ func factsOf(t *testing.T, settings ...string) (*Facts, *Poller) {
 	p := &Poller{
 		Config: cfg.Pollers[0], Engine: "postgres", Destinations: []string{"http https://hooks.example.com"}, DeadLetters: "deadletters/shop/orders/",
 		Links: []Link{
-			{What: TheSource, Setting: "DB", Kind: "postgres", Host: "db.example.com", Safety: source.LinkVerified, Secret: true},
-			{What: "the output", Setting: "output__url", Kind: "http", Host: "hooks.example.com", Safety: source.LinkVerified},
+			{What: TheSource, Setting: "DB", Kind: "postgres", Host: "db.example.com", Safety: engine.LinkVerified, Secret: true},
+			{What: "the output", Setting: "output__url", Kind: "http", Host: "hooks.example.com", Safety: engine.LinkVerified},
 		},
 		Schedule: "*/10 * * * * *", Fires: true, Gap: 10 * time.Second,
 		Table:  Table{Late: &Late{Mode: poller.LateExact, Why: "tx is an xid8", Shown: true}, Index: "orders_tx", Key: "primary key (id)", Incarnation: "1"},
-		Rights: source.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0", RowVersions: true},
+		Rights: engine.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0", RowVersions: true},
 		Cursor: []source.CursorColumn{{Name: "tx", Type: "xid8", Moved: "is an xid8"}}, Queues: map[string]error{},
 	}
 	if p.can(mode.Marks) {
@@ -106,7 +107,7 @@ func factsOf(t *testing.T, settings ...string) (*Facts, *Poller) {
 	}
 	if s := &cfg.State; s.Kind == "blob" {
 		f.Store.Name = "blob container " + s.Container
-		f.Store.Link = &Link{What: "the state store", Setting: s.Connection.Setting, Safety: source.LinkVerified, Secret: s.Connection.ConnectionString != "", Entra: true}
+		f.Store.Link = &Link{What: "the state store", Setting: s.Connection.Setting, Safety: engine.LinkVerified, Secret: s.Connection.ConnectionString != "", Entra: true}
 	}
 	return f, p
 }

@@ -3,19 +3,19 @@ package production
 import (
 	"strings"
 
-	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 func operationItems() []item {
 	return []item{
 		{
 			id: "metrics", group: groupOperation, asks: "somebody collects the metrics", app: judgeMetrics,
-			why:  "Lag, failures and dead letters are seen there first (seed 000, §10).",
+			why:  "Lag, failures and dead letters are seen there first.",
 			mend: "set OTEL_EXPORTER_OTLP_ENDPOINT, or scrape /metrics (docs/observability.md)",
 		},
 		{
 			id: "alerts", group: groupOperation, asks: "the alerts are deployed and reach a person", app: judgeUnseen, untold: true,
-			why:  "Seed 000, §10: failures, lag and the last success have alerts.",
+			why:  "Failures, lag and the last success have to reach a person, without anybody looking.",
 			mend: "load deploy/alerts.yaml, and let one of its alerts fire on purpose",
 		},
 		{
@@ -30,7 +30,7 @@ func operationItems() []item {
 		},
 		{
 			id: "runbook", group: groupOperation, asks: "whoever is on call can handle a poison row", app: judgeUnseen, untold: true,
-			why:  "Seed 000, §10: the runbook covers the row that is refused again and again. Here it is parked and becomes a dead letter by itself; somebody has to look at it.",
+			why:  "A row that is refused again and again is parked and becomes a dead letter by itself; somebody has to look at it.",
 			mend: "go through docs/operations.md and docs/failures.md: rowrelay deadletter list, show, replay, purge",
 		},
 	}
@@ -52,7 +52,7 @@ func judgeMetrics(f *Facts) Answer {
 		switch {
 		case to.Leaves():
 			return bad(to.Mend, "they go to %s in the clear: %s", to.Host, to.How)
-		case f.hosted() && to.Safety == source.LinkLocal:
+		case f.hosted() && to.Safety == engine.LinkLocal:
 			return unknown("name a receiver in OTEL_EXPORTER_OTLP_ENDPOINT", "they go to %s, this machine itself: whether somebody listens is not seen", to.Host)
 		case to.Setting == "":
 			return good("they go to %s, as no endpoint is named", to.Host)

@@ -3,7 +3,7 @@ package production
 import (
 	"testing"
 
-	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 func TestOperationItems(t *testing.T) { try(t, operationCases()) }
@@ -13,10 +13,10 @@ func operationCases() []verdictCase {
 		return func(f *Facts, _ *Poller) { f.Telemetry.Metrics = &l }
 	}
 	const variable = "OTEL_EXPORTER_OTLP_ENDPOINT"
-	verified := Link{Setting: variable, Host: "otel.example.com", Safety: source.LinkVerified}
-	local := Link{Setting: variable, Host: "localhost", Safety: source.LinkLocal}
-	byDefault := Link{Host: "localhost", Safety: source.LinkLocal}
-	plain := Link{Setting: variable, Host: "otel.example.com", Safety: source.LinkPlain, How: "plain http", Mend: "write an https endpoint"}
+	verified := Link{Setting: variable, Host: "otel.example.com", Safety: engine.LinkVerified}
+	local := Link{Setting: variable, Host: "localhost", Safety: engine.LinkLocal}
+	byDefault := Link{Host: "localhost", Safety: engine.LinkLocal}
+	plain := Link{Setting: variable, Host: "otel.example.com", Safety: engine.LinkPlain, How: "plain http", Mend: "write an https endpoint"}
 	faulty := func(text string) func(*Facts, *Poller) {
 		return func(f *Facts, _ *Poller) { f.Telemetry.Faults = []string{text} }
 	}

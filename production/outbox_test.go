@@ -4,19 +4,19 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 func TestOutboxItems(t *testing.T) { try(t, outboxCases()) }
 
 func outboxCases() []verdictCase {
 	outbox := []string{outboxMode}
-	engine := func(name string, rowVersions bool) func(*Facts, *Poller) {
+	engineName := func(name string, rowVersions bool) func(*Facts, *Poller) {
 		return func(_ *Facts, p *Poller) { p.Engine, p.Rights.RowVersions = name, rowVersions }
 	}
 	vacuums := func(text string) func(*Facts, *Poller) { return func(_ *Facts, p *Poller) { p.Rights.Vacuums = text } }
 	untold := func(_ *Facts, p *Poller) {
-		p.Rights, p.Broken = source.Rights{}, "the outbox has a fault: see settings"
+		p.Rights, p.Broken = engine.Rights{}, "the outbox has a fault: see settings"
 	}
 	missing := func(_ *Facts, p *Poller) { p.CleanupErr = os.ErrNotExist }
 	return []verdictCase{
@@ -26,8 +26,8 @@ func outboxCases() []verdictCase {
 		{"outbox-strategy", outbox, func(_ *Facts, p *Poller) { p.Outbox.Unsuited = []string{"8 partitions are in force"} }, ToMend, "in force"},
 		{"outbox-snapshot", nil, nil, NoMatter, ""},
 		{"outbox-snapshot", outbox, nil, NoMatter, "postgres reads row versions anyway"},
-		{"outbox-snapshot", outbox, engine("sqlserver", true), OK, "ON"},
-		{"outbox-snapshot", outbox, engine("sqlserver", false), ToMend, "OFF"},
+		{"outbox-snapshot", outbox, engineName("sqlserver", true), OK, "ON"},
+		{"outbox-snapshot", outbox, engineName("sqlserver", false), ToMend, "OFF"},
 		{"outbox-snapshot", outbox, both(untold, func(_ *Facts, p *Poller) { p.Engine = "sqlserver" }), CannotTell, "has a fault"},
 		{"outbox-cleanup", nil, nil, NoMatter, ""},
 		{"outbox-cleanup", outbox, nil, OK, "more than"},
@@ -35,7 +35,7 @@ func outboxCases() []verdictCase {
 		{"outbox-cleanup", outbox, both(hosted, missing), ToMend, "orders_cleanup"},
 		{"outbox-cleanup", outbox, missing, OK, ""}, // `rowrelay run` reads no function.json
 		{"outbox-vacuum", nil, nil, NoMatter, ""},
-		{"outbox-vacuum", outbox, engine("mysql", false), NoMatter, "mysql has no autovacuum"},
+		{"outbox-vacuum", outbox, engineName("mysql", false), NoMatter, "mysql has no autovacuum"},
 		{"outbox-vacuum", outbox, untold, CannotTell, "has a fault"},
 		{"outbox-vacuum", outbox, nil, OK, ""},
 		{"outbox-vacuum", outbox, func(_ *Facts, p *Poller) { p.Rights.Autovacuum = false }, ToMend, "off for the table"},

@@ -15,7 +15,7 @@ func outputItems() []item {
 	return []item{
 		{
 			id: "idempotent", group: groupOutput, asks: "receivers bear every event twice", each: judgeIdempotent, untold: true,
-			why:  "Delivery is at-least-once: seed 000, §4 and docs/duplicates.md list when an event comes again.",
+			why:  "Delivery is at-least-once: docs/duplicates.md lists when an event comes again.",
 			mend: "send the receiver one event twice, and a batch of which it has seen a part (docs/duplicates.md has ways to be idempotent and a test for each)",
 		},
 		{

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/mode"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 func securityItems() []item {
@@ -49,9 +49,9 @@ func judgeSourceTLS(_ *Facts, p *Poller) Answer {
 			continue
 		}
 		switch l.Safety {
-		case source.LinkLocal:
+		case engine.LinkLocal:
 			return good("%s stays on this machine", l.Kind)
-		case source.LinkVerified:
+		case engine.LinkVerified:
 			return good("TLS, and %s has to prove its name", l.Host)
 		default:
 			return bad("", "%s", l.How)
@@ -109,7 +109,7 @@ func judgeOutputTLS(f *Facts, p *Poller) Answer {
 			return bad(l.Mend, "%s: %s to %s", l.What, l.How, l.Host)
 		}
 		word := "verified TLS"
-		if l.Safety == source.LinkLocal {
+		if l.Safety == engine.LinkLocal {
 			word = "this machine"
 		}
 		seen = append(seen, l.What+": "+word)

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 func TestSecurityItems(t *testing.T) { try(t, securityCases()) }
@@ -15,47 +15,47 @@ func securityCases() []verdictCase {
 		return func(_ *Facts, p *Poller) { change(&p.Links[0]) }
 	}
 	to := func(l Link) func(*Facts, *Poller) { return func(_ *Facts, p *Poller) { p.Links = append(p.Links, l) } }
-	plain := Link{What: "the output", Kind: "rabbitmq", Host: "b.example.com", Safety: source.LinkPlain, How: "amqp, which is AMQP without TLS", Mend: "write an amqps URL"}
-	rights := func(change func(r *source.Rights)) func(*Facts, *Poller) {
+	plain := Link{What: "the output", Kind: "rabbitmq", Host: "b.example.com", Safety: engine.LinkPlain, How: "amqp, which is AMQP without TLS", Mend: "write an amqps URL"}
+	rights := func(change func(r *engine.Rights)) func(*Facts, *Poller) {
 		return func(_ *Facts, p *Poller) { change(&p.Rights) }
 	}
-	engine := func(name string) func(*Facts, *Poller) { return func(_ *Facts, p *Poller) { p.Engine = name } }
-	untold := func(_ *Facts, p *Poller) { p.Rights, p.RightsErr = source.Rights{}, errors.New("denied") }
+	engineName := func(name string) func(*Facts, *Poller) { return func(_ *Facts, p *Poller) { p.Engine = name } }
+	untold := func(_ *Facts, p *Poller) { p.Rights, p.RightsErr = engine.Rights{}, errors.New("denied") }
 	query := []string{"pollers__orders__source__table=", "pollers__orders__source__query=SELECT * FROM orders", "pollers__orders__source__key=id"}
 	outbox := []string{outboxMode}
 	hostKey := both(hosted, func(f *Facts, _ *Poller) { f.HostAccount.Key = true })
 	return []verdictCase{
 		{"source-tls", nil, nil, OK, "db.example.com has to prove its name"},
-		{"source-tls", nil, link(func(l *Link) { l.Safety = source.LinkLocal }), OK, "stays on this machine"},
-		{"source-tls", nil, link(func(l *Link) { l.Safety, l.How = source.LinkUnverified, "sslmode is require" }), ToMend, "sslmode is require"},
-		{"source-tls", nil, link(func(l *Link) { l.Safety, l.How = source.LinkPlain, "not encrypted" }), ToMend, "not encrypted"},
+		{"source-tls", nil, link(func(l *Link) { l.Safety = engine.LinkLocal }), OK, "stays on this machine"},
+		{"source-tls", nil, link(func(l *Link) { l.Safety, l.How = engine.LinkUnverified, "sslmode is require" }), ToMend, "sslmode is require"},
+		{"source-tls", nil, link(func(l *Link) { l.Safety, l.How = engine.LinkPlain, "not encrypted" }), ToMend, "not encrypted"},
 		{"source-tls", nil, func(_ *Facts, p *Poller) { p.Links = p.Links[1:] }, CannotTell, "has a fault"},
 		{"output-tls", nil, nil, OK, "the output: verified TLS"},
 		{"output-tls", nil, func(_ *Facts, p *Poller) { p.Links = p.Links[:1] }, NoMatter, ""},
-		{"output-tls", nil, both(func(_ *Facts, p *Poller) { p.Links[1].Safety = source.LinkLocal }), OK, "the output: this machine"},
+		{"output-tls", nil, both(func(_ *Facts, p *Poller) { p.Links[1].Safety = engine.LinkLocal }), OK, "the output: this machine"},
 		{"output-tls", nil, to(plain), ToMend, "amqps"},
-		{"output-tls", nil, to(Link{What: "the output", Safety: source.LinkUnverified, How: "anybody answers", Mend: "name the authority"}), ToMend, "anybody answers"},
+		{"output-tls", nil, to(Link{What: "the output", Safety: engine.LinkUnverified, How: "anybody answers", Mend: "name the authority"}), ToMend, "anybody answers"},
 		{"output-tls", blob, nil, OK, "the state store: verified TLS"},
-		{"output-tls", blob, func(f *Facts, _ *Poller) { f.Store.Link.Safety, f.Store.Link.Mend = source.LinkPlain, "write https" }, ToMend, "the state store"},
-		{"output-tls", append([]string{outboxMode}, blob...), func(f *Facts, _ *Poller) { f.Store.Link.Safety = source.LinkPlain }, OK, ""}, // which it does not use
+		{"output-tls", blob, func(f *Facts, _ *Poller) { f.Store.Link.Safety, f.Store.Link.Mend = engine.LinkPlain, "write https" }, ToMend, "the state store"},
+		{"output-tls", append([]string{outboxMode}, blob...), func(f *Facts, _ *Poller) { f.Store.Link.Safety = engine.LinkPlain }, OK, ""}, // which it does not use
 		{"output-tls", nil, func(f *Facts, _ *Poller) {
-			f.Telemetry.Links = []Link{{What: "telemetry", Safety: source.LinkPlain, How: "plain http", Mend: "write an https endpoint"}}
+			f.Telemetry.Links = []Link{{What: "telemetry", Safety: engine.LinkPlain, How: "plain http", Mend: "write an https endpoint"}}
 		}, ToMend, "telemetry: plain http"},
 		{"login-rights", nil, nil, OK, "reader is no administrator"},
-		{"login-rights", nil, engine("sqlite"), NoMatter, ""},
+		{"login-rights", nil, engineName("sqlite"), NoMatter, ""},
 		{"login-rights", nil, untold, CannotTell, "denied"},
-		{"login-rights", nil, rights(func(r *source.Rights) { r.Roles = []string{"r"} }), CannotTell, "role(s) r"},
-		{"login-rights", nil, rights(func(r *source.Rights) { r.Admin = []string{"db_owner"} }), ToMend, "db_owner"},
-		{"login-rights", nil, rights(func(r *source.Rights) { r.Admin = []string{"a member of pg_write_all_data"} }), ToMend, "reader is a member of pg_write_all_data"},
+		{"login-rights", nil, rights(func(r *engine.Rights) { r.Roles = []string{"r"} }), CannotTell, "role(s) r"},
+		{"login-rights", nil, rights(func(r *engine.Rights) { r.Admin = []string{"db_owner"} }), ToMend, "db_owner"},
+		{"login-rights", nil, rights(func(r *engine.Rights) { r.Admin = []string{"a member of pg_write_all_data"} }), ToMend, "reader is a member of pg_write_all_data"},
 		{"read-only", nil, nil, OK, "may only read"},
 		{"read-only", outbox, nil, NoMatter, ""},
-		{"read-only", nil, engine("sqlite"), NoMatter, ""},
+		{"read-only", nil, engineName("sqlite"), NoMatter, ""},
 		{"read-only", nil, untold, CannotTell, "denied"},
 		{"read-only", query, nil, CannotTell, "a query"},
-		{"read-only", nil, rights(func(r *source.Rights) { r.Writes = []string{"DELETE"} }), ToMend, "REVOKE DELETE on orders"},
-		{"read-only", nil, rights(func(r *source.Rights) { r.Admin = []string{"securityadmin"} }), ToMend, "has no right to write, but rules: it is securityadmin"},
-		{"read-only", nil, rights(func(r *source.Rights) { r.Admin, r.Writes = []string{"db_owner"}, []string{"UPDATE"} }), ToMend, "REVOKE UPDATE on orders"},
-		{"read-only", nil, rights(func(r *source.Rights) { r.Roles = []string{"PUBLIC"} }), CannotTell, "PUBLIC"},
+		{"read-only", nil, rights(func(r *engine.Rights) { r.Writes = []string{"DELETE"} }), ToMend, "REVOKE DELETE on orders"},
+		{"read-only", nil, rights(func(r *engine.Rights) { r.Admin = []string{"securityadmin"} }), ToMend, "has no right to write, but rules: it is securityadmin"},
+		{"read-only", nil, rights(func(r *engine.Rights) { r.Admin, r.Writes = []string{"db_owner"}, []string{"UPDATE"} }), ToMend, "REVOKE UPDATE on orders"},
+		{"read-only", nil, rights(func(r *engine.Rights) { r.Roles = []string{"PUBLIC"} }), CannotTell, "PUBLIC"},
 		{"identities", nil, nil, NoMatter, "no service here"},
 		{"identities", nil, link(func(l *Link) { l.Secret = false }), NoMatter, "nothing logs in"},
 		{"identities", nil, link(func(l *Link) { l.Entra = true }), ToMend, "DB"},

@@ -26,13 +26,13 @@ func sourceItems() []item {
 		{
 			id: "key", group: groupSource, asks: "the key is proved unique and never NULL", each: judgeKey,
 			needs: mode.CursorColumns, without: "an outbox has its layout's key",
-			why:  "Rows with one cursor are told apart by the key (seed 000, §1: a stable key with a total order).",
+			why:  "Rows with one cursor are told apart by the key.",
 			mend: "watch the table with source__table, or be sure that the query's key is unique",
 		},
 		{
 			id: "cursor", group: groupSource, asks: "the cursor's type is fine enough, and every row has one", each: judgeCursor,
 			needs: mode.CursorColumns, without: "an outbox has its own position",
-			why: "Two writes within the resolution of the type look like one (seed 000, window W7: the earlier state is not delivered); a row whose cursor is NULL is " +
+			why: "Two writes within the resolution of the type look like one, and the earlier state is not delivered (docs/duplicates.md, W7); a row whose cursor is NULL is " +
 				"never delivered.",
 			mend: "use rowversion, xid8, an integer that grows, or a timestamp of microseconds; make the column NOT NULL with a default",
 		},

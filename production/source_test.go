@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -21,7 +22,7 @@ func sourceCases() []verdictCase {
 	warns := func(text string) func(*Facts, *Poller) {
 		return func(_ *Facts, p *Poller) { p.Warnings = []string{text} }
 	}
-	engine := func(name string) func(*Facts, *Poller) { return func(_ *Facts, p *Poller) { p.Engine = name } }
+	engineName := func(name string) func(*Facts, *Poller) { return func(_ *Facts, p *Poller) { p.Engine = name } }
 	unread := func(_ *Facts, p *Poller) {
 		p.Table, p.Cursor, p.Broken = Table{}, nil, "the poller has a fault: see settings"
 	}
@@ -40,8 +41,8 @@ func sourceCases() []verdictCase {
 		{"late-commits", nil, late(poller.LateOverlap, true, time.Second), OK, "the oldest is 1s old"},
 		{"late-commits", nil, late(poller.LateNone, true, 0), ToMend, "none: rows"},
 		{"late-commits", nil, late(poller.LateOverlap, false, 0), ToMend, "not shown"},
-		{"late-commits", nil, both(late(poller.LateOverlap, false, 0), engine("sqlite")), OK, "one writer"},
-		{"late-commits", nil, both(late(poller.LateOverlap, true, time.Second), engine("sqlite")), OK, "the oldest is 1s old"},
+		{"late-commits", nil, both(late(poller.LateOverlap, false, 0), engineName("sqlite")), OK, "one writer"},
+		{"late-commits", nil, both(late(poller.LateOverlap, true, time.Second), engineName("sqlite")), OK, "the oldest is 1s old"},
 		{"late-commits", nil, late(poller.LateOverlap, true, time.Hour), ToMend, "late_window is 2m"},
 		{"late-commits", nil, late(poller.LateSettle, true, time.Hour), ToMend, "late_window is 2m"},
 		{"index", nil, nil, OK, "orders_tx"},
@@ -76,13 +77,13 @@ func sourceCases() []verdictCase {
 		{"gaps", outbox, nil, NoMatter, ""},
 		{"gaps", nil, unread, CannotTell, "has a fault"},
 		{"gaps", nil, table(func(t *Table) { t.Incarnation = "" }), ToMend, "incarnation"},
-		{"gaps", nil, both(table(func(t *Table) { t.Incarnation = "" }), engine("sqlite")), CannotTell, "file of SQLite"},
+		{"gaps", nil, both(table(func(t *Table) { t.Incarnation = "" }), engineName("sqlite")), CannotTell, "file of SQLite"},
 		{"gaps", failover, nil, ToMend, "asynchronous"},
 		{"gaps", failover, standbys("ANY 1 (a, b)", "on"), CannotTell, "synchronous_standby_names is ANY 1 (a, b), and synchronous_commit is on here"},
 		{"gaps", failover, standbys("*", "local"), CannotTell, "synchronous_standby_names is *, and synchronous_commit is local here"},
-		{"gaps", nil, engine("sqlite"), OK, "the incarnation is known"},
-		{"gaps", failover, func(_ *Facts, p *Poller) { p.Rights = source.Rights{} }, CannotTell, "not seen here"},
-		{"gaps", failover, engine("sqlserver"), CannotTell, "not seen here"},
+		{"gaps", nil, engineName("sqlite"), OK, "the incarnation is known"},
+		{"gaps", failover, func(_ *Facts, p *Poller) { p.Rights = engine.Rights{} }, CannotTell, "not seen here"},
+		{"gaps", failover, engineName("sqlserver"), CannotTell, "not seen here"},
 		{"connections", nil, nil, OK, "for 1 output(s)"},
 		{"connections", []string{"pollers__orders__source__connections=1", "pollers__orders__outputs__b__kind=stdout"}, nil, ToMend, "for 2 outputs"},
 	}

@@ -22,8 +22,7 @@ func stateItems() []item {
 		},
 		{
 			id: "state-account", group: groupState, asks: "the state has an account, or a container with rights, of its own", app: judgeAccount,
-			why: "AzureWebJobsStorage holds the host's keys and, on some plans, the code: whoever has its key to reach the checkpoints has all of that too " +
-				"(seed 000, §10: a dedicated container, and only the rights on it).",
+			why:  "AzureWebJobsStorage holds the host's keys and, on some plans, the code: whoever has its key to reach the checkpoints has all of that too.",
 			mend: "name another account in state__connection, or reach it with an identity that has Storage Blob Data Contributor on the container only",
 		},
 		{

@@ -21,15 +21,15 @@ func timeItems() []item {
 		},
 		{
 			id: "lease", group: groupTime, asks: "the lease outlasts a request and a short outage of the store", each: judgeLease,
-			why: "Rowrelay renews its lease every third of lease_ttl while a tick runs, so it need not outlast the tick (as seed 000, §7 asks of a runtime " +
-				"without heartbeats); but it is lost when the store cannot be reached for about half of it, and then a batch is delivered twice. A long one delays " +
+			why: "Rowrelay renews its lease every third of lease_ttl while a tick runs, so it need not outlast the tick; " +
+				"but it is lost when the store cannot be reached for about half of it, and then a batch is delivered twice. A long one delays " +
 				"the takeover after a crash.",
 			mend: "set lease_ttl between 30s and 5m, and above output__timeout (default 60s)",
 		},
 		{
 			id: "schedule", group: groupTime, asks: "the timer fires, and ticks that poll leave no gap", each: judgeSchedule,
 			why: "With poll_interval a tick looks again and again until its budget ends; a timer that fires less often leaves times in which nobody looks. " +
-				"(Seed 000, §7 also asks for a period of at least half of the lease. Here an idle tick takes no lease, and a timer may fire every second.)",
+				"A timer may fire every second: an idle tick takes no lease.",
 			mend: "make the timer's period at most tick_budget, or leave poll_interval out",
 		},
 		{

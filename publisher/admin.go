@@ -57,7 +57,7 @@ func (p *Publisher) About(ctx context.Context) (About, error) {
 	if err != nil {
 		return About{}, err
 	}
-	a := About{Description: o.Description, Layout: "own", Strategy: p.strategy(o)}
+	a := About{Origin: o.Origin, Warnings: o.warnings, Layout: "own", Strategy: p.strategy(o)}
 	if !o.own {
 		a.Layout = "mapped"
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // Found is what there is of an outbox before `rowrelay outbox init`.
@@ -14,13 +14,13 @@ type Found struct {
 }
 
 // Look says what there is of an outbox, table being named as source__table. It changes nothing, and needs no table of claims.
-func Look(ctx context.Context, conn source.Connection, table string) (found Found, err error) {
+func Look(ctx context.Context, conn engine.Connection, table string) (found Found, err error) {
 	c, err := newCatalog(Config{Table: table, ClaimsTable: "rowrelay_claims"}, conn)
 	if err != nil {
 		return found, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	qualified, err := c.engine.tables.resolve(ctx, c.db.Pool, c.outbox)
+	qualified, err := c.texts.tables.resolve(ctx, c.db.Pool, c.outbox)
 	if err != nil || qualified == "" {
 		return found, err
 	}
@@ -28,5 +28,5 @@ func Look(ctx context.Context, conn source.Connection, table string) (found Foun
 	if err != nil {
 		return found, err
 	}
-	return Found{Exists: true, Own: IsOwn(c.engine.rows, columns)}, nil
+	return Found{Exists: true, Own: IsOwn(c.texts.rows, columns)}, nil
 }

@@ -3,14 +3,14 @@ package publisher_test
 import (
 	"testing"
 
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/publisher"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // TestLook tells a table that `rowrelay outbox init` has made from an application's, and from none, before there are claims.
 func TestLook(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
-		conn, err := source.ParseConnection(w.url)
+		conn, err := engines.Parse(w.url)
 		if err != nil {
 			t.Fatal(err)
 		}

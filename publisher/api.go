@@ -40,7 +40,8 @@ type Config struct {
 
 // About is what `rowrelay check` says of an outbox.
 type About struct {
-	poller.Description
+	poller.Origin
+	Warnings []string
 	// Layout is "own" (the columns of `rowrelay outbox init`) or "mapped"; Strategy what is in force.
 	Layout     string
 	Strategy   claims.Strategy

@@ -12,19 +12,19 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // catalog opens an outbox as the database's catalog shows it, and remembers that for a while. It is safe for use by several
 // goroutines.
 type catalog struct {
-	cfg    Config
-	conn   source.Connection
-	engine engine
-	db     *statement.DB
+	cfg   Config
+	conn  engine.Connection
+	texts texts
+	db    *statement.DB
 	// outbox and claims are as the settings write them.
 	outbox, claims statement.Name
 
@@ -36,10 +36,11 @@ type catalog struct {
 
 // opened is an outbox, proved against the catalog.
 type opened struct {
-	poller.Description
-	own    bool // it has the columns of `rowrelay outbox init`; otherwise it is mapped
-	claims *claims.Table
-	events events
+	poller.Origin
+	warnings []string // for the operator
+	own      bool     // it has the columns of `rowrelay outbox init`; otherwise it is mapped
+	claims   *claims.Table
+	events   events
 }
 
 // events are an outbox' events, for sessions and for operators: rows of an own table, or of a mapped one.
@@ -52,13 +53,13 @@ type events interface {
 const catalogAge = 5 * time.Minute
 
 // newCatalog does not connect yet.
-func newCatalog(cfg Config, conn source.Connection) (*catalog, error) { //nolint:gocritic // a copy is wanted: nobody changes it afterwards
+func newCatalog(cfg Config, conn engine.Connection) (*catalog, error) { //nolint:gocritic // a copy is wanted: nobody changes it afterwards
 	e, outbox, claims, err := tablesOf(conn.Engine, cfg.Table, cfg.ClaimsTable)
 	if err != nil {
 		return nil, err
 	}
-	c := &catalog{cfg: cfg, conn: conn, engine: e, outbox: outbox, claims: claims}
-	transient := func(err error) bool { return source.Transient(conn.Engine, err) }
+	c := &catalog{cfg: cfg, conn: conn, texts: e, outbox: outbox, claims: claims}
+	transient := func(err error) bool { return engine.Transient(conn.Dialect, err) }
 	c.db = statement.NewDB(e.syntax, e.low, conn.WriteDB(max(cfg.Connections, 1)), cfg.Timeout, transient, c.explain)
 	return c, nil
 }
@@ -76,7 +77,7 @@ func (c *catalog) session(ctx context.Context) (*feedOutbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &feedOutbox{Description: o.Description, own: o.own, claims: o.claims, events: o.events}, nil
+	return &feedOutbox{Origin: o.Origin, warnings: o.warnings, own: o.own, claims: o.claims, events: o.events}, nil
 }
 
 // explain wraps an error with what was tried, and with the remedy where settings or schema are at fault.
@@ -86,16 +87,13 @@ func (c *catalog) explain(what string, err error) error {
 		return fmt.Errorf("%s: %w", what, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: it took longer than source__timeout (%v): %w", what, c.cfg.Timeout, err)
-	case c.misconfigured(err):
+	case engine.Misconfigured(c.conn.Dialect, err):
 		c.stale.Store(true)
 		return fmt.Errorf("%w: %s: the user of source__connection needs SELECT, INSERT, UPDATE and DELETE on %s and %s, which "+
 			"`rowrelay outbox init %s --apply` creates: %w", poller.ErrConfig, what, c.outbox, c.claims, c.cfg.Poller, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
-
-// misconfigured says that settings or schema are at fault.
-func (c *catalog) misconfigured(err error) bool { return source.Misconfigured(c.conn.Engine, err) }
 
 // open returns the outbox as the catalog shows it, from memory where that is fresh.
 func (c *catalog) open(ctx context.Context) (*opened, error) {
@@ -119,7 +117,7 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 		if qualified, err = c.resolve(ctx, q, c.outbox, ""); err != nil {
 			return err
 		}
-		if err := c.engine.tables.ready(ctx, q, c.misconfigured); err != nil {
+		if err := c.texts.tables.ready(ctx, q); err != nil {
 			return err
 		}
 		columns, err := c.columns(ctx, q)
@@ -127,7 +125,7 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 			return err
 		}
 		how := ""
-		if own = IsOwn(c.engine.rows, columns); !own {
+		if own = IsOwn(c.texts.rows, columns); !own {
 			how = " --beside"
 		}
 		_, err = c.resolve(ctx, q, c.claims, how)
@@ -137,8 +135,9 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 		return nil, err
 	}
 	o := &opened{
-		Description: poller.Description{Engine: c.conn.Engine, Table: qualified, Fingerprint: c.fingerprint(qualified), Warnings: c.conn.Warnings},
-		own:         own && len(c.cfg.Map) == 0,
+		Origin:   poller.Origin{Engine: c.conn.Engine, Table: qualified, Fingerprint: c.fingerprint(qualified)},
+		warnings: c.conn.Warnings,
+		own:      own && len(c.cfg.Map) == 0,
 	}
 	if o.own {
 		rows := c.rows(qualified)
@@ -155,8 +154,8 @@ func (c *catalog) place(qualified string) claims.Place {
 
 func (c *catalog) rows(qualified string) *ownEvents {
 	cfg := &c.cfg
-	return newRows(c.db, c.engine.rows, c.outbox, rowsConfig{Strategy: cfg.Strategy, Ordering: cfg.Ordering, Block: cfg.Policy.Block,
-		MaxRowBytes: cfg.MaxRowBytes, Timeout: cfg.Timeout, Retention: cfg.Retention}, c.engine.claims, c.place(qualified))
+	return newRows(c.db, c.texts.rows, c.outbox, rowsConfig{Strategy: cfg.Strategy, Ordering: cfg.Ordering, Block: cfg.Policy.Block,
+		MaxRowBytes: cfg.MaxRowBytes, Timeout: cfg.Timeout, Retention: cfg.Retention}, c.texts.claims, c.place(qualified))
 }
 
 // mapped completes what is known of a mapped table.
@@ -166,13 +165,13 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 		return fmt.Errorf("%w: source__strategy=%s needs the columns of `rowrelay outbox init`, and %s is mapped: leave source__strategy out, or "+
 			"write leader", poller.ErrConfig, cfg.Strategy, o.Table)
 	}
-	o.claims = claims.New(c.db, c.engine.claims, c.place(o.Table), cfg.Strategy, nil)
-	m, warnings, err := openMapped(ctx, c.db.Pool, c.db, c.engine.mapping, o.claims, c.outbox, SideOf(c.claims), o.Table, c.mappedConfig())
+	o.claims = claims.New(c.db, c.texts.claims, c.place(o.Table), cfg.Strategy, nil)
+	m, warnings, err := openMapped(ctx, c.db.Pool, c.db, c.texts.mapping, o.claims, c.outbox, SideOf(c.claims), o.Table, c.mappedConfig())
 	if err != nil {
 		return err
 	}
 	o.events = m
-	o.Warnings = append(o.Warnings[:len(o.Warnings):len(o.Warnings)], warnings...)
+	o.warnings = append(o.warnings[:len(o.warnings):len(o.warnings)], warnings...)
 	return nil
 }
 
@@ -184,7 +183,7 @@ func (c *catalog) mappedConfig() mappedConfig {
 
 // resolve finds a table. how are the flags of `outbox init` that creates it.
 func (c *catalog) resolve(ctx context.Context, q statement.Querier, n statement.Name, how string) (string, error) {
-	qualified, err := c.engine.tables.resolve(ctx, q, n)
+	qualified, err := c.texts.tables.resolve(ctx, q, n)
 	if err != nil {
 		return "", err
 	}

@@ -32,7 +32,7 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 		return c, err
 	}
 	chunk := max(cfg.CleanupChunk, 1)
-	if most := p.catalog.engine.mostRows; most > 0 {
+	if most := p.catalog.texts.mostRows; most > 0 {
 		chunk = min(chunk, most)
 	}
 	// One chunk may take as long as a statement may, and its repetitions; then comes the rest.

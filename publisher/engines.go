@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
 )
 
-// engine is what is written differently on one engine.
-type engine struct {
+// texts is what is written differently on one engine.
+type texts struct {
 	syntax  statement.Syntax
 	low     statement.Low
 	tables  tables
@@ -24,13 +24,13 @@ type engine struct {
 
 // tables is what is asked of an engine's catalog.
 type tables interface {
-	// ready refuses a database that the order of events could not be kept in. misconfigured says that settings or schema are at fault.
-	ready(ctx context.Context, q statement.Querier, misconfigured func(error) bool) error
+	// ready refuses a database that the order of events could not be kept in.
+	ready(ctx context.Context, q statement.Querier) error
 	// resolve finds a table; qualified is "" where there is none.
 	resolve(ctx context.Context, q statement.Querier, n statement.Name) (qualified string, err error)
 }
 
-var engines = map[string]engine{
+var textsOf = map[string]texts{
 	"postgres":  {syntax: pgStatement{}, low: pgLow, tables: pgTables{}, claims: pgClaims{}, rows: pgOutbox{}, mapping: pgMapping{}},
 	"mysql":     {syntax: myStatement{}, tables: myTables{}, claims: myClaims{}, rows: myOutbox{}, mapping: myMapping{}},
 	"sqlite":    {syntax: liteStatement{}, tables: liteTables{}, claims: liteClaims{}, rows: liteOutbox{}, mapping: liteMapping{}},
@@ -38,8 +38,8 @@ var engines = map[string]engine{
 }
 
 // tablesOf reads the names of an outbox and of its claims table, as source__table and source__claims_table write them.
-func tablesOf(engineName, table, claims string) (e engine, outbox, beside statement.Name, err error) {
-	e, ok := engines[engineName]
+func tablesOf(engineName, table, claims string) (e texts, outbox, beside statement.Name, err error) {
+	e, ok := textsOf[engineName]
 	if !ok {
 		return e, outbox, beside, fmt.Errorf("%w: no outbox on engine %q", poller.ErrConfig, engineName)
 	}
@@ -52,8 +52,8 @@ func tablesOf(engineName, table, claims string) (e engine, outbox, beside statem
 	return e, outbox, outbox.Beside(beside), nil
 }
 
-func (e *engine) parseName(setting, text string) (statement.Name, error) {
-	parts, err := source.SplitName(text)
+func (e *texts) parseName(setting, text string) (statement.Name, error) {
+	parts, err := engine.SplitName(text)
 	if err != nil {
 		return statement.Name{}, fmt.Errorf("%w: %s %q is not the name of a table: %w", poller.ErrConfig, setting, text, err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // open is for newFeed.
 func (t *fakeTable) open(context.Context) (*feedOutbox, error) {
-	return &feedOutbox{Description: poller.Description{Engine: "fake", Table: "outbox", Fingerprint: "sha256:0"}, own: !t.db.mapped, claims: t, events: t}, nil
+	return &feedOutbox{Origin: poller.Origin{Engine: "fake", Table: "outbox", Fingerprint: "sha256:0"}, own: !t.db.mapped, claims: t, events: t}, nil
 }
 
 func (t *fakeTable) look(ctx context.Context) (g event.Glance, err error) {

@@ -15,7 +15,8 @@ import (
 // itself after a transient fault (a deadlock, a lost connection) where that is safe. Errors wrap poller.ErrConfig where settings or
 // schema are at fault, and ErrLost where a claim is.
 type feedOutbox struct {
-	poller.Description
+	poller.Origin
+	warnings []string // for the operator
 	// own says that the table has the columns of `rowrelay outbox init`: state, seq and an indexed bucket among them. Otherwise it is
 	// mapped.
 	own    bool

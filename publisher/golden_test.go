@@ -147,20 +147,20 @@ func (a *answers) Next(into []sqldriver.Value) error {
 // recorded is a table that sends its statements to a recorder.
 func recorded(t *testing.T, engine string, change ...func(*Config)) (*instance, *recorder) {
 	t.Helper()
-	e := engines[engine]
+	e := textsOf[engine]
 	return recordedAs(t, engine, statement.NewName(e.syntax, "shop", "outbox"), statement.NewName(e.syntax, "shop", "rowrelay_claims"), "shop.outbox", change...)
 }
 
 // recordedAs is recorded for tables of other names.
 func recordedAs(t *testing.T, engine string, outbox, beside statement.Name, qualified string, change ...func(*Config)) (*instance, *recorder) {
 	t.Helper()
-	e := engines[engine]
+	e := textsOf[engine]
 	cfg := Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 1 << 20, Strategy: claims.SkipLocked}
 	for _, c := range change {
 		c(&cfg)
 	}
 	r := &recorder{unit: e.rows.shardOf("O", "1")}
-	c := &catalog{cfg: cfg, engine: e, outbox: outbox, claims: beside}
+	c := &catalog{cfg: cfg, texts: e, outbox: outbox, claims: beside}
 	c.db = statement.NewDB(e.syntax, e.low, sql.OpenDB(r), 0, func(error) bool { return false }, c.explain)
 	rows := c.rows(qualified)
 	t.Cleanup(func() {

@@ -13,7 +13,7 @@ import (
 // liteTables is what SQLite's catalog says of tables.
 type liteTables struct{}
 
-func (liteTables) ready(context.Context, statement.Querier, func(error) bool) error { return nil }
+func (liteTables) ready(context.Context, statement.Querier) error { return nil }
 
 func (liteTables) resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	master := "sqlite_master"

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/publisher/event"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // world is a database with an outbox, the application that writes to it, and a broker that can be told to refuse events.
@@ -159,7 +159,7 @@ func (w *world) own() {
 // open returns a publisher of the outbox.
 func (w *world) open() *publisher.Publisher {
 	w.t.Helper()
-	conn, err := source.ParseConnection(w.url)
+	conn, err := engines.Parse(w.url)
 	if err != nil {
 		w.t.Fatal(err)
 	}

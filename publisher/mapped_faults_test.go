@@ -33,8 +33,8 @@ func TestMappedRefusals(t *testing.T) {
 		}
 		refused("no table at all", "outbox")
 		w.exec(w.seedTable())
-		claims, err := publisher.MappedDDL(w.engine, w.cfg.Table, w.cfg.ClaimsTable)
-		w.initialise(claims[:1], err)
+		have, err := publisher.MappedDDL(w.engine, w.cfg.Table, w.cfg.ClaimsTable)
+		w.initialise(have[:1], err)
 		refused("no side table", "rowrelay_claims_events", "rowrelay outbox init")
 		w.mapped()
 		w.cfg.Strategy = claims.SkipLocked

@@ -52,7 +52,7 @@ func goldenLayouts(t *testing.T, engine string) map[string]layout {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.textTimes = engines[engine].mapping.textTimes()
+		m.textTimes = textsOf[engine].mapping.textTimes()
 		if layouts[name], err = m.resolve("outbox", c.columns); err != nil {
 			t.Fatal(err)
 		}
@@ -91,10 +91,10 @@ func (g *script) parse(text string) {
 }
 
 func goldenTable(engine string) *catalog {
-	e := engines[engine]
+	e := textsOf[engine]
 	return &catalog{
-		cfg:    Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 4 << 20, Retention: 720 * time.Hour},
-		engine: e, db: statement.NewDB(e.syntax, e.low, nil, 0, nil, nil),
+		cfg:   Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 4 << 20, Retention: 720 * time.Hour},
+		texts: e, db: statement.NewDB(e.syntax, e.low, nil, 0, nil, nil),
 		outbox: statement.NewName(e.syntax, "shop", "outbox"), claims: statement.NewName(e.syntax, "shop", "rowrelay_claims"),
 	}
 }
@@ -111,8 +111,8 @@ func TestGoldenMapped(t *testing.T) {
 		table := goldenTable(engine)
 		for layoutName, l := range goldenLayouts(t, engine) {
 			g := &script{t: t, engine: engine}
-			claims := claims.New(table.db, table.engine.claims, table.place("shop.outbox"), "", nil)
-			m := newMapped(table.db, table.engine.mapping, claims, table.outbox, SideOf(table.claims), l, table.mappedConfig())
+			claims := claims.New(table.db, table.texts.claims, table.place("shop.outbox"), "", nil)
+			m := newMapped(table.db, table.texts.mapping, claims, table.outbox, SideOf(table.claims), l, table.mappedConfig())
 			q := &m.sql
 			ids := []string{"7", "8"}
 			if layoutName != "seed" {

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/column"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/engine/statement"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // msTables is what SQL Server's catalog says of tables.
@@ -27,27 +29,27 @@ const (
 // ready refuses a database whose READ COMMITTED reads with locks (the default but on Azure SQL): every read would wait for
 // each writer's open transaction, and a scan can miss a row that becomes PENDING behind it and return a later one of the same
 // aggregate. A database that does not say so is refused too.
-func (msTables) ready(ctx context.Context, q statement.Querier, misconfigured func(error) bool) error {
+func (msTables) ready(ctx context.Context, q statement.Querier) error {
 	var on sql.NullBool
 	var level sql.NullInt64
 	err := q.QueryRowContext(ctx, msOptions).Scan(&on, &level)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && !on.Valid:
 		return fmt.Errorf("%w: sys.databases does not say whether READ_COMMITTED_SNAPSHOT is ON, without which the order of events could not be kept: "+
-			"let the login see the row of its database", poller.ErrConfig)
+			"let the login see the row of its database", change.ErrConfig)
 	case err != nil:
 		return fmt.Errorf("read the database's options: %w", err)
 	case !on.Bool:
 		return fmt.Errorf("%w: the database reads with locks, so that the order of events could not be kept: run ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON",
-			poller.ErrConfig)
+			change.ErrConfig)
 	case !level.Valid || level.Int64 >= msLevel:
 		return nil
 	}
 	var none int
 	err = q.QueryRowContext(ctx, msLists).Scan(&none)
-	if misconfigured(err) {
+	if engine.Misconfigured(sqlserver.Dialect{}, err) {
 		err = fmt.Errorf("%w: the database's compatibility level is %d, and an outbox takes %d (SQL Server 2016) or higher: "+
-			"run ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = %d: %w", poller.ErrConfig, level.Int64, msLevel, msLevel, err)
+			"run ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = %d: %w", change.ErrConfig, level.Int64, msLevel, msLevel, err)
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 // myTables is what the catalog of MySQL and MariaDB says of tables.
 type myTables struct{}
 
-func (myTables) ready(context.Context, statement.Querier, func(error) bool) error { return nil }
+func (myTables) ready(context.Context, statement.Querier) error { return nil }
 
 func (myTables) resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	var schema, table string

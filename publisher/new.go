@@ -3,8 +3,8 @@ package publisher
 import (
 	"fmt"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // Publisher is one outbox of one poller. It is safe for use by several goroutines.
@@ -15,7 +15,7 @@ type Publisher struct {
 
 // New returns the publisher of an outbox. It does not connect. Errors name the member of cfg, or the setting, at fault and
 // wrap poller.ErrConfig.
-func New(cfg Config, conn source.Connection) (*Publisher, error) {
+func New(cfg Config, conn engine.Connection) (*Publisher, error) {
 	feeding := cfg.feed()
 	if err := feeding.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)

@@ -12,7 +12,7 @@ import (
 // pgTables is what PostgreSQL's catalog says of tables.
 type pgTables struct{}
 
-func (pgTables) ready(context.Context, statement.Querier, func(error) bool) error { return nil }
+func (pgTables) ready(context.Context, statement.Querier) error { return nil }
 
 func (pgTables) resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	var schema, table string

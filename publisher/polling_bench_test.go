@@ -23,7 +23,7 @@ func BenchmarkPolling(bm *testing.B) {
 			bm.Fatalf("ROWRELAY_BENCH_PUBLISHED: %v", err)
 		}
 	}
-	for _, e := range testEngines {
+	for _, e := range realEngines {
 		if e.name == "sqlserver" {
 			continue // there is none here
 		}

@@ -31,7 +31,7 @@ func (s *session) acquire(ctx context.Context) error {
 	if s.strategy, err = s.cfg.strategy(s.outbox.own, s.only); err != nil {
 		return &poller.Fault{Event: poller.ConfigInvalid, Err: err}
 	}
-	s.warnings = append(s.warnings, s.outbox.Warnings...)
+	s.warnings = append(s.warnings, s.outbox.warnings...)
 	// A statement given up half-way could take something after Close has given everything back: it is bounded by itself.
 	ctx = context.WithoutCancel(ctx)
 	begun := time.Now()

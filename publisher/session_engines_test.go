@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // openOn opens a session on a real engine, to be driven by hand.
@@ -32,7 +32,7 @@ func (b *bench) openOn(t *testing.T, cfg Config) *driver {
 // publish returns another instance's publisher.
 func (b *bench) publish(cfg Config) *Publisher {
 	b.tb.Helper()
-	conn, err := source.ParseConnection(b.url)
+	conn, err := engines.Parse(b.url)
 	b.must(err)
 	p, err := New(cfg, conn)
 	b.must(err)

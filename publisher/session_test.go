@@ -64,7 +64,7 @@ func TestWorkIsClaimedFetchedMarkedAndReleased(t *testing.T) {
 		if got := table.called(); got != "look draw×2 join survey take due fetch" {
 			t.Errorf("the first Next with work calls %s", got)
 		}
-		if len(g.Batch.Events) != 3 || g.Token != 2 || g.Check() != nil || g.Right.Err() != nil || g.Source.Table != "outbox" {
+		if len(g.Batch.Events) != 3 || g.Token != 2 || g.Check() != nil || g.Right.Err() != nil || g.Origin.Table != "outbox" {
 			t.Errorf("%+v", g)
 		}
 		s.settled("aaa", g)

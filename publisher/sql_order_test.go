@@ -130,7 +130,7 @@ func TestApplicationsOwnSession(t *testing.T) {
 // TestBuckets: ids as applications have them spread over all buckets, evenly enough for partitions.
 func TestBuckets(t *testing.T) {
 	const n = 4 * claims.Buckets // 64 ids for each of 64 partitions: enough to tell a bad hash, few enough for SQLite under the race detector
-	for _, e := range testEngines {
+	for _, e := range realEngines {
 		t.Run(e.name, func(t *testing.T) {
 			for kind, id := range map[string]func(int) string{
 				"numbers": func(i int) string { return fmt.Sprint(100_000 + i) },
@@ -193,7 +193,7 @@ func TestDeadlocksAreRepeated(t *testing.T) {
 							ready <- struct{}{}
 							eventually(t, "both have locked a row", func() bool { return len(ready) == 2 })
 						}
-						if _, err := q.ExecContext(ctx, fmt.Sprintf("UPDATE outbox SET retry_count = retry_count + 1 WHERE %s = %d", b.engine.rows.seq(), seq)); err != nil {
+						if _, err := q.ExecContext(ctx, fmt.Sprintf("UPDATE outbox SET retry_count = retry_count + 1 WHERE %s = %d", b.texts.rows.seq(), seq)); err != nil {
 							return err
 						}
 					}

@@ -14,11 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // instance is one instance's view of an outbox.
@@ -38,8 +38,8 @@ type bench struct {
 	raw *sql.DB
 }
 
-// testEngines are those that run here, and SQL Server where a server is given.
-var testEngines = []struct {
+// realEngines are those that run here, and SQL Server where a server is given.
+var realEngines = []struct {
 	name string
 	url  func(testing.TB) string
 }{
@@ -65,7 +65,7 @@ func sqliteFile(tb testing.TB) string {
 
 func everyEngine(t *testing.T, test func(t *testing.T, b *bench), change ...func(*Config)) {
 	t.Helper()
-	for _, e := range testEngines {
+	for _, e := range realEngines {
 		t.Run(e.name, func(t *testing.T) { test(t, newBench(t, e.url, change...)) })
 	}
 }
@@ -123,7 +123,7 @@ func (b *bench) open(change ...func(*Config)) *instance {
 // view returns the outbox as another instance has it before it was opened.
 func (b *bench) view(change ...func(*Config)) *catalog {
 	b.tb.Helper()
-	conn, err := source.ParseConnection(b.url)
+	conn, err := engines.Parse(b.url)
 	if err != nil {
 		b.tb.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func (b *bench) write(aggregates ...string) {
 func (b *bench) states() []event.State {
 	b.tb.Helper()
 	s := b.db.Statement()
-	s.Add("SELECT state FROM ", b.outbox.String(), " ORDER BY ", b.engine.rows.seq())
+	s.Add("SELECT state FROM ", b.outbox.String(), " ORDER BY ", b.texts.rows.seq())
 	list, err := s.Texts(context.Background(), b.raw)
 	if err != nil {
 		b.tb.Fatal(err)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // options is a SQL Server that answers the question for its database's options.
@@ -59,7 +58,7 @@ func TestVersioned(t *testing.T) {
 		"broken":                     {err: broken, is: broken, says: "read the database's options"},
 	} {
 		db := sql.OpenDB(&options{rows: c.rows, err: c.err, lists: c.lists})
-		err := msTables{}.ready(t.Context(), db, func(err error) bool { return source.Misconfigured("sqlserver", err) })
+		err := msTables{}.ready(t.Context(), db)
 		if !errors.Is(err, c.is) || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}

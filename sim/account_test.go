@@ -43,7 +43,7 @@ func (a *account) add(w *world, e *change.Event, from show) string {
 	by := ""
 	if !from.loose() && !w.letters.replayed[e.ID] {
 		for _, y := range a.keys[order] {
-			if y.show.retry && y.key != string(e.Key) {
+			if y.show.kind == change.Retry && y.key != string(e.Key) {
 				continue // a parked row is sent as it is now, at the place in its queue that it had when it was parked
 			}
 			if y.show.loose() {

@@ -31,6 +31,7 @@ func (w *world) begun(c *call) {
 		}
 	}
 	w.mu.Unlock()
+	w.early(q)
 	r := rank{q.d.Token, q.d.Number}
 	if w.sink.numbers[r] {
 		w.fail("%s uses the delivery number %d of token %d again", c.p.name, q.d.Number, q.d.Token)
@@ -46,7 +47,7 @@ func (w *world) begun(c *call) {
 	}
 	for i := range q.d.Events {
 		// A retry's row comes from a re-read, which shows no incarnation (docs/simulation.md).
-		if e := &q.d.Events[i]; w.human.gap() && c.p.foreign[e.ID] && !q.shows[i].retry {
+		if e := &q.d.Events[i]; w.human.gap() && c.p.foreign[e.ID] && q.shows[i].kind != change.Retry {
 			w.fail("%s sends %s of a restored database", c.p.name, w.id(e.ID))
 		}
 	}
@@ -95,13 +96,14 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 	w.doc = doc
 	if doc.Paused == nil {
 		for _, o := range w.slots {
-			o.paused = false
+			o.paused = o.paused && o.out != p.out
 		}
 	}
 	if doc.Lease.OwnerID == "" && was.Lease.OwnerID != "" {
 		w.freeSince = time.Now()
 	}
 	w.say("doc", "%s", w.tellDocument())
+	w.stored(p)
 	if was.PollerName == "" {
 		return
 	}
@@ -123,17 +125,15 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 	case w.holder != p:
 		w.fail("%s wrote the document under the lease of %s", p.name, w.holder.name)
 	}
+	if mode := was.Late.Mode; !p.human && mode != "" && doc.Late.Mode != mode {
+		w.fail("%s goes on under late_commits=%s, and the document was written under %s", p.name, doc.Late.Mode, mode)
+	}
 	if moved && !p.human {
 		from, err := placeOf(was.Checkpoint.Cursor)
 		to, err2 := placeOf(doc.Checkpoint.Cursor)
 		order, err3 := to.compare(from)
 		if err := errors.Join(err, err2, err3); err != nil || order < 0 && !w.pro.falls() {
 			w.fail("%s moved the checkpoint from %s to %s: %v", p.name, from, to, err)
-		}
-	}
-	if doc.Paused == nil {
-		for _, o := range w.slots {
-			o.paused = false
 		}
 	}
 	if doc.Lease.OwnerID == "" && was.Lease.OwnerID != "" && !p.human {
@@ -201,8 +201,10 @@ func (w *world) readParked() {
 
 // removed checks the deletion of a side object.
 func (w *world) removed(p *process, key string) {
-	if key == w.doc.Parked.Object || key == w.doc.Late.Memory.Object {
-		w.fail("%s deleted %s, which the document names", p.name, w.store.short(key))
+	for _, o := range w.outputs {
+		if key == o.doc.Parked.Object || key == o.doc.Late.Memory.Object {
+			w.fail("%s deleted %s, which the document names", p.name, w.store.short(key))
+		}
 	}
 }
 
@@ -217,7 +219,7 @@ func (w *world) waits(v *version) bool {
 
 // arrived reports whether a row's state needs nothing any more.
 func (w *world) arrived(v *version) bool {
-	return !w.sink.ruled.first[v.event.ID].IsZero() || w.letters.ids[v.event.ID] || v.skipped
+	return !w.sink.ruled.first[v.event.ID].IsZero() || w.letters.ids[v.event.ID] || w.skipped[v]
 }
 
 // checkLoss looks whether the checkpoint has passed a row that is neither delivered nor kept.
@@ -243,10 +245,19 @@ func (w *world) checkLoss() {
 // finished reports whether everything has arrived.
 func (w *world) finished() bool { return len(w.late) == 0 && w.missing() == "" }
 
-// missing says what has not arrived; "" when nothing is missing.
-func (w *world) missing() string {
+// missing says what has not arrived at some output; "" when nothing is missing.
+func (w *world) missing() (what string) {
+	w.each(func() {
+		if missing := w.missingHere(); missing != "" && what == "" {
+			what = strings.TrimSuffix(missing+" at "+w.output.name, " at ")
+		}
+	})
+	return what
+}
+
+func (w *world) missingHere() string {
 	for _, r := range w.table.rows {
-		if v := r.cur; v != nil && !w.arrived(v) && !w.blocked(v) && !w.doubtful(v) {
+		if v := r.cur; v != nil && !w.arrived(v) && !w.blocked(v) && !w.doubtful(v) && !w.held(v) && !w.unread(v) {
 			return fmt.Sprintf("row %d rev %d (%s) has not arrived", r.key, v.rev, w.id(v.event.ID))
 		}
 	}

@@ -87,6 +87,7 @@ func (w *world) admit() {
 			slices.Compare(a.stack[:a.depth], b.stack[:b.depth]))
 	})
 	for _, c := range fresh {
+		w.about(c.p.out)
 		w.begun(c)
 		w.waiting = append(w.waiting, c)
 	}
@@ -109,6 +110,7 @@ func (w *world) eligible() []*call {
 
 // release carries out a call, and lets its caller go on when that is the end of it.
 func (w *world) release(c *call) {
+	w.about(c.p.out)
 	if !c.resolve(c) {
 		return
 	}

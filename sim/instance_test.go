@@ -11,9 +11,6 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// documentKey is that of the poller's state document.
-const documentKey = "state/app/orders.json"
-
 // ending is the call by which a tick reports.
 const ending = "tick ends"
 
@@ -21,6 +18,7 @@ const ending = "tick ends"
 // that they ask for has an effect.
 type process struct {
 	w      *world
+	out    *output
 	slot   int
 	serial int // of all lives, and of operators
 	name   string
@@ -34,7 +32,8 @@ type process struct {
 	until  time.Time // the next tick, once faults have stopped
 
 	set    *settings
-	intent func() // what a command is about, done when it writes the document
+	read   []reading // of the database's clock, since the last one that is stored
+	intent func()    // what a command is about, done when it writes the document
 
 	began   time.Time       // its tick
 	at      uint64          // the fencing token at that time
@@ -51,7 +50,7 @@ type process struct {
 // newProcess starts an instance. It does nothing until its first tick.
 func (w *world) newProcess(slot int) *process {
 	w.serials++
-	p := &process{w: w, slot: slot, serial: w.serials, name: fmt.Sprintf("%c%d", 'A'+slot, w.serials)}
+	p := &process{w: w, out: w.outputOf(slot), slot: slot, serial: w.serials, name: fmt.Sprintf("%c%d", 'A'+slot, w.serials)}
 	p.foreign, p.native = map[string]bool{}, map[string]bool{}
 	w.lives = append(w.lives, p)
 	p.ctx, p.kill = context.WithCancel(context.Background())
@@ -59,14 +58,15 @@ func (w *world) newProcess(slot int) *process {
 	keeper := p.keeper()
 	p.set = w.set
 	feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
-		App: "app", Poller: "orders", Source: sourceOf{p}, Keeper: keeper, Ordering: p.set.ordering, Policy: p.set.policy,
+		App: "app", Poller: "orders", Output: p.out.name, Source: sourceOf{p}, Keeper: keeper, Ordering: p.set.ordering, Policy: p.set.policy,
 		DeadLetters: lettersOf{p}, LateWindow: pro.Window, LateLimit: pro.LateLimit, LateMemory: pro.LateMemory, Wait: pro.Wait,
+		FutureRows: pro.FutureRows,
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	p.relay, err = poller.NewRelay(poller.Config{
-		App: "app", Poller: "orders", Feed: feedOf{p, feed}, To: sinkOf{p}, Ordering: p.set.ordering, Concurrency: pro.Parallel,
+		App: "app", Poller: "orders", Output: p.out.name, Feed: feedOf{p, feed}, To: sinkOf{p}, Ordering: p.set.ordering, Concurrency: pro.Parallel,
 		Fetch: poller.Limit{Rows: pro.Rows, Bytes: 1 << 20}, RequestEvents: pro.RequestEvents, RequestBytes: 1 << 20,
 		Size: func(e *change.Event) int { return e.Size() }, RejectStatus: rejectStatus, Retries: pro.Retries,
 		Timeout: pro.Timeout, Budget: pro.Budget, PollInterval: pro.Poll, MaxBatches: pro.MaxBatches,
@@ -80,7 +80,7 @@ func (w *world) newProcess(slot int) *process {
 
 func (p *process) keeper() *state.Keeper {
 	keeper, err := state.New(state.Config{
-		Store: storeOf{p}, Key: documentKey, Poller: "orders", Owner: "app/" + p.name, TTL: p.w.pro.TTL,
+		Store: storeOf{p}, Key: p.out.key, Poller: "orders", Owner: "app/" + p.name, TTL: p.w.pro.TTL,
 	})
 	if err != nil {
 		p.w.t.Fatal(err)
@@ -91,6 +91,7 @@ func (p *process) keeper() *state.Keeper {
 // tick begins a tick.
 func (p *process) tick() {
 	w := p.w
+	w.about(p.out)
 	w.tally.Ticks++
 	w.say(p.name, "tick begins")
 	p.busy, p.began, p.at, p.excused = true, time.Now(), w.doc.Lease.FencingToken, false
@@ -153,10 +154,19 @@ func (w *world) crashSome() {
 func (w *world) crashAt(c *call) { w.crash(c.p, c) }
 
 func (w *world) crash(p *process, at *call) {
+	w.tally.Crashes++
+	for _, o := range p.instance() {
+		if !o.dead {
+			w.die(o, at)
+		}
+	}
+}
+
+func (w *world) die(p *process, at *call) {
+	w.about(p.out)
 	if p.human {
 		w.human.busy = false
 	}
-	w.tally.Crashes++
 	p.dead = true
 	w.say(p.name, "crashes")
 	for _, c := range w.waiting {
@@ -169,7 +179,7 @@ func (w *world) crash(p *process, at *call) {
 			c.wire()
 		case n < 2:
 			w.say("~", "its %s %s is still on its way", c.what, w.store.short(c.arg))
-			w.late = append(w.late, lateEffect{p.name + " " + c.what + " " + w.store.short(c.arg), c.wire})
+			w.later(p.name+" "+c.what+" "+w.store.short(c.arg), c.wire)
 		}
 	}
 }
@@ -181,11 +191,12 @@ func (w *world) freezeSome() {
 		return
 	}
 	w.tally.Freezes++
-	p.excused = true
 	d := w.span(w.pro.TTL/4, 2*w.pro.TTL)
 	w.say(p.name, "freezes for %s", d)
 	w.mu.Lock()
-	p.frozenUntil = time.Now().Add(d)
+	for _, o := range p.instance() {
+		o.excused, o.frozenUntil = true, time.Now().Add(d)
+	}
 	w.mu.Unlock()
 }
 
@@ -220,7 +231,7 @@ func (f feedOf) Open(ctx context.Context) (poller.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{Session: s, p: f.p, id: f.p.w.shows.session()}, nil
+	return &session{Session: s, p: f.p, id: f.p.out.shows.session()}, nil
 }
 
 // session notes what was shown in which order, and lets a frozen process learn late that its right has ended.
@@ -235,16 +246,16 @@ type session struct {
 // Next implements poller.Session.
 func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
 	g, err := s.Session.Next(ctx, limit)
-	return s.granted(g), err
+	return s.granted(g, false), err
 }
 
 // Other implements poller.Session.
 func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {
 	g, err := s.Session.Other(ctx, avoid)
-	return s.granted(g), err
+	return s.granted(g, true), err
 }
 
-func (s *session) granted(g poller.Grant) poller.Grant {
+func (s *session) granted(g poller.Grant, probe bool) poller.Grant {
 	if len(g.Batch.Events) == 0 || g.Right == nil {
 		return g
 	}
@@ -252,7 +263,7 @@ func (s *session) granted(g poller.Grant) poller.Grant {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range g.Batch.Events {
-		w.shows.add(g.Batch.Events[i].ID, show{session: s.id, token: g.Token, batch: g.Batch.ID, retry: g.Batch.Kind == change.Retry, ordering: p.set.ordering, all: p.set.ordering == poller.OrderSource && w.pro.Whole})
+		p.out.shows.add(g.Batch.Events[i].ID, show{session: s.id, token: g.Token, batch: g.Batch.ID, kind: g.Batch.Kind, probe: probe, ordering: p.set.ordering, all: p.set.ordering == poller.OrderSource && w.pro.Whole})
 	}
 	p.check, p.token = g.Check, g.Token
 	if s.right != g.Right {
@@ -268,7 +279,7 @@ func (s *session) granted(g poller.Grant) poller.Grant {
 	return g
 }
 
-// shows is what sources showed, in the order in which sessions handed it out. It is under world.mu.
+// shows is what sources showed, in the order in which sessions handed it out. They are under world.mu.
 type shows struct {
 	seq, sessions int
 	by            map[string][]show // by event id
@@ -279,7 +290,8 @@ type show struct {
 	session, seq int
 	token        uint64
 	batch        string
-	retry        bool
+	kind         change.Kind
+	probe        bool            // it was asked for apart from the others
 	ordering     poller.Ordering // of the session's settings
 	all          bool            // all events are in order with each other
 }

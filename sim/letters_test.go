@@ -45,7 +45,7 @@ func (o lettersOf) Put(ctx context.Context, d poller.DeadLetter) (err error) {
 			err = ctx.Err()
 			w.say(o.p.name, "dead letter %s: given up", c.arg)
 			if !w.letters.down && w.fate(0.3) {
-				w.late = append(w.late, lateEffect{o.p.name + " dead letter " + c.arg, keep})
+				w.later(o.p.name+" dead letter "+c.arg, keep)
 			}
 			return true
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -14,6 +13,7 @@ import (
 // other's; one that fails is given again, or not.
 type operator struct {
 	w    *world
+	out  *output
 	busy bool
 	// tidied is when a command was given last, once faults have stopped.
 	tidied time.Time
@@ -39,6 +39,8 @@ func (o *operator) act() {
 		o.mendGap()
 	case w.doc.Paused != nil:
 		o.resume()
+	case o.mode():
+		o.acceptMode()
 	case w.chance(w.pro.Replays):
 		if w.chance(0.6) {
 			o.replay()
@@ -68,6 +70,8 @@ func (o *operator) tidy() bool {
 		o.mendGap()
 	case o.w.doc.Paused != nil:
 		o.resume()
+	case o.mode():
+		o.acceptMode()
 	default:
 		return false
 	}
@@ -86,7 +90,7 @@ func (o *operator) command(what string, do func(context.Context, *process, *stat
 	w := o.w
 	w.serials++
 	w.tally.Operators++
-	p := &process{w: w, serial: w.serials, name: fmt.Sprintf("op%d", w.serials), human: true, set: w.set}
+	p := &process{w: w, out: o.out, serial: w.serials, name: fmt.Sprintf("op%d", w.serials), human: true, set: w.set}
 	p.ctx, p.kill = context.WithCancel(context.Background())
 	w.lives = append(w.lives, p)
 	o.busy = true
@@ -186,7 +190,7 @@ func (o *operator) reset() {
 			to = place{begun: true, window: true, seen: w.rng.IntN(w.table.commits + 1)}
 		}
 	}
-	if safe, open := w.table.safe(); open && w.pro.Late == poller.LateExact && to.at.compare(safe) > 0 {
+	if safe, open := w.table.safe(); open && w.pro.LateCommit && to.at.compare(safe) > 0 {
 		to = place{} // a backfill up to there would end before rows that are not shown yet
 	}
 	o.moveTo(to, "reset to")
@@ -210,7 +214,9 @@ func (o *operator) moveTo(to place, what string) {
 				d.Parked = state.ObjectRef{}
 			}
 			d.Checkpoint.Cursor, d.Checkpoint.Incarnation = cursor, incarnation
-			d.Late = state.Late{Mode: d.Late.Mode}
+			if d.Late = (state.Late{Mode: d.Late.Mode}); d.Late.Mode != string(w.set.late) {
+				d.Late.Mode = "" // the settings choose anew
+			}
 		})
 		return err
 	})

@@ -61,7 +61,10 @@ type profile struct {
 	Ahead          time.Duration // at most
 	Replays        float64       // that a command is about dead letters or parked events
 	Whole          bool          // under ordering=source the order of all events is checked, and not each key's alone
-	Siege          bool          // in the end one fault goes on while others' rows must arrive
+	Modes          float64       // weight of a change of late_commits
+	FutureRows     poller.FutureRows
+	Second         bool // a second output
+	Siege          bool // in the end one fault goes on while others' rows must arrive
 }
 
 // falls reports whether the position may go back: to a clock that was set back, or before a row that is dated ahead.

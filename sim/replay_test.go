@@ -59,11 +59,11 @@ func (o *operator) replay() {
 		if len(found) == 0 || rowsOf(entries) > most {
 			return errRefused
 		}
-		if err := o.leased(ctx, p, k, s, entries, func() { w.letters.back(found) }); err != nil {
+		if err := o.leased(ctx, p, k, s, entries, func() { o.out.letters.back(found) }); err != nil {
 			return err
 		}
 		for _, r := range found {
-			if err := w.letters.remove(ctx, p, r); err != nil {
+			if err := o.out.letters.remove(ctx, p, r); err != nil {
 				return err
 			}
 		}
@@ -129,12 +129,12 @@ func (o *operator) purge() {
 // forget marks what an operator let go: the version of an event, or what the row is now where nobody has read it yet.
 func (w *world) forget(key []byte, id string) {
 	if v := w.versions[id]; v != nil {
-		v.skipped = true
+		w.skipped[v] = true
 		return
 	}
 	for _, r := range w.table.rows {
 		if r.cur != nil && bytes.Equal(r.cur.event.Key, key) && !w.arrived(r.cur) {
-			r.cur.skipped = true
+			w.skipped[r.cur] = true
 		}
 	}
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
@@ -28,26 +29,51 @@ type guard struct {
 
 // besiege makes one order key a bad one and looks what becomes of the others.
 func (w *world) besiege() {
+	w.about(w.outputs[0])
 	if w.set.ordering == poller.OrderSource || w.parkedRows()+3 > w.pro.Policy.MaxParked {
 		return // there one key does stop others
 	}
 	w.siege = true
+	besieged := w.output
 	what, all := w.standing()
+	fine := w.others(all)
 	w.say("--", "a siege begins: %s", what)
 	began, next := time.Now(), time.Now()
-	for sent := 0; w.violation == "" && (len(all) > 0 || sent < guards || time.Since(began) < siegeLasts); {
+	for sent := 0; w.violation == "" && (len(all)+len(fine) > 0 || sent < guards || time.Since(began) < siegeLasts); {
 		if sent < guards && !time.Now().Before(next) {
 			sent++
 			next = time.Now().Add(guardEvery)
-			all = append(all, guard{v: w.table.insert(w.pro.Groups).cur, since: time.Now()})
+			g := guard{v: w.table.insert(w.pro.Groups).cur, since: time.Now()}
+			all = append(all, g)
+			fine = append(fine, w.others([]guard{g})...)
 		}
 		w.step()
+		w.about(besieged)
 		all = w.relieved(all, what)
+		w.each(func() {
+			if w.output != besieged {
+				fine = w.relieved(fine, what+" at another output")
+			}
+		})
 	}
 	w.siege = false
-	w.sink.clear()
-	w.letters.down = false
+	w.each(func() {
+		w.sink.clear()
+		w.letters.down = false
+	})
 	w.say("--", "the siege ends")
+}
+
+// others are rows as the other outputs have them, where none of them is bad.
+func (w *world) others(all []guard) []guard {
+	if len(w.outputs) == 1 {
+		return nil
+	}
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].bad = false
+	}
+	return all
 }
 
 // relieved returns the guards that are still waited for.

@@ -158,8 +158,8 @@ func (v *violation) String() string {
 func (t *tally) String() string {
 	return fmt.Sprintf("%d seeds, %d steps, %d ticks; %d crashes, %d freezes, %d clock faults, %d store faults and %d late writes, %d source "+
 		"faults, %d sink faults, %d lost answers, %d late effects, %d outages, %d late commits, %d rollbacks, %d restores, %d operators' "+
-		"commands, %d changes of settings, %d jumps of the database's clock, %d dead letters without an answer; %d rows, %d updates, %d deletes, %d delivered, %d duplicates, %d refused by the receiver's rule, %d inverted without it, %d dead-lettered",
+		"commands, %d changes of settings, %d jumps of the database's clock, %d rows of falls that nobody read, %d rows held until the end, %d dead letters without an answer; %d rows, %d updates, %d deletes, %d delivered, %d duplicates, %d refused by the receiver's rule, %d inverted without it, %d dead-lettered",
 		t.Seeds, t.Steps, t.Ticks, t.Crashes, t.Freezes, t.ClockFaults, t.StoreFaults, t.StoreLate, t.SourceFaults, t.SinkFaults, t.SinkLost,
-		t.SinkLate, t.Outages, t.LateCommits, t.Rollbacks, t.Restores, t.Operators, t.Settings, t.Jumps, t.LetterHangs, t.Rows, t.Updates, t.Deletes, t.Delivered, t.Duplicates, t.Refused,
+		t.SinkLate, t.Outages, t.LateCommits, t.Rollbacks, t.Restores, t.Operators, t.Settings, t.Jumps, t.Unread, t.Held, t.LetterHangs, t.Rows, t.Updates, t.Deletes, t.Delivered, t.Duplicates, t.Refused,
 		t.Inverted, t.DeadLettered)
 }

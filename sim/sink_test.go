@@ -122,7 +122,7 @@ func (o sinkOf) Deliver(ctx context.Context, d change.Delivery) (err error) {
 		if c.gaveUp {
 			if !c.effected && w.fate(w.pro.SinkLate) {
 				w.tally.SinkLate++
-				w.late = append(w.late, lateEffect{o.p.name + " deliver " + c.arg, all})
+				w.later(o.p.name+" deliver "+c.arg, all)
 				w.say(o.p.name, "deliver %s: given up, still on its way", c.arg)
 			} else {
 				w.say(o.p.name, "deliver %s: given up", c.arg)
@@ -161,7 +161,7 @@ func (s *sink) answer(q *request, c *call) error {
 			return s.failAll(q, 503, poller.Unavailable, 0)
 		case w.fate(p.SinkLate):
 			w.tally.SinkLate++
-			w.late = append(w.late, lateEffect{c.p.name + " deliver " + c.arg, func() { s.accept(q, nil) }})
+			w.later(c.p.name+" deliver "+c.arg, func() { s.accept(q, nil) })
 			s.unheard(q)
 			return fmt.Errorf("%w (it is still on its way)", errGone)
 		case w.fate(p.SinkSlow):

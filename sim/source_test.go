@@ -70,7 +70,7 @@ func (o sourceOf) read(ctx context.Context, what, arg string, do func() (string,
 func (o sourceOf) Describe(context.Context) (poller.Description, error) {
 	p := &o.p.w.pro
 	return poller.Description{
-		Fingerprint: fingerprint, Engine: "sim", Table: "orders", Late: p.Late, Coarse: p.Groups > 0 && !o.p.set.own,
+		Fingerprint: fingerprint, Engine: "sim", Table: "orders", Late: o.p.set.late, Coarse: p.Groups > 0 && !o.p.set.own,
 		Dates: o.p.w.table.dates(),
 	}, nil
 }
@@ -111,7 +111,7 @@ func (o sourceOf) Fetch(ctx context.Context, r poller.Range, limit poller.Limit)
 		}
 		page = poller.Page{Incarnation: t.incarnation, NullCursors: -1}
 		end, high := upTo.begun, upTo.at
-		if w.pro.Late == poller.LateExact && !r.Unsafe {
+		if o.p.set.late == poller.LateExact && !r.Unsafe {
 			if safe, open := t.safe(); open {
 				page.Safe = cursorOf(safe)
 				if !end || safe.compare(high) < 0 {
@@ -181,7 +181,7 @@ func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte
 		}
 		found = nil
 		upTo, open := t.safe()
-		rows := t.shown(from.at, upTo, open && w.pro.Late == poller.LateExact)
+		rows := t.shown(from.at, upTo, open && o.p.set.late == poller.LateExact)
 		if w.pro.Windows {
 			rows = t.between(from, place{begun: true, window: true, seen: t.commits})
 		}
@@ -205,6 +205,7 @@ func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte
 // Horizon implements poller.Source.
 func (o sourceOf) Horizon(ctx context.Context) (h poller.Horizon, err error) {
 	w, t := o.p.w, o.p.w.table
+	var r reading
 	err = o.read(ctx, "horizon", "", func() (string, error) {
 		h = poller.Horizon{Now: time.Now().Add(t.clockShift), Shown: w.pro.Shown}
 		for _, x := range t.open {
@@ -212,8 +213,12 @@ func (o sourceOf) Horizon(ctx context.Context) (h poller.Horizon, err error) {
 				h.Oldest, h.By = began, fmt.Sprintf("tx%d", x.id)
 			}
 		}
+		r = reading{h.Now, time.Now(), len(t.eras) - 1}
 		return h.By, nil
 	})
+	if err == nil {
+		o.p.read = append(o.p.read, r)
+	}
 	return h, err
 }
 

@@ -78,8 +78,10 @@ func (s *store) stamp(e *entry) state.Stamp { return state.Stamp{Version: e.vers
 
 // short is a key as the trace shows it: without what was drawn at random.
 func (s *store) short(key string) string {
-	if key == documentKey {
-		return "document"
+	for _, o := range s.w.outputs {
+		if key == o.key {
+			return strings.TrimSpace("document " + o.name)
+		}
 	}
 	if !strings.HasPrefix(key, "objects/") {
 		return key
@@ -106,7 +108,7 @@ func (s *store) put(p *process, key string, data []byte, version state.Version) 
 		i, _ := slices.BinarySearch(s.keys, key)
 		s.keys = slices.Insert(s.keys, i, key)
 	}
-	if key == documentKey {
+	if key == p.out.key {
 		s.w.documentWritten(p, old, e)
 	}
 	return s.stamp(e), nil
@@ -227,7 +229,7 @@ func (o storeOf) write(ctx context.Context, what, key string, data []byte, versi
 			err = ctx.Err()
 			if !c.notBefore.IsZero() && w.chance(0.7) { // it was on its way, and the store may still do it
 				w.tally.StoreLate++
-				w.late = append(w.late, lateEffect{o.p.name + " " + what + " " + s.short(key), unheard})
+				w.later(o.p.name+" "+what+" "+s.short(key), unheard)
 				w.say(o.p.name, "%s %s: given up, still on its way", what, s.short(key))
 				return true
 			}
@@ -246,7 +248,7 @@ func (o storeOf) write(ctx context.Context, what, key string, data []byte, versi
 				return true
 			case later:
 				err = errStoreLost
-				w.late = append(w.late, lateEffect{o.p.name + " " + what + " " + s.short(key), unheard})
+				w.later(o.p.name+" "+what+" "+s.short(key), unheard)
 				w.say(o.p.name, "%s %s: reported as failed, still on its way", what, s.short(key))
 				return true
 			case slowToo:
@@ -343,11 +345,11 @@ func (o storeOf) Delete(ctx context.Context, key string, version state.Version) 
 			}
 		case later:
 			err = errStoreLost
-			w.late = append(w.late, lateEffect{o.p.name + " delete " + s.short(key), func() {
+			w.later(o.p.name+" delete "+s.short(key), func() {
 				if err := remove(); err != nil {
 					w.say("~", "it comes too late: %v", err)
 				}
-			}})
+			})
 		default:
 			err = remove()
 		}

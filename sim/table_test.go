@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // table is the one database table, with the transactions that write it. A row's cursor value is drawn when it is written,
@@ -21,10 +20,10 @@ type table struct {
 	lives       int
 	txs         int
 	commits     int           // how many transactions were committed: a snapshot is that number
-	passed      []place       // up to these an operator skipped what was not delivered
 	clockShift  time.Duration // of the database's clock
 	jumped      time.Duration // of that since the run began
 	fell        bool          // it was set back
+	eras        []era         // between its jumps
 
 	lastTraffic time.Time
 	inserted    int // by traffic
@@ -47,14 +46,15 @@ type row struct {
 
 // version is one state of a row.
 type version struct {
-	row     *row
-	value   int64 // the cursor's
-	rev     int
-	group   int // of the row's order key
-	commit  int // the number of the transaction among those committed
-	event   change.Event
-	skipped bool // passed over by an operator on purpose
-	gone    bool // the row's delete
+	row    *row
+	value  int64 // the cursor's
+	rev    int
+	group  int           // of the row's order key
+	commit int           // the number of the transaction among those committed
+	era    int           // of the database's clock, when it drew the value
+	open   time.Duration // how long its transaction was open after that
+	event  change.Event
+	gone   bool // the row's delete
 }
 
 // tx is an open transaction.
@@ -62,6 +62,7 @@ type tx struct {
 	id     int
 	began  time.Time
 	value  int64 // with a clock as the cursor
+	era    int   // of that clock
 	writes []*version
 	until  time.Time // it stays open at least so long: where the server shows it, beyond the window
 }
@@ -86,7 +87,7 @@ func cursorOf(p pos) change.Cursor {
 }
 
 func newTable(w *world) *table {
-	return &table{w: w, incarnation: "life-1", lives: 1, sequence: 1, clockShift: w.span(-time.Hour, time.Hour)}
+	return &table{w: w, incarnation: "life-1", lives: 1, sequence: 1, clockShift: w.span(-time.Hour, time.Hour), eras: make([]era, 1)}
 }
 
 // act is one step of the writers.
@@ -105,7 +106,7 @@ func (t *table) act() {
 		return
 	}
 	t.txs++
-	x := &tx{id: t.txs, began: time.Now(), value: t.clock()}
+	x := &tx{id: t.txs, began: time.Now(), value: t.clock(), era: len(t.eras) - 1}
 	if !w.pro.LateCommit { // then the order of the cursor is that of the commits
 		x.value = max(x.value, t.sequence+1)
 		t.sequence = x.value
@@ -185,7 +186,7 @@ func (t *table) restore() {
 
 // skipTo notes that an operator moved the position, and what is behind it and was not delivered stays so.
 func (t *table) skipTo(to place) {
-	t.passed = append(t.passed, to)
+	t.w.passed = append(t.w.passed, to)
 	for _, r := range t.rows {
 		t.skip(r.cur)
 	}
@@ -193,46 +194,9 @@ func (t *table) skipTo(to place) {
 
 // skip marks a version that an operator chose to pass over.
 func (t *table) skip(v *version) {
-	if v != nil && !t.w.arrived(v) && slices.ContainsFunc(t.passed, func(p place) bool { return p.passed(v) }) {
-		v.skipped = true
+	if v != nil && !t.w.arrived(v) && slices.ContainsFunc(t.w.passed, func(p place) bool { return p.passed(v) }) {
+		t.w.skipped[v] = true
 	}
-}
-
-// clock is the database's time as a cursor value.
-func (t *table) clock() int64 {
-	return (time.Since(t.w.began) + t.jumped + longAgo).Milliseconds()
-}
-
-// dates reads positions as times, where the cursor is one.
-func (t *table) dates() *poller.Dates {
-	if !t.w.pro.Clock || t.w.pro.Windows {
-		return nil
-	}
-	zero := t.w.began.Add(t.clockShift - t.jumped - longAgo) // the time of the value 0
-	return &poller.Dates{
-		Span: func(c change.Cursor) (time.Time, time.Time, bool) {
-			p, err := placeOf(c)
-			at := zero.Add(time.Duration(p.at.value) * time.Millisecond)
-			return at, at, err == nil && p.begun && p.at.key != last
-		},
-		Before: func(at time.Time) change.Cursor {
-			return cursorOf(pos{at.Sub(zero).Milliseconds() - 1, last})
-		},
-	}
-}
-
-// longAgo is how much the database's clock may go back.
-const longAgo = 100 * 24 * time.Hour
-
-// jump sets the database's clock to another time.
-func (t *table) jump() {
-	w := t.w
-	w.tally.Jumps++
-	d := w.span(-w.pro.Jump, w.pro.Jump)
-	t.jumped += d
-	t.fell = t.fell || d < 0
-	t.clockShift += d
-	w.say("db", "the clock jumps by %s", d)
 }
 
 // write inserts, updates or deletes a row in an open transaction.
@@ -277,7 +241,7 @@ func (t *table) remove(x *tx, r *row) {
 // draw writes a row's next version in an open transaction.
 func (t *table) draw(x *tx, r *row) {
 	w := t.w
-	v := &version{row: r, value: t.sequence, rev: r.revs, group: r.group}
+	v := &version{row: r, value: t.sequence, rev: r.revs, group: r.group, era: x.era}
 	if r.group >= 0 && r.group < w.pro.Groups && v.rev > 0 && w.chance(w.pro.Moves) { // from, to or within those that are shared
 		v.group = w.rng.IntN(w.pro.Groups + 2)
 	}
@@ -298,7 +262,7 @@ func (t *table) draw(x *tx, r *row) {
 	w.versions[v.event.ID] = v
 	x.writes = append(slices.DeleteFunc(x.writes, func(o *version) bool { return o.row == r }), v)
 	w.say("db", "tx%d writes row %d rev %d with cursor %d (%s)", x.id, r.key, v.rev, v.value, w.id(v.event.ID))
-	w.sink.maybeBad(v)
+	w.each(func() { w.sink.maybeBad(v) })
 }
 
 // close commits or rolls back.
@@ -315,9 +279,9 @@ func (t *table) close(x *tx, commit bool) {
 				v.row.cur = nil
 				continue
 			}
-			v.commit = t.commits
+			v.commit, v.open = t.commits, time.Since(x.began)
 			v.row.cur, v.row.group = v, v.group
-			t.skip(v)
+			w.each(func() { t.skip(v) })
 		}
 	}
 	switch {
@@ -332,7 +296,7 @@ func (t *table) close(x *tx, commit bool) {
 			}
 		}
 		w.say("db", "tx%d commits", x.id)
-		w.checkLoss()
+		w.each(w.checkLoss)
 	default:
 		w.tally.Rollbacks++
 		w.say("db", "tx%d rolls back", x.id)

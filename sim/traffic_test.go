@@ -46,7 +46,7 @@ func (t *table) insert(groups int) *row {
 // rewrite commits a row's next version, alone.
 func (t *table) rewrite(r *row) {
 	t.txs++
-	x := &tx{id: t.txs, began: time.Now(), value: max(t.clock(), t.sequence+1)}
+	x := &tx{id: t.txs, began: time.Now(), value: max(t.clock(), t.sequence+1), era: len(t.eras) - 1}
 	t.inserted++
 	t.draw(x, r)
 	t.close(x, true)
@@ -59,9 +59,11 @@ const ownGroup = 1000
 func (t *table) seal() {
 	t.sealed = true
 	r := t.insert(t.w.pro.Groups)
-	for b := (*badness)(nil); b == nil || b.until > 0; b = t.w.sink.bad[r.cur.event.ID] {
-		t.w.sink.spoil(r.cur)
-	}
+	t.w.each(func() {
+		for b := (*badness)(nil); b == nil || b.until > 0; b = t.w.sink.bad[r.cur.event.ID] {
+			t.w.sink.spoil(r.cur)
+		}
+	})
 }
 
 // waiting is a row that is parked.

@@ -28,11 +28,14 @@ const (
 	future  dimension = "future"  // rows are dated ahead of the database's clock
 	changes dimension = "changes" // settings change between ticks
 	replays dimension = "replays" // operators replay, purge and drop
+	modes   dimension = "modes"   // late_commits changes between ticks, and an operator accepts it
+	holds   dimension = "holds"   // rows that are dated ahead are held, or fail the tick, and are not delivered at once
+	second  dimension = "second"  // the poller has a second output
 	sieges  dimension = "sieges"  // one fault goes on, and others' rows must arrive meanwhile
 )
 
 // dimensions are all of them.
-var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, future, changes, replays, sieges}
+var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, future, changes, replays, modes, holds, second, sieges}
 
 // pending are the dimensions that runs have only when DIMS names them, because the product breaks a promise there.
 var pending = []dimension{}
@@ -109,6 +112,17 @@ func (p *profile) widen(seed uint64) {
 		p.Replays, p.Human = 0.3+0.4*r.Float64(), max(p.Human, 0.1+0.3*r.Float64())
 		p.BadRow = max(p.BadRow, 0.05+0.2*r.Float64())
 	})
+	with(modes, 0.2, func(r *rand.Rand) {
+		if !p.Windows && len(p.modesOf()) > 1 { // positions of another kind are another source
+			p.Modes = 0.02 + 0.1*r.Float64()
+		}
+	})
+	with(holds, 0.5, func(r *rand.Rand) {
+		if p.Future > 0 {
+			p.FutureRows = []poller.FutureRows{poller.FutureHold, poller.FutureFail}[r.IntN(2)]
+		}
+	})
+	with(second, 0.15, func(*rand.Rand) { p.Second = true })
 	with(sieges, 0.25, func(*rand.Rand) {
 		p.Siege = true
 		if p.Budget < 3*p.Timeout {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/state"
 )
 
 // world is everything that surrounds the instances of one run, and its scheduler. Its members belong to the scheduler's
@@ -26,7 +25,6 @@ type world struct {
 	mu       sync.Mutex
 	arrivals []*call
 	over     bool
-	shows    shows
 	bell     chan struct{}
 
 	waiting, ready []*call
@@ -36,21 +34,15 @@ type world struct {
 
 	store   *store
 	table   *table
-	sink    *sink
-	letters *letters
-	human   *operator
+	outputs []*output
+	*output // that the present step is about
 
-	doc    state.Document       // as it is stored
-	parked []poller.ParkedEntry // that it names
-	holder *process             // who took the lease last
-	// freeSince is when the lease was given back last.
-	freeSince time.Time
-	set       *settings // as they are now
-	loose     bool      // ordering=none was set at some time
-	fewest    int       // max_attempts
-	versions  map[string]*version
-	naming    sync.Mutex
-	names     map[string]string // of events, under naming
+	set      *settings // as they are now
+	loose    bool      // ordering=none was set at some time
+	fewest   int       // max_attempts
+	versions map[string]*version
+	naming   sync.Mutex
+	names    map[string]string // of events, under naming
 
 	trace     []string
 	violation string
@@ -61,6 +53,7 @@ type world struct {
 type lateEffect struct {
 	what string
 	do   func()
+	out  *output
 }
 
 // tally counts what happened in runs.
@@ -74,6 +67,7 @@ type tally struct {
 	Parked, DeadLettered, Refused               int
 	Inverted                                    int // without the receiver's rule
 	Deletes, LetterHangs, Settings, Jumps       int
+	Unread, Held                                int
 }
 
 func (t *tally) add(o tally) {
@@ -106,6 +100,8 @@ func (t *tally) add(o tally) {
 	t.LetterHangs += o.LetterHangs
 	t.Settings += o.Settings
 	t.Jumps += o.Jumps
+	t.Unread += o.Unread
+	t.Held += o.Held
 }
 
 // chance is true with probability p.
@@ -171,6 +167,17 @@ func (w *world) run() {
 			w.drain()
 		}
 	}
+	w.each(func() {
+		for _, r := range w.table.rows {
+			switch v := r.cur; {
+			case v == nil || w.arrived(v):
+			case w.held(v):
+				w.tally.Held++
+			case w.unread(v):
+				w.tally.Unread++
+			}
+		}
+	})
 	w.end()
 }
 
@@ -189,14 +196,13 @@ func (w *world) drain() {
 // setUp makes everything that a run needs.
 func (w *world) setUp() {
 	w.bell = make(chan struct{}, 1)
-	w.shows.by = map[string][]show{}
 	w.names, w.versions = map[string]string{}, map[string]*version{}
 	w.set, w.loose, w.fewest = w.firstSettings(), w.pro.Ordering == poller.OrderNone, w.pro.Policy.MaxAttempts
 	w.tally.Seeds = 1
-	w.store, w.table, w.sink = newStore(w), newTable(w), newSink(w)
-	w.letters, w.human = &letters{w: w, ids: map[string]bool{}, replayed: map[string]bool{}, since: map[string]int{}}, &operator{w: w}
-	for i := range w.pro.Instances {
-		w.slots = append(w.slots, w.newProcess(i))
+	w.store, w.table = newStore(w), newTable(w)
+	w.addOutput("")
+	if w.pro.Second {
+		w.addOutput("audit")
 	}
 }
 
@@ -209,6 +215,7 @@ func (w *world) step() {
 	}
 	w.admit()
 	w.table.expire()
+	w.aboutAny()
 	w.tally.Steps++
 	ready := w.eligible()
 	if w.calm {
@@ -248,6 +255,7 @@ func (w *world) step() {
 	add(p.Human, w.human.act)
 	add(p.Settings, w.resettle)
 	add(p.Jumps, w.table.jump)
+	add(p.Modes, w.remode)
 	total := 0.0
 	for _, c := range choices[:n] {
 		total += c.weight
@@ -287,6 +295,7 @@ func (w *world) applyLate() {
 	i := w.rng.IntN(len(w.late))
 	e := w.late[i]
 	w.late = append(w.late[:i], w.late[i+1:]...)
+	w.about(e.out)
 	w.say("~", "late: %s", e.what)
 	e.do()
 }
@@ -315,9 +324,14 @@ func (w *world) calmStep(ready []*call) {
 func (w *world) stopFaults() {
 	w.say("--", "faults stop")
 	w.calm = true
+	for i := range w.slots { // a process that is idle, with old settings, would go on with them
+		w.update(i)
+	}
 	w.table.settleOpen()
-	w.sink.clear()
-	w.letters.down = false
+	w.each(func() {
+		w.sink.clear()
+		w.letters.down = false
+	})
 	w.store.frozen = time.Time{}
 	for _, p := range w.slots {
 		p.thaw()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -82,7 +83,7 @@ func benchTable(b *testing.B, driver, dsn string, statements ...string) *sql.DB 
 }
 
 func benchSource(b *testing.B, url string, page int) {
-	conn, err := ParseConnection(url)
+	conn, err := engines.Parse(url)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
@@ -30,7 +31,7 @@ func TestCursorBeyondAll(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			conn, err := source.ParseConnection(c.url)
+			conn, err := engines.Parse(c.url)
 			if err != nil {
 				t.Fatal(err)
 			}

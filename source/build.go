@@ -1,6 +1,7 @@
 package source
 
 import (
+	"github.com/rowrelay/rowrelay/engine"
 	"strconv"
 	"strings"
 )
@@ -19,7 +20,7 @@ const ownValues = 1 << 16
 
 // bound is a value that a statement holds itself: the driver's argument, to be compared with a column.
 type bound struct {
-	col column
+	col engine.Column
 	arg any
 }
 
@@ -38,15 +39,15 @@ type condition func(*builder, *selection)
 
 // selection is what the builders need to know: everything in it is proved, resolved and quoted by the plan.
 type selection struct {
-	dialect dialect
+	syntax *engine.Syntax
 	// from is the quoted table; query the text of a query, wrapped as a derived table. One of them is set.
 	from, query string
 	// hint stands behind the table and its alias.
 	hint string
 	// columns are what is projected.
-	columns []column
+	columns []engine.Column
 	// order are the cursor's columns followed by the key's that are not among them; the first cursors of them are the cursor's.
-	order   []column
+	order   []engine.Column
 	cursors int
 	where   string
 }
@@ -70,8 +71,8 @@ func (s *selection) after(limit int) statement { return s.page(limit, span{after
 
 // page reads in ascending order.
 func (s *selection) page(limit int, in span) statement {
-	b := newBuilder(s.dialect)
-	if parts := s.seeks(in); b.syntax.unites && len(parts) > 0 {
+	b := newBuilder(s.syntax)
+	if parts := s.seeks(in); b.syntax.Unites && len(parts) > 0 {
 		b.united(s, limit, parts, in.also)
 	} else {
 		b.selectFrom(s, s.columns, limit)
@@ -86,7 +87,7 @@ func (s *selection) latest() statement { return s.newest(1) }
 
 // newest reads the last rows' positions, the last one first.
 func (s *selection) newest(limit int) statement {
-	b := newBuilder(s.dialect)
+	b := newBuilder(s.syntax)
 	b.selectFrom(s, s.order, limit)
 	b.conditions(s, span{})
 	b.orderBy(s, " DESC")
@@ -96,7 +97,7 @@ func (s *selection) newest(limit int) statement {
 
 // below reads the last row whose cursor is below that of the position that rows come after.
 func (s *selection) below() statement {
-	b := newBuilder(s.dialect)
+	b := newBuilder(s.syntax)
 	b.selectFrom(s, s.order, 1)
 	b.conditions(s, span{also: []condition{func(b *builder, s *selection) { b.limitTo(s, 0, s.cursors, "<", "<") }}})
 	b.orderBy(s, " DESC")
@@ -106,7 +107,7 @@ func (s *selection) below() statement {
 
 // fromCursor reads one row whose cursor is that of a position, or higher.
 func (s *selection) fromCursor() statement {
-	b := newBuilder(s.dialect)
+	b := newBuilder(s.syntax)
 	b.selectFrom(s, s.order, 1)
 	b.conditions(s, span{also: []condition{func(b *builder, s *selection) { b.limitTo(s, 0, s.cursors, ">", ">=") }}})
 	b.limit(1)
@@ -114,8 +115,8 @@ func (s *selection) fromCursor() statement {
 }
 
 func (s *selection) count(in span) statement {
-	b := newBuilder(s.dialect)
-	if b.syntax.top {
+	b := newBuilder(s.syntax)
+	if b.syntax.Top {
 		b.add("SELECT COUNT_BIG(*)") // COUNT is an int
 	} else {
 		b.add("SELECT COUNT(*)")
@@ -127,7 +128,7 @@ func (s *selection) count(in span) statement {
 
 // numbers reads one row that holds a number in order column i, a stored time: by a condition that an index serves.
 func (s *selection) numbers(i int) statement {
-	b := newBuilder(s.dialect)
+	b := newBuilder(s.syntax)
 	b.selectFrom(s, s.order, 1)
 	b.add("\nWHERE " + s.column(s.order[i]) + " < ''")
 	b.userWhere(s, " AND ")
@@ -140,14 +141,14 @@ func (s *selection) numbers(i int) statement {
 func (s *selection) nulls(cursor bool) statement {
 	var tests []string
 	for i, c := range s.order {
-		if c.nullable && (i < s.cursors) == cursor {
+		if c.Nullable && (i < s.cursors) == cursor {
 			tests = append(tests, s.column(c)+" IS NULL")
 		}
 	}
 	if len(tests) == 0 {
 		return statement{}
 	}
-	b := newBuilder(s.dialect)
+	b := newBuilder(s.syntax)
 	b.add("SELECT COUNT(*)")
 	b.from(s)
 	b.add("\nWHERE ")
@@ -161,14 +162,13 @@ func (s *selection) nulls(cursor bool) statement {
 }
 
 // column is a column as statements name it: qualified by the alias, so that no projection's name can capture it.
-func (s *selection) column(c column) string { return "r." + s.dialect.quote(c.name) }
+func (s *selection) column(c engine.Column) string { return "r." + s.syntax.Quote(c.Name) }
 
 // projected is a column as a page reads it.
-func (s *selection) projected(c column) string { return fill(c.value.expr, s.column(c)) }
+func (s *selection) projected(c engine.Column) string { return engine.Fill(c.Value.Expr, s.column(c)) }
 
 type builder struct {
-	dialect dialect
-	syntax  syntax
+	syntax  *engine.Syntax
 	before  string // a statement of its own, in the same round trip
 	text    strings.Builder
 	args    []int
@@ -176,8 +176,8 @@ type builder struct {
 	numbers map[int]int // value of a position → number of its placeholder, where one can be repeated
 }
 
-func newBuilder(d dialect) *builder {
-	return &builder{dialect: d, syntax: d.syntax(), numbers: map[int]int{}}
+func newBuilder(s *engine.Syntax) *builder {
+	return &builder{syntax: s, numbers: map[int]int{}}
 }
 
 func (b *builder) add(text string) { b.text.WriteString(text) }
@@ -185,14 +185,14 @@ func (b *builder) statement() statement {
 	return statement{b.before + b.text.String(), b.args, b.values}
 }
 
-func (b *builder) selectFrom(s *selection, columns []column, limit int) {
+func (b *builder) selectFrom(s *selection, columns []engine.Column, limit int) {
 	b.selectColumns(columns, limit, s.projected)
 	b.from(s)
 }
 
-func (b *builder) selectColumns(columns []column, limit int, as func(column) string) {
+func (b *builder) selectColumns(columns []engine.Column, limit int, as func(engine.Column) string) {
 	b.add("SELECT ")
-	if b.syntax.top && limit > 0 {
+	if b.syntax.Top && limit > 0 {
 		b.add("TOP (" + strconv.Itoa(limit) + ") ")
 	}
 	for i, c := range columns {
@@ -233,7 +233,7 @@ func (b *builder) conditions(s *selection, in span) {
 // userConditions writes those that every row must fulfil, wherever it is, and returns what the next begins with.
 func (b *builder) userConditions(s *selection, glue string) string {
 	for _, c := range s.order[:s.cursors] {
-		if c.nullable {
+		if c.Nullable {
 			b.add(glue + s.column(c) + " IS NOT NULL")
 			glue = " AND "
 		}
@@ -255,7 +255,7 @@ func (b *builder) userWhere(s *selection, glue string) bool {
 // limitTo compares the first n order columns with a position, whose values begin at base: op is > or <, and last is how the
 // last of them is compared, > or < or <=.
 func (b *builder) limitTo(s *selection, base, n int, op, last string) {
-	if b.syntax.rowValues && n > 1 {
+	if b.syntax.RowValues && n > 1 {
 		b.rowValues(s, base, n, last)
 		return
 	}
@@ -301,24 +301,24 @@ func (b *builder) keyset(s *selection, base, i, n int, op, last string) {
 // placeholder stands for the value of order column i in the position whose values begin at base.
 func (b *builder) placeholder(s *selection, base, i int) {
 	n, known := b.numbers[base+i]
-	if !known || b.syntax.positional {
+	if !known || b.syntax.Positional {
 		b.args = append(b.args, base+i)
 		n = len(b.args)
 		b.numbers[base+i] = n
 	}
-	b.add(fill(s.order[i].value.param, b.syntax.placeholder(n)))
+	b.add(engine.Fill(s.order[i].Value.Param, b.syntax.Placeholder(n)))
 }
 
 // value stands for a value of the statement's own, to be compared with a column: arg is the driver's.
-func (b *builder) value(col *column, arg any) {
-	b.add(fill(col.value.param, b.own(*col, arg)))
+func (b *builder) value(col *engine.Column, arg any) {
+	b.add(engine.Fill(col.Value.Param, b.own(*col, arg)))
 }
 
 // own returns the placeholder of a value of the statement's own.
-func (b *builder) own(col column, arg any) string {
+func (b *builder) own(col engine.Column, arg any) string {
 	b.args = append(b.args, ownValues+len(b.values))
 	b.values = append(b.values, bound{col, arg})
-	return b.syntax.placeholder(len(b.args))
+	return b.syntax.Placeholder(len(b.args))
 }
 
 func (b *builder) orderBy(s *selection, direction string) {
@@ -329,7 +329,7 @@ func (b *builder) orderBy(s *selection, direction string) {
 }
 
 func (b *builder) limit(n int) {
-	if !b.syntax.top {
+	if !b.syntax.Top {
 		b.add("\nLIMIT " + strconv.Itoa(n))
 	}
 }
@@ -339,12 +339,4 @@ func comma(i int) string {
 		return ""
 	}
 	return ", "
-}
-
-// fill puts name in place of every %s of a pattern; the empty pattern is the name itself.
-func fill(pattern, name string) string {
-	if pattern == "" {
-		return name
-	}
-	return strings.ReplaceAll(pattern, "%s", name)
 }

@@ -71,7 +71,7 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 		NullCursors: -1,
 	}
 	for _, col := range p.sel.columns[:len(p.names)] {
-		out.Columns = append(out.Columns, Param{col.name, col.typ})
+		out.Columns = append(out.Columns, Param{col.Name, col.Type})
 	}
 	var forms error
 	err = c.run(ctx, func(ctx context.Context, s *session) (err error) {
@@ -115,7 +115,7 @@ func (c *Cursor) lookAtForms(ctx context.Context, s *session, p *plan, out *Chec
 
 // look asks what only the database knows.
 func (c *Cursor) look(ctx context.Context, s *session, p *plan, batch int, out *Check) error {
-	out.Version, out.Incarnation = s.life.version, s.life.incarnation
+	out.Version, out.Incarnation = s.server.Version, s.server.Incarnation
 	nulls := p.sel.nulls(true)
 	n, err := count(ctx, s, nulls)
 	if err != nil {
@@ -142,7 +142,7 @@ func (c *Cursor) look(ctx context.Context, s *session, p *plan, batch int, out *
 			return err
 		}
 	}
-	if out.Plan, err = c.dialect.explain(ctx, s.conn, st.text, args); err != nil {
+	if out.Plan, err = c.dialect.Explain(ctx, s.conn, st.text, args); err != nil {
 		return err
 	}
 	return nil
@@ -157,7 +157,7 @@ func (p *plan) shown(s statement) Statement {
 		if i >= ownValues {
 			col = s.values[i-ownValues].col
 		}
-		out.Params = append(out.Params, Param{col.name, col.typ})
+		out.Params = append(out.Params, Param{col.Name, col.Type})
 	}
 	return out
 }

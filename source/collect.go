@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -51,7 +52,7 @@ type collector struct {
 const chunkSize = 64 << 10
 
 // add takes one row. It returns false when the page is full or a row is bad.
-func (c *collector) add(r row) bool {
+func (c *collector) add(r engine.Row) bool {
 	if len(c.events) >= c.limit.Rows && c.plan.keyProved {
 		// The one row beyond the limit, asked for to know that there is more. Its key differs for certain.
 		c.more = true
@@ -116,7 +117,7 @@ func (c *collector) unread() int {
 
 // make turns the row into an event. One that cannot be sent is an event with Broken set; one that has no place is kept as
 // c.bad: it is no fault of the reading, and what was read before it is good.
-func (c *collector) make(r row) (event change.Event, ok bool) {
+func (c *collector) make(r engine.Row) (event change.Event, ok bool) {
 	if c.bad = c.encode(r); c.bad == nil {
 		event, c.bad = c.event()
 	}
@@ -125,7 +126,7 @@ func (c *collector) make(r row) (event change.Event, ok bool) {
 
 // encode writes the row's JSON object to scratch and notes where each column's value stands. A value without a form is
 // null there and makes the row broken, unless the row's place is made of it.
-func (c *collector) encode(r row) error {
+func (c *collector) encode(r engine.Row) error {
 	p := c.plan
 	c.nulled = c.nulled[:0]
 	c.scratch, c.starts, c.ends = append(c.scratch[:0], '{'), c.starts[:0], c.ends[:0]
@@ -138,9 +139,9 @@ func (c *collector) encode(r row) error {
 			c.scratch = append(c.scratch, p.names[i]...)
 		}
 		c.starts = append(c.starts, len(c.scratch))
-		if c.scratch, err = r.appendJSON(c.scratch, i); err != nil {
+		if c.scratch, err = r.AppendJSON(c.scratch, i); err != nil {
 			// A type that is not the plan's is the plan's fault, not the row's.
-			if p.sel.columns[i].positional || errors.Is(err, errSchemaChanged) {
+			if p.sel.columns[i].Positional || errors.Is(err, engine.ErrSchemaChanged) {
 				return fmt.Errorf("%w%s", c.formless(i, err), c.where(i))
 			}
 			if len(c.nulled) == 0 {
@@ -160,7 +161,7 @@ func (c *collector) encode(r row) error {
 // formless reports a value of column i that has no form.
 func (c *collector) formless(i int, why error) error {
 	col := &c.plan.sel.columns[i]
-	return fmt.Errorf("column %q of type %s: %w; correct the row, or leave the column out by source__columns", col.name, col.typ, why)
+	return fmt.Errorf("column %q of type %s: %w; correct the row, or leave the column out by source__columns", col.Name, col.Type, why)
 }
 
 // where names the row that could not be encoded at column failed, as far as it was read.

@@ -41,9 +41,6 @@ type Config struct {
 	Connections int
 	// MaxRowBytes is the largest row that may travel; 0 is 4 MiB.
 	MaxRowBytes int
-
-	// withLocks says that sessions must not read row versions by an isolation level of their own.
-	withLocks bool
 }
 
 // complete fills in the defaults and checks what can be checked without a database.

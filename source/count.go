@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -54,15 +55,13 @@ func (c *Cursor) patiently(ctx context.Context, work func(context.Context, *sess
 	select {
 	case c.slots <- struct{}{}:
 	case <-ctx.Done():
-		return c.explain(ctx, faultBusy, fmt.Errorf("%w: %w", errBusy, context.Cause(ctx)))
+		return c.explain(ctx, engine.FaultBusy, fmt.Errorf("%w: %w", errBusy, context.Cause(ctx)))
 	}
 	defer func() { <-c.slots }()
 	if idle := c.pop(); idle != nil {
 		idle.discard() // a kept session counts against the pool's limit, which the new one must find room in
 	}
-	cfg := c.cfg
-	cfg.Timeout = longest
-	s, err := c.openWith(ctx, &cfg)
+	s, err := c.openWith(ctx, longest)
 	if err == nil {
 		defer s.discard()
 		err = work(ctx, s)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -18,7 +19,7 @@ import (
 // safe for concurrent use (the outputs of one poller share it).
 type Cursor struct {
 	cfg     Config
-	dialect dialect
+	dialect engine.Dialect
 	db      *sql.DB
 	// identity is the connection's own, for the fingerprint.
 	identity string
@@ -54,15 +55,14 @@ type Cursor struct {
 var _ poller.Source = (*Cursor)(nil)
 
 // New returns the source of a poller. It checks what can be checked without the database, and does not connect.
-func New(cfg Config, conn Connection) (*Cursor, error) {
-	d, err := dialectFor(conn.Engine)
-	if err != nil {
-		return nil, err
+func New(cfg Config, conn engine.Connection) (*Cursor, error) {
+	if conn.Dialect == nil {
+		return nil, fmt.Errorf("%w: there is no connection", poller.ErrConfig)
 	}
 	if err := cfg.complete(); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
-	return &Cursor{cfg: cfg, dialect: d, identity: conn.Identity, warnings: conn.Warnings, db: conn.readDB(cfg.Connections),
+	return &Cursor{cfg: cfg, dialect: conn.Dialect, identity: conn.Identity, warnings: conn.Warnings, db: conn.ReadDB(cfg.Connections),
 		slots: make(chan struct{}, cfg.Connections), places: places{}}, nil
 }
 
@@ -92,7 +92,7 @@ func (c *Cursor) Describe(ctx context.Context) (poller.Description, error) {
 	if err != nil {
 		return poller.Description{}, err
 	}
-	d := poller.Description{Fingerprint: p.fingerprint, Engine: c.dialect.engine(), Table: p.table.name, Late: p.late.mode, Coarse: p.coarse,
+	d := poller.Description{Fingerprint: p.fingerprint, Engine: p.syntax.Name, Table: p.table.Name, Late: p.late.mode, Coarse: p.coarse,
 		Columns: p.kinds(), Dates: c.dates(p)}
 	if !known {
 		d.Warnings = p.warnings
@@ -117,7 +117,7 @@ func (c *Cursor) current(ctx context.Context) (p *plan, known bool, err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.plan, c.planned, c.tableSeen = p, time.Now(), p.table.identity
+	c.plan, c.planned, c.tableSeen = p, time.Now(), p.table.Identity
 	return p, false, nil
 }
 
@@ -127,8 +127,8 @@ func (c *Cursor) makePlan(ctx context.Context, s *session) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.warnings = slices.Concat(c.warnings, t.warnings, s.life.warnings)
-	t.readOnly, t.locking = s.life.readOnly, s.life.locking
+	t.Warnings = slices.Concat(c.warnings, t.Warnings, s.server.Warnings)
+	t.ReadOnly, t.Locking = s.server.ReadOnly, s.server.Locking
 	p, err := newPlan(c.dialect, &c.cfg, c.identity, t)
 	if err != nil {
 		return nil, err
@@ -137,30 +137,30 @@ func (c *Cursor) makePlan(ctx context.Context, s *session) (*plan, error) {
 	return p, nil
 }
 
-func (c *Cursor) catalog(ctx context.Context, s *session) (table, error) {
+func (c *Cursor) catalog(ctx context.Context, s *session) (engine.Table, error) {
 	if c.cfg.Query != "" {
 		// Checked before it is sent: what a second statement in it does is not undone by a later complaint.
-		if err := c.dialect.syntax().lexis.checkQuery(c.cfg.Query); err != nil {
-			return table{}, fmt.Errorf("%w: source__query: %w", poller.ErrConfig, err)
+		if f := c.dialect.Syntax().Text.Query(c.cfg.Query); f != nil {
+			return engine.Table{}, fmt.Errorf("%w: source__query %s: %s", poller.ErrConfig, f.Problem, f.Remedy)
 		}
-		t, err := c.dialect.query(ctx, s.conn, c.cfg.Query)
+		t, err := c.dialect.Query(ctx, s.conn, c.cfg.Query)
 		if err != nil {
-			return table{}, fmt.Errorf("describe source__query: %w", err)
+			return engine.Table{}, fmt.Errorf("describe source__query: %w", err)
 		}
-		t.name = "query"
+		t.Name = "query"
 		return t, nil
 	}
-	parts, err := splitName(c.cfg.Table)
+	parts, err := engine.SplitName(c.cfg.Table)
 	if err != nil {
-		return table{}, fmt.Errorf("%w: source__table %q: %w", poller.ErrConfig, c.cfg.Table, err)
+		return engine.Table{}, fmt.Errorf("%w: source__table %q: %w", poller.ErrConfig, c.cfg.Table, err)
 	}
-	t, err := c.dialect.table(ctx, s.conn, parts)
-	if errors.Is(err, errNoTable) {
-		return table{}, fmt.Errorf("%w: source__table %q: the database has no such table or view, or its user may not see it: "+
+	t, err := c.dialect.Table(ctx, s.conn, parts)
+	if errors.Is(err, engine.ErrNoTable) {
+		return engine.Table{}, fmt.Errorf("%w: source__table %q: the database has no such table or view, or its user may not see it: "+
 			"correct the name (schema.table), or grant SELECT on it", poller.ErrConfig, c.cfg.Table)
 	}
 	if err != nil {
-		return table{}, fmt.Errorf("read the catalog for %s: %w", c.cfg.Table, err)
+		return engine.Table{}, fmt.Errorf("read the catalog for %s: %w", c.cfg.Table, err)
 	}
 	return t, nil
 }
@@ -208,8 +208,8 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 		if err := c.prove(ctx, s, p, start); err != nil {
 			return err
 		}
-		err = c.dialect.refresh(ctx, s.conn, &s.life)
-		incarnation = s.life.incarnation
+		err = c.dialect.Refresh(ctx, s.conn, &s.server)
+		incarnation = s.server.Incarnation
 		return err
 	})
 	if err != nil {
@@ -228,7 +228,7 @@ func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor,
 		return c.run(ctx, func(ctx context.Context, s *session) error {
 			low = nil
 			n := 0
-			return c.dialect.read(ctx, s.conn, p.sel.newest(rows+1).text, nil, p.sel.order, func(r row) (bool, error) {
+			return c.dialect.Read(ctx, s.conn, p.sel.newest(rows+1).text, nil, p.sel.order, func(r engine.Row) (bool, error) {
 				if n++; n <= rows {
 					return true, nil
 				}
@@ -264,7 +264,7 @@ func (c *Cursor) prove(ctx context.Context, s *session, p *plan, start change.Cu
 	if err != nil {
 		return err
 	}
-	err = c.dialect.read(ctx, s.conn, st.text, args, p.sel.columns, func(row) (bool, error) { return false, nil })
+	err = c.dialect.Read(ctx, s.conn, st.text, args, p.sel.columns, func(engine.Row) (bool, error) { return false, nil })
 	if err != nil {
 		return fmt.Errorf("read the first row: %w", err)
 	}
@@ -273,7 +273,7 @@ func (c *Cursor) prove(ctx context.Context, s *session, p *plan, start change.Cu
 
 // latest is the position of the last row, but for those that are dated beyond the database's clock.
 func (c *Cursor) latest(ctx context.Context, s *session, p *plan) (last change.Cursor, err error) {
-	err = c.dialect.read(ctx, s.conn, p.sel.latest().text, nil, p.sel.order, func(r row) (bool, error) {
+	err = c.dialect.Read(ctx, s.conn, p.sel.latest().text, nil, p.sel.order, func(r engine.Row) (bool, error) {
 		last, err = p.cursorOf(r)
 		return false, err
 	})

@@ -2,6 +2,8 @@ package source
 
 import (
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/scalar"
 	"time"
 )
 
@@ -13,11 +15,11 @@ type storedTime struct {
 
 // checkCursor refuses a value of the n-th cursor column that is no position, or whose form does not sort among the
 // times before it.
-func (c *collector) checkCursor(n int, col *column, v []byte) error {
+func (c *collector) checkCursor(n int, col *engine.Column, v []byte) error {
 	if err := c.plan.checkCursorValue(col, v); err != nil {
 		return err
 	}
-	if c.times == nil || !col.value.kind.isTime() {
+	if c.times == nil || !col.Value.Kind.IsTime() {
 		return nil
 	}
 	t := &c.times[n]
@@ -40,7 +42,7 @@ func (p *plan) times(pos position) []storedTime {
 	}
 	times := make([]storedTime, len(p.cursor))
 	for n := range times {
-		if len(pos) == len(p.sel.order) && p.sel.order[n].value.kind.isTime() {
+		if len(pos) == len(p.sel.order) && p.sel.order[n].Value.Kind.IsTime() {
 			times[n] = storedTime{last: pos[n], form: p.forms.of(pos[n])}
 		}
 	}
@@ -52,7 +54,7 @@ func classOf(v []byte) byte {
 	if v[0] != '"' {
 		return '0'
 	}
-	if _, integer := bigInteger(string(v[1 : len(v)-1])); integer {
+	if _, integer := scalar.BigInteger(string(v[1 : len(v)-1])); integer {
 		return '0'
 	}
 	return '"'
@@ -61,25 +63,25 @@ func classOf(v []byte) byte {
 // checkCursorValue refuses what sorts after every value to come: text in a column of numbers in SQLite, and text in a
 // column of times that is no time; NaN and infinity in PostgreSQL. A position there would silently pass over all
 // further rows.
-func (p *plan) checkCursorValue(col *column, v []byte) error {
+func (p *plan) checkCursorValue(col *engine.Column, v []byte) error {
 	var last bool
-	switch k := col.value.kind; {
+	switch k := col.Value.Kind; {
 	case v[0] != '"':
-	case k == kindInteger, k == kindDecimal:
-		last = !isDecimal(string(v[1:len(v)-1]), true) && string(v) != `"-Infinity"`
-	case k.isTime() && p.storedTimes:
+	case k == engine.KindInteger, k == engine.KindDecimal:
+		last = !scalar.IsDecimal(string(v[1:len(v)-1]), true) && string(v) != `"-Infinity"`
+	case k.IsTime() && p.storedTimes:
 		if _, ok := parseTime(v, time.UTC); !ok && classOf(v) == '"' {
 			return fmt.Errorf("column %q of type %s holds %.60s, which is no time (such as 2026-04-07 01:23:45): its place among times is any, and rows would be passed over; "+
-				"correct the row, or exclude it by source__where", col.name, col.typ, v)
+				"correct the row, or exclude it by source__where", col.Name, col.Type, v)
 		}
-	case k.isTime():
+	case k.IsTime():
 		last = string(v) == `"infinity"`
 	}
 	if !last {
 		return nil
 	}
 	return fmt.Errorf("column %q of type %s holds %.60s, which sorts after all values to come: no row behind it would ever be delivered; "+
-		"correct the row, or exclude it by source__where", col.name, col.typ, v)
+		"correct the row, or exclude it by source__where", col.Name, col.Type, v)
 }
 
 // errNullKey reports a row that its key does not identify.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -30,12 +31,12 @@ func (c *Cursor) dates(p *plan) *poller.Dates {
 }
 
 // dated reports whether the cursor's first column is a time.
-func (p *plan) dated() bool { return p.sel.order[0].value.kind.isTime() }
+func (p *plan) dated() bool { return p.sel.order[0].Value.Kind.IsTime() }
 
 // zoneless reports whether values of the cursor's first column carry no zone, and mean a wall clock.
 func (p *plan) zoneless() bool {
-	v := &p.sel.order[0].value
-	return !v.zoned && (v.kind == kindDate || v.kind == kindDateTime || p.storedTimes)
+	v := &p.sel.order[0].Value
+	return !v.Zoned && (v.Kind == engine.KindDate || v.Kind == engine.KindDateTime || p.storedTimes)
 }
 
 // span is the first and the last moment at which a clock of the column's zone shows the value of a row's position.
@@ -116,8 +117,8 @@ func storedNumber(scalar []byte, stored bool) (time.Time, bool) {
 func (p *plan) beforeMoment(cfg *Config, at time.Time) change.Cursor {
 	col := &p.sel.order[0]
 	step := time.Second
-	if col.value.kind != kindDate { // whose days need not have 24 hours
-		step = max(step, stepOf(p.dialect.engine(), col))
+	if col.Value.Kind != engine.KindDate { // whose days need not have 24 hours
+		step = max(step, stepOf(&p.syntax, col))
 	}
 	at = at.Add(-step).Truncate(time.Second)
 	zone := time.UTC
@@ -126,12 +127,12 @@ func (p *plan) beforeMoment(cfg *Config, at time.Time) change.Cursor {
 		at = at.Add(-comesBack(at, zone))
 	}
 	var value []byte
-	switch col.value.kind {
-	case kindDate:
+	switch col.Value.Kind {
+	case engine.KindDate:
 		value = change.AppendDate(nil, at.In(zone).AddDate(0, 0, -1))
-	case kindDateTime:
+	case engine.KindDateTime:
 		value = change.AppendDateTime(nil, at.In(zone))
-	case kindOffsetTime:
+	case engine.KindOffsetTime:
 		value = change.AppendOffsetTime(nil, at)
 	default:
 		value = change.AppendInstant(nil, at)
@@ -168,7 +169,7 @@ func (c *Cursor) notAhead(ctx context.Context, s *session, p *plan, newest chang
 		return newest, nil
 	}
 	seen := 0
-	err = c.dialect.read(ctx, s.conn, p.sel.newest(latestKept).text, nil, p.sel.order, func(r row) (bool, error) {
+	err = c.dialect.Read(ctx, s.conn, p.sel.newest(latestKept).text, nil, p.sel.order, func(r engine.Row) (bool, error) {
 		at, err := p.cursorOf(r)
 		seen++
 		if err == nil && !ahead(at) {

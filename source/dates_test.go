@@ -5,12 +5,15 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/dsn"
+	"github.com/rowrelay/rowrelay/engine/engines"
 )
 
 // datedPlan is a plan whose cursor is one column of a type.
-func datedPlan(t *testing.T, engine, typ string, zone *time.Location) (*Cursor, *plan) {
+func datedPlan(t *testing.T, engineName, typ string, zone *time.Location) (*Cursor, *plan) {
 	t.Helper()
-	d, err := dialectFor(engine)
+	d, err := engines.Find(engineName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +41,7 @@ func TestDatesOfAWallClock(t *testing.T) {
 		"2026-10-25T03:00:00": {"2026-10-25T02:00:00Z", "2026-10-25T02:00:00Z"},
 		"2026-03-29T03:30:00": {"2026-03-29T01:30:00Z", "2026-03-29T01:30:00Z"},
 	} {
-		c, p := datedPlan(t, enginePostgres, "timestamp", berlin)
+		c, p := datedPlan(t, dsn.Postgres, "timestamp", berlin)
 		at := p.appendCursor(nil, [][]byte{change.AppendString(nil, wall)}, []byte(`{"id":1}`))
 		first, last, ok := c.dates(p).Span(at)
 		if !ok || !first.Equal(utc(want[0])) || !last.Equal(utc(want[1])) {
@@ -51,7 +54,7 @@ func TestDatesOfAWallClock(t *testing.T) {
 		"2026-10-25T00:30:00Z": "2026-10-25T02:00:00",
 		"2026-10-25T01:30:00Z": "2026-10-25T02:29:59",
 	} {
-		c, p := datedPlan(t, enginePostgres, "timestamp", berlin)
+		c, p := datedPlan(t, dsn.Postgres, "timestamp", berlin)
 		pos, err := p.decode(c.dates(p).Before(utc(at)))
 		if err != nil || string(pos[0]) != `"`+want+`"` {
 			t.Errorf("before %s: %s, %v; want %s", at, pos, err, want)
@@ -59,7 +62,7 @@ func TestDatesOfAWallClock(t *testing.T) {
 	}
 	// And before what a column of a coarse resolution makes of a row that is written then.
 	for typ, want := range map[string]string{"smalldatetime": "2026-04-07T01:22:45", "datetime2": "2026-04-07T01:23:44"} {
-		c, p := datedPlan(t, engineSQLServer, typ, time.FixedZone("", 0))
+		c, p := datedPlan(t, dsn.SQLServer, typ, time.FixedZone("", 0))
 		pos, err := p.decode(c.dates(p).Before(utc("2026-04-07T01:23:45Z")))
 		if err != nil || string(pos[0]) != `"`+want+`"` {
 			t.Errorf("before a %s: %s, %v; want %s", typ, pos, err, want)
@@ -79,22 +82,22 @@ func TestDatesOfAWallClock(t *testing.T) {
 func TestDatesOfColumns(t *testing.T) {
 	tokyo := time.FixedZone("", 9*3600)
 	for _, test := range []struct {
-		engine, typ string
-		zone        *time.Location
-		slack       time.Duration
-		writes      bool // a form for a time is known
+		engineName, typ string
+		zone            *time.Location
+		slack           time.Duration
+		writes          bool // a form for a time is known
 	}{
-		{enginePostgres, "timestamptz", time.UTC, 0, true},
-		{enginePostgres, "timestamp", time.UTC, unknownZone, true},
-		{enginePostgres, "timestamp", tokyo, 0, true},
-		{enginePostgres, "date", tokyo, 0, true},
-		{engineMySQL, "timestamp", time.UTC, 0, true},
-		{engineMySQL, "datetime", time.UTC, unknownZone, true},
-		{engineSQLServer, "datetime2", time.UTC, unknownZone, true},
-		{engineSQLServer, "datetimeoffset", time.UTC, 0, true},
-		{engineSQLite, "DATETIME", time.UTC, unknownZone, false},
+		{dsn.Postgres, "timestamptz", time.UTC, 0, true},
+		{dsn.Postgres, "timestamp", time.UTC, unknownZone, true},
+		{dsn.Postgres, "timestamp", tokyo, 0, true},
+		{dsn.Postgres, "date", tokyo, 0, true},
+		{dsn.MySQL, "timestamp", time.UTC, 0, true},
+		{dsn.MySQL, "datetime", time.UTC, unknownZone, true},
+		{dsn.SQLServer, "datetime2", time.UTC, unknownZone, true},
+		{dsn.SQLServer, "datetimeoffset", time.UTC, 0, true},
+		{dsn.SQLite, "DATETIME", time.UTC, unknownZone, false},
 	} {
-		c, p := datedPlan(t, test.engine, test.typ, test.zone)
+		c, p := datedPlan(t, test.engineName, test.typ, test.zone)
 		d := c.dates(p)
 		if d == nil || d.Slack != test.slack || (d.Before != nil) != test.writes {
 			t.Errorf("%+v: %+v", test, d)
@@ -107,19 +110,49 @@ func TestDatesOfColumns(t *testing.T) {
 				_, err = p.positionArgs(pos)
 			}
 			if err != nil {
-				t.Errorf("%s %s takes no %s: %v", test.engine, test.typ, at, err)
+				t.Errorf("%s %s takes no %s: %v", test.engineName, test.typ, at, err)
 			}
 			if _, _, ok := d.Span(at); ok {
-				t.Errorf("%s %s: %s was given by no row", test.engine, test.typ, at)
+				t.Errorf("%s %s: %s was given by no row", test.engineName, test.typ, at)
 			}
 		}
 	}
-	if c, p := datedPlan(t, engineMySQL, "bigint", time.UTC); c.dates(p) != nil {
+	if c, p := datedPlan(t, dsn.MySQL, "bigint", time.UTC); c.dates(p) != nil {
 		t.Error("a bigint is no time")
 	}
 	for number, want := range map[string]int{"1775525025": 2026, "1775525025000": 2026, "1775525025000000": 2026} {
 		if at, ok := storedNumber([]byte(number), true); !ok || at.Year() != want {
 			t.Errorf("%s is %v", number, at)
+		}
+	}
+}
+
+// TestSteps: the resolution of a cursor's times, by engine and type.
+func TestSteps(t *testing.T) {
+	for _, c := range []struct {
+		engineName, typ string
+		kind            engine.Kind
+		want            time.Duration
+	}{
+		{dsn.SQLServer, "datetime", engine.KindDateTime, 3333333},
+		{dsn.SQLServer, "smalldatetime", engine.KindDateTime, time.Minute},
+		{dsn.SQLServer, "datetime2(7)", engine.KindDateTime, 100},
+		{dsn.SQLServer, "datetime2(0)", engine.KindDateTime, time.Second},
+		{dsn.SQLServer, "datetimeoffset(3)", engine.KindOffsetTime, time.Millisecond},
+		{dsn.SQLServer, "date", engine.KindDate, 24 * time.Hour},
+		{dsn.Postgres, "timestamp with time zone", engine.KindInstant, time.Microsecond},
+		{dsn.Postgres, "timestamp(0) without time zone", engine.KindDateTime, time.Second},
+		{dsn.MySQL, "datetime", engine.KindDateTime, time.Second},
+		{dsn.MySQL, "timestamp(6)", engine.KindInstant, time.Microsecond},
+		{dsn.MySQL, "bigint(20)", engine.KindInteger, 0},
+		{dsn.SQLite, "DATETIME", engine.KindDateTime, 0},
+	} {
+		d, err := engines.Find(c.engineName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := stepOf(syntaxOf(d), &engine.Column{Type: c.typ, Value: engine.Value{Kind: c.kind}}); got != c.want {
+			t.Errorf("%s %s: %s, want %s", c.engineName, c.typ, got, c.want)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/engine/dsn"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
@@ -17,7 +19,7 @@ func TestPostgresDDLRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := ParseConnection(url)
+	conn, err := engines.Parse(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,14 +61,14 @@ func TestDDL(t *testing.T) {
 		engine, cursor string
 		words          []string // none: no DDL
 	}{
-		{enginePostgres, "id", []string{"xid8 NOT NULL DEFAULT pg_current_xact_id()", "BEFORE INSERT OR UPDATE", `("rowrelay_xid", "id")`, "source__cursor=rowrelay_xid"}},
-		{enginePostgres, "xid", nil},
-		{engineSQLServer, "id", []string{"ADD [rowrelay_rv] rowversion", "([rowrelay_rv], [id])", "source__cursor=rowrelay_rv"}},
-		{engineSQLServer, "rv", nil},
-		{engineMySQL, "id", nil},
-		{engineSQLite, "id", nil},
+		{dsn.Postgres, "id", []string{"xid8 NOT NULL DEFAULT pg_current_xact_id()", "BEFORE INSERT OR UPDATE", `("rowrelay_xid", "id")`, "source__cursor=rowrelay_xid"}},
+		{dsn.Postgres, "xid", nil},
+		{dsn.SQLServer, "id", []string{"ADD [rowrelay_rv] rowversion", "([rowrelay_rv], [id])", "source__cursor=rowrelay_rv"}},
+		{dsn.SQLServer, "rv", nil},
+		{dsn.MySQL, "id", nil},
+		{dsn.SQLite, "id", nil},
 	} {
-		d, err := dialectFor(c.engine)
+		d, err := engines.Find(c.engine)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@
 // value than fit into a page, because the key continues the order; both may be composite. Nothing is ever written to
 // the database, and no transaction stays open between pages.
 //
-//	conn, err := source.ParseConnection("postgres://reader@db.example/shop")
+//	conn, err := engines.Parse("postgres://reader@db.example/shop")
 //	src, err := source.New(source.Config{Poller: "orders", Table: "orders", Cursor: []string{"updated_at"}}, conn)
 //	page, err := src.Fetch(ctx, poller.Range{After: nil}, poller.Limit{Rows: 500, Bytes: 8 << 20})
 //	page, err = src.Fetch(ctx, page.Events[len(page.Events)-1].Cursor, …)
@@ -47,9 +47,9 @@
 // The other engines' sessions are set up once. So Page.Incarnation is that of whoever answered. A fault of the
 // connection is retried on a new one, at most three times in all.
 //
-// # Dialects
+// # Engines
 //
-// What differs between engines is behind one unexported interface, dialect: quoting, placeholders, reading the catalog
-// and the rows, mapping of types, and the meaning of errors. The statements are built in one place (build.go) from
-// the plan, and pinned by golden files.
+// What differs between engines is behind engine.Dialect: quoting, placeholders, reading the catalog and the rows, mapping of
+// types, and the meaning of errors. This package knows no engine by name. The statements are built in one place (build.go)
+// from the plan, and pinned by golden files.
 package source

@@ -105,7 +105,7 @@ func TestPostgresIdentityRights(t *testing.T) {
 		if is != c.want {
 			t.Errorf("without %s the incarnation is %q", c.revoke, is)
 		}
-		if relation, record := compareLives(whole, is); relation != poller.SameDatabase || record != whole {
+		if relation, record := compareAs(whole, is); relation != poller.SameDatabase || record != whole {
 			t.Errorf("without %s it counts as %d, recorded as %q", c.revoke, relation, record)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -40,7 +41,7 @@ func (c *Cursor) byPlan(ctx context.Context, work func(*plan) error) error {
 			return err
 		}
 		err = work(p)
-		if err != nil && !changed && (errors.Is(err, errSchemaChanged) || c.dialect.classify(err) == faultSchema) {
+		if err != nil && !changed && (errors.Is(err, engine.ErrSchemaChanged) || c.dialect.Classify(err) == engine.FaultSchema) {
 			c.forget(p)
 			continue
 		}
@@ -123,19 +124,19 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 // whose rows would be held against the position behind them later.
 func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *poller.Page, rows bool) error {
 	if !s.broken { // one that was given up in the middle of a page cannot be asked: it is as it was opened
-		if err := c.dialect.refresh(ctx, s.conn, &s.life); err != nil {
+		if err := c.dialect.Refresh(ctx, s.conn, &s.server); err != nil {
 			return err
 		}
 	}
-	page.Incarnation = s.life.incarnation
+	page.Incarnation = s.server.Incarnation
 	switch {
-	case p.sel.query != "" || p.table.view: // it is made anew without its rows being others
-	case s.life.table != "":
-		page.Table = s.life.table
-	case p.table.identify == nil:
-		page.Table = p.table.identity
+	case p.sel.query != "" || p.table.View: // it is made anew without its rows being others
+	case s.server.Table != "":
+		page.Table = s.server.Table
+	case p.table.Identify == nil:
+		page.Table = p.table.Identity
 	case rows && !s.broken:
-		id, err := p.table.identify(ctx, s.conn)
+		id, err := p.table.Identify(ctx, s.conn)
 		if err != nil {
 			return fmt.Errorf("read which table it is: %w", err)
 		}
@@ -157,7 +158,7 @@ func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *poller.
 func (c *Cursor) read(ctx context.Context, s *session, text string, args []any, col *collector) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
-	err := c.dialect.read(ctx, s.conn, text, args, col.plan.sel.columns, func(r row) (bool, error) {
+	err := c.dialect.Read(ctx, s.conn, text, args, col.plan.sel.columns, func(r engine.Row) (bool, error) {
 		more := col.add(r)
 		if !more && col.unread() > 4*col.limit.Bytes {
 			s.broken = true

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // fingerprint identifies the source definition (seeds/001, §9): a checkpoint taken under one fingerprint is not used
@@ -12,7 +13,7 @@ import (
 // in which order. User, password, host case, driver options, projection, start and outputs do not change it.
 //
 // The form below is stored in every checkpoint: a change of it stops every poller. A golden test holds it.
-func fingerprint(cfg *Config, engine, identity string, t table, cursor, key []string) string {
+func fingerprint(cfg *Config, engine, identity string, t engine.Table, cursor, key []string) string {
 	if cfg.Identity != "" {
 		identity = cfg.Identity
 	}
@@ -31,7 +32,7 @@ func fingerprint(cfg *Config, engine, identity string, t table, cursor, key []st
 		Where      string   `json:"where"`
 		DeleteWhen string   `json:"delete_when"`
 		Op         string   `json:"op"`
-	}{1, engine, identity, t.name, cfg.Query, cursor, key, cfg.Where, cfg.DeleteWhen, op}
+	}{1, engine, identity, t.Name, cfg.Query, cursor, key, cfg.Where, cfg.DeleteWhen, op}
 	data, err := json.Marshal(definition)
 	if err != nil {
 		panic(fmt.Sprintf("source: a struct of strings does not encode: %v", err))

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/scalar"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -54,7 +56,7 @@ func (p *plan) foreign(parts []json.RawMessage, keys []string) (change.Cursor, e
 	switch {
 	case p.late.exact == exactSnapshots:
 		return nil, fmt.Errorf("source__late_commits=exact reads %q by snapshots, where a row is no position: "+
-			"set source__late_commits=overlap, or begin with source__start", p.sel.order[0].name)
+			"set source__late_commits=overlap, or begin with source__start", p.sel.order[0].Name)
 	case p.sel.cursors != 1:
 		return nil, fmt.Errorf("source__cursor names %d columns, and azure-functions-db has one cursor_column: "+
 			"name that one", p.sel.cursors)
@@ -75,62 +77,62 @@ func (p *plan) foreign(parts []json.RawMessage, keys []string) (change.Cursor, e
 	}
 	object := []byte{'{'}
 	for n := range columns {
-		scalar, err := p.foreignScalar(&columns[n], parts[n+1])
+		stored, err := p.foreignScalar(&columns[n], parts[n+1])
 		if err != nil {
 			return nil, err
 		}
 		if n > 0 {
 			object = append(object, ',')
 		}
-		object = append(append(object, p.keyNames[n]...), scalar...)
+		object = append(append(object, p.keyNames[n]...), stored...)
 	}
 	return p.appendCursor(nil, [][]byte{value}, append(object, '}')), nil
 }
 
 // foreignScalar writes a value of Python's as a row's own would be written.
-func (p *plan) foreignScalar(col *column, raw json.RawMessage) ([]byte, error) {
+func (p *plan) foreignScalar(col *engine.Column, raw json.RawMessage) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
 	err := dec.Decode(&v)
-	var scalar []byte
+	var stored []byte
 	if err == nil {
-		scalar, err = p.pythonScalar(col, v)
+		stored, err = p.pythonScalar(col, v)
 	}
 	if err == nil {
-		_, err = p.dialect.arg(col, scalar)
+		_, err = p.dialect.Arg(col, stored)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("it has %s for column %q of type %s: %w; begin with source__start instead", raw, col.name, col.typ, err)
+		return nil, fmt.Errorf("it has %s for column %q of type %s: %w; begin with source__start instead", raw, col.Name, col.Type, err)
 	}
-	return scalar, nil
+	return stored, nil
 }
 
-func (p *plan) pythonScalar(col *column, v any) ([]byte, error) {
+func (p *plan) pythonScalar(col *engine.Column, v any) ([]byte, error) {
 	text, isText := v.(string)
 	number, isNumber := v.(json.Number)
 	flag, isFlag := v.(bool)
 	if isNumber {
 		text = number.String()
 	}
-	switch k := col.value.kind; {
-	case k == kindInteger && isFlag && flag:
+	switch k := col.Value.Kind; {
+	case k == engine.KindInteger && isFlag && flag:
 		return []byte("1"), nil
-	case k == kindInteger && isFlag:
+	case k == engine.KindInteger && isFlag:
 		return []byte("0"), nil
-	case k == kindInteger && isDecimal(text, false):
+	case k == engine.KindInteger && scalar.IsDecimal(text, false):
 		return change.AppendIntegerText(nil, text), nil
-	case k == kindDecimal && (isText || isNumber):
+	case k == engine.KindDecimal && (isText || isNumber):
 		return p.pythonDecimal(text)
-	case k == kindBool && isFlag:
+	case k == engine.KindBool && isFlag:
 		return strconv.AppendBool(nil, flag), nil
-	case k == kindUUID && isText && !p.storedTimes:
+	case k == engine.KindUUID && isText && !p.storedTimes:
 		return change.AppendString(nil, strings.ToLower(text)), nil
-	case (k == kindText || k == kindUUID) && isText:
+	case (k == engine.KindText || k == engine.KindUUID) && isText:
 		return change.AppendString(nil, text), nil
-	case k.isTime() && p.storedTimes && isNumber:
+	case k.IsTime() && p.storedTimes && isNumber:
 		return raw(number), nil
-	case k.isTime() && isText:
+	case k.IsTime() && isText:
 		return p.pythonTime(col, change.AppendString(nil, text))
 	}
 	return nil, errors.New("that is no value of the column")
@@ -138,7 +140,7 @@ func (p *plan) pythonScalar(col *column, v any) ([]byte, error) {
 
 // raw is a JSON number as it stands; an integer beyond 2^53 is a string.
 func raw(n json.Number) []byte {
-	if isDecimal(n.String(), false) {
+	if scalar.IsDecimal(n.String(), false) {
 		return change.AppendIntegerText(nil, n.String())
 	}
 	return []byte(n.String())
@@ -150,7 +152,7 @@ func (p *plan) pythonDecimal(text string) ([]byte, error) {
 	if !ok {
 		return nil, errors.New("that is no number")
 	}
-	if p.dialect.engine() == engineSQLite { // it keeps an integer or a float
+	if p.storedTimes { // it keeps an integer or a float
 		if exact.IsInt() && exact.Num().IsInt64() {
 			return change.AppendInt(nil, exact.Num().Int64()), nil
 		}
@@ -174,7 +176,7 @@ func (p *plan) pythonDecimal(text string) ([]byte, error) {
 }
 
 // pythonTime writes a datetime's isoformat. The wall clock of a column without a zone stays as it is.
-func (p *plan) pythonTime(col *column, quoted []byte) ([]byte, error) {
+func (p *plan) pythonTime(col *engine.Column, quoted []byte) ([]byte, error) {
 	if p.storedTimes {
 		if _, ok := parseTime(quoted, time.UTC); !ok {
 			return nil, errNoForm
@@ -182,10 +184,10 @@ func (p *plan) pythonTime(col *column, quoted []byte) ([]byte, error) {
 		return quoted, nil
 	}
 	_, zone, _ := splitTime(quoted)
-	switch k := col.value.kind; {
-	case k == kindDateTime && !col.value.zoned && len(zone) > 0:
+	switch k := col.Value.Kind; {
+	case k == engine.KindDateTime && !col.Value.Zoned && len(zone) > 0:
 		return nil, errors.New("that has a zone, and the column has none")
-	case (k == kindInstant || k == kindOffsetTime || col.value.zoned) && len(zone) == 0:
+	case (k == engine.KindInstant || k == engine.KindOffsetTime || col.Value.Zoned) && len(zone) == 0:
 		return nil, errors.New("that has no zone, and the column means an instant: which, only the session of the old function knew")
 	}
 	return startTime(col, quoted, time.UTC)
@@ -196,7 +198,7 @@ func (p *plan) pythonTime(col *column, quoted []byte) ([]byte, error) {
 func (c *Cursor) checkRounding(ctx context.Context, p *plan, parts []json.RawMessage) error {
 	col := &p.sel.order[0]
 	var text string
-	if p.dialect.engine() != engineSQLite || col.value.kind != kindDecimal || json.Unmarshal(parts[0], &text) != nil {
+	if !p.storedTimes || col.Value.Kind != engine.KindDecimal || json.Unmarshal(parts[0], &text) != nil {
 		return nil //nolint:nilerr // a number, not a Decimal, is what is stored
 	}
 	at, err := strconv.ParseFloat(text, 64)
@@ -212,15 +214,15 @@ func (c *Cursor) checkRounding(ctx context.Context, p *plan, parts []json.RawMes
 	}
 	return c.run(ctx, func(ctx context.Context, s *session) error {
 		var other error
-		err := c.dialect.read(ctx, s.conn, st.text, args, []column{*col}, func(r row) (bool, error) {
-			v, err := r.appendJSON(nil, 0)
+		err := c.dialect.Read(ctx, s.conn, st.text, args, []engine.Column{*col}, func(r engine.Row) (bool, error) {
+			v, err := r.AppendJSON(nil, 0)
 			if err != nil {
 				return false, err
 			}
 			if n, err := strconv.ParseFloat(strings.Trim(string(v), `"`), 64); err == nil && n != at {
 				other = fmt.Errorf("%w: it has %q for column %q, and the table holds %s: azure-functions-db has rounded it, "+
 					"and which row it stands for is not known; begin with source__start, at a value below both",
-					poller.ErrConfig, text, col.name, v)
+					poller.ErrConfig, text, col.Name, v)
 			}
 			return other == nil, nil
 		})

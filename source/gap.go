@@ -10,19 +10,10 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/scalar"
 	"github.com/rowrelay/rowrelay/poller"
 )
-
-// counter is what an engine counts a column up by: an identity, AUTO_INCREMENT, a sequence, the database's rowversion.
-type counter struct {
-	// name is the counter for people.
-	name string
-	// highest is the highest value that the counter can have given out, in digits; "" where there is no such counter, where
-	// this user may not see it, or where it does not only go up.
-	highest string
-	// loose says that a higher value that is written explicitly does not raise the counter.
-	loose bool
-}
 
 // places remembers when positions were last known to be sound: rows came up to there, or a look found them so.
 type places map[string]place
@@ -65,7 +56,7 @@ func (c *Cursor) sound(at change.Cursor) {
 // be late. Where a value above the counter stands in the table it was written explicitly, and only a warning says what may
 // come of it. A look that fails is a warning: it is a courtesy, and must not cost a page.
 func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan, at change.Cursor, pos position, page *poller.Page) error {
-	if !p.counted(at) || s.life.readOnly || s.broken {
+	if !p.counted(at) || s.server.ReadOnly || s.broken {
 		return nil
 	}
 	c.mu.Lock()
@@ -106,7 +97,7 @@ func (c *Cursor) Gap(ctx context.Context, at change.Cursor) error {
 			return err
 		}
 		return c.run(ctx, func(ctx context.Context, s *session) (err error) {
-			if !s.life.readOnly {
+			if !s.server.ReadOnly {
 				gap, _, err = c.lookForGap(ctx, s, p, at, pos)
 			}
 			return err
@@ -121,19 +112,19 @@ func (c *Cursor) Gap(ctx context.Context, at change.Cursor) error {
 // counted reports whether a position is one that rows of a table gave. What a query or view shows is counted elsewhere.
 func (p *plan) counted(at change.Cursor) bool {
 	var s storedCursor
-	return p.sel.query == "" && !p.table.view && !at.IsStart() && json.Unmarshal(at, &s) == nil && s.Tiebreaker != nil
+	return p.sel.query == "" && !p.table.View && !at.IsStart() && json.Unmarshal(at, &s) == nil && s.Tiebreaker != nil
 }
 
 func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan, at change.Cursor, pos position) (gap error, warning string, err error) {
 	col := &p.sel.order[0]
-	var n counter
-	if k := col.value.kind; k == kindInteger || k == kindRowVersion {
-		if n, err = c.dialect.counter(ctx, s.conn, &p.table, col); err != nil {
+	var n engine.Counter
+	if k := col.Value.Kind; k == engine.KindInteger || k == engine.KindRowVersion {
+		if n, err = c.dialect.Counter(ctx, s.conn, &p.table, col); err != nil {
 			return nil, "", err
 		}
 	}
-	ahead := isAhead(pos[0], n.highest)
-	if ahead && col.value.kind == kindRowVersion {
+	ahead := isAhead(pos[0], n.Highest)
+	if ahead && col.Value.Kind == engine.KindRowVersion {
 		return c.errGap(at, n), "", nil // nobody writes one
 	}
 	if !ahead && p.indexName == "" {
@@ -145,27 +136,27 @@ func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan, at change.
 		return nil, "", err
 	case !ahead:
 		return nil, fmt.Sprintf("no row of %s stands at the position %s or above it: rows were deleted since, or the table was restored or filled anew; "+
-			"if so, start again with: %s", p.table.name, at, startAgain), nil
+			"if so, start again with: %s", p.table.Name, at, startAgain), nil
 	}
-	if !above && n.loose {
+	if !above && n.Loose {
 		// The counter rules this column only if what stands in it came from there.
 		highest, err := c.highest(ctx, s, p)
 		if err != nil {
 			return nil, "", err
 		}
-		above = highest == nil || isAhead(highest, n.highest)
+		above = highest == nil || isAhead(highest, n.Highest)
 	}
 	if above {
 		return nil, fmt.Sprintf("the position %s is ahead of %s, which is at %s, by a value that was written explicitly: rows that take theirs from there "+
-			"will not be seen until it has passed the position; raise it (setval, DBCC CHECKIDENT, ALTER TABLE … AUTO_INCREMENT)", at, n.name, n.highest), nil
+			"will not be seen until it has passed the position; raise it (setval, DBCC CHECKIDENT, ALTER TABLE … AUTO_INCREMENT)", at, n.Name, n.Highest), nil
 	}
 	return c.errGap(at, n), "", nil
 }
 
-func (c *Cursor) errGap(at change.Cursor, n counter) error {
+func (c *Cursor) errGap(at change.Cursor, n engine.Counter) error {
 	return fmt.Errorf("%w: %s: the position %s is ahead of %s, which is at %s: the table was emptied, its counter set back, or the database restored, "+
 		"and rows to come would stand below the position and never be seen. Deliver every row again: %s; "+
-		"or go on behind the last row that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, n.name, n.highest, startAgain, poller.AnyDocument)
+		"or go on behind the last row that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, n.Name, n.Highest, startAgain, poller.AnyDocument)
 }
 
 // anyFrom reports whether any row of the table, source__where or not, has the position's cursor or a higher one.
@@ -177,7 +168,7 @@ func (c *Cursor) anyFrom(ctx context.Context, s *session, p *plan, pos position)
 	if err != nil {
 		return false, err
 	}
-	err = c.dialect.read(ctx, s.conn, st.text, args, sel.order, func(row) (bool, error) {
+	err = c.dialect.Read(ctx, s.conn, st.text, args, sel.order, func(engine.Row) (bool, error) {
 		found = true
 		return false, nil
 	})
@@ -191,8 +182,8 @@ func (c *Cursor) anyFrom(ctx context.Context, s *session, p *plan, pos position)
 func (c *Cursor) highest(ctx context.Context, s *session, p *plan) (v []byte, err error) {
 	sel := p.sel
 	sel.where = ""
-	err = c.dialect.read(ctx, s.conn, sel.latest().text, nil, sel.order, func(r row) (bool, error) {
-		v, err = r.appendJSON(nil, 0)
+	err = c.dialect.Read(ctx, s.conn, sel.latest().text, nil, sel.order, func(r engine.Row) (bool, error) {
+		v, err = r.AppendJSON(nil, 0)
 		return false, err
 	})
 	if err != nil {
@@ -202,8 +193,8 @@ func (c *Cursor) highest(ctx context.Context, s *session, p *plan) (v []byte, er
 }
 
 // isAhead reports whether a cursor's value is above a counter's. What is no number is not.
-func isAhead(scalar []byte, highest string) bool {
-	at, err := cursorNumber(scalar)
+func isAhead(stored []byte, highest string) bool {
+	at, err := cursorNumber(stored)
 	if err != nil {
 		return false
 	}
@@ -212,8 +203,8 @@ func isAhead(scalar []byte, highest string) bool {
 }
 
 // cursorNumber is an integer's value, or a rowversion's as the number that its 8 bytes are.
-func cursorNumber(scalar []byte) (*big.Int, error) {
-	text, err := scalarText(scalar)
+func cursorNumber(stored []byte) (*big.Int, error) {
+	text, err := scalar.Text(stored)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Horizon returns the database's clock, and its oldest open write transaction where the server shows those of every
-// session to this user (the dialects' files horizon_….go say what it takes). It costs one round trip, or two where the
+// session to this user (the engines' files horizon.go say what it takes). It costs one round trip, or two where the
 // server refuses the user the sight of others' transactions.
 func (c *Cursor) Horizon(ctx context.Context) (h poller.Horizon, err error) {
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
@@ -24,8 +24,9 @@ func (c *Cursor) Horizon(ctx context.Context) (h poller.Horizon, err error) {
 
 // horizon asks on a connection. On a secondary or replica the transactions that matter are open elsewhere, on the primary.
 func (c *Cursor) horizon(ctx context.Context, s *session) (poller.Horizon, error) {
-	h, err := c.dialect.horizon(ctx, s.conn)
-	if s.life.readOnly {
+	seen, err := c.dialect.Horizon(ctx, s.conn)
+	h := poller.Horizon(seen)
+	if s.server.ReadOnly {
 		h.Shown, h.Oldest, h.By = false, time.Time{}, ""
 	}
 	return plausible(h), err
@@ -42,20 +43,4 @@ func plausible(h poller.Horizon) poller.Horizon {
 		h.Oldest = h.Now
 	}
 	return h
-}
-
-// sessionOf names a session of the database for people: "pid 4711 (app importer, user batch, host 10.0.0.5)". It never
-// holds the text of a statement, which may hold values. Empty parts are left out.
-func sessionOf(id string, named ...[2]string) string {
-	text, glue := id, " ("
-	for _, part := range named {
-		if part[1] != "" {
-			text += glue + part[0] + " " + part[1]
-			glue = ", "
-		}
-	}
-	if glue == ", " {
-		text += ")"
-	}
-	return text
 }

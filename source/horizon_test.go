@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -45,7 +46,7 @@ func begin(t *testing.T, db *sql.DB, statements ...string) *sql.Tx {
 	return tx
 }
 
-func horizon(t *testing.T, src *Cursor) poller.Horizon {
+func horizonOf(t *testing.T, src *Cursor) poller.Horizon {
 	t.Helper()
 	h, err := src.Horizon(t.Context())
 	if err != nil {
@@ -64,7 +65,7 @@ func showsWriter(t *testing.T, src *Cursor, db *sql.DB, insert string, words ...
 	if h := horizonWith(t, src, false); h.By != "" {
 		t.Fatalf("nothing is open: %+v", h)
 	}
-	before := horizon(t, src).Now.Add(-time.Second) // where begin times are whole seconds
+	before := horizonOf(t, src).Now.Add(-time.Second) // where begin times are whole seconds
 	tx := begin(t, db, insert)
 	h := horizonWith(t, src, true)
 	if !h.Shown || h.Oldest.Before(before) || h.Oldest.After(h.Now) {
@@ -91,7 +92,7 @@ func horizonWith(t *testing.T, src *Cursor, open bool) poller.Horizon {
 	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
 	for range 50 {
-		h := horizon(t, src)
+		h := horizonOf(t, src)
 		if h.Shown && h.Oldest.IsZero() != open {
 			return h
 		}
@@ -113,7 +114,7 @@ func TestPostgresHorizon(t *testing.T) {
 	if err := tx.QueryRowContext(t.Context(), "SELECT now()").Scan(&began); err != nil {
 		t.Fatal(err)
 	}
-	if h := horizon(t, src); !h.Oldest.Equal(began) {
+	if h := horizonOf(t, src); !h.Oldest.Equal(began) {
 		t.Errorf("a transaction that waits since %v: %+v", began, h)
 	}
 	if err := tx.Rollback(); err != nil {
@@ -123,7 +124,7 @@ func TestPostgresHorizon(t *testing.T) {
 	// A session that does not tell of its activity hides when it began.
 	silent := writer(t, "pgx", admin+"&options=-c%20track_activities%3Doff")
 	tx = begin(t, silent, "INSERT INTO o VALUES (7)")
-	if h := horizon(t, src); h.Shown {
+	if h := horizonOf(t, src); h.Shown {
 		t.Errorf("a writer with track_activities=off: %+v", h)
 	}
 	if err := tx.Rollback(); err != nil {
@@ -151,11 +152,11 @@ func TestPostgresHorizon(t *testing.T) {
 	u.User = url.UserPassword(role, "x")
 	plain := newSource(t, u.String(), Config{Table: "o", Cursor: []string{"at"}})
 	begin(t, db, "INSERT INTO o VALUES (2)")
-	if h := horizon(t, plain); h.Shown || !h.Oldest.IsZero() {
+	if h := horizonOf(t, plain); h.Shown || !h.Oldest.IsZero() {
 		t.Errorf("a plain role: %+v", h)
 	}
 	execAll(t, db, "GRANT pg_read_all_stats TO "+role)
-	if h := horizon(t, plain); !h.Shown || h.Oldest.IsZero() {
+	if h := horizonOf(t, plain); !h.Shown || h.Oldest.IsZero() {
 		t.Errorf("a role with pg_read_all_stats: %+v", h)
 	}
 }
@@ -201,7 +202,7 @@ func TestMySQLHorizon(t *testing.T) {
 	u.User = url.UserPassword(user, "x")
 	plain := newSource(t, u.String(), Config{Table: "o", Cursor: []string{"at"}})
 	begin(t, db, "INSERT INTO o (id) VALUES (2)")
-	if h := horizon(t, plain); h.Shown || !h.Oldest.IsZero() {
+	if h := horizonOf(t, plain); h.Shown || !h.Oldest.IsZero() {
 		t.Errorf("without PROCESS: %+v", h)
 	}
 }
@@ -223,13 +224,13 @@ func TestMySQLPreparedTransaction(t *testing.T) {
 	_ = conn.Close()
 	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
-	h := horizon(t, src)
+	h := horizonOf(t, src)
 	for range 50 { // until the session has ended
 		if strings.Contains(h.By, "XA RECOVER") {
 			break
 		}
 		<-again.C
-		h = horizon(t, src)
+		h = horizonOf(t, src)
 	}
 	if !h.Shown || h.Oldest.IsZero() || h.Oldest.After(h.Now.Add(-24*time.Hour)) || !strings.Contains(h.By, "XA RECOVER") {
 		t.Errorf("a prepared transaction: %+v", h)
@@ -240,7 +241,7 @@ func TestMySQLPreparedTransaction(t *testing.T) {
 
 func TestSQLiteHorizon(t *testing.T) {
 	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
-	if h := horizon(t, src); h.Shown || !h.Oldest.IsZero() {
+	if h := horizonOf(t, src); h.Shown || !h.Oldest.IsZero() {
 		t.Errorf("%+v", h)
 	}
 }
@@ -249,7 +250,7 @@ func TestSQLServerHorizon(t *testing.T) {
 	admin := testenv.SQLServer(t)
 	db := writer(t, "sqlserver", admin, "CREATE TABLE o (id int NOT NULL PRIMARY KEY, at datetime2 NOT NULL DEFAULT SYSUTCDATETIME())", "INSERT INTO o (id) VALUES (0)")
 	src := newSource(t, admin, Config{Table: "o", Cursor: []string{"at"}})
-	if !horizon(t, src).Shown {
+	if !horizonOf(t, src).Shown {
 		t.Skip("this server does not show transactions (Babelfish has no sys.dm_tran_active_transactions)")
 	}
 	showsWriter(t, src, db, "INSERT INTO o (id) VALUES (1)", "session ", "user ")
@@ -260,7 +261,7 @@ func TestSessionOf(t *testing.T) {
 	for want, parts := range map[string][][2]string{
 		"pid 1": {{"app", ""}}, "pid 1 (user b)": {{"app", ""}, {"user", "b"}}, "pid 1 (app a, user b)": {{"app", "a"}, {"user", "b"}},
 	} {
-		if got := sessionOf("pid 1", parts...); got != want {
+		if got := engine.SessionOf("pid 1", parts...); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -23,11 +24,11 @@ func (p *plan) decodeKey(stored []byte) (rowKey, error) {
 	k := rowKey{json: append(make([]byte, 0, len(stored)), '{')}
 	for n, col := range p.keyColumns() {
 		if bytes.Equal(members[n], null) {
-			return rowKey{}, p.keyFault(stored, fmt.Errorf("its %q is null, which identifies no row", col.name))
+			return rowKey{}, p.keyFault(stored, fmt.Errorf("its %q is null, which identifies no row", col.Name))
 		}
-		arg, err := p.dialect.arg(col, members[n])
+		arg, err := p.dialect.Arg(col, members[n])
 		if err != nil {
-			return rowKey{}, p.keyFault(stored, fmt.Errorf("its %q is no value of type %s: %w", col.name, col.typ, err))
+			return rowKey{}, p.keyFault(stored, fmt.Errorf("its %q is no value of type %s: %w", col.Name, col.Type, err))
 		}
 		if n > 0 {
 			k.json = append(k.json, ',')
@@ -44,11 +45,11 @@ func (p *plan) keyFault(stored []byte, err error) error {
 		poller.ErrConfig, stored, columnNames(pick(p.sel.columns, p.key)), err, poller.AnyDocument)
 }
 
-func (p *plan) keyColumns() []*column   { return p.at(p.key) }
-func (p *plan) orderColumns() []*column { return p.at(p.orderKey) }
+func (p *plan) keyColumns() []*engine.Column   { return p.at(p.key) }
+func (p *plan) orderColumns() []*engine.Column { return p.at(p.orderKey) }
 
-func (p *plan) at(indexes []int) []*column {
-	columns := make([]*column, len(indexes))
+func (p *plan) at(indexes []int) []*engine.Column {
+	columns := make([]*engine.Column, len(indexes))
 	for n, i := range indexes {
 		columns[n] = &p.sel.columns[i]
 	}
@@ -56,7 +57,7 @@ func (p *plan) at(indexes []int) []*column {
 }
 
 // decodeMembers reads a JSON object that has a scalar, or null, for exactly these columns, in any order.
-func decodeMembers(object []byte, columns []*column) ([][]byte, error) {
+func decodeMembers(object []byte, columns []*engine.Column) ([][]byte, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(object, &members); err != nil {
 		return nil, fmt.Errorf("read it: expected a JSON object: %w", err)
@@ -66,12 +67,12 @@ func decodeMembers(object []byte, columns []*column) ([][]byte, error) {
 	}
 	values := make([][]byte, len(columns))
 	for n, col := range columns {
-		v, ok := members[col.name]
+		v, ok := members[col.Name]
 		if !ok {
-			return nil, fmt.Errorf("it has no %q", col.name)
+			return nil, fmt.Errorf("it has no %q", col.Name)
 		}
 		if v[0] == '{' || v[0] == '[' {
-			return nil, fmt.Errorf("its %q is no scalar", col.name)
+			return nil, fmt.Errorf("its %q is no scalar", col.Name)
 		}
 		values[n] = v
 	}
@@ -80,8 +81,8 @@ func decodeMembers(object []byte, columns []*column) ([][]byte, error) {
 
 // byKeys reads the rows with these keys, at most a chunk. Where the catalog does not prove the key, a key may show several
 // rows: they come in the order of the cursor.
-func (s *selection) byKeys(columns []*column, keys []rowKey, ordered bool) statement {
-	b := newBuilder(s.dialect)
+func (s *selection) byKeys(columns []*engine.Column, keys []rowKey, ordered bool) statement {
+	b := newBuilder(s.syntax)
 	b.selectFrom(s, s.columns, 0)
 	b.conditions(s, span{also: []condition{func(b *builder, s *selection) { b.oneOf(s, columns, keys) }}})
 	if ordered {
@@ -92,7 +93,7 @@ func (s *selection) byKeys(columns []*column, keys []rowKey, ordered bool) state
 
 // oneOf writes k IN (x, y) for a key of one column, and (a = x AND b = y OR a = v AND b = w) for others: every engine reads
 // both by the key's index, where it does not know, or does not use one for, a list of row values.
-func (b *builder) oneOf(s *selection, columns []*column, keys []rowKey) {
+func (b *builder) oneOf(s *selection, columns []*engine.Column, keys []rowKey) {
 	if len(columns) == 1 {
 		b.add(s.column(*columns[0]) + " IN (")
 		for i, k := range keys {

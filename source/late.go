@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -63,7 +64,7 @@ func (r *resolver) late(cursor []int) late {
 	case lateAuto, "":
 		l.auto = true
 		l.mode, l.why = poller.LateOverlap, "exact is not possible: "+why
-		if way != exactNone && (r.cfg.Query != "" || r.plan.table.view) {
+		if way != exactNone && (r.cfg.Query != "" || r.plan.table.View) {
 			l.why = "exact cannot be chosen by itself for a query or view, which may read what the safe point does not cover: " +
 				"set source__late_commits=exact if it reads only tables of this database"
 		} else if way != exactNone {
@@ -74,7 +75,7 @@ func (r *resolver) late(cursor []int) late {
 			r.fault("source__late_commits=exact: %s; use overlap, which is safe on every table", why)
 		}
 	}
-	if l.mode == poller.LateExact && way != exactNone && (r.cfg.Query != "" || r.plan.table.view || readsMore.MatchString(r.cfg.Where)) {
+	if l.mode == poller.LateExact && way != exactNone && (r.cfg.Query != "" || r.plan.table.View || readsMore.MatchString(r.cfg.Where)) {
 		r.plan.warnings = append(r.plan.warnings, "exact covers the table that the cursor is a column of: where a query, a view or source__where reads another table too, "+
 			"a row that appears because of what was written there carries an old cursor, and is not delivered; update the cursor's row in the transaction that writes the other table")
 	}
@@ -93,26 +94,21 @@ func (r *resolver) exact(cursor []int) (exactWay, string) {
 		return exactNone, "the cursor is not a single column"
 	}
 	t, c := &r.plan.table, &r.all()[cursor[0]]
-	switch engine := r.plan.dialect.engine(); {
-	case c.value.kind == kindRowVersion && t.foreign:
-		return exactNone, fmt.Sprintf("%s lies in another database than the connection's, and each has its own counter of rowversions: name that database in the connection string", t.name)
-	case c.value.kind == kindRowVersion && t.readOnly:
+	switch {
+	case c.Value.Kind == engine.KindRowVersion && t.Foreign:
+		return exactNone, fmt.Sprintf("%s lies in another database than the connection's, and each has its own counter of rowversions: name that database in the connection string", t.Name)
+	case c.Value.Kind == engine.KindRowVersion && t.ReadOnly:
 		return exactNone, "the server at hand is a readable secondary, where MIN_ACTIVE_ROWVERSION() does not count the primary's open transactions: connect to the primary (without ApplicationIntent=ReadOnly)"
-	case c.value.kind == kindRowVersion:
-		return exactWatermark, fmt.Sprintf("%q is a rowversion: rows below MIN_ACTIVE_ROWVERSION() are committed", c.name)
-	case c.value.transaction && t.readOnly:
+	case c.Value.Kind == engine.KindRowVersion:
+		return exactWatermark, fmt.Sprintf("%q is a rowversion: rows below MIN_ACTIVE_ROWVERSION() are committed", c.Name)
+	case c.Value.Transaction && t.ReadOnly:
 		return exactNone, "the server at hand is a standby, whose snapshots leave out open transactions: connect to the primary (target_session_attrs=read-write)"
-	case c.value.transaction:
-		return exactSnapshots, fmt.Sprintf("%q is an xid8: what a snapshot sees that the one before did not has been committed in between", c.name)
-	case c.serial && engine == engineSQLite && len(t.primaryKey) == 1 && t.primaryKey[0] == c.name:
-		return exactOneWriter, fmt.Sprintf("%q is an AUTOINCREMENT key, and SQLite has one writer at a time: ids are of the order of commits", c.name)
+	case c.Value.Transaction:
+		return exactSnapshots, fmt.Sprintf("%q is an xid8: what a snapshot sees that the one before did not has been committed in between", c.Name)
+	case c.Serial && len(t.PrimaryKey) == 1 && t.PrimaryKey[0] == c.Name:
+		return exactOneWriter, fmt.Sprintf("%q is an AUTOINCREMENT key, and SQLite has one writer at a time: ids are of the order of commits", c.Name)
 	}
-	return exactNone, map[string]string{
-		engineSQLServer: "the cursor is no rowversion column (ALTER TABLE … ADD rv rowversion)",
-		enginePostgres:  "the cursor is no xid8 column (`rowrelay check --ddl` prints the column and its trigger)",
-		engineMySQL:     "MySQL and MariaDB show no safe point",
-		engineSQLite:    "the cursor is not an INTEGER PRIMARY KEY AUTOINCREMENT",
-	}[r.plan.dialect.engine()]
+	return exactNone, r.plan.syntax.Advice.NotExact
 }
 
 // checkSettle refuses what does not settle: a cursor that updates move, where a row that is written again and again may
@@ -122,10 +118,10 @@ func (r *resolver) checkSettle(cursor []int) {
 		c := &r.all()[i]
 		if why := movedBy(c); why != "" {
 			r.fault("source__late_commits=settle: column %q %s, and a row that is written more often than source__late_window would never be delivered; "+
-				"use overlap, which is safe on every table", c.name, why)
+				"use overlap, which is safe on every table", c.Name, why)
 		}
-		if r.plan.storedTimes && c.value.kind.isTime() {
-			r.fault("source__late_commits=settle: column %q of type %s holds times as text or numbers of any form, whose age SQLite cannot tell; use overlap, or a cursor that is an AUTOINCREMENT key", c.name, c.typ)
+		if r.plan.storedTimes && c.Value.Kind.IsTime() {
+			r.fault("source__late_commits=settle: column %q of type %s holds times as text or numbers of any form, whose age SQLite cannot tell; use overlap, or a cursor that is an AUTOINCREMENT key", c.Name, c.Type)
 		}
 	}
 }
@@ -139,16 +135,16 @@ var (
 
 // movedBy says why updates move a column; "" where nothing says that they do. For a column of an ordinary type only its
 // name tells.
-func movedBy(c *column) string {
+func movedBy(c *engine.Column) string {
 	switch {
-	case c.value.kind == kindRowVersion:
+	case c.Value.Kind == engine.KindRowVersion:
 		return "is a rowversion, which every write moves"
-	case c.value.transaction:
+	case c.Value.Transaction:
 		return "is an xid8, which holds the last writer"
-	case c.moving:
+	case c.Moving:
 		return "is set by the database itself with every update (ON UPDATE CURRENT_TIMESTAMP, or the period of a temporal table)"
 	}
-	for _, part := range wordsOf(c.name) {
+	for _, part := range wordsOf(c.Name) {
 		for _, word := range movingWords {
 			if strings.HasPrefix(part, word) {
 				return fmt.Sprintf("has a word in its name that begins with %q, so updates are taken to move it (as with any of %s; or the names %s)", word,
@@ -156,7 +152,7 @@ func movedBy(c *column) string {
 			}
 		}
 	}
-	if slices.Contains(movingNames, strings.ToLower(c.name)) {
+	if slices.Contains(movingNames, strings.ToLower(c.Name)) {
 		return fmt.Sprintf("has a name by which updates are taken to move it (%s; or a name with a word that begins with any of %s)",
 			strings.Join(movingNames, ", "), strings.Join(movingWords, ", "))
 	}

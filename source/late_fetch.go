@@ -13,7 +13,7 @@ func (c *Cursor) livePage(ctx context.Context, p *plan, r poller.Range, limit po
 	switch {
 	case p.late.exact == exactSnapshots:
 		return c.windowPage(ctx, p, r, limit, also...)
-	case r.Unsafe && p.table.locking:
+	case r.Unsafe && p.table.Locking:
 		above, none := p.aboveLocks()
 		return c.page(ctx, above, r, limit, append(also[:len(also):len(also)], none...)...)
 	case r.Unsafe:
@@ -40,17 +40,6 @@ func (c *Cursor) liveStatements(p *plan, limit int) (first, next statement) {
 	return p.sel.page(limit, span{also: also}), p.sel.page(limit, span{after: len(p.sel.order), also: also})
 }
 
-// stateOnAzure is the right on Azure SQL Database. There the view of transactions takes the server's role in the smaller tiers.
-const stateOnAzure = "on Azure SQL Database VIEW DATABASE STATE to the user; on Basic, S0, S1 and in elastic pools " +
-	"ALTER SERVER ROLE ##MS_ServerStateReader## ADD MEMBER the login"
-
-// sight is what shows a user the open transactions of others, by engine; "" where nothing does.
-var sight = map[string]string{
-	engineSQLServer: "GRANT VIEW SERVER STATE to the login (" + stateOnAzure + ")",
-	enginePostgres:  "GRANT pg_read_all_stats to the role",
-	engineMySQL:     "GRANT PROCESS ON *.* to the user",
-}
-
 // warnLate says what the mode may miss on the server at hand, once in the source's life.
 func (c *Cursor) warnLate(ctx context.Context, s *session, p *plan) {
 	c.mu.Lock()
@@ -66,12 +55,12 @@ func (c *Cursor) warnLate(ctx context.Context, s *session, p *plan) {
 	case poller.LateOverlap:
 		h, err := c.horizon(ctx, s)
 		why := "keep transactions shorter"
-		switch grant := sight[c.dialect.engine()]; {
+		switch grant := p.syntax.Advice.Grant; {
 		case err != nil:
 			why = "the server's open transactions could not be asked for: " + err.Error()
 		case h.Shown:
 			return
-		case s.life.readOnly:
+		case s.server.ReadOnly:
 			why = "the server at hand does not know the transactions that are open on its primary: connect to the primary, or " + why
 		case grant != "":
 			why = "the server does not show this user the transactions of others: " + grant + ", or " + why
@@ -79,4 +68,16 @@ func (c *Cursor) warnLate(ctx context.Context, s *session, p *plan) {
 		p.warnings = append(p.warnings, fmt.Sprintf("source__late_commits=overlap: a row that commits more than source__late_window (%v) after it took its "+
 			"cursor can be missed: %s", c.cfg.LateWindow, why))
 	}
+}
+
+// aboveLocks is the plan for rows above the safe point where reads wait for locks. Rows that are locked are passed over: what holds the
+// safe point back would hold up the look past it, too. They come when they are below it. (Live rows must never be read so: a row
+// whose change is undone would be lost.) In a view or a query no hint says so for certain, and nothing is read.
+func (p *plan) aboveLocks() (*plan, []condition) {
+	if p.sel.query != "" || p.table.View {
+		return p, []condition{func(b *builder, _ *selection) { b.add("1 = 0") }}
+	}
+	above := *p
+	above.sel.hint = p.syntax.SkipLocked
+	return &above, nil
 }

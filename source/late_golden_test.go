@@ -6,7 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/dsn"
+	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/internal/tsqltest"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -21,46 +26,46 @@ func pinPage(t *testing.T, p *plan, name string, also ...condition) string {
 			all.WriteString("-- parameter: " + param.Name + " " + param.Type + "\n")
 		}
 	}
-	golden.Pin(t, filepath.Join(p.dialect.engine(), name+".sql"), all.String())
+	golden.Pin(t, filepath.Join(p.dialect.Syntax().Name, name+".sql"), all.String())
 	return p.sel.page(501, span{after: len(p.sel.order), also: also}).text
 }
 
 // latePlan is a plan over a table with the columns id, note, and a cursor of a type.
-func latePlan(t *testing.T, d dialect, cfg Config, typ typeRule) *plan {
+func latePlan(t *testing.T, d engine.Dialect, cfg Config, typ engine.TypeRule) *plan {
 	t.Helper()
 	cfg.Table, cfg.Cursor = "orders", []string{"c"}
 	if err := cfg.complete(); err != nil {
 		t.Fatal(err)
 	}
-	p, err := newPlan(d, &cfg, "h/d", table{name: "orders", from: d.quote("orders"), primaryKey: []string{"id"}, columns: []column{
-		goldenColumn(t, d, "id", kindInteger, false), goldenColumn(t, d, "note", kindText, true), {name: "c", typ: typ.sample, value: typ.value},
+	p, err := newPlan(d, &cfg, "h/d", engine.Table{Name: "orders", From: d.Syntax().Quote("orders"), PrimaryKey: []string{"id"}, Columns: []engine.Column{
+		goldenColumn(t, d, "id", engine.KindInteger, false), goldenColumn(t, d, "note", engine.KindText, true), {Name: "c", Type: typ.Sample, Value: typ.Value},
 	}})
 	if err != nil {
-		t.Fatalf("%s: %v", typ.name, err)
+		t.Fatalf("%s: %v", typ.Name, err)
 	}
 	return p
 }
 
-func ruleOf(t *testing.T, d dialect, name string) typeRule {
+func ruleOf(t *testing.T, d engine.Dialect, name string) engine.TypeRule {
 	t.Helper()
-	for _, rule := range d.types() {
-		if rule.name == name {
+	for _, rule := range d.Syntax().Types() {
+		if rule.Name == name {
 			return rule
 		}
 	}
-	t.Fatalf("%s has no type %s", d.engine(), name)
-	return typeRule{}
+	t.Fatalf("%s has no type %s", d.Syntax().Name, name)
+	return engine.TypeRule{}
 }
 
 // TestGoldenSettle pins the edge of settle, in the column's own type, with and without a zone.
 func TestGoldenSettle(t *testing.T) {
 	zone := time.FixedZone("UTC+2", 7200)
-	for engine, types := range map[string][]string{
-		engineSQLServer: {"datetime2", "datetime", "smalldatetime", "datetimeoffset", "date"},
-		enginePostgres:  {"timestamptz", "timestamp", "date"},
-		engineMySQL:     {"timestamp", "datetime", "date"},
+	for engineName, types := range map[string][]string{
+		dsn.SQLServer: {"datetime2", "datetime", "smalldatetime", "datetimeoffset", "date"},
+		dsn.Postgres:  {"timestamptz", "timestamp", "date"},
+		dsn.MySQL:     {"timestamp", "datetime", "date"},
 	} {
-		d, err := dialectFor(engine)
+		d, err := engines.Find(engineName)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,11 +73,11 @@ func TestGoldenSettle(t *testing.T) {
 			p := latePlan(t, d, Config{LateCommits: "settle", LateWindow: 90 * time.Second, TimeZone: zone}, ruleOf(t, d, name))
 			c := &Cursor{cfg: Config{LateWindow: 90 * time.Second, TimeZone: zone}, dialect: d}
 			if !p.settlesByClock() {
-				t.Errorf("%s %s has no age", engine, name)
+				t.Errorf("%s %s has no age", engineName, name)
 			}
 			text := pinPage(t, p, "settle_"+name, c.settled(p))
-			if engine == engineSQLServer {
-				isTSQL(t, text, "SelectStatement")
+			if engineName == dsn.SQLServer {
+				tsqltest.Is(t, text, "SelectStatement")
 			}
 		}
 	}
@@ -80,14 +85,14 @@ func TestGoldenSettle(t *testing.T) {
 
 // TestGoldenWatermark pins the batch that reads rowversions below the watermark: two statements before the page.
 func TestGoldenWatermark(t *testing.T) {
-	d := sqlServer{}
+	d := sqlserver.Dialect{}
 	p := latePlan(t, d, Config{Where: "note <> 'x' OR note IS NULL"}, ruleOf(t, d, "timestamp"))
 	if p.late.exact != exactWatermark || p.late.mode != poller.LateExact {
 		t.Fatalf("%+v", p.late)
 	}
 	var w watermark
 	text := pinPage(t, p, "watermark", w.below)
-	isTSQL(t, text, "DeclareVariableStatement", "SetVariableStatement", "SelectStatement")
+	tsqltest.Is(t, text, "DeclareVariableStatement", "SetVariableStatement", "SelectStatement")
 
 	for told, want := range map[string]string{
 		"2001 2000 READ_WRITE": "",

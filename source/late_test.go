@@ -6,67 +6,71 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/dsn"
+	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/engine/mysql"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 // lateTable has every kind of cursor that the choice tells apart.
-func lateTable(d dialect) table {
-	rowVersion, transaction := value{kind: kindRowVersion}, value{kind: kindInteger, transaction: true}
-	t := table{name: "orders", from: d.quote("orders"), primaryKey: []string{"id"}, columns: []column{
-		{name: "id", typ: "bigint", value: value{kind: kindInteger}},
-		{name: "seq", typ: "bigint", value: value{kind: kindInteger}},
-		{name: "created_at", typ: "datetime", value: value{kind: kindDateTime}},
-		{name: "updated_at", typ: "datetime", value: value{kind: kindDateTime}},
-		{name: "stamp", typ: "timestamp", moving: true, value: value{kind: kindInstant}},
-		{name: "version", typ: "int", value: value{kind: kindInteger}},
-		{name: "rv", typ: "rowversion", value: rowVersion},
-		{name: "xid", typ: "xid8", value: transaction},
+func lateTable(d engine.Dialect) engine.Table {
+	rowVersion, transaction := engine.Value{Kind: engine.KindRowVersion}, engine.Value{Kind: engine.KindInteger, Transaction: true}
+	t := engine.Table{Name: "orders", From: d.Syntax().Quote("orders"), PrimaryKey: []string{"id"}, Columns: []engine.Column{
+		{Name: "id", Type: "bigint", Value: engine.Value{Kind: engine.KindInteger}},
+		{Name: "seq", Type: "bigint", Value: engine.Value{Kind: engine.KindInteger}},
+		{Name: "created_at", Type: "datetime", Value: engine.Value{Kind: engine.KindDateTime}},
+		{Name: "updated_at", Type: "datetime", Value: engine.Value{Kind: engine.KindDateTime}},
+		{Name: "stamp", Type: "timestamp", Moving: true, Value: engine.Value{Kind: engine.KindInstant}},
+		{Name: "version", Type: "int", Value: engine.Value{Kind: engine.KindInteger}},
+		{Name: "rv", Type: "rowversion", Value: rowVersion},
+		{Name: "xid", Type: "xid8", Value: transaction},
 	}}
 	return t
 }
 
 // TestLateChoice holds the table of what auto chooses, and what is refused where it is unsafe.
 func TestLateChoice(t *testing.T) {
-	with := func(change func(*table)) func(*table) { return change }
-	serial := with(func(t *table) { t.columns[0].serial = true })
-	secondary := with(func(t *table) { t.readOnly = true })
+	with := func(change func(*engine.Table)) func(*engine.Table) { return change }
+	serial := with(func(t *engine.Table) { t.Columns[0].Serial = true })
+	secondary := with(func(t *engine.Table) { t.ReadOnly = true })
 	for _, c := range []struct {
-		engine, said, cursor string
-		change               func(*table)
-		want                 poller.LateCommits
-		words                []string // of the refusal, where want is empty; else of why
+		engineName, said, cursor string
+		change                   func(*engine.Table)
+		want                     poller.LateCommits
+		words                    []string // of the refusal, where want is empty; else of why
 	}{
-		{engine: engineSQLServer, cursor: "rv", want: poller.LateExact, words: []string{"MIN_ACTIVE_ROWVERSION"}},
-		{engine: engineSQLServer, cursor: "rv,id", want: poller.LateOverlap, words: []string{"single column"}},
-		{engine: engineSQLServer, cursor: "updated_at", want: poller.LateOverlap, words: []string{"rowversion"}},
-		{engine: engineSQLServer, cursor: "rv", change: secondary, want: poller.LateOverlap, words: []string{"readable secondary"}},
-		{engine: engineSQLServer, cursor: "rv", change: func(t *table) { t.foreign = true }, want: poller.LateOverlap, words: []string{"another database"}},
-		{engine: engineSQLServer, cursor: "rv", change: func(t *table) { t.view = true }, want: poller.LateOverlap, words: []string{"view"}},
-		{engine: engineSQLServer, said: "exact", cursor: "rv", change: func(t *table) { t.view = true }, want: poller.LateExact},
-		{engine: enginePostgres, cursor: "xid", want: poller.LateExact, words: []string{"snapshot"}},
-		{engine: enginePostgres, cursor: "xid", change: secondary, want: poller.LateOverlap, words: []string{"standby"}},
-		{engine: enginePostgres, cursor: "updated_at", want: poller.LateOverlap, words: []string{"check --ddl"}},
-		{engine: engineMySQL, cursor: "id", want: poller.LateOverlap, words: []string{"MySQL"}},
-		{engine: engineSQLite, cursor: "id", change: serial, want: poller.LateExact, words: []string{"AUTOINCREMENT"}},
-		{engine: engineSQLite, cursor: "id", want: poller.LateOverlap, words: []string{"AUTOINCREMENT"}},
-		{engine: engineSQLite, cursor: "id,seq", change: serial, want: poller.LateOverlap},
-		{engine: engineMySQL, said: "none", cursor: "id", want: poller.LateNone},
-		{engine: enginePostgres, said: "overlap", cursor: "xid", want: poller.LateOverlap, words: []string{"says so"}},
-		{engine: engineSQLServer, said: "settle", cursor: "id", want: poller.LateSettle},
-		{engine: engineMySQL, said: "settle", cursor: "created_at", want: poller.LateSettle},
+		{engineName: dsn.SQLServer, cursor: "rv", want: poller.LateExact, words: []string{"MIN_ACTIVE_ROWVERSION"}},
+		{engineName: dsn.SQLServer, cursor: "rv,id", want: poller.LateOverlap, words: []string{"single column"}},
+		{engineName: dsn.SQLServer, cursor: "updated_at", want: poller.LateOverlap, words: []string{"rowversion"}},
+		{engineName: dsn.SQLServer, cursor: "rv", change: secondary, want: poller.LateOverlap, words: []string{"readable secondary"}},
+		{engineName: dsn.SQLServer, cursor: "rv", change: func(t *engine.Table) { t.Foreign = true }, want: poller.LateOverlap, words: []string{"another database"}},
+		{engineName: dsn.SQLServer, cursor: "rv", change: func(t *engine.Table) { t.View = true }, want: poller.LateOverlap, words: []string{"view"}},
+		{engineName: dsn.SQLServer, said: "exact", cursor: "rv", change: func(t *engine.Table) { t.View = true }, want: poller.LateExact},
+		{engineName: dsn.Postgres, cursor: "xid", want: poller.LateExact, words: []string{"snapshot"}},
+		{engineName: dsn.Postgres, cursor: "xid", change: secondary, want: poller.LateOverlap, words: []string{"standby"}},
+		{engineName: dsn.Postgres, cursor: "updated_at", want: poller.LateOverlap, words: []string{"check --ddl"}},
+		{engineName: dsn.MySQL, cursor: "id", want: poller.LateOverlap, words: []string{"MySQL"}},
+		{engineName: dsn.SQLite, cursor: "id", change: serial, want: poller.LateExact, words: []string{"AUTOINCREMENT"}},
+		{engineName: dsn.SQLite, cursor: "id", want: poller.LateOverlap, words: []string{"AUTOINCREMENT"}},
+		{engineName: dsn.SQLite, cursor: "id,seq", change: serial, want: poller.LateOverlap},
+		{engineName: dsn.MySQL, said: "none", cursor: "id", want: poller.LateNone},
+		{engineName: dsn.Postgres, said: "overlap", cursor: "xid", want: poller.LateOverlap, words: []string{"says so"}},
+		{engineName: dsn.SQLServer, said: "settle", cursor: "id", want: poller.LateSettle},
+		{engineName: dsn.MySQL, said: "settle", cursor: "created_at", want: poller.LateSettle},
 
-		{engine: engineMySQL, said: "exact", cursor: "id", words: []string{"source__late_commits=exact", "use overlap"}},
-		{engine: enginePostgres, said: "exact", cursor: "xid", change: secondary, words: []string{"standby", "target_session_attrs"}},
-		{engine: engineSQLServer, said: "exact", cursor: "rv", change: secondary, words: []string{"readable secondary", "ApplicationIntent"}},
-		{engine: engineSQLServer, said: "settle", cursor: "rv", words: []string{"rowversion", "use overlap"}},
-		{engine: enginePostgres, said: "settle", cursor: "xid", words: []string{"xid8", "use overlap"}},
-		{engine: engineMySQL, said: "settle", cursor: "stamp", words: []string{"ON UPDATE CURRENT_TIMESTAMP", "use overlap"}},
-		{engine: engineMySQL, said: "settle", cursor: "updated_at", words: []string{`begins with "updat"`, "modif", "revision", "use overlap"}},
-		{engine: engineMySQL, said: "settle", cursor: "version", words: []string{"has a name", "use overlap"}},
-		{engine: engineSQLite, said: "settle", cursor: "created_at", words: []string{"SQLite cannot tell", "use overlap"}},
+		{engineName: dsn.MySQL, said: "exact", cursor: "id", words: []string{"source__late_commits=exact", "use overlap"}},
+		{engineName: dsn.Postgres, said: "exact", cursor: "xid", change: secondary, words: []string{"standby", "target_session_attrs"}},
+		{engineName: dsn.SQLServer, said: "exact", cursor: "rv", change: secondary, words: []string{"readable secondary", "ApplicationIntent"}},
+		{engineName: dsn.SQLServer, said: "settle", cursor: "rv", words: []string{"rowversion", "use overlap"}},
+		{engineName: dsn.Postgres, said: "settle", cursor: "xid", words: []string{"xid8", "use overlap"}},
+		{engineName: dsn.MySQL, said: "settle", cursor: "stamp", words: []string{"ON UPDATE CURRENT_TIMESTAMP", "use overlap"}},
+		{engineName: dsn.MySQL, said: "settle", cursor: "updated_at", words: []string{`begins with "updat"`, "modif", "revision", "use overlap"}},
+		{engineName: dsn.MySQL, said: "settle", cursor: "version", words: []string{"has a name", "use overlap"}},
+		{engineName: dsn.SQLite, said: "settle", cursor: "created_at", words: []string{"SQLite cannot tell", "use overlap"}},
 	} {
-		t.Run(c.engine+"/"+c.said+"/"+c.cursor, func(t *testing.T) {
-			d, err := dialectFor(c.engine)
+		t.Run(c.engineName+"/"+c.said+"/"+c.cursor, func(t *testing.T) {
+			d, err := engines.Find(c.engineName)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +123,7 @@ func TestLateSettings(t *testing.T) {
 
 // TestCoarse: an order key that is the key in other words is not coarse.
 func TestCoarse(t *testing.T) {
-	d := mySQL{}
+	d := mysql.Dialect{}
 	for want, keys := range map[bool][2][]string{
 		false: {{"id", "seq"}, {"seq", "id"}}, true: {{"id"}, {"version"}},
 	} {

@@ -1,13 +1,14 @@
 package source
 
 import (
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/postgres"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -18,7 +19,7 @@ func TestMovedBy(t *testing.T) {
 		"lastmod": true, "mtime": true, "isEdited": true, "RowIDUpdated": true, "touched": true, "rev": true, "etag": true,
 		"exchange": false, "exchange_rate": false, "blast": false, "credit": false, "creditedAt": false, "plastic_id": false, "created_at": false, "seq": false, "revenue": false,
 	} {
-		if got := movedBy(&column{name: name}); (got != "") != want {
+		if got := movedBy(&engine.Column{Name: name}); (got != "") != want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -39,14 +40,11 @@ func TestPlausible(t *testing.T) {
 			t.Errorf("%v: %+v", c.oldest, h)
 		}
 	}
-	if age, err := mysqlAge("2026-10-25 02:00:10.000000", "2026-10-25 02:59:50"); err != nil || age >= 0 {
-		t.Errorf("a clock that was put back: %v %v", age, err)
-	}
 }
 
 // TestOtherTables: exact says what it cannot see where another table is read.
 func TestOtherTables(t *testing.T) {
-	d := postgres{}
+	d := postgres.Dialect{}
 	for _, c := range []struct {
 		cfg  Config
 		want bool
@@ -86,26 +84,19 @@ func TestSnapshotsFitADocument(t *testing.T) {
 
 // TestSQLServerPeriod: the times of a temporal table's period are set by every update, whatever they are called.
 func TestSQLServerPeriod(t *testing.T) {
-	row := func(name string, generated bool) []driver.Value {
-		return []driver.Value{name, "datetime2", int64(8), int64(27), int64(7), "", false, false, false, false, generated}
-	}
-	db := sql.OpenDB(told{"columns": {row("valid_from", true), row("placed", false)}})
-	defer db.Close() //nolint:errcheck // a fake
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close() //nolint:errcheck // a fake
-	of := table{name: "o", primaryKey: []string{"placed"}}
-	if err := (sqlServer{}).columns(t.Context(), conn, "columns", "o", &of); err != nil {
-		t.Fatal(err)
+	d := sqlserver.Dialect{}
+	of := engine.Table{Name: "o", PrimaryKey: []string{"placed"}}
+	for name, moving := range map[string]bool{"valid_from": true, "placed": false} {
+		col := sqlServerColumn(name, false, sqlserver.Type{Base: "datetime2", Scale: 7})
+		col.Moving = moving
+		of.Columns = append(of.Columns, col)
 	}
 	for cursor, refused := range map[string]bool{"valid_from": true, "placed": false} {
 		cfg := Config{Table: "o", Cursor: []string{cursor}, LateCommits: "settle"}
 		if err := cfg.complete(); err != nil {
 			t.Fatal(err)
 		}
-		_, err := newPlan(sqlServer{}, &cfg, "h/d", of)
+		_, err := newPlan(d, &cfg, "h/d", of)
 		if errors.Is(err, poller.ErrConfig) != refused || refused && !strings.Contains(err.Error(), "period of a temporal table") {
 			t.Errorf("%s: %v", cursor, err)
 		}

@@ -1,20 +1,26 @@
 package source
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/engine/mysql"
 	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
 // TestMySQLPlans: the real planner reads a page as a range of the index, from the position on, for every type that a
 // position can have.
 func TestMySQLPlans(t *testing.T) {
-	conn, writer, _ := mysqlConn(t)
-	d := mySQL{}
+	conn, writer := mysqlPrepared(t)
+	d := mysql.Dialect{}
 	types := map[string]string{"bigint unsigned": "n", "decimal(20,5)": "n * 1.5", "datetime(6)": "'2026-01-01' + INTERVAL n SECOND",
 		"timestamp(3)": "'2026-01-01' + INTERVAL n SECOND", "date": "'1026-01-01' + INTERVAL n DAY"}
 	var numbers []string
@@ -28,7 +34,7 @@ func TestMySQLPlans(t *testing.T) {
 		name := "p" + strconv.Itoa(i)
 		mustExec(t, writer, "SET time_zone = '+00:00'", "CREATE TABLE "+name+" (id varchar(20) PRIMARY KEY, c "+typ+" NOT NULL, KEY by_c (c, id))",
 			"INSERT INTO "+name+" SELECT CONCAT('k', n), "+expr+" FROM numbers", "ANALYZE TABLE "+name)
-		tab, err := d.table(t.Context(), conn, []string{name})
+		tab, err := d.Table(t.Context(), conn, []string{name})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,44 +45,44 @@ func TestMySQLPlans(t *testing.T) {
 		if p.indexName != "by_c" {
 			t.Errorf("%s: the index found is %q", typ, p.indexName)
 		}
-		at := readAll(t, conn, "SELECT r.c FROM "+tab.from+" AS r ORDER BY r.c LIMIT 1 OFFSET 2500", nil, tab.columns[1])
+		at := readAll(t, d, conn, "SELECT r.c FROM "+tab.From+" AS r ORDER BY r.c LIMIT 1 OFFSET 2500", tab.Columns[1])
 		st := p.sel.after(50)
 		args, err := p.args(st, position{[]byte(at[0]), []byte(`"k2500"`)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := d.explain(t.Context(), conn, st.text, args)
+		text, err := d.Explain(t.Context(), conn, st.text, args)
 		if err != nil || !strings.Contains(text, "type=range") || !strings.Contains(text, "key=by_c") || strings.Contains(text, "filesort") {
 			t.Errorf("%s: %s, %v\n%s", typ, text, err, st.text)
 		}
 	}
 }
 
-// TestMySQLStatements pins the statements, catalog included.
+// TestMySQLStatements pins the statements of a page.
 func TestMySQLStatements(t *testing.T) {
-	tab := table{name: "shop.or`ders", from: "`shop`.`or``ders`", primaryKey: []string{"tenant", "id"}}
+	tab := engine.Table{Name: "shop.or`ders", From: "`shop`.`or``ders`", PrimaryKey: []string{"tenant", "id"}}
 	for _, c := range []struct {
 		name     string
 		nullable bool
-		typ      mySQLType
+		typ      mysql.Type
 	}{
-		{"tenant", false, mySQLType{data: "varchar", full: "varchar(20)"}}, {"id", false, mySQLType{data: "bigint", full: "bigint unsigned"}},
-		{"at", true, mySQLType{data: "datetime", full: "datetime(6)", scale: 6}}, {"ts", false, mySQLType{data: "timestamp", full: "timestamp(3)", scale: 3}},
-		{"amount", false, mySQLType{data: "decimal", full: "decimal(20,5)", precision: 20, scale: 5}}, {"weight", true, mySQLType{data: "float", full: "float"}},
+		{"tenant", false, mysql.Type{Data: "varchar", Full: "varchar(20)"}}, {"id", false, mysql.Type{Data: "bigint", Full: "bigint unsigned"}},
+		{"at", true, mysql.Type{Data: "datetime", Full: "datetime(6)", Scale: 6}}, {"ts", false, mysql.Type{Data: "timestamp", Full: "timestamp(3)", Scale: 3}},
+		{"amount", false, mysql.Type{Data: "decimal", Full: "decimal(20,5)", Precision: 20, Scale: 5}}, {"weight", true, mysql.Type{Data: "float", Full: "float"}},
 	} {
-		tab.columns = append(tab.columns, column{name: c.name, typ: c.typ.full, nullable: c.nullable, value: c.typ.value()})
+		tab.Columns = append(tab.Columns, engine.Column{Name: c.name, Type: c.typ.Full, Nullable: c.nullable, Value: c.typ.Value()})
 	}
 	var b strings.Builder
 	for _, cursor := range [][]string{{"at"}, {"ts"}, {"amount"}, {"id"}, {"ts", "amount"}} {
-		p, err := newPlan(mySQL{}, &Config{Table: "x", Cursor: cursor, Where: "weight > 1 OR id = 1"}, "h/d", tab)
+		p, err := newPlan(mysql.Dialect{}, &Config{Table: "x", Cursor: cursor, Where: "weight > 1 OR id = 1"}, "h/d", tab)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := p.sel.after(500)
 		fmt.Fprintf(&b, "-- after by %v, parameters %v\n%s;\n\n", cursor, s.args, s.text)
 	}
-	p, err := newPlan(mySQL{}, &Config{Query: "SELECT * FROM o # all", Cursor: []string{"at"}, Key: []string{"tenant", "id"}, Columns: []string{"id"}}, "h/d",
-		table{name: "query", columns: tab.columns})
+	p, err := newPlan(mysql.Dialect{}, &Config{Query: "SELECT * FROM o # all", Cursor: []string{"at"}, Key: []string{"tenant", "id"}, Columns: []string{"id"}}, "h/d",
+		engine.Table{Name: "query", Columns: tab.Columns})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,11 +92,58 @@ func TestMySQLStatements(t *testing.T) {
 	}{{"first", p.sel.first(500)}, {"above", p.sel.page(500, span{after: p.sel.cursors})}, {"after", p.sel.after(500)}, {"latest", p.sel.latest()}, {"nulls", p.sel.nulls(true)}} {
 		fmt.Fprintf(&b, "-- query, %s, parameters %v\n%s;\n\n", s.name, s.args, s.text)
 	}
-	for _, s := range []string{mysqlVariables, mysqlTable, mysqlColumns, fill(mysqlIndexes, "s.IS_VISIBLE = 'NO'"), fill(mysqlIndexes, "s.IGNORED = 'YES'"), mariadbJSON,
-		mysqlDescribe("SELECT 1 AS a"),
-		mysqlSession(&Config{Timeout: 30 * time.Second}, map[string]string{"version": "8.0.36", "sql_mode": "TRADITIONAL,STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ANSI_QUOTES"}),
-		mysqlSession(&Config{Timeout: 500 * time.Millisecond}, map[string]string{"version": "10.11.6-MariaDB"})} {
-		fmt.Fprintf(&b, "%s;\n\n", s)
-	}
 	golden.Pin(t, "mysql/statements.sql", b.String())
+}
+
+// mysqlPrepared returns a connection to a database of the test's own, as a source prepares it, and a writer beside it.
+func mysqlPrepared(t *testing.T) (*sql.Conn, *sql.DB) {
+	t.Helper()
+	url := testenv.MySQL(t)
+	c, err := engines.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := c.DB(2)
+	conn, err := pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(conn.Close(), pool.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := c.Dialect.Prepare(t.Context(), conn, engine.Settings{Timeout: 30 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	return conn, testenv.Open(t, "mysql", testenv.MySQLDSN(t, url))
+}
+
+// readAll reads one column of every row.
+func readAll(t *testing.T, d engine.Dialect, conn *sql.Conn, text string, col engine.Column) []string {
+	t.Helper()
+	var got []string
+	err := d.Read(t.Context(), conn, text, nil, []engine.Column{col}, func(r engine.Row) (bool, error) {
+		v, err := r.AppendJSON(nil, 0)
+		got = append(got, string(v))
+		return true, err
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return got
+}
+
+func mustExec(t *testing.T, db *sql.DB, statements ...string) {
+	t.Helper()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // back to the pool
+	for _, s := range statements {
+		if _, err := conn.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -68,7 +69,7 @@ func (c *Cursor) other(ctx context.Context, p *plan, after change.Cursor, avoid 
 func (p *plan) comparable(at []int) bool {
 	for _, col := range p.at(at) {
 		switch {
-		case col.value.noKey != "", col.value.kind == kindFloat, col.value.kind == kindJSON:
+		case col.Value.NoKey != "", col.Value.Kind == engine.KindFloat, col.Value.Kind == engine.KindJSON:
 			return false
 		}
 	}
@@ -97,7 +98,7 @@ func (p *plan) noneOf(avoid [][]byte) condition {
 				if bytes.Equal(values[n], null) {
 					continue
 				}
-				if args[n], err = p.dialect.arg(col, values[n]); err != nil {
+				if args[n], err = p.dialect.Arg(col, values[n]); err != nil {
 					break
 				}
 			}
@@ -118,7 +119,7 @@ func (p *plan) noneOf(avoid [][]byte) condition {
 }
 
 // differs writes that a column's value is not arg, which is nil for NULL.
-func (b *builder) differs(s *selection, col *column, arg any) {
+func (b *builder) differs(s *selection, col *engine.Column, arg any) {
 	name := s.column(*col)
 	if arg == nil {
 		b.add(name + " IS NOT NULL")
@@ -126,7 +127,7 @@ func (b *builder) differs(s *selection, col *column, arg any) {
 	}
 	b.add(name + " <> ")
 	b.value(col, arg)
-	if col.nullable {
+	if col.Nullable {
 		b.add(" OR " + name + " IS NULL")
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/scalar"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -95,7 +97,7 @@ func (c *Cursor) windowPosition(ctx context.Context, p *plan, values [][]byte, k
 	xid, err := cursorNumber(values[0])
 	if err != nil || len(key) > 0 || ties != TiesBefore && ties != TiesAfter {
 		return nil, fmt.Errorf("%w: source__late_commits=exact reads %q by snapshots, where a position is %s or %s all of a transaction: name one of them, and no key",
-			poller.ErrConfig, p.sel.order[0].name, TiesBefore, TiesAfter)
+			poller.ErrConfig, p.sel.order[0].Name, TiesBefore, TiesAfter)
 	}
 	if ties == TiesBefore {
 		xid.Sub(xid, big.NewInt(1))
@@ -127,7 +129,7 @@ func (p *plan) keyOf(typed map[string]string, values [][]byte, cfg *Config) ([]b
 		if err != nil {
 			return nil, fmt.Errorf("%w: the key: %w", poller.ErrConfig, err)
 		}
-		given[columns[i].name] = typed[name]
+		given[columns[i].Name] = typed[name]
 	}
 	object := []byte{'{'}
 	for n := range columns {
@@ -136,24 +138,24 @@ func (p *plan) keyOf(typed map[string]string, values [][]byte, cfg *Config) ([]b
 		if i := slices.Index(p.cursor, p.key[n]); i >= 0 {
 			inCursor = values[i]
 		}
-		text, named := given[col.name]
-		scalar := inCursor
+		text, named := given[col.Name]
+		stored := inCursor
 		if named {
 			var err error
-			if scalar, err = p.typed("the key's "+col.name, col, text, cfg); err != nil {
+			if stored, err = p.typed("the key's "+col.Name, col, text, cfg); err != nil {
 				return nil, err
 			}
-			if inCursor != nil && !sameValue(col.value.kind, scalar, inCursor) {
-				return nil, fmt.Errorf("%w: the key's %q is %s, and in the cursor it is %s: they are one column", poller.ErrConfig, col.name, scalar, inCursor)
+			if inCursor != nil && !sameValue(col.Value.Kind, stored, inCursor) {
+				return nil, fmt.Errorf("%w: the key's %q is %s, and in the cursor it is %s: they are one column", poller.ErrConfig, col.Name, stored, inCursor)
 			}
 		}
-		if scalar == nil {
-			return nil, fmt.Errorf("%w: the key has no %q: every column of the key is needed (%s)", poller.ErrConfig, col.name, strings.Join(columnNames(columns), ", "))
+		if stored == nil {
+			return nil, fmt.Errorf("%w: the key has no %q: every column of the key is needed (%s)", poller.ErrConfig, col.Name, strings.Join(columnNames(columns), ", "))
 		}
 		if n > 0 {
 			object = append(object, ',')
 		}
-		object = append(append(object, p.keyNames[n]...), scalar...)
+		object = append(append(object, p.keyNames[n]...), stored...)
 	}
 	return append(object, '}'), nil
 }
@@ -175,7 +177,7 @@ func (c *Cursor) lastBelow(ctx context.Context, p *plan, values [][]byte) (at ch
 	}
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
 		at = nil
-		return c.dialect.read(ctx, s.conn, st.text, args, p.sel.order, func(r row) (bool, error) {
+		return c.dialect.Read(ctx, s.conn, st.text, args, p.sel.order, func(r engine.Row) (bool, error) {
 			at, err = p.cursorOf(r)
 			return false, err
 		})
@@ -185,33 +187,33 @@ func (c *Cursor) lastBelow(ctx context.Context, p *plan, values [][]byte) (at ch
 
 // typed writes a value that a person typed as the JSON that a row would have, and proves that the engine takes it; what
 // names it in the error.
-func (p *plan) typed(what string, col *column, text string, cfg *Config) ([]byte, error) {
+func (p *plan) typed(what string, col *engine.Column, text string, cfg *Config) ([]byte, error) {
 	text = strings.TrimSpace(text)
-	scalar, err := startScalar(col, text, cfg.TimeZone, p.storedTimes)
+	stored, err := startScalar(col, text, cfg.TimeZone, p.storedTimes)
 	switch {
-	case col.value.kind == kindBool && (strings.EqualFold(text, "true") || strings.EqualFold(text, "false")):
-		scalar = bytes.ToLower([]byte(text))
-	case col.value.kind == kindUUID && !p.storedTimes:
-		scalar = bytes.ToLower(scalar)
-	case col.value.kind == kindRowVersion:
-		if data, ok := p.rowVersion(col, scalar); ok {
-			scalar = change.AppendBinary(nil, data) // as a row's own stands in its position, not as 0x…
+	case col.Value.Kind == engine.KindBool && (strings.EqualFold(text, "true") || strings.EqualFold(text, "false")):
+		stored = bytes.ToLower([]byte(text))
+	case col.Value.Kind == engine.KindUUID && !p.storedTimes:
+		stored = bytes.ToLower(stored)
+	case col.Value.Kind == engine.KindRowVersion:
+		if data, ok := p.rowVersion(col, stored); ok {
+			stored = change.AppendBinary(nil, data) // as a row's own stands in its position, not as 0x…
 		}
-	case p.dialect.engine() == engineSQLite && col.value.code == sqliteAny && isDecimal(text, false):
-		scalar = change.AppendIntegerText(nil, text)
+	case col.Value.Untyped && scalar.IsDecimal(text, false):
+		stored = change.AppendIntegerText(nil, text)
 	}
 	if err == nil {
-		_, err = p.dialect.arg(col, scalar)
+		_, err = p.dialect.Arg(col, stored)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s is %q, which is no value of column %q of type %s: %w", poller.ErrConfig, what, text, col.name, col.typ, err)
+		return nil, fmt.Errorf("%w: %s is %q, which is no value of column %q of type %s: %w", poller.ErrConfig, what, text, col.Name, col.Type, err)
 	}
-	return scalar, nil
+	return stored, nil
 }
 
 // rowVersion is what a rowversion's scalar says.
-func (p *plan) rowVersion(col *column, scalar []byte) ([]byte, bool) {
-	arg, err := p.dialect.arg(col, scalar)
+func (p *plan) rowVersion(col *engine.Column, stored []byte) ([]byte, bool) {
+	arg, err := p.dialect.Arg(col, stored)
 	if err != nil {
 		return nil, false
 	}

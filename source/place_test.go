@@ -4,11 +4,15 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/dsn"
+	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 )
 
 // TestTypedRowVersion: a rowversion is typed as SQL Server shows it, and stands in the position as a row's own does.
 func TestTypedRowVersion(t *testing.T) {
-	p, err := newPlan(sqlServer{}, &Config{Table: "x", Cursor: []string{"version"}, Start: "0x00000000000007D1"}, "h/d", sqlServerSample())
+	p, err := newPlan(sqlserver.Dialect{}, &Config{Table: "x", Cursor: []string{"version"}, Start: "0x00000000000007D1"}, "h/d", sqlServerSample())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -18,7 +22,7 @@ func TestTypedRowVersion(t *testing.T) {
 		t.Errorf("source__start: %s, %v", at, err)
 	}
 	// It is unique for every write, so that the value alone is a position.
-	c := &Cursor{cfg: Config{}, dialect: sqlServer{}}
+	c := &Cursor{cfg: Config{}, dialect: sqlserver.Dialect{}}
 	if at, err := c.position(t.Context(), p, "0x00000000000007d1", nil, ""); err != nil || !at.Equal(want) {
 		t.Errorf("typed: %s, %v", at, err)
 	}
@@ -29,27 +33,27 @@ func TestTypedRowVersion(t *testing.T) {
 
 // TestTypedKeys: what a person types for a key is read as the column's kind on every engine.
 func TestTypedKeys(t *testing.T) {
-	for _, engine := range everyDialect {
-		d, err := dialectFor(engine)
+	for _, engineName := range everyDialect {
+		d, err := engines.Find(engineName)
 		if err != nil {
 			t.Fatal(err)
 		}
-		flag := kindBool
-		if engine == engineMySQL { // a boolean is a tinyint there
-			flag = kindInteger
+		flag := engine.KindBool
+		if engineName == dsn.MySQL { // a boolean is a tinyint there
+			flag = engine.KindInteger
 		}
-		columns := []column{
-			goldenColumn(t, d, "n", kindInteger, false), goldenColumn(t, d, "flag", flag, false), goldenColumn(t, d, "name", kindText, false),
-			goldenColumn(t, d, "uid", kindUUID, false), goldenColumn(t, d, "day", kindDate, false), goldenColumn(t, d, "hash", kindBinary, false),
+		columns := []engine.Column{
+			goldenColumn(t, d, "n", engine.KindInteger, false), goldenColumn(t, d, "flag", flag, false), goldenColumn(t, d, "name", engine.KindText, false),
+			goldenColumn(t, d, "uid", engine.KindUUID, false), goldenColumn(t, d, "day", engine.KindDate, false), goldenColumn(t, d, "hash", engine.KindBinary, false),
 		}
-		p := &plan{dialect: d, storedTimes: d.syntax().storedTimes, sel: selection{dialect: d, columns: columns}, key: []int{0, 1, 2, 3, 4, 5}}
+		p := &plan{dialect: d, storedTimes: d.Syntax().StoredTimes, sel: selection{syntax: syntaxOf(d), columns: columns}, key: []int{0, 1, 2, 3, 4, 5}}
 		p.keyNames = jsonNames(columns, p.key)
 		typed := map[string]string{"N": "9007199254740993", "flag": "true", "name": ` a"b `, "uid": "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", "day": "2026-04-07", "hash": "AP8="}
 		want := `{"n":"9007199254740993","flag":true,"name":"a\"b","uid":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","day":"2026-04-07","hash":"AP8="}`
-		switch engine {
-		case engineMySQL:
+		switch engineName {
+		case dsn.MySQL:
 			typed["flag"], want = "1", `{"n":"9007199254740993","flag":1,"name":"a\"b","uid":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","day":"2026-04-07","hash":"AP8="}`
-		case engineSQLite: // a uuid is stored text
+		case dsn.SQLite: // a uuid is stored text
 			want = `{"n":"9007199254740993","flag":true,"name":"a\"b","uid":"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11","day":"2026-04-07","hash":"AP8="}`
 		}
 		cfg := Config{Table: "x"}
@@ -58,11 +62,11 @@ func TestTypedKeys(t *testing.T) {
 		}
 		got, err := p.keyOf(typed, nil, &cfg)
 		if err != nil || string(got) != want {
-			t.Errorf("%s: %v\n got %s\nwant %s", engine, err, got, want)
+			t.Errorf("%s: %v\n got %s\nwant %s", engineName, err, got, want)
 			continue
 		}
 		if _, err := p.decodeKey(got); err != nil {
-			t.Errorf("%s: what was typed is no key: %v", engine, err)
+			t.Errorf("%s: what was typed is no key: %v", engineName, err)
 		}
 	}
 }
@@ -73,21 +77,21 @@ func FuzzKey(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	var plans []*plan
-	for _, engine := range everyDialect {
-		d, err := dialectFor(engine)
+	for _, engineName := range everyDialect {
+		d, err := engines.Find(engineName)
 		if err != nil {
 			f.Fatal(err)
 		}
-		var columns []column
-		for _, k := range []kind{kindInteger, kindText} {
-			for _, rule := range d.types() {
-				if rule.value.kind == k && rule.value.refused == "" && rule.value.noKey == "" {
-					columns = append(columns, column{name: []string{"n", "name"}[len(columns)], typ: rule.sample, value: rule.value})
+		var columns []engine.Column
+		for _, k := range []engine.Kind{engine.KindInteger, engine.KindText} {
+			for _, rule := range d.Syntax().Types() {
+				if rule.Value.Kind == k && rule.Value.Refused == "" && rule.Value.NoKey == "" {
+					columns = append(columns, engine.Column{Name: []string{"n", "name"}[len(columns)], Type: rule.Sample, Value: rule.Value})
 					break
 				}
 			}
 		}
-		plans = append(plans, &plan{dialect: d, sel: selection{dialect: d, columns: columns}, key: []int{0, 1}, keyNames: jsonNames(columns, []int{0, 1})})
+		plans = append(plans, &plan{dialect: d, sel: selection{syntax: syntaxOf(d), columns: columns}, key: []int{0, 1}, keyNames: jsonNames(columns, []int{0, 1})})
 	}
 	f.Fuzz(func(t *testing.T, stored []byte) {
 		for _, p := range plans {

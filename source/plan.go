@@ -8,14 +8,16 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 // plan is what the settings mean on the table as the catalog shows it. It is immutable: a catalog that changed gives a
 // new plan.
 type plan struct {
-	dialect dialect
-	table   table
+	dialect engine.Dialect
+	syntax  engine.Syntax
+	table   engine.Table
 	sel     selection
 	// names holds, for each projected column of the row, `"name":` ready to be written; the first len(names) columns of
 	// sel.columns are the row's, the others are read for key, cursor, order key and delete_when only.
@@ -42,8 +44,8 @@ type plan struct {
 }
 
 // newPlan resolves and proves the settings. All of its errors are configuration faults; it reports every one.
-func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
-	p := &plan{dialect: d, table: t, storedTimes: d.syntax().storedTimes, deleteWhen: -1, timeOf: -1, warnings: slices.Clone(t.warnings)}
+func newPlan(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*plan, error) {
+	p := &plan{dialect: d, syntax: d.Syntax(), table: t, storedTimes: d.Syntax().StoredTimes, deleteWhen: -1, timeOf: -1, warnings: slices.Clone(t.Warnings)}
 	r := resolver{cfg: cfg, plan: p}
 	r.checkText()
 	cursor := r.columns("source__cursor", cfg.Cursor)
@@ -63,10 +65,10 @@ func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, errors.Join(r.faults...))
 	}
 
-	p.sel = selection{dialect: d, from: t.from, query: r.query(), where: cfg.Where, cursors: len(cursor)}
+	p.sel = selection{syntax: &p.syntax, from: t.From, query: r.query(), where: cfg.Where, cursors: len(cursor)}
 	for _, i := range projected {
-		p.sel.columns = append(p.sel.columns, t.columns[i])
-		p.names = append(p.names, jsonName(t.columns[i].name))
+		p.sel.columns = append(p.sel.columns, t.Columns[i])
+		p.names = append(p.names, jsonName(t.Columns[i].Name))
 	}
 	p.cursor = p.indexes(cursor)
 	p.key = p.indexes(key)
@@ -75,7 +77,7 @@ func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
 		p.deleteWhen = p.indexes([]int{deleteWhen})[0]
 	}
 	for _, i := range slices.Concat(p.cursor, p.key) {
-		p.sel.columns[i].positional = true
+		p.sel.columns[i].Positional = true
 	}
 	p.order = slices.Clone(p.cursor)
 	for _, i := range p.key {
@@ -84,8 +86,8 @@ func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
 		}
 	}
 	p.sel.order = pick(p.sel.columns, p.order)
-	p.keyNames = jsonNames(t.columns, key)
-	p.orderKeyNames = jsonNames(t.columns, orderKey)
+	p.keyNames = jsonNames(t.Columns, key)
+	p.orderKeyNames = jsonNames(t.Columns, orderKey)
 	if cfg.Op == "delete" {
 		p.op = change.Delete
 	}
@@ -94,7 +96,7 @@ func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
 		// A version of a row is its transaction and its key: within one transaction only the last is ever seen.
 		p.cursorKind, p.uniqueCursor = transactionKind, true
 	}
-	p.fingerprint = fingerprint(cfg, d.engine(), identity, t, columnNames(pick(t.columns, cursor)), columnNames(pick(t.columns, key)))
+	p.fingerprint = fingerprint(cfg, p.syntax.Name, identity, t, columnNames(pick(t.Columns, cursor)), columnNames(pick(t.Columns, key)))
 	p.findIndex()
 	r.warn(cursor, key)
 	return p, nil
@@ -104,8 +106,8 @@ func newPlan(d dialect, cfg *Config, identity string, t table) (*plan, error) {
 func (p *plan) indexes(catalog []int) []int {
 	var at []int
 	for _, i := range catalog {
-		c := p.table.columns[i]
-		j := slices.IndexFunc(p.sel.columns, func(s column) bool { return s.name == c.name })
+		c := p.table.Columns[i]
+		j := slices.IndexFunc(p.sel.columns, func(s engine.Column) bool { return s.Name == c.Name })
 		if j < 0 {
 			j = len(p.sel.columns)
 			p.sel.columns = append(p.sel.columns, c)
@@ -116,53 +118,48 @@ func (p *plan) indexes(catalog []int) []int {
 }
 
 // describeCursor decides the kind of the stored cursor and where Event.Time comes from.
-func (p *plan) describeCursor(t table, cursor []int) {
+func (p *plan) describeCursor(t engine.Table, cursor []int) {
 	for n, i := range cursor {
-		k := t.columns[i].value.kind
-		if k.isTime() && p.timeOf < 0 {
+		k := t.Columns[i].Value.Kind
+		if k.IsTime() && p.timeOf < 0 {
 			p.timeOf = n
 		}
-		p.uniqueCursor = p.uniqueCursor || k == kindRowVersion
+		p.uniqueCursor = p.uniqueCursor || k == engine.KindRowVersion
 	}
 	p.cursorKind = "composite+pk"
 	if len(cursor) == 1 {
-		p.cursorKind = t.columns[cursor[0]].value.kind.cursorKind()
+		p.cursorKind = kindOfCursor(t.Columns[cursor[0]].Value.Kind)
 	}
 }
 
 // zone is what zoneless values of the cursor's time column are in.
 func (p *plan) zone(cfg *Config) *time.Location {
-	if p.sel.columns[p.cursor[p.timeOf]].value.zoned {
+	if p.sel.columns[p.cursor[p.timeOf]].Value.Zoned {
 		return time.UTC
 	}
 	return cfg.TimeZone
 }
 
-// isTime reports whether values of the kind are a date, or a date and time.
-func (k kind) isTime() bool {
-	return k == kindDate || k == kindDateTime || k == kindInstant || k == kindOffsetTime
-}
-
-// cursorKind is the stored cursor's "kind" (seeds/001, §4); "" where values of the kind cannot be a cursor.
-func (k kind) cursorKind() string {
+// kindOfCursor is the stored cursor's "kind"; "" where values of a kind cannot be a cursor.
+func kindOfCursor(k engine.Kind) string {
 	switch k {
-	case kindInteger:
+	case engine.KindInteger:
 		return "integer+pk"
-	case kindDecimal:
+	case engine.KindDecimal:
 		return "decimal+pk"
-	case kindDate:
+	case engine.KindDate:
 		return "date+pk"
-	case kindDateTime, kindInstant, kindOffsetTime:
+	case engine.KindDateTime, engine.KindInstant, engine.KindOffsetTime:
 		return "timestamp+pk"
-	case kindRowVersion:
+	case engine.KindRowVersion:
 		return "rowversion+pk"
 	default:
 		return ""
 	}
 }
 
-func pick(columns []column, at []int) []column {
-	picked := make([]column, len(at))
+func pick(columns []engine.Column, at []int) []engine.Column {
+	picked := make([]engine.Column, len(at))
 	for n, i := range at {
 		picked[n] = columns[i]
 	}
@@ -172,10 +169,10 @@ func pick(columns []column, at []int) []column {
 // jsonName is `"name":`.
 func jsonName(name string) string { return string(append(change.AppendString(nil, name), ':')) }
 
-func jsonNames(columns []column, at []int) []string {
+func jsonNames(columns []engine.Column, at []int) []string {
 	names := make([]string, len(at))
 	for n, i := range at {
-		names[n] = jsonName(columns[i].name)
+		names[n] = jsonName(columns[i].Name)
 	}
 	return names
 }
@@ -186,31 +183,31 @@ func (p *plan) findIndex() {
 		return
 	}
 	order := columnNames(p.sel.order)
-	for _, ix := range p.table.indexes {
-		if ix.partial {
+	for _, ix := range p.table.Indexes {
+		if ix.Partial {
 			continue
 		}
-		if len(ix.columns) >= len(order) && slices.Equal(ix.columns[:len(order)], order) {
-			p.indexName = ix.name
+		if len(ix.Columns) >= len(order) && slices.Equal(ix.Columns[:len(order)], order) {
+			p.indexName = ix.Name
 			return
 		}
 		// A unique index over a prefix leaves no ties that would need sorting.
-		if ix.unique && ix.declared > 0 && ix.declared <= len(ix.columns) && ix.declared <= len(order) &&
-			slices.Equal(ix.columns[:ix.declared], order[:ix.declared]) {
-			p.indexName = ix.name
+		if ix.Unique && ix.Declared > 0 && ix.Declared <= len(ix.Columns) && ix.Declared <= len(order) &&
+			slices.Equal(ix.Columns[:ix.Declared], order[:ix.Declared]) {
+			p.indexName = ix.Name
 			return
 		}
 	}
-	if p.table.view {
+	if p.table.View {
 		return
 	}
 	quoted := make([]string, len(order))
 	for i, name := range order {
-		quoted[i] = p.dialect.quote(name)
+		quoted[i] = p.syntax.Quote(name)
 	}
-	plain := strings.NewReplacer(".", "_", " ", "_").Replace(p.table.name + "_" + strings.Join(order, "_"))
+	plain := strings.NewReplacer(".", "_", " ", "_").Replace(p.table.Name + "_" + strings.Join(order, "_"))
 	if len(plain) > 50 {
 		plain = plain[:50]
 	}
-	p.indexAdvice = "CREATE INDEX " + p.dialect.quote("ix_"+strings.ToValidUTF8(plain, "")) + " ON " + p.sel.from + " (" + strings.Join(quoted, ", ") + ")"
+	p.indexAdvice = "CREATE INDEX " + p.syntax.Quote("ix_"+strings.ToValidUTF8(plain, "")) + " ON " + p.sel.from + " (" + strings.Join(quoted, ", ") + ")"
 }

@@ -68,12 +68,12 @@ func (p *plan) decodeParts(c change.Cursor) (position, error) {
 		return nil, fmt.Errorf("its tiebreaker has %d members, not %d", len(s.Tiebreaker), len(p.key))
 	}
 	for _, i := range p.key {
-		if _, ok := s.Tiebreaker[p.sel.columns[i].name]; !ok {
-			return nil, fmt.Errorf("its tiebreaker has no %q", p.sel.columns[i].name)
+		if _, ok := s.Tiebreaker[p.sel.columns[i].Name]; !ok {
+			return nil, fmt.Errorf("its tiebreaker has no %q", p.sel.columns[i].Name)
 		}
 	}
 	for _, col := range p.sel.order[p.sel.cursors:] {
-		pos = append(pos, s.Tiebreaker[col.name])
+		pos = append(pos, s.Tiebreaker[col.Name])
 	}
 	return pos, p.checkScalars(pos)
 }
@@ -81,7 +81,7 @@ func (p *plan) decodeParts(c change.Cursor) (position, error) {
 func (p *plan) checkScalars(pos position) error {
 	for i, v := range pos {
 		if len(v) == 0 || bytes.Equal(v, []byte("null")) || v[0] == '{' || v[0] == '[' {
-			return fmt.Errorf("it has no scalar value for %q", p.sel.order[i].name)
+			return fmt.Errorf("it has no scalar value for %q", p.sel.order[i].Name)
 		}
 	}
 	return nil
@@ -119,10 +119,10 @@ func (p *plan) args(s statement, after, upTo position) ([]any, error) {
 func (p *plan) positionArgs(pos position) ([]any, error) {
 	values := make([]any, len(pos))
 	for i, scalar := range pos {
-		v, err := p.dialect.arg(&p.sel.order[i], scalar)
+		v, err := p.dialect.Arg(&p.sel.order[i], scalar)
 		if err != nil {
 			return nil, fmt.Errorf("%w: the stored cursor has %s for %q of type %s: %w; start again with: %s",
-				poller.ErrConfig, scalar, p.sel.order[i].name, p.sel.order[i].typ, err, startAgain)
+				poller.ErrConfig, scalar, p.sel.order[i].Name, p.sel.order[i].Type, err, startAgain)
 		}
 		values[i] = v
 	}

@@ -4,16 +4,18 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/postgres"
 )
 
 // positionPlan is a plan with a composite cursor and key, of which one column is in both.
 func positionPlan() *plan {
-	tenant := column{name: "tenant", value: value{kind: kindText}}
-	id := column{name: "id", value: value{kind: kindInteger}}
-	at := column{name: "at", value: value{kind: kindDateTime}}
+	tenant := engine.Column{Name: "tenant", Value: engine.Value{Kind: engine.KindText}}
+	id := engine.Column{Name: "id", Value: engine.Value{Kind: engine.KindInteger}}
+	at := engine.Column{Name: "at", Value: engine.Value{Kind: engine.KindDateTime}}
 	return &plan{
-		dialect: postgres{}, cursorKind: "composite+pk", key: []int{0, 1},
-		sel:      selection{columns: []column{tenant, id, at}, order: []column{at, id, tenant}, cursors: 2},
+		dialect: postgres.Dialect{}, cursorKind: "composite+pk", key: []int{0, 1},
+		sel:      selection{columns: []engine.Column{tenant, id, at}, order: []engine.Column{at, id, tenant}, cursors: 2},
 		keyNames: []string{`"tenant":`, `"id":`},
 	}
 }

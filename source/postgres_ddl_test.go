@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -20,7 +21,7 @@ func TestPostgresDDLPartitioned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	execAll(t, db, postgresDDL(&p.table, "xid", []string{"id", "d"})...)
+	execAll(t, db, postgres.ExactColumn(&p.table, "xid", []string{"id", "d"})...)
 	src = newSource(t, url, Config{Poller: "p", Table: "o", Cursor: []string{"xid"}})
 	d, err := src.Describe(t.Context())
 	if err != nil || d.Late != poller.LateExact || len(d.Warnings) != 0 {
@@ -87,30 +88,11 @@ func TestPostgresTriggerWarnings(t *testing.T) {
 	}
 }
 
-// TestPlainName: the names of two tables stay two, and short ones stay as they are.
-func TestPlainName(t *testing.T) {
-	long := "shop." + strings.Repeat("x", 60)
-	names := map[string]string{}
-	for _, name := range []string{"o", "shop.orders", "shop.order lines", "shop.order_lines", "shop.order.lines", long + "1", long + "2"} {
-		plain := plainName(name)
-		if before, taken := names[plain]; taken {
-			t.Errorf("%s and %s are both %s", before, name, plain)
-		}
-		if len(plain) > 40 || strings.ContainsAny(plain, `. "'`) {
-			t.Errorf("%s: %s", name, plain)
-		}
-		names[plain] = name
-	}
-	if names["shop_orders"] != "shop.orders" {
-		t.Errorf("%v", names)
-	}
-}
-
 // TestDDLBeforeTransactions: PostgreSQL 12 has no xid8, which is said instead of statements that fail.
 func TestDDLBeforeTransactions(t *testing.T) {
-	d := postgres{}
+	d := postgres.Dialect{}
 	tab := lateTable(d)
-	tab.noTransactions = true
+	tab.NoTransactions = true
 	p, err := newPlan(d, &Config{Table: "orders", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: "auto"}, "h/d", tab)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // ahead reads one row whose transaction the server has not come to. A row that is visible was committed, by a transaction
 // below the snapshot's end: one that says otherwise was written with another server's number.
 func (s *selection) ahead() statement {
-	b := newBuilder(s.dialect)
+	b := newBuilder(s.syntax)
 	b.add("SELECT " + s.column(s.order[0]) + "::text, pg_snapshot_xmax(pg_current_snapshot())::text")
 	b.from(s)
 	b.conditions(s, span{also: []condition{func(b *builder, s *selection) {
@@ -33,9 +33,9 @@ func (c *Cursor) findAhead(ctx context.Context, s *session, p *plan) (verdict, e
 		return nil, fmt.Errorf("look for rows that are ahead of the server: %w", err)
 	}
 	mend := "where the rows come from, write them again"
-	if from := p.table.from; from != "" {
-		column := p.dialect.quote(p.sel.order[0].name)
-		key := p.dialect.quote(p.sel.columns[p.key[0]].name)
+	if from := p.table.From; from != "" {
+		column := p.syntax.Quote(p.sel.order[0].Name)
+		key := p.syntax.Quote(p.sel.columns[p.key[0]].Name)
 		mend = fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s >= pg_snapshot_xmax(pg_current_snapshot())", from, key, key, column)
 	}
 	return fmt.Errorf("%w: %s: a row carries transaction %s, and the server has come to %s only: it was restored from another server's dump, "+

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -245,10 +246,10 @@ func (p *plan) windowArgs(w *window) (place []any, err error) {
 		columns = pick(p.sel.columns, p.key)
 	}
 	for i, scalar := range w.after {
-		v, err := p.dialect.arg(&columns[i], scalar)
+		v, err := p.dialect.Arg(&columns[i], scalar)
 		if err != nil {
 			return nil, fmt.Errorf("%w: the stored cursor has %s for %q of type %s: %w; start again with: %s",
-				poller.ErrConfig, scalar, columns[i].name, columns[i].typ, err, startAgain)
+				poller.ErrConfig, scalar, columns[i].Name, columns[i].Type, err, startAgain)
 		}
 		place = append(place, v)
 	}
@@ -279,16 +280,16 @@ func (c *Cursor) readSnapshot(ctx context.Context, s *session, text string, args
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
 	n := len(col.plan.sel.columns)
-	columns := append(col.plan.sel.columns[:n:n], snapshotColumns...)
-	err := c.dialect.read(ctx, s.conn, text, args, columns, func(r row) (bool, error) {
+	columns := append(col.plan.sel.columns[:n:n], col.plan.snapshotColumns()...)
+	err := c.dialect.Read(ctx, s.conn, text, args, columns, func(r engine.Row) (bool, error) {
 		for i := range heard {
-			v, err := r.appendJSON(nil, n+i)
+			v, err := r.AppendJSON(nil, n+i)
 			if err != nil {
 				return false, err
 			}
 			heard[i] = string(v[1 : len(v)-1])
 		}
-		none, err := r.appendJSON(nil, n+len(heard))
+		none, err := r.AppendJSON(nil, n+len(heard))
 		if err != nil || string(none) == `"true"` {
 			return false, err
 		}

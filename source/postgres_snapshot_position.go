@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/scalar"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -65,7 +67,7 @@ func (p *plan) decodeWindow(c change.Cursor) (window, error) {
 	if err != nil {
 		return window{}, fmt.Errorf("%w: the stored cursor %s does not fit the settings (snapshots over %q, key %v): %w; "+
 			"correct source__cursor, source__key and source__late_commits, or start again with: %s", poller.ErrConfig,
-			c, p.sel.order[0].name, columnNames(pick(p.sel.columns, p.key)), err, startAgain)
+			c, p.sel.order[0].Name, columnNames(pick(p.sel.columns, p.key)), err, startAgain)
 	}
 	w.begun = true
 	return w, nil
@@ -118,16 +120,16 @@ func (p *plan) decodeWindowParts(c change.Cursor) (w window, err error) {
 }
 
 // keyPosition appends the key's members to a position, in the order of columns.
-func (p *plan) keyPosition(pos position, members map[string]json.RawMessage, columns []column) (position, error) {
+func (p *plan) keyPosition(pos position, members map[string]json.RawMessage, columns []engine.Column) (position, error) {
 	if len(members) != len(p.key) {
 		return nil, fmt.Errorf("its key has %d members, not %d", len(members), len(p.key))
 	}
 	for _, col := range columns {
-		pos = append(pos, members[col.name])
+		pos = append(pos, members[col.Name])
 	}
 	for _, v := range pos {
 		if len(v) == 0 || bytes.Equal(v, null) || v[0] == '{' || v[0] == '[' {
-			return nil, fmt.Errorf("its place has no scalar value for one of %v", columnNames(columns))
+			return nil, fmt.Errorf("its place has no stored value for one of %v", columnNames(columns))
 		}
 	}
 	return pos, nil
@@ -139,7 +141,7 @@ func (p *plan) snapshotOfRow(c change.Cursor) (snapshot, error) {
 	if err := json.Unmarshal(c, &s); err != nil {
 		return snapshot{}, fmt.Errorf("read it: %w", err)
 	}
-	if s.Kind != transactionKind && s.Kind != kindInteger.cursorKind() {
+	if s.Kind != transactionKind && s.Kind != kindOfCursor(engine.KindInteger) {
 		return snapshot{}, fmt.Errorf("its kind is %q, not %q", s.Kind, snapshotKind)
 	}
 	xid, err := transactionOf(s.Value)
@@ -154,7 +156,7 @@ func (p *plan) snapshotOfRow(c change.Cursor) (snapshot, error) {
 
 // transactionOf reads a transaction's id as a row has it.
 func transactionOf(value json.RawMessage) (uint64, error) {
-	text, err := scalarText(value)
+	text, err := scalar.Text(value)
 	if err != nil {
 		return 0, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // The statements of a source that reads by snapshots. Each is one statement, so that it sees by one snapshot, and that is
@@ -16,15 +17,16 @@ import (
 
 // snapshotColumns follow a row's: the window's end, the server's present snapshot, whether it is a standby, and whether
 // there is no row.
-var snapshotColumns = []column{
-	{name: "s2", value: value{kind: kindText, code: pgText, expr: "%s"}},
-	{name: "now", value: value{kind: kindText, code: pgText, expr: "%s"}},
-	{name: "standby", value: value{kind: kindText, code: pgText, expr: "%s"}},
-	{name: "none", value: value{kind: kindText, code: pgText, expr: "%s"}},
+func (p *plan) snapshotColumns() []engine.Column {
+	var columns []engine.Column
+	for _, name := range []string{"s2", "now", "standby", "none"} {
+		columns = append(columns, engine.Column{Name: name, Value: p.syntax.Words})
+	}
+	return columns
 }
 
 // textParam is the column of a parameter that is text.
-func textParam(name string) column { return column{name: name, typ: "text"} }
+func textParam(name string) engine.Column { return engine.Column{Name: name, Type: "text"} }
 
 // windowPage reads the rows that upTo saw and seen did not, by transaction and key; those of transactions that were open
 // in seen come first, since they are the older. An empty upTo is the present snapshot. args are the last row's place, or
@@ -34,7 +36,7 @@ func textParam(name string) column { return column{name: name, typ: "text"} }
 // ended in; the transactions that were open in seen and have ended; and all that began since. A transaction that is open
 // for long costs nothing there, while xid >= xmin(seen) would read everything since its begin with every poll.
 func (s *selection) windowPage(limit int, seen, upTo string, args []any, also []condition) statement {
-	b := newBuilder(s.dialect)
+	b := newBuilder(s.syntax)
 	xid := &s.order[0]
 	b.add("WITH rowrelay_s AS MATERIALIZED (\n\tSELECT x.s1, x.s2, x.now, pg_is_in_recovery() AS standby,\n\t\tARRAY(SELECT i FROM pg_snapshot_xip(x.s1) AS i WHERE pg_visible_in_snapshot(i, x.s2)")
 	if args != nil {
@@ -75,8 +77,8 @@ func (s *selection) windowPage(limit int, seen, upTo string, args []any, also []
 }
 
 // scanPage reads the rows that a snapshot saw by key; an empty one is the present. args are the last row's key, or nil.
-func (s *selection) scanPage(limit int, key []column, seen string, args []any, also []condition) statement {
-	b := newBuilder(s.dialect)
+func (s *selection) scanPage(limit int, key []engine.Column, seen string, args []any, also []condition) statement {
+	b := newBuilder(s.syntax)
 	b.add("WITH rowrelay_s AS MATERIALIZED (\n\tSELECT ")
 	b.addSnapshot("scan", seen)
 	b.add(" AS s2, pg_current_snapshot() AS now, pg_is_in_recovery() AS standby\n)\n")
@@ -93,8 +95,8 @@ func (s *selection) scanPage(limit int, key []column, seen string, args []any, a
 
 // windowCount counts the rows that are behind one position and not behind another; the zero window is the beginning as the
 // one, and the present as the other. The arguments are those of the positions' places.
-func (s *selection) windowCount(from, upTo window, fromArgs, upToArgs []any, key []column) statement {
-	b := newBuilder(s.dialect)
+func (s *selection) windowCount(from, upTo window, fromArgs, upToArgs []any, key []engine.Column) statement {
+	b := newBuilder(s.syntax)
 	b.add("SELECT count(*)")
 	b.from(s)
 	also := []condition{func(b *builder, s *selection) { b.behindWindow(s, &upTo, upToArgs, key, "end") }}
@@ -110,7 +112,7 @@ func (s *selection) windowCount(from, upTo window, fromArgs, upToArgs []any, key
 }
 
 // behindWindow writes that a row, as it is now, is behind a position.
-func (b *builder) behindWindow(s *selection, w *window, args []any, key []column, name string) {
+func (b *builder) behindWindow(s *selection, w *window, args []any, key []engine.Column, name string) {
 	saw := func(name, text string) {
 		b.add("pg_visible_in_snapshot(" + s.column(s.order[0]) + ", ")
 		b.addSnapshot(name, text)
@@ -147,7 +149,7 @@ func (b *builder) behindWindow(s *selection, w *window, args []any, key []column
 // present reads the present snapshot, whether the server is a standby, and the highest transaction of a row: NULL in an
 // empty table. Rows that source__where leaves out count as well: then it is the index's end.
 func (s *selection) present() statement {
-	b := newBuilder(s.dialect)
+	b := newBuilder(s.syntax)
 	b.add("SELECT pg_current_snapshot()::text, pg_is_in_recovery()::text, (\n\tSELECT " + s.column(s.order[0]) + "::text")
 	b.from(s)
 	b.add("\nWHERE " + s.column(s.order[0]) + " IS NOT NULL ORDER BY " + s.column(s.order[0]) + " DESC LIMIT 1)")
@@ -163,13 +165,13 @@ func (p *plan) scanAfter(s *selection, last *change.Event, scan *window, limit i
 	}
 	args := make([]any, len(key))
 	for i := range key {
-		v, err := p.dialect.arg(&key[i], members[key[i].name])
+		v, err := p.dialect.Arg(&key[i], members[key[i].Name])
 		if err != nil {
 			return statement{}, fmt.Errorf("read a key: %w", err)
 		}
 		args[i] = v
 	}
-	b := newBuilder(s.dialect)
+	b := newBuilder(s.syntax)
 	b.selectFrom(s, s.columns, limit)
 	b.conditions(s, span{also: []condition{func(b *builder, s *selection) {
 		b.behindRow(s, key, args)
@@ -195,7 +197,7 @@ func (b *builder) addSnapshot(name, text string) {
 }
 
 // behindRow writes that a row comes after another in the order of columns.
-func (b *builder) behindRow(s *selection, columns []column, args []any) {
+func (b *builder) behindRow(s *selection, columns []engine.Column, args []any) {
 	if len(columns) == 0 { // the key is the transaction itself
 		b.add("false")
 		return
@@ -213,7 +215,7 @@ func (b *builder) behindRow(s *selection, columns []column, args []any) {
 }
 
 // snapshotRows writes the rows of the branches, each in order and up to the limit, merged, beside s's columns.
-func (b *builder) snapshotRows(s *selection, order []column, branches []condition, limit int, also []condition) {
+func (b *builder) snapshotRows(s *selection, order []engine.Column, branches []condition, limit int, also []condition) {
 	columns, sorted := make([]string, len(s.columns)), make([]string, len(order))
 	for i := range s.columns {
 		columns[i] = "w.c" + strconv.Itoa(i)
@@ -228,7 +230,7 @@ func (b *builder) snapshotRows(s *selection, order []column, branches []conditio
 		}
 		b.add("\n\t(SELECT ")
 		for i, c := range s.columns {
-			fmt.Fprintf(&b.text, "%s%s AS c%d", comma(i), fill(c.value.expr, s.column(c)), i)
+			fmt.Fprintf(&b.text, "%s%s AS c%d", comma(i), engine.Fill(c.Value.Expr, s.column(c)), i)
 		}
 		for i, c := range order {
 			fmt.Fprintf(&b.text, ", %s AS o%d", s.column(c), i)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -110,7 +111,7 @@ func (c *Cursor) proveWindow(ctx context.Context, s *session, p *plan, start cha
 		return err
 	}
 	n := len(p.sel.columns)
-	err = c.dialect.read(ctx, s.conn, st.text, args, append(p.sel.columns[:n:n], snapshotColumns...), func(row) (bool, error) { return false, nil })
+	err = c.dialect.Read(ctx, s.conn, st.text, args, append(p.sel.columns[:n:n], p.snapshotColumns()...), func(engine.Row) (bool, error) { return false, nil })
 	if err != nil {
 		return fmt.Errorf("read the first row: %w", err)
 	}
@@ -151,5 +152,5 @@ func (c *Cursor) explainWindow(ctx context.Context, s *session, p *plan, batch i
 	if err != nil {
 		return "", err
 	}
-	return c.dialect.explain(ctx, s.conn, st.text, args)
+	return c.dialect.Explain(ctx, s.conn, st.text, args)
 }

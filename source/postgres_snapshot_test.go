@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -19,7 +21,7 @@ func snapshotTable(t *testing.T) (url string, db *sql.DB) {
 	url = testenv.Postgres(t)
 	db = writer(t, "pgx", url, `CREATE TABLE o (id bigint PRIMARY KEY, tenant int NOT NULL DEFAULT 0, v int NOT NULL DEFAULT 0)`,
 		`INSERT INTO o SELECT i FROM generate_series(1, 5) i`)
-	execAll(t, db, postgresDDL(&table{name: "o", from: `"o"`}, "xid", []string{"id"})...)
+	execAll(t, db, postgres.ExactColumn(&engine.Table{Name: "o", From: `"o"`}, "xid", []string{"id"})...)
 	return url, db
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -16,16 +18,16 @@ import (
 // snapshotPlan is a plan over a table with a column of transactions and a key of two columns.
 func snapshotPlan(t testing.TB, cfg Config) *plan {
 	t.Helper()
-	d := postgres{}
+	d := postgres.Dialect{}
 	cfg.Table, cfg.Cursor = "orders", []string{"xid"}
 	if err := cfg.complete(); err != nil {
 		t.Fatal(err)
 	}
-	typed := func(name, typ string) column {
-		return column{name: name, typ: typ, value: postgresType{name: typ, class: "b", schema: "pg_catalog"}.value()}
+	typed := func(name, typ string) engine.Column {
+		return engine.Column{Name: name, Type: typ, Value: postgres.Type{Name: typ, Class: "b", Schema: "pg_catalog"}.Value()}
 	}
-	p, err := newPlan(d, &cfg, "h/d", table{name: "shop.orders", from: `"shop"."orders"`, primaryKey: []string{"tenant", "id"},
-		columns: []column{typed("tenant", "text"), typed("id", "int8"), typed("amount", "money"), typed("xid", "xid8")}})
+	p, err := newPlan(d, &cfg, "h/d", engine.Table{Name: "shop.orders", From: `"shop"."orders"`, PrimaryKey: []string{"tenant", "id"},
+		Columns: []engine.Column{typed("tenant", "text"), typed("id", "int8"), typed("amount", "money"), typed("xid", "xid8")}})
 	if err != nil {
 		t.Fatal(err)
 	}

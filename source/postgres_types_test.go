@@ -9,6 +9,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -36,7 +37,7 @@ func openSource(t *testing.T, url, driver string, cfg Config, ddl ...string) *Cu
 // newSource makes a source of a database as it is.
 func newSource(t *testing.T, url string, cfg Config) *Cursor {
 	t.Helper()
-	conn, err := ParseConnection(url)
+	conn, err := engines.Parse(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,46 +55,6 @@ func newSource(t *testing.T, url string, cfg Config) *Cursor {
 }
 
 var everything = poller.Limit{Rows: 1000, Bytes: 64 << 20}
-
-// TestPostgresCatalog lists every type of the real engine's catalog as mapped or refused by name: a type that a new
-// version brings fails here until it is decided.
-func TestPostgresCatalog(t *testing.T) {
-	db, err := sql.Open("pgx", testenv.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close() //nolint:errcheck // the test is over
-	rows, err := db.QueryContext(t.Context(), `SELECT t.oid, t.typname, t.typtype::text, t.typcategory::text, n.nspname
-		FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = 'pg_catalog'`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err is what tells
-	listed := map[string]bool{}
-	for _, rule := range (postgres{}).types() {
-		listed[rule.name] = true
-	}
-	n := 0
-	for rows.Next() {
-		var pt postgresType
-		if err := rows.Scan(&pt.oid, &pt.name, &pt.class, &pt.category, &pt.schema); err != nil {
-			t.Fatal(err)
-		}
-		n++
-		v := pt.value()
-		switch {
-		case v.refused == "" && v.kind == kindNone, v.refused != "" && v.kind != kindNone:
-			t.Errorf("%s is neither mapped nor refused: %+v", pt.name, v)
-		case pt.class == "b" && pt.category != "A" && !listed[pt.name]:
-			t.Errorf("%s is not decided: add it to postgresNamed and to types", pt.name)
-		case strings.Contains(v.refused, "that is known"):
-			t.Errorf("%s is refused for being unknown, not by name", pt.name)
-		}
-	}
-	if err := rows.Err(); err != nil || n < 400 {
-		t.Fatalf("%d types (%v)", n, err)
-	}
-}
 
 // postgresValues are literals and the JSON that they become.
 var postgresValues = []struct{ typ, literal, want string }{

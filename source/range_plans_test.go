@@ -37,7 +37,7 @@ func TestRangePlans(t *testing.T) {
 				}
 				var shown string
 				err = src.run(t.Context(), func(ctx context.Context, s *session) error {
-					shown, err = src.dialect.explain(ctx, s.conn, st.text, args)
+					shown, err = src.dialect.Explain(ctx, s.conn, st.text, args)
 					return err
 				})
 				if err != nil || !strings.Contains(shown, e.by) || strings.Contains(shown, e.never) {

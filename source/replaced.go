@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -29,8 +30,8 @@ func (c *Cursor) Replaced(ctx context.Context, at change.Cursor, was, is string)
 }
 
 func (c *Cursor) replaced(ctx context.Context, p *plan, at change.Cursor, was, is string) (warning string, err error) {
-	counted := p.late.exact == exactSnapshots || p.sel.order[0].value.kind == kindRowVersion
-	if at.IsStart() || counted || onlyRebuilt(was, is) {
+	counted := p.late.exact == exactSnapshots || p.sel.order[0].Value.Kind == engine.KindRowVersion
+	if at.IsStart() || counted || p.syntax.OnlyRebuilt != nil && p.syntax.OnlyRebuilt(was, is) {
 		return "", nil
 	}
 	pos, err := p.decode(at)
@@ -42,21 +43,12 @@ func (c *Cursor) replaced(ctx context.Context, p *plan, at change.Cursor, was, i
 		return "", err
 	}
 	said := fmt.Sprintf("%s: the table is not the one that the position %s was read in (%s, now %s)", c.name(), at, was, is)
-	if engine := c.dialect.engine(); engine == engineMySQL || engine == engineSQLite {
+	if p.syntax.Rebuilds {
 		return said + ": it was rebuilt, or made anew. If it was made anew and filled again, rows at or below the position were never seen: " +
 			"start again with " + startAgain, nil
 	}
 	return "", fmt.Errorf("%w: %s: it was dropped and made anew, or another one took its name, and rows that stand at or below the position there "+
 		"were never seen", poller.ErrGap, said)
-}
-
-// onlyRebuilt reports whether SQLite's schema has changed too little for a table to have been dropped and made again.
-func onlyRebuilt(was, is string) bool {
-	before, ok1 := strings.CutPrefix(was, sqliteSchema)
-	after, ok2 := strings.CutPrefix(is, sqliteSchema)
-	a, err1 := strconv.ParseInt(before, 10, 64)
-	b, err2 := strconv.ParseInt(after, 10, 64)
-	return ok1 && ok2 && err1 == nil && err2 == nil && b-a == 1
 }
 
 // anyUpTo reports whether there is a row that would be delivered at a position or below it.
@@ -68,7 +60,7 @@ func (c *Cursor) anyUpTo(ctx context.Context, p *plan, pos position) (found bool
 	}
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
 		found = false
-		return c.dialect.read(ctx, s.conn, st.text, args, p.sel.columns, func(row) (bool, error) {
+		return c.dialect.Read(ctx, s.conn, st.text, args, p.sel.columns, func(engine.Row) (bool, error) {
 			found = true
 			return false, nil
 		})
@@ -84,43 +76,7 @@ func (p *plan) kinds() string {
 	parts := make([]string, len(p.sel.order))
 	for i := range p.sel.order {
 		col := &p.sel.order[i]
-		parts[i] = strconv.Quote(col.name) + " " + col.value.kind.String()
+		parts[i] = strconv.Quote(col.Name) + " " + col.Value.Kind.String()
 	}
 	return strings.Join(parts, ", ")
-}
-
-// String names the kind as documents hold it: a change of it stops pollers.
-func (k kind) String() string {
-	switch k {
-	case kindBool:
-		return "boolean"
-	case kindInteger:
-		return "integer"
-	case kindDecimal:
-		return "decimal"
-	case kindFloat:
-		return "float"
-	case kindText:
-		return "text"
-	case kindUUID:
-		return "uuid"
-	case kindBinary:
-		return "binary"
-	case kindDate:
-		return "date"
-	case kindTime:
-		return "time"
-	case kindDateTime:
-		return "datetime"
-	case kindInstant:
-		return "instant"
-	case kindOffsetTime:
-		return "offset datetime"
-	case kindJSON:
-		return "json"
-	case kindRowVersion:
-		return "rowversion"
-	default:
-		return "none"
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -112,14 +113,14 @@ func (c *Cursor) readKeys(ctx context.Context, p *plan, keys []rowKey) ([]change
 	var events []change.Event
 	err = c.run(ctx, func(ctx context.Context, s *session) error {
 		col, events = collector{plan: p, cfg: &c.cfg, fetched: time.Now()}, events[:0]
-		err := c.dialect.read(ctx, s.conn, st.text, args, p.sel.columns, func(r row) (bool, error) {
+		err := c.dialect.Read(ctx, s.conn, st.text, args, p.sel.columns, func(r engine.Row) (bool, error) {
 			event, ok := col.make(r)
 			if ok {
 				events = append(events, event)
 			}
 			return ok, nil
 		})
-		if sqlState(err, "22") {
+		if c.dialect.Classify(err) == engine.FaultData {
 			return fmt.Errorf("%w: a stored key is no value of the key's columns, or source__where cannot be computed: %w", poller.ErrConfig, err)
 		}
 		return err
@@ -127,7 +128,7 @@ func (c *Cursor) readKeys(ctx context.Context, p *plan, keys []rowKey) ([]change
 	switch {
 	case err != nil:
 		return nil, err
-	case col.bad != nil && errors.Is(col.bad, errSchemaChanged):
+	case col.bad != nil && errors.Is(col.bad, engine.ErrSchemaChanged):
 		return nil, col.bad
 	case col.bad != nil:
 		return nil, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.bad)

@@ -3,6 +3,7 @@ package source
 import (
 	"errors"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine"
 	"slices"
 	"strings"
 )
@@ -19,27 +20,27 @@ func (r *resolver) fault(format string, args ...any) {
 	r.faults = append(r.faults, fmt.Errorf(format, args...))
 }
 
-func (r *resolver) all() []column { return r.plan.table.columns }
+func (r *resolver) all() []engine.Column { return r.plan.table.Columns }
 
 // query is the user's query without blanks at its ends.
 func (r *resolver) query() string { return strings.TrimSpace(r.cfg.Query) }
 
 func (r *resolver) checkText() {
-	lex := r.plan.dialect.syntax().lexis
-	if err := lex.checkCondition(r.cfg.Where); err != nil {
-		r.fault("source__where: %w", err)
+	text := r.plan.syntax.Text
+	if f := text.Condition(r.cfg.Where); r.cfg.Where != "" && f != nil {
+		r.fault("source__where %s: %s", f.Problem, f.Remedy)
 	}
-	if err := lex.checkQuery(r.cfg.Query); err != nil {
-		r.fault("source__query: %w", err)
+	if f := text.Query(r.cfg.Query); r.cfg.Query != "" && f != nil {
+		r.fault("source__query %s: %s", f.Problem, f.Remedy)
 	}
 	seen := map[string]bool{}
 	for _, c := range r.all() {
-		if seen[c.name] {
-			r.fault("source__query gives two columns the name %q: give each its own with AS", c.name)
+		if seen[c.Name] {
+			r.fault("source__query gives two columns the name %q: give each its own with AS", c.Name)
 		}
-		seen[c.name] = true
-		if !validName(c.name) {
-			r.fault("a column of %s has a name that is not valid UTF-8: rename it, or write a query that leaves it out", r.plan.table.name)
+		seen[c.Name] = true
+		if !validName(c.Name) {
+			r.fault("a column of %s has a name that is not valid UTF-8: rename it, or write a query that leaves it out", r.plan.table.Name)
 		}
 	}
 }
@@ -50,11 +51,11 @@ func (r *resolver) columns(setting string, names []string) []int {
 	for _, name := range names {
 		i, err := findColumn(r.all(), name)
 		if err != nil {
-			r.fault("%s: %s: %w", setting, r.plan.table.name, err)
+			r.fault("%s: %s: %w", setting, r.plan.table.Name, err)
 			continue
 		}
 		if slices.Contains(at, i) {
-			r.fault("%s names column %q twice", setting, r.all()[i].name)
+			r.fault("%s names column %q twice", setting, r.all()[i].Name)
 			continue
 		}
 		at = append(at, i)
@@ -71,12 +72,12 @@ func (r *resolver) key() []int {
 	switch {
 	case r.cfg.Query != "":
 		r.fault("source__key is required for a query: name the columns that identify a row, so that rows with one cursor can be told apart and paged")
-	case len(t.primaryKey) == 0 && t.view:
-		r.fault("source__key is required: %s is a view, and a view has no primary key; name the columns that identify a row in it", t.name)
-	case len(t.primaryKey) == 0:
-		r.fault("source__key is required: %s has no primary key; name the columns of a unique index whose columns are all NOT NULL, or add a primary key", t.name)
+	case len(t.PrimaryKey) == 0 && t.View:
+		r.fault("source__key is required: %s is a view, and a view has no primary key; name the columns that identify a row in it", t.Name)
+	case len(t.PrimaryKey) == 0:
+		r.fault("source__key is required: %s has no primary key; name the columns of a unique index whose columns are all NOT NULL, or add a primary key", t.Name)
 	default:
-		return r.columns("the primary key", t.primaryKey)
+		return r.columns("the primary key", t.PrimaryKey)
 	}
 	return nil
 }
@@ -99,15 +100,15 @@ func (r *resolver) projection() []int {
 // checkMapped reports a column whose type has no lossless form, with what to do about it.
 func (r *resolver) checkMapped(i int) {
 	c := &r.all()[i]
-	if c.value.refused == "" {
+	if c.Value.Refused == "" {
 		return
 	}
 	mend := "leave it out by source__columns"
-	if c.value.cast != "" {
-		name := r.plan.dialect.quote(c.name)
-		mend = fmt.Sprintf("select %s AS %s in a source__query, or %s", fill(c.value.cast, name), name, mend)
+	if c.Value.Cast != "" {
+		name := r.plan.syntax.Quote(c.Name)
+		mend = fmt.Sprintf("select %s AS %s in a source__query, or %s", engine.Fill(c.Value.Cast, name), name, mend)
 	}
-	r.fault("column %q of %s has type %s, %s: %s", c.name, r.plan.table.name, c.typ, c.value.refused, mend)
+	r.fault("column %q of %s has type %s, %s: %s", c.Name, r.plan.table.Name, c.Type, c.Value.Refused, mend)
 }
 
 // checkCursor proves that the cursor's columns can carry a position.
@@ -118,7 +119,7 @@ func (r *resolver) checkCursor(at []int) {
 	for _, i := range at {
 		c := &r.all()[i]
 		if why := cursorRefusal(c); why != "" {
-			r.fault("source__cursor: column %q of %s has type %s, %s", c.name, r.plan.table.name, c.typ, why)
+			r.fault("source__cursor: column %q of %s has type %s, %s", c.Name, r.plan.table.Name, c.Type, why)
 		}
 	}
 }
@@ -126,23 +127,23 @@ func (r *resolver) checkCursor(at []int) {
 const cursorMend = "name a column that grows with every change: a timestamp that every write sets, an integer version, a rowversion"
 
 // cursorRefusal says why a column cannot be a cursor, with the mend; "" when it can.
-func cursorRefusal(c *column) string {
-	if c.value.noCursor != "" {
-		return c.value.noCursor
+func cursorRefusal(c *engine.Column) string {
+	if c.Value.NoCursor != "" {
+		return c.Value.NoCursor
 	}
-	switch c.value.kind {
-	case kindNone:
-		return c.value.refused + ": " + cursorMend
-	case kindText:
+	switch c.Value.Kind {
+	case engine.KindNone:
+		return c.Value.Refused + ": " + cursorMend
+	case engine.KindText:
 		return "and text is not a cursor: its order is the collation's, and new values do not sort after old ones; " + cursorMend
-	case kindUUID:
+	case engine.KindUUID:
 		return "and a uuid is not a cursor: new values do not sort after old ones; " + cursorMend
-	case kindFloat:
+	case engine.KindFloat:
 		return "and a float is not a cursor: it rounds, and NaN has no place in the order; CAST it to a decimal in a query, or " + cursorMend
-	case kindTime:
+	case engine.KindTime:
 		return "and a time of day is not a cursor: it begins again each day; " + cursorMend
 	}
-	if c.value.kind.cursorKind() == "" {
+	if kindOfCursor(c.Value.Kind) == "" {
 		return "which is not a cursor; " + cursorMend
 	}
 	return ""
@@ -154,42 +155,42 @@ func (r *resolver) checkKey(at []int) {
 	for _, i := range at {
 		c := &r.all()[i]
 		switch {
-		case c.value.noKey != "":
-			r.fault("source__key: column %q of %s has type %s, %s", c.name, t.name, c.typ, c.value.noKey)
-		case c.value.kind == kindNone:
+		case c.Value.NoKey != "":
+			r.fault("source__key: column %q of %s has type %s, %s", c.Name, t.Name, c.Type, c.Value.NoKey)
+		case c.Value.Kind == engine.KindNone:
 			r.checkMapped(i)
-		case c.value.kind == kindFloat, c.value.kind == kindJSON:
-			r.fault("source__key: column %q of %s has type %s, which does not identify a row: its values have no exact equality; name other columns", c.name, t.name, c.typ)
+		case c.Value.Kind == engine.KindFloat, c.Value.Kind == engine.KindJSON:
+			r.fault("source__key: column %q of %s has type %s, which does not identify a row: its values have no exact equality; name other columns", c.Name, t.Name, c.Type)
 		}
 	}
-	if r.cfg.Query != "" || t.view {
+	if r.cfg.Query != "" || t.View {
 		r.plan.keyProof = "not provable: the catalog knows no key of a query or view; two rows with one (cursor, key) in a page fail the tick"
 		return
 	}
 	names := columnNames(pick(r.all(), at))
 	for _, i := range at {
 		c := &r.all()[i]
-		if !c.nullable {
+		if !c.Nullable {
 			continue
 		}
-		if t.looseKey && slices.Contains(t.primaryKey, c.name) {
-			r.plan.warnings = append(r.plan.warnings, fmt.Sprintf("key column %q of %s may hold NULL, although it is in the primary key: declare it NOT NULL; a row with NULL there fails the tick", c.name, t.name))
+		if t.LooseKey && slices.Contains(t.PrimaryKey, c.Name) {
+			r.plan.warnings = append(r.plan.warnings, fmt.Sprintf("key column %q of %s may hold NULL, although it is in the primary key: declare it NOT NULL; a row with NULL there fails the tick", c.Name, t.Name))
 			continue
 		}
-		r.fault("source__key: column %q of %s can be NULL, and a NULL identifies no row: make it NOT NULL, or name other columns", c.name, t.name)
+		r.fault("source__key: column %q of %s can be NULL, and a NULL identifies no row: make it NOT NULL, or name other columns", c.Name, t.Name)
 	}
-	if covers(names, t.primaryKey) {
-		r.plan.keyProved, r.plan.keyProof = true, "primary key ("+strings.Join(t.primaryKey, ", ")+")"
+	if covers(names, t.PrimaryKey) {
+		r.plan.keyProved, r.plan.keyProof = true, "primary key ("+strings.Join(t.PrimaryKey, ", ")+")"
 		return
 	}
-	for _, ix := range t.indexes {
-		if ix.unique && !ix.partial && ix.declared > 0 && ix.declared <= len(ix.columns) && covers(names, ix.columns[:ix.declared]) {
-			r.plan.keyProved, r.plan.keyProof = true, "unique index "+ix.name
+	for _, ix := range t.Indexes {
+		if ix.Unique && !ix.Partial && ix.Declared > 0 && ix.Declared <= len(ix.Columns) && covers(names, ix.Columns[:ix.Declared]) {
+			r.plan.keyProved, r.plan.keyProof = true, "unique index "+ix.Name
 			return
 		}
 	}
 	if len(names) > 0 {
-		r.faults = append(r.faults, errors.New("source__key: no primary key and no unique index of "+t.name+" proves that ("+
+		r.faults = append(r.faults, errors.New("source__key: no primary key and no unique index of "+t.Name+" proves that ("+
 			strings.Join(names, ", ")+") is unique: leave source__key out to use the primary key, or create a unique index on it"))
 	}
 }
@@ -217,26 +218,18 @@ func (r *resolver) deleteWhen() int {
 		return -1
 	}
 	c := &r.all()[at[0]]
-	switch c.value.kind {
-	case kindBool, kindInteger, kindDecimal, kindDate, kindDateTime, kindInstant, kindOffsetTime:
+	switch c.Value.Kind {
+	case engine.KindBool, engine.KindInteger, engine.KindDecimal, engine.KindDate, engine.KindDateTime, engine.KindInstant, engine.KindOffsetTime:
 	default:
-		if c.typ == "" {
+		if c.Type == "" {
 			r.fault("source__delete_when: column %q of %s has no declared type, as what SQLite computes has none: name a table's own column; "+
-				"one that the table computes is a generated column (ALTER TABLE … ADD COLUMN gone BOOLEAN AS (…))", c.name, r.plan.table.name)
+				"one that the table computes is a generated column (ALTER TABLE … ADD COLUMN gone BOOLEAN AS (…))", c.Name, r.plan.table.Name)
 			break
 		}
 		r.fault("source__delete_when: column %q of %s has type %s, which is neither true or false, nor a number, nor a time: "+
-			"%s", c.name, r.plan.table.name, c.typ, r.deleteMend())
+			"%s", c.Name, r.plan.table.Name, c.Type, r.plan.syntax.Advice.Flag)
 	}
 	return at[0]
-}
-
-// deleteMend is what gives a soft delete a column of its own.
-func (r *resolver) deleteMend() string {
-	if r.plan.dialect.engine() == engineSQLite {
-		return "name another column, or add a generated column that is 0 or 1 (ALTER TABLE … ADD COLUMN gone BOOLEAN AS (…))"
-	}
-	return "write a query with a CASE that gives 0 or 1"
 }
 
 // insertOnly are names of columns that are set once and stay: as a cursor they show new rows only.
@@ -253,14 +246,14 @@ func (r *resolver) warn(cursor, key []int) {
 	add := func(format string, args ...any) { p.warnings = append(p.warnings, fmt.Sprintf(format, args...)) }
 	first := r.all()[cursor[0]]
 	switch {
-	case slices.Contains(insertOnly, strings.ToLower(first.name)):
-		add("source__cursor %q looks as if it were set once, when a row is inserted: updates will not be seen; name a column that every write sets", first.name)
+	case slices.Contains(insertOnly, strings.ToLower(first.Name)):
+		add("source__cursor %q looks as if it were set once, when a row is inserted: updates will not be seen; name a column that every write sets", first.Name)
 	case slices.Equal(cursor, key):
 		add("source__cursor is the key itself: new rows are seen, updates are not")
 	}
 	for _, i := range cursor {
-		if w := r.all()[i].value.cursorWarning; w != "" {
-			add("source__cursor %q %s", r.all()[i].name, w)
+		if w := r.all()[i].Value.CursorWarning; w != "" {
+			add("source__cursor %q %s", r.all()[i].Name, w)
 		}
 	}
 	if !p.keyProved {
@@ -268,9 +261,9 @@ func (r *resolver) warn(cursor, key []int) {
 	}
 	if p.sel.query == "" && p.indexName == "" {
 		if p.indexAdvice == "" {
-			add("no index of the view %s is known to serve the order (%s): check the plan of the statement", p.table.name, strings.Join(columnNames(p.sel.order), ", "))
+			add("no index of the view %s is known to serve the order (%s): check the plan of the statement", p.table.Name, strings.Join(columnNames(p.sel.order), ", "))
 		} else {
-			add("no index serves the order of %s, so every fetch reads and sorts the table: %s", p.table.name, p.indexAdvice)
+			add("no index serves the order of %s, so every fetch reads and sorts the table: %s", p.table.Name, p.indexAdvice)
 		}
 	}
 }

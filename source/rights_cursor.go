@@ -2,8 +2,7 @@ package source
 
 import (
 	"context"
-	"regexp"
-	"strconv"
+	"github.com/rowrelay/rowrelay/engine"
 	"strings"
 	"time"
 )
@@ -34,35 +33,20 @@ func (c *Cursor) CursorColumns(ctx context.Context) ([]CursorColumn, error) {
 	for i := range p.sel.order[:p.sel.cursors] {
 		col := &p.sel.order[i]
 		columns = append(columns, CursorColumn{
-			Name: col.name, Type: col.typ, Nullable: col.nullable, Query: p.sel.query != "" || p.table.view,
-			Moved: movedBy(col), Step: stepOf(c.dialect.engine(), col), Float: col.value.kind == kindFloat,
+			Name: col.Name, Type: col.Type, Nullable: col.Nullable, Query: p.sel.query != "" || p.table.View,
+			Moved: movedBy(col), Step: stepOf(&p.syntax, col), Float: col.Value.Kind == engine.KindFloat,
 		})
 	}
 	return columns, nil
 }
 
-var precisionOf = regexp.MustCompile(`\((\d)\)`)
-
-// stepOf is the resolution of a column's times, as its type says it.
-func stepOf(engine string, col *column) time.Duration {
-	name, _, _ := strings.Cut(strings.ToLower(col.typ), "(")
+// stepOf is the resolution of a column's times.
+func stepOf(s *engine.Syntax, col *engine.Column) time.Duration {
 	switch {
-	case !col.value.kind.isTime() || engine == engineSQLite:
+	case !col.Value.Kind.IsTime() || s.StoredTimes:
 		return 0
-	case col.value.kind == kindDate:
+	case col.Value.Kind == engine.KindDate:
 		return 24 * time.Hour
-	case engine == engineSQLServer && name == "datetime":
-		return 10 * time.Millisecond / 3
-	case engine == engineSQLServer && name == "smalldatetime":
-		return time.Minute
 	}
-	digits := map[string]int{engineSQLServer: 7, enginePostgres: 6, engineMySQL: 0}[engine]
-	if m := precisionOf.FindStringSubmatch(col.typ); m != nil {
-		digits, _ = strconv.Atoi(m[1]) // one digit, by the pattern
-	}
-	step := time.Second
-	for range digits {
-		step /= 10
-	}
-	return step
+	return s.Step(strings.ToLower(col.Type))
 }

@@ -10,15 +10,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/sqlite"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
 // uniting makes an engine that seeks on row values read pages as SQL Server is asked for them.
-type uniting struct{ dialect }
+type uniting struct{ engine.Dialect }
 
-func (d uniting) syntax() syntax {
-	s := d.dialect.syntax()
-	s.rowValues, s.unites = false, true
+func (d uniting) Syntax() engine.Syntax {
+	s := d.Dialect.Syntax()
+	s.RowValues, s.Unites = false, true
 	return s
 }
 
@@ -34,14 +36,14 @@ func TestSeeksReadTheirRange(t *testing.T) {
 	var checked int
 	for n := 1; n <= 4; n++ {
 		for cursors := 1; cursors <= n; cursors++ {
-			plain := selection{dialect: sqliteDialect{}, from: "o", cursors: cursors}
+			plain := selection{syntax: syntaxOf(sqlite.Dialect{}), from: "o", cursors: cursors}
 			for _, name := range []string{"a", "b", "c", "d"} {
-				plain.columns = append(plain.columns, goldenColumn(t, sqliteDialect{}, name, kindInteger, false))
+				plain.columns = append(plain.columns, goldenColumn(t, sqlite.Dialect{}, name, engine.KindInteger, false))
 			}
 			// Fewer order columns than the table's key: rows of one place may come in any order, so that whole rows are sorted.
 			plain.order = plain.columns[:n]
 			united := plain
-			united.dialect = uniting{sqliteDialect{}}
+			united.syntax = syntaxOf(uniting{sqlite.Dialect{}})
 			for range 150 {
 				from, to := randomPosition(random, n, cursors), randomPosition(random, n, cursors)
 				in := span{after: len(from), upTo: len(to)}
@@ -73,7 +75,7 @@ func randomPosition(random *rand.Rand, n, cursors int) position {
 
 func rowsOf(t *testing.T, db *sql.DB, s *selection, st statement, from, to position) (rows []string) {
 	t.Helper()
-	args, err := (&plan{dialect: s.dialect, sel: *s}).args(st, from, to)
+	args, err := (&plan{dialect: sqlite.Dialect{}, sel: *s}).args(st, from, to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,12 +107,12 @@ func TestTiesAreReadOnce(t *testing.T) {
 	pg, my, lite := testenv.Postgres(t), testenv.MySQL(t), testenv.SQLite(t)
 	for _, e := range []struct {
 		name, url, driver, dsn, analyze, fill string
-		as                                    func(dialect) dialect
+		as                                    func(engine.Dialect) engine.Dialect
 		read                                  func(*testing.T, *session, statement, []any) int
 	}{
 		{"postgres", pg, "pgx", pg, "ANALYZE", "INSERT INTO %s SELECT n %% 3, 5, 'k' || n %% 7, n FROM generate_series(1, 5000) n", nil, postgresReads},
 		// The statements that SQL Server is sent, on an engine that counts.
-		{"united", pg, "pgx", pg, "", "", func(d dialect) dialect { return uniting{d} }, postgresReads},
+		{"united", pg, "pgx", pg, "", "", func(d engine.Dialect) engine.Dialect { return uniting{d} }, postgresReads},
 		{"mysql", my, "mysql", testenv.MySQLDSN(t, my), "ANALYZE TABLE", "INSERT INTO %s SELECT seq %% 3, 5, CONCAT('k', seq %% 7), seq FROM seq_1_to_5000", nil, mysqlReads},
 		{"sqlite", lite, "sqlite", strings.TrimPrefix(lite, "sqlite:"),
 			"ANALYZE", "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 5000) INSERT INTO %s SELECT n %% 3, 5, 'k' || n %% 7, n FROM s", nil, nil},
@@ -147,7 +149,7 @@ func TestTiesAreReadOnce(t *testing.T) {
 					err = src.run(t.Context(), func(ctx context.Context, s *session) error {
 						if e.read == nil {
 							// SQLite counts nothing, and says which columns bound the search.
-							shown, err := src.dialect.explain(ctx, s.conn, st.text, args)
+							shown, err := src.dialect.Explain(ctx, s.conn, st.text, args)
 							all := "(" + strings.ReplaceAll(order, " ", "") + ")"
 							if len(ends[0]) > 1 && !strings.Contains(shown, all+">(") || len(ends[1]) > 1 && !strings.Contains(shown, all+"<(") {
 								t.Errorf("%s (%s): %s: not all columns bound the search: %s", c.table, order, what, shown)
@@ -158,7 +160,7 @@ func TestTiesAreReadOnce(t *testing.T) {
 						if ends[1] != nil {
 							most = rows
 						}
-						if src.dialect.syntax().unites {
+						if src.dialect.Syntax().Unites {
 							most *= len(p.sel.seeks(in)) // each may read a page
 						}
 						if n := e.read(t, s, st, args); n < rows || n > most+10 {
@@ -192,7 +194,7 @@ func tiePlace(t *testing.T, db *sql.DB, p *plan, n int) position {
 		if b, ok := v.([]byte); ok {
 			v = string(b)
 		}
-		if p.sel.order[i].value.kind == kindText {
+		if p.sel.order[i].Value.Kind == engine.KindText {
 			v = fmt.Sprintf("%q", v)
 		}
 		pos[i] = fmt.Append(nil, v)

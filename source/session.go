@@ -6,13 +6,12 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -20,7 +19,7 @@ import (
 // the connection (its settings, the database's incarnation) is established once, when it is opened.
 type session struct {
 	conn         *sql.Conn
-	life         life
+	server       engine.Server
 	opened, used time.Time
 	fresh        bool // just opened: it cannot have gone stale in the pool
 	broken       bool // given up by its user: not to be used again
@@ -61,7 +60,7 @@ func (c *Cursor) take(ctx context.Context) (*session, error) {
 		if s == nil {
 			return c.open(ctx)
 		}
-		refused := s.life.versions && c.withLocks.Load()
+		refused := s.server.Versions && c.withLocks.Load()
 		if !refused && time.Since(s.used) < sessionIdle && time.Since(s.opened) < sessionLife {
 			return s, nil
 		}
@@ -80,10 +79,10 @@ func (c *Cursor) pop() *session {
 	return s
 }
 
-func (c *Cursor) open(ctx context.Context) (*session, error) { return c.openWith(ctx, &c.cfg) }
+func (c *Cursor) open(ctx context.Context) (*session, error) { return c.openWith(ctx, c.cfg.Timeout) }
 
-// openWith opens a session whose server settings are those of a configuration.
-func (c *Cursor) openWith(ctx context.Context, cfg *Config) (*session, error) {
+// openWith opens a session whose statements the server bounds by a timeout.
+func (c *Cursor) openWith(ctx context.Context, timeout time.Duration) (*session, error) {
 	conn, err := c.db.Conn(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errConnect, err)
@@ -95,9 +94,7 @@ func (c *Cursor) openWith(ctx context.Context, cfg *Config) (*session, error) {
 			s.discard()
 		}
 	}()
-	asked := *cfg
-	asked.withLocks = c.withLocks.Load()
-	if s.life, err = c.dialect.ready(ctx, conn, &asked); err != nil {
+	if s.server, err = c.dialect.Prepare(ctx, conn, engine.Settings{Timeout: timeout, WithLocks: c.withLocks.Load()}); err != nil {
 		return nil, fmt.Errorf("%w: prepare the connection: %w", errConnect, err)
 	}
 	prepared = true
@@ -141,12 +138,12 @@ func (c *Cursor) run(ctx context.Context, work func(context.Context, *session) e
 		if err == nil {
 			return nil
 		}
-		if kind == faultVersions && try < tries {
+		if kind == engine.FaultVersions && try < tries {
 			c.withLocks.Store(true)
 			c.replan() // a plan knows whether reads wait for locks
 			continue
 		}
-		if kind != faultTransient || ctx.Err() != nil || try-stale >= tries {
+		if kind != engine.FaultTransient || ctx.Err() != nil || try-stale >= tries {
 			return c.explain(ctx, kind, err)
 		}
 		if !fresh && stale == 0 {
@@ -161,7 +158,7 @@ func (c *Cursor) run(ctx context.Context, work func(context.Context, *session) e
 }
 
 // once is one attempt. A session that saw a fault or a panic is not used again: its state is not known.
-func (c *Cursor) once(ctx context.Context, work func(context.Context, *session) error) (kind fault, fresh bool, err error) {
+func (c *Cursor) once(ctx context.Context, work func(context.Context, *session) error) (kind engine.Fault, fresh bool, err error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errTimeout)
 	defer cancel()
 	s, err := c.acquire(bounded)
@@ -178,7 +175,7 @@ func (c *Cursor) once(ctx context.Context, work func(context.Context, *session) 
 		return c.classify(ctx, bounded, err), fresh, err
 	}
 	sound = true
-	return faultOther, fresh, nil
+	return engine.FaultOther, fresh, nil
 }
 
 var (
@@ -188,27 +185,16 @@ var (
 )
 
 // classify asks the dialect what an error means, except where every engine's answer is the same.
-func (c *Cursor) classify(ctx, bounded context.Context, err error) fault {
-	var dns *net.DNSError
-	var op *net.OpError
+func (c *Cursor) classify(ctx, bounded context.Context, err error) engine.Fault {
 	switch {
 	case errors.Is(err, poller.ErrConfig), errors.Is(err, poller.ErrNormalize), ctx.Err() != nil:
-		return faultOther
+		return engine.FaultOther
 	case errors.Is(err, errBusy):
-		return faultBusy
+		return engine.FaultBusy
 	case errors.Is(context.Cause(bounded), errTimeout) && errors.Is(err, errConnect):
-		return faultConnect
+		return engine.FaultConnect
 	case errors.Is(context.Cause(bounded), errTimeout):
-		return faultTimeout
+		return engine.FaultTimeout
 	}
-	if kind := c.dialect.classify(err); kind != faultOther {
-		return kind
-	}
-	switch {
-	case errors.As(err, &dns) && dns.IsNotFound:
-		return faultMissing
-	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &op):
-		return faultTransient
-	}
-	return faultOther
+	return engine.Classify(c.dialect, err)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -36,7 +37,7 @@ func TestUnreachable(t *testing.T) {
 		for _, url := range []string{
 			"postgres://u:p@" + c.address + "/d?sslmode=disable", "mysql://u:p@" + c.address + "/d", "sqlserver://u:p@" + c.address + "?database=d&encrypt=disable",
 		} {
-			conn, err := ParseConnection(url)
+			conn, err := engines.Parse(url)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,12 +119,12 @@ func (c slowConn) Close() error {
 func TestReleaseUnlocked(t *testing.T) {
 	url := testenv.SQLite(t)
 	openSource(t, url, "sqlite", Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
-	conn, err := ParseConnection(url)
+	conn, err := engines.Parse(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow := slowCloser{conn.connector, make(chan struct{}), make(chan struct{})}
-	conn.connector = slow
+	slow := slowCloser{conn.Connectors.Reading, make(chan struct{}), make(chan struct{})}
+	conn.Connectors.Reading = slow
 	src, err := New(Config{Poller: "p", Table: "o", Cursor: []string{"v"}}, conn)
 	if err != nil {
 		t.Fatal(err)

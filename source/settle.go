@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -71,7 +72,7 @@ func (s *settling) lookDue() bool {
 
 // settlesByClock reports whether the cursor is one time that can be compared with the database's clock.
 func (p *plan) settlesByClock() bool {
-	return p.sel.cursors == 1 && p.sel.order[0].value.kind.isTime() && !p.storedTimes
+	return p.sel.cursors == 1 && p.sel.order[0].Value.Kind.IsTime() && !p.storedTimes
 }
 
 // settled is the condition that the cursor is older than the window, by the database's clock and in the column's own type. A
@@ -79,8 +80,8 @@ func (p *plan) settlesByClock() bool {
 func (c *Cursor) settled(p *plan) condition {
 	return func(b *builder, s *selection) {
 		col := &s.order[0]
-		edge := p.dialect.clock(c.edge(p))
-		b.add(s.column(*col) + " < " + fill(col.value.param, edge))
+		edge := p.syntax.Clock(c.edge(p))
+		b.add(s.column(*col) + " < " + engine.Fill(col.Value.Param, edge))
 	}
 }
 
@@ -88,7 +89,7 @@ func (c *Cursor) settled(p *plan) condition {
 // zone the offset of source__time_zone at the edge.
 func (c *Cursor) edge(p *plan) int {
 	window := int((c.cfg.LateWindow + time.Second - 1) / time.Second)
-	if kind := p.sel.order[0].value.kind; kind == kindInstant || kind == kindOffsetTime {
+	if kind := p.sel.order[0].Value.Kind; kind == engine.KindInstant || kind == engine.KindOffsetTime {
 		return -window
 	}
 	return wallEdge(time.Now().Add(-c.cfg.LateWindow), p.zone(&c.cfg)) - window

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -39,12 +40,12 @@ func (c countingConn) QueryContext(ctx context.Context, text string, args []driv
 func TestSQLiteIdle(t *testing.T) {
 	url := testenv.SQLite(t)
 	openSource(t, url, "sqlite", Config{Table: "orders", Cursor: []string{"v"}}, "CREATE TABLE orders (id INTEGER PRIMARY KEY, v int)", "INSERT INTO orders VALUES (1, 1)")
-	conn, err := ParseConnection(url)
+	conn, err := engines.Parse(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
-	conn.connector = countingConnector{conn.connector, &n}
+	conn.Connectors.Reading = countingConnector{conn.Connectors.Reading, &n}
 	src, err := New(Config{Poller: "p", Table: "orders", Cursor: []string{"v"}}, conn)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -81,7 +82,7 @@ func TestSQLiteFile(t *testing.T) {
 	}
 	absent := filepath.Join(dir, "absent.db")
 	for _, path := range []string{absent, dir, garbage} {
-		conn, err := ParseConnection("sqlite:" + path)
+		conn, err := engines.Parse("sqlite:" + path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,22 +10,24 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/scalar"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 // cursorOf writes the position of a row that holds the order columns only.
-func (p *plan) cursorOf(r row) (change.Cursor, error) {
+func (p *plan) cursorOf(r engine.Row) (change.Cursor, error) {
 	c := collector{plan: &plan{sel: selection{columns: p.sel.order}}} // without names: the values alone
 	if err := c.encode(r); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrNormalize, err)
 	}
 	at := map[string]int{}
 	for i, col := range p.sel.order {
-		at[col.name] = i
+		at[col.Name] = i
 	}
 	var key []int
 	for _, i := range p.key {
-		key = append(key, at[p.sel.columns[i].name])
+		key = append(key, at[p.sel.columns[i].Name])
 	}
 	object := c.object(nil, p.keyNames, key)
 	for _, i := range key {
@@ -84,31 +86,31 @@ func (p *plan) cursorValues(what, typed string, cfg *Config) ([][]byte, error) {
 }
 
 // startScalar writes a value that a person typed as the JSON that a row would have.
-func startScalar(c *column, text string, zone *time.Location, storedTimes bool) ([]byte, error) {
+func startScalar(c *engine.Column, text string, zone *time.Location, storedTimes bool) ([]byte, error) {
 	quoted := change.AppendString(nil, text)
-	switch k := c.value.kind; {
-	case k == kindInteger:
-		if !isDecimal(text, false) {
+	switch k := c.Value.Kind; {
+	case k == engine.KindInteger:
+		if !scalar.IsDecimal(text, false) {
 			return nil, errors.New("write an integer")
 		}
 		return change.AppendIntegerText(nil, text), nil
-	case k == kindDecimal:
-		if !isDecimal(text, true) {
+	case k == engine.KindDecimal:
+		if !scalar.IsDecimal(text, true) {
 			return nil, errors.New("write a number such as 12.50")
 		}
 		return quoted, nil
-	case k.isTime() && storedTimes:
-		if isDecimal(text, false) {
+	case k.IsTime() && storedTimes:
+		if scalar.IsDecimal(text, false) {
 			return change.AppendIntegerText(nil, text), nil
 		}
-		if n, err := strconv.ParseFloat(text, 64); err == nil && isDecimal(text, true) {
+		if n, err := strconv.ParseFloat(text, 64); err == nil && scalar.IsDecimal(text, true) {
 			return change.AppendFloat(nil, n, 64), nil // a Julian day
 		}
 		if _, ok := parseTime(quoted, zone); !ok {
 			return nil, errNoForm
 		}
 		return quoted, nil
-	case k.isTime():
+	case k.IsTime():
 		return startTime(c, quoted, zone)
 	default:
 		return quoted, nil
@@ -117,37 +119,22 @@ func startScalar(c *column, text string, zone *time.Location, storedTimes bool) 
 
 // startTime reads a time that a person typed. With a zone it is that instant; without, the wall clock of
 // source__time_zone.
-func startTime(c *column, quoted []byte, zone *time.Location) ([]byte, error) {
+func startTime(c *engine.Column, quoted []byte, zone *time.Location) ([]byte, error) {
 	at, ok := parseTime(quoted, zone)
 	if !ok {
 		return nil, errNoForm
 	}
-	switch c.value.kind {
-	case kindDate:
+	switch c.Value.Kind {
+	case engine.KindDate:
 		return change.AppendDate(nil, at.In(zone)), nil
-	case kindDateTime:
-		if c.value.zoned {
+	case engine.KindDateTime:
+		if c.Value.Zoned {
 			zone = time.UTC
 		}
 		return change.AppendDateTime(nil, at.In(zone)), nil
-	case kindOffsetTime:
+	case engine.KindOffsetTime:
 		return change.AppendOffsetTime(nil, at), nil
 	default:
 		return change.AppendInstant(nil, at), nil
 	}
-}
-
-// isDecimal reports whether text is digits with a sign, and a fraction where one is allowed.
-func isDecimal(text string, fraction bool) bool {
-	text = strings.TrimPrefix(strings.TrimPrefix(text, "-"), "+")
-	whole, frac, point := strings.Cut(text, ".")
-	if point && (!fraction || frac == "") {
-		return false
-	}
-	for _, r := range whole + frac {
-		if r < '0' || r > '9' {
-			return false
-		}
-	}
-	return whole != ""
 }

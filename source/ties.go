@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/scalar"
 	"slices"
 	"time"
 )
@@ -12,7 +14,7 @@ import (
 // equal whose text differs (by case, accents, width or blanks: any collation may), and a fetch that begins after the one
 // then passes over the other. So the end is drawn only where something other than text differs, or, where that would be
 // nowhere in the page, where untie finds that the database tells them apart.
-func (c *collector) end(r row) {
+func (c *collector) end(r engine.Row) {
 	if c.plan.keyProved || len(c.events) == 0 {
 		return
 	}
@@ -76,7 +78,7 @@ func (c *Cursor) untie(ctx context.Context, s *session, col *collector) error {
 			return err
 		}
 		apart := false
-		err = c.dialect.read(ctx, s.conn, st.text, args, sel.columns, func(r row) (bool, error) {
+		err = c.dialect.Read(ctx, s.conn, st.text, args, sel.columns, func(r engine.Row) (bool, error) {
 			apart = next.is(r)
 			return !apart, nil
 		})
@@ -93,9 +95,9 @@ func (c *Cursor) untie(ctx context.Context, s *session, col *collector) error {
 }
 
 // is reports whether a row of the order columns has the position.
-func (pos position) is(r row) bool {
+func (pos position) is(r engine.Row) bool {
 	for i, v := range pos {
-		if got, err := r.appendJSON(nil, i); err != nil || !bytes.Equal(got, v) {
+		if got, err := r.AppendJSON(nil, i); err != nil || !bytes.Equal(got, v) {
 			return false
 		}
 	}
@@ -103,10 +105,10 @@ func (pos position) is(r row) bool {
 }
 
 // position is a row's, as far as it can be told: nil for a value that has no form.
-func (c *collector) position(r row) position {
+func (c *collector) position(r engine.Row) position {
 	pos := make(position, len(c.plan.order))
 	for n, i := range c.plan.order {
-		if v, err := r.appendJSON(nil, i); err == nil {
+		if v, err := r.AppendJSON(nil, i); err == nil {
 			pos[n] = v
 		}
 	}
@@ -124,7 +126,7 @@ func (p *plan) mayTie(stored []byte, next position, counts []bool) bool {
 		if counts != nil && !counts[n] {
 			continue
 		}
-		k := p.sel.order[n].value.kind
+		k := p.sel.order[n].Value.Kind
 		if v == nil || sameValue(k, pos[n], v) || p.folds(k, pos[n]) && p.folds(k, v) {
 			continue
 		}
@@ -135,20 +137,20 @@ func (p *plan) mayTie(stored []byte, next position, counts []bool) bool {
 
 // folds reports whether a value is text that a collation may hold equal to another. In SQLite a uuid is text, and an
 // integer beyond 2^53 is none although it is quoted.
-func (p *plan) folds(k kind, v []byte) bool {
+func (p *plan) folds(k engine.Kind, v []byte) bool {
 	if v[0] != '"' || !p.storedTimes {
-		return k == kindText
+		return k == engine.KindText
 	}
-	_, integer := bigInteger(string(v[1 : len(v)-1]))
-	return !integer && (k == kindText || k == kindUUID)
+	_, integer := scalar.BigInteger(string(v[1 : len(v)-1]))
+	return !integer && (k == engine.KindText || k == engine.KindUUID)
 }
 
 // sameValue reports whether two values of a kind are equal, however they are written.
-func sameValue(k kind, a, b []byte) bool {
+func sameValue(k engine.Kind, a, b []byte) bool {
 	switch k {
-	case kindDecimal:
+	case engine.KindDecimal:
 		return bytes.Equal(shortest(a), shortest(b))
-	case kindOffsetTime:
+	case engine.KindOffsetTime:
 		at, ok := parseTime(a, time.UTC)
 		other, alsoOK := parseTime(b, time.UTC)
 		if ok && alsoOK {

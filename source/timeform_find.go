@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -14,7 +15,7 @@ import (
 // as zones differ. What is older has been read, or was there before the poller. The verdict names the first such row.
 func (c *Cursor) findStrays(ctx context.Context, s *session, p *plan, pos position) (verdict, err error) {
 	for n := range p.sel.order[:p.sel.cursors] {
-		if !p.sel.order[n].value.kind.isTime() {
+		if !p.sel.order[n].Value.Kind.IsTime() {
 			continue
 		}
 		if verdict, err = c.findStray(ctx, s, p, n, pos[n]); verdict != nil || err != nil {
@@ -39,7 +40,7 @@ func (c *Cursor) findStray(ctx context.Context, s *session, p *plan, n int, at [
 	if !ok {
 		return nil, nil
 	}
-	upTo, err := p.dialect.arg(&p.sel.order[n], at)
+	upTo, err := p.dialect.Arg(&p.sel.order[n], at)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
@@ -61,8 +62,8 @@ func (c *Cursor) firstTime(ctx context.Context, s *session, p *plan, n int, none
 		return nil, err
 	}
 	first = none
-	err = c.dialect.read(ctx, s.conn, st.text, args, p.sel.order, func(r row) (_ bool, err error) {
-		first, err = r.appendJSON(nil, n)
+	err = c.dialect.Read(ctx, s.conn, st.text, args, p.sel.order, func(r engine.Row) (_ bool, err error) {
+		first, err = r.AppendJSON(nil, n)
 		return false, err
 	})
 	return first, err
@@ -76,8 +77,8 @@ func (c *Cursor) firstOf(
 	if err != nil {
 		return nil, err
 	}
-	err = c.dialect.read(ctx, s.conn, st.text, args, p.sel.order, func(r row) (bool, error) {
-		v, err := r.appendJSON(nil, n)
+	err = c.dialect.Read(ctx, s.conn, st.text, args, p.sel.order, func(r engine.Row) (bool, error) {
+		v, err := r.AppendJSON(nil, n)
 		if err != nil {
 			return false, err
 		}
@@ -106,7 +107,7 @@ func (c *Cursor) checkForms(ctx context.Context, s *session, p *plan, last chang
 	}
 	for n := range p.sel.order[:p.sel.cursors] {
 		form := p.forms.of(pos[n])
-		if !p.sel.order[n].value.kind.isTime() || form.sep == aNumber {
+		if !p.sel.order[n].Value.Kind.IsTime() || form.sep == aNumber {
 			continue
 		}
 		if ever, err = c.firstOf(ctx, s, p, n, form, p.sel.otherForm(n, form, p.forms, "", nil), nil); ever != nil || err != nil {
@@ -118,7 +119,7 @@ func (c *Cursor) checkForms(ctx context.Context, s *session, p *plan, last chang
 
 // errForms reports a stored time of another form than the position's, and the way on. What was delivered is told by the
 // position, which means nothing among times that were written anew: so the way on goes back before the row.
-func (p *plan) errForms(col *column, v []byte, others timeForm) error {
+func (p *plan) errForms(col *engine.Column, v []byte, others timeForm) error {
 	back := "--to beginning"
 	clocks := ""
 	if others.changesZone(p.forms.of(v)) {
@@ -130,6 +131,6 @@ func (p *plan) errForms(col *column, v []byte, others timeForm) error {
 	return fmt.Errorf("column %q of type %s holds %.60s, which is %s, beside times that are %s: SQLite compares them as they are "+
 		"stored, not as times, so that rows would be passed over; write all of the column's times in one form%s, "+
 		"and go back before the row by: "+
-		"rowrelay state reset %s %s; or exclude the others by source__where", col.name, col.typ, v, p.forms.of(v), others, clocks,
+		"rowrelay state reset %s %s; or exclude the others by source__where", col.Name, col.Type, v, p.forms.of(v), others, clocks,
 		poller.AnyDocument, back)
 }

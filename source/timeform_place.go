@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -34,7 +35,7 @@ func (c *Cursor) inForm(ctx context.Context, s *session, p *plan, at change.Curs
 		return at, err
 	}
 	for n := range pos {
-		if !p.sel.order[n].value.kind.isTime() {
+		if !p.sel.order[n].Value.Kind.IsTime() {
 			continue
 		}
 		if pos[n], err = c.spelled(ctx, s, p, n, pos[n]); err != nil {
@@ -65,15 +66,15 @@ func (p *plan) encode(pos position) change.Cursor {
 func (c *Cursor) spelled(ctx context.Context, s *session, p *plan, n int, scalar []byte) ([]byte, error) {
 	col := &p.sel.order[n]
 	var like []byte
-	err := c.dialect.read(ctx, s.conn, p.sel.latest().text, nil, p.sel.order, func(r row) (_ bool, err error) {
-		like, err = r.appendJSON(nil, n)
+	err := c.dialect.Read(ctx, s.conn, p.sel.latest().text, nil, p.sel.order, func(r engine.Row) (_ bool, err error) {
+		like, err = r.AppendJSON(nil, n)
 		return false, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read how the column's times are stored: %w", err)
 	}
 	refused := func(why error) error {
-		return fmt.Errorf("%w: the position has %s for column %q of type %s: %w", poller.ErrConfig, scalar, col.name, col.typ, why)
+		return fmt.Errorf("%w: the position has %s for column %q of type %s: %w", poller.ErrConfig, scalar, col.Name, col.Type, why)
 	}
 	if like == nil { // the table is empty: the form that sorts first
 		if classOf(scalar) == aNumber {
@@ -124,8 +125,8 @@ func (c *Cursor) sameMoment(ctx context.Context, s *session, p *plan, n int, for
 	if err != nil {
 		return nil, err
 	}
-	err = c.dialect.read(ctx, s.conn, st.text, args, []column{*col}, func(r row) (bool, error) {
-		v, err := r.appendJSON(nil, 0)
+	err = c.dialect.Read(ctx, s.conn, st.text, args, []engine.Column{*col}, func(r engine.Row) (bool, error) {
+		v, err := r.AppendJSON(nil, 0)
 		if err != nil {
 			return false, err
 		}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"github.com/rowrelay/rowrelay/engine"
 	"strconv"
 	"strings"
 )
@@ -10,7 +11,7 @@ import (
 // numbersBelow reads one row whose stored time in order column i is a number of a smaller unit: below that unit's end, and
 // none that is of any.
 func (s *selection) numbersBelow(i int, limit float64) statement {
-	b := newBuilder(s.dialect)
+	b := newBuilder(s.syntax)
 	b.selectFrom(s, s.order, 1)
 	name := s.column(s.order[i])
 	b.add("\nWHERE " + name + " >= " + sqlNumber(julianFirst) + " AND " + name + " < ")
@@ -35,7 +36,7 @@ func (s *selection) ownForm(i int, f timeForm, rules formRules, day string, upTo
 }
 
 func (s *selection) ofForm(i int, f timeForm, rules formRules, not, day string, upTo any) statement {
-	b := newBuilder(s.dialect)
+	b := newBuilder(s.syntax)
 	col := &s.order[i]
 	name := s.column(*col)
 	b.selectFrom(s, s.order, 0)
@@ -52,7 +53,7 @@ func (s *selection) ofForm(i int, f timeForm, rules formRules, not, day string, 
 }
 
 // isForm is the condition that a stored time is text of a form; see splitTime.
-func (s *selection) isForm(b *builder, col *column, f timeForm, rules formRules) string {
+func (s *selection) isForm(b *builder, col *engine.Column, f timeForm, rules formRules) string {
 	name := s.column(*col)
 	if f.sep == dateAlone {
 		return "length(" + name + ") = 10"
@@ -72,9 +73,9 @@ func (s *selection) isForm(b *builder, col *column, f timeForm, rules formRules)
 
 // between reads the values of order column i from one on and below another, in their order.
 func (s *selection) between(i int, from, upTo any) statement {
-	b := newBuilder(s.dialect)
+	b := newBuilder(s.syntax)
 	col := &s.order[i]
-	b.selectFrom(s, []column{*col}, 0)
+	b.selectFrom(s, []engine.Column{*col}, 0)
 	b.add("\nWHERE " + s.column(*col) + " >= ")
 	b.value(col, from)
 	b.add(" AND " + s.column(*col) + " < ")

@@ -182,7 +182,7 @@ func TestStraysArePlanned(t *testing.T) {
 		}
 		var plan string
 		err = src.run(t.Context(), func(ctx context.Context, s *session) (err error) {
-			plan, err = src.dialect.explain(ctx, s.conn, st.text, args)
+			plan, err = src.dialect.Explain(ctx, s.conn, st.text, args)
 			return err
 		})
 		if err != nil || !strings.Contains(plan, "SEARCH r USING") || strings.Contains(plan, "TEMP B-TREE") {

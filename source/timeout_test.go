@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -16,7 +17,7 @@ func slow(t *testing.T, engine string, timeout time.Duration) *Cursor {
 	t.Helper()
 	ddl := []string{"CREATE TABLE orders (id bigint PRIMARY KEY, v bigint NOT NULL)", "INSERT INTO orders VALUES (1, 1)"}
 	cfg := Config{Table: "orders", Cursor: []string{"v"}, Timeout: timeout}
-	if engine == engineSQLite {
+	if engine == dsn.SQLite {
 		cfg.Where = "id < (WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s) SELECT max(n) FROM s)"
 		return openSource(t, testenv.SQLite(t), "sqlite", cfg, ddl...)
 	}
@@ -25,7 +26,7 @@ func slow(t *testing.T, engine string, timeout time.Duration) *Cursor {
 }
 
 func TestTimeout(t *testing.T) {
-	for _, engine := range []string{enginePostgres, engineSQLite} {
+	for _, engine := range []string{dsn.Postgres, dsn.SQLite} {
 		src := slow(t, engine, 3*time.Second)
 		if _, err := src.Describe(t.Context()); err != nil {
 			t.Fatal(err)
@@ -39,7 +40,7 @@ func TestTimeout(t *testing.T) {
 
 // TestCancel: a fetch ends when its context does, and says why that ended.
 func TestCancel(t *testing.T) {
-	for _, engine := range []string{enginePostgres, engineSQLite} {
+	for _, engine := range []string{dsn.Postgres, dsn.SQLite} {
 		src := slow(t, engine, time.Minute)
 		if _, err := src.Describe(t.Context()); err != nil {
 			t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/golden"
 )
 
@@ -18,16 +20,16 @@ func TestValuesDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(data)
-	for _, engine := range everyDialect {
-		d, err := dialectFor(engine)
+	for _, engineName := range everyDialect {
+		d, err := engines.Find(engineName)
 		if err != nil {
 			t.Fatal(err)
 		}
-		begin, end := "<!-- "+engine+" -->\n", "<!-- /"+engine+" -->"
+		begin, end := "<!-- "+engineName+" -->\n", "<!-- /"+engineName+" -->"
 		before, rest, ok1 := strings.Cut(text, begin)
 		_, after, ok2 := strings.Cut(rest, end)
 		if !ok1 || !ok2 {
-			t.Fatalf("%s has no place for the types of %s", valuesDoc, engine)
+			t.Fatalf("%s has no place for the types of %s", valuesDoc, engineName)
 		}
 		text = before + begin + typesTable(t, d) + end + after
 	}
@@ -35,41 +37,41 @@ func TestValuesDocument(t *testing.T) {
 }
 
 // typesTable is one line for each group of types that are alike.
-func typesTable(t *testing.T, d dialect) string {
+func typesTable(t *testing.T, d engine.Dialect) string {
 	t.Helper()
 	type line struct {
 		names []string
-		v     value
+		v     engine.Value
 		note  string
 	}
 	var lines []line
 	seen := map[string]bool{}
-	for _, rule := range d.types() {
-		if seen[rule.name] {
-			t.Errorf("%s lists %q twice", d.engine(), rule.name)
+	for _, rule := range d.Syntax().Types() {
+		if seen[rule.Name] {
+			t.Errorf("%s lists %q twice", d.Syntax().Name, rule.Name)
 		}
-		seen[rule.name] = true
-		if (rule.value.refused == "") == (rule.value.kind == kindNone) {
-			t.Errorf("%s: %q is neither mapped nor refused", d.engine(), rule.name)
+		seen[rule.Name] = true
+		if (rule.Value.Refused == "") == (rule.Value.Kind == engine.KindNone) {
+			t.Errorf("%s: %q is neither mapped nor refused", d.Syntax().Name, rule.Name)
 		}
-		name := "`" + rule.name + "`"
-		if rule.name == "" {
+		name := "`" + rule.Name + "`"
+		if rule.Name == "" {
 			name = "(none declared)"
 		}
-		if n := len(lines) - 1; n >= 0 && lines[n].note == rule.note && lines[n].v.refused == rule.value.refused && role(lines[n].v) == role(rule.value) {
+		if n := len(lines) - 1; n >= 0 && lines[n].note == rule.Note && lines[n].v.Refused == rule.Value.Refused && role(lines[n].v) == role(rule.Value) {
 			lines[n].names = append(lines[n].names, name)
 			continue
 		}
-		lines = append(lines, line{[]string{name}, rule.value, rule.note})
+		lines = append(lines, line{[]string{name}, rule.Value, rule.Note})
 	}
 	var b strings.Builder
 	b.WriteString("| type | in an event | as cursor or key |\n|---|---|---|\n")
 	for _, l := range lines {
 		form := l.note
-		if l.v.refused != "" {
-			form = "refused: a type " + l.v.refused
-			if l.v.cast != "" {
-				form += "; write `" + fill(l.v.cast, "x") + "`"
+		if l.v.Refused != "" {
+			form = "refused: a type " + l.v.Refused
+			if l.v.Cast != "" {
+				form += "; write `" + engine.Fill(l.v.Cast, "x") + "`"
 			}
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", strings.Join(l.names, ", "), form, role(l.v))
@@ -78,10 +80,10 @@ func typesTable(t *testing.T, d dialect) string {
 }
 
 // role says what a column of a type may be.
-func role(v value) string {
-	c := column{value: v}
+func role(v engine.Value) string {
+	c := engine.Column{Value: v}
 	cursor := cursorRefusal(&c) == ""
-	key := v.noKey == "" && v.kind != kindFloat && v.kind != kindJSON && v.kind != kindNone
+	key := v.NoKey == "" && v.Kind != engine.KindFloat && v.Kind != engine.KindJSON && v.Kind != engine.KindNone
 	switch {
 	case cursor && key:
 		return "cursor, key"

@@ -65,6 +65,9 @@ type Late struct {
 	// Since, by the database's clock, is older than the window.
 	Frontier, Next change.Cursor
 	Since          time.Time
+	// Clock is the database's clock as it was read last, at ClockAt by the store's clock, where the cursor is a time. A
+	// process that finds it set back by more than the window moves the position back.
+	Clock, ClockAt time.Time
 	// Memory holds the hashes of what was settled above the checkpoint.
 	Memory ObjectRef
 

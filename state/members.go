@@ -35,7 +35,7 @@ var lateModes = []string{"", "exact", "overlap", "settle", "none"}
 
 func (l *Late) write(w *objectWriter) {
 	memory := l.Memory != (ObjectRef{}) || len(l.restMemory) > 0
-	if l.Mode == "" && l.Frontier.IsStart() && l.Next.IsStart() && l.Since.IsZero() && !memory && len(l.rest) == 0 {
+	if l.Mode == "" && l.Frontier.IsStart() && l.Next.IsStart() && l.Since.IsZero() && l.Clock.IsZero() && !memory && len(l.rest) == 0 {
 		return
 	}
 	w.open("late")
@@ -44,6 +44,10 @@ func (l *Late) write(w *objectWriter) {
 		w.raw("frontier", cursorJSON(l.Frontier))
 		w.raw("next", cursorJSON(l.Next))
 		w.raw("since", appendTime(l.Since))
+	}
+	if !l.Clock.IsZero() {
+		w.raw("clock", appendTime(l.Clock))
+		w.raw("clock_at", appendTime(l.ClockAt))
 	}
 	if memory {
 		l.Memory.write(w, "memory", l.restMemory)
@@ -58,6 +62,8 @@ func (l *Late) read(raw []byte) error {
 		r.take("frontier", cursorIn(&l.Frontier))
 		r.take("next", cursorIn(&l.Next))
 		r.take("since", instant(&l.Since))
+		r.take("clock", instant(&l.Clock))
+		r.take("clock_at", instant(&l.ClockAt))
 		r.take("memory", func(raw []byte) (err error) { l.restMemory, err = l.Memory.read(raw, "late.memory."); return err })
 		l.rest = r.members
 		if r.err == nil && !slices.Contains(lateModes, l.Mode) {

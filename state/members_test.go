@@ -34,6 +34,8 @@ const full = `{
     "frontier": {"kind":"int","value":9},
     "next": {"kind":"int","value":5},
     "since": "2026-04-07T01:23:46.020000Z",
+    "clock": "2026-04-07T01:24:46.020000Z",
+    "clock_at": "2026-04-07T01:24:47.020000Z",
     "memory": {
       "object": "objects/shop/orders/memory-x",
       "count": 8
@@ -84,7 +86,7 @@ func fullDocument() state.Document {
 		PollerName: "orders", SourceFingerprint: "sha256:abc", Requires: []string{"late", "parked", "paused"},
 		Checkpoint: state.Checkpoint{Cursor: at1, LastBatchID: "batch_1"},
 		Late: state.Late{
-			Mode: "overlap", Frontier: cursor(9), Next: cursor(5), Since: at,
+			Mode: "overlap", Frontier: cursor(9), Next: cursor(5), Since: at, Clock: at.Add(time.Minute), ClockAt: at.Add(time.Minute + time.Second),
 			Memory: state.ObjectRef{Object: "objects/shop/orders/memory-x", Count: 8},
 		},
 		Parked:   state.ObjectRef{Object: "objects/shop/orders/parked-x", Count: 2},

@@ -80,7 +80,7 @@ func (s *session) fetched(ctx context.Context, began time.Time, grant poller.Gra
 		if kind == "" {
 			kind = kindOf(grant.Batch.Kind)
 		}
-		t.child("fetch", trace.SpanKindClient, began, nil, append(database(&grant.Source), semconv.DBResponseReturnedRows(len(grant.Batch.Events)),
+		t.child("fetch", trace.SpanKindClient, began, nil, append(database(&grant.Origin), semconv.DBResponseReturnedRows(len(grant.Batch.Events)),
 			attrBatch.String(grant.Batch.ID), attrKind.String(kind), attrToken.Int64(int64(grant.Token)))...)
 	}
 	if grant.Right != nil && len(grant.Batch.Events) > 0 {
@@ -118,7 +118,7 @@ func kindOf(k change.Kind) string {
 }
 
 // database says which database a batch was fetched from, in the conventions' words.
-func database(d *poller.Description) []attribute.KeyValue {
+func database(d *poller.Origin) []attribute.KeyValue {
 	var list []attribute.KeyValue
 	switch d.Engine {
 	case "sqlserver":

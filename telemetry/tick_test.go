@@ -32,7 +32,7 @@ func (r *rows) Open(context.Context) (poller.Session, error) { return r, r.open 
 func (r *rows) Next(ctx context.Context, _ poller.Limit) (poller.Grant, error) {
 	g := poller.Grant{
 		Right: context.WithoutCancel(ctx), Token: 7, Check: func() error { return nil },
-		Source: poller.Description{Engine: "postgres", Table: "public.orders"},
+		Origin: poller.Origin{Engine: "postgres", Table: "public.orders"},
 	}
 	if len(r.batches) == 0 {
 		return g, r.next

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/loopback"
 	"github.com/rowrelay/rowrelay/output/azmessaging"
 	"github.com/rowrelay/rowrelay/output/kafka"
 	"github.com/rowrelay/rowrelay/production"
-	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/telemetry"
 )
 
@@ -34,7 +34,7 @@ func linksOf(w *wired) []production.Link {
 		}
 		if w.conn.Engine == "sqlserver" {
 			l.Entra = !l.Secret || isIn(host, entraDatabases)
-			l.Unsure = !l.Entra && l.Safety != source.LinkLocal // a server that knows none, or a name of the operator's own for one that does
+			l.Unsure = !l.Entra && l.Safety != engine.LinkLocal // a server that knows none, or a name of the operator's own for one that does
 		}
 		links = append(links, l)
 	}
@@ -70,7 +70,7 @@ func outputLink(out *config.Output) *production.Link {
 	if out.Name != "" {
 		what += " " + out.Name
 	}
-	l := &production.Link{What: what, Setting: out.Broker.Setting, Kind: out.Kind, Safety: source.LinkVerified, Secret: out.Broker.ConnectionString != "" || out.Broker.ClientSecret != ""}
+	l := &production.Link{What: what, Setting: out.Broker.Setting, Kind: out.Kind, Safety: engine.LinkVerified, Secret: out.Broker.ConnectionString != "" || out.Broker.ClientSecret != ""}
 	switch out.Kind {
 	case "http":
 		u, err := url.Parse(out.URL.Reveal())
@@ -99,9 +99,9 @@ func outputLink(out *config.Output) *production.Link {
 		l.Host, l.Entra = strings.Join(c.Brokers, ","), isIn(c.Brokers[0], entraBrokers)
 		switch {
 		case c.Local():
-			l.Safety = source.LinkLocal
+			l.Safety = engine.LinkLocal
 		case !c.TLS:
-			l.Safety, l.How, l.Mend = source.LinkPlain, "tls=false", "remove tls=false: TLS is the default to another machine"
+			l.Safety, l.How, l.Mend = engine.LinkPlain, "tls=false", "remove tls=false: TLS is the default to another machine"
 		}
 	case "eventhubs", "servicebus":
 		l.Entra = true
@@ -126,15 +126,15 @@ func rate(l *production.Link, host string, secure bool, how, mend string) {
 	l.Host = host
 	switch {
 	case loopback.Is(host):
-		l.Safety = source.LinkLocal
+		l.Safety = engine.LinkLocal
 	case !secure:
-		l.Safety, l.How, l.Mend = source.LinkPlain, how, mend
+		l.Safety, l.How, l.Mend = engine.LinkPlain, how, mend
 	}
 }
 
 // storageLink is the connection to a service of a storage account.
 func storageLink(what string, s *config.Storage, service string) *production.Link {
-	l := &production.Link{What: what, Setting: s.Setting, Kind: "storage", Safety: source.LinkVerified, Secret: s.ConnectionString != "" || s.ClientSecret != "", Entra: true}
+	l := &production.Link{What: what, Setting: s.Setting, Kind: "storage", Safety: engine.LinkVerified, Secret: s.ConnectionString != "" || s.ClientSecret != "", Entra: true}
 	endpoint := s.BlobServiceURI
 	if service == "queue" {
 		endpoint = s.QueueServiceURI
@@ -179,7 +179,7 @@ func storageMembers(text string) map[string]string {
 // telemetryLinks are the connections that export telemetry, one for each receiver.
 func telemetryLinks(exports []telemetry.Export) (links []production.Link) {
 	for _, e := range exports {
-		l := production.Link{What: "the " + e.Signal, Setting: e.Variable, Kind: "otlp", Safety: source.LinkVerified}
+		l := production.Link{What: "the " + e.Signal, Setting: e.Variable, Kind: "otlp", Safety: engine.LinkVerified}
 		rate(&l, e.Host, !e.Plain, e.Why, "write an https endpoint, and leave OTEL_EXPORTER_OTLP_INSECURE out")
 		same := slices.IndexFunc(links, func(other production.Link) bool { return other.Setting == l.Setting && other.How == l.How })
 		if same >= 0 {

@@ -15,7 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/demo"
-	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/engines"
 )
 
 // demoOptions are the flags of `rowrelay demo`.
@@ -86,7 +87,7 @@ func (o *demoOptions) check() error {
 		o.dir = filepath.Join(".rowrelay", "demo")
 		return nil
 	}
-	conn, err := source.ParseConnection(o.connection)
+	conn, err := engines.Parse(o.connection)
 	if err != nil {
 		return fmt.Errorf("--connection: %w", err)
 	}
@@ -105,8 +106,8 @@ func (o *demoOptions) openShop() (*demoShop, error) {
 		s.engine, s.place, s.connection = "sqlite", path, "sqlite:"+path
 		s.db, err = demo.OpenFile(path)
 	} else {
-		var conn source.Connection
-		if conn, err = source.ParseConnection(o.connection); err != nil {
+		var conn engine.Connection
+		if conn, err = engines.Parse(o.connection); err != nil {
 			return nil, fmt.Errorf("--connection: %w", err)
 		}
 		if conn.Engine == "sqlite" {

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/config"
-	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/engines"
 )
 
 func document(t *testing.T, name string) string {
@@ -51,14 +52,14 @@ func TestReferenceConnectionStrings(t *testing.T) {
 	for _, row := range regexp.MustCompile(`(?m)^\| (SQLite|PostgreSQL|MySQL, MariaDB|SQL Server, Azure SQL) \| ([^|]*) \|`).
 		FindAllStringSubmatch(document(t, "docs/settings.md"), -1) {
 		for _, form := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[2], -1) {
-			c, err := source.ParseConnection(form[1])
+			c, err := engines.Parse(form[1])
 			if err != nil {
 				t.Errorf("%s: %s: %v", row[1], form[1], err)
 				continue
 			}
-			want := source.LinkVerified
+			want := engine.LinkVerified
 			if row[1] == "SQLite" {
-				want = source.LinkLocal
+				want = engine.LinkLocal
 			}
 			if c.Link != want || len(c.Warnings) > 0 {
 				t.Errorf("%s: %s: %s, %q", row[1], form[1], c.Link, c.Warnings)

@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/deadletter"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/production"
 	"github.com/rowrelay/rowrelay/publisher"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // gatheredPoller collects what is found of one poller.
@@ -61,7 +61,7 @@ func (p *gatheredPoller) ask(ctx context.Context) {
 		f.Broken = "the poller has a fault: see settings"
 		return
 	}
-	f.Rights, f.RightsErr = source.AskRights(ctx, w.conn, w.cfg.Source.Table, w.cfg.Source.Timeout)
+	f.Rights, f.RightsErr = engine.AskRights(ctx, w.conn, w.cfg.Source.Table, w.cfg.Source.Timeout)
 	p.askQueues(ctx, p.app.cfg.State.Create)
 	if w.outbox != nil {
 		about, err := w.outbox.About(ctx)

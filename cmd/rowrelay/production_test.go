@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/production"
@@ -94,7 +95,7 @@ func writeApp(t *testing.T, root string, p *config.Poller, files map[string]stri
 func (p *gatheredPoller) answer() {
 	p.facts.Store.Copies = production.Copies{Documents: 1}
 	f := p.found
-	f.Rights = source.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0", RowVersions: true}
+	f.Rights = engine.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0", RowVersions: true}
 	f.Queues = map[string]error{}
 	view := &pollerView{Schedule: "*/10 * * * * *", gap: 10 * time.Second, fires: true, NullCursors: -1}
 	if p.w.cfg.Source.Mode.Can(mode.Marks) {

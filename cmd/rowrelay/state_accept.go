@@ -107,7 +107,11 @@ func (t *target) acceptFingerprint(ctx context.Context, name, parked string) err
 			doc.Backfill = nil
 		}
 		if !same {
+			clock, at := doc.Late.Clock, doc.Late.ClockAt
 			doc.Late = state.Late{}
+			if !another { // the position stays, and what the database's clock was with it
+				doc.Late.Clock, doc.Late.ClockAt = clock, at
+			}
 		}
 	})
 	if err == nil && !op.dryRun {

@@ -11,6 +11,9 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/deadletter"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/output/storagequeue"
 	"github.com/rowrelay/rowrelay/poller"
@@ -34,7 +37,7 @@ type app struct {
 type wired struct {
 	cfg      *config.Poller
 	schedule *schedule.Schedule
-	conn     source.Connection
+	conn     engine.Connection
 	source   *source.Cursor // shared by the outputs; nil where there are faults, and of an outbox
 	outputs  []*wiredOutput // none of an outbox
 	outbox   *wiredOutbox   // of the mode outbox, without faults
@@ -155,9 +158,9 @@ func (a *app) connect(w *wired) {
 	var err error
 	switch {
 	case d.ConnectionString != "":
-		w.conn, err = source.ParseConnection(d.ConnectionString.Reveal())
+		w.conn, err = engines.Parse(d.ConnectionString.Reveal())
 	case d.Server != "":
-		w.conn, err = source.IdentityConnection(d.Server, d.Database, d.Credential, d.ClientID)
+		w.conn, err = sqlserver.IdentityConnection(d.Server, d.Database, d.Credential, d.ClientID)
 	default:
 		return // config has said what is missing
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/schedule"
-	"github.com/rowrelay/rowrelay/source"
 )
 
 // wiredOutbox is what a poller of the mode outbox has in the place of a source and a state document.
@@ -127,7 +127,7 @@ func sameTable(v, w *wired) bool {
 
 // qualifiedName is a table's schema and name: the schema that is meant where none is written. nil: it is no name.
 func qualifiedName(w *wired) []string {
-	parts, err := source.SplitName(w.cfg.Source.Table)
+	parts, err := engine.SplitName(w.cfg.Source.Table)
 	if err != nil || len(parts) == 0 {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/output/webhook"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
@@ -77,7 +78,7 @@ func TestRelayedOnceInEffect(t *testing.T) {
 
 func newRelay(t *testing.T, connection, url string) *poller.Relay {
 	t.Helper()
-	conn, err := source.ParseConnection(connection)
+	conn, err := engines.Parse(connection)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,8 @@
 //		outputtest.Run(t, func(t *testing.T) outputtest.Fixture { … })
 //	}
 //
-// The outputs under test use the format cloudevents, so that the suite can read at the destination what DESIGN.md §3
-// promises to every receiver.
+// The outputs under test use the format cloudevents, so that the suite can read at the destination what
+// every receiver is promised (docs/formats.md).
 package outputtest
 
 import (
@@ -71,6 +71,7 @@ func Run(t *testing.T, build func(t *testing.T) Fixture) {
 	t.Run("unreachable is unavailable", func(t *testing.T) { unreachable(t, build(t), several) })
 	t.Run("an ended context sends nothing and tells its cause", func(t *testing.T) { ended(t, build(t), several) })
 	t.Run("concurrent deliveries do not mix", func(t *testing.T) { concurrent(t, build(t), several) })
+	t.Run("a delivery is shared, not changed, and not read later", func(t *testing.T) { borrowed(t, build(t), several) })
 	if probe.Spoil != nil && !probe.One {
 		t.Run("a partial failure names exactly the failed events", func(t *testing.T) { partial(t, build(t), several) })
 	}
@@ -205,7 +206,9 @@ func all(n int) []int {
 }
 
 func unreachable(t *testing.T, f Fixture, n int) {
-	check(t, f.Unreachable.Deliver(t.Context(), Delivery(0, n)), poller.Unavailable, all(n)...)
+	d := Delivery(0, n)
+	check(t, f.Unreachable.Deliver(t.Context(), d), poller.Unavailable, all(n)...)
+	overwrite(&d)
 }
 
 func ended(t *testing.T, f Fixture, n int) {
@@ -230,7 +233,9 @@ func cancelling(t *testing.T, f Fixture, n int) {
 		<-arrived
 		cancel(why)
 	}()
-	err := f.Output.Deliver(ctx, Delivery(0, n)) // returns only because of the cancellation
+	d := Delivery(0, n)
+	err := f.Output.Deliver(ctx, d) // returns only because of the cancellation
+	overwrite(&d)
 	check(t, err, poller.Unavailable, all(n)...)
 	if !errors.Is(err, why) {
 		t.Errorf("error %q does not wrap the cause", err)
@@ -260,6 +265,46 @@ func concurrent(t *testing.T, f Fixture, n int) {
 		}
 	}
 	sameIDs(t, got, sent, false)
+}
+
+// borrowed: several goroutines send the same events, which are as they were afterwards. Then they are overwritten: whoever still
+// reads them sends something else, and the race detector sees it.
+func borrowed(t *testing.T, f Fixture, n int) {
+	d, want := Delivery(100, n), Delivery(100, n)
+	var wg sync.WaitGroup
+	for k := range 4 {
+		same := d
+		same.Number += uint64(k)
+		wg.Go(func() {
+			if err := f.Output.Deliver(t.Context(), same); err != nil {
+				t.Errorf("Deliver: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if diff := cmp.Diff(want, d); diff != "" {
+		t.Errorf("Deliver changed its delivery (-was +is):\n%s", diff)
+	}
+	overwrite(&d)
+	for _, r := range parse(t, f.Received(t)) {
+		i := slices.IndexFunc(want.Events, func(e change.Event) bool { return e.ID == r.ID })
+		if i < 0 || string(r.Data) != string(want.Events[i].Row) {
+			t.Errorf("event %s arrived changed: %s", r.ID, r.Data)
+		}
+	}
+}
+
+// overwrite makes what Deliver may not read any more unreadable.
+func overwrite(d *change.Delivery) {
+	for i := range d.Events {
+		e := &d.Events[i]
+		for _, b := range [][]byte{e.Key, e.OrderKey, e.Row, e.Cursor, e.At} {
+			for j := range b {
+				b[j] = '!'
+			}
+		}
+		*e = change.Event{}
+	}
 }
 
 func partial(t *testing.T, f Fixture, n int) {

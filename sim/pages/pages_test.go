@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -64,7 +65,7 @@ func read(ctx context.Context, file string, seed uint64) (err error) {
 	slices.SortFunc(rows, func(a, b sqliteRow) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id), cmp.Compare(a.kind, b.kind))
 	})
-	parsed, err := source.ParseConnection("sqlite:" + file)
+	parsed, err := engines.Parse("sqlite:" + file)
 	if err != nil {
 		return err
 	}

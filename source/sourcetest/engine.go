@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -28,7 +29,7 @@ import (
 type Engine struct {
 	// Name is the engine as Description.Engine names it.
 	Name string
-	// URL is what source.ParseConnection reads.
+	// URL is what engines.Parse reads.
 	URL string
 	// DB writes to the same database.
 	DB *sql.DB
@@ -94,7 +95,7 @@ func (f fixture) open(cfg source.Config) *source.Cursor {
 
 func (f fixture) openURL(url string, cfg source.Config) *source.Cursor {
 	f.Helper()
-	conn, err := source.ParseConnection(url)
+	conn, err := engines.Parse(url)
 	if err != nil {
 		f.Fatal(err)
 	}

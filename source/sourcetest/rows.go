@@ -49,7 +49,7 @@ func whereBreakout(f fixture) {
 	name := orders(f)
 	for _, c := range []struct{ where, word string }{
 		{"1=1) OR (1=1", "parenthesis"}, {"(1=1", "parenthes"}, {"1=1; DROP TABLE " + name, "semicolon"},
-		{"1=1 /* not closed", "not closed"}, {"note = 'not closed", "not closed"}, {"WHERE 1=1", "without the word WHERE"},
+		{"1=1 /* not closed", "comment that does not end"}, {"note = 'not closed", "quote that does not end"}, {"WHERE 1=1", "begins with WHERE"},
 		{"1=1 ORDER BY id", "ORDER BY"}, {"-- nothing", "no condition"},
 	} {
 		f.refused(source.Config{Table: name, Cursor: []string{"v"}, Where: c.where}, "source__where", c.word)

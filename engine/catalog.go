@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+)
+
+// Table is what the catalog says about a table, a view or a query.
+type Table struct {
+	// Name is the name for people and for the fingerprint, qualified and unquoted: dbo.orders; "query" for a query.
+	Name string
+	// From is what stands after FROM, quoted; "" for a query (the framework wraps it).
+	From string
+	View bool
+	// Identity is what a table of the same name that was made anew does not share; "" where server.table tells it with
+	// every page, and where the engine has none.
+	Identity string
+	// Identify reads identity again, "" where the table is gone; nil where server.table tells it.
+	Identify func(ctx context.Context, conn *sql.Conn) (string, error)
+	// Columns in the table's order.
+	Columns []Column
+	// PrimaryKey names the primary key's columns in key order, empty where there is none.
+	PrimaryKey []string
+	// LooseKey says that the engine lets the primary key hold NULLs where NOT NULL is not declared (SQLite): such a key is
+	// allowed, warned about, and its NULLs are counted.
+	LooseKey bool
+	Indexes  []Index
+	// Foreign says that the table lies in another database of the server than the connection's.
+	Foreign bool
+	// Partitioned says that it is PostgreSQL's parent of partitions.
+	Partitioned bool
+	// NoTransactions says that the server has no type for transactions' ids (PostgreSQL before 13).
+	NoTransactions bool
+	// ReadOnly and locking are the server's.
+	ReadOnly, Locking bool
+	// Warnings are for the operator.
+	Warnings []string
+}
+
+// Index is an index or unique constraint.
+type Index struct {
+	Name string
+	// Columns are the key columns in order, ascending (an index with a descending, expression or prefix column ends
+	// before it), followed by those that the engine adds by itself: the clustered key in InnoDB and SQL Server, the
+	// rowid column in SQLite.
+	Columns []string
+	// Unique counts only the declared columns: the first `declared` of columns.
+	Unique   bool
+	Declared int
+	// Partial says that the index does not hold every row (a filter, a WHERE), or is disabled, invalid or hidden.
+	Partial bool
+}
+
+// Column is one column of a table or query.
+type Column struct {
+	Name string
+	// typ is the full type as the engine writes it in DDL: numeric(10,2), datetime2(7), bigint unsigned.
+	Type     string
+	Nullable bool
+	// Positional says that the value is part of a row's position (its cursor and key), and is read back from it.
+	Positional bool
+	// Serial says that the database gives the value by itself, ascending and never twice; only SQLite tells. moving says that
+	// every update sets the column: ON UPDATE CURRENT_TIMESTAMP, or a temporal table's period.
+	Serial, Moving bool
+	Value          Value
+}
+
+// Value says how the values of a column travel: driver → JSON → cursor → WHERE.
+type Value struct {
+	Kind Kind
+	// Expr is the projection, with %s for the qualified column: "+%s", "CONVERT(char(33), %s, 126)". "" is the column.
+	Expr string
+	// Param is how a parameter is written so that it has exactly the column's type, with %s for the placeholder:
+	// "%s::numeric(10,2)", "CAST(%s AS datetime2(7))". "" is the placeholder.
+	Param string
+	// Code is the dialect's own: which encoder its row uses.
+	Code int
+	// Untyped says that the column declares no type, so that each value has its own (SQLite).
+	Untyped bool
+	// Refused says why the type has no lossless form; empty where it has one.
+	Refused string
+	// Cast is the expression to write in a query instead, with %s for the column; only with refused.
+	Cast string
+	// NoCursor says why the column cannot be a cursor although its kind could; noKey the same for a key.
+	NoCursor, NoKey string
+	// CursorWarning is for the operator when the column is a cursor.
+	CursorWarning string
+	// Zoned says that a date and time column means an instant although its text has no zone, so that source__time_zone
+	// does not apply.
+	Zoned bool
+	// Transaction says that the value is the id of a transaction, as pg_current_xact_id() gives it (xid8).
+	Transaction bool
+}
+
+// TypeRule is one line of docs/values.md.
+type TypeRule struct {
+	// Name is the type as the engine's catalog names it; sample a full type that the dialect maps by the same code as
+	// a column's: numeric(10,2).
+	Name, Sample string
+	// Value is the mapping of the sample.
+	Value Value
+	// Note is for people: the form of the value, in a few words.
+	Note string
+}

@@ -1,0 +1,70 @@
+// Package dsn tells connection strings apart: which engine each is for. It holds what the engines' own readers of them share.
+//
+// A connection string holds a password. No error of this package, and none of those readers', shows any part of it that
+// could be secret: keywords that are known are named, values are not, and neither are pieces that may belong to a password.
+package dsn
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+)
+
+// The engines' names, as documents, metrics and settings hold them.
+const (
+	SQLServer = "sqlserver"
+	Postgres  = "postgres"
+	MySQL     = "mysql"
+	SQLite    = "sqlite"
+)
+
+// NativeMySQL is go-sql-driver's own form: user:password@tcp(host:3306)/database?…. Its groups are the user with its
+// password and the @, the network, the address, the database and the parameters.
+var NativeMySQL = regexp.MustCompile(`(?s)^(.*@)?(tcp|tcp6|unix)\(([^()]*)\)/([^?]*)(?:\?(.*))?$`)
+
+const forms = "give sqlserver://…, an ADO.NET string (Server=…;Database=…), postgres://…, mysql://… or sqlite:path"
+
+// Engine names the engine that a connection string is for; "" where its form is none that is read.
+func Engine(text string) string {
+	engine, err := Recognise(text)
+	if err != nil {
+		return ""
+	}
+	return engine
+}
+
+// Recognise names the engine that a connection string is for, by its form alone. The error says why the text has no form
+// that is read, and what to do.
+func Recognise(text string) (engine string, err error) {
+	text = strings.TrimSpace(text)
+	lower := strings.ToLower(text)
+	switch {
+	case text == "":
+		return "", errors.New("it is empty: " + forms)
+	case strings.ContainsRune(text, 0):
+		return "", errors.New("it holds a NUL character: copy it again")
+	case strings.HasPrefix(lower, "@microsoft.keyvault("):
+		return "", errors.New("it is a Key Vault reference that was not resolved: give the app's identity the role " +
+			"\"Key Vault Secrets User\" on the vault, and see the reference's status under Environment variables in the portal")
+	case strings.HasPrefix(lower, "sqlserver://"):
+		return SQLServer, nil
+	case strings.HasPrefix(lower, "postgres://"), strings.HasPrefix(lower, "postgresql://"):
+		return Postgres, nil
+	case strings.HasPrefix(lower, "mysql://"), strings.HasPrefix(lower, "mariadb://"):
+		return MySQL, nil
+	case strings.HasPrefix(lower, "sqlite:"):
+		return SQLite, nil
+	case strings.HasPrefix(lower, "mssql://"), strings.HasPrefix(lower, "azuresql://"):
+		return "", errors.New("its scheme is not known: write sqlserver://user:password@host:1433?database=…")
+	case strings.HasPrefix(lower, "jdbc:"):
+		return "", errors.New("JDBC strings are not read: " + forms)
+	case strings.HasPrefix(lower, "odbc:"), strings.HasPrefix(lower, "driver="), strings.HasPrefix(lower, "dsn="):
+		return "", errors.New("ODBC strings are not read: " + forms)
+	case NativeMySQL.MatchString(text):
+		return MySQL, nil
+	case strings.Contains(text, "="):
+		return SQLServer, nil // ADO.NET's form
+	default:
+		return "", errors.New("its form is not known: " + forms)
+	}
+}

@@ -1,0 +1,65 @@
+// Package engines knows every database engine: it reads connection strings, and finds an engine by its name. To add an
+// engine is to add a folder beside this one, and a line to each list here.
+package engines
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/dsn"
+	"github.com/rowrelay/rowrelay/engine/mysql"
+	"github.com/rowrelay/rowrelay/engine/postgres"
+	"github.com/rowrelay/rowrelay/engine/sqlite"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
+)
+
+// Parse reads a connection string in any of these forms:
+//
+//	sqlserver://user:password@host:1433?database=shop        go-mssqldb's URL; fedauth=… for Microsoft Entra ID
+//	Server=tcp:host,1433;Initial Catalog=shop;User ID=…      ADO.NET, as the Azure portal shows it
+//	postgres://user:password@host:5432/shop                  also postgresql://; libpq's parameters
+//	mysql://user:password@host:3306/shop?tls=true            also user:password@tcp(host:3306)/shop
+//	sqlite:shop.db, sqlite:///var/lib/shop.db                an existing file
+//
+// Errors wrap change.ErrConfig and say what to do. They never hold any part of the string that could be secret.
+func Parse(text string) (engine.Connection, error) {
+	c, err := parse(strings.TrimSpace(text))
+	if err != nil {
+		return engine.Connection{}, fmt.Errorf("%w: connection string: %w", change.ErrConfig, err)
+	}
+	return c, nil
+}
+
+func parse(text string) (engine.Connection, error) {
+	name, err := dsn.Recognise(text)
+	if err != nil {
+		return engine.Connection{}, err
+	}
+	switch name {
+	case dsn.SQLServer:
+		return sqlserver.Parse(text)
+	case dsn.Postgres:
+		return postgres.Parse(text)
+	case dsn.MySQL:
+		return mysql.Parse(text)
+	default:
+		return sqlite.Parse(text)
+	}
+}
+
+// Find returns the dialect of an engine.
+func Find(name string) (engine.Dialect, error) {
+	switch name {
+	case dsn.SQLServer:
+		return sqlserver.Dialect{}, nil
+	case dsn.Postgres:
+		return postgres.Dialect{}, nil
+	case dsn.MySQL:
+		return mysql.Dialect{}, nil
+	case dsn.SQLite:
+		return sqlite.Dialect{}, nil
+	}
+	return nil, fmt.Errorf("%w: no dialect for engine %q", change.ErrConfig, name)
+}

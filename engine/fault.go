@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+)
+
+// Fault is what an error means.
+type Fault uint8
+
+const (
+	FaultOther     Fault = iota
+	FaultTransient       // worth repeating at once: connection lost, deadlock, throttled, shutting down, busy
+	FaultTimeout         // the statement's timeout: not repeated inside the fetch
+	FaultLocked          // a lock was not granted within the timeout: as faultTimeout
+	FaultVersions        // this session may not read row versions here (server.versions): another reads with locks
+	FaultSchema          // no such table, column or type: the catalog changed, or the settings are wrong
+	FaultSyntax          // the statement does not parse: where or query is wrong
+	FaultLogin           // user, password or database refused
+	FaultDenied          // no permission for the table
+	FaultMissing         // the server or file cannot be found
+	FaultConnect         // no connection within the timeout
+	FaultBusy            // every connection that source__connections allows was in use until the timeout
+	FaultData            // a value is none of its type, or cannot be computed with
+)
+
+// Errors that dialects return by name.
+var (
+	// ErrNoTable: the catalog has no such table or view.
+	ErrNoTable = errors.New("no such table or view")
+	// ErrSchemaChanged is how a dialect reports that a result no longer has the types that its columns had.
+	ErrSchemaChanged = errors.New("the columns' types changed since they were read from the catalog")
+)
+
+// Transient reports whether an error of a dialect's driver is worth a repetition at once: a connection that was lost, a
+// deadlock, a server that is busy or starting. What the statement had done until then is not known.
+func Transient(d Dialect, err error) bool {
+	switch kind := faultOf(d, err); {
+	case kind == FaultTransient:
+		return true
+	case kind != FaultOther, notFound(err):
+		return false
+	}
+	return lost(err)
+}
+
+// Misconfigured reports whether an error says that a person has to act: a table or column is not there, the user may not,
+// the login is refused, the server or file is not found.
+func Misconfigured(d Dialect, err error) bool {
+	switch faultOf(d, err) {
+	case FaultSchema, FaultDenied, FaultLogin, FaultMissing:
+		return true
+	default:
+		return false
+	}
+}
+
+func faultOf(d Dialect, err error) Fault {
+	if err == nil || d == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return FaultOther
+	}
+	return d.Classify(err)
+}
+
+// Classify asks a dialect what an error means, and knows what every engine's answer is.
+func Classify(d Dialect, err error) Fault {
+	if kind := d.Classify(err); kind != FaultOther {
+		return kind
+	}
+	switch {
+	case notFound(err):
+		return FaultMissing
+	case lost(err):
+		return FaultTransient
+	}
+	return FaultOther
+}
+
+// notFound reports a host that has no address.
+func notFound(err error) bool {
+	var dns *net.DNSError
+	return errors.As(err, &dns) && dns.IsNotFound
+}
+
+// lost reports a connection that is gone.
+func lost(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &op)
+}

@@ -1,0 +1,373 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/internal/testenv"
+)
+
+// mysqlConn returns a connection to a database of the test's own, as the framework prepares it, and a writer beside it.
+func mysqlConn(t *testing.T) (*sql.Conn, *sql.DB, engine.Server) {
+	t.Helper()
+	url := testenv.MySQL(t)
+	c, err := Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := c.DB(2)
+	writer, err := sql.Open("mysql", testenv.MySQLDSN(t, url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, err := range []error{conn.Close(), pool.Close(), writer.Close()} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	l, err := Dialect{}.Prepare(t.Context(), conn, engine.Settings{Timeout: 30 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn, writer, l
+}
+
+// readValues reads one column of every row.
+func readValues(t *testing.T, conn *sql.Conn, text string, args []any, col engine.Column) []string {
+	t.Helper()
+	var got []string
+	err := Dialect{}.Read(t.Context(), conn, text, args, []engine.Column{col}, func(r engine.Row) (bool, error) {
+		v, err := r.AppendJSON(nil, 0)
+		got = append(got, string(v))
+		return true, err
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return got
+}
+
+// TestMySQLValues: every type is mapped or refused; the values are read from the real server, and each that can be a
+// cursor or a key finds its own row again.
+func TestMySQLValues(t *testing.T) {
+	type example struct{ literal, json string }
+	examples := map[string][]example{
+		"tinyint":   {{"-128", `-128`}, {"true", `1`}},
+		"smallint":  {{"-32768", `-32768`}},
+		"mediumint": {{"8388607", `8388607`}},
+		"int":       {{"-2147483648", `-2147483648`}},
+		"year":      {{"2026", `2026`}, {"'0000'", `0`}},
+		"bigint":    {{"18446744073709551615", `"18446744073709551615"`}, {"9007199254740991", `9007199254740991`}, {"9007199254740992", `"9007199254740992"`}},
+		"bit":       {{"b'101'", `5`}, {"18446744073709551615", `"18446744073709551615"`}},
+		"decimal":   {{"-123456789012345.67890", `"-123456789012345.67890"`}, {"0.00001", `"0.00001"`}},
+		"float":     {{"0.1", `0.1`}, {"16777216", `16777216`}, {"3.4028235e38", `3.4028235e+38`}, {"1.17549435e-38", `1.1754944e-38`}},
+		"double":    {{"0.1", `0.1`}, {"0.1e0 + 0.2e0", `0.30000000000000004`}, {"1.7976931348623157e308", `1.7976931348623157e+308`}},
+		"date":      {{"'2026-04-07'", `"2026-04-07"`}, {"'0000-00-00'", `"0000-00-00"`}, {"'2026-00-00'", `"2026-00-00"`}, {"'2026-02-31'", `"2026-02-31"`}},
+		"time":      {{"'01:23:45.123000'", `"01:23:45.123"`}, {"'-838:59:59'", `"-838:59:59"`}, {"'838:59:58.999999'", `"838:59:58.999999"`}},
+		"datetime": {{"'2026-04-07 01:23:45.123456'", `"2026-04-07T01:23:45.123456"`}, {"'2026-04-07'", `"2026-04-07T00:00:00"`},
+			{"'0000-00-00'", `"0000-00-00T00:00:00"`}},
+		"timestamp": {{"'2026-04-07 01:23:45.12'", `"2026-04-07T01:23:45.12Z"`}, {"0", `"0000-00-00T00:00:00Z"`}},
+		"char":      {{"'a '", `"a"`}, {"'😀'", `"😀"`}}, "varchar": {{`'a "'`, `"a \""`}, {`'\\\''`, `"\\'"`}},
+		"tinytext": {{"'x'", `"x"`}}, "text": {{"'x'", `"x"`}}, "mediumtext": {{"'x'", `"x"`}}, "longtext": {{"' {}'", `" {}"`}},
+		"enum": {{"'b'", `"b"`}}, "set": {{"'x,y'", `"x,y"`}, {"''", `""`}},
+		"binary": {{"x'00ff'", `"AP8A"`}}, "varbinary": {{"x'00ff'", `"AP8="`}, {"''", `""`}},
+		"tinyblob": {{"x'ff'", `"/w=="`}}, "blob": {{"x'ff'", `"/w=="`}}, "mediumblob": {{"x'ff'", `"/w=="`}}, "longblob": {{"x'ff'", `"/w=="`}},
+		"json":  {{`'{"a": [1, 2.50]}'`, `{"a":[1,2.50]}`}, {`'null'`, `null`}},
+		"uuid":  {{"'6F9619FF-8B86-D011-B42D-00C04FC964FF'", `"6f9619ff-8b86-d011-b42d-00c04fc964ff"`}},
+		"inet4": {{"'192.0.2.1'", `"192.0.2.1"`}}, "inet6": {{"'2001:DB8::1'", `"2001:db8::1"`}},
+	}
+	conn, writer, l := mysqlConn(t)
+	mariaDB := strings.HasPrefix(l.Version, "MariaDB")
+	d := Dialect{}
+	var listing strings.Builder
+	for n, rule := range d.Syntax().Types() {
+		fmt.Fprintf(&listing, "%-18s %-18s refused=%q cast=%q expr=%q param=%q noKey=%q\n", rule.Name, rule.Sample, rule.Value.Refused, rule.Value.Cast,
+			rule.Value.Expr, rule.Value.Param, rule.Value.NoKey)
+		list, ok := examples[rule.Name]
+		delete(examples, rule.Name)
+		if rule.Value.Refused != "" {
+			if ok || rule.Value.Cast == "" {
+				t.Errorf("type %s is refused, and has examples or no CAST", rule.Name)
+			}
+			continue
+		}
+		if !ok {
+			t.Errorf("type %s is mapped, and has no example", rule.Name)
+		}
+		for _, e := range list {
+			fmt.Fprintf(&listing, "    %s\n", e.json)
+		}
+		if !mariaDB && slices.Contains([]string{"uuid", "inet4", "inet6"}, rule.Name) {
+			continue
+		}
+		name := "t" + strconv.Itoa(n)
+		execute(t, writer, "SET sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'", "CREATE TABLE "+name+" (n int PRIMARY KEY, c "+rule.Sample+" NULL)")
+		for i, e := range list {
+			execute(t, writer, "SET sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'", fmt.Sprintf("INSERT INTO %s VALUES (%d, %s)", name, i, e.literal))
+		}
+		tab, err := d.Table(t.Context(), conn, []string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		col := tab.Columns[1]
+		if !reflect.DeepEqual(col.Value, rule.Value) {
+			t.Errorf("%s: the catalog maps it as %+v, the list as %+v", rule.Name, col.Value, rule.Value)
+		}
+		got := readValues(t, conn, "SELECT "+engine.Fill(col.Value.Expr, "r.`c`")+" FROM "+tab.From+" AS r ORDER BY n", nil, col)
+		for i, e := range list {
+			if got[i] != e.json {
+				t.Errorf("%s: %s is read as %s, want %s", rule.Name, e.literal, got[i], e.json)
+			}
+			if col.Value.NoKey != "" || col.Value.Kind == engine.KindFloat || col.Value.Kind == engine.KindJSON {
+				continue
+			}
+			arg, err := d.Arg(&col, []byte(got[i]))
+			if err != nil {
+				t.Errorf("%s: %s as an argument: %v", rule.Name, got[i], err)
+				continue
+			}
+			// A question mark in a literal makes the driver prepare the statement: the binary protocol brings the same.
+			binary := readValues(t, conn, "SELECT "+engine.Fill(col.Value.Expr, "r.`c`")+" FROM "+tab.From+" AS r WHERE r.`c` = "+engine.Fill(col.Value.Param, "?")+
+				" AND '?' = '?' AND r.n = "+strconv.Itoa(i), []any{arg}, col)
+			if !slices.Equal(binary, []string{e.json}) {
+				t.Errorf("%s: %s is read as %v by a prepared statement", rule.Name, e.json, binary)
+			}
+			same := readValues(t, conn, "SELECT r.n FROM "+tab.From+" AS r WHERE r.`c` = "+engine.Fill(col.Value.Param, "?")+" AND r.n = "+strconv.Itoa(i), []any{arg},
+				engine.Column{Value: engine.Value{Code: myInt}})
+			if !slices.Equal(same, []string{strconv.Itoa(i)}) {
+				t.Errorf("%s: %s does not find its own row: %v", rule.Name, got[i], same)
+			}
+		}
+	}
+	if len(examples) > 0 {
+		t.Errorf("examples of types that are not listed: %v", examples)
+	}
+	golden.Pin(t, "types.txt", listing.String())
+}
+
+// TestMySQLFloats: the text protocol holds every bit of a double, and of a float by way of a double.
+func TestMySQLFloats(t *testing.T) {
+	conn, writer, _ := mysqlConn(t)
+	execute(t, writer, "CREATE TABLE f (n int PRIMARY KEY, f float, d double)")
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a fixed seed
+	var values []string
+	var doubles []float64
+	var singles []float32
+	for i := range 2000 {
+		d := math.Float64frombits(random.Uint64())
+		s := math.Float32frombits(random.Uint32())
+		if math.IsNaN(d) || math.IsInf(d, 0) || math.IsNaN(float64(s)) || math.IsInf(float64(s), 0) || math.Abs(d) < 1e-307 || math.Abs(float64(s)) < 1.2e-38 {
+			d, s = 1/float64(i+3), 1/float32(i+3)
+		}
+		doubles, singles = append(doubles, d), append(singles, s)
+		values = append(values, fmt.Sprintf("(%d, %s, %s)", i, strconv.FormatFloat(float64(s), 'e', -1, 64), strconv.FormatFloat(d, 'e', -1, 64)))
+	}
+	execute(t, writer, "INSERT INTO f VALUES "+strings.Join(values, ", "))
+	single, double := Type{Data: "float"}.Value(), Type{Data: "double"}.Value()
+	got := readValues(t, conn, "SELECT "+engine.Fill(single.Expr, "r.f")+" FROM f AS r ORDER BY n", nil, engine.Column{Value: single})
+	for i, s := range singles {
+		if back, err := strconv.ParseFloat(got[i], 32); err != nil || float32(back) != s {
+			t.Fatalf("float %v is read as %s", s, got[i])
+		}
+	}
+	got = readValues(t, conn, "SELECT r.d FROM f AS r ORDER BY n", nil, engine.Column{Value: double})
+	for i, d := range doubles {
+		if back, err := strconv.ParseFloat(got[i], 64); err != nil || back != d {
+			t.Fatalf("double %v is read as %s", d, got[i])
+		}
+	}
+}
+
+func TestMySQLSession(t *testing.T) {
+	conn, writer, l := mysqlConn(t)
+	execute(t, writer, "CREATE TABLE s (n int PRIMARY KEY)")
+	var zone, mode, version string
+	if err := conn.QueryRowContext(t.Context(), "SELECT @@time_zone, @@sql_mode, VERSION()").Scan(&zone, &mode, &version); err != nil {
+		t.Fatal(err)
+	}
+	if zone != "+00:00" || strings.Contains(mode, "NO_ZERO") || !strings.Contains(mode, "NO_ENGINE_SUBSTITUTION") {
+		t.Errorf("zone %s, mode %s", zone, mode)
+	}
+	limit, want := "@@max_execution_time", "28500"
+	if isMariaDB(version) {
+		limit, want = "@@max_statement_time", "28.5"
+	}
+	var got string
+	if err := conn.QueryRowContext(t.Context(), "SELECT "+limit).Scan(&got); err != nil || strings.TrimRight(got, "0") != strings.TrimRight(want, "0") {
+		t.Errorf("%s is %s, %v; want %s", limit, got, err, want)
+	}
+	if _, err := conn.ExecContext(t.Context(), "INSERT INTO s VALUES (1)"); err == nil {
+		t.Error("the session can write")
+	}
+	again, err := Dialect{}.Prepare(t.Context(), conn, engine.Settings{Timeout: time.Second})
+	if err != nil || again.Incarnation != l.Incarnation || l.Incarnation == "" {
+		t.Errorf("incarnation %q, then %q, %v", l.Incarnation, again.Incarnation, err)
+	}
+	if !strings.Contains(l.Version, version) {
+		t.Errorf("version %q", l.Version)
+	}
+}
+
+func TestMySQLCatalog(t *testing.T) {
+	conn, writer, l := mysqlConn(t)
+	execute(t, writer, "CREATE TABLE `Or``ders` (tenant varchar(20) NOT NULL, id bigint NOT NULL, at datetime(6) NULL, long_name varchar(200) NOT NULL, "+
+		"`q\"` int, PRIMARY KEY (tenant, id), KEY by_at (at), UNIQUE KEY by_name (long_name(10)), KEY down (at DESC, id))",
+		"CREATE VIEW v AS SELECT id, at FROM `Or``ders`")
+	d := Dialect{}
+	tab, err := d.Table(t.Context(), conn, []string{"Or`ders"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(tab.PrimaryKey, []string{"tenant", "id"}) || !strings.HasSuffix(tab.From, ".`Or``ders`") || tab.View {
+		t.Errorf("got %+v", tab)
+	}
+	want := []engine.Index{
+		{Name: "PRIMARY", Columns: []string{"tenant", "id"}, Unique: true, Declared: 2},
+		{Name: "by_at", Columns: []string{"at", "tenant", "id"}, Declared: 1},
+		{Name: "by_name", Unique: true, Declared: 1},
+		{Name: "down", Declared: 2},
+	}
+	if !reflect.DeepEqual(tab.Indexes, want) {
+		t.Errorf("got  %+v\nwant %+v", tab.Indexes, want)
+	}
+	if v, err := d.Table(t.Context(), conn, []string{"v"}); err != nil || !v.View || len(v.Columns) != 2 {
+		t.Errorf("the view: %+v, %v", v, err)
+	}
+	for _, name := range [][]string{{"absent"}, {"absent", "v"}} {
+		if _, err := d.Table(t.Context(), conn, name); !errors.Is(err, engine.ErrNoTable) {
+			t.Errorf("%v: %v", name, err)
+		}
+	}
+	q, err := d.Query(t.Context(), conn, "SELECT id, at, CAST(1.5 AS DECIMAL(12,3)) AS d, long_name FROM `Or``ders` # all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range q.Columns {
+		got = append(got, c.Name+" "+c.Type+" "+c.Value.Param)
+	}
+	if diff := strings.Join(got, "; "); diff != "id bigint ; at datetime CAST(%s AS DATETIME(6)); d decimal CAST(%s AS DECIMAL(12,3)); long_name varchar " {
+		t.Errorf("the query's columns: %s (%s)", diff, l.Version)
+	}
+	if _, err := d.Query(t.Context(), conn, "SELECT 1 AS a, 2 AS a"); d.Classify(err) != engine.FaultSyntax {
+		t.Errorf("a name that stands twice: %v", err)
+	}
+}
+
+// TestMySQLFaults: what the real server says is classified; the numbers that it cannot be made to say follow the manuals.
+func TestMySQLFaults(t *testing.T) {
+	conn, writer, _ := mysqlConn(t)
+	execute(t, writer, "CREATE TABLE t (n int PRIMARY KEY)")
+	d := Dialect{}
+	for _, c := range []struct {
+		text string
+		want engine.Fault
+	}{
+		{"SELECT 1 FROM absent", engine.FaultSchema}, {"SELECT absent FROM t", engine.FaultSchema}, {"SELECT 1 FROM", engine.FaultSyntax},
+		{"SELECT 1 FROM absent.t", engine.FaultSchema}, {"SELECT a.n FROM (SELECT 1 AS n, 2 AS n) a", engine.FaultSyntax},
+	} {
+		err := d.Read(t.Context(), conn, c.text, nil, nil, nil)
+		if got := d.Classify(fmt.Errorf("x: %w", err)); got != c.want {
+			t.Errorf("%s: %v is %d, want %d", c.text, err, got, c.want)
+		}
+	}
+	for number, want := range map[uint16]engine.Fault{1213: engine.FaultTransient, 1040: engine.FaultTransient, 1053: engine.FaultTransient, 2006: engine.FaultTransient, 2013: engine.FaultTransient,
+		1205: engine.FaultLocked, 1969: engine.FaultTimeout, 3024: engine.FaultTimeout, 1044: engine.FaultLogin, 1045: engine.FaultLogin, 1049: engine.FaultLogin, 1142: engine.FaultDenied, 1062: engine.FaultOther} {
+		if got := d.Classify(&mysql.MySQLError{Number: number}); got != want {
+			t.Errorf("%d is %d, want %d", number, got, want)
+		}
+	}
+	if got := d.Classify(mysql.ErrInvalidConn); got != engine.FaultTransient {
+		t.Errorf("a lost connection is %d", got)
+	}
+}
+
+// TestMySQLTimeout: an ended context ends the read.
+func TestMySQLTimeout(t *testing.T) {
+	conn, _, _ := mysqlConn(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err := Dialect{}.Read(ctx, conn, "SELECT SLEEP(20)", nil, []engine.Column{{Value: engine.Value{Code: myInt}}}, func(engine.Row) (bool, error) { return true, nil })
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func execute(t *testing.T, db *sql.DB, statements ...string) {
+	t.Helper()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // back to the pool
+	for _, s := range statements {
+		if _, err := conn.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// TestAge: a clock that was put back makes an age negative.
+func TestAge(t *testing.T) {
+	if age, err := age("2026-10-25 02:00:10.000000", "2026-10-25 02:59:50"); err != nil || age >= 0 {
+		t.Errorf("a clock that was put back: %v %v", age, err)
+	}
+}
+
+// TestStatements pins what is sent once per connection and once per plan.
+func TestStatements(t *testing.T) {
+	var b strings.Builder
+	for _, s := range []string{variablesSQL, tableSQL, columnsSQL, engine.Fill(indexesSQL, "s.IS_VISIBLE = 'NO'"), engine.Fill(indexesSQL, "s.IGNORED = 'YES'"), mariadbJSON,
+		describeSQL("SELECT 1 AS a"),
+		sessionSQL(engine.Settings{Timeout: 30 * time.Second}, map[string]string{"version": "8.0.36", "sql_mode": "TRADITIONAL,STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ANSI_QUOTES"}),
+		sessionSQL(engine.Settings{Timeout: 500 * time.Millisecond}, map[string]string{"version": "10.11.6-MariaDB"})} {
+		fmt.Fprintf(&b, "%s;\n\n", s)
+	}
+	golden.Pin(t, "statements.sql", b.String())
+	golden.Pin(t, "rights.sql", rightsSQL+"\n\n"+rolesSQL+"\n\n"+grantsSQL+"\n")
+}
+
+// BenchmarkMySQLRow encodes one typical row as go-sql-driver returns it.
+func BenchmarkMySQLRow(b *testing.B) {
+	r := sqlRow{values: []driver.Value{int64(12093), []byte("Ada Lovelace"), []byte("1234.5600"), []byte("2026-04-07 01:23:45.123456")}}
+	for _, t := range []Type{{Data: "bigint"}, {Data: "varchar"}, {Data: "decimal", Scale: 4}, {Data: "datetime", Scale: 6}} {
+		r.cols = append(r.cols, engine.Column{Value: t.Value()})
+	}
+	benchmarkEncode(b, &r, len(r.cols))
+}
+
+func benchmarkEncode(b *testing.B, r engine.Row, columns int) {
+	var dst []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		dst = dst[:0]
+		for i := range columns {
+			var err error
+			if dst, err = r.AppendJSON(dst, i); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.SetBytes(int64(len(dst)))
+	}
+}

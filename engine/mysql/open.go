@@ -1,0 +1,36 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+)
+
+// writeSession fixes what writing depends on: the zone of TIMESTAMP, that what does not fit is an error, and that a
+// statement sees the newest state. A wait for a lock ends before most timeouts of the client do, whose statement the
+// server would go on with.
+var writeSession = []string{
+	"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+	"SET " + ownSession + ", time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 10",
+}
+
+// preparedConnector opens connections and runs statements on each before it is used.
+type preparedConnector struct {
+	driver.Connector
+	statements []string
+}
+
+// Connect opens and prepares a connection.
+func (c preparedConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, statement := range c.statements {
+		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, statement, nil); err != nil { //nolint:forcetypeassert // go-sql-driver's connections are
+			return nil, errors.Join(fmt.Errorf("prepare the connection: %w", err), conn.Close())
+		}
+	}
+	return conn, nil
+}

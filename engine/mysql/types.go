@@ -1,0 +1,134 @@
+package mysql
+
+import (
+	"fmt"
+	"github.com/rowrelay/rowrelay/engine"
+	"strings"
+)
+
+// How sqlRow encodes what the driver returns in the text protocol; the scale stands above the low byte.
+const (
+	myInt       = iota // int64, uint64
+	myBit              // []byte, big-endian
+	myDecimal          // []byte of digits
+	myDouble           // float64
+	myFloat            // float64 that holds a float32
+	myText             // []byte
+	myBinary           // []byte
+	myDate             // []byte 2026-04-07
+	myTime             // []byte [-]838:59:59.000000
+	myDateTime         // []byte 2026-04-07 01:23:45.123456
+	myTimestamp        // the same, in UTC
+	myJSON             // []byte
+)
+
+// Type is a type as information_schema.columns describes it.
+type Type struct {
+	Data  string // bigint, datetime …
+	Full  string // bigint(20) unsigned
+	Scale int    // digits behind the point, of seconds or of decimals
+	// Precision is a decimal's; 0 where it is not known.
+	Precision int
+	JSON      bool // MariaDB: a longtext whose column check is json_valid
+}
+
+const (
+	noKeyEnum = "which sorts by its index and compares by its text; name other columns"
+	noKeyBlob = "whose values are too large to be compared in an index; name other columns"
+)
+
+// Value maps a type by the one rule of docs/values.md.
+func (t Type) Value() engine.Value {
+	if t.JSON {
+		return engine.Value{Kind: engine.KindJSON, Code: myJSON}
+	}
+	switch t.Data {
+	case "tinyint", "smallint", "mediumint", "int", "integer", "bigint", "year":
+		return engine.Value{Kind: engine.KindInteger, Code: myInt}
+	case "bit":
+		return engine.Value{Kind: engine.KindInteger, Code: myBit}
+	case "decimal", "numeric":
+		// A decimal that is compared with text is compared as floating point.
+		return engine.Value{Kind: engine.KindDecimal, Code: myDecimal | t.Scale<<8, Param: fmt.Sprintf("CAST(%%s AS DECIMAL(%d,%d))", t.decimalPrecision(), t.Scale)}
+	case "float":
+		// The server prints six digits of a float; as a double it prints all.
+		return engine.Value{Kind: engine.KindFloat, Code: myFloat, Expr: "(%s + 0e0)"}
+	case "double", "real":
+		return engine.Value{Kind: engine.KindFloat, Code: myDouble}
+	case "date":
+		return engine.Value{Kind: engine.KindDate, Code: myDate, Param: "CAST(%s AS DATE)"}
+	case "time":
+		return engine.Value{Kind: engine.KindTime, Code: myTime | t.Scale<<8, Param: fmt.Sprintf("CAST(%%s AS TIME(%d))", t.Scale)}
+	case "datetime":
+		return engine.Value{Kind: engine.KindDateTime, Code: myDateTime | t.Scale<<8, Param: fmt.Sprintf("CAST(%%s AS DATETIME(%d))", t.Scale)}
+	case "timestamp":
+		return engine.Value{Kind: engine.KindInstant, Code: myTimestamp | t.Scale<<8, Zoned: true, Param: fmt.Sprintf("CAST(%%s AS DATETIME(%d))", t.Scale)}
+	case "json":
+		return engine.Value{Kind: engine.KindJSON, Code: myJSON}
+	}
+	return t.valueOfText()
+}
+
+func (t Type) decimalPrecision() int {
+	if t.Precision == 0 {
+		return 65
+	}
+	return t.Precision
+}
+
+// valueOfText maps what is text, binary, or refused.
+func (t Type) valueOfText() engine.Value {
+	switch t.Data {
+	case "char", "varchar", "inet4", "inet6":
+		return engine.Value{Kind: engine.KindText, Code: myText}
+	case "uuid":
+		return engine.Value{Kind: engine.KindUUID, Code: myText}
+	case "enum", "set":
+		return engine.Value{Kind: engine.KindText, Code: myText, NoKey: noKeyEnum}
+	case "tinytext", "text", "mediumtext", "longtext":
+		return engine.Value{Kind: engine.KindText, Code: myText, NoKey: noKeyBlob}
+	case "binary", "varbinary":
+		return engine.Value{Kind: engine.KindBinary, Code: myBinary}
+	case "tinyblob", "blob", "mediumblob", "longblob":
+		return engine.Value{Kind: engine.KindBinary, Code: myBinary, NoKey: noKeyBlob}
+	case "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection", "geomcollection":
+		return engine.Value{Refused: "which has no lossless form in JSON (coordinates and SRID)", Cast: "ST_AsText(%s)"}
+	case "vector":
+		return engine.Value{Refused: "whose text form may round", Cast: "HEX(%s)"}
+	}
+	return engine.Value{Refused: "which has no lossless form that is known", Cast: "CAST(%s AS CHAR)"}
+}
+
+// types lists every type of both families' manuals.
+func types() []engine.TypeRule {
+	var rules []engine.TypeRule
+	add := func(note string, types ...Type) {
+		for _, t := range types {
+			if t.Full == "" {
+				t.Full = t.Data
+			}
+			rules = append(rules, engine.TypeRule{Name: t.Data, Sample: t.Full, Value: t.Value(), Note: note})
+		}
+	}
+	add("a number (BOOLEAN is `tinyint(1)`)", Type{Data: "tinyint"}, Type{Data: "smallint"}, Type{Data: "mediumint"},
+		Type{Data: "int"}, Type{Data: "year"})
+	add("a number, beyond ±(2^53−1) a string", Type{Data: "bigint", Full: "bigint unsigned"})
+	add("its bits as a number, beyond 2^53−1 a string", Type{Data: "bit", Full: "bit(64)"})
+	add("a string of digits", Type{Data: "decimal", Full: "decimal(20,5)", Precision: 20, Scale: 5})
+	add("the shortest number that reads back the same", Type{Data: "float"}, Type{Data: "double"})
+	add("`\"2026-04-07\"`; a zero date is `\"0000-00-00\"`", Type{Data: "date"})
+	add("`\"01:23:45.123456\"`, from `\"-838:59:59\"` to `\"838:59:59\"`", Type{Data: "time", Full: "time(6)", Scale: 6})
+	add("`\"2026-04-07T01:23:45.123456\"`; a zero date is `\"0000-00-00T00:00:00\"`", Type{Data: "datetime", Full: "datetime(6)", Scale: 6})
+	add("`\"2026-04-07T01:23:45.123456Z\"`, in UTC", Type{Data: "timestamp", Full: "timestamp(6)", Scale: 6})
+	add("a string", Type{Data: "char", Full: "char(5)"}, Type{Data: "varchar", Full: "varchar(10)"}, Type{Data: "tinytext"},
+		Type{Data: "text"}, Type{Data: "mediumtext"}, Type{Data: "longtext"})
+	add("its text, as a string", Type{Data: "enum", Full: "enum('b','a')"}, Type{Data: "set", Full: "set('x','y')"})
+	add("base64", Type{Data: "binary", Full: "binary(3)"}, Type{Data: "varbinary", Full: "varbinary(9)"}, Type{Data: "tinyblob"},
+		Type{Data: "blob"}, Type{Data: "mediumblob"}, Type{Data: "longblob"})
+	add("JSON as it is (MariaDB: `longtext` with a `json_valid` check of the column)", Type{Data: "json"})
+	add("a string (MariaDB)", Type{Data: "uuid"}, Type{Data: "inet4"}, Type{Data: "inet6"})
+	for name := range strings.FieldsSeq("geometry point linestring polygon multipoint multilinestring multipolygon geometrycollection vector") {
+		add("refused", Type{Data: name})
+	}
+	return rules
+}

@@ -1,0 +1,211 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/rowrelay/rowrelay/engine"
+)
+
+// tableSQL finds a table by name on the search path, or in the schema given; an unquoted name in another case is
+// found too, unless it is ambiguous.
+const tableSQL = `SELECT c.oid::text, n.nspname, c.relname, c.relkind::text, pg_catalog.to_regtype('xid8') IS NULL
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+AND (CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname = $1 OR lower(n.nspname) = lower($1) END)
+AND (c.relname = $2 OR lower(c.relname) = lower($2))
+ORDER BY (c.relname = $2) DESC, (n.nspname = $1) DESC, n.nspname, c.relname LIMIT 1`
+
+// A domain is what it is a domain of (typbasetype, as deep as it goes); the type's schema is told for what lives
+// outside pg_catalog.
+const columnsSQL = `WITH RECURSIVE base AS (
+	SELECT a.attnum, a.attname, a.attnotnull, a.atttypid AS typ, pg_catalog.format_type(a.atttypid, a.atttypmod) AS full_type
+	FROM pg_catalog.pg_attribute a WHERE a.attrelid = $1::text::oid AND a.attnum > 0 AND NOT a.attisdropped
+), resolved AS (
+	SELECT b.*, b.typ AS base_typ, t.typnotnull AS domain_notnull FROM base b JOIN pg_catalog.pg_type t ON t.oid = b.typ
+	UNION ALL
+	SELECT r.attnum, r.attname, r.attnotnull, r.typ, r.full_type, t.typbasetype, r.domain_notnull
+	FROM resolved r JOIN pg_catalog.pg_type t ON t.oid = r.base_typ WHERE t.typtype = 'd'
+)
+SELECT r.attname, r.full_type, r.attnotnull OR r.domain_notnull, r.base_typ, t.typname, t.typtype::text, t.typcategory::text, n.nspname
+FROM resolved r JOIN pg_catalog.pg_type t ON t.oid = r.base_typ JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+WHERE t.typtype <> 'd' ORDER BY r.attnum`
+
+// indexesSQL tells each index's key columns in order up to the first that does not read ascending (DESC, an
+// expression, a foreign operator class), a NULLS FIRST counted as such.
+const indexesSQL = `SELECT ic.relname, i.indisunique, i.indisprimary,
+	i.indpred IS NOT NULL OR NOT i.indisvalid OR NOT i.indisready OR am.amname <> 'btree',
+	i.indnkeyatts, k.n, coalesce(a.attname, ''),
+	(i.indoption[k.n - 1] & 3) <> 0 OR i.indcollation[k.n - 1] <> coalesce(a.attcollation, 0) OR NOT o.opcdefault
+FROM pg_catalog.pg_index i
+JOIN pg_catalog.pg_class ic ON ic.oid = i.indexrelid JOIN pg_catalog.pg_am am ON am.oid = ic.relam
+CROSS JOIN LATERAL generate_series(1, i.indnkeyatts::int) AS k(n)
+JOIN pg_catalog.pg_opclass o ON o.oid = i.indclass[k.n - 1]
+LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.n - 1] AND i.indkey[k.n - 1] <> 0
+WHERE i.indrelid = $1::text::oid ORDER BY i.indisprimary DESC, ic.relname, k.n`
+
+func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engine.Table, error) {
+	var t engine.Table
+	schema, rel := "", name[len(name)-1]
+	if len(name) > 1 {
+		schema = name[len(name)-2]
+	}
+	if len(name) == 3 {
+		var current string
+		if err := conn.QueryRowContext(ctx, "SELECT current_database()").Scan(&current); err != nil {
+			return t, fmt.Errorf("read the database's name: %w", err)
+		}
+		if !strings.EqualFold(current, name[0]) {
+			return t, engine.ErrNoTable
+		}
+	}
+	var oid, relkind string
+	err := conn.QueryRowContext(ctx, tableSQL, schema, rel).Scan(&oid, &schema, &rel, &relkind, &t.NoTransactions)
+	if errors.Is(err, sql.ErrNoRows) {
+		return t, engine.ErrNoTable
+	}
+	if err != nil {
+		return t, fmt.Errorf("find the table: %w", err)
+	}
+	t.Name = schema + "." + rel
+	t.From = quote(schema) + "." + quote(rel)
+	t.Partitioned = relkind == "p"
+	t.Identity = tableIdentity(oid)
+	t.View = relkind == "v" || relkind == "m" || relkind == "f"
+	if t.Columns, err = d.columns(ctx, conn, oid); err != nil {
+		return t, err
+	}
+	if !t.View && slices.ContainsFunc(t.Columns, func(c engine.Column) bool { return c.Value.Transaction }) {
+		if err := d.warnTransactions(ctx, conn, oid, t.Columns); err != nil {
+			return t, err
+		}
+	}
+	if err := d.indexes(ctx, conn, oid, &t); err != nil {
+		return t, err
+	}
+	return t, nil
+}
+
+func (d Dialect) columns(ctx context.Context, conn *sql.Conn, oid string) ([]engine.Column, error) {
+	rows, err := conn.QueryContext(ctx, columnsSQL, oid)
+	if err != nil {
+		return nil, fmt.Errorf("read the columns: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err is what tells
+	var columns []engine.Column
+	for rows.Next() {
+		var name, full string
+		var notNull bool
+		var t Type
+		if err := rows.Scan(&name, &full, &notNull, &t.OID, &t.Name, &t.Class, &t.category, &t.Schema); err != nil {
+			return nil, fmt.Errorf("read the columns: %w", err)
+		}
+		columns = append(columns, engine.Column{Name: name, Type: full, Nullable: !notNull, Value: t.Value()})
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read the columns: %w", err)
+	}
+	return columns, nil
+}
+
+func (Dialect) indexes(ctx context.Context, conn *sql.Conn, oid string, t *engine.Table) error {
+	rows, err := conn.QueryContext(ctx, indexesSQL, oid)
+	if err != nil {
+		return fmt.Errorf("read the indexes: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err is what tells
+	broken := false
+	for rows.Next() {
+		var name, col string
+		var unique, primary, partial, other bool
+		var declared, n int
+		if err := rows.Scan(&name, &unique, &primary, &partial, &declared, &n, &col, &other); err != nil {
+			return fmt.Errorf("read the indexes: %w", err)
+		}
+		if n == 1 {
+			t.Indexes = append(t.Indexes, engine.Index{Name: name, Unique: unique, Declared: declared, Partial: partial})
+			broken = false
+		}
+		if primary {
+			t.PrimaryKey = append(t.PrimaryKey, col)
+		}
+		broken = broken || other || col == ""
+		if !broken {
+			ix := &t.Indexes[len(t.Indexes)-1]
+			ix.Columns = append(ix.Columns, col)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read the indexes: %w", err)
+	}
+	return nil
+}
+
+const typesByOID = `SELECT t.oid, t.typname, t.typtype::text, t.typcategory::text, n.nspname, pg_catalog.format_type(t.oid, NULL)
+FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace WHERE t.oid::text = ANY(string_to_array($1, ','))`
+
+// Query prepares the query as a derived table, which runs nothing, and asks the catalog for the types of its columns.
+// PostgreSQL reports a domain as its base type there.
+func (d Dialect) Query(ctx context.Context, conn *sql.Conn, query string) (engine.Table, error) {
+	var t engine.Table
+	var oids []string
+	var names []string
+	err := conn.Raw(func(raw any) error {
+		pg, err := pgxConn(raw)
+		if err != nil {
+			return err
+		}
+		sd, err := pg.PgConn().Prepare(ctx, "", "SELECT * FROM (\n"+query+"\n) AS r", nil)
+		if err != nil {
+			return err
+		}
+		for _, f := range sd.Fields {
+			names = append(names, f.Name)
+			oids = append(oids, fmt.Sprint(f.DataTypeOID))
+		}
+		return nil
+	})
+	if err != nil {
+		return t, fmt.Errorf("prepare the query: %w", err)
+	}
+	rows, err := conn.QueryContext(ctx, typesByOID, strings.Join(oids, ","))
+	if err != nil {
+		return t, fmt.Errorf("read the types: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err is what tells
+	types := map[string]engine.Column{}
+	for rows.Next() {
+		var pt Type
+		var full string
+		if err := rows.Scan(&pt.OID, &pt.Name, &pt.Class, &pt.category, &pt.Schema, &full); err != nil {
+			return t, fmt.Errorf("read the types: %w", err)
+		}
+		types[fmt.Sprint(pt.OID)] = engine.Column{Type: full, Nullable: true, Value: pt.Value()}
+	}
+	if err := rows.Err(); err != nil {
+		return t, fmt.Errorf("read the types: %w", err)
+	}
+	for i, name := range names {
+		c := types[oids[i]]
+		c.Name = name
+		t.Columns = append(t.Columns, c)
+	}
+	return t, nil
+}
+
+// pgxConn takes pgx's connection out of database/sql's.
+func pgxConn(raw any) (*pgx.Conn, error) {
+	c, ok := raw.(interface{ Conn() *pgx.Conn })
+	if !ok {
+		return nil, fmt.Errorf("the connection is a %T, not pgx's", raw)
+	}
+	return c.Conn(), nil
+}
+
+var _ interface{ Conn() *pgx.Conn } = (*stdlib.Conn)(nil)

@@ -1,0 +1,67 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"github.com/rowrelay/rowrelay/engine"
+	"time"
+)
+
+// horizonSQL tells the clock, whether a session of this database hides its transaction from this user (a role that
+// is no member of pg_read_all_stats sees those of its own roles only; a standby shows nobody those of its primary; track_activities=off, which a session may
+// set, hides when its transaction began from everybody), and the
+// oldest transaction that writes or may yet:
+//
+//   - one that has a transaction id, since it has written;
+//   - one that waits inside of a transaction ("idle in transaction"): now() is the transaction's begin, so what it writes
+//     next may carry a cursor that is as old;
+//   - one that holds a writer's lock on a table: its INSERT … SELECT may be reading still.
+//
+// A transaction that only reads, for as long as one statement takes, is not counted: a backup would hold the edge back
+// for hours. What it writes afterwards with now() is as old as it is; docs/late-commits.md says so.
+//
+// On a standby it tells how far that has replayed. It is 1970 where nothing was replayed since its start.
+//
+// Prepared transactions have no session. When one began is not shown, only when it was prepared: a day before is taken,
+// so that it holds the edge for certain.
+const horizonSQL = `WITH hidden AS (
+	SELECT count(*) AS n FROM pg_catalog.pg_stat_activity a
+	WHERE a.datid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()) AND a.usesysid IS NOT NULL
+	AND a.pid <> pg_backend_pid() AND (a.state = 'disabled' OR a.backend_xid IS NOT NULL AND a.xact_start IS NULL
+		OR NOT pg_catalog.pg_has_role('pg_read_all_stats', 'USAGE') AND NOT pg_catalog.pg_has_role(a.usesysid, 'USAGE'))
+), writers AS (
+	SELECT a.xact_start AS since, 'pid ' || a.pid AS who, coalesce(a.application_name, '') AS app, coalesce(a.usename, '') AS usr,
+		coalesce(host(a.client_addr), '') AS host
+	FROM pg_catalog.pg_stat_activity a
+	WHERE a.datid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
+	AND a.pid <> pg_backend_pid() AND a.xact_start IS NOT NULL
+	AND (a.backend_xid IS NOT NULL OR a.state = 'idle in transaction' OR EXISTS (SELECT 1 FROM pg_catalog.pg_locks l
+		WHERE l.pid = a.pid AND l.locktype = 'relation' AND l.granted AND l.mode IN ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')))
+	UNION ALL
+	SELECT p.prepared - interval '1 day', 'the prepared transaction ' || p.gid, '', p.owner::text, ''
+	FROM pg_catalog.pg_prepared_xacts p WHERE p.database = current_database()
+)
+SELECT clock_timestamp(), hidden.n + pg_is_in_recovery()::int, w.since, coalesce(w.who, ''), coalesce(w.app, ''), coalesce(w.usr, ''), coalesce(w.host, ''),
+	CASE WHEN pg_is_in_recovery() THEN coalesce(pg_last_xact_replay_timestamp(), 'epoch') END
+FROM hidden LEFT JOIN LATERAL (SELECT * FROM writers ORDER BY since LIMIT 1) w ON true`
+
+func (Dialect) Horizon(ctx context.Context, conn *sql.Conn) (engine.Horizon, error) {
+	var now time.Time
+	var hidden int
+	var since, replayed sql.NullTime
+	var who, app, user, host string
+	if err := conn.QueryRowContext(ctx, horizonSQL).Scan(&now, &hidden, &since, &who, &app, &user, &host, &replayed); err != nil {
+		return engine.Horizon{}, fmt.Errorf("read pg_stat_activity: %w", err)
+	}
+	h := engine.Horizon{Now: now.UTC(), Shown: hidden == 0}
+	if replayed.Valid {
+		h.Replayed = replayed.Time.UTC()
+	}
+	if since.Valid {
+		// Where some are hidden, one that is not may still be told of: it is true, if not the whole truth.
+		h.Oldest = since.Time.UTC()
+		h.By = engine.SessionOf(who, [2]string{"app", app}, [2]string{"user", user}, [2]string{"host", host})
+	}
+	return h, nil
+}

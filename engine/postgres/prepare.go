@@ -1,0 +1,109 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"github.com/rowrelay/rowrelay/engine"
+	"strconv"
+	"strings"
+)
+
+// settingsSQL sets what reading depends on for the transaction, whatever the server's or role's defaults are: the
+// text forms of values are parsed by these settings. Two settings bound what a frozen process can hold up on the
+// server.
+const settingsSQL = `SELECT set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, YMD', true),
+	set_config('IntervalStyle', 'iso_8601', true), set_config('bytea_output', 'hex', true),
+	set_config('extra_float_digits', '1', true), set_config('client_encoding', 'UTF8', true),
+	set_config('standard_conforming_strings', 'on', true),
+	set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true),
+	pg_backend_pid()::text || '/' || pg_postmaster_start_time()::text || '/' || pg_is_in_recovery()::text`
+
+func (d Dialect) Prepare(ctx context.Context, conn *sql.Conn, with engine.Settings) (engine.Server, error) {
+	var l engine.Server
+	var pooled bool
+	err := conn.Raw(func(raw any) error {
+		s, err := sessionOf(raw)
+		if err != nil {
+			return err
+		}
+		// The server gives up a little before the client does: then the connection stays good.
+		s.timeout = strconv.FormatInt(max(with.Timeout.Milliseconds()-with.Timeout.Milliseconds()/20, 1), 10)
+		if err := s.findIdentity(ctx); err != nil {
+			return err
+		}
+		pooled, err = behindPooler(ctx, s.Conn().PgConn())
+		return err
+	})
+	if err != nil {
+		return l, fmt.Errorf("read the cluster's identity: %w", err)
+	}
+	var version string
+	if err := conn.QueryRowContext(ctx, "SELECT current_setting('server_version')").Scan(&version); err != nil {
+		return l, fmt.Errorf("read the server's version: %w", err)
+	}
+	l.Version = "PostgreSQL " + version
+	if pooled {
+		l.Version += ", behind a connection pooler"
+	}
+	if err := d.Refresh(ctx, conn, &l); err != nil {
+		return l, err
+	}
+	if l.ReadOnly {
+		l.Warnings = append(l.Warnings, "the server is a standby: rows arrive with its replication delay")
+	}
+	return l, nil
+}
+
+// knownServers bounds what a connection remembers: behind a pooler it meets many processes.
+const knownServers = 64
+
+// Refresh takes over what the server said of itself with the last statement. A process that is new to the connection is
+// asked. Its incarnation lasts as long as it does, but for a standby's, which may come to follow another server.
+func (Dialect) Refresh(ctx context.Context, conn *sql.Conn, l *engine.Server) error {
+	return conn.Raw(func(raw any) error {
+		s, err := sessionOf(raw)
+		if err != nil {
+			return err
+		}
+		l.ReadOnly = strings.HasSuffix(s.server, "/true")
+		incarnation, known := s.known[s.server]
+		if !known || l.ReadOnly {
+			if incarnation, err = s.readIdentity(ctx); err != nil {
+				return fmt.Errorf("read the cluster's identity: %w", err)
+			}
+			if s.known == nil || len(s.known) >= knownServers {
+				s.known = map[string]string{}
+			}
+			s.known[s.server] = incarnation // of the process that said so, which behind a pooler may be another
+		}
+		l.Incarnation, l.Table = incarnation, ""
+		if s.table != 0 {
+			l.Table = tableIdentity(strconv.FormatUint(uint64(s.table), 10))
+		}
+		return nil
+	})
+}
+
+// tableIdentity is the identity of a table with an oid.
+func tableIdentity(oid string) string { return "oid " + oid }
+
+func (Dialect) Explain(ctx context.Context, conn *sql.Conn, text string, args []any) (string, error) {
+	rows, err := conn.QueryContext(ctx, "EXPLAIN "+text, args...)
+	if err != nil {
+		return "", fmt.Errorf("explain: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err is what tells
+	var b strings.Builder
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return "", fmt.Errorf("explain: %w", err)
+		}
+		b.WriteString(line + "\n")
+	}
+	if err := rows.Err(); err != nil {
+		return "", fmt.Errorf("explain: %w", err)
+	}
+	return b.String(), nil
+}

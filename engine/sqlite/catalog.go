@@ -1,0 +1,170 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/sqltext"
+)
+
+func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engine.Table, error) {
+	schema, rel := "main", name[len(name)-1]
+	if len(name) > 2 {
+		return engine.Table{}, engine.ErrNoTable
+	}
+	if len(name) == 2 {
+		schema = name[0]
+	}
+	var typ, ddl string
+	var withoutRowid bool
+	err := conn.QueryRowContext(ctx, `SELECT l.name, l.type, l.wr, coalesce(m.sql, '') FROM pragma_table_list(?2) l
+		LEFT JOIN `+quote(schema)+`.sqlite_master m ON m.name = l.name AND m.type IN ('table', 'view')
+		WHERE l.schema = ?1 COLLATE NOCASE AND l.type IN ('table', 'view', 'virtual')`, schema, rel).Scan(&rel, &typ, &withoutRowid, &ddl)
+	if errors.Is(err, sql.ErrNoRows) || (err != nil && strings.Contains(err.Error(), "no such table")) {
+		return engine.Table{}, engine.ErrNoTable
+	}
+	if err != nil {
+		return engine.Table{}, fmt.Errorf("find the table: %w", err)
+	}
+	t := engine.Table{Name: rel, From: quote(rel), View: typ == "view", LooseKey: !withoutRowid}
+	if !strings.EqualFold(schema, "main") {
+		t.Name, t.From = schema+"."+rel, quote(schema)+"."+quote(rel)
+	}
+	if err := d.columns(ctx, conn, schema, rel, &t); err != nil {
+		return t, err
+	}
+	keyIndex, err := d.indexes(ctx, conn, schema, rel, &t)
+	if err != nil {
+		return t, err
+	}
+	d.rowid(&t, keyIndex, ddl)
+	return t, nil
+}
+
+func (d Dialect) columns(ctx context.Context, conn *sql.Conn, schema, rel string, t *engine.Table) error {
+	rows, err := conn.QueryContext(ctx, `SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?2, ?1) WHERE hidden <> 1 ORDER BY cid`, schema, rel)
+	if err != nil {
+		return fmt.Errorf("read the columns: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err is what tells
+	keys := map[int]string{}
+	for rows.Next() {
+		var c engine.Column
+		var notNull bool
+		var pk int
+		if err := rows.Scan(&c.Name, &c.Type, &notNull, &pk); err != nil {
+			return fmt.Errorf("read the columns: %w", err)
+		}
+		c.Nullable, c.Value = !notNull && (pk == 0 || t.LooseKey), valueOf(c.Type)
+		t.Columns = append(t.Columns, c)
+		if pk > 0 {
+			keys[pk] = c.Name
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read the columns: %w", err)
+	}
+	for n := 1; n <= len(keys); n++ {
+		t.PrimaryKey = append(t.PrimaryKey, keys[n])
+	}
+	return nil
+}
+
+// indexes reads the indexes; keyIndex says that the primary key has one of its own, so that it is not the rowid.
+func (Dialect) indexes(ctx context.Context, conn *sql.Conn, schema, rel string, t *engine.Table) (keyIndex bool, err error) {
+	rows, err := conn.QueryContext(ctx, `SELECT l.name, l."unique", l.origin, l.partial, x.seqno, coalesce(x.name, ''), x.cid, x."desc", x."key"
+		FROM pragma_index_list(?2, ?1) l, pragma_index_xinfo(l.name, ?1) x ORDER BY l.seq, x.seqno`, schema, rel)
+	if err != nil {
+		return false, fmt.Errorf("read the indexes: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err is what tells
+	broken := false
+	for rows.Next() {
+		var name, origin, col string
+		var unique, partial, desc, key bool
+		var n, cid int
+		if err := rows.Scan(&name, &unique, &origin, &partial, &n, &col, &cid, &desc, &key); err != nil {
+			return false, fmt.Errorf("read the indexes: %w", err)
+		}
+		if n == 0 {
+			t.Indexes = append(t.Indexes, engine.Index{Name: name, Unique: unique, Partial: partial})
+			broken = false
+		}
+		keyIndex = keyIndex || origin == "pk"
+		ix := &t.Indexes[len(t.Indexes)-1]
+		if key {
+			ix.Declared++
+		}
+		// cid −1 is the rowid, which has its column's name only after rowid found it; −2 is an expression.
+		broken = broken || desc || cid == -2
+		if !broken {
+			ix.Columns = append(ix.Columns, col)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return false, fmt.Errorf("read the indexes: %w", err)
+	}
+	return keyIndex, nil
+}
+
+// rowid finds the column that is the rowid itself: the one INTEGER PRIMARY KEY of a table with rowids. It is never NULL,
+// and stands at the end of every index. Without AUTOINCREMENT an id is given again after the row that had it is deleted.
+func (d Dialect) rowid(t *engine.Table, keyIndex bool, ddl string) {
+	alias := ""
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if t.LooseKey && !keyIndex && len(t.PrimaryKey) == 1 && c.Name == t.PrimaryKey[0] && strings.EqualFold(c.Type, "INTEGER") {
+			alias, c.Nullable = c.Name, false
+			if c.Serial = d.autoincrement(ddl); !c.Serial {
+				c.Value.CursorWarning = "is an INTEGER PRIMARY KEY without AUTOINCREMENT: after the newest row is deleted its id is given again, and that row is never seen; add AUTOINCREMENT, or name another column"
+			}
+		}
+	}
+	for i := range t.Indexes {
+		ix := &t.Indexes[i]
+		for n, name := range ix.Columns {
+			if name == "" && alias == "" {
+				ix.Columns = ix.Columns[:n]
+				break
+			}
+			if name == "" {
+				ix.Columns[n] = alias
+			}
+		}
+	}
+	if alias != "" {
+		t.Indexes = append(t.Indexes, engine.Index{Name: "the rowid", Columns: []string{alias}, Unique: true, Declared: 1})
+	}
+}
+
+func (Dialect) autoincrement(ddl string) bool {
+	text := sqltext.SQLite.Scan(ddl)
+	return text.Broken == "" && slices.ContainsFunc(text.Words, func(w sqltext.Word) bool { return w.Text == "autoincrement" })
+}
+
+// Query reads no row: what SQLite tells of a query's columns is the declared type of those that are a table's own.
+func (d Dialect) Query(ctx context.Context, conn *sql.Conn, query string) (engine.Table, error) {
+	var t engine.Table
+	rows, err := conn.QueryContext(ctx, "SELECT * FROM (\n"+query+"\n) AS r LIMIT 0")
+	if err != nil {
+		return t, fmt.Errorf("prepare the query: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err is what tells
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return t, fmt.Errorf("read the query's columns: %w", err)
+	}
+	for _, ct := range types {
+		declared := ct.DatabaseTypeName()
+		t.Columns = append(t.Columns, engine.Column{Name: ct.Name(), Type: declared, Nullable: true, Value: valueOf(declared)})
+	}
+	if err := rows.Err(); err != nil {
+		return t, fmt.Errorf("read the query's columns: %w", err)
+	}
+	return t, nil
+}

@@ -1,0 +1,13 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"github.com/rowrelay/rowrelay/engine"
+	"time"
+)
+
+// Horizon is this machine's clock: SQLite has none of its own. Nor does it show who holds the one right to write.
+func (Dialect) Horizon(context.Context, *sql.Conn) (engine.Horizon, error) {
+	return engine.Horizon{Now: time.Now().UTC()}, nil
+}

@@ -1,0 +1,76 @@
+package sqlite
+
+import (
+	"github.com/rowrelay/rowrelay/engine"
+	"strings"
+)
+
+// How sqlRow checks and encodes a value. The storage class decides the form; the declared type decides which classes
+// it may have, so that a value can be told from its form alone: that is what makes a cursor or key readable again.
+const (
+	asNumeric = iota // integer, real, text
+	asBool           // integer 0 and 1, else as numeric
+	asString         // text; a number where the declared type let one in
+	asBlob           // blob
+	asJSON           // text that is JSON; numbers
+	asAny            // no declared type: integer, real, text
+)
+
+// valueOf maps a declared type: first by name, then by the affinity that SQLite derives from it
+// (https://www.sqlite.org/datatype3.html, §3.1).
+func valueOf(declared string) engine.Value {
+	name := strings.ToUpper(strings.TrimSpace(declared))
+	name, _, _ = strings.Cut(name, "(")
+	name = strings.TrimSpace(name)
+	switch {
+	case name == "" || name == "ANY":
+		return engine.Value{Kind: engine.KindText, Code: asAny, Untyped: true, NoCursor: "so that SQLite does not tell its type: name a column with a declared type, of a table and not computed"}
+	case strings.HasPrefix(name, "BOOL"):
+		return engine.Value{Kind: engine.KindBool, Code: asBool}
+	case strings.HasPrefix(name, "DATETIME"), strings.HasPrefix(name, "TIMESTAMP"), strings.HasPrefix(name, "SMALLDATETIME"):
+		// The driver would parse the text of a column that is declared so; an expression has no declared type.
+		return engine.Value{Kind: engine.KindDateTime, Code: asNumeric, Expr: "+%s"}
+	case name == "DATE":
+		return engine.Value{Kind: engine.KindDate, Code: asNumeric, Expr: "+%s"}
+	case name == "TIME":
+		return engine.Value{Kind: engine.KindTime, Code: asNumeric}
+	case name == "JSON":
+		return engine.Value{Kind: engine.KindJSON, Code: asJSON}
+	case name == "JSONB":
+		return engine.Value{Refused: "which SQLite keeps in a form of its own", Cast: "json(%s)"}
+	case name == "UUID", name == "GUID", name == "UNIQUEIDENTIFIER":
+		return engine.Value{Kind: engine.KindUUID, Code: asString}
+	case strings.Contains(name, "INT"):
+		return engine.Value{Kind: engine.KindInteger, Code: asNumeric}
+	case strings.Contains(name, "CHAR"), strings.Contains(name, "CLOB"), strings.Contains(name, "TEXT"):
+		return engine.Value{Kind: engine.KindText, Code: asString}
+	case strings.Contains(name, "BLOB"):
+		return engine.Value{Kind: engine.KindBinary, Code: asBlob}
+	case strings.Contains(name, "REAL"), strings.Contains(name, "FLOA"), strings.Contains(name, "DOUB"):
+		return engine.Value{Kind: engine.KindFloat, Code: asNumeric}
+	default:
+		return engine.Value{Kind: engine.KindDecimal, Code: asNumeric}
+	}
+}
+
+// types lists what SQLite derives an affinity from, and the names that have a meaning of their own here.
+func types() []engine.TypeRule {
+	var rules []engine.TypeRule
+	add := func(note string, names ...string) {
+		for _, name := range names {
+			rules = append(rules, engine.TypeRule{Name: name, Sample: name, Value: valueOf(name), Note: note})
+		}
+	}
+	add("a number, beyond ±(2^53−1) a string", "INT", "INTEGER", "TINYINT", "SMALLINT", "MEDIUMINT", "BIGINT", "UNSIGNED BIG INT", "INT2", "INT8")
+	add("`true`, `false` for 1 and 0", "BOOLEAN", "BOOL")
+	add("as stored: an integer, or the shortest number of the float that SQLite keeps", "NUMERIC", "DECIMAL(10,5)", "MONEY", "YEAR")
+	add("the shortest number", "REAL", "DOUBLE", "DOUBLE PRECISION", "FLOAT")
+	add("a string", "TEXT", "CHARACTER(20)", "VARCHAR(255)", "VARYING CHARACTER(255)", "NCHAR(55)", "NATIVE CHARACTER(70)", "NVARCHAR(100)", "CLOB")
+	add("a string", "UUID", "GUID", "UNIQUEIDENTIFIER")
+	add("base64", "BLOB")
+	add("as stored: the text itself, or the number", "DATE", "DATETIME", "DATETIME(6)", "TIMESTAMP", "SMALLDATETIME", "TIME")
+	add("as it is, white space removed", "JSON")
+	add("", "JSONB")
+	add("as stored: a number or a string; a BLOB is refused", "ANY", "")
+	return rules
+}

@@ -1,0 +1,241 @@
+package sqlserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	mssql "github.com/microsoft/go-mssqldb"
+
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/internal/tsqltest"
+)
+
+// TestSQLServerCatalogStatements pins what is sent once per connection and once per plan.
+func TestSQLServerCatalogStatements(t *testing.T) {
+	var b strings.Builder
+	add := func(name, text string, types ...string) {
+		tsqltest.Is(t, text, types...)
+		fmt.Fprintf(&b, "-- %s\n%s\n\n", name, text)
+	}
+	const sel = "SelectStatement"
+	add("session", sessionSQL(engine.Settings{Timeout: 30 * time.Second}), "SetTransactionIsolationLevelStatement", "SetCommandStatement")
+	add("life", createdSQL, sel)
+	add("recovery fork", forkSQL, sel)
+	add("availability group", groupSQL, sel)
+	add("service broker", brokerSQL, sel)
+	add("geo-replication", linksSQL, sel)
+	for _, database := range []string{"", "[sh]]op]."} {
+		add("object "+database, engine.Fill(objectSQL, database), sel)
+		add("columns "+database, engine.Fill(columnsSQL, database), sel)
+		add("indexes "+database, engine.Fill(indexesSQL, database), sel)
+	}
+	add("which object", objectIDSQL, sel)
+	add("describe", describeSQL, sel)
+	add("identity", engine.Fill(identitySQL, ""), sel)
+	add("identity elsewhere", engine.Fill(identitySQL, "[sh]]op]."), sel)
+	add("rowversion", rowVersionSQL, sel)
+	add("described text", wrapped("SELECT 1 AS a -- comment"), sel)
+	golden.Pin(t, "catalog.sql", b.String())
+}
+
+// TestSQLServerQuote holds the quoting of names against the parser: whatever the name, it is one identifier.
+func TestSQLServerQuote(t *testing.T) {
+	for _, name := range []string{"a", "a b", "a]b", "]", "a'b", `a"b`, "sélect", "a;DROP TABLE b", "a--b"} {
+		q := quote(name)
+		tsqltest.Is(t, "SELECT "+q+" FROM "+q, "SelectStatement")
+		parts, err := engine.SplitName(q)
+		if err != nil || len(parts) != 1 || parts[0] != name {
+			t.Errorf("%s became %q, %v", q, parts, err)
+		}
+	}
+}
+
+// TestSQLServerValues: every type of sys.types is mapped or refused; the values are those that go-mssqldb returns.
+func TestSQLServerValues(t *testing.T) {
+	at := func(ns int) time.Time { return time.Date(2026, 4, 7, 1, 23, 45, ns, time.UTC) }
+	guid := []byte{0xff, 0x19, 0x96, 0x6f, 0x86, 0x8b, 0x11, 0xd0, 0xb4, 0x2d, 0x00, 0xc0, 0x4f, 0xc9, 0x64, 0xff}
+	// What arg must make of the JSON, in the words of the parameter; nil where the type is no cursor and no key.
+	type example struct {
+		in   any
+		json string
+		arg  any
+	}
+	examples := map[string][]example{
+		"bit":      {{true, `true`, true}, {false, `false`, false}},
+		"tinyint":  {{int64(255), `255`, int64(255)}},
+		"smallint": {{int64(-32768), `-32768`, int64(-32768)}},
+		"int":      {{int64(-5), `-5`, int64(-5)}},
+		"bigint":   {{int64(9223372036854775807), `"9223372036854775807"`, int64(9223372036854775807)}, {int64(9007199254740991), `9007199254740991`, int64(9007199254740991)}},
+		"decimal":  {{[]byte("-123456789012345.6789"), `"-123456789012345.6789"`, mssql.NVarCharMax("-123456789012345.6789")}},
+		"numeric": {{[]byte("99999999999999999999999999999999999999"), `"99999999999999999999999999999999999999"`,
+			mssql.NVarCharMax("99999999999999999999999999999999999999")}},
+		"money":            {{[]byte("-922337203685477.5808"), `"-922337203685477.5808"`, mssql.NVarCharMax("-922337203685477.5808")}},
+		"smallmoney":       {{[]byte("214748.3647"), `"214748.3647"`, mssql.NVarCharMax("214748.3647")}},
+		"float":            {{0.1, `0.1`, nil}, {5e-324, `5e-324`, nil}},
+		"real":             {{float64(float32(0.1)), `0.1`, nil}, {float64(float32(16777216)), `16777216`, nil}},
+		"char":             {{"ab        ", `"ab        "`, mssql.NVarCharMax("ab        ")}},
+		"varchar":          {{`é"`, `"é\""`, mssql.NVarCharMax(`é"`)}},
+		"nchar":            {{"ß ", `"ß "`, mssql.NVarCharMax("ß ")}},
+		"nvarchar":         {{"😀\n", `"😀\n"`, mssql.NVarCharMax("😀\n")}},
+		"text":             {{"x", `"x"`, nil}},
+		"ntext":            {{"x", `"x"`, nil}},
+		"xml":              {{"<a>1</a>", `"<a>1</a>"`, nil}},
+		"uniqueidentifier": {{guid, `"6f9619ff-8b86-d011-b42d-00c04fc964ff"`, "6f9619ff-8b86-d011-b42d-00c04fc964ff"}},
+		"binary":           {{[]byte{0, 0xff}, `"AP8="`, []byte{0, 0xff}}},
+		"varbinary":        {{[]byte{}, `""`, []byte{}}},
+		"image":            {{[]byte{1}, `"AQ=="`, nil}},
+		"timestamp":        {{[]byte{0, 0, 0, 0, 0, 0, 7, 0xd1}, `"AAAAAAAAB9E="`, []byte{0, 0, 0, 0, 0, 0, 7, 0xd1}}},
+		"date":             {{time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), `"0001-01-01"`, "0001-01-01"}},
+		"time":             {{time.Date(1, 1, 1, 1, 23, 45, 123456700, time.UTC), `"01:23:45.1234567"`, "01:23:45.1234567"}},
+		"datetime2": {{at(123456700), `"2026-04-07T01:23:45.1234567"`, "2026-04-07T01:23:45.1234567"}, {at(0), `"2026-04-07T01:23:45"`, "2026-04-07T01:23:45.0000000"},
+			{time.Date(9999, 12, 31, 23, 59, 59, 999999900, time.UTC), `"9999-12-31T23:59:59.9999999"`, "9999-12-31T23:59:59.9999999"}},
+		// The ticks of 1/300 s, as this version of the driver rounds them and as an exact fraction.
+		"datetime": {{at(187e6), `"2026-04-07T01:23:45.187"`, "2026-04-07T01:23:45.187"}, {at(186666667), `"2026-04-07T01:23:45.187"`, "2026-04-07T01:23:45.187"},
+			{at(3e6), `"2026-04-07T01:23:45.003"`, "2026-04-07T01:23:45.003"}, {at(3333333), `"2026-04-07T01:23:45.003"`, "2026-04-07T01:23:45.003"},
+			{at(997e6), `"2026-04-07T01:23:45.997"`, "2026-04-07T01:23:45.997"}, {at(0), `"2026-04-07T01:23:45"`, "2026-04-07T01:23:45.000"}},
+		"smalldatetime": {{time.Date(2026, 4, 7, 1, 23, 0, 0, time.UTC), `"2026-04-07T01:23:00"`, "2026-04-07T01:23:00"}},
+		"datetimeoffset": {{time.Date(2026, 4, 7, 3, 23, 45, 123456700, time.FixedZone("", 7200)), `"2026-04-07T03:23:45.1234567+02:00"`, "2026-04-07T03:23:45.1234567+02:00"},
+			{at(100), `"2026-04-07T01:23:45.0000001Z"`, "2026-04-07T01:23:45.0000001+00:00"}},
+		"json":        {{`{"a": [1, 2.50]}`, `{"a":[1,2.50]}`, nil}},
+		"sql_variant": nil, "vector": nil, "geography": nil, "geometry": nil, "hierarchyid": nil,
+	}
+	d := Dialect{}
+	var listing strings.Builder
+	for _, rule := range d.Syntax().Types() {
+		list, ok := examples[rule.Name]
+		if !ok {
+			t.Errorf("type %s is listed and has no example", rule.Name)
+		}
+		delete(examples, rule.Name)
+		fmt.Fprintf(&listing, "%-20s %-22s refused=%q cast=%q expr=%q param=%q noKey=%q\n", rule.Name, rule.Sample, rule.Value.Refused, rule.Value.Cast, rule.Value.Expr, rule.Value.Param, rule.Value.NoKey)
+		if list == nil && (rule.Value.Refused == "" || rule.Value.Cast == "") {
+			t.Errorf("type %s is neither mapped by an example nor refused with a CAST", rule.Name)
+		}
+		col := engine.Column{Name: "c", Type: rule.Sample, Value: rule.Value}
+		for _, e := range append(list, example{nil, "null", nil}) {
+			if rule.Value.Refused != "" {
+				break
+			}
+			r := sqlRow{cols: []engine.Column{col}, values: []any{e.in}}
+			got, err := r.AppendJSON(nil, 0)
+			if err != nil || string(got) != e.json {
+				t.Errorf("%s: %v became %s, %v; want %s", rule.Name, e.in, got, err, e.json)
+			}
+			fmt.Fprintf(&listing, "    %s\n", got)
+			if e.arg == nil {
+				continue
+			}
+			arg, err := d.Arg(&col, got)
+			if err != nil || !reflect.DeepEqual(arg, e.arg) {
+				t.Errorf("%s: %s became the argument %#v, %v; want %#v", rule.Name, got, arg, err, e.arg)
+			}
+		}
+	}
+	if len(examples) > 0 {
+		t.Errorf("types that are not listed: %v", examples)
+	}
+	golden.Pin(t, "types.txt", listing.String())
+}
+
+// TestSQLServerChangedType: a value of another Go type than the plan's is noticed, never encoded as something else.
+func TestSQLServerChangedType(t *testing.T) {
+	col := columnOf("c", true, Type{Base: "int"})
+	for _, v := range []any{"1", 1.5, []byte("1"), time.Now(), true} {
+		r := sqlRow{cols: []engine.Column{col}, values: []any{v}}
+		if got, err := r.AppendJSON(nil, 0); !errors.Is(err, engine.ErrSchemaChanged) {
+			t.Errorf("%T became %s, %v", v, got, err)
+		}
+	}
+}
+
+// TestSQLServerStartValues: what a person writes as source__start is cut to the column's precision, never rounded up.
+func TestSQLServerStartValues(t *testing.T) {
+	for _, c := range []struct {
+		typ    Type
+		scalar string
+		want   any // nil: refused
+	}{
+		{Type{Base: "datetime2", Scale: 3}, `"2026-04-07"`, "2026-04-07T00:00:00.000"},
+		{Type{Base: "datetime2", Scale: 3}, `"2026-04-07 01:23"`, "2026-04-07T01:23:00.000"},
+		{Type{Base: "datetime2", Scale: 3}, `"2026-04-07T01:23:45.1239"`, "2026-04-07T01:23:45.123"},
+		{Type{Base: "datetime2", Scale: 0}, `"2026-04-07T01:23:45.9"`, "2026-04-07T01:23:45"},
+		{Type{Base: "datetime"}, `"2026-04-07T01:23:45.1869999"`, "2026-04-07T01:23:45.183"},
+		{Type{Base: "datetime"}, `"2026-04-07T01:23:45.009"`, "2026-04-07T01:23:45.007"},
+		{Type{Base: "datetime"}, `"2026-04-07T01:23:45.002"`, "2026-04-07T01:23:45.000"},
+		{Type{Base: "smalldatetime"}, `"2026-04-07T01:23:59"`, "2026-04-07T01:23:00"},
+		{Type{Base: "datetimeoffset", Scale: 7}, `"2026-04-07T01:23:45"`, nil},
+		{Type{Base: "datetime2", Scale: 7}, `"2026-04-07T01:23:45Z"`, nil},
+		{Type{Base: "datetime2", Scale: 7}, `"yesterday"`, nil},
+		{Type{Base: "datetime2", Scale: 7}, `12`, nil},
+		{Type{Base: "int"}, `"12"`, int64(12)},
+		{Type{Base: "int"}, `1.5`, nil},
+		{Type{Base: "decimal", Precision: 9, Scale: 2}, `12.5`, mssql.NVarCharMax("12.5")},
+		{Type{Base: "decimal", Precision: 9, Scale: 2}, `"12.505"`, nil},
+		{Type{Base: "decimal", Precision: 9, Scale: 2}, `1e3`, nil},
+		{Type{Base: "timestamp"}, `"0x00000000000007D1"`, []byte{0, 0, 0, 0, 0, 0, 7, 0xd1}},
+		{Type{Base: "timestamp"}, `"0x07D1"`, nil},
+		{Type{Base: "uniqueidentifier"}, `"x'; DROP TABLE a; --"`, nil},
+	} {
+		col := columnOf("c", false, c.typ)
+		got, err := Dialect{}.Arg(&col, []byte(c.scalar))
+		if (err != nil) != (c.want == nil) || err == nil && !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s %s: got %#v, %v; want %#v", col.Type, c.scalar, got, err, c.want)
+		}
+	}
+}
+
+func TestSQLServerIndexOrder(t *testing.T) {
+	pk := sysIndex{name: "pk", kind: 1, unique: true, primary: true, columns: []string{"id"}, desc: []bool{false}}
+	got, primary := orderOfIndexes([]sysIndex{
+		pk,
+		{name: "plain", kind: 2, columns: []string{"at"}, desc: []bool{false}},
+		{name: "down", kind: 2, columns: []string{"at", "id"}, desc: []bool{true, true}},
+		{name: "mixed", kind: 2, columns: []string{"a", "b", "c"}, desc: []bool{false, false, true}},
+		{name: "filtered", kind: 2, unique: true, partial: true, columns: []string{"x"}, desc: []bool{false}},
+		{name: "hash", kind: 7, columns: []string{"x"}, desc: []bool{false}},
+	})
+	want := []engine.Index{
+		{Name: "pk", Columns: []string{"id"}, Unique: true, Declared: 1},
+		{Name: "plain", Columns: []string{"at", "id"}, Declared: 1},
+		{Name: "down", Columns: []string{"at", "id"}, Declared: 2},
+		{Name: "mixed", Columns: []string{"a", "b"}, Declared: 3},
+		{Name: "filtered", Columns: []string{"x", "id"}, Unique: true, Declared: 1, Partial: true},
+	}
+	if !reflect.DeepEqual(got, want) || !slices.Equal(primary, []string{"id"}) {
+		t.Errorf("got %+v and %v\nwant %+v", got, primary, want)
+	}
+}
+
+func TestSQLServerWithQuery(t *testing.T) {
+	_, err := Dialect{}.Query(context.Background(), nil, "WITH a AS (SELECT 1 AS x) SELECT x FROM a")
+	if err == nil || !strings.Contains(err.Error(), "view") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSQLServerRefusedTypes: what has no lossless form is refused, with the reason.
+func TestSQLServerRefusedTypes(t *testing.T) {
+	for _, c := range []struct {
+		typ  Type
+		want string
+	}{
+		{Type{Base: "Money2", CLR: true}, "CLR"},
+		{Type{Base: "nvarchar", Length: 10, encrypted: true}, "Always Encrypted"},
+		{Type{Base: "newtype"}, "no lossless form"},
+	} {
+		if v := c.typ.Value(); !strings.Contains(v.Refused, c.want) {
+			t.Errorf("%v: refused because %q", c.typ, v.Refused)
+		}
+	}
+}
+
+func columnOf(name string, nullable bool, typ Type) engine.Column {
+	return engine.Column{Name: name, Type: typ.Full(), Nullable: nullable, Value: typ.Value()}
+}

@@ -1,0 +1,62 @@
+package sqlserver
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"github.com/rowrelay/rowrelay/engine"
+	"strconv"
+)
+
+// sessionSQL bounds waits for locks on the server's side: ending a context alone sends an attention, which the
+// driver waits for. It is a batch, not a parametrised statement, whose SET would end with it.
+func sessionSQL(with engine.Settings) string {
+	// The server gives up a little before the client does: then the connection stays good.
+	wait := max(with.Timeout.Milliseconds()-with.Timeout.Milliseconds()/20, 1)
+	return "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET LOCK_TIMEOUT " + strconv.FormatInt(wait, 10)
+}
+
+// Azure SQL Database, of the values of SERVERPROPERTY('EngineEdition').
+const editionAzureSQL = 5
+
+func (Dialect) Prepare(ctx context.Context, conn *sql.Conn, with engine.Settings) (engine.Server, error) {
+	var l engine.Server
+	if _, err := conn.ExecContext(ctx, sessionSQL(with)); err != nil {
+		return l, fmt.Errorf("set the session's settings: %w", err)
+	}
+	var edition sql.NullInt64
+	var version, updateability, created sql.NullString
+	if err := conn.QueryRowContext(ctx, createdSQL).Scan(&edition, &version, &updateability, &created); err != nil {
+		return l, fmt.Errorf("read the database's creation date: %w", err)
+	}
+	l.Version = "Microsoft SQL Server " + version.String
+	parts := []string{forkSQL, groupSQL, "", ""}
+	if edition.Int64 == editionAzureSQL {
+		l.Version = "Azure SQL Database " + version.String
+		parts = []string{"", "", brokerSQL, linksSQL}
+	}
+	if updateability.String == "READ_ONLY" {
+		l.ReadOnly = true
+		l.Warnings = append(l.Warnings, "the database is read-only, a readable secondary for instance: rows arrive with its delay")
+	}
+	if created.Valid {
+		l.Incarnation = "sqlserver/" + created.String
+		for _, text := range parts {
+			shown, err := shown(ctx, conn, text)
+			if err != nil {
+				return l, fmt.Errorf("read what tells one incarnation of the database from the next: %w", err)
+			}
+			l.Incarnation += "/" + shown
+		}
+	}
+	if err := (Dialect{}).isolate(ctx, conn, with, &l); err != nil {
+		return l, err
+	}
+	return l, nil
+}
+
+// Refresh: a failover ends every connection.
+func (Dialect) Refresh(context.Context, *sql.Conn, *engine.Server) error { return nil }
+
+// Explain returns nothing: SHOWPLAN does not work on parametrised statements, and needs a permission of its own.
+func (Dialect) Explain(context.Context, *sql.Conn, string, []any) (string, error) { return "", nil }

@@ -1,0 +1,32 @@
+// Package tsqltest parses T-SQL for tests: no SQL Server runs where most of them do.
+package tsqltest
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sqlc-dev/teesql/parser"
+)
+
+// Is parses text and checks that it holds exactly the statements of these types: a parser that takes garbage for a
+// second statement would otherwise pass it.
+func Is(t *testing.T, text string, types ...string) {
+	t.Helper()
+	// The parser does not know COLLATE inside of CAST, which Microsoft's grammar allows behind any expression.
+	parsed := strings.ReplaceAll(text, " COLLATE Latin1_General_CI_AS AS ", " AS ")
+	script, err := parser.Parse(t.Context(), strings.NewReader(parsed))
+	if err != nil {
+		t.Fatalf("not T-SQL: %v\n%s", err, text)
+	}
+	var got []string
+	for _, batch := range script.Batches {
+		for _, s := range batch.Statements {
+			got = append(got, reflect.TypeOf(s).Elem().Name())
+		}
+	}
+	if !slices.Equal(got, types) {
+		t.Errorf("got the statements %v, want %v:\n%s", got, types, text)
+	}
+}
