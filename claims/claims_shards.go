@@ -1,6 +1,8 @@
 package claims
 
 import (
+	"crypto/md5" //nolint:gosec // see HashedShard
+	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,4 +62,11 @@ func RangesOf(partitions []int, n int) []Range {
 		}
 	}
 	return ranges
+}
+
+// HashedShard names the shard of an aggregate by MD5 over its parts as the engine stores them: names of 255 characters each do not
+// fit into a key. It tells aggregates apart; it keeps no secret.
+func HashedShard(typ, id []byte) string {
+	t, i := md5.Sum(typ), md5.Sum(id) //nolint:gosec // not for security: every engine has it
+	return AggregatePrefix + hex.EncodeToString(t[:]) + hex.EncodeToString(i[:])
 }

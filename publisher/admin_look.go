@@ -20,7 +20,7 @@ func Look(ctx context.Context, conn engine.Connection, table string) (found Foun
 		return found, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	qualified, err := c.texts.tables.resolve(ctx, c.db.Pool, c.outbox)
+	qualified, err := c.texts.tables.Resolve(ctx, c.db.Pool, c.outbox)
 	if err != nil || qualified == "" {
 		return found, err
 	}

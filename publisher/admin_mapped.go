@@ -21,9 +21,9 @@ func (q *mappedSQL) isDone(alias string) string {
 	case q.deletes:
 		return "1 = 0"
 	case q.state != nil:
-		return q.column(q.state, alias) + " = " + q.syntax.literal(q.state, q.done)
+		return q.column(q.state, alias) + " = " + q.syntax.Literal(q.state, q.done)
 	case q.published != nil:
-		return q.column(q.published, alias) + " = " + q.syntax.boolean(q.published, true)
+		return q.column(q.published, alias) + " = " + q.syntax.Boolean(q.published, true)
 	default:
 		return q.column(q.publishedAt, alias) + " IS NOT NULL"
 	}
@@ -93,10 +93,10 @@ func (q *mappedSQL) chosen(s *statement.Statement, f *event.Filter) {
 		s.Add(" AND ", q.orNull(q.eventType), " = ", s.Arg(f.EventType))
 	}
 	if f.OlderThan > 0 {
-		s.Add(" AND ", q.column(q.createdAt, "o"), " <= ", q.syntax.now(q.createdAt, s.Arg(f.OlderThan.Milliseconds())))
+		s.Add(" AND ", q.column(q.createdAt, "o"), " <= ", q.syntax.Now(q.createdAt, s.Arg(f.OlderThan.Milliseconds())))
 	}
 	if f.YoungerThan > 0 {
-		s.Add(" AND ", q.column(q.createdAt, "o"), " > ", q.syntax.now(q.createdAt, s.Arg(f.YoungerThan.Milliseconds())))
+		s.Add(" AND ", q.column(q.createdAt, "o"), " > ", q.syntax.Now(q.createdAt, s.Arg(f.YoungerThan.Milliseconds())))
 	}
 }
 
@@ -104,7 +104,7 @@ func (q *mappedSQL) chosen(s *statement.Statement, f *event.Filter) {
 func (q *mappedSQL) equals(s *statement.Statement, c *column.Column, values []string) {
 	for _, v := range values {
 		if q.couldBe(c, v) {
-			s.Add(" OR ", q.column(c, "o"), " = ", q.syntax.typed(c, s.Arg(v)))
+			s.Add(" OR ", q.column(c, "o"), " = ", q.syntax.Typed(c, s.Arg(v)))
 		}
 	}
 }
@@ -147,12 +147,12 @@ func (q *mappedSQL) place() string {
 // behind adds the condition that o comes after a place and, of those at one instant, after an id.
 func (q *mappedSQL) behind(s *statement.Statement, place, id string) {
 	if q.seq != nil {
-		s.Add(" AND ", q.column(q.seq, "o"), " > ", q.syntax.typed(q.seq, s.Arg(place)))
+		s.Add(" AND ", q.column(q.seq, "o"), " > ", q.syntax.Typed(q.seq, s.Arg(place)))
 		return
 	}
 	created := q.column(q.createdAt, "o")
-	s.Add(" AND ", created, " >= ", q.syntax.atInstant(q.createdAt, s.Arg(place)))
-	s.Add(" AND (", created, " > ", q.syntax.atInstant(q.createdAt, s.Arg(place)), " OR ", q.text(&q.id), " > ", s.Arg(id), ")")
+	s.Add(" AND ", created, " >= ", q.syntax.AtInstant(q.createdAt, s.Arg(place)))
+	s.Add(" AND (", created, " > ", q.syntax.AtInstant(q.createdAt, s.Arg(place)), " OR ", q.text(&q.id), " > ", s.Arg(id), ")")
 }
 
 // entriesOf reads the events that f chooses behind a position, or those of some ids.
@@ -165,7 +165,7 @@ func (q *mappedSQL) entriesOf(f *event.Filter, ids []string, place, id string, l
 	}
 	s.Add(typ, ", ", aggregateID, ", ", q.orNull(q.eventType), ", ", q.orNull(q.key), ", ")
 	q.stateExpr(s)
-	s.Add(", COALESCE(s.attempts, ", q.stored(), "), ", created, ", ", q.syntax.shown("s.next_attempt_at"), ", s.last_error, ", q.place())
+	s.Add(", COALESCE(s.attempts, ", q.stored(), "), ", created, ", ", q.syntax.Shown("s.next_attempt_at"), ", s.last_error, ", q.place())
 	q.chosen(s, f)
 	switch {
 	case ids != nil:

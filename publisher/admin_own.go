@@ -34,10 +34,10 @@ func (e *ownEvents) chosen(s *statement.Statement, f *event.Filter) {
 		}
 	}
 	if f.OlderThan > 0 {
-		s.Add(" AND o.created_at <= ", e.syntax.ago(s, f.OlderThan))
+		s.Add(" AND o.created_at <= ", e.syntax.Ago(s, f.OlderThan))
 	}
 	if f.YoungerThan > 0 {
-		s.Add(" AND o.created_at > ", e.syntax.ago(s, f.YoungerThan))
+		s.Add(" AND o.created_at > ", e.syntax.Ago(s, f.YoungerThan))
 	}
 }
 
@@ -110,7 +110,7 @@ func (e *ownEvents) requeueThese(ctx context.Context, entries []event.Entry) (n 
 
 func (e *ownEvents) requeueStatement(seqs []int64) *statement.Statement {
 	s := e.db.Statement()
-	e.syntax.bySeq(s, e.outbox, func() string { return "state = 'FAILED', retry_count = 0, next_attempt_at = " + e.db.Now() }, seqs)
+	e.syntax.BySeq(s, e.outbox, func() string { return "state = 'FAILED', retry_count = 0, next_attempt_at = " + e.db.Now() }, seqs)
 	return s.Add(" AND state IN ('DEAD LETTER', 'FAILED')")
 }
 
@@ -136,7 +136,7 @@ func (e *ownEvents) discardThese(ctx context.Context, entries []event.Entry, rea
 // discardStatement stores the time in published_at, by which the clean-up goes.
 func (e *ownEvents) discardStatement(seqs []int64, reason string) *statement.Statement {
 	s := e.db.Statement()
-	e.syntax.bySeq(s, e.outbox, func() string {
+	e.syntax.BySeq(s, e.outbox, func() string {
 		return "state = 'DISCARDED', published_at = " + e.db.Now() + ", next_attempt_at = NULL, last_error = " + s.Arg(reason)
 	}, seqs)
 	return s.Add(" AND state IN ('DEAD LETTER', 'FAILED', 'WAITING')")

@@ -117,7 +117,7 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 		if qualified, err = c.resolve(ctx, q, c.outbox, ""); err != nil {
 			return err
 		}
-		if err := c.texts.tables.ready(ctx, q); err != nil {
+		if err := c.texts.tables.Ready(ctx, q); err != nil {
 			return err
 		}
 		columns, err := c.columns(ctx, q)
@@ -183,7 +183,7 @@ func (c *catalog) mappedConfig() mappedConfig {
 
 // resolve finds a table. how are the flags of `outbox init` that creates it.
 func (c *catalog) resolve(ctx context.Context, q statement.Querier, n statement.Name, how string) (string, error) {
-	qualified, err := c.texts.tables.resolve(ctx, q, n)
+	qualified, err := c.texts.tables.Resolve(ctx, q, n)
 	if err != nil {
 		return "", err
 	}

@@ -71,8 +71,8 @@ func (m *mapped) clean(ctx context.Context, after string, chunk int) (deleted in
 func (q *mappedSQL) cleanLook(place, id string, retention int64, chunk int) *statement.Statement {
 	published := q.column(q.publishedAt, "o")
 	s := q.db.Statement("SELECT ", q.text(&q.id), ", ", q.place(), ", CASE WHEN ", q.isDone("o"), " AND ", published, " < ")
-	s.Add(q.syntax.now(q.publishedAt, s.Arg(retention)), " THEN 1 ELSE 0 END, CASE WHEN ", q.isDone("o"), " AND ", published, " >= ")
-	s.Add(q.syntax.now(q.publishedAt, s.Arg(retention)), " THEN 1 ELSE 0 END FROM ", q.table, " o WHERE 1 = 1")
+	s.Add(q.syntax.Now(q.publishedAt, s.Arg(retention)), " THEN 1 ELSE 0 END, CASE WHEN ", q.isDone("o"), " AND ", published, " >= ")
+	s.Add(q.syntax.Now(q.publishedAt, s.Arg(retention)), " THEN 1 ELSE 0 END FROM ", q.table, " o WHERE 1 = 1")
 	if place != "" {
 		q.behind(s, place, id)
 	}
@@ -82,5 +82,5 @@ func (q *mappedSQL) cleanLook(place, id string, retention int64, chunk int) *sta
 func (q *mappedSQL) cleanDelete(prefix string, ids []string, retention int64) *statement.Statement {
 	s := q.db.Statement(prefix, "DELETE FROM ", q.table, " WHERE ")
 	q.oneOf(s, q.table, ids)
-	return s.Add(" AND ", q.isDone(q.table), " AND ", q.column(q.publishedAt, q.table), " < ", q.syntax.now(q.publishedAt, s.Arg(retention)))
+	return s.Add(" AND ", q.isDone(q.table), " AND ", q.column(q.publishedAt, q.table), " < ", q.syntax.Now(q.publishedAt, s.Arg(retention)))
 }

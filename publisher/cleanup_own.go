@@ -46,14 +46,14 @@ func (e *ownEvents) clean(ctx context.Context, after string, chunk int) (deleted
 func (e *ownEvents) cleanLook(from int64, chunk int) *statement.Statement {
 	s := e.db.Statement()
 	s.Add("SELECT MAX(k.seq), COUNT(*), SUM(k.old), SUM(k.early) FROM (SELECT ", e.seq("o"), " AS seq, CASE WHEN o.state IN (", cleanStates,
-		") AND o.published_at < ", e.syntax.ago(s, e.cfg.Retention), " THEN 1 ELSE 0 END AS old")
-	s.Add(", CASE WHEN o.created_at < ", e.syntax.ago(s, e.cfg.Retention), " THEN 1 ELSE 0 END AS early FROM ", e.outbox.String(), " o WHERE ", e.seq("o"), " > ", s.Arg(from))
+		") AND o.published_at < ", e.syntax.Ago(s, e.cfg.Retention), " THEN 1 ELSE 0 END AS old")
+	s.Add(", CASE WHEN o.created_at < ", e.syntax.Ago(s, e.cfg.Retention), " THEN 1 ELSE 0 END AS early FROM ", e.outbox.String(), " o WHERE ", e.seq("o"), " > ", s.Arg(from))
 	return s.Add(" ORDER BY ", e.seq("o"), e.db.Limit(s.Arg(chunk), 0), ") k")
 }
 
 func (e *ownEvents) cleanDelete(prefix string, from, to int64) *statement.Statement {
 	s := e.db.Statement()
-	seq := e.syntax.seq()
+	seq := e.syntax.Seq()
 	return s.Add(prefix, "DELETE FROM ", e.outbox.String(), " WHERE ", seq, " > ", s.Arg(from), " AND ", seq, " <= ", s.Arg(to),
-		" AND state IN (", cleanStates, ") AND published_at < ", e.syntax.ago(s, e.cfg.Retention))
+		" AND state IN (", cleanStates, ") AND published_at < ", e.syntax.Ago(s, e.cfg.Retention))
 }

@@ -23,5 +23,5 @@ func MappedDDL(engine, outbox, claims string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append([]string{e.claims.Ddl(beside)}, e.mapping.ddl(SideOf(beside), sideStates)...), nil
+	return append([]string{e.claims.Ddl(beside)}, e.mapping.Ddl(SideOf(beside), sideStates)...), nil
 }

@@ -14,6 +14,7 @@ import (
 
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
@@ -32,7 +33,7 @@ func (c *taking) QueryContext(_ context.Context, text string, _ []sqldriver.Name
 	switch {
 	case verb == "INSERT" && !c.inserted:
 		c.inserted = true
-		return nil, mssql.Error{Number: msDuplicateKey}
+		return nil, mssql.Error{Number: sqlserver.DuplicateKey}
 	case verb == "INSERT" || !c.inserted:
 		return &answers{}, nil
 	case strings.Contains(text, "inserted.token"):

@@ -6,6 +6,10 @@ import (
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/mysql"
+	"github.com/rowrelay/rowrelay/engine/postgres"
+	"github.com/rowrelay/rowrelay/engine/sqlite"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -24,17 +28,17 @@ type texts struct {
 
 // tables is what is asked of an engine's catalog.
 type tables interface {
-	// ready refuses a database that the order of events could not be kept in.
-	ready(ctx context.Context, q statement.Querier) error
-	// resolve finds a table; qualified is "" where there is none.
-	resolve(ctx context.Context, q statement.Querier, n statement.Name) (qualified string, err error)
+	// Ready refuses a database that the order of events could not be kept in.
+	Ready(ctx context.Context, q statement.Querier) error
+	// Resolve finds a table; qualified is "" where there is none.
+	Resolve(ctx context.Context, q statement.Querier, n statement.Name) (qualified string, err error)
 }
 
 var textsOf = map[string]texts{
-	"postgres":  {syntax: pgStatement{}, low: pgLow, tables: pgTables{}, claims: pgClaims{}, rows: pgOutbox{}, mapping: pgMapping{}},
-	"mysql":     {syntax: myStatement{}, tables: myTables{}, claims: myClaims{}, rows: myOutbox{}, mapping: myMapping{}},
-	"sqlite":    {syntax: liteStatement{}, tables: liteTables{}, claims: liteClaims{}, rows: liteOutbox{}, mapping: liteMapping{}},
-	"sqlserver": {syntax: msStatement{}, low: msLow, tables: msTables{}, claims: msClaims{}, rows: msOutbox{}, mapping: msMapping{}, mostRows: msMostRows},
+	"postgres":  {syntax: postgres.Statement{}, low: postgres.Low, tables: postgres.Tables{}, claims: postgres.Claims{}, rows: postgres.Outbox{}, mapping: postgres.Mapping{}},
+	"mysql":     {syntax: mysql.Statement{}, tables: mysql.Tables{}, claims: mysql.Claims{}, rows: mysql.Outbox{}, mapping: mysql.Mapping{}},
+	"sqlite":    {syntax: sqlite.Statement{}, tables: sqlite.Tables{}, claims: sqlite.Claims{}, rows: sqlite.Outbox{}, mapping: sqlite.Mapping{}},
+	"sqlserver": {syntax: sqlserver.Statement{}, low: sqlserver.Low, tables: sqlserver.Tables{}, claims: sqlserver.Claims{}, rows: sqlserver.Outbox{}, mapping: sqlserver.Mapping{}, mostRows: sqlserver.MostRows},
 }
 
 // tablesOf reads the names of an outbox and of its claims table, as source__table and source__claims_table write them.

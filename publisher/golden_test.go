@@ -18,6 +18,7 @@ import (
 	"github.com/sqlc-dev/teesql/parser"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/plaintext"
@@ -159,7 +160,7 @@ func recordedAs(t *testing.T, engine string, outbox, beside statement.Name, qual
 	for _, c := range change {
 		c(&cfg)
 	}
-	r := &recorder{unit: e.rows.shardOf("O", "1")}
+	r := &recorder{unit: e.rows.ShardOf("O", "1")}
 	c := &catalog{cfg: cfg, texts: e, outbox: outbox, claims: beside}
 	c.db = statement.NewDB(e.syntax, e.low, sql.OpenDB(r), 0, func(error) bool { return false }, c.explain)
 	rows := c.rows(qualified)
@@ -295,7 +296,7 @@ func TestGoldenDDL(t *testing.T) {
 func isTSQL(t *testing.T, text string) {
 	t.Helper()
 	// The parser does not know COLLATE behind an expression within EXISTS.
-	parsed := strings.ReplaceAll(text, msExact, "")
+	parsed := strings.ReplaceAll(text, sqlserver.Exact, "")
 	script, err := parser.Parse(t.Context(), strings.NewReader(parsed))
 	if err != nil {
 		t.Errorf("not T-SQL: %v\n%s", err, text)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/column"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/poller"
@@ -52,7 +53,7 @@ func goldenLayouts(t *testing.T, engine string) map[string]layout {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.textTimes = textsOf[engine].mapping.textTimes()
+		m.textTimes = textsOf[engine].mapping.TextTimes()
 		if layouts[name], err = m.resolve("outbox", c.columns); err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +86,7 @@ func (g *script) parse(text string) {
 		return
 	}
 	// The parser does not know COLLATE everywhere where Microsoft's grammar has it.
-	if _, err := parser.Parse(g.t.Context(), strings.NewReader(strings.ReplaceAll(text, msExact, ""))); err != nil {
+	if _, err := parser.Parse(g.t.Context(), strings.NewReader(strings.ReplaceAll(text, sqlserver.Exact, ""))); err != nil {
 		g.t.Errorf("not T-SQL: %v\n%s", err, text)
 	}
 }

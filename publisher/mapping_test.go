@@ -6,6 +6,10 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/engine/column"
+	"github.com/rowrelay/rowrelay/engine/mysql"
+	"github.com/rowrelay/rowrelay/engine/postgres"
+	"github.com/rowrelay/rowrelay/engine/sqlite"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -139,4 +143,4 @@ func TestKindsOfTypes(t *testing.T) {
 	}
 }
 
-var kinder = map[string]func(string) column.Kind{"postgres": pgTables{}.kind, "mysql": myTables{}.kind, "sqlite": liteTables{}.kind, "sqlserver": msTables{}.kind}
+var kinder = map[string]func(string) column.Kind{"postgres": postgres.Tables{}.Kind, "mysql": mysql.Tables{}.Kind, "sqlite": sqlite.Tables{}.Kind, "sqlserver": sqlserver.Tables{}.Kind}

@@ -12,7 +12,7 @@ const blockedStates = "'FAILED', 'DEAD LETTER', 'WAITING'"
 
 // DDL returns the statements that create an outbox and, with one of them, its claims table.
 func DDLOf(d rowsSyntax, table statement.Name, claims string) []string {
-	return d.ddl(table, claims, event.Quoted(event.States), blockedStates)
+	return d.Ddl(table, claims, event.Quoted(event.States), blockedStates)
 }
 
 // IsOwn reports whether a table with these columns is one of `rowrelay outbox init`. Letters may be of any case.
@@ -21,7 +21,7 @@ func IsOwn(d rowsSyntax, columns []string) bool {
 	for _, c := range columns {
 		have[strings.ToLower(c)] = true
 	}
-	for _, c := range []string{d.seq(), "id", "aggregate_type", "aggregate_id", "event_type", "payload", "created_at", "published_at", "retry_count",
+	for _, c := range []string{d.Seq(), "id", "aggregate_type", "aggregate_id", "event_type", "payload", "created_at", "published_at", "retry_count",
 		"idempotency_key", "state", "next_attempt_at", "last_error", "bucket", "traceparent", "tracestate"} {
 		if !have[c] {
 			return false

@@ -116,7 +116,7 @@ func TestPickStallsAtItsClaims(t *testing.T) {
 		stall, err := b.raw.BeginTx(t.Context(), nil)
 		b.must(err)
 		defer stall.Rollback() //nolint:errcheck // it was, where all is well
-		if _, err = b.claims.TakeIn(t.Context(), stall, claims.Claim{Owner: "another", Token: 6, Ttl: time.Minute}, claims.Named([]string{b.texts.rows.shardOf("A", "1")}), ""); err != nil {
+		if _, err = b.claims.TakeIn(t.Context(), stall, claims.Claim{Owner: "another", Token: 6, Ttl: time.Minute}, claims.Named([]string{b.texts.rows.ShardOf("A", "1")}), ""); err != nil {
 			t.Fatal(err)
 		}
 		late := b.pickLate(time.Minute)
@@ -152,7 +152,7 @@ func TestPickStallsAtItsMarks(t *testing.T) {
 				defer stall.Rollback() //nolint:errcheck // it was, where all is well
 				hint, suffix := b.db.Lock(false)
 				s := b.db.Statement()
-				if seqs, err := s.Add("SELECT ", b.texts.rows.seq(), " FROM outbox", hint, suffix).Ints(t.Context(), stall); err != nil || len(seqs) != 2 {
+				if seqs, err := s.Add("SELECT ", b.texts.rows.Seq(), " FROM outbox", hint, suffix).Ints(t.Context(), stall); err != nil || len(seqs) != 2 {
 					t.Fatalf("locked %v, %v", seqs, err)
 				}
 				b.startLate(2 * time.Second)

@@ -52,8 +52,8 @@ func openMapped(ctx context.Context, q statement.Querier, db *statement.DB, d ma
 	if err != nil {
 		return nil, nil, err
 	}
-	m.textTimes = d.textTimes()
-	columns, err := d.columns(ctx, q, table)
+	m.textTimes = d.TextTimes()
+	columns, err := d.Columns(ctx, q, table)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the columns of %s: %w", table, err)
 	}
@@ -61,7 +61,7 @@ func openMapped(ctx context.Context, q statement.Querier, db *statement.DB, d ma
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err := d.resolve(ctx, q, side)
+	found, err := d.Resolve(ctx, q, side)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for %s: %w", side, err)
 	}

@@ -35,12 +35,12 @@ type mappedSQL struct {
 func (q *mappedSQL) pending(alias string) string {
 	switch {
 	case q.state != nil:
-		return q.column(q.state, alias) + " = " + q.syntax.literal(q.state, q.layout.pending)
+		return q.column(q.state, alias) + " = " + q.syntax.Literal(q.state, q.layout.pending)
 	case q.published != nil && q.published.Nullable:
 		x := q.column(q.published, alias)
-		return "(" + x + " = " + q.syntax.boolean(q.published, false) + " OR " + x + " IS NULL)"
+		return "(" + x + " = " + q.syntax.Boolean(q.published, false) + " OR " + x + " IS NULL)"
 	case q.published != nil:
-		return q.column(q.published, alias) + " = " + q.syntax.boolean(q.published, false)
+		return q.column(q.published, alias) + " = " + q.syntax.Boolean(q.published, false)
 	case q.publishedAt != nil:
 		return q.column(q.publishedAt, alias) + " IS NULL"
 	default:
@@ -78,7 +78,7 @@ func (q *mappedSQL) ordered() string {
 
 // settled is the condition that a row has an entry in the side table.
 func (q *mappedSQL) settled(s *statement.Statement) string {
-	return "EXISTS (SELECT 1 FROM " + q.side + " s" + q.syntax.hold() + " WHERE s.outbox = " + s.Arg(q.outbox) + " AND s.event = " + q.text(&q.id) + ")"
+	return "EXISTS (SELECT 1 FROM " + q.side + " s" + q.syntax.Hold() + " WHERE s.outbox = " + s.Arg(q.outbox) + " AND s.event = " + q.text(&q.id) + ")"
 }
 
 // blocked is the condition that a row has to wait, "" where none ever has to.
@@ -86,7 +86,7 @@ func (q *mappedSQL) blocked(s *statement.Statement) string {
 	if !q.byAggregate && !q.everything {
 		return ""
 	}
-	cond := "EXISTS (SELECT 1 FROM " + q.side + " s" + q.syntax.hold() + " WHERE s.outbox = " + s.Arg(q.outbox)
+	cond := "EXISTS (SELECT 1 FROM " + q.side + " s" + q.syntax.Hold() + " WHERE s.outbox = " + s.Arg(q.outbox)
 	if q.byAggregate {
 		typ, id := q.aggregateExpr()
 		cond += " AND s.aggregate_type = " + typ + " AND s.aggregate_id = " + id + " AND s.aggregate_id <> ''"
@@ -106,7 +106,7 @@ func (q *mappedSQL) projection() string {
 	if q.createdAt != nil {
 		created = q.instant(q.createdAt, "o")
 	}
-	payload := q.syntax.payload(&q.payload, q.column(&q.payload, "o"))
+	payload := q.syntax.Payload(&q.payload, q.column(&q.payload, "o"))
 	size := "COALESCE(" + q.db.Bytes(payload) + ", 0)"
 	if q.maxBytes > 0 {
 		payload = "CASE WHEN " + size + " <= " + strconv.Itoa(q.maxBytes) + " THEN " + payload + " END"
@@ -145,11 +145,11 @@ func (q *mappedSQL) column(c *column.Column, alias string) string {
 }
 
 // text writes the value of a column of o as the text that stands in the side table, and in Go.
-func (q *mappedSQL) text(c *column.Column) string { return q.syntax.text(c, q.column(c, "o")) }
+func (q *mappedSQL) text(c *column.Column) string { return q.syntax.Text(c, q.column(c, "o")) }
 
 // instant writes a time in UTC as text of one width.
 func (q *mappedSQL) instant(c *column.Column, alias string) string {
-	return q.syntax.instant(c, q.column(c, alias))
+	return q.syntax.Instant(c, q.column(c, alias))
 }
 
 // position writes where a row stands in the order as text of one width, so that texts compare as the values do.
@@ -157,5 +157,5 @@ func (q *mappedSQL) position(alias string) string {
 	if q.seq == nil {
 		return q.instant(q.createdAt, alias)
 	}
-	return q.syntax.position(q.seq, q.column(q.seq, alias))
+	return q.syntax.Position(q.seq, q.column(q.seq, alias))
 }

@@ -116,7 +116,7 @@ func (m *mapped) count(ctx context.Context, c statement.Querier, s *statement.St
 func (q *mappedSQL) bounded(from func(s *statement.Statement)) *statement.Statement {
 	s := q.db.Statement("SELECT COUNT(*) FROM (SELECT 1 AS one FROM ")
 	from(s)
-	return s.Add(q.syntax.unordered(), q.db.Limit(s.Arg(figuresBound), 0), ") counted")
+	return s.Add(q.syntax.Unordered(), q.db.Limit(s.Arg(figuresBound), 0), ") counted")
 }
 
 func (q *mappedSQL) countVisible() *statement.Statement {
@@ -145,7 +145,7 @@ func (m *mapped) oldest(ctx context.Context, c statement.Querier) (time.Duration
 	if m.sql.createdAt == nil {
 		return 0, nil
 	}
-	s := m.sql.publishable(m.sql.instant(m.sql.createdAt, "o")+", "+m.sql.syntax.clock(), 1, nil)
+	s := m.sql.publishable(m.sql.instant(m.sql.createdAt, "o")+", "+m.sql.syntax.Clock(), 1, nil)
 	var age time.Duration
 	err := s.Each(ctx, c, func(scan func(...any) error) (bool, error) {
 		var created, now sql.NullString

@@ -18,9 +18,9 @@ func (q *mappedSQL) mark(ids []string) *statement.Statement {
 		column *column.Column
 		value  func(*column.Column) string
 	}{
-		{q.state, func(c *column.Column) string { return q.syntax.literal(c, q.done) }},
-		{q.published, func(c *column.Column) string { return q.syntax.boolean(c, true) }},
-		{q.publishedAt, func(c *column.Column) string { return q.syntax.now(c, "") }},
+		{q.state, func(c *column.Column) string { return q.syntax.Literal(c, q.done) }},
+		{q.published, func(c *column.Column) string { return q.syntax.Boolean(c, true) }},
+		{q.publishedAt, func(c *column.Column) string { return q.syntax.Now(c, "") }},
 	} {
 		if c.column != nil {
 			s.Add(separator, q.db.Quote(c.column.Name), " = ", c.value(c.column))
@@ -34,7 +34,7 @@ func (q *mappedSQL) mark(ids []string) *statement.Statement {
 func (q *mappedSQL) countAttempt(id string) *statement.Statement {
 	name := q.db.Quote(q.attempts.Name)
 	s := q.db.Statement("UPDATE ", q.table, " SET ", name, " = COALESCE(", name, ", 0) + 1 WHERE ")
-	return s.Add(q.db.Quote(q.id.Name), " = ", q.syntax.typed(&q.id, s.Arg(id)))
+	return s.Add(q.db.Quote(q.id.Name), " = ", q.syntax.Typed(&q.id, s.Arg(id)))
 }
 
 // failAgain changes the entry of an event that failed before, unless an operator did in the meantime. A misplaced event's attempts
@@ -53,7 +53,7 @@ func (q *mappedSQL) failFirst(f *event.Failure) *statement.Statement {
 	return s.Add("INSERT INTO ", q.side, " (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT ",
 		s.Arg(q.outbox), ", ", q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", ", s.Arg(string(f.State())), ", ", strconv.Itoa(f.Attempts), ", ").
 		Add(q.next(s, f), ", ", s.Arg(f.Reason), " FROM ", q.table, " o WHERE ").
-		Add(q.column(&q.id, "o"), " = ", q.syntax.typed(&q.id, s.Arg(f.Ref.ID)), " AND ", q.pending("o")).
+		Add(q.column(&q.id, "o"), " = ", q.syntax.Typed(&q.id, s.Arg(f.Ref.ID)), " AND ", q.pending("o")).
 		Add(" AND NOT ", q.settled(s))
 }
 
@@ -129,7 +129,7 @@ func (q *mappedSQL) oneOf(s *statement.Statement, alias string, ids []string) *s
 		if i > 0 {
 			s.Add(", ")
 		}
-		s.Add(q.syntax.typed(&q.id, s.Arg(id)))
+		s.Add(q.syntax.Typed(&q.id, s.Arg(id)))
 	}
 	return s.Add(")")
 }

@@ -193,7 +193,7 @@ func TestDeadlocksAreRepeated(t *testing.T) {
 							ready <- struct{}{}
 							eventually(t, "both have locked a row", func() bool { return len(ready) == 2 })
 						}
-						if _, err := q.ExecContext(ctx, fmt.Sprintf("UPDATE outbox SET retry_count = retry_count + 1 WHERE %s = %d", b.texts.rows.seq(), seq)); err != nil {
+						if _, err := q.ExecContext(ctx, fmt.Sprintf("UPDATE outbox SET retry_count = retry_count + 1 WHERE %s = %d", b.texts.rows.Seq(), seq)); err != nil {
 							return err
 						}
 					}

@@ -47,14 +47,14 @@ func newRows(db *statement.DB, d rowsSyntax, outbox statement.Name, cfg rowsConf
 	return e
 }
 
-func (e *ownEvents) seq(alias string) string { return alias + "." + e.syntax.seq() }
+func (e *ownEvents) seq(alias string) string { return alias + "." + e.syntax.Seq() }
 
 // forced is the hint for reading events of a state, in their order.
 func (e *ownEvents) forced(state event.State) string {
 	if state == event.Failed {
 		return "" // few, and found by either index
 	}
-	return e.syntax.force("pending")
+	return e.syntax.Force("pending")
 }
 
 // order is the order of the index that holds events of a state.
@@ -62,7 +62,7 @@ func (e *ownEvents) order(state event.State) string {
 	switch {
 	case state == event.Failed:
 		return "o.next_attempt_at"
-	case state == event.Pending || e.syntax.byState():
+	case state == event.Pending || e.syntax.ByState():
 		return "o.bucket, " + e.seq("o")
 	case state == event.Publishing:
 		return e.seq("o")
@@ -80,9 +80,9 @@ func (e *ownEvents) blocks(s *statement.Statement, heads bool) {
 		s.Add("1 = 0")
 		return
 	}
-	s.Add("EXISTS (SELECT 1 FROM ", e.outbox.String(), " b", e.syntax.force(e.blockedIndex()), " WHERE ")
+	s.Add("EXISTS (SELECT 1 FROM ", e.outbox.String(), " b", e.syntax.Force(e.blockedIndex()), " WHERE ")
 	if !e.bySource() {
-		s.Add(e.syntax.seek("b", "o.aggregate_id"), e.syntax.same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"), " AND ", e.ordered(), " AND ")
+		s.Add(e.syntax.Seek("b", "o.aggregate_id"), e.syntax.Same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"), " AND ", e.ordered(), " AND ")
 	}
 	s.Add(e.seq("b"), " < ", e.seq("o"), e.inTheWay("b", heads), ")")
 }
@@ -114,7 +114,7 @@ func (e *ownEvents) inTheWay(alias string, heads bool) string {
 
 // claimed adds the condition that a live claim of the aggregate of o exists.
 func (e *ownEvents) claimed(s *statement.Statement) {
-	e.claims.Claimed(s, e.syntax.shard("o.aggregate_type", "o.aggregate_id"))
+	e.claims.Claimed(s, e.syntax.Shard("o.aggregate_type", "o.aggregate_id"))
 }
 
 // look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement.
@@ -138,7 +138,7 @@ func (e *ownEvents) look(ctx context.Context) (g event.Glance, err error) {
 		// Where no index leads with the state, the index of what waits holds what others wait behind too: to look for WAITING in it
 		// would read every dead letter. That there is anything of the kind is reason enough to let mend look.
 		s.Add(", 0), COALESCE(")
-		if e.syntax.byState() {
+		if e.syntax.ByState() {
 			first(s, event.Waiting, func() {})
 		} else {
 			s.Add("(SELECT 1 FROM ", e.outbox.String(), " o WHERE o.state IN (", blockedStates, ") ORDER BY ", e.order(event.Waiting), e.db.Limit("1", 0), ")")
@@ -175,7 +175,7 @@ func (e *ownEvents) keysOnly(s *statement.Statement, ranges []claims.Range, afte
 		e.keysBySeq(s, ranges, after, n, also)
 		return
 	}
-	order := " ORDER BY bucket, " + e.syntax.seq()
+	order := " ORDER BY bucket, " + e.syntax.Seq()
 	if ranges == nil {
 		ranges = []claims.Range{{From: 0, To: claims.Buckets}}
 	}
@@ -184,12 +184,12 @@ func (e *ownEvents) keysOnly(s *statement.Statement, ranges []claims.Range, afte
 		e.arm(s, arms[0], after, n, also)
 		return
 	}
-	s.Add("SELECT bucket, ", e.syntax.seq(), " FROM (")
+	s.Add("SELECT bucket, ", e.syntax.Seq(), " FROM (")
 	for i, r := range arms {
 		if i > 0 {
 			s.Add(" UNION ALL ")
 		}
-		s.Add("SELECT bucket, ", e.syntax.seq(), " FROM (")
+		s.Add("SELECT bucket, ", e.syntax.Seq(), " FROM (")
 		e.arm(s, r, after, n, also)
 		s.Add(") r", strconv.Itoa(i))
 	}
@@ -200,7 +200,7 @@ func (e *ownEvents) keysOnly(s *statement.Statement, ranges []claims.Range, afte
 // of its own: it would read, for every page anew, the events of that bucket that are in flight.
 func (e *ownEvents) arms(ranges []claims.Range, after event.Position) []claims.Range {
 	arms := make([]claims.Range, 0, len(ranges)+1)
-	split := e.syntax.orderly("o", "", "") == ""
+	split := e.syntax.Orderly("o", "", "") == ""
 	for _, r := range ranges {
 		switch {
 		case r.To <= after.Bucket: // before the position
@@ -218,7 +218,7 @@ func (e *ownEvents) arms(ranges []claims.Range, after event.Position) []claims.R
 
 // keysBySeq is keysOnly in the order of seq. What lies in other buckets is passed over in the index.
 func (e *ownEvents) keysBySeq(s *statement.Statement, ranges []claims.Range, after event.Position, n int, also func(*statement.Statement)) {
-	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.syntax.force("order"), " WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.Arg(after.Seq))
+	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.syntax.Force("order"), " WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.Arg(after.Seq))
 	if len(ranges) > 0 && ranges[0] != (claims.Range{From: 0, To: claims.Buckets}) {
 		for i, r := range ranges {
 			s.Add([]string{" AND (", " OR "}[min(i, 1)], "o.bucket >= ", s.Arg(r.From), " AND o.bucket < ", s.Arg(r.To))
@@ -233,11 +233,11 @@ func (e *ownEvents) keysBySeq(s *statement.Statement, ranges []claims.Range, aft
 func (e *ownEvents) arm(s *statement.Statement, r claims.Range, after event.Position, n int, also func(*statement.Statement)) {
 	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(event.Pending), " WHERE o.state = 'PENDING' AND ")
 	within := after.Bucket >= r.From && after.Seq > 0
-	switch split := e.syntax.orderly("o", "", "") == ""; {
+	switch split := e.syntax.Orderly("o", "", "") == ""; {
 	case within && split:
 		s.Add("o.bucket = ", s.Arg(after.Bucket), " AND ", e.seq("o"), " > ", s.Arg(after.Seq)) // all of the range that is left
 	case within:
-		s.Add("o.bucket >= ", s.Arg(after.Bucket), " AND ", e.syntax.orderly("o", s.Arg(after.Bucket), s.Arg(after.Seq)), " AND o.bucket < ", s.Arg(r.To))
+		s.Add("o.bucket >= ", s.Arg(after.Bucket), " AND ", e.syntax.Orderly("o", s.Arg(after.Bucket), s.Arg(after.Seq)), " AND o.bucket < ", s.Arg(r.To))
 	default:
 		s.Add("o.bucket >= ", s.Arg(max(r.From, after.Bucket)), " AND o.bucket < ", s.Arg(r.To))
 	}
@@ -297,11 +297,11 @@ func (e *ownEvents) fetchStatement(s *statement.Statement, ranges []claims.Range
 	e.blocks(s, false)
 	s.Add(" THEN 1 ELSE 0 END FROM ")
 	e.keys(s, ranges, after, n, nothing)
-	s.Add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.seq(), " ORDER BY ")
+	s.Add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.Seq(), " ORDER BY ")
 	if !e.bySource() && !after.BySeq {
 		s.Add("k.bucket, ")
 	}
-	s.Add("k.", e.syntax.seq())
+	s.Add("k.", e.syntax.Seq())
 }
 
 // other leaves out what waits, what is avoided, and for skip_locked what anybody has claimed or has left PUBLISHING under a claim
@@ -317,16 +317,16 @@ func (e *ownEvents) other(ctx context.Context, ranges []claims.Range, avoid []ev
 			e.blocks(s, false)
 			if len(avoid) > 0 {
 				s.Add(" AND NOT EXISTS (SELECT 1 FROM ", s.Rows("a", aggregateColumns, jsonAggregates(avoid)), " WHERE ",
-					e.syntax.same("o.aggregate_type", "o.aggregate_id", "a.typ", "a.id"), ")")
+					e.syntax.Same("o.aggregate_type", "o.aggregate_id", "a.typ", "a.id"), ")")
 			}
 			if e.cfg.Strategy == claims.SkipLocked {
 				s.Add(" AND NOT ")
 				e.claimed(s)
 				s.Add(" AND NOT EXISTS (SELECT 1 FROM ", e.outbox.String(), " p WHERE p.state = 'PUBLISHING' AND p.bucket = o.bucket AND ",
-					e.syntax.same("p.aggregate_type", "p.aggregate_id", "o.aggregate_type", "o.aggregate_id"), ")")
+					e.syntax.Same("p.aggregate_type", "p.aggregate_id", "o.aggregate_type", "o.aggregate_id"), ")")
 			}
 		})
-		s.Add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.seq())
+		s.Add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.Seq())
 		rows, _, err := event.Read(ctx, s, q, poller.Limit{Rows: 1}, e.scan)
 		found = nil
 		if len(rows) > 0 {

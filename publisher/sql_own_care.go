@@ -62,11 +62,11 @@ func (e *ownEvents) first(s *statement.Statement) {
 	if !e.bySource() {
 		s.Add("NOT ", e.ordered(), " OR ")
 	}
-	s.Add("(SELECT ", e.seq("b"), " FROM ", e.outbox.String(), " b", e.syntax.force(e.blockedIndex()), " WHERE ")
+	s.Add("(SELECT ", e.seq("b"), " FROM ", e.outbox.String(), " b", e.syntax.Force(e.blockedIndex()), " WHERE ")
 	if e.bySource() {
 		s.Add("1 = 1")
 	} else {
-		s.Add(e.syntax.seek("b", "o.aggregate_id"), e.syntax.same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"))
+		s.Add(e.syntax.Seek("b", "o.aggregate_id"), e.syntax.Same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"))
 	}
 	s.Add(e.inTheWay("b", true), " ORDER BY ", e.seq("b"), e.db.Limit("1", 0), ") = ", e.seq("o"), ")")
 }
@@ -78,7 +78,7 @@ func (e *ownEvents) claimRows(ctx context.Context, q statement.Querier, by claim
 	seen := map[string]bool{}
 	for i := range rows {
 		c := candidate{seq: rows[i].Ref.Seq, bucket: rows[i].At.Bucket, Aggregate: rows[i].Aggregate()}
-		c.shard = e.syntax.shardOf(c.Type, c.ID)
+		c.shard = e.syntax.ShardOf(c.Type, c.ID)
 		if !seen[c.shard] { // events without an aggregate have one shard
 			seen[c.shard] = true
 			found = append(found, c)

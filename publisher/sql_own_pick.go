@@ -94,7 +94,7 @@ func (e *ownEvents) candidates(ctx context.Context, q statement.Querier, from, n
 			count++
 			if !seen[c.Aggregate] {
 				seen[c.Aggregate] = true
-				c.shard = e.syntax.shardOf(c.Type, c.ID)
+				c.shard = e.syntax.ShardOf(c.Type, c.ID)
 				found = append(found, c)
 			}
 			return true, nil
@@ -188,18 +188,18 @@ func (e *ownEvents) handOutStatement(s *statement.Statement, got []candidate, n 
 	arm := func(state event.State) {
 		s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "' AND o.bucket >= ", s.Arg(buckets[0]),
 			" AND o.bucket <= ", s.Arg(buckets[len(buckets)-1]), " AND ", e.db.AnyInt(s, "o.bucket", buckets))
-		s.Add(" AND ", e.db.AnyText(s, e.syntax.shard("o.aggregate_type", "o.aggregate_id"), shards), " ORDER BY o.bucket, ", e.seq("o"), e.db.Limit(s.Arg(n), 0))
+		s.Add(" AND ", e.db.AnyText(s, e.syntax.Shard("o.aggregate_type", "o.aggregate_id"), shards), " ORDER BY o.bucket, ", e.seq("o"), e.db.Limit(s.Arg(n), 0))
 	}
 	s.Add("SELECT ")
 	e.columns(s)
 	s.Add(", CASE WHEN ")
 	e.blocks(s, false)
-	s.Add(" THEN 1 ELSE 0 END FROM (SELECT bucket, ", e.syntax.seq(), " FROM (SELECT bucket, ", e.syntax.seq(), " FROM (")
+	s.Add(" THEN 1 ELSE 0 END FROM (SELECT bucket, ", e.syntax.Seq(), " FROM (SELECT bucket, ", e.syntax.Seq(), " FROM (")
 	arm(event.Pending)
-	s.Add(") p UNION ALL SELECT bucket, ", e.syntax.seq(), " FROM (")
+	s.Add(") p UNION ALL SELECT bucket, ", e.syntax.Seq(), " FROM (")
 	arm(event.Publishing)
-	s.Add(") l) u ORDER BY bucket, ", e.syntax.seq(), e.db.Limit(s.Arg(n), 0), ") k JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.seq(),
-		" ORDER BY k.bucket, k.", e.syntax.seq())
+	s.Add(") l) u ORDER BY bucket, ", e.syntax.Seq(), e.db.Limit(s.Arg(n), 0), ") k JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.Seq(),
+		" ORDER BY k.bucket, k.", e.syntax.Seq())
 }
 
 // dropUnused ends the claims of aggregates whose events did not fit into the limit.
@@ -224,7 +224,7 @@ func (e *ownEvents) dropUnused(ctx context.Context, q statement.Querier, owner s
 func (e *ownEvents) Restore(ctx context.Context, q statement.Querier, owner string, shards []string) error {
 	s := e.db.Statement()
 	s.Add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM ", e.claims.Place.Table,
-		" c WHERE c.outbox = ", s.Arg(e.claims.Place.Outbox), " AND c.unit = ", e.syntax.shard("o.aggregate_type", "o.aggregate_id"), " AND c.owner = ", s.Arg(owner))
+		" c WHERE c.outbox = ", s.Arg(e.claims.Place.Outbox), " AND c.unit = ", e.syntax.Shard("o.aggregate_type", "o.aggregate_id"), " AND c.owner = ", s.Arg(owner))
 	if shards != nil {
 		s.Add(" AND ", e.db.AnyText(s, "c.unit", shards))
 	}

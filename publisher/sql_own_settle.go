@@ -67,7 +67,7 @@ func (e *ownEvents) apply(ctx context.Context, q statement.Querier, owner string
 	}
 	shards := make([]string, len(m.Freed))
 	for i, a := range m.Freed {
-		shards[i] = e.syntax.shardOf(a.Type, a.ID)
+		shards[i] = e.syntax.ShardOf(a.Type, a.ID)
 	}
 	if err := e.claims.Drop(ctx, q, owner, shards); err != nil {
 		return nil, fmt.Errorf("freed: %w", err)
@@ -90,7 +90,7 @@ func (e *ownEvents) published() string {
 // markPublished is the one statement that acknowledges a batch.
 func (e *ownEvents) markPublished(ctx context.Context, q statement.Querier, owner string, held int, refs []event.Ref) (int64, error) {
 	s := e.db.Statement()
-	e.syntax.bySeq(s, e.outbox, e.published, seqs(refs))
+	e.syntax.BySeq(s, e.outbox, e.published, seqs(refs))
 	s.Add(" AND state IN ('PENDING', 'PUBLISHING', 'FAILED') AND ")
 	e.claims.Guard(s, owner, held)
 	return s.Exec(ctx, q)
@@ -102,7 +102,7 @@ func (e *ownEvents) set(ctx context.Context, q statement.Querier, set string, se
 		return nil
 	}
 	s := e.db.Statement()
-	e.syntax.bySeq(s, e.outbox, func() string { return set }, seqs)
+	e.syntax.BySeq(s, e.outbox, func() string { return set }, seqs)
 	s.Add(" AND state IN (", states, ")")
 	_, err := s.Exec(ctx, q)
 	return err
@@ -132,7 +132,7 @@ func (e *ownEvents) fail(ctx context.Context, q statement.Querier, failed []even
 		}
 	}
 	s := e.db.Statement()
-	s.Add(e.syntax.update(e.outbox.String(), "o",
+	s.Add(e.syntax.Update(e.outbox.String(), "o",
 		"state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, "+
 			"next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE "+e.db.Later("f.pause")+" END",
 		s.Rows("f", failureColumns, list), e.seq("o")+" = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')"))
@@ -202,10 +202,10 @@ func (e *ownEvents) letGo(ctx context.Context, q statement.Querier, of []event.A
 	}
 	where := "o.state IN (" + blockedStates + ") AND o.state = 'WAITING' AND " + e.seq("o") + " < h.head"
 	if !e.bySource() {
-		where += " AND " + e.syntax.seek("o", "h.id") + e.syntax.same("o.aggregate_type", "o.aggregate_id", "h.typ", "h.id")
+		where += " AND " + e.syntax.Seek("o", "h.id") + e.syntax.Same("o.aggregate_type", "o.aggregate_id", "h.typ", "h.id")
 	}
 	s := e.db.Statement()
-	s.Add(e.syntax.update(e.outbox.String(), "o"+e.syntax.force(e.blockedIndex()), "state = 'PENDING'", s.Rows("h", headColumns, heads), where))
+	s.Add(e.syntax.Update(e.outbox.String(), "o"+e.syntax.Force(e.blockedIndex()), "state = 'PENDING'", s.Rows("h", headColumns, heads), where))
 	n, err = s.Exec(ctx, q)
 	return n, rest, err
 }
@@ -223,11 +223,11 @@ type head struct {
 func (e *ownEvents) heads(ctx context.Context, q statement.Querier, of []event.Aggregate) (list []head, rest []event.Aggregate, err error) {
 	s := e.db.Statement()
 	first := func(cond string, skip int) {
-		s.Add("(SELECT b.", e.syntax.seq(), " FROM ", e.outbox.String(), " b", e.syntax.force(e.blockedIndex()), " WHERE ")
+		s.Add("(SELECT b.", e.syntax.Seq(), " FROM ", e.outbox.String(), " b", e.syntax.Force(e.blockedIndex()), " WHERE ")
 		if e.bySource() {
 			s.Add("1 = 1")
 		} else {
-			s.Add(e.syntax.seek("b", "a.id"), e.syntax.same("b.aggregate_type", "b.aggregate_id", "a.typ", "a.id"))
+			s.Add(e.syntax.Seek("b", "a.id"), e.syntax.Same("b.aggregate_type", "b.aggregate_id", "a.typ", "a.id"))
 		}
 		s.Add(cond, " ORDER BY ", e.seq("b"), e.db.Limit("1", skip), ")")
 	}

@@ -227,9 +227,9 @@ func TestDeadLetterReleases(t *testing.T) {
 func TestMend(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("O/1", "O/1", "O/2", "O/3", "O/3")
-		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.texts.rows.seq() + " IN (2, 5)")
-		b.exec("UPDATE outbox SET state = 'PUBLISHING' WHERE " + b.texts.rows.seq() + " = 3")
-		b.exec("UPDATE outbox SET state = 'DEAD LETTER' WHERE " + b.texts.rows.seq() + " = 4")
+		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.texts.rows.Seq() + " IN (2, 5)")
+		b.exec("UPDATE outbox SET state = 'PUBLISHING' WHERE " + b.texts.rows.Seq() + " = 3")
+		b.exec("UPDATE outbox SET state = 'DEAD LETTER' WHERE " + b.texts.rows.Seq() + " = 4")
 		g, err := b.rows.look(t.Context())
 		if err != nil || !g.Work {
 			t.Errorf("look: %+v, %v", g, err)
@@ -291,7 +291,7 @@ func TestWorkAndFigures(t *testing.T) {
 				t.Errorf("no work in partition %d", p)
 			}
 		}
-		b.exec("UPDATE outbox SET created_at = " + b.db.Earlier("60000") + " WHERE " + b.texts.rows.seq() + " = 1")
+		b.exec("UPDATE outbox SET created_at = " + b.db.Earlier("60000") + " WHERE " + b.texts.rows.Seq() + " = 1")
 		f, err := b.rows.figures(t.Context())
 		if err != nil || f.Pending != 3 || f.OldestPending < time.Minute || f.OldestPending > 2*time.Minute {
 			t.Errorf("figures: %+v, %v", f, err)

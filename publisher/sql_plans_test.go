@@ -55,10 +55,10 @@ func TestPlans(t *testing.T) {
 			b.exec("ALTER TABLE outbox SET (autovacuum_enabled = off)") // it would make statistics in the middle, and other plans right
 			b.exec("ANALYZE outbox")
 		}
-		b.exec("UPDATE outbox SET state = 'PUBLISHED' WHERE " + b.texts.rows.seq() + " > 20")
-		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now() + " WHERE " + b.texts.rows.seq() + " = 1")
-		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.texts.rows.seq() + " = 2")
-		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.texts.rows.seq() + " > 60000") // and no statistics know of it
+		b.exec("UPDATE outbox SET state = 'PUBLISHED' WHERE " + b.texts.rows.Seq() + " > 20")
+		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now() + " WHERE " + b.texts.rows.Seq() + " = 1")
+		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.texts.rows.Seq() + " = 2")
+		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.texts.rows.Seq() + " > 60000") // and no statistics know of it
 		b.must(b.claims.Join(t.Context(), "me", time.Minute))
 		for name, do := range planned {
 			table, r := recordedAs(t, b.conn.Engine, b.catalog.outbox, b.catalog.claims, b.claims.Place.Outbox)

@@ -174,7 +174,7 @@ func (b *bench) write(aggregates ...string) {
 func (b *bench) states() []event.State {
 	b.tb.Helper()
 	s := b.db.Statement()
-	s.Add("SELECT state FROM ", b.outbox.String(), " ORDER BY ", b.texts.rows.seq())
+	s.Add("SELECT state FROM ", b.outbox.String(), " ORDER BY ", b.texts.rows.Seq())
 	list, err := s.Texts(context.Background(), b.raw)
 	if err != nil {
 		b.tb.Fatal(err)

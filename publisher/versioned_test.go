@@ -11,6 +11,7 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/sqlc-dev/teesql/parser"
 
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -26,13 +27,13 @@ type options struct {
 func (o *options) Connect(context.Context) (sqldriver.Conn, error) { return o, nil }
 
 func (o *options) QueryContext(_ context.Context, text string, _ []sqldriver.NamedValue) (sqldriver.Rows, error) {
-	if text == msLists {
+	if text == sqlserver.Lists {
 		if o.lists {
 			return &answers{rows: [][]sqldriver.Value{{int64(0)}}}, nil
 		}
 		return nil, mssql.Error{Number: 208, Message: "Invalid object name 'OPENJSON'."}
 	}
-	if text != msOptions {
+	if text != sqlserver.Options {
 		return nil, errors.New("not to be asked: " + text)
 	}
 	return &answers{rows: o.rows}, o.err
@@ -58,7 +59,7 @@ func TestVersioned(t *testing.T) {
 		"broken":                     {err: broken, is: broken, says: "read the database's options"},
 	} {
 		db := sql.OpenDB(&options{rows: c.rows, err: c.err, lists: c.lists})
-		err := msTables{}.ready(t.Context(), db)
+		err := sqlserver.Tables{}.Ready(t.Context(), db)
 		if !errors.Is(err, c.is) || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
@@ -70,11 +71,11 @@ func TestVersioned(t *testing.T) {
 
 // TestGoldenVersioned: DB_ID() need not be the number that sys.databases has, on Azure SQL Database.
 func TestGoldenVersioned(t *testing.T) {
-	if _, err := parser.Parse(t.Context(), strings.NewReader(msOptions)); err != nil {
+	if _, err := parser.Parse(t.Context(), strings.NewReader(sqlserver.Options)); err != nil {
 		t.Errorf("not T-SQL: %v", err)
 	}
-	if _, err := parser.Parse(t.Context(), strings.NewReader(msLists)); err != nil {
+	if _, err := parser.Parse(t.Context(), strings.NewReader(sqlserver.Lists)); err != nil {
 		t.Errorf("not T-SQL: %v", err)
 	}
-	golden.Pin(t, "sqlserver/options.sql", msOptions+"\n"+msLists+"\n")
+	golden.Pin(t, "sqlserver/options.sql", sqlserver.Options+"\n"+sqlserver.Lists+"\n")
 }

@@ -1,6 +1,9 @@
 package statement
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // Syntax is how an engine writes what every statement needs. It has no state. All instants are UTC and the database's own.
 type Syntax interface {
@@ -53,3 +56,17 @@ func ForUpdate(skip bool) string {
 // Text is a field of text, Int one of integers.
 func Text(name string) Field { return Field{name, true} }
 func Int(name string) Field  { return Field{name, false} }
+
+// UpdateFrom is an UPDATE with a join for engines that have UPDATE … FROM.
+func UpdateFrom(table, alias, set, from, where string) string {
+	return "UPDATE " + table + " AS " + alias + " SET " + set + " FROM " + from + " WHERE " + where
+}
+
+// UpdateWhere begins an UPDATE of the rows whose column is one of list, for engines that do not lock what a statement only looks at.
+func UpdateWhere(s *Statement, table Name, set func() string, column string, list []int64) {
+	s.Add("UPDATE ", table.String(), " SET ", set(), " WHERE ")
+	s.Add(s.Syntax.AnyInt(s, column, list))
+}
+
+// Seconds are those of a duration, rounded up.
+func Seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

@@ -1,4 +1,4 @@
-package publisher
+package sqlite
 
 import (
 	"context"
@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// liteTables is what SQLite's catalog says of tables.
-type liteTables struct{}
+// Tables is what SQLite's catalog says of tables.
+type Tables struct{}
 
-func (liteTables) ready(context.Context, statement.Querier) error { return nil }
+func (Tables) Ready(context.Context, statement.Querier) error { return nil }
 
-func (liteTables) resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
+func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	master := "sqlite_master"
 	if n.Schema() != "" {
-		master = liteStatement{}.Quote(n.Schema()) + "." + master
+		master = Statement{}.Quote(n.Schema()) + "." + master
 	}
 	var table string
 	err := q.QueryRowContext(ctx, "SELECT name FROM "+master+" WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE", n.Base()).Scan(&table)
@@ -33,13 +33,13 @@ func (liteTables) resolve(ctx context.Context, q statement.Querier, n statement.
 
 // columns: SQLite says of a column of the primary key that it may be NULL, where that is not declared: of an INTEGER PRIMARY KEY it is
 // not true, and of others nobody means it.
-func (d liteTables) columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
-	return column.Read(ctx, q, d.kind, `SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_info(?1) ORDER BY cid`, n.Base())
+func (d Tables) Columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
+	return column.Read(ctx, q, d.Kind, `SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_info(?1) ORDER BY cid`, n.Base())
 }
 
-// kind follows the rules of affinity where they decide how a value compares, and the name where it says more. A
+// Kind follows the rules of affinity where they decide how a value compares, and the name where it says more. A
 // declared type is a hint there: a uuid is text, a boolean is a number.
-func (liteTables) kind(typ string) column.Kind {
+func (Tables) Kind(typ string) column.Kind {
 	base := column.TypeName(typ)
 	switch {
 	case strings.Contains(base, "bool"):

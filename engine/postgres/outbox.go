@@ -1,50 +1,51 @@
-package publisher
+package postgres
 
 import (
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"time"
 )
 
-// pgOutbox is how PostgreSQL writes what depends on the columns of an outbox.
-type pgOutbox struct{}
+// Outbox is how PostgreSQL writes what depends on the columns of an outbox.
+type Outbox struct{}
 
-func (pgOutbox) seq() string { return "seq" }
+func (Outbox) Seq() string { return "seq" }
 
-func (pgOutbox) same(typ1, id1, typ2, id2 string) string {
+func (Outbox) Same(typ1, id1, typ2, id2 string) string {
 	return typ1 + " = " + typ2 + " AND " + id1 + " = " + id2
 }
 
-func (pgOutbox) shard(typ, id string) string { return "('a:' || md5(" + typ + ") || md5(" + id + "))" }
+func (Outbox) Shard(typ, id string) string { return "('a:' || md5(" + typ + ") || md5(" + id + "))" }
 
-func (pgOutbox) shardOf(typ, id string) string { return HashedShard([]byte(typ), []byte(id)) }
+func (Outbox) ShardOf(typ, id string) string { return claims.HashedShard([]byte(typ), []byte(id)) }
 
-func (pgOutbox) update(table, alias, set, from, where string) string {
-	return updateFrom(table, alias, set, from, where)
+func (Outbox) Update(table, alias, set, from, where string) string {
+	return statement.UpdateFrom(table, alias, set, from, where)
 }
 
-func (d pgOutbox) bySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
-	bySeqList(s, d.seq(), table, set, seqs)
+func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
+	statement.UpdateWhere(s, table, set, d.Seq(), seqs)
 }
 
-func (pgOutbox) seek(_, _ string) string { return "" }
+func (Outbox) Seek(_, _ string) string { return "" }
 
-func (pgOutbox) force(string) string { return "" }
+func (Outbox) Force(string) string { return "" }
 
-func (pgOutbox) byState() bool { return false }
+func (Outbox) ByState() bool { return false }
 
-func (pgOutbox) orderly(alias, bucket, seq string) string {
+func (Outbox) Orderly(alias, bucket, seq string) string {
 	return "(" + alias + ".bucket, " + alias + ".seq) > (CAST(" + bucket + " AS integer), CAST(" + seq + " AS bigint))"
 }
 
-func (pgOutbox) ago(s *statement.Statement, d time.Duration) string {
-	return s.Syntax.Earlier(s.Arg(WholeSeconds(d) * 1000))
+func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
+	return s.Syntax.Earlier(s.Arg(statement.Seconds(d) * 1000))
 }
 
-// ddl for PostgreSQL. The partial indexes hold only what is still to be done, so that polling does not get slower with what
+// Ddl for PostgreSQL. The partial indexes hold only what is still to be done, so that polling does not get slower with what
 // was published. An event that is published costs no further entry in them; one that never fails is in one of them only.
 //
 // autovacuum is told to come after so many dead rows, not after a share of what may be a week of published ones.
-func (pgOutbox) ddl(table statement.Name, claims, states, blocked string) []string {
+func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + table.String() + ` (
     seq bigint GENERATED ALWAYS AS IDENTITY (CACHE 1) PRIMARY KEY,

@@ -1,37 +1,37 @@
-package publisher
+package sqlite
 
 import (
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
-// liteClaims is how SQLite writes claims.
-type liteClaims struct{}
+// Claims is how SQLite writes claims.
+type Claims struct{}
 
-func (liteClaims) Draw(p claims.Place) []claims.Step { return claims.OnConflictDraw(p) }
+func (Claims) Draw(p claims.Place) []claims.Step { return claims.OnConflictDraw(p) }
 
-func (liteClaims) Take(p claims.Place, c claims.Claim, shards []claims.Shard, _ string) ([]claims.Step, bool) {
+func (Claims) Take(p claims.Place, c claims.Claim, shards []claims.Shard, _ string) ([]claims.Step, bool) {
 	return []claims.Step{{Shows: true, Write: func(s *statement.Statement) {
 		claims.OnConflictTake(s, p, c, shards, " WHERE true") // without it ON would belong to the SELECT
 	}}}, false
 }
 
-func (liteClaims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.Step {
+func (Claims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.Step {
 	return claims.OnConflictPut(p, c, what)
 }
 
-func (liteClaims) Met(error) bool { return false }
+func (Claims) Met(error) bool { return false }
 
-func (liteClaims) InTx() bool { return false }
+func (Claims) InTx() bool { return false }
 
 // late: SQLite is a library, where what has failed cannot take effect any more.
-func (liteClaims) Late() bool { return false }
+func (Claims) Late() bool { return false }
 
-func (liteClaims) ByName(s *statement.Statement, p claims.Place, verb string, set func() string, names []string) {
+func (Claims) ByName(s *statement.Statement, p claims.Place, verb string, set func() string, names []string) {
 	claims.ByNameList(s, p, verb, set, names)
 }
 
-func (liteClaims) Ddl(claims statement.Name) string {
+func (Claims) Ddl(claims statement.Name) string {
 	return `CREATE TABLE IF NOT EXISTS ` + claims.String() + ` (
     outbox TEXT NOT NULL,
     unit TEXT NOT NULL,

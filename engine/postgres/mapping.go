@@ -1,4 +1,4 @@
-package publisher
+package postgres
 
 import (
 	"github.com/rowrelay/rowrelay/engine/column"
@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// pgMapping is how PostgreSQL writes what concerns mapped tables.
-type pgMapping struct{ pgTables }
+// Mapping is how PostgreSQL writes what concerns mapped tables.
+type Mapping struct{ Tables }
 
 // pgExact is a collation that compares byte by byte.
 const pgExact = ` COLLATE "C"`
 
-func (pgMapping) text(c *column.Column, expr string) string {
+func (Mapping) Text(c *column.Column, expr string) string {
 	if c.Kind == column.Bytes {
 		return "encode(" + expr + ", 'hex')" + pgExact
 	}
 	return "CAST(" + expr + " AS text)" + pgExact
 }
 
-func (pgMapping) typed(c *column.Column, parameter string) string {
+func (Mapping) Typed(c *column.Column, parameter string) string {
 	if c.Kind == column.Bytes {
 		return "decode(" + parameter + ", 'hex')"
 	}
 	return "CAST(CAST(" + parameter + " AS text) AS " + c.Type + ")"
 }
 
-// position writes the sign as 0 or 1 and then the number without it.
-func (pgMapping) position(_ *column.Column, expr string) string {
+// Position writes the sign as 0 or 1 and then the number without it.
+func (Mapping) Position(_ *column.Column, expr string) string {
 	return `(CASE WHEN ` + expr + ` >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(` + expr + ` AS bigint) & 9223372036854775807 AS text), 19, '0'))` + pgExact
 }
 
@@ -37,14 +37,14 @@ func pgZoned(c *column.Column) bool {
 	return strings.Contains(typ, "with time zone") || strings.HasPrefix(typ, "timestamptz")
 }
 
-func (pgMapping) instant(c *column.Column, expr string) string {
+func (Mapping) Instant(c *column.Column, expr string) string {
 	if pgZoned(c) {
 		expr = "(" + expr + " AT TIME ZONE 'UTC')"
 	}
 	return "to_char(" + expr + `, 'YYYY-MM-DD HH24:MI:SS.US')` + pgExact
 }
 
-func (pgMapping) atInstant(c *column.Column, parameter string) string {
+func (Mapping) AtInstant(c *column.Column, parameter string) string {
 	at := "CAST(CAST(" + parameter + " AS text) AS timestamp)"
 	if pgZoned(c) {
 		return "(" + at + " AT TIME ZONE 'UTC')"
@@ -52,7 +52,7 @@ func (pgMapping) atInstant(c *column.Column, parameter string) string {
 	return at
 }
 
-func (pgMapping) now(c *column.Column, less string) string {
+func (Mapping) Now(c *column.Column, less string) string {
 	now := "now()"
 	if less != "" {
 		now = "(now() - CAST(" + less + " AS bigint) * interval '1 millisecond')"
@@ -63,9 +63,9 @@ func (pgMapping) now(c *column.Column, less string) string {
 	return "(" + now + " AT TIME ZONE 'UTC')"
 }
 
-func (pgMapping) literal(c *column.Column, value string) string { return column.Literal(c, value) }
+func (Mapping) Literal(c *column.Column, value string) string { return column.Literal(c, value) }
 
-func (pgMapping) boolean(c *column.Column, v bool) string {
+func (Mapping) Boolean(c *column.Column, v bool) string {
 	switch {
 	case c.Kind != column.Bool:
 		return column.ZeroOrOne(v)
@@ -76,26 +76,26 @@ func (pgMapping) boolean(c *column.Column, v bool) string {
 	}
 }
 
-func (pgMapping) payload(c *column.Column, expr string) string {
+func (Mapping) Payload(c *column.Column, expr string) string {
 	if c.Kind == column.JSON {
 		return "CAST(" + expr + " AS text)"
 	}
 	return expr
 }
 
-func (pgMapping) textTimes() bool { return false }
+func (Mapping) TextTimes() bool { return false }
 
-func (pgMapping) shown(expr string) string {
+func (Mapping) Shown(expr string) string {
 	return "to_char(" + expr + " AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')"
 }
 
-func (d pgMapping) clock() string { return d.shown("now()") }
+func (d Mapping) Clock() string { return d.Shown("now()") }
 
-func (pgMapping) hold() string { return "" }
+func (Mapping) Hold() string { return "" }
 
-func (pgMapping) unordered() string { return "" }
+func (Mapping) Unordered() string { return "" }
 
-func (pgMapping) ddl(side statement.Name, states string) []string {
+func (Mapping) Ddl(side statement.Name, states string) []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + side.String() + ` (
     outbox varchar(190) NOT NULL,

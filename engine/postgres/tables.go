@@ -1,4 +1,4 @@
-package publisher
+package postgres
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
-// pgTables is what PostgreSQL's catalog says of tables.
-type pgTables struct{}
+// Tables is what PostgreSQL's catalog says of tables.
+type Tables struct{}
 
-func (pgTables) ready(context.Context, statement.Querier) error { return nil }
+func (Tables) Ready(context.Context, statement.Querier) error { return nil }
 
-func (pgTables) resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
+func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	var schema, table string
 	err := q.QueryRowContext(ctx, `SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.oid = to_regclass($1)`, n.String()).Scan(&schema, &table)
@@ -27,9 +27,9 @@ WHERE c.oid = to_regclass($1)`, n.String()).Scan(&schema, &table)
 	return schema + "." + table, nil
 }
 
-// columns tells a domain as the type below it, an enum as such: a parameter needs no cast there.
-func (d pgTables) columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
-	return column.Read(ctx, q, d.kind, pgColumns, n.String())
+// Columns tells a domain as the type below it, an enum as such: a parameter needs no cast there.
+func (d Tables) Columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
+	return column.Read(ctx, q, d.Kind, pgColumns, n.String())
 }
 
 const pgColumns = `SELECT a.attname, CASE t.typtype WHEN 'd' THEN format_type(t.typbasetype, t.typtypmod) WHEN 'e' THEN 'enum'
@@ -37,8 +37,8 @@ const pgColumns = `SELECT a.attname, CASE t.typtype WHEN 'd' THEN format_type(t.
 FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
 
-// kind knows that bit is a string of bits.
-func (pgTables) kind(typ string) column.Kind {
+// Kind knows that bit is a string of bits.
+func (Tables) Kind(typ string) column.Kind {
 	if column.TypeName(typ) == "bit" {
 		return column.Other
 	}

@@ -1,50 +1,51 @@
-package publisher
+package mysql
 
 import (
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"time"
 )
 
-// myOutbox is how MySQL and MariaDB write what depends on the columns of an outbox.
-type myOutbox struct{}
+// Outbox is how MySQL and MariaDB write what depends on the columns of an outbox.
+type Outbox struct{}
 
-func (myOutbox) seq() string { return "id" }
+func (Outbox) Seq() string { return "id" }
 
-func (myOutbox) same(typ1, id1, typ2, id2 string) string {
-	return typ1 + " = " + typ2 + " " + myExact + " AND " + id1 + " = " + id2 + " " + myExact
+func (Outbox) Same(typ1, id1, typ2, id2 string) string {
+	return typ1 + " = " + typ2 + " " + Exact + " AND " + id1 + " = " + id2 + " " + Exact
 }
 
-func (myOutbox) shard(typ, id string) string {
+func (Outbox) Shard(typ, id string) string {
 	return "CONCAT('a:', MD5(" + typ + "), MD5(" + id + "))"
 }
 
-func (myOutbox) shardOf(typ, id string) string { return HashedShard([]byte(typ), []byte(id)) }
+func (Outbox) ShardOf(typ, id string) string { return claims.HashedShard([]byte(typ), []byte(id)) }
 
-func (myOutbox) update(table, alias, set, from, where string) string {
+func (Outbox) Update(table, alias, set, from, where string) string {
 	return "UPDATE " + table + " AS " + alias + " JOIN " + from + " ON " + where + " SET " + set
 }
 
-func (d myOutbox) bySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
-	bySeqList(s, d.seq(), table, set, seqs)
+func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
+	statement.UpdateWhere(s, table, set, d.Seq(), seqs)
 }
 
-// seek goes by the column that holds the aggregate's id while an event is in the way or waits, and is NULL otherwise: MySQL has
+// Seek goes by the column that holds the aggregate's id while an event is in the way or waits, and is NULL otherwise: MySQL has
 // no partial indexes.
-func (myOutbox) seek(b, id string) string { return b + ".blocked = " + id + " " + myExact + " AND " }
+func (Outbox) Seek(b, id string) string { return b + ".blocked = " + id + " " + Exact + " AND " }
 
-// force keeps MariaDB, whose statistics know nothing of a state that many events have just got, from reading the table.
-func (myOutbox) force(index string) string { return " FORCE INDEX (rowrelay_" + index + ")" }
+// Force keeps MariaDB, whose statistics know nothing of a state that many events have just got, from reading the table.
+func (Outbox) Force(index string) string { return " FORCE INDEX (rowrelay_" + index + ")" }
 
-func (myOutbox) byState() bool { return true }
+func (Outbox) ByState() bool { return true }
 
 // orderly: MariaDB does not search an index by row values.
-func (myOutbox) orderly(_, _, _ string) string { return "" }
+func (Outbox) Orderly(_, _, _ string) string { return "" }
 
-func (myOutbox) ago(s *statement.Statement, d time.Duration) string {
-	return s.Syntax.Earlier(s.Arg(WholeSeconds(d) * 1000))
+func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
+	return s.Syntax.Earlier(s.Arg(statement.Seconds(d) * 1000))
 }
 
-// ddl for MySQL and MariaDB. There are no partial indexes: `pending` leads with the state, so that it serves every state, and
+// Ddl for MySQL and MariaDB. There are no partial indexes: `pending` leads with the state, so that it serves every state, and
 // the columns `blocked` and next_attempt_at are NULL in an event that never fails, so that their indexes are written once for it,
 // at the end of all NULLs. id counts, and is what `seq` is elsewhere: a second counting column, or one computed from it, is not
 // possible. published is computed when it is read. Statements name the indexes, which is why their names do not depend on the
@@ -55,7 +56,7 @@ func (myOutbox) ago(s *statement.Statement, d time.Duration) string {
 //
 // (On a Galera cluster with several writing nodes ids do not grow in the order of commits: write the events of one aggregate
 // on one node.)
-func (myOutbox) ddl(table statement.Name, claims, states, blocked string) []string {
+func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + table.String() + ` (
     id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -80,7 +81,7 @@ func (myOutbox) ddl(table statement.Name, claims, states, blocked string) []stri
     KEY rowrelay_order (state, id, bucket),
     KEY rowrelay_due (next_attempt_at),
     KEY rowrelay_blocked (blocked, id)
-) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + myExact,
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + Exact,
 		claims,
 		`CREATE TABLE IF NOT EXISTS rowrelay_locks (slot smallint NOT NULL PRIMARY KEY) ENGINE=InnoDB`,
 		`INSERT IGNORE INTO rowrelay_locks WITH RECURSIVE slots (slot) AS (SELECT 0 UNION ALL SELECT slot + 1 FROM slots WHERE slot < 1023) SELECT slot FROM slots`,

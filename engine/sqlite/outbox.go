@@ -1,4 +1,4 @@
-package publisher
+package sqlite
 
 import (
 	"github.com/rowrelay/rowrelay/claims"
@@ -8,53 +8,53 @@ import (
 	"unicode/utf8"
 )
 
-// liteOutbox is how SQLite writes what depends on the columns of an outbox.
-type liteOutbox struct{}
+// Outbox is how SQLite writes what depends on the columns of an outbox.
+type Outbox struct{}
 
-func (liteOutbox) seq() string { return "seq" }
+func (Outbox) Seq() string { return "seq" }
 
-func (liteOutbox) same(typ1, id1, typ2, id2 string) string {
+func (Outbox) Same(typ1, id1, typ2, id2 string) string {
 	return typ1 + " = " + typ2 + " AND " + id1 + " = " + id2
 }
 
-// shard is the aggregate itself: SQLite has no hash, and no limit to the length of a key.
-func (liteOutbox) shard(typ, id string) string {
+// Shard is the aggregate itself: SQLite has no hash, and no limit to the length of a key.
+func (Outbox) Shard(typ, id string) string {
 	return "('a:' || length(" + typ + ") || ':' || " + typ + " || ':' || " + id + ")"
 }
 
-func (liteOutbox) shardOf(typ, id string) string {
+func (Outbox) ShardOf(typ, id string) string {
 	return claims.AggregatePrefix + strconv.Itoa(utf8.RuneCountInString(typ)) + ":" + typ + ":" + id
 }
 
-func (liteOutbox) update(table, alias, set, from, where string) string {
-	return updateFrom(table, alias, set, from, where)
+func (Outbox) Update(table, alias, set, from, where string) string {
+	return statement.UpdateFrom(table, alias, set, from, where)
 }
 
-func (d liteOutbox) bySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
-	bySeqList(s, d.seq(), table, set, seqs)
+func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
+	statement.UpdateWhere(s, table, set, d.Seq(), seqs)
 }
 
-func (liteOutbox) seek(_, _ string) string { return "" }
+func (Outbox) Seek(_, _ string) string { return "" }
 
-func (liteOutbox) force(string) string { return "" }
+func (Outbox) Force(string) string { return "" }
 
-func (liteOutbox) byState() bool { return false }
+func (Outbox) ByState() bool { return false }
 
-func (liteOutbox) orderly(alias, bucket, seq string) string {
+func (Outbox) Orderly(alias, bucket, seq string) string {
 	return "(" + alias + ".bucket, " + alias + ".seq) > (" + bucket + ", " + seq + ")"
 }
 
-func (liteOutbox) ago(s *statement.Statement, d time.Duration) string {
-	return s.Syntax.Earlier(s.Arg(WholeSeconds(d) * 1000))
+func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
+	return s.Syntax.Earlier(s.Arg(statement.Seconds(d) * 1000))
 }
 
-// ddl for SQLite. It has no hash function: the bucket is arithmetic over the code points of the id's last four characters, which
+// Ddl for SQLite. It has no hash function: the bucket is arithmetic over the code points of the id's last four characters, which
 // are what differs between numbers, names with numbers and UUIDs. The table gives its own times: text in UTC, to a millisecond.
-func (d liteOutbox) ddl(table statement.Name, claims, states, blocked string) []string {
-	on := liteStatement{}.Quote(table.Base())
+func (d Outbox) Ddl(table statement.Name, claims, states, blocked string) []string {
+	on := Statement{}.Quote(table.Base())
 	schema := table.Schema()
 	if schema != "" {
-		schema = liteStatement{}.Quote(schema) + "."
+		schema = Statement{}.Quote(schema) + "."
 	}
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + table.String() + ` (
@@ -64,7 +64,7 @@ func (d liteOutbox) ddl(table statement.Name, claims, states, blocked string) []
     aggregate_id TEXT NOT NULL CHECK (` + d.plain("aggregate_id") + `),
     event_type TEXT NOT NULL CHECK (length(event_type) <= 255),
     payload TEXT NOT NULL,
-    created_at TEXT NOT NULL DEFAULT (` + liteStatement{}.Now() + `),
+    created_at TEXT NOT NULL DEFAULT (` + Statement{}.Now() + `),
     published INTEGER NOT NULL GENERATED ALWAYS AS (state = 'PUBLISHED') VIRTUAL,
     published_at TEXT NULL,
     retry_count INTEGER NOT NULL DEFAULT 0,
@@ -88,6 +88,6 @@ func (d liteOutbox) ddl(table statement.Name, claims, states, blocked string) []
 
 // plain is the condition that a name is text, without NUL and not too long: length() ends at a NUL, and a blob equals no text. That it
 // is valid UTF-8 no condition can say.
-func (liteOutbox) plain(column string) string {
+func (Outbox) plain(column string) string {
 	return "typeof(" + column + ") = 'text' AND instr(" + column + ", char(0)) = 0 AND length(" + column + ") <= 255"
 }

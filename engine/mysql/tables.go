@@ -1,4 +1,4 @@
-package publisher
+package mysql
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// myTables is what the catalog of MySQL and MariaDB says of tables.
-type myTables struct{}
+// Tables is what the catalog of MySQL and MariaDB says of tables.
+type Tables struct{}
 
-func (myTables) ready(context.Context, statement.Querier) error { return nil }
+func (Tables) Ready(context.Context, statement.Querier) error { return nil }
 
-func (myTables) resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
+func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	var schema, table string
 	text, args := "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?", []any{n.Base()}
 	if n.Schema() != "" {
@@ -32,9 +32,9 @@ func (myTables) resolve(ctx context.Context, q statement.Querier, n statement.Na
 	return schema + "." + table, nil
 }
 
-// columns reads what SHOW COLUMNS tells: of six columns the first three are field, type and whether it may be NULL.
-func (d myTables) columns(ctx context.Context, q statement.Querier, n statement.Name) (list []column.Column, err error) {
-	s := statement.New(myStatement{}).Add("SHOW COLUMNS FROM ", n.String())
+// Columns reads what SHOW COLUMNS tells: of six columns the first three are field, type and whether it may be NULL.
+func (d Tables) Columns(ctx context.Context, q statement.Querier, n statement.Name) (list []column.Column, err error) {
+	s := statement.New(Statement{}).Add("SHOW COLUMNS FROM ", n.String())
 	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var c column.Column
 		var nullable string
@@ -42,11 +42,11 @@ func (d myTables) columns(ctx context.Context, q statement.Querier, n statement.
 		if err := scan(&c.Name, &c.Type, &nullable, &key, &byDefault, &extra); err != nil {
 			return false, err
 		}
-		c.Kind, c.Nullable = d.kind(c.Type), strings.EqualFold(nullable, "YES")
+		c.Kind, c.Nullable = d.Kind(c.Type), strings.EqualFold(nullable, "YES")
 		list = append(list, c)
 		return true, nil
 	})
 	return list, err
 }
 
-func (myTables) kind(typ string) column.Kind { return column.KindOf(typ) }
+func (Tables) Kind(typ string) column.Kind { return column.KindOf(typ) }

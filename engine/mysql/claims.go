@@ -1,4 +1,4 @@
-package publisher
+package mysql
 
 import (
 	"github.com/rowrelay/rowrelay/claims"
@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// myClaims is how MySQL and MariaDB write claims. They show nothing of what a statement has written: it is read back.
-type myClaims struct{}
+// Claims is how MySQL and MariaDB write claims. They show nothing of what a statement has written: it is read back.
+type Claims struct{}
 
-func (myClaims) Draw(p claims.Place) []claims.Step {
+func (Claims) Draw(p claims.Place) []claims.Step {
 	return []claims.Step{{Write: func(s *statement.Statement) {
 		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at) VALUES (", s.Arg(p.Outbox), ", '*', '', 1, ", s.Syntax.Now(),
 			") ON DUPLICATE KEY UPDATE token = token + 1")
@@ -20,7 +20,7 @@ func (myClaims) Draw(p claims.Place) []claims.Step {
 
 // Take inserts or replaces the claims in one statement, and reads back which of them are the owner's now. A token is drawn for
 // each attempt, so that what was taken under it before is of this attempt, too: the answer to that was lost.
-func (d myClaims) Take(p claims.Place, c claims.Claim, shards []claims.Shard, member string) ([]claims.Step, bool) {
+func (d Claims) Take(p claims.Place, c claims.Claim, shards []claims.Shard, member string) ([]claims.Step, bool) {
 	names := make([]string, len(shards))
 	for i, s := range shards {
 		names[i] = s.Name
@@ -38,7 +38,7 @@ func (d myClaims) Take(p claims.Place, c claims.Claim, shards []claims.Shard, me
 }
 
 // insert makes its assignments from left to right: expires_at, which decides, is the last.
-func (myClaims) insert(s *statement.Statement, p claims.Place, c claims.Claim, shards []claims.Shard) {
+func (Claims) insert(s *statement.Statement, p claims.Place, c claims.Claim, shards []claims.Shard) {
 	free := func(column string) string {
 		return column + " = IF(c.expires_at <= " + s.Syntax.Now() + ", VALUES(" + column + "), c." + column + ")"
 	}
@@ -48,21 +48,21 @@ func (myClaims) insert(s *statement.Statement, p claims.Place, c claims.Claim, s
 		strings.ReplaceAll(strings.Join([]string{free("owner"), free("token"), free("info"), free("expires_at")}, ", "), "c.", p.Table+"."))
 }
 
-func (myClaims) mine(s *statement.Statement, p claims.Place, c claims.Claim, names []string) {
+func (Claims) mine(s *statement.Statement, p claims.Place, c claims.Claim, names []string) {
 	s.Add("SELECT unit FROM ", p.Table, " WHERE outbox = ", s.Arg(p.Outbox), " AND owner = ", s.Arg(c.Owner), " AND token = ", s.Arg(c.Token),
 		" AND expires_at > ", s.Syntax.Now(), " AND ", s.Syntax.AnyText(s, "unit", names))
 }
 
 // mineLive is mine together with the lock of the member's row. Those of the shards are locked already, by the INSERT, whoever
 // has them.
-func (d myClaims) mineLive(s *statement.Statement, p claims.Place, c claims.Claim, names []string, member string) {
+func (d Claims) mineLive(s *statement.Statement, p claims.Place, c claims.Claim, names []string, member string) {
 	_, suffix := s.Syntax.Lock(false)
 	d.ByName(s, p, "SELECT", nil, append(names, member))
 	s.Add(" AND c.owner = ", s.Arg(c.Owner), " AND (c.token = ", s.Arg(c.Token), " OR c.unit = ", s.Arg(member), ") AND c.expires_at > ", s.Syntax.Now(),
 		" ORDER BY c.unit", suffix)
 }
 
-func (myClaims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.Step {
+func (Claims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.Step {
 	return []claims.Step{{Write: func(s *statement.Statement) {
 		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.Arg(p.Outbox), ", ", s.Arg(what.Name), ", ",
 			s.Arg(c.Owner), ", ", s.Arg(c.Token), ", ", s.Syntax.Later(s.Arg(c.Ttl.Milliseconds())), ", ", s.Arg(what.Info), ")",
@@ -70,17 +70,17 @@ func (myClaims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.
 	}}}
 }
 
-func (myClaims) Met(error) bool { return false }
+func (Claims) Met(error) bool { return false }
 
-func (myClaims) InTx() bool { return true }
+func (Claims) InTx() bool { return true }
 
-func (myClaims) Late() bool { return true }
+func (Claims) Late() bool { return true }
 
 // ByName reads the list first and seeks each shard's row: the optimizer may take a list in IN for a reason to scan.
-func (myClaims) ByName(s *statement.Statement, p claims.Place, verb string, set func() string, names []string) {
+func (Claims) ByName(s *statement.Statement, p claims.Place, verb string, set func() string, names []string) {
 	from := func() {
 		s.Add(s.Rows("r", claims.ShardFields, claims.JsonShards(claims.Named(names))), " STRAIGHT_JOIN ", p.Table, " c ON c.outbox = ", s.Arg(p.Outbox),
-			" AND c.unit = r.unit ", myExact)
+			" AND c.unit = r.unit ", Exact)
 	}
 	switch verb {
 	case "SELECT":
@@ -97,7 +97,7 @@ func (myClaims) ByName(s *statement.Statement, p claims.Place, verb string, set 
 	s.Add(" WHERE 1 = 1")
 }
 
-func (myClaims) Ddl(claims statement.Name) string {
+func (Claims) Ddl(claims statement.Name) string {
 	return `CREATE TABLE IF NOT EXISTS ` + claims.String() + ` (
     outbox varchar(190) NOT NULL,
     unit varchar(255) NOT NULL,
@@ -106,5 +106,5 @@ func (myClaims) Ddl(claims statement.Name) string {
     expires_at datetime(6) NOT NULL,
     info varchar(1000) NULL,
     PRIMARY KEY (outbox, unit)
-) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + myExact
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + Exact
 }
