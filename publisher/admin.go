@@ -22,33 +22,33 @@ type adminEvents interface {
 	lister
 	changer
 	cleaner
-	// work returns the partitions (of n) that have something to publish now.
-	work(ctx context.Context, n int) ([]int, error)
+	// Work returns the partitions (of n) that have something to publish now.
+	Work(ctx context.Context, n int) ([]int, error)
 }
 
 // lister shows events.
 type lister interface {
-	// page returns at most limit events that f chooses after a position ("" for the beginning), in the order in which they are
+	// Page returns at most limit events that f chooses after a position ("" for the beginning), in the order in which they are
 	// published, and the position of the last; "" where there are no more.
-	page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry, last string, err error)
-	countOf(ctx context.Context, f *event.Filter) (int64, error)
+	Page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry, last string, err error)
+	CountOf(ctx context.Context, f *event.Filter) (int64, error)
 }
 
 // changer changes what becomes of events. Each call is one transaction and returns how many events it changed.
 type changer interface {
-	// requeueThese makes events due now that are still DEAD LETTER or FAILED.
-	requeueThese(ctx context.Context, entries []event.Entry) (int64, error)
-	// discardThese gives events up that are still DEAD LETTER, FAILED or WAITING.
-	discardThese(ctx context.Context, entries []event.Entry, reason string) (int64, error)
+	// RequeueThese makes events due now that are still DEAD LETTER or FAILED.
+	RequeueThese(ctx context.Context, entries []event.Entry) (int64, error)
+	// DiscardThese gives events up that are still DEAD LETTER, FAILED or WAITING.
+	DiscardThese(ctx context.Context, entries []event.Entry, reason string) (int64, error)
 }
 
 // cleaner deletes events that were published long ago.
 type cleaner interface {
-	// cleanable returns an error where published rows cannot be told from others by age.
-	cleanable() error
-	// clean deletes what is older than the retention among the next rows after a position, at most chunk of them, and returns the
+	// Cleanable returns an error where published rows cannot be told from others by age.
+	Cleanable() error
+	// Clean deletes what is older than the retention among the next rows after a position, at most chunk of them, and returns the
 	// position of the last row that it looked at: "" where there are no more.
-	clean(ctx context.Context, after string, chunk int) (deleted int64, last string, err error)
+	Clean(ctx context.Context, after string, chunk int) (deleted int64, last string, err error)
 }
 
 // About describes the outbox.
@@ -61,7 +61,7 @@ func (p *Publisher) About(ctx context.Context) (About, error) {
 	if !o.own {
 		a.Layout = "mapped"
 	}
-	g, err := o.events.look(ctx)
+	g, err := o.events.Look(ctx)
 	if err != nil {
 		return About{}, err
 	}
@@ -74,7 +74,7 @@ func (p *Publisher) About(ctx context.Context) (About, error) {
 	if a.Owners, err = o.claims.Owners(ctx); err != nil {
 		return About{}, err
 	}
-	a.Figures, err = o.events.figures(ctx)
+	a.Figures, err = o.events.Figures(ctx)
 	return a, err
 }
 
@@ -99,7 +99,7 @@ func (p *Publisher) Count(ctx context.Context, f event.Filter) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := o.events.countOf(ctx, &f)
+	n, err := o.events.CountOf(ctx, &f)
 	if f.Limit > 0 {
 		n = min(n, int64(f.Limit))
 	}
@@ -135,7 +135,7 @@ func (p *Publisher) pages(ctx context.Context, f event.Filter, work func(changer
 		if f.Limit > 0 {
 			limit = min(limit, left)
 		}
-		entries, last, err := o.events.page(ctx, &f, after, limit)
+		entries, last, err := o.events.Page(ctx, &f, after, limit)
 		if err != nil {
 			return total, err
 		}
@@ -163,7 +163,7 @@ func (p *Publisher) Requeue(ctx context.Context, f event.Filter, progress func(i
 	}
 	var total int64
 	return p.pages(ctx, f, func(c changer, entries []event.Entry) (int64, error) {
-		n, err := c.requeueThese(ctx, entries)
+		n, err := c.RequeueThese(ctx, entries)
 		return n, report(&total, n, progress, err)
 	})
 }
@@ -176,7 +176,7 @@ func (p *Publisher) Discard(ctx context.Context, f event.Filter, by string, prog
 	reason := plaintext.Start(statement.Sayable(fmt.Sprintf("discarded by %s at %s", cmp.Or(by, "an operator"), time.Now().UTC().Format(time.RFC3339))), 1000)
 	var total int64
 	return p.pages(ctx, f, func(c changer, entries []event.Entry) (int64, error) {
-		n, err := c.discardThese(ctx, entries, reason)
+		n, err := c.DiscardThese(ctx, entries, reason)
 		return n, report(&total, n, progress, err)
 	})
 }
@@ -213,7 +213,7 @@ func (p *Publisher) Work(ctx context.Context) (partitions []int, of int, err err
 	if err != nil {
 		return nil, 0, err
 	}
-	g, err := o.events.look(ctx)
+	g, err := o.events.Look(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -224,6 +224,6 @@ func (p *Publisher) Work(ctx context.Context) (partitions []int, of int, err err
 	if g.Paused || !g.Work {
 		return nil, of, nil
 	}
-	partitions, err = o.events.work(ctx, of)
+	partitions, err = o.events.Work(ctx, of)
 	return partitions, of, err
 }

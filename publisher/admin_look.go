@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
 // Found is what there is of an outbox before `rowrelay outbox init`.
@@ -28,5 +29,5 @@ func Look(ctx context.Context, conn engine.Connection, table string) (found Foun
 	if err != nil {
 		return found, err
 	}
-	return Found{Exists: true, Own: IsOwn(c.texts.rows, columns)}, nil
+	return Found{Exists: true, Own: rows.IsOwn(c.texts.rows, columns)}, nil
 }

@@ -184,7 +184,7 @@ func inSide(states []event.State) bool {
 	return len(states) > 0 && !slices.ContainsFunc(states, func(s event.State) bool { return s != event.Failed && s != event.Dead && s != event.Discarded })
 }
 
-func (m *mapped) page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry, last string, err error) {
+func (m *mapped) Page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry, last string, err error) {
 	if err := m.answerable(f); err != nil {
 		return nil, "", err
 	}
@@ -254,7 +254,7 @@ func (m *mapped) readEntries(ctx context.Context, q statement.Querier, s *statem
 	return entries, last, err
 }
 
-func (m *mapped) countOf(ctx context.Context, f *event.Filter) (n int64, err error) {
+func (m *mapped) CountOf(ctx context.Context, f *event.Filter) (n int64, err error) {
 	if err := m.answerable(f); err != nil {
 		return 0, err
 	}
@@ -266,7 +266,7 @@ func (m *mapped) countOf(ctx context.Context, f *event.Filter) (n int64, err err
 	return n, err
 }
 
-func (m *mapped) requeueThese(ctx context.Context, entries []event.Entry) (n int64, err error) {
+func (m *mapped) RequeueThese(ctx context.Context, entries []event.Entry) (n int64, err error) {
 	err = m.db.Do(ctx, "requeue events", func(ctx context.Context, q statement.Querier) error {
 		n, err = m.sql.requeueStatement(entryIDs(entries)).Exec(ctx, q)
 		return err
@@ -280,9 +280,9 @@ func (q *mappedSQL) requeueStatement(ids []string) *statement.Statement {
 	return s.Add(q.db.AnyText(s, "event", ids))
 }
 
-// discardThese changes the entries of events that failed, and makes entries for those that only wait. What waited behind them
+// DiscardThese changes the entries of events that failed, and makes entries for those that only wait. What waited behind them
 // is pending from then on, because nothing of it is stored.
-func (m *mapped) discardThese(ctx context.Context, entries []event.Entry, reason string) (n int64, err error) {
+func (m *mapped) DiscardThese(ctx context.Context, entries []event.Entry, reason string) (n int64, err error) {
 	err = m.db.Tx(ctx, "discard events", func(ctx context.Context, q statement.Querier) error {
 		if n, err = m.sql.discardStatement(entryIDs(entries), reason).Exec(ctx, q); err != nil {
 			return err

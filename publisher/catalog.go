@@ -16,6 +16,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
 // catalog opens an outbox as the database's catalog shows it, and remembers that for a while. It is safe for use by several
@@ -125,7 +126,7 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 			return err
 		}
 		how := ""
-		if own = IsOwn(c.texts.rows, columns); !own {
+		if own = rows.IsOwn(c.texts.rows, columns); !own {
 			how = " --beside"
 		}
 		_, err = c.resolve(ctx, q, c.claims, how)
@@ -141,7 +142,7 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 	}
 	if o.own {
 		rows := c.rows(qualified)
-		o.claims, o.events = rows.claims, rows
+		o.claims, o.events = rows.Claims, rows
 		return o, nil
 	}
 	return o, c.mapped(ctx, o)
@@ -152,9 +153,9 @@ func (c *catalog) place(qualified string) claims.Place {
 	return claims.Place{Table: c.claims.String(), Outbox: claimName(qualified)}
 }
 
-func (c *catalog) rows(qualified string) *ownEvents {
+func (c *catalog) rows(qualified string) *rows.Table {
 	cfg := &c.cfg
-	return newRows(c.db, c.texts.rows, c.outbox, rowsConfig{Strategy: cfg.Strategy, Ordering: cfg.Ordering, Block: cfg.Policy.Block,
+	return rows.New(c.db, c.texts.rows, c.outbox, rows.Config{Strategy: cfg.Strategy, Ordering: cfg.Ordering, Block: cfg.Policy.Block,
 		MaxRowBytes: cfg.MaxRowBytes, Timeout: cfg.Timeout, Retention: cfg.Retention}, c.texts.claims, c.place(qualified))
 }
 

@@ -28,7 +28,7 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 	if err != nil {
 		return c, err
 	}
-	if err := o.events.cleanable(); err != nil {
+	if err := o.events.Cleanable(); err != nil {
 		return c, err
 	}
 	chunk := max(cfg.CleanupChunk, 1)
@@ -48,7 +48,7 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 	}()
 	for after := ""; ; {
 		begin := time.Now()
-		n, last, err := o.events.clean(ctx, after, chunk)
+		n, last, err := o.events.Clean(ctx, after, chunk)
 		c.Rows, c.Chunks = c.Rows+n, c.Chunks+1
 		if progress != nil && n > 0 {
 			progress(c.Rows)

@@ -11,7 +11,7 @@ import (
 )
 
 // cleanable: only a mapped table that says when a row was published can be cleaned up by age.
-func (m *mapped) cleanable() error {
+func (m *mapped) Cleanable() error {
 	switch {
 	case m.sql.deletes:
 		return fmt.Errorf("%w: %s=delete deletes rows when they are published: there is nothing to clean up", poller.ErrConfig, setting(optionOnPublished))
@@ -22,9 +22,9 @@ func (m *mapped) cleanable() error {
 	return nil
 }
 
-// clean looks at the next rows in order and deletes by their ids what is old enough, and then the entries of events that are
+// Clean looks at the next rows in order and deletes by their ids what is old enough, and then the entries of events that are
 // gone. What was discarded stays: the table does not say so, and the entry is all that keeps it from being published.
-func (m *mapped) clean(ctx context.Context, after string, chunk int) (deleted int64, last string, err error) {
+func (m *mapped) Clean(ctx context.Context, after string, chunk int) (deleted int64, last string, err error) {
 	place, id, _ := strings.Cut(after, positionBreak)
 	var old []string
 	rows, young := 0, 0

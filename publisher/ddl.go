@@ -1,5 +1,7 @@
 package publisher
 
+import "github.com/rowrelay/rowrelay/publisher/rows"
+
 // DDL returns the statements, in order, that create an outbox and its claims table on an engine. Each may be repeated: what
 // is there already stays as it is. table and claims are named as the settings source__table and source__claims_table do;
 // errors wrap poller.ErrConfig.
@@ -11,7 +13,7 @@ func DDL(engine, table, claims string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return DDLOf(e.rows, outbox, e.claims.Ddl(beside)), nil
+	return rows.DDLOf(e.rows, outbox, e.claims.Ddl(beside)), nil
 }
 
 // MappedDDL returns the statements that create what a mapped table (source__map__…) needs beside it on an engine: the claims

@@ -12,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
 // texts is what is written differently on one engine.
@@ -20,7 +21,7 @@ type texts struct {
 	low     statement.Low
 	tables  tables
 	claims  claims.Syntax
-	rows    rowsSyntax
+	rows    rows.Syntax
 	mapping mappingSyntax
 	// mostRows bounds what one transaction deletes; 0: no bound.
 	mostRows int

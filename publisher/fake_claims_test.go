@@ -15,7 +15,7 @@ func (t *fakeTable) open(context.Context) (*feedOutbox, error) {
 	return &feedOutbox{Origin: poller.Origin{Engine: "fake", Table: "outbox", Fingerprint: "sha256:0"}, own: !t.db.mapped, claims: t, events: t}, nil
 }
 
-func (t *fakeTable) look(ctx context.Context) (g event.Glance, err error) {
+func (t *fakeTable) Look(ctx context.Context) (g event.Glance, err error) {
 	err = t.do(ctx, "look", func() error {
 		g = event.Glance{Paused: t.db.pausedBy != "", By: t.db.pausedBy, Partitions: t.db.parts}
 		for _, r := range t.db.rows {

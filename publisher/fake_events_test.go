@@ -42,7 +42,7 @@ func (t *fakeTable) sorted(ranges []claims.Range) []*fakeRow {
 	return rows
 }
 
-func (t *fakeTable) fetch(ctx context.Context, ranges []claims.Range, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error) {
+func (t *fakeTable) Fetch(ctx context.Context, ranges []claims.Range, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error) {
 	err = t.do(ctx, "fetch", func() error {
 		rows, more = nil, false
 		list := t.sorted(ranges)
@@ -68,7 +68,7 @@ func (t *fakeTable) fetch(ctx context.Context, ranges []claims.Range, after even
 	return rows, more, err
 }
 
-func (t *fakeTable) pick(ctx context.Context, by claims.Claim, limit poller.Limit) ([]event.Row, bool, error) {
+func (t *fakeTable) Pick(ctx context.Context, by claims.Claim, limit poller.Limit) ([]event.Row, bool, error) {
 	type page struct {
 		rows []event.Row
 		more bool
@@ -101,7 +101,7 @@ func (t *fakeTable) pick(ctx context.Context, by claims.Claim, limit poller.Limi
 	return p.rows, p.more, err
 }
 
-func (t *fakeTable) due(ctx context.Context, ranges []claims.Range, limit poller.Limit, c claims.Claim) (rows []event.Row, next time.Duration, err error) {
+func (t *fakeTable) Due(ctx context.Context, ranges []claims.Range, limit poller.Limit, c claims.Claim) (rows []event.Row, next time.Duration, err error) {
 	err = t.do(ctx, "due", func() error {
 		size := 0
 		rows, next = nil, -1
@@ -135,7 +135,7 @@ func (t *fakeTable) due(ctx context.Context, ranges []claims.Range, limit poller
 	return rows, next, err
 }
 
-func (t *fakeTable) other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (found *event.Row, err error) {
+func (t *fakeTable) Other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (found *event.Row, err error) {
 	err = t.do(ctx, "other", func() error {
 		for _, r := range t.sorted(ranges) {
 			_, claimed := t.db.live(unitOfAggregate(r.agg))
@@ -151,7 +151,7 @@ func (t *fakeTable) other(ctx context.Context, ranges []claims.Range, avoid []ev
 	return found, err
 }
 
-func (t *fakeTable) settle(ctx context.Context, owner string, held int, m event.Marks) error {
+func (t *fakeTable) Settle(ctx context.Context, owner string, held int, m event.Marks) error {
 	return t.do(ctx, "settle", func() error {
 		if n := t.db.holds(owner); n < held || held == 0 {
 			return fmt.Errorf("%w: %d of %d", claims.ErrLost, n, held)
@@ -205,7 +205,7 @@ func (t *fakeTable) settle(ctx context.Context, owner string, held int, m event.
 	})
 }
 
-func (t *fakeTable) mend(ctx context.Context) (n int, err error) {
+func (t *fakeTable) Mend(ctx context.Context) (n int, err error) {
 	err = t.do(ctx, "mend", func() error {
 		n = t.db.flip(nil)
 		for _, r := range t.db.rows {
@@ -221,7 +221,7 @@ func (t *fakeTable) mend(ctx context.Context) (n int, err error) {
 
 func (t *fakeTable) work(context.Context, int) ([]int, error) { return nil, errors.New("not modelled") }
 
-func (t *fakeTable) figures(ctx context.Context) (f poller.OutboxFigures, err error) {
+func (t *fakeTable) Figures(ctx context.Context) (f poller.OutboxFigures, err error) {
 	err = t.do(ctx, "figures", func() error {
 		f = poller.OutboxFigures{}
 		for _, r := range t.db.rows {

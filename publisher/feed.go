@@ -115,7 +115,7 @@ func (p *shared) count(ctx context.Context) *poller.OutboxFigures {
 	if err != nil {
 		return nil
 	}
-	f, err := o.events.figures(ctx)
+	f, err := o.events.Figures(ctx)
 	if err != nil {
 		return nil
 	}

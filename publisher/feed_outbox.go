@@ -42,37 +42,37 @@ type feedClaims interface {
 type feedEvents interface {
 	reader
 	marker
-	// look reports, without writing, whether there is anything to publish (pending or due, or left PUBLISHING), whether anything
+	// Look reports, without writing, whether there is anything to publish (pending or due, or left PUBLISHING), whether anything
 	// may be WAITING, whether the outbox is paused, and the partition count that is in force (0: none yet). One round trip.
-	look(ctx context.Context) (event.Glance, error)
-	// figures counts what gauges show.
-	figures(ctx context.Context) (poller.OutboxFigures, error)
+	Look(ctx context.Context) (event.Glance, error)
+	// Figures counts what gauges show.
+	Figures(ctx context.Context) (poller.OutboxFigures, error)
 }
 
 // reader reads rows.
 type reader interface {
-	// fetch returns publishable and waiting rows of the ranges (nil: the whole table), after a position, in their order; more
+	// Fetch returns publishable and waiting rows of the ranges (nil: the whole table), after a position, in their order; more
 	// says that there are others after them. Rows whose aggregate has an earlier FAILED, DEAD LETTER (where it blocks) or WAITING
 	// event have waits set.
-	fetch(ctx context.Context, ranges []claims.Range, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error)
-	// pick is fetch for skip_locked: one transaction that claims aggregates with work and returns their rows, marked PUBLISHING. It is
+	Fetch(ctx context.Context, ranges []claims.Range, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error)
+	// Pick is fetch for skip_locked: one transaction that claims aggregates with work and returns their rows, marked PUBLISHING. It is
 	// undone with ErrLost where the owner is no live member by then: another strategy may be in force, which passes such rows over.
-	pick(ctx context.Context, by claims.Claim, limit poller.Limit) (rows []event.Row, more bool, err error)
-	// due returns FAILED rows whose next attempt is due, at most limit, and how long until the next one is; -1 where there is none.
+	Pick(ctx context.Context, by claims.Claim, limit poller.Limit) (rows []event.Row, more bool, err error)
+	// Due returns FAILED rows whose next attempt is due, at most limit, and how long until the next one is; -1 where there is none.
 	// For skip_locked (by is not zero) it claims their aggregates like pick.
-	due(ctx context.Context, ranges []claims.Range, limit poller.Limit, by claims.Claim) (rows []event.Row, next time.Duration, err error)
-	// other returns one publishable row whose aggregate is none of avoid, without claiming it; nil where there is none. It is the
+	Due(ctx context.Context, ranges []claims.Range, limit poller.Limit, by claims.Claim) (rows []event.Row, next time.Duration, err error)
+	// Other returns one publishable row whose aggregate is none of avoid, without claiming it; nil where there is none. It is the
 	// first of its aggregate that is not done with: for skip_locked no earlier one is PUBLISHING, under whatever claim.
-	other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (*event.Row, error)
+	Other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (*event.Row, error)
 }
 
 // marker changes rows' states.
 type marker interface {
-	// settle makes marks durable, in one statement where all are published, else in one transaction, refused with ErrLost
+	// Settle makes marks durable, in one statement where all are published, else in one transaction, refused with ErrLost
 	// unless the owner holds `held` claims. Rows that are not in the expected state any more (an operator acted) are left alone.
-	settle(ctx context.Context, owner string, held int, m event.Marks) error
-	// mend turns WAITING rows without an earlier failed one in their aggregate into PENDING ones, and PUBLISHING ones without a live
+	Settle(ctx context.Context, owner string, held int, m event.Marks) error
+	// Mend turns WAITING rows without an earlier failed one in their aggregate into PENDING ones, and PUBLISHING ones without a live
 	// claim too, and returns how many: what a crash or an operator beside a running session may leave. Who calls it needs no claim: an
 	// event that becomes PENDING too early is fetched with waits set.
-	mend(ctx context.Context) (int, error)
+	Mend(ctx context.Context) (int, error)
 }

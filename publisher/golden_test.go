@@ -169,7 +169,7 @@ func recordedAs(t *testing.T, engine string, outbox, beside statement.Name, qual
 			t.Error(err)
 		}
 	})
-	return &instance{c, rows.claims, rows}, r
+	return &instance{c, rows.Claims, rows}, r
 }
 
 // TestGolden pins every statement that is sent, by engine, and has SQL Server's parsed: no server runs here.
@@ -208,7 +208,7 @@ var goldenCases = []struct {
 	do     func(context.Context, *instance) error
 	change []func(*Config)
 }{
-	{name: "look", do: func(ctx context.Context, t *instance) error { _, err := t.rows.look(ctx); return err }},
+	{name: "look", do: func(ctx context.Context, t *instance) error { _, err := t.rows.Look(ctx); return err }},
 	{name: "draw", do: func(ctx context.Context, t *instance) error { _, err := t.claims.Draw(ctx); return err }},
 	{name: "survey", do: func(ctx context.Context, t *instance) error {
 		_, err := t.claims.Survey(ctx, "me", claims.Force{Strategy: claims.Partitioned, Partitions: 32})
@@ -240,38 +240,38 @@ var goldenCases = []struct {
 	{name: "fetch without an order, dead letters not blocking", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{}) },
 		change: []func(*Config){byOrder(poller.OrderNone), func(c *Config) { c.Policy.Block = false }}},
 	{name: "pick", do: func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.pickFrom(ctx, 629, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute}, poller.Limit{Rows: 100})
+		_, _, err := t.rows.PickFrom(ctx, 629, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute}, poller.Limit{Rows: 100})
 		return err
 	}},
 	{name: "due", do: func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.due(ctx, []claims.Range{{From: 0, To: 16}, {From: 64, To: 80}}, poller.Limit{Rows: 10}, claims.Claim{})
+		_, _, err := t.rows.Due(ctx, []claims.Range{{From: 0, To: 16}, {From: 64, To: 80}}, poller.Limit{Rows: 10}, claims.Claim{})
 		return err
 	}},
 	{name: "due, with claims", do: func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute})
+		_, _, err := t.rows.Due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute})
 		return err
 	}},
 	{name: "other", do: func(ctx context.Context, t *instance) error {
-		_, err := t.rows.other(ctx, []claims.Range{{From: 0, To: 16}}, []event.Aggregate{{Type: "O", ID: "1"}, {Type: "O", ID: "2"}})
+		_, err := t.rows.Other(ctx, []claims.Range{{From: 0, To: 16}}, []event.Aggregate{{Type: "O", ID: "1"}, {Type: "O", ID: "2"}})
 		return err
 	}},
 	{name: "settle published", do: func(ctx context.Context, t *instance) error {
-		return t.rows.settle(ctx, "me", 1, event.Marks{Published: []event.Ref{{Seq: 1}, {Seq: 2}}})
+		return t.rows.Settle(ctx, "me", 1, event.Marks{Published: []event.Ref{{Seq: 1}, {Seq: 2}}})
 	}},
-	{name: "settle everything else", do: func(ctx context.Context, t *instance) error { return t.rows.settle(ctx, "me", 1, goldenMarks) }},
+	{name: "settle everything else", do: func(ctx context.Context, t *instance) error { return t.rows.Settle(ctx, "me", 1, goldenMarks) }},
 	{name: "settle a retry in the order of the source", do: func(ctx context.Context, t *instance) error {
-		return t.rows.settle(ctx, "me", 1, event.Marks{Retried: []event.Marked{goldenMarked}, Waiting: []event.Marked{goldenMarked}})
+		return t.rows.Settle(ctx, "me", 1, event.Marks{Retried: []event.Marked{goldenMarked}, Waiting: []event.Marked{goldenMarked}})
 	}, change: []func(*Config){byOrder(poller.OrderSource)}},
-	{name: "mend", do: func(ctx context.Context, t *instance) error { _, err := t.rows.mend(ctx); return err }},
-	{name: "work", do: func(ctx context.Context, t *instance) error { _, err := t.rows.work(ctx, 2); return err }},
-	{name: "figures", do: func(ctx context.Context, t *instance) error { _, err := t.rows.figures(ctx); return err }},
+	{name: "mend", do: func(ctx context.Context, t *instance) error { _, err := t.rows.Mend(ctx); return err }},
+	{name: "work", do: func(ctx context.Context, t *instance) error { _, err := t.rows.Work(ctx, 2); return err }},
+	{name: "figures", do: func(ctx context.Context, t *instance) error { _, err := t.rows.Figures(ctx); return err }},
 }
 
 var goldenMarks = event.Marks{Published: []event.Ref{{Seq: 1}}, Retried: []event.Marked{goldenMarked}, Waiting: []event.Marked{goldenMarked}, Returned: []event.Ref{{Seq: 3}},
 	Failed: []event.Failure{{Marked: goldenMarked, Attempts: 2, Delay: 5 * time.Second, Reason: "refused"}}, Freed: []event.Aggregate{{Type: "O", ID: "1"}}}
 
 func fetched(ctx context.Context, t *instance, ranges []claims.Range, after event.Position) error {
-	_, _, err := t.rows.fetch(ctx, ranges, after, poller.Limit{Rows: 500})
+	_, _, err := t.rows.Fetch(ctx, ranges, after, poller.Limit{Rows: 500})
 	return err
 }
 

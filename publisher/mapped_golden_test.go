@@ -168,16 +168,16 @@ func TestGoldenAdmin(t *testing.T) {
 		table := goldenTable(engine)
 		e := table.rows("shop.outbox")
 		g := &script{t: t, engine: engine}
-		g.add("list", e.pageStatement(&goldenFilter, 7, 1000))
-		g.add("list everything", e.pageStatement(&event.Filter{}, 7, 1000))
-		g.add("requeue", e.requeueStatement([]int64{1, 2}))
-		g.add("discard", e.discardStatement([]int64{1, 2}, "by ann"))
-		g.add("clean-up looks", e.cleanLook(7, 4000))
+		g.add("list", e.PageStatement(&goldenFilter, 7, 1000))
+		g.add("list everything", e.PageStatement(&event.Filter{}, 7, 1000))
+		g.add("requeue", e.RequeueStatement([]int64{1, 2}))
+		g.add("discard", e.DiscardStatement([]int64{1, 2}, "by ann"))
+		g.add("clean-up looks", e.CleanLook(7, 4000))
 		prefix := ""
 		if engine == "sqlserver" {
 			prefix = "SET DEADLOCK_PRIORITY LOW; "
 		}
-		g.add("clean-up deletes", e.cleanDelete(prefix, 7, 4007))
+		g.add("clean-up deletes", e.CleanDelete(prefix, 7, 4007))
 		golden.Pin(t, filepath.Join(engine, "admin.sql"), g.String())
 
 		ddl, err := MappedDDL(engine, "shop.outbox", "rowrelay_claims")

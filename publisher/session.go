@@ -161,7 +161,7 @@ func (s *session) glance(ctx context.Context) (event.Glance, error) {
 		}
 		s.outbox = o
 	}
-	return s.outbox.events.look(ctx)
+	return s.outbox.events.Look(ctx)
 }
 
 // mendEvery is how often a process looks for what crashes and operators leave behind, while anything waits.
@@ -172,7 +172,7 @@ func (s *session) mend(ctx context.Context) (bool, error) {
 	if !s.shared.mendNow() {
 		return false, nil
 	}
-	n, err := s.outbox.events.mend(ctx)
+	n, err := s.outbox.events.Mend(ctx)
 	if err != nil {
 		return false, faultOf(poller.FetchFailed, "mending states", err)
 	}
@@ -206,7 +206,7 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	if !some {
 		return poller.Grant{}, nil
 	}
-	r, err := s.outbox.events.other(ctx, ranges, aggregates)
+	r, err := s.outbox.events.Other(ctx, ranges, aggregates)
 	if err != nil {
 		return poller.Grant{}, faultOf(poller.FetchFailed, "looking for an event of another aggregate", err)
 	}

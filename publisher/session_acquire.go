@@ -216,7 +216,7 @@ func skipped(by []string) error {
 
 // blockedByDead is for ordering=source, where nothing comes behind a dead letter before an operator has decided.
 func (s *session) blockedByDead(ctx context.Context) error {
-	f, err := s.outbox.events.figures(ctx)
+	f, err := s.outbox.events.Figures(ctx)
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func (s *session) top(ctx context.Context, ranges []claims.Range, limit poller.L
 	s.mu.Lock()
 	rows, bytes := s.flights.within(claims.Range{From: 0, To: claims.Buckets})
 	s.mu.Unlock()
-	page, more, err = s.outbox.events.fetch(ctx, ranges, event.Position{Seq: math.MinInt64, BySeq: true}, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
+	page, more, err = s.outbox.events.Fetch(ctx, ranges, event.Position{Seq: math.MinInt64, BySeq: true}, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 	if err != nil {
 		return nil, false, err
 	}
@@ -102,7 +102,7 @@ func (s *session) read(ctx context.Context, ranges []claims.Range, from claims.R
 	if ranges != nil {
 		after = event.Position{Bucket: from.From, Seq: math.MinInt64}
 	}
-	return s.outbox.events.fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
+	return s.outbox.events.Fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 }
 
 // pick is fetch for skip_locked, where what is fetched is claimed with it. An aggregate that is claimed is not picked again
@@ -115,7 +115,7 @@ func (s *session) pick(ctx context.Context, limit poller.Limit) (poller.Grant, e
 	defer s.endFetch()
 	more := false
 	page, err := s.claiming(ctx, func(ctx context.Context, c claims.Claim) (rows []event.Row, err error) {
-		rows, more, err = s.outbox.events.pick(ctx, c, limit)
+		rows, more, err = s.outbox.events.Pick(ctx, c, limit)
 		return rows, err
 	})
 	if err != nil {

@@ -69,7 +69,7 @@ func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant
 func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most poller.Limit) (rows []event.Row, next time.Duration, err error) {
 	if s.strategy == claims.SkipLocked {
 		rows, err = s.claiming(ctx, func(ctx context.Context, c claims.Claim) (rows []event.Row, err error) {
-			rows, next, err = s.outbox.events.due(ctx, nil, most, c)
+			rows, next, err = s.outbox.events.Due(ctx, nil, most, c)
 			return rows, err
 		})
 		return rows, next, err
@@ -81,7 +81,7 @@ func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most polle
 		asked.Bytes += bytes
 	}
 	s.mu.Unlock()
-	if rows, next, err = s.outbox.events.due(ctx, ranges, asked, claims.Claim{}); err != nil {
+	if rows, next, err = s.outbox.events.Due(ctx, ranges, asked, claims.Claim{}); err != nil {
 		return nil, 0, err
 	}
 	rows, _ = s.fresh(rows, len(rows), false)

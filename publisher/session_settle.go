@@ -52,7 +52,7 @@ func (s *session) store(ctx context.Context, t *tally, freed []event.Aggregate) 
 	s.mu.Lock()
 	held := s.claims.held
 	s.mu.Unlock()
-	err := s.outbox.events.settle(ctx, s.owner, held, t.marks)
+	err := s.outbox.events.Settle(ctx, s.owner, held, t.marks)
 	if errors.Is(err, claims.ErrLost) {
 		s.deadline.End(claims.ErrLost)
 	}

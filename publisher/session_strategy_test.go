@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
 // TestTwoStrategiesExcludeEachOther is a roll-out that changes source__strategy: while an instance of the old one is live, one of the
@@ -131,14 +132,14 @@ func TestManyFollowers(t *testing.T) {
 
 // TestCrashWhileFollowersAreLetGo: what a crash left WAITING comes behind what was let go before, and before what was written since.
 func TestCrashWhileFollowersAreLetGo(t *testing.T) {
-	defer func(n int) { goAtOnce = n }(goAtOnce)
+	defer func(n int) { rows.GoAtOnce = n }(rows.GoAtOnce)
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, b *bench) {
 				const followers = 100
-				goAtOnce = 30
+				rows.GoAtOnce = 30
 				b.fillOf(followers, 1, event.Waiting)
-				n, rest, err := b.rows.letGo(t.Context(), b.db.Pool, []event.Aggregate{{Type: "O", ID: "0"}})
+				n, rest, err := b.rows.LetGo(t.Context(), b.db.Pool, []event.Aggregate{{Type: "O", ID: "0"}})
 				if err != nil || n != 30 || len(rest) != 1 {
 					t.Fatalf("%d events go on, %v have more, %v", n, rest, err)
 				}

@@ -81,7 +81,7 @@ func TestTakeOver(t *testing.T) {
 			"published": {Published: []event.Ref{rows[0].Ref, rows[1].Ref}}, "retried": {Retried: one}, "waiting": {Waiting: one},
 			"failed": {Failed: []event.Failure{{Marked: one[0], Attempts: 1, Dead: true}}}, "returned": {Returned: []event.Ref{rows[0].Ref}},
 		} {
-			if err := b.rows.settle(ctx, "old", 2, m); !errors.Is(err, claims.ErrLost) {
+			if err := b.rows.Settle(ctx, "old", 2, m); !errors.Is(err, claims.ErrLost) {
 				t.Errorf("%s: settle of a lost owner returned %v, want errLost", name, err)
 			}
 		}
@@ -89,7 +89,7 @@ func TestTakeOver(t *testing.T) {
 		if held, err := b.claims.Renew(ctx, "old", time.Minute); !errors.Is(err, claims.ErrLost) || held != 0 {
 			t.Errorf("old holds %d, %v: what expired is not renewed", held, err)
 		}
-		b.must(b.rows.settle(ctx, "new", 3, event.Marks{Published: []event.Ref{rows[0].Ref}}))
+		b.must(b.rows.Settle(ctx, "new", 3, event.Marks{Published: []event.Ref{rows[0].Ref}}))
 		b.wantStates(event.Published, event.Pending)
 		// Everything is given back.
 		b.must(b.claims.Release(ctx, "new", nil))
@@ -123,7 +123,7 @@ func TestSurvey(t *testing.T) {
 		}
 		b.must(b.claims.Release(ctx, "b", nil))
 		want("a", 16, 32, []string{"a"}, map[int]string{3: "a", 31: "a"})
-		g, err := b.rows.look(ctx)
+		g, err := b.rows.Look(ctx)
 		if err != nil || g.Partitions != 32 || g.Paused {
 			t.Errorf("look: %+v, %v", g, err)
 		}
@@ -165,7 +165,7 @@ func TestStrategyInForce(t *testing.T) {
 		// A crash under skip_locked leaves events PUBLISHING, and a claim that has to expire.
 		b.must(b.claims.Join(ctx, "c", time.Minute))
 		b.write("A/1", "A/1", "B/1")
-		rows, _, err := b.rows.pick(ctx, claims.Claim{Owner: "c", Token: 9, Ttl: time.Hour}, poller.Limit{Rows: 2})
+		rows, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "c", Token: 9, Ttl: time.Hour}, poller.Limit{Rows: 2})
 		if err != nil || len(rows) != 2 {
 			t.Fatalf("picked %d rows, %v", len(rows), err)
 		}
@@ -181,11 +181,11 @@ func TestPause(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.must(b.claims.Pause(t.Context(), "ann at noon: maintenance"))
 		b.must(b.claims.Pause(t.Context(), "bob"))
-		if g, err := b.rows.look(t.Context()); err != nil || !g.Paused || g.By != "bob" {
+		if g, err := b.rows.Look(t.Context()); err != nil || !g.Paused || g.By != "bob" {
 			t.Errorf("look: %+v, %v", g, err)
 		}
 		b.must(b.claims.Resume(t.Context()))
-		if g, err := b.rows.look(t.Context()); err != nil || g.Paused {
+		if g, err := b.rows.Look(t.Context()); err != nil || g.Paused {
 			t.Errorf("look: %+v, %v", g, err)
 		}
 	})
@@ -198,11 +198,11 @@ func TestUnits(t *testing.T) {
 			b.insert(b.raw, a, "{}")
 		}
 		b.must(b.claims.Join(t.Context(), "me", time.Minute))
-		rows, _, err := b.rows.pick(t.Context(), claims.Claim{Owner: "me", Token: 1, Ttl: time.Minute}, poller.Limit{Rows: 100})
+		rows, _, err := b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, Ttl: time.Minute}, poller.Limit{Rows: 100})
 		if err != nil || len(rows) != 6 {
 			t.Fatalf("picked %d rows, %v", len(rows), err)
 		}
-		if again, _, err := b.rows.pick(t.Context(), claims.Claim{Owner: "me", Token: 1, Ttl: time.Minute}, poller.Limit{Rows: 100}); err != nil || len(again) != 0 {
+		if again, _, err := b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, Ttl: time.Minute}, poller.Limit{Rows: 100}); err != nil || len(again) != 0 {
 			t.Errorf("picked %d rows that are in flight, %v", len(again), err)
 		}
 		b.wantStates(event.Publishing, event.Publishing, event.Publishing, event.Publishing, event.Publishing, event.Publishing)
@@ -211,13 +211,13 @@ func TestUnits(t *testing.T) {
 			m.Returned = append(m.Returned, rows[i].Ref)
 			m.Freed = append(m.Freed, markedRow(&rows[i]).Aggregate)
 		}
-		b.must(b.rows.settle(t.Context(), "me", 6, m))
+		b.must(b.rows.Settle(t.Context(), "me", 6, m))
 		b.wantStates(event.Pending, event.Pending, event.Pending, event.Pending, event.Pending, event.Pending)
 		if held, err := b.claims.Renew(t.Context(), "me", time.Minute); err != nil || held != 0 {
 			t.Errorf("%d claims are left, %v", held, err)
 		}
 		// What is given up without a settlement is pending again.
-		if rows, _, err = b.rows.pick(t.Context(), claims.Claim{Owner: "me", Token: 1, Ttl: time.Minute}, poller.Limit{Rows: 100}); err != nil || len(rows) != 6 {
+		if rows, _, err = b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, Ttl: time.Minute}, poller.Limit{Rows: 100}); err != nil || len(rows) != 6 {
 			t.Fatalf("picked %d rows, %v", len(rows), err)
 		}
 		b.must(b.claims.Release(t.Context(), "me", nil))

@@ -71,10 +71,10 @@ func TestLate(t *testing.T) {
 				b.exec("UPDATE outbox SET state = 'PUBLISHING' WHERE aggregate_type = 'C'") // an older crash
 				b.startLate(time.Minute)
 				end(b)
-				if rows, _, err := b.rows.pick(ctx, claims.Claim{Owner: "late", Token: 7, Ttl: time.Minute}, poller.Limit{Rows: 10}); !errors.Is(err, claims.ErrLost) || len(rows) > 0 {
+				if rows, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "late", Token: 7, Ttl: time.Minute}, poller.Limit{Rows: 10}); !errors.Is(err, claims.ErrLost) || len(rows) > 0 {
 					t.Errorf("pick: %d rows, %v; want errLost", len(rows), err)
 				}
-				if rows, _, err := b.rows.due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{Owner: "late", Token: 7, Ttl: time.Minute}); !errors.Is(err, claims.ErrLost) || len(rows) > 0 {
+				if rows, _, err := b.rows.Due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{Owner: "late", Token: 7, Ttl: time.Minute}); !errors.Is(err, claims.ErrLost) || len(rows) > 0 {
 					t.Errorf("due: %d rows, %v; want errLost", len(rows), err)
 				}
 				if _, err := b.claims.Renew(ctx, "late", time.Minute); !errors.Is(err, claims.ErrLost) {
@@ -99,7 +99,7 @@ type picked struct {
 func (b *bench) pickLate(ttl time.Duration) <-chan picked {
 	late, done := b.open(), make(chan picked, 1)
 	go func() {
-		rows, _, err := late.rows.pick(b.tb.Context(), claims.Claim{Owner: "late", Token: 7, Ttl: ttl}, poller.Limit{Rows: 10})
+		rows, _, err := late.rows.Pick(b.tb.Context(), claims.Claim{Owner: "late", Token: 7, Ttl: ttl}, poller.Limit{Rows: 10})
 		done <- picked{rows, err}
 	}()
 	return done
@@ -205,7 +205,7 @@ func BenchmarkPickAndSettle(bm *testing.B) {
 			b.fill(batch * (bm.N + 1))
 			bm.ResetTimer()
 			for range bm.N {
-				rows, _, err := b.rows.pick(bm.Context(), claims.Claim{Owner: "me", Token: 1, Ttl: time.Hour}, poller.Limit{Rows: batch})
+				rows, _, err := b.rows.Pick(bm.Context(), claims.Claim{Owner: "me", Token: 1, Ttl: time.Hour}, poller.Limit{Rows: batch})
 				if err != nil || len(rows) == 0 {
 					bm.Fatal(len(rows), err)
 				}
@@ -217,7 +217,7 @@ func BenchmarkPickAndSettle(bm *testing.B) {
 						seen[a], m.Freed = true, append(m.Freed, a)
 					}
 				}
-				b.must(b.rows.settle(bm.Context(), "me", len(m.Freed), m))
+				b.must(b.rows.Settle(bm.Context(), "me", len(m.Freed), m))
 			}
 		})
 	}

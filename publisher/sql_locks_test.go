@@ -26,7 +26,7 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 			b.must(b.claims.Join(t.Context(), owner, time.Minute))
 			token, err := b.claims.Draw(t.Context())
 			b.must(err)
-			rows[i], _, err = b.rows.pick(t.Context(), claims.Claim{Owner: owner, Token: token, Ttl: time.Minute}, poller.Limit{Rows: 4})
+			rows[i], _, err = b.rows.Pick(t.Context(), claims.Claim{Owner: owner, Token: token, Ttl: time.Minute}, poller.Limit{Rows: 4})
 			b.must(err)
 			if len(rows[i]) != 4 {
 				t.Fatalf("%s got %d events, want 4", owner, len(rows[i]))
@@ -48,10 +48,10 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 		}
 		mine := rows[1]
 		m := event.Marks{Published: []event.Ref{mine[0].Ref}, Returned: []event.Ref{mine[1].Ref}, Freed: []event.Aggregate{markedRow(&mine[0]).Aggregate, markedRow(&mine[1]).Aggregate}}
-		if err := b.rows.settle(ctx, "two", 4, m); err != nil {
+		if err := b.rows.Settle(ctx, "two", 4, m); err != nil {
 			t.Errorf("settle: %v", err)
 		}
-		if again, _, err := b.rows.pick(ctx, claims.Claim{Owner: "two", Token: 1000, Ttl: time.Minute}, poller.Limit{Rows: 4}); err != nil || len(again) != 1 {
+		if again, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "two", Token: 1000, Ttl: time.Minute}, poller.Limit{Rows: 4}); err != nil || len(again) != 1 {
 			t.Errorf("pick: %d rows, %v; want the one that was given back", len(again), err)
 		}
 		if err := b.claims.Release(ctx, "two", nil); err != nil {
@@ -135,21 +135,21 @@ func TestRequeueInFlight(t *testing.T) {
 		b.lead("me", time.Minute)
 		r := b.all()[0]
 		for attempts := 1; attempts <= 2; attempts++ {
-			b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: attempts, Reason: "refused"}}}))
+			b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: attempts, Reason: "refused"}}}))
 		}
 		if n, err := (&Publisher{catalog: b.catalog}).Requeue(t.Context(), event.Filter{States: []event.State{event.Failed}}, nil); err != nil || n != 1 {
 			t.Fatalf("requeued %d, %v", n, err)
 		}
-		b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 3, Dead: true, Reason: "refused"}}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 3, Dead: true, Reason: "refused"}}}))
 		b.wantStates(event.Failed)
-		due, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
+		due, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
 		if err != nil || len(due) != 1 || due[0].Attempts != 0 {
 			t.Errorf("due: %+v, %v", due, err)
 		}
 		// A misplaced event stays before its last attempt, and has to rest all the same.
 		for range 2 {
-			b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 1, Delay: time.Hour, Reason: "misplaced"}}}))
-			if due, next, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{}); err != nil || len(due) != 0 || next < 59*time.Minute {
+			b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 1, Delay: time.Hour, Reason: "misplaced"}}}))
+			if due, next, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{}); err != nil || len(due) != 0 || next < 59*time.Minute {
 				t.Errorf("due: %+v in %v, %v", due, next, err)
 			}
 		}
@@ -162,13 +162,13 @@ func TestDueBytes(t *testing.T) {
 		b.write("A/1", "A/2", "A/3", "A/4") // 7 bytes each
 		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now())
 		for limit, want := range map[int]int{1: 1, 7: 1, 13: 1, 14: 2, 22: 3, 0: 4} {
-			rows, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: limit}, claims.Claim{})
+			rows, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: limit}, claims.Claim{})
 			if err != nil || len(rows) != want {
 				t.Errorf("limit %d: got %d rows, %v; want %d", limit, len(rows), err, want)
 			}
 		}
 		b.must(b.claims.Join(t.Context(), "me", time.Minute))
-		if rows, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: 14}, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute}); err != nil || len(rows) != 2 {
+		if rows, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: 14}, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute}); err != nil || len(rows) != 2 {
 			t.Errorf("with claims: got %d rows, %v; want 2", len(rows), err)
 		}
 	})
@@ -212,7 +212,7 @@ func TestDueReadsNoFollowers(t *testing.T) {
 		return n
 	}
 	before := read()
-	rows, _, err := one.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
+	rows, _, err := one.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("due: %d rows, %v", len(rows), err)
 	}

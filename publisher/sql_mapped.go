@@ -88,9 +88,9 @@ func newMapped(db *statement.DB, d mappingSyntax, claims *claims.Table, table, s
 	return &mapped{db: db, claims: claims, cfg: cfg, sql: q, chunk: mappedChunk}
 }
 
-// fetch shows what is pending and waits for nothing, always from the top: the ranges and the position are those of a table
+// Fetch shows what is pending and waits for nothing, always from the top: the ranges and the position are those of a table
 // with buckets. The session leaves out what it has in flight.
-func (m *mapped) fetch(ctx context.Context, _ []claims.Range, _ event.Position, limit poller.Limit) ([]event.Row, bool, error) {
+func (m *mapped) Fetch(ctx context.Context, _ []claims.Range, _ event.Position, limit poller.Limit) ([]event.Row, bool, error) {
 	var rows []event.Row
 	var more bool
 	s := m.sql.publishable(m.sql.projection(), limit.Rows+1, nil)
@@ -101,8 +101,8 @@ func (m *mapped) fetch(ctx context.Context, _ []claims.Range, _ event.Position, 
 	return rows, more, err
 }
 
-// due shows the first failed event of each aggregate whose time has come. One round trip while nothing has failed.
-func (m *mapped) due(ctx context.Context, _ []claims.Range, limit poller.Limit, _ claims.Claim) (rows []event.Row, next time.Duration, err error) {
+// Due shows the first failed event of each aggregate whose time has come. One round trip while nothing has failed.
+func (m *mapped) Due(ctx context.Context, _ []claims.Range, limit poller.Limit, _ claims.Claim) (rows []event.Row, next time.Duration, err error) {
 	err = m.db.Do(ctx, "look for events that are due", func(ctx context.Context, q statement.Querier) error {
 		rows, next = nil, -1
 		var ms *int64
@@ -137,8 +137,8 @@ func (m *mapped) due(ctx context.Context, _ []claims.Range, limit poller.Limit, 
 	return rows, next, err
 }
 
-// other shows one publishable row of an aggregate that is none of avoid.
-func (m *mapped) other(ctx context.Context, _ []claims.Range, avoid []event.Aggregate) (*event.Row, error) {
+// Other shows one publishable row of an aggregate that is none of avoid.
+func (m *mapped) Other(ctx context.Context, _ []claims.Range, avoid []event.Aggregate) (*event.Row, error) {
 	var rows []event.Row
 	s := m.sql.publishable(m.sql.projection(), 1, avoid)
 	err := m.db.Do(ctx, "look for a probe", func(ctx context.Context, q statement.Querier) (err error) {
@@ -151,23 +151,23 @@ func (m *mapped) other(ctx context.Context, _ []claims.Range, avoid []event.Aggr
 	return &rows[0], nil
 }
 
-// pick belongs to skip_locked, which mapped tables do not have.
-func (m *mapped) pick(context.Context, claims.Claim, poller.Limit) ([]event.Row, bool, error) {
+// Pick belongs to skip_locked, which mapped tables do not have.
+func (m *mapped) Pick(context.Context, claims.Claim, poller.Limit) ([]event.Row, bool, error) {
 	return nil, false, fmt.Errorf("%w: a mapped table has no strategy skip_locked", poller.ErrConfig)
 }
 
-// work is partition 0 of 1, if there is anything to publish.
-func (m *mapped) work(ctx context.Context, _ int) ([]int, error) {
-	g, err := m.look(ctx)
+// Work is partition 0 of 1, if there is anything to publish.
+func (m *mapped) Work(ctx context.Context, _ int) ([]int, error) {
+	g, err := m.Look(ctx)
 	if err != nil || !g.Work {
 		return nil, err
 	}
 	return []int{0}, nil
 }
 
-// mend removes entries of events that somebody published or deleted by hand: what waits behind them goes on. Waiting itself
+// Mend removes entries of events that somebody published or deleted by hand: what waits behind them goes on. Waiting itself
 // is not stored, so that nothing else can be left over.
-func (m *mapped) mend(ctx context.Context) (mended int, err error) {
+func (m *mapped) Mend(ctx context.Context) (mended int, err error) {
 	for after, more := "", true; more; {
 		err := m.db.Tx(ctx, "mend", func(ctx context.Context, q statement.Querier) error {
 			ids, err := m.sql.entries(after, m.chunk).Texts(ctx, q)

@@ -52,8 +52,8 @@ func (m *mapped) scan(scan func(...any) error) (event.Row, error) {
 	return r, nil
 }
 
-// look is one round trip: whether the outbox is paused, and whether there is anything to publish, now or again.
-func (m *mapped) look(ctx context.Context) (g event.Glance, err error) {
+// Look is one round trip: whether the outbox is paused, and whether there is anything to publish, now or again.
+func (m *mapped) Look(ctx context.Context) (g event.Glance, err error) {
 	err = m.db.Do(ctx, "look for work", func(ctx context.Context, c statement.Querier) error {
 		var by sql.NullString
 		if err := m.lookStatement().Row(ctx, c, &by, &g.Work, &g.Waiting); err != nil {
@@ -78,8 +78,8 @@ func (m *mapped) lookStatement() *statement.Statement {
 	return s.Add(s.Arg(q.outbox), " AND s.state IN (", event.Quoted(q.blocks), ")) THEN 1 ELSE 0 END")
 }
 
-// figures counts up to a bound: of a table that has no index for it, every pending row is read.
-func (m *mapped) figures(ctx context.Context) (poller.OutboxFigures, error) {
+// Figures counts up to a bound: of a table that has no index for it, every pending row is read.
+func (m *mapped) Figures(ctx context.Context) (poller.OutboxFigures, error) {
 	f := poller.OutboxFigures{Bound: figuresBound}
 	err := m.db.Do(ctx, "count", func(ctx context.Context, c statement.Querier) error {
 		var err error

@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// settle makes marks durable. What waits is not marked (see mappedSQL), and nothing is ever PUBLISHING.
+// Settle makes marks durable. What waits is not marked (see mappedSQL), and nothing is ever PUBLISHING.
 //
 // Only marks of publishing: one statement, unless there are more rows than it can name. A crash between two of them is a
 // crash before the second: its events are published again.
-func (m *mapped) settle(ctx context.Context, owner string, held int, marks event.Marks) error {
+func (m *mapped) Settle(ctx context.Context, owner string, held int, marks event.Marks) error {
 	if len(marks.Retried) == 0 && len(marks.Failed) == 0 {
 		return m.publish(ctx, owner, held, marks.Published)
 	}

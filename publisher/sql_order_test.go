@@ -34,7 +34,7 @@ func TestOrderOfTheSource(t *testing.T) {
 		var got []int64
 		var after event.Position
 		for more := true; more; {
-			rows, next, err := b.rows.fetch(t.Context(), nil, after, poller.Limit{Rows: 7})
+			rows, next, err := b.rows.Fetch(t.Context(), nil, after, poller.Limit{Rows: 7})
 			b.must(err)
 			for _, r := range rows {
 				got = append(got, r.Ref.Seq)
@@ -48,14 +48,14 @@ func TestOrderOfTheSource(t *testing.T) {
 			}
 		}
 		rows := b.all()
-		b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[1]), Attempts: 1, Delay: time.Hour}},
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[1]), Attempts: 1, Delay: time.Hour}},
 			Published: []event.Ref{rows[0].Ref}, Waiting: []event.Marked{markedRow(&rows[2])}}))
 		for _, r := range b.all() {
 			if !r.Waits {
 				t.Fatalf("seq %d does not wait for another aggregate's failed event", r.Ref.Seq)
 			}
 		}
-		b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Retried: []event.Marked{markedRow(&rows[1])}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Retried: []event.Marked{markedRow(&rows[1])}}))
 		if s := b.states(); s[0] != event.Published || s[1] != event.Published || s[2] != event.Pending {
 			t.Errorf("states are %v", s[:3])
 		}
@@ -68,7 +68,7 @@ func TestNoOrder(t *testing.T) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/1")
 		rows := b.all()
-		b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Nanosecond}}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Nanosecond}}}))
 		if rest := b.all(); len(rest) != 1 || rest[0].Waits {
 			t.Errorf("got %+v", rest)
 		}
@@ -82,7 +82,7 @@ func TestOneDueOfAnAggregate(t *testing.T) {
 		b.write("O/1", "O/1", "O/2")
 		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Earlier("1000"))
 		due := func() (list []int64) {
-			rows, _, err := b.rows.due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
+			rows, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
 			b.must(err)
 			for _, r := range rows {
 				list = append(list, r.Ref.Seq)
@@ -92,7 +92,7 @@ func TestOneDueOfAnAggregate(t *testing.T) {
 		if diff := cmp.Diff([]int64{1, 3}, due()); diff != "" {
 			t.Errorf("due (-want +got):\n%s", diff)
 		}
-		b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Retried: []event.Marked{{Ref: event.Ref{Seq: 1}, Aggregate: event.Aggregate{Type: "O", ID: "1"}}}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Retried: []event.Marked{{Ref: event.Ref{Seq: 1}, Aggregate: event.Aggregate{Type: "O", ID: "1"}}}}))
 		if diff := cmp.Diff([]int64{2, 3}, due()); diff != "" {
 			t.Errorf("due (-want +got):\n%s", diff)
 		}
@@ -119,7 +119,7 @@ func TestApplicationsOwnSession(t *testing.T) {
 			if age := time.Since(b.all()[0].Outbox.CreatedAt); age.Abs() > time.Minute {
 				t.Errorf("created_at is %v off", age)
 			}
-			f, err := b.rows.figures(t.Context())
+			f, err := b.rows.Figures(t.Context())
 			if err != nil || f.OldestPending > time.Minute {
 				t.Errorf("figures: %+v, %v", f, err)
 			}
@@ -240,7 +240,7 @@ func BenchmarkFetchAndSettle(bm *testing.B) {
 	var after event.Position
 	bm.ResetTimer()
 	for range bm.N {
-		rows, _, err := b.rows.fetch(context.Background(), nil, after, poller.Limit{Rows: batch})
+		rows, _, err := b.rows.Fetch(context.Background(), nil, after, poller.Limit{Rows: batch})
 		if err != nil || len(rows) == 0 {
 			bm.Fatal(len(rows), err)
 		}
@@ -249,7 +249,7 @@ func BenchmarkFetchAndSettle(bm *testing.B) {
 			m.Published[i] = rows[i].Ref
 		}
 		after = rows[len(rows)-1].At
-		b.must(b.rows.settle(context.Background(), "me", 1, m))
+		b.must(b.rows.Settle(context.Background(), "me", 1, m))
 	}
 	bm.ReportMetric(float64(batch*bm.N)/bm.Elapsed().Seconds(), "events/s")
 }

@@ -75,7 +75,7 @@ func TestFetchPages(t *testing.T) {
 			var after event.Position
 			got := 0
 			for more := true; more; {
-				rows, next, err := b.rows.fetch(t.Context(), ranges, after, poller.Limit{Rows: 7})
+				rows, next, err := b.rows.Fetch(t.Context(), ranges, after, poller.Limit{Rows: 7})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -117,17 +117,17 @@ func TestFetchStopsAtBytes(t *testing.T) {
 		for range 5 {
 			b.insert(b.raw, event.Aggregate{Type: "T", ID: "1"}, strings.Repeat("x", 1000))
 		}
-		rows, more, err := b.rows.fetch(t.Context(), nil, event.Position{}, poller.Limit{Rows: 10, Bytes: 2500})
+		rows, more, err := b.rows.Fetch(t.Context(), nil, event.Position{}, poller.Limit{Rows: 10, Bytes: 2500})
 		if err != nil || len(rows) != 2 || !more {
 			t.Errorf("got %d rows, more %v, %v; want 2", len(rows), more, err)
 		}
-		rows, more, err = b.rows.fetch(t.Context(), nil, event.Position{}, poller.Limit{Rows: 10, Bytes: 10})
+		rows, more, err = b.rows.Fetch(t.Context(), nil, event.Position{}, poller.Limit{Rows: 10, Bytes: 10})
 		if err != nil || len(rows) != 1 || !more {
 			t.Errorf("got %d rows, more %v, %v; want the one that is always brought", len(rows), more, err)
 		}
 		b.insert(b.raw, event.Aggregate{Type: "T", ID: "1"}, strings.Repeat("ü", 3000))
 		small := b.open(func(c *Config) { c.MaxRowBytes = 5000 })
-		rows, _, err = small.rows.fetch(t.Context(), nil, event.Position{}, poller.Limit{Rows: 10})
+		rows, _, err = small.rows.Fetch(t.Context(), nil, event.Position{}, poller.Limit{Rows: 10})
 		if err != nil || len(rows) != 6 {
 			t.Fatalf("got %d rows, %v", len(rows), err)
 		}
@@ -149,7 +149,7 @@ func TestLifeOfAnEvent(t *testing.T) {
 		rows := b.all()
 		// The first fails; the second is absorbed behind it; the other aggregate is published.
 		fail := event.Failure{Marked: markedRow(&rows[0]), Attempts: 1, Delay: 10 * time.Millisecond, Reason: "refused\x00 by \xff"}
-		b.must(b.rows.settle(ctx, "me", 1, event.Marks{Published: []event.Ref{rows[3].Ref}, Failed: []event.Failure{fail}, Waiting: []event.Marked{markedRow(&rows[1])}}))
+		b.must(b.rows.Settle(ctx, "me", 1, event.Marks{Published: []event.Ref{rows[3].Ref}, Failed: []event.Failure{fail}, Waiting: []event.Marked{markedRow(&rows[1])}}))
 		b.wantStates(event.Failed, event.Waiting, event.Pending, event.Published, event.Pending, event.Pending)
 		// The next fetch knows that the others have to wait, and "o/1" is another aggregate.
 		var waits []bool
@@ -160,16 +160,16 @@ func TestLifeOfAnEvent(t *testing.T) {
 		if diff := cmp.Diff([]bool{true, true, false}, waits); diff != "" {
 			t.Errorf("waits (-want +got):\n%s", diff)
 		}
-		b.must(b.rows.settle(ctx, "me", 1, event.Marks{Waiting: []event.Marked{markedRow(&rest[0]), markedRow(&rest[1])}, Published: []event.Ref{rest[2].Ref}}))
+		b.must(b.rows.Settle(ctx, "me", 1, event.Marks{Waiting: []event.Marked{markedRow(&rest[0]), markedRow(&rest[1])}, Published: []event.Ref{rest[2].Ref}}))
 		b.wantStates(event.Failed, event.Waiting, event.Waiting, event.Published, event.Waiting, event.Published)
-		if other, err := b.rows.other(ctx, nil, nil); err != nil || other != nil {
+		if other, err := b.rows.Other(ctx, nil, nil); err != nil || other != nil {
 			t.Errorf("other: got %v, %v; want none", other, err)
 		}
 		// It becomes due.
 		var due []event.Row
 		eventually(t, "the failed event is due", func() bool {
 			var err error
-			due, _, err = b.rows.due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{})
+			due, _, err = b.rows.Due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{})
 			b.must(err)
 			return len(due) == 1
 		})
@@ -178,26 +178,26 @@ func TestLifeOfAnEvent(t *testing.T) {
 		}
 		// A second failure: the next attempt is far.
 		fail.Attempts, fail.Delay = 2, time.Hour
-		b.must(b.rows.settle(ctx, "me", 1, event.Marks{Failed: []event.Failure{fail}}))
-		due, next, err := b.rows.due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{})
+		b.must(b.rows.Settle(ctx, "me", 1, event.Marks{Failed: []event.Failure{fail}}))
+		due, next, err := b.rows.Due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{})
 		if err != nil || len(due) != 0 || next < 59*time.Minute || next > time.Hour+time.Second {
 			t.Errorf("due: %d rows, next %v, %v; want none for an hour", len(due), next, err)
 		}
-		if n, err := b.rows.mend(ctx); err != nil || n != 0 {
+		if n, err := b.rows.Mend(ctx); err != nil || n != 0 {
 			t.Errorf("mend changed %d rows, %v; there is nothing to mend", n, err)
 		}
 		// The retry succeeds: everything behind it is pending again.
-		b.must(b.rows.settle(ctx, "me", 1, event.Marks{Retried: []event.Marked{markedRow(&rows[0])}}))
+		b.must(b.rows.Settle(ctx, "me", 1, event.Marks{Retried: []event.Marked{markedRow(&rows[0])}}))
 		b.wantStates(event.Published, event.Pending, event.Pending, event.Published, event.Pending, event.Published)
 		// The second dies: what is behind it stays blocked.
 		fail = event.Failure{Marked: markedRow(&rows[1]), Attempts: 1, Dead: true, Reason: "refused"}
-		b.must(b.rows.settle(ctx, "me", 1, event.Marks{Failed: []event.Failure{fail}, Waiting: []event.Marked{markedRow(&rest[0]), markedRow(&rest[1])}}))
+		b.must(b.rows.Settle(ctx, "me", 1, event.Marks{Failed: []event.Failure{fail}, Waiting: []event.Marked{markedRow(&rest[0]), markedRow(&rest[1])}}))
 		b.wantStates(event.Published, event.Dead, event.Waiting, event.Published, event.Waiting, event.Published)
-		f, err := b.rows.figures(ctx)
+		f, err := b.rows.Figures(ctx)
 		if err != nil || f.Dead != 1 || f.Waiting != 2 || f.Pending != 0 || f.Bound != 0 || f.OldestPending != 0 {
 			t.Errorf("figures: %+v, %v", f, err)
 		}
-		g, err := b.rows.look(ctx)
+		g, err := b.rows.Look(ctx)
 		if err != nil || g.Work {
 			t.Errorf("look: %+v, %v; want no work", g, err)
 		}
@@ -210,10 +210,10 @@ func TestDeadLetterReleases(t *testing.T) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/1", "O/1")
 		rows := b.all()
-		b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Hour}},
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Hour}},
 			Waiting: []event.Marked{markedRow(&rows[1]), markedRow(&rows[2])}}))
 		b.wantStates(event.Failed, event.Waiting, event.Waiting)
-		b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 2, Dead: true}}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 2, Dead: true}}}))
 		b.wantStates(event.Dead, event.Pending, event.Pending)
 		for _, r := range b.all() {
 			if r.Waits {
@@ -230,11 +230,11 @@ func TestMend(t *testing.T) {
 		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.texts.rows.Seq() + " IN (2, 5)")
 		b.exec("UPDATE outbox SET state = 'PUBLISHING' WHERE " + b.texts.rows.Seq() + " = 3")
 		b.exec("UPDATE outbox SET state = 'DEAD LETTER' WHERE " + b.texts.rows.Seq() + " = 4")
-		g, err := b.rows.look(t.Context())
+		g, err := b.rows.Look(t.Context())
 		if err != nil || !g.Work {
 			t.Errorf("look: %+v, %v", g, err)
 		}
-		n, err := b.rows.mend(t.Context())
+		n, err := b.rows.Mend(t.Context())
 		if err != nil || n != 2 {
 			t.Errorf("mended %d rows, %v; want 2", n, err)
 		}
@@ -249,8 +249,8 @@ func TestSettleLeavesOperatorsAlone(t *testing.T) {
 		b.write("O/1", "O/2")
 		rows := b.all()
 		b.exec("UPDATE outbox SET state = 'DISCARDED'")
-		b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Published: []event.Ref{rows[0].Ref, rows[1].Ref}}))
-		b.must(b.rows.settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Second}}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Published: []event.Ref{rows[0].Ref, rows[1].Ref}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Second}}}))
 		b.wantStates(event.Discarded, event.Discarded)
 	})
 }
@@ -260,13 +260,13 @@ func TestOther(t *testing.T) {
 		b.write("O/1", "O/2", "o/1", "O/1 ")
 		var avoid []event.Aggregate
 		for i := range 4 {
-			r, err := b.rows.other(t.Context(), nil, avoid)
+			r, err := b.rows.Other(t.Context(), nil, avoid)
 			if err != nil || r == nil {
 				t.Fatalf("after %d: got %v, %v", i, r, err)
 			}
 			avoid = append(avoid, r.Aggregate())
 		}
-		if r, err := b.rows.other(t.Context(), nil, avoid); err != nil || r != nil {
+		if r, err := b.rows.Other(t.Context(), nil, avoid); err != nil || r != nil {
 			t.Errorf("got %v, %v; want none", r, err)
 		}
 	})
@@ -274,7 +274,7 @@ func TestOther(t *testing.T) {
 
 func TestWorkAndFigures(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
-		if parts, err := b.rows.work(t.Context(), 8); err != nil || len(parts) != 0 {
+		if parts, err := b.rows.Work(t.Context(), 8); err != nil || len(parts) != 0 {
 			t.Errorf("an empty outbox has work in %v, %v", parts, err)
 		}
 		b.write("O/1", "O/2", "O/3")
@@ -282,7 +282,7 @@ func TestWorkAndFigures(t *testing.T) {
 		for _, r := range b.all() {
 			want[claims.PartitionAt(r.At.Bucket, 8)] = true
 		}
-		parts, err := b.rows.work(t.Context(), 8)
+		parts, err := b.rows.Work(t.Context(), 8)
 		if err != nil || len(parts) != len(want) {
 			t.Errorf("work in %v, %v; want %v", parts, err, want)
 		}
@@ -292,7 +292,7 @@ func TestWorkAndFigures(t *testing.T) {
 			}
 		}
 		b.exec("UPDATE outbox SET created_at = " + b.db.Earlier("60000") + " WHERE " + b.texts.rows.Seq() + " = 1")
-		f, err := b.rows.figures(t.Context())
+		f, err := b.rows.Figures(t.Context())
 		if err != nil || f.Pending != 3 || f.OldestPending < time.Minute || f.OldestPending > 2*time.Minute {
 			t.Errorf("figures: %+v, %v", f, err)
 		}
@@ -305,7 +305,7 @@ func TestCatalogIsReadAgain(t *testing.T) {
 		look := func() error {
 			o, err := b.catalog.open(t.Context())
 			if err == nil {
-				_, err = o.events.look(t.Context())
+				_, err = o.events.Look(t.Context())
 			}
 			return err
 		}

@@ -49,7 +49,7 @@ func TestPickTogether(t *testing.T) {
 		}
 		writing.Wait()
 		for ctx.Err() == nil {
-			if _, err := b.rows.mend(ctx); err != nil {
+			if _, err := b.rows.Mend(ctx); err != nil {
 				t.Error(err)
 			}
 			left := 0
@@ -121,9 +121,9 @@ func (r *record) work(ctx context.Context, table *instance, owner string, random
 		if vanishes {
 			ttl = 300 * time.Millisecond
 		}
-		rows, _, err := table.rows.pick(ctx, claims.Claim{Owner: owner, Token: token, Ttl: ttl}, poller.Limit{Rows: 1 + random.IntN(12)})
+		rows, _, err := table.rows.Pick(ctx, claims.Claim{Owner: owner, Token: token, Ttl: ttl}, poller.Limit{Rows: 1 + random.IntN(12)})
 		if err == nil && len(rows) == 0 {
-			rows, _, err = table.rows.due(ctx, nil, poller.Limit{Rows: 5}, claims.Claim{Owner: owner, Token: token, Ttl: ttl})
+			rows, _, err = table.rows.Due(ctx, nil, poller.Limit{Rows: 5}, claims.Claim{Owner: owner, Token: token, Ttl: ttl})
 		}
 		if err != nil {
 			if ctx.Err() == nil {
@@ -151,7 +151,7 @@ func (r *record) settle(ctx context.Context, table *instance, owner string, m ev
 		delete(r.held, a)
 	}
 	r.mu.Unlock()
-	err := table.rows.settle(ctx, owner, len(m.Freed), m)
+	err := table.rows.Settle(ctx, owner, len(m.Freed), m)
 	if err != nil && ctx.Err() == nil {
 		r.tb.Errorf("%s: %v", owner, err)
 	}

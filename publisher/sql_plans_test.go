@@ -17,7 +17,7 @@ import (
 
 // planned are the statements that are sent again and again, also when there is nothing to do.
 var planned = map[string]func(context.Context, *instance) error{
-	"look":  func(ctx context.Context, t *instance) error { _, err := t.rows.look(ctx); return err },
+	"look":  func(ctx context.Context, t *instance) error { _, err := t.rows.Look(ctx); return err },
 	"fetch": func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{}) },
 	"fetch ranges": func(ctx context.Context, t *instance) error {
 		return fetched(ctx, t, []claims.Range{{From: 0, To: 16}, {From: 64, To: 80}}, event.Position{Bucket: 7, Seq: 1})
@@ -26,21 +26,21 @@ var planned = map[string]func(context.Context, *instance) error{
 		return fetched(ctx, t, []claims.Range{{From: 0, To: 512}, {From: 640, To: 768}}, event.Position{BySeq: true})
 	},
 	"pick": func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.pick(ctx, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute}, poller.Limit{Rows: 100})
+		_, _, err := t.rows.Pick(ctx, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute}, poller.Limit{Rows: 100})
 		return err
 	},
 	"due": func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.due(ctx, []claims.Range{{From: 0, To: 16}}, poller.Limit{Rows: 10}, claims.Claim{})
+		_, _, err := t.rows.Due(ctx, []claims.Range{{From: 0, To: 16}}, poller.Limit{Rows: 10}, claims.Claim{})
 		return err
 	},
 	"other": func(ctx context.Context, t *instance) error {
-		_, err := t.rows.other(ctx, nil, []event.Aggregate{{Type: "O", ID: "1"}})
+		_, err := t.rows.Other(ctx, nil, []event.Aggregate{{Type: "O", ID: "1"}})
 		return err
 	},
-	"settle":  func(ctx context.Context, t *instance) error { return t.rows.settle(ctx, "me", 1, goldenMarks) },
-	"mend":    func(ctx context.Context, t *instance) error { _, err := t.rows.mend(ctx); return err },
-	"work":    func(ctx context.Context, t *instance) error { _, err := t.rows.work(ctx, 64); return err },
-	"figures": func(ctx context.Context, t *instance) error { _, err := t.rows.figures(ctx); return err },
+	"settle":  func(ctx context.Context, t *instance) error { return t.rows.Settle(ctx, "me", 1, goldenMarks) },
+	"mend":    func(ctx context.Context, t *instance) error { _, err := t.rows.Mend(ctx); return err },
+	"work":    func(ctx context.Context, t *instance) error { _, err := t.rows.Work(ctx, 64); return err },
+	"figures": func(ctx context.Context, t *instance) error { _, err := t.rows.Figures(ctx); return err },
 }
 
 // TestPlans: with many published events, many that wait and a handful of others, no statement reads the table. PostgreSQL plans by
@@ -88,7 +88,7 @@ func TestPagesSeek(t *testing.T) {
 	b.must(err)
 	defer conn.Close() //nolint:errcheck // the bench closes the pool
 	table, r := recordedAs(t, b.conn.Engine, b.catalog.outbox, b.catalog.claims, b.claims.Place.Outbox)
-	_, _, err = table.rows.fetch(t.Context(), nil, event.Position{Bucket: bucket, Seq: events / 2}, poller.Limit{Rows: limit})
+	_, _, err = table.rows.Fetch(t.Context(), nil, event.Position{Bucket: bucket, Seq: events / 2}, poller.Limit{Rows: limit})
 	b.must(err)
 	each := func(text string, args []any, row func(*sql.Rows)) {
 		rows, err := conn.QueryContext(t.Context(), text, args...)

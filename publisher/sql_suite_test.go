@@ -19,13 +19,14 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
 // instance is one instance's view of an outbox.
 type instance struct {
 	*catalog
 	claims *claims.Table
-	rows   *ownEvents
+	rows   *rows.Table
 }
 
 // bench is an outbox of its own on a real engine.
@@ -113,7 +114,7 @@ func (b *bench) open(change ...func(*Config)) *instance {
 	if err != nil {
 		b.tb.Fatal(err)
 	}
-	rows, ok := o.events.(*ownEvents)
+	rows, ok := o.events.(*rows.Table)
 	if !ok {
 		b.tb.Fatalf("%T", o.events)
 	}
@@ -196,7 +197,7 @@ func (b *bench) wantStates(want ...event.State) {
 // all fetches everything that is pending, by seq.
 func (b *bench) all() []event.Row {
 	b.tb.Helper()
-	rows, _, err := b.rows.fetch(context.Background(), nil, event.Position{}, poller.Limit{Rows: 1000})
+	rows, _, err := b.rows.Fetch(context.Background(), nil, event.Position{}, poller.Limit{Rows: 1000})
 	if err != nil {
 		b.tb.Fatal(err)
 	}

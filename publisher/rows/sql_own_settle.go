@@ -1,4 +1,4 @@
-package publisher
+package rows
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// settle is idempotent but for one thing: where the answer to a commit that freed aggregates is lost, the repetition finds
+// Settle is idempotent but for one thing: where the answer to a commit that freed aggregates is lost, the repetition finds
 // their claims gone and says errLost, although all was marked. The session then ends as if it had lost them, which is safe.
-func (e *ownEvents) settle(ctx context.Context, owner string, held int, m event.Marks) error { //nolint:gocritic // the interface's
+func (e *Table) Settle(ctx context.Context, owner string, held int, m event.Marks) error { //nolint:gocritic // the interface's
 	if m.Plain() && len(m.Published) == 0 {
 		return nil
 	}
@@ -22,12 +22,12 @@ func (e *ownEvents) settle(ctx context.Context, owner string, held int, m event.
 			if err != nil || n > 0 {
 				return err
 			}
-			return e.claims.Check(ctx, q, owner, held)
+			return e.Claims.Check(ctx, q, owner, held)
 		})
 	}
 	var rest []event.Aggregate
 	err := e.db.Tx(ctx, "mark events", func(ctx context.Context, q statement.Querier) (err error) {
-		if _, err := e.claims.Hold(ctx, q, owner, held); err != nil {
+		if _, err := e.Claims.Hold(ctx, q, owner, held); err != nil {
 			return err
 		}
 		rest, err = e.apply(ctx, q, owner, &m)
@@ -42,7 +42,7 @@ func (e *ownEvents) settle(ctx context.Context, owner string, held int, m event.
 
 // apply makes marks, in the order in which they depend on each other: what failed decides what waits, and what does not wait
 // any more is found last. It returns the aggregates of which more events wait for nothing than one transaction lets go.
-func (e *ownEvents) apply(ctx context.Context, q statement.Querier, owner string, m *event.Marks) (rest []event.Aggregate, err error) {
+func (e *Table) apply(ctx context.Context, q statement.Querier, owner string, m *event.Marks) (rest []event.Aggregate, err error) {
 	published := seqs(m.Published)
 	for _, r := range m.Retried {
 		published = append(published, r.Ref.Seq)
@@ -56,7 +56,7 @@ func (e *ownEvents) apply(ctx context.Context, q statement.Querier, owner string
 	if err := e.wait(ctx, q, m.Waiting); err != nil {
 		return nil, fmt.Errorf("waiting: %w", err)
 	}
-	if _, rest, err = e.letGo(ctx, q, m.Unblocked(e.cfg.Block)); err != nil {
+	if _, rest, err = e.LetGo(ctx, q, m.Unblocked(e.cfg.Block)); err != nil {
 		return nil, fmt.Errorf("pending again: %w", err)
 	}
 	if err := e.set(ctx, q, "state = 'PENDING'", seqs(m.Returned), "'PUBLISHING'"); err != nil {
@@ -69,7 +69,7 @@ func (e *ownEvents) apply(ctx context.Context, q statement.Querier, owner string
 	for i, a := range m.Freed {
 		shards[i] = e.syntax.ShardOf(a.Type, a.ID)
 	}
-	if err := e.claims.Drop(ctx, q, owner, shards); err != nil {
+	if err := e.Claims.Drop(ctx, q, owner, shards); err != nil {
 		return nil, fmt.Errorf("freed: %w", err)
 	}
 	return rest, nil
@@ -83,21 +83,21 @@ func seqs(refs []event.Ref) []int64 {
 	return list
 }
 
-func (e *ownEvents) published() string {
+func (e *Table) published() string {
 	return "state = 'PUBLISHED', published_at = " + e.db.Now() + ", next_attempt_at = NULL"
 }
 
 // markPublished is the one statement that acknowledges a batch.
-func (e *ownEvents) markPublished(ctx context.Context, q statement.Querier, owner string, held int, refs []event.Ref) (int64, error) {
+func (e *Table) markPublished(ctx context.Context, q statement.Querier, owner string, held int, refs []event.Ref) (int64, error) {
 	s := e.db.Statement()
 	e.syntax.BySeq(s, e.outbox, e.published, seqs(refs))
 	s.Add(" AND state IN ('PENDING', 'PUBLISHING', 'FAILED') AND ")
-	e.claims.Guard(s, owner, held)
+	e.Claims.Guard(s, owner, held)
 	return s.Exec(ctx, q)
 }
 
 // set changes rows that are in one of the states.
-func (e *ownEvents) set(ctx context.Context, q statement.Querier, set string, seqs []int64, states string) error {
+func (e *Table) set(ctx context.Context, q statement.Querier, set string, seqs []int64, states string) error {
 	if len(seqs) == 0 {
 		return nil
 	}
@@ -112,7 +112,7 @@ var failureColumns = []statement.Field{statement.Int("seq"), statement.Int("atte
 
 // fail leaves alone what an operator has requeued since it was handed out: that has no attempts. (A misplaced event's attempts
 // stop short of the last one, so that they need not grow.)
-func (e *ownEvents) fail(ctx context.Context, q statement.Querier, failed []event.Failure) error {
+func (e *Table) fail(ctx context.Context, q statement.Querier, failed []event.Failure) error {
 	if len(failed) == 0 {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (e *ownEvents) fail(ctx context.Context, q statement.Querier, failed []even
 }
 
 // wait makes events WAITING as long as one before them is in the way; the others are, or become, PENDING.
-func (e *ownEvents) wait(ctx context.Context, q statement.Querier, waiting []event.Marked) error {
+func (e *Table) wait(ctx context.Context, q statement.Querier, waiting []event.Marked) error {
 	if len(waiting) == 0 {
 		return nil
 	}
@@ -162,18 +162,18 @@ func (e *ownEvents) wait(ctx context.Context, q statement.Querier, waiting []eve
 	return e.set(ctx, q, "state = 'PENDING'", all, "'PUBLISHING'")
 }
 
-// goAtOnce is how many events one transaction lets go, of all its aggregates together: however many wait, it must not take
+// GoAtOnce is how many events one transaction lets go, of all its aggregates together: however many wait, it must not take
 // longer than source__timeout, or it would never succeed. (SQL Server makes one lock of the table of 5000 locks of rows.)
-var goAtOnce = 4_000
+var GoAtOnce = 4_000
 
 // letRestGo goes on with letGo in transactions of their own, when the marks that made it possible are durable. It takes as long as
 // one statement may: the session settles nothing else meanwhile. What is left then, or by a crash or a fault, mend finds.
-func (e *ownEvents) letRestGo(ctx context.Context, rest []event.Aggregate) {
+func (e *Table) letRestGo(ctx context.Context, rest []event.Aggregate) {
 	begun := time.Now()
 	for len(rest) > 0 && (e.cfg.Timeout <= 0 || time.Since(begun) < e.cfg.Timeout) {
 		some := rest
 		err := e.db.Do(ctx, "let waiting events go on", func(ctx context.Context, q statement.Querier) (err error) {
-			_, rest, err = e.letGo(ctx, q, some)
+			_, rest, err = e.LetGo(ctx, q, some)
 			return err
 		})
 		if err != nil {
@@ -182,14 +182,14 @@ func (e *ownEvents) letRestGo(ctx context.Context, rest []event.Aggregate) {
 	}
 }
 
-// letGo makes the waiting events of aggregates PENDING up to the first one that is in the way still, by seq, and no more of them
+// LetGo makes the waiting events of aggregates PENDING up to the first one that is in the way still, by seq, and no more of them
 // than goAtOnce. It returns how many, and the aggregates that have more. It is two statements however many events wait.
 //
 // The order holds between one part and the next, and after a crash there: an event that is PENDING while an earlier one of its
 // aggregate is WAITING is fetched with waits set, and absorbed instead of sent, be it of the aggregate's rest, let go by
 // somebody else out of turn, or written since. What goes first is the beginning of what waits, so that nothing else stands before
 // that, and it is sent as it comes.
-func (e *ownEvents) letGo(ctx context.Context, q statement.Querier, of []event.Aggregate) (n int64, rest []event.Aggregate, err error) {
+func (e *Table) LetGo(ctx context.Context, q statement.Querier, of []event.Aggregate) (n int64, rest []event.Aggregate, err error) {
 	if len(of) == 0 {
 		return 0, nil, nil
 	}
@@ -220,7 +220,7 @@ type head struct {
 
 // heads returns for each aggregate the first event that is not let go now: one that holds up others, or the first waiting one beyond
 // this aggregate's part of goAtOnce; a number beyond all where there is neither. rest are those where it is the latter.
-func (e *ownEvents) heads(ctx context.Context, q statement.Querier, of []event.Aggregate) (list []head, rest []event.Aggregate, err error) {
+func (e *Table) heads(ctx context.Context, q statement.Querier, of []event.Aggregate) (list []head, rest []event.Aggregate, err error) {
 	s := e.db.Statement()
 	first := func(cond string, skip int) {
 		s.Add("(SELECT b.", e.syntax.Seq(), " FROM ", e.outbox.String(), " b", e.syntax.Force(e.blockedIndex()), " WHERE ")
@@ -234,7 +234,7 @@ func (e *ownEvents) heads(ctx context.Context, q statement.Querier, of []event.A
 	s.Add("SELECT a.typ, a.id, ")
 	first(e.inTheWay("b", true), 0)
 	s.Add(", ")
-	first(" AND b.state IN ("+blockedStates+") AND b.state = 'WAITING'", max(1, goAtOnce/len(of)))
+	first(" AND b.state IN ("+blockedStates+") AND b.state = 'WAITING'", max(1, GoAtOnce/len(of)))
 	s.Add(" FROM ", s.Rows("a", aggregateColumns, jsonAggregates(of)))
 	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var h head

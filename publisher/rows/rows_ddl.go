@@ -1,4 +1,4 @@
-package publisher
+package rows
 
 import (
 	"github.com/rowrelay/rowrelay/engine/statement"
@@ -11,12 +11,12 @@ import (
 const blockedStates = "'FAILED', 'DEAD LETTER', 'WAITING'"
 
 // DDL returns the statements that create an outbox and, with one of them, its claims table.
-func DDLOf(d rowsSyntax, table statement.Name, claims string) []string {
+func DDLOf(d Syntax, table statement.Name, claims string) []string {
 	return d.Ddl(table, claims, event.Quoted(event.States), blockedStates)
 }
 
 // IsOwn reports whether a table with these columns is one of `rowrelay outbox init`. Letters may be of any case.
-func IsOwn(d rowsSyntax, columns []string) bool {
+func IsOwn(d Syntax, columns []string) bool {
 	have := map[string]bool{}
 	for _, c := range columns {
 		have[strings.ToLower(c)] = true

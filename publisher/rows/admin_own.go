@@ -1,4 +1,4 @@
-package publisher
+package rows
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // chosen adds the condition that o is one of the events that f chooses.
-func (e *ownEvents) chosen(s *statement.Statement, f *event.Filter) {
+func (e *Table) chosen(s *statement.Statement, f *event.Filter) {
 	s.Add("1 = 1")
 	if len(f.States) > 0 {
 		s.Add(" AND o.state IN (", event.Quoted(f.States), ")")
@@ -52,7 +52,7 @@ func integers(list []string) []int64 {
 	return numbers
 }
 
-func (e *ownEvents) pageStatement(f *event.Filter, after int64, limit int) *statement.Statement {
+func (e *Table) PageStatement(f *event.Filter, after int64, limit int) *statement.Statement {
 	s := e.db.Statement()
 	s.Add("SELECT ", e.seq("o"), ", o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, ",
 		"o.next_attempt_at, o.last_error FROM ", e.outbox.String(), " o WHERE ", e.seq("o"), " > ", s.Arg(after), " AND ")
@@ -60,7 +60,7 @@ func (e *ownEvents) pageStatement(f *event.Filter, after int64, limit int) *stat
 	return s.Add(" ORDER BY ", e.seq("o"), e.db.Limit(s.Arg(limit), 0))
 }
 
-func (e *ownEvents) page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry, last string, err error) {
+func (e *Table) Page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry, last string, err error) {
 	from := int64(-1 << 63)
 	if after != "" {
 		if from, err = strconv.ParseInt(after, 10, 64); err != nil {
@@ -69,7 +69,7 @@ func (e *ownEvents) page(ctx context.Context, f *event.Filter, after string, lim
 	}
 	err = e.db.Do(ctx, "list events", func(ctx context.Context, q statement.Querier) error {
 		entries = nil
-		return e.pageStatement(f, from, limit).Each(ctx, q, func(scan func(...any) error) (bool, error) {
+		return e.PageStatement(f, from, limit).Each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var entry event.Entry
 			var state string
 			var created, next any
@@ -90,7 +90,7 @@ func (e *ownEvents) page(ctx context.Context, f *event.Filter, after string, lim
 	return entries, last, err
 }
 
-func (e *ownEvents) countOf(ctx context.Context, f *event.Filter) (n int64, err error) {
+func (e *Table) CountOf(ctx context.Context, f *event.Filter) (n int64, err error) {
 	err = e.db.Do(ctx, "count events", func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
 		s.Add("SELECT COUNT(*) FROM ", e.outbox.String(), " o WHERE ")
@@ -100,29 +100,29 @@ func (e *ownEvents) countOf(ctx context.Context, f *event.Filter) (n int64, err 
 	return n, err
 }
 
-func (e *ownEvents) requeueThese(ctx context.Context, entries []event.Entry) (n int64, err error) {
+func (e *Table) RequeueThese(ctx context.Context, entries []event.Entry) (n int64, err error) {
 	err = e.db.Do(ctx, "requeue events", func(ctx context.Context, q statement.Querier) error {
-		n, err = e.requeueStatement(entrySeqs(entries)).Exec(ctx, q)
+		n, err = e.RequeueStatement(entrySeqs(entries)).Exec(ctx, q)
 		return err
 	})
 	return n, err
 }
 
-func (e *ownEvents) requeueStatement(seqs []int64) *statement.Statement {
+func (e *Table) RequeueStatement(seqs []int64) *statement.Statement {
 	s := e.db.Statement()
 	e.syntax.BySeq(s, e.outbox, func() string { return "state = 'FAILED', retry_count = 0, next_attempt_at = " + e.db.Now() }, seqs)
 	return s.Add(" AND state IN ('DEAD LETTER', 'FAILED')")
 }
 
-// discardThese lets those that waited only behind what is discarded go on in the same transaction, and more than
+// DiscardThese lets those that waited only behind what is discarded go on in the same transaction, and more than
 // that takes in further ones.
-func (e *ownEvents) discardThese(ctx context.Context, entries []event.Entry, reason string) (n int64, err error) {
+func (e *Table) DiscardThese(ctx context.Context, entries []event.Entry, reason string) (n int64, err error) {
 	var rest []event.Aggregate
 	err = e.db.Tx(ctx, "discard events", func(ctx context.Context, q statement.Querier) error {
-		if n, err = e.discardStatement(entrySeqs(entries), reason).Exec(ctx, q); err != nil {
+		if n, err = e.DiscardStatement(entrySeqs(entries), reason).Exec(ctx, q); err != nil {
 			return err
 		}
-		if _, rest, err = e.letGo(ctx, q, aggregatesOf(entries)); err != nil {
+		if _, rest, err = e.LetGo(ctx, q, aggregatesOf(entries)); err != nil {
 			return fmt.Errorf("let what waited behind them go on: %w", err)
 		}
 		return nil
@@ -133,8 +133,8 @@ func (e *ownEvents) discardThese(ctx context.Context, entries []event.Entry, rea
 	return n, err
 }
 
-// discardStatement stores the time in published_at, by which the clean-up goes.
-func (e *ownEvents) discardStatement(seqs []int64, reason string) *statement.Statement {
+// DiscardStatement stores the time in published_at, by which the clean-up goes.
+func (e *Table) DiscardStatement(seqs []int64, reason string) *statement.Statement {
 	s := e.db.Statement()
 	e.syntax.BySeq(s, e.outbox, func() string {
 		return "state = 'DISCARDED', published_at = " + e.db.Now() + ", next_attempt_at = NULL, last_error = " + s.Arg(reason)

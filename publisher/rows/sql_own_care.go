@@ -1,4 +1,4 @@
-package publisher
+package rows
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// due returns failed events whose time has come, and which are the first of their aggregate: where an operator made several due
+// Due returns failed events whose time has come, and which are the first of their aggregate: where an operator made several due
 // at once, they go out one after the other. For skip_locked their aggregates are claimed; the events stay FAILED, so that a
 // crash leaves them due.
-func (e *ownEvents) due(ctx context.Context, ranges []claims.Range, limit poller.Limit, by claims.Claim) (rows []event.Row, next time.Duration, err error) {
+func (e *Table) Due(ctx context.Context, ranges []claims.Range, limit poller.Limit, by claims.Claim) (rows []event.Row, next time.Duration, err error) {
 	limit.Rows = max(limit.Rows, 1)
 	work := func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
@@ -54,7 +54,7 @@ func (e *ownEvents) due(ctx context.Context, ranges []claims.Range, limit poller
 
 // first adds the condition that o, a failed event, is the first of its aggregate that is in the way. It seeks that one: to ask for
 // one before o reads all that wait behind it on MariaDB.
-func (e *ownEvents) first(s *statement.Statement) {
+func (e *Table) first(s *statement.Statement) {
 	if e.cfg.Ordering == poller.OrderNone {
 		return
 	}
@@ -73,7 +73,7 @@ func (e *ownEvents) first(s *statement.Statement) {
 
 // claimRows is steps 2 and 3 of pick for failed events: a row that is not FAILED any more when its aggregate is claimed was
 // settled by another instance in between.
-func (e *ownEvents) claimRows(ctx context.Context, q statement.Querier, by claims.Claim, rows []event.Row) ([]event.Row, error) {
+func (e *Table) claimRows(ctx context.Context, q statement.Querier, by claims.Claim, rows []event.Row) ([]event.Row, error) {
 	found := make([]candidate, 0, len(rows))
 	seen := map[string]bool{}
 	for i := range rows {
@@ -111,7 +111,7 @@ func (e *ownEvents) claimRows(ctx context.Context, q statement.Querier, by claim
 	return rows, e.dropUnused(ctx, q, by.Owner, got, rows)
 }
 
-func (e *ownEvents) inRanges(s *statement.Statement, ranges []claims.Range) {
+func (e *Table) inRanges(s *statement.Statement, ranges []claims.Range) {
 	if ranges == nil {
 		return
 	}
@@ -123,7 +123,7 @@ func (e *ownEvents) inRanges(s *statement.Statement, ranges []claims.Range) {
 }
 
 // nextDue is how long until a failed event is due that is not yet; -1 where there is none.
-func (e *ownEvents) nextDue(ctx context.Context, q statement.Querier, ranges []claims.Range) (time.Duration, error) {
+func (e *Table) nextDue(ctx context.Context, q statement.Querier, ranges []claims.Range) (time.Duration, error) {
 	s := e.db.Statement()
 	s.Add("SELECT COALESCE(-MAX(", e.db.Age("n.due"), "), -1) FROM (SELECT o.next_attempt_at AS due FROM ", e.outbox.String(),
 		" o WHERE o.state = 'FAILED' AND o.next_attempt_at > ", e.db.Now())
@@ -139,15 +139,15 @@ func (e *ownEvents) nextDue(ctx context.Context, q statement.Querier, ranges []c
 	return time.Duration(ms+1) * time.Millisecond, nil // rounded up: to ask sooner would be in vain
 }
 
-// mend looks for what no running session will ever touch.
-func (e *ownEvents) mend(ctx context.Context) (int, error) {
+// Mend looks for what no running session will ever touch.
+func (e *Table) Mend(ctx context.Context) (int, error) {
 	var left int
 	err := e.db.Tx(ctx, "mend events left PUBLISHING", func(ctx context.Context, q statement.Querier) (err error) {
 		left, err = e.orphans(ctx, q)
 		return err
 	})
 	if err == nil {
-		err = e.claims.DropOld(ctx)
+		err = e.Claims.DropOld(ctx)
 	}
 	if err != nil {
 		return 0, err
@@ -163,7 +163,7 @@ const mendAtOnce = 4_000
 // orphans makes PUBLISHING events without a live claim PENDING. The rows are locked first, leaving out those that a pick is
 // about to mark; then claims are looked at again, by a statement that sees what picks have committed until then. A pick that
 // claims such an aggregate meanwhile has its events PENDING in flight, which nobody else finds as long as the claim lives.
-func (e *ownEvents) orphans(ctx context.Context, q statement.Querier) (int, error) {
+func (e *Table) orphans(ctx context.Context, q statement.Querier) (int, error) {
 	find := func(list []int64) ([]int64, error) {
 		hint, suffix := e.db.Lock(true)
 		s := e.db.Statement()
@@ -191,7 +191,7 @@ func (e *ownEvents) orphans(ctx context.Context, q statement.Querier) (int, erro
 
 // loose makes WAITING events without a head PENDING, some aggregates at a time. An event can become loose and blocked again only
 // by marks of its aggregate's owner: at worst it becomes PENDING here, and is absorbed once more.
-func (e *ownEvents) loose(ctx context.Context) (int, error) {
+func (e *Table) loose(ctx context.Context) (int, error) {
 	var waiting []event.Aggregate
 	err := e.db.Do(ctx, "look for waiting events", func(ctx context.Context, q statement.Querier) error {
 		waiting = nil
@@ -212,7 +212,7 @@ func (e *ownEvents) loose(ctx context.Context) (int, error) {
 	for some := range slices.Chunk(waiting, 1000) {
 		for len(some) > 0 {
 			err := e.db.Do(ctx, "let waiting events go on", func(ctx context.Context, q statement.Querier) error {
-				n, rest, err := e.letGo(ctx, q, some)
+				n, rest, err := e.LetGo(ctx, q, some)
 				if count += n; err == nil {
 					some = rest
 				}
@@ -228,7 +228,7 @@ func (e *ownEvents) loose(ctx context.Context) (int, error) {
 
 var rangeColumns = []statement.Field{statement.Int("part"), statement.Int("low"), statement.Int("high")}
 
-func (e *ownEvents) work(ctx context.Context, n int) (parts []int, err error) {
+func (e *Table) Work(ctx context.Context, n int) (parts []int, err error) {
 	type object struct {
 		Part int `json:"part"`
 		Low  int `json:"low"`
@@ -258,9 +258,9 @@ func (e *ownEvents) work(ctx context.Context, n int) (parts []int, err error) {
 // bound is where counting stops.
 const bound = 100_000
 
-// figures counts each state up to the bound. The oldest pending event is the one with the smallest seq: one seek for each
+// Figures counts each state up to the bound. The oldest pending event is the one with the smallest seq: one seek for each
 // bucket, where the table keeps no index by time.
-func (e *ownEvents) figures(ctx context.Context) (f poller.OutboxFigures, err error) {
+func (e *Table) Figures(ctx context.Context) (f poller.OutboxFigures, err error) {
 	buckets := make([]struct {
 		B int `json:"b"`
 	}, claims.Buckets)

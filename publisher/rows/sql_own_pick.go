@@ -1,4 +1,4 @@
-package publisher
+package rows
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// pick hands aggregates out, in one transaction under READ COMMITTED:
+// Pick hands aggregates out, in one transaction under READ COMMITTED:
 //
 //  1. Look, without a lock, for pending events whose aggregate nobody has claimed, from a bucket drawn at random: so instances begin at different places, and no bucket starves. A search that begins with a bucket shows each
 //     aggregate's first pending event, its head, first.
@@ -47,11 +47,11 @@ import (
 // pick has left them: either the claims live, and skip_locked stays in force, or they have expired, and the events become PENDING
 // with all others. Where the survey was first, the pick finds no row, whenever its statement began, and is undone. Nobody brings the
 // row back: a renewal extends only what is there and live, and join is sent once.
-func (e *ownEvents) pick(ctx context.Context, by claims.Claim, limit poller.Limit) (rows []event.Row, more bool, err error) {
-	return e.pickFrom(ctx, rand.IntN(claims.Buckets), by, limit) //nolint:gosec // a place to begin at
+func (e *Table) Pick(ctx context.Context, by claims.Claim, limit poller.Limit) (rows []event.Row, more bool, err error) {
+	return e.PickFrom(ctx, rand.IntN(claims.Buckets), by, limit) //nolint:gosec // a place to begin at
 }
 
-func (e *ownEvents) pickFrom(ctx context.Context, bucket int, by claims.Claim, limit poller.Limit) (rows []event.Row, more bool, err error) {
+func (e *Table) PickFrom(ctx context.Context, bucket int, by claims.Claim, limit poller.Limit) (rows []event.Row, more bool, err error) {
 	err = e.db.Tx(ctx, "pick events", func(ctx context.Context, q statement.Querier) error {
 		rows, more = nil, false
 		found, err := e.candidates(ctx, q, bucket, max(limit.Rows, 1))
@@ -82,7 +82,7 @@ type candidate struct {
 
 // candidates are heads among the first n pending events from a bucket on, and round to it again; where there are fewer, also
 // those of aggregates whose owner has died with events PUBLISHING.
-func (e *ownEvents) candidates(ctx context.Context, q statement.Querier, from, n int) ([]candidate, error) {
+func (e *Table) candidates(ctx context.Context, q statement.Querier, from, n int) ([]candidate, error) {
 	var found []candidate
 	seen := map[event.Aggregate]bool{}
 	read := func(s *statement.Statement) (count int, err error) {
@@ -123,7 +123,7 @@ func (e *ownEvents) candidates(ctx context.Context, q statement.Querier, from, n
 	return found, nil
 }
 
-func (e *ownEvents) candidateStatement(s *statement.Statement, state event.State, r *claims.Range, n int) {
+func (e *Table) candidateStatement(s *statement.Statement, state event.State, r *claims.Range, n int) {
 	s.Add("SELECT ", e.seq("o"), ", o.bucket, o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
 	if r != nil {
 		s.Add(" AND o.bucket >= ", s.Arg(r.From), " AND o.bucket < ", s.Arg(r.To))
@@ -134,12 +134,12 @@ func (e *ownEvents) candidateStatement(s *statement.Statement, state event.State
 }
 
 // claimAggregates claims the aggregates of heads, for a live member only; it returns those that it got.
-func (e *ownEvents) claimAggregates(ctx context.Context, q statement.Querier, c claims.Claim, found []candidate) ([]candidate, error) {
+func (e *Table) claimAggregates(ctx context.Context, q statement.Querier, c claims.Claim, found []candidate) ([]candidate, error) {
 	shards := make([]claims.Shard, len(found))
 	for i := range found {
 		shards[i] = claims.Shard{Name: found[i].shard, Info: shardInfo(found[i].Aggregate)}
 	}
-	names, err := e.claims.TakeFor(ctx, q, c, shards)
+	names, err := e.Claims.TakeFor(ctx, q, c, shards)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func shardInfo(a event.Aggregate) string {
 }
 
 // handOut reads and marks the events of aggregates that were just claimed.
-func (e *ownEvents) handOut(ctx context.Context, q statement.Querier, got []candidate, limit poller.Limit) (rows []event.Row, more bool, err error) {
+func (e *Table) handOut(ctx context.Context, q statement.Querier, got []candidate, limit poller.Limit) (rows []event.Row, more bool, err error) {
 	s := e.db.Statement()
 	e.handOutStatement(s, got, max(limit.Rows, 1)+1)
 	if rows, more, err = event.Read(ctx, s, q, limit, e.scan); err != nil {
@@ -176,7 +176,7 @@ func (e *ownEvents) handOut(ctx context.Context, q statement.Querier, got []cand
 	return rows, more, nil
 }
 
-func (e *ownEvents) handOutStatement(s *statement.Statement, got []candidate, n int) {
+func (e *Table) handOutStatement(s *statement.Statement, got []candidate, n int) {
 	buckets := make([]int64, 0, len(got))
 	shards := make([]string, len(got))
 	for i := range got {
@@ -203,7 +203,7 @@ func (e *ownEvents) handOutStatement(s *statement.Statement, got []candidate, n 
 }
 
 // dropUnused ends the claims of aggregates whose events did not fit into the limit.
-func (e *ownEvents) dropUnused(ctx context.Context, q statement.Querier, owner string, got []candidate, rows []event.Row) error {
+func (e *Table) dropUnused(ctx context.Context, q statement.Querier, owner string, got []candidate, rows []event.Row) error {
 	used := map[event.Aggregate]bool{}
 	for i := range rows {
 		used[rows[i].Aggregate()] = true
@@ -217,14 +217,14 @@ func (e *ownEvents) dropUnused(ctx context.Context, q statement.Querier, owner s
 	if len(unused) == 0 {
 		return nil
 	}
-	return e.claims.Drop(ctx, q, owner, unused)
+	return e.Claims.Drop(ctx, q, owner, unused)
 }
 
 // Restore makes PENDING again what the owner's claims left PUBLISHING.
-func (e *ownEvents) Restore(ctx context.Context, q statement.Querier, owner string, shards []string) error {
+func (e *Table) Restore(ctx context.Context, q statement.Querier, owner string, shards []string) error {
 	s := e.db.Statement()
-	s.Add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM ", e.claims.Place.Table,
-		" c WHERE c.outbox = ", s.Arg(e.claims.Place.Outbox), " AND c.unit = ", e.syntax.Shard("o.aggregate_type", "o.aggregate_id"), " AND c.owner = ", s.Arg(owner))
+	s.Add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM ", e.Claims.Place.Table,
+		" c WHERE c.outbox = ", s.Arg(e.Claims.Place.Outbox), " AND c.unit = ", e.syntax.Shard("o.aggregate_type", "o.aggregate_id"), " AND c.owner = ", s.Arg(owner))
 	if shards != nil {
 		s.Add(" AND ", e.db.AnyText(s, "c.unit", shards))
 	}
@@ -237,7 +237,7 @@ func (e *ownEvents) Restore(ctx context.Context, q statement.Querier, owner stri
 }
 
 // Free makes every event PENDING that is PUBLISHING.
-func (e *ownEvents) Free(ctx context.Context, q statement.Querier) error {
+func (e *Table) Free(ctx context.Context, q statement.Querier) error {
 	_, err := e.db.Statement("UPDATE ", e.outbox.String(), " SET state = 'PENDING' WHERE state = 'PUBLISHING'").Exec(ctx, q)
 	if err != nil {
 		return fmt.Errorf("free what is left PUBLISHING: %w", err)

@@ -1,12 +1,12 @@
-package publisher
+package rows
 
 import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"time"
 )
 
-// rowsSyntax is how an engine writes what depends on the columns and indexes of a table of `rowrelay outbox init`.
-type rowsSyntax interface {
+// Syntax is how an engine writes what depends on the columns and indexes of a table of `rowrelay outbox init`.
+type Syntax interface {
 	// Seq names the column of the position: MySQL allows no second counting column beside the id, so there it is id.
 	Seq() string
 	// Same is that two aggregates, given as expressions of type and id, are one, byte by byte. The first one's are columns of an

@@ -1,4 +1,4 @@
-package publisher
+package rows
 
 import (
 	"context"
@@ -12,22 +12,22 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// ownEvents are the events of a table of `rowrelay outbox init`. In its statements o is the outbox, b another row of it that
+// Table are the events of a table of `rowrelay outbox init`. In its statements o is the outbox, b another row of it that
 // may be in the way, and c a claim.
 //
 // Every search for pending events goes by (bucket, seq) over the index of pending ones, and says so in ORDER BY even where one
 // row would do: statistics from another hour must not make a plan that reads the whole table. Where ordering is source, the
 // order is seq alone; the pending ones' keys are then sorted.
-type ownEvents struct {
+type Table struct {
 	db     *statement.DB
-	syntax rowsSyntax
-	claims *claims.Table
+	syntax Syntax
+	Claims *claims.Table
 	outbox statement.Name
-	cfg    rowsConfig
+	cfg    Config
 }
 
-// rowsConfig is how events are published, and what is kept of them.
-type rowsConfig struct {
+// Config is how events are published, and what is kept of them.
+type Config struct {
 	Strategy claims.Strategy
 	Ordering poller.Ordering
 	// Block says that a dead letter holds up the later events of its aggregate.
@@ -40,17 +40,17 @@ type rowsConfig struct {
 	Retention time.Duration
 }
 
-// newRows returns the events of an outbox, and its claims.
-func newRows(db *statement.DB, d rowsSyntax, outbox statement.Name, cfg rowsConfig, how claims.Syntax, where claims.Place) *ownEvents {
-	e := &ownEvents{db: db, syntax: d, outbox: outbox, cfg: cfg}
-	e.claims = claims.New(db, how, where, cfg.Strategy, e)
+// New returns the events of an outbox, and its claims.
+func New(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, how claims.Syntax, where claims.Place) *Table {
+	e := &Table{db: db, syntax: d, outbox: outbox, cfg: cfg}
+	e.Claims = claims.New(db, how, where, cfg.Strategy, e)
 	return e
 }
 
-func (e *ownEvents) seq(alias string) string { return alias + "." + e.syntax.Seq() }
+func (e *Table) seq(alias string) string { return alias + "." + e.syntax.Seq() }
 
 // forced is the hint for reading events of a state, in their order.
-func (e *ownEvents) forced(state event.State) string {
+func (e *Table) forced(state event.State) string {
 	if state == event.Failed {
 		return "" // few, and found by either index
 	}
@@ -58,7 +58,7 @@ func (e *ownEvents) forced(state event.State) string {
 }
 
 // order is the order of the index that holds events of a state.
-func (e *ownEvents) order(state event.State) string {
+func (e *Table) order(state event.State) string {
 	switch {
 	case state == event.Failed:
 		return "o.next_attempt_at"
@@ -71,11 +71,11 @@ func (e *ownEvents) order(state event.State) string {
 	}
 }
 
-func (e *ownEvents) bySource() bool { return e.cfg.Ordering == poller.OrderSource }
+func (e *Table) bySource() bool { return e.cfg.Ordering == poller.OrderSource }
 
 // blocks adds the condition that an earlier event is in the way of o: one that failed, that waits (unless only heads count),
 // or that was given up where the policy says so.
-func (e *ownEvents) blocks(s *statement.Statement, heads bool) {
+func (e *Table) blocks(s *statement.Statement, heads bool) {
 	if e.cfg.Ordering == poller.OrderNone {
 		s.Add("1 = 0")
 		return
@@ -88,10 +88,10 @@ func (e *ownEvents) blocks(s *statement.Statement, heads bool) {
 }
 
 // ordered is the condition that o has an aggregate: events without one wait for none. (To SQL Server a blank equals "".)
-func (e *ownEvents) ordered() string { return e.db.Bytes("o.aggregate_id") + " > 0" }
+func (e *Table) ordered() string { return e.db.Bytes("o.aggregate_id") + " > 0" }
 
 // blockedIndex is the index that finds what is in the way.
-func (e *ownEvents) blockedIndex() string {
+func (e *Table) blockedIndex() string {
 	if e.bySource() {
 		return "pending"
 	}
@@ -100,7 +100,7 @@ func (e *ownEvents) blockedIndex() string {
 
 // inTheWay is the condition that an event holds up others. It repeats the index' own words, which engines need to see that
 // the index serves it.
-func (e *ownEvents) inTheWay(alias string, heads bool) string {
+func (e *Table) inTheWay(alias string, heads bool) string {
 	state := alias + ".state"
 	cond := " AND " + state + " IN (" + blockedStates + ")"
 	if heads {
@@ -113,12 +113,12 @@ func (e *ownEvents) inTheWay(alias string, heads bool) string {
 }
 
 // claimed adds the condition that a live claim of the aggregate of o exists.
-func (e *ownEvents) claimed(s *statement.Statement) {
-	e.claims.Claimed(s, e.syntax.Shard("o.aggregate_type", "o.aggregate_id"))
+func (e *Table) claimed(s *statement.Statement) {
+	e.Claims.Claimed(s, e.syntax.Shard("o.aggregate_type", "o.aggregate_id"))
 }
 
-// look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement.
-func (e *ownEvents) look(ctx context.Context) (g event.Glance, err error) {
+// Look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement.
+func (e *Table) Look(ctx context.Context) (g event.Glance, err error) {
 	first := func(s *statement.Statement, state event.State, also func()) {
 		s.Add("(SELECT 1 FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
 		also()
@@ -144,9 +144,9 @@ func (e *ownEvents) look(ctx context.Context) (g event.Glance, err error) {
 			s.Add("(SELECT 1 FROM ", e.outbox.String(), " o WHERE o.state IN (", blockedStates, ") ORDER BY ", e.order(event.Waiting), e.db.Limit("1", 0), ")")
 		}
 		s.Add(", 0), ")
-		e.claims.Paused(s, "p")
+		e.Claims.Paused(s, "p")
 		s.Add(", ")
-		e.claims.Counter(s)
+		e.Claims.Counter(s)
 		// SQL Server evaluates a subquery in COALESCE twice, and what the first one saw may be gone: NULL says that there was work.
 		var work, waiting sql.NullInt64
 		var by, info sql.NullString
@@ -164,13 +164,13 @@ func (e *ownEvents) look(ctx context.Context) (g event.Glance, err error) {
 
 // keys adds a table expression k of (bucket, seq), in order, of pending rows in ranges after a position, at most n. Ranges that
 // do not touch are one seek each: a search over all that lies between them would read what others have to publish.
-func (e *ownEvents) keys(s *statement.Statement, ranges []claims.Range, after event.Position, n int, also func(*statement.Statement)) {
+func (e *Table) keys(s *statement.Statement, ranges []claims.Range, after event.Position, n int, also func(*statement.Statement)) {
 	s.Add("(")
 	e.keysOnly(s, ranges, after, n, also)
 	s.Add(") k")
 }
 
-func (e *ownEvents) keysOnly(s *statement.Statement, ranges []claims.Range, after event.Position, n int, also func(*statement.Statement)) {
+func (e *Table) keysOnly(s *statement.Statement, ranges []claims.Range, after event.Position, n int, also func(*statement.Statement)) {
 	if e.bySource() || after.BySeq {
 		e.keysBySeq(s, ranges, after, n, also)
 		return
@@ -198,7 +198,7 @@ func (e *ownEvents) keysOnly(s *statement.Statement, ranges []claims.Range, afte
 
 // arms are the ranges after a position. Where the engine does not seek by row values, the rest of the position's bucket is a range
 // of its own: it would read, for every page anew, the events of that bucket that are in flight.
-func (e *ownEvents) arms(ranges []claims.Range, after event.Position) []claims.Range {
+func (e *Table) arms(ranges []claims.Range, after event.Position) []claims.Range {
 	arms := make([]claims.Range, 0, len(ranges)+1)
 	split := e.syntax.Orderly("o", "", "") == ""
 	for _, r := range ranges {
@@ -217,7 +217,7 @@ func (e *ownEvents) arms(ranges []claims.Range, after event.Position) []claims.R
 }
 
 // keysBySeq is keysOnly in the order of seq. What lies in other buckets is passed over in the index.
-func (e *ownEvents) keysBySeq(s *statement.Statement, ranges []claims.Range, after event.Position, n int, also func(*statement.Statement)) {
+func (e *Table) keysBySeq(s *statement.Statement, ranges []claims.Range, after event.Position, n int, also func(*statement.Statement)) {
 	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.syntax.Force("order"), " WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.Arg(after.Seq))
 	if len(ranges) > 0 && ranges[0] != (claims.Range{From: 0, To: claims.Buckets}) {
 		for i, r := range ranges {
@@ -230,7 +230,7 @@ func (e *ownEvents) keysBySeq(s *statement.Statement, ranges []claims.Range, aft
 }
 
 // arm is one seek.
-func (e *ownEvents) arm(s *statement.Statement, r claims.Range, after event.Position, n int, also func(*statement.Statement)) {
+func (e *Table) arm(s *statement.Statement, r claims.Range, after event.Position, n int, also func(*statement.Statement)) {
 	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(event.Pending), " WHERE o.state = 'PENDING' AND ")
 	within := after.Bucket >= r.From && after.Seq > 0
 	switch split := e.syntax.Orderly("o", "", "") == ""; {
@@ -248,7 +248,7 @@ func (e *ownEvents) arm(s *statement.Statement, r claims.Range, after event.Posi
 func nothing(*statement.Statement) {}
 
 // columns adds what scan reads, from o. The payload comes only where it is not too large.
-func (e *ownEvents) columns(s *statement.Statement) {
+func (e *Table) columns(s *statement.Statement) {
 	size := e.db.Bytes("o.payload")
 	payload := "o.payload"
 	if e.cfg.MaxRowBytes > 0 {
@@ -260,7 +260,7 @@ func (e *ownEvents) columns(s *statement.Statement) {
 }
 
 // scan reads one row of columns and, behind them, whether it waits.
-func (e *ownEvents) scan(scan func(...any) error) (event.Row, error) {
+func (e *Table) scan(scan func(...any) error) (event.Row, error) {
 	var r event.Row
 	var created any
 	var parent, state sql.NullString
@@ -280,7 +280,7 @@ func (e *ownEvents) scan(scan func(...any) error) (event.Row, error) {
 	return r, nil
 }
 
-func (e *ownEvents) fetch(ctx context.Context, ranges []claims.Range, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error) {
+func (e *Table) Fetch(ctx context.Context, ranges []claims.Range, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error) {
 	err = e.db.Do(ctx, "fetch events", func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
 		e.fetchStatement(s, ranges, after, max(limit.Rows, 1)+1)
@@ -290,7 +290,7 @@ func (e *ownEvents) fetch(ctx context.Context, ranges []claims.Range, after even
 	return rows, more, err
 }
 
-func (e *ownEvents) fetchStatement(s *statement.Statement, ranges []claims.Range, after event.Position, n int) {
+func (e *Table) fetchStatement(s *statement.Statement, ranges []claims.Range, after event.Position, n int) {
 	s.Add("SELECT ")
 	e.columns(s)
 	s.Add(", CASE WHEN ")
@@ -304,9 +304,9 @@ func (e *ownEvents) fetchStatement(s *statement.Statement, ranges []claims.Range
 	s.Add("k.", e.syntax.Seq())
 }
 
-// other leaves out what waits, what is avoided, and for skip_locked what anybody has claimed or has left PUBLISHING under a claim
+// Other leaves out what waits, what is avoided, and for skip_locked what anybody has claimed or has left PUBLISHING under a claim
 // that expired: what comes first among the rest is the next of its aggregate.
-func (e *ownEvents) other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (found *event.Row, err error) {
+func (e *Table) Other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (found *event.Row, err error) {
 	err = e.db.Do(ctx, "look for another event", func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
 		s.Add("SELECT ")
