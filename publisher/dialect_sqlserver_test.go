@@ -16,11 +16,12 @@ import (
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/engine/statement/statementtest"
 )
 
 // taking is a SQL Server whose claims table holds one claim of ours that somebody inserts at the same time as we do.
 type taking struct {
-	recording
+	statementtest.Recording
 	sent     []string
 	inserted bool
 }
@@ -35,19 +36,19 @@ func (c *taking) QueryContext(_ context.Context, text string, _ []sqldriver.Name
 		c.inserted = true
 		return nil, mssql.Error{Number: sqlserver.DuplicateKey}
 	case verb == "INSERT" || !c.inserted:
-		return &answers{}, nil
+		return &statementtest.Answers{}, nil
 	case strings.Contains(text, "inserted.token"):
-		return &answers{rows: [][]sqldriver.Value{{int64(8)}}}, nil
+		return &statementtest.Answers{Rows: [][]sqldriver.Value{{int64(8)}}}, nil
 	default:
-		return &answers{rows: [][]sqldriver.Value{{"p1"}}}, nil
+		return &statementtest.Answers{Rows: [][]sqldriver.Value{{"p1"}}}, nil
 	}
 }
 
 // broken is a result whose statement fails after its row was sent: the change is rolled back.
-type broken struct{ answers }
+type broken struct{ statementtest.Answers }
 
 func (b *broken) Next(to []sqldriver.Value) error {
-	err := b.answers.Next(to)
+	err := b.Answers.Next(to)
 	if errors.Is(err, io.EOF) {
 		err = mssql.Error{Number: 50000, Message: "the transaction ended in the trigger"}
 	}
@@ -55,17 +56,17 @@ func (b *broken) Next(to []sqldriver.Value) error {
 }
 
 // undone is a SQL Server that takes back what it has answered.
-type undone struct{ recording }
+type undone struct{ statementtest.Recording }
 
 func (c *undone) Connect(context.Context) (sqldriver.Conn, error) { return c, nil }
 
 func (c *undone) QueryContext(context.Context, string, []sqldriver.NamedValue) (sqldriver.Rows, error) {
-	return &broken{answers{rows: [][]sqldriver.Value{{int64(8)}}}}, nil
+	return &broken{statementtest.Answers{Rows: [][]sqldriver.Value{{int64(8)}}}}, nil
 }
 
 // TestSQLServerDrawIsReadToItsEnd: a token counts only once the statement that drew it has ended well.
 func TestSQLServerDrawIsReadToItsEnd(t *testing.T) {
-	db := sql.OpenDB(&undone{recording{&recorder{}}})
+	db := sql.OpenDB(&undone{statementtest.Recording{Recorder: &statementtest.Recorder{}}})
 	t.Cleanup(func() { _ = db.Close() })
 	table, _ := recorded(t, "sqlserver")
 	if token, err := table.claims.DrawIn(t.Context(), db); err == nil {
@@ -109,7 +110,7 @@ func TestSQLServerClaimsMeet(t *testing.T) {
 			return table.PutIn(t.Context(), q, claims.Claim{}, claims.Shard{Name: "pause", Info: "ann"})
 		}},
 	} {
-		server := &taking{recording: recording{&recorder{}}}
+		server := &taking{Recording: statementtest.Recording{Recorder: &statementtest.Recorder{}}}
 		db := sql.OpenDB(server)
 		table, _ := recorded(t, "sqlserver")
 		if err := c.do(db, table.claims); err != nil {

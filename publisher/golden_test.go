@@ -3,164 +3,36 @@ package publisher
 import (
 	"context"
 	"database/sql"
-	sqldriver "database/sql/driver"
-	"fmt"
-	"io"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	mssql "github.com/microsoft/go-mssqldb"
-	"github.com/sqlc-dev/teesql/parser"
 
 	"github.com/rowrelay/rowrelay/claims"
-	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/engine/statement/statementtest"
 	"github.com/rowrelay/rowrelay/internal/golden"
-	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// recorder is a driver that writes down what it is sent, and answers every question with a row that fits.
-type recorder struct {
-	mu    sync.Mutex
-	text  strings.Builder
-	unit  string
-	plain []string
-	args  [][]any // of plain
-}
-
-func (r *recorder) note(text string) { r.text.WriteString(text + "\n") }
-
-func (r *recorder) sent(text string, args []sqldriver.NamedValue) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.note(text + parameters(args))
-	r.plain = append(r.plain, text)
-	values := make([]any, len(args))
-	for i, a := range args {
-		values[i] = a.Value
-	}
-	r.args = append(r.args, values)
-}
-
-func (r *recorder) Connect(context.Context) (sqldriver.Conn, error) { return &recording{r}, nil }
-func (r *recorder) Driver() sqldriver.Driver                        { return nil }
-
-type recording struct{ *recorder }
-
-func (r *recording) Prepare(string) (sqldriver.Stmt, error) { panic("not used") }
-func (r *recording) Close() error                           { return nil }
-func (r *recording) Begin() (sqldriver.Tx, error)           { panic("not used") }
-func (r *recording) BeginTx(context.Context, sqldriver.TxOptions) (sqldriver.Tx, error) {
-	r.note("BEGIN")
-	return r, nil
-}
-func (r *recording) Commit() error                                 { r.note("COMMIT"); return nil }
-func (r *recording) Rollback() error                               { r.note("ROLLBACK"); return nil }
-func (r *recording) CheckNamedValue(v *sqldriver.NamedValue) error { return nil }
-
-func (r *recording) ExecContext(_ context.Context, text string, args []sqldriver.NamedValue) (sqldriver.Result, error) {
-	r.sent(text, args)
-	return sqldriver.RowsAffected(1), nil
-}
-
-func (r *recording) QueryContext(_ context.Context, text string, args []sqldriver.NamedValue) (sqldriver.Rows, error) {
-	r.sent(text, args)
-	return &answers{rows: r.answer(text, args)}, nil
-}
-
-// parameters are written as far as people need them to tell which is which.
-func parameters(args []sqldriver.NamedValue) string {
-	var b strings.Builder
-	for _, a := range args {
-		b.WriteString("\n--   " + plaintext.Start(fmt.Sprint(a.Value), 100))
-	}
-	return b.String()
-}
-
-func (r *recorder) answer(text string, args []sqldriver.NamedValue) [][]sqldriver.Value {
-	has := func(parts ...string) bool {
-		return !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(text, p) })
-	}
-	row := func(values ...sqldriver.Value) [][]sqldriver.Value { return [][]sqldriver.Value{values} }
-	ofMember := slices.ContainsFunc(args, func(a sqldriver.NamedValue) bool { return strings.Contains(fmt.Sprint(a.Value), "i:me") })
-	switch {
-	case has("SELECT unit FROM taken"), has("(c.token = "):
-		return append(row(r.unit), row("i:me")...)
-	case has("SELECT c.unit FROM") && ofMember:
-		return row("i:me")
-	case has("AS one"):
-		return row(int64(1), int64(1), int64(1), int64(1), int64(1000))
-	case has("o.event_type"):
-		return row(int64(1), int64(5), "O", "1", "Happened", "k", time.Unix(0, 0), int64(0), nil, nil, int64(2), []byte("{}"), int64(0))
-	case has("SELECT COALESCE((SELECT 1"):
-		return row(int64(1), int64(0), nil, `{"strategy":"skip_locked","partitions":64}`)
-	case has("o.bucket, o.aggregate_type"):
-		return row(int64(1), int64(5), "O", "1")
-	case has("SELECT DISTINCT"):
-		return row("O", "1")
-	case has("SELECT a.typ, a.id"):
-		return row("O", "1", int64(9), nil)
-	case has("SELECT info FROM"):
-		return row(`{"strategy":"skip_locked","partitions":64}`)
-	case has("unit NOT IN ('*', 'pause')"):
-		return row(int64(0))
-	case has("SELECT unit, owner"):
-		return row("i:me", "me")
-	case has("AND token = "):
-		return row(r.unit)
-	case has("SELECT unit FROM"), has("SELECT c.unit FROM"):
-		return row("p0")
-	case has("RETURNING unit"), has("OUTPUT inserted.unit"):
-		return row(r.unit)
-	case has("SELECT token"), has("RETURNING token"), has("OUTPUT inserted.token"), has("-MAX("), has("SELECT r.part"), has("SELECT COUNT(*)"), has("SELECT o.seq FROM"),
-		has("SELECT o.id FROM"):
-		return row(int64(1))
-	default:
-		return nil
-	}
-}
-
-type answers struct{ rows [][]sqldriver.Value }
-
-func (a *answers) Columns() []string {
-	if len(a.rows) == 0 {
-		return []string{"none"}
-	}
-	return make([]string, len(a.rows[0]))
-}
-func (a *answers) Close() error { return nil }
-func (a *answers) Next(into []sqldriver.Value) error {
-	if len(a.rows) == 0 {
-		return io.EOF
-	}
-	copy(into, a.rows[0])
-	a.rows = a.rows[1:]
-	return nil
-}
-
 // recorded is a table that sends its statements to a recorder.
-func recorded(t *testing.T, engine string, change ...func(*Config)) (*instance, *recorder) {
+func recorded(t *testing.T, engine string, change ...func(*Config)) (*instance, *statementtest.Recorder) {
 	t.Helper()
 	e := textsOf[engine]
 	return recordedAs(t, engine, statement.NewName(e.syntax, "shop", "outbox"), statement.NewName(e.syntax, "shop", "rowrelay_claims"), "shop.outbox", change...)
 }
 
 // recordedAs is recorded for tables of other names.
-func recordedAs(t *testing.T, engine string, outbox, beside statement.Name, qualified string, change ...func(*Config)) (*instance, *recorder) {
+func recordedAs(t *testing.T, engine string, outbox, beside statement.Name, qualified string, change ...func(*Config)) (*instance, *statementtest.Recorder) {
 	t.Helper()
 	e := textsOf[engine]
 	cfg := Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 1 << 20, Strategy: claims.SkipLocked}
 	for _, c := range change {
 		c(&cfg)
 	}
-	r := &recorder{unit: e.rows.ShardOf("O", "1")}
+	r := &statementtest.Recorder{Shard: e.rows.ShardOf("O", "1")}
 	c := &catalog{cfg: cfg, texts: e, outbox: outbox, claims: beside}
 	c.db = statement.NewDB(e.syntax, e.low, sql.OpenDB(r), 0, func(error) bool { return false }, c.explain)
 	rows := c.rows(qualified)
@@ -182,11 +54,11 @@ func TestGolden(t *testing.T) {
 				if err := c.do(t.Context(), table); err != nil {
 					t.Errorf("%s: %v", c.name, err)
 				}
-				all.WriteString("-- " + c.name + "\n" + r.text.String() + "\n")
+				all.WriteString("-- " + c.name + "\n" + r.Text.String() + "\n")
 				if engine == "sqlserver" {
-					for i, text := range r.plain {
-						isTSQL(t, text)
-						declaresOneLength(t, text, r.args[i])
+					for i, text := range r.Plain {
+						statementtest.IsTSQL(t, text)
+						statementtest.DeclaresOneLength(t, text, r.Args[i])
 						if strings.Contains(text, "HOLDLOCK") {
 							t.Errorf("locks the places of rows that are not there:\n%s", text)
 						}
@@ -285,50 +157,7 @@ func TestGoldenDDL(t *testing.T) {
 		golden.Pin(t, filepath.Join(engine, "ddl.sql"), strings.Join(statements, ";\n")+";\n")
 		if engine == "sqlserver" {
 			for _, text := range statements {
-				isTSQL(t, text)
-			}
-		}
-	}
-}
-
-// isTSQL parses text and checks that it holds one statement of a kind that is meant: a parser that takes garbage for a second
-// statement would otherwise pass it.
-func isTSQL(t *testing.T, text string) {
-	t.Helper()
-	// The parser does not know COLLATE behind an expression within EXISTS.
-	parsed := strings.ReplaceAll(text, sqlserver.Exact, "")
-	script, err := parser.Parse(t.Context(), strings.NewReader(parsed))
-	if err != nil {
-		t.Errorf("not T-SQL: %v\n%s", err, text)
-		return
-	}
-	var got []string
-	for _, batch := range script.Batches {
-		for _, s := range batch.Statements {
-			got = append(got, reflect.TypeOf(s).Elem().Name())
-		}
-	}
-	word, _, _ := strings.Cut(text, " ")
-	want := map[string]string{"SELECT": "SelectStatement", "INSERT": "InsertStatement", "UPDATE": "UpdateStatement", "DELETE": "DeleteStatement",
-		"IF": "IfStatement"}[word]
-	if !slices.Equal(got, []string{want}) {
-		t.Errorf("got the statements %v, want %q:\n%s", got, want, text)
-	}
-}
-
-// declaresOneLength: the driver declares a string by its own length, and every other declaration is another plan on the server.
-func declaresOneLength(t *testing.T, text string, args []any) {
-	t.Helper()
-	for i, arg := range args {
-		switch arg.(type) {
-		case string:
-			t.Errorf("@p%d is declared by its length:\n%s", i+1, text)
-		case mssql.NVarCharMax:
-			// nvarchar(max) is no match for an index: only lists go as they are.
-			if p := fmt.Sprintf("@p%d", i+1); strings.Contains(text, p+" ") || strings.Contains(text, p+",") {
-				if !strings.Contains(text, "CAST("+p+" AS nvarchar(4000))") {
-					t.Errorf("%s is compared as nvarchar(max):\n%s", p, text)
-				}
+				statementtest.IsTSQL(t, text)
 			}
 		}
 	}

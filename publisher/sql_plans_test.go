@@ -65,8 +65,8 @@ func TestPlans(t *testing.T) {
 			if err := do(t.Context(), table); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			for i, text := range r.plain {
-				plan := b.explain(text, r.args[i])
+			for i, text := range r.Plain {
+				plan := b.explain(text, r.Args[i])
 				if bad := readsAll(b.conn.Engine, plan); bad != "" {
 					t.Errorf("%s: %s\n%s\n%s", name, bad, text, plan)
 				}
@@ -110,9 +110,9 @@ func TestPagesSeek(t *testing.T) {
 	}
 	before := reads()
 	found := 0
-	each(r.plain[0], r.args[0], func(*sql.Rows) { found++ })
+	each(r.Plain[0], r.Args[0], func(*sql.Rows) { found++ })
 	if n := reads() - before; found != limit+1 || n > 5*limit {
-		t.Errorf("%d rows were read for %d:\n%s", n, found, r.plain[0])
+		t.Errorf("%d rows were read for %d:\n%s", n, found, r.Plain[0])
 	}
 }
 
