@@ -16,6 +16,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/mapping"
 	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
@@ -167,7 +168,7 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 			"write leader", poller.ErrConfig, cfg.Strategy, o.Table)
 	}
 	o.claims = claims.New(c.db, c.texts.claims, c.place(o.Table), cfg.Strategy, nil)
-	m, warnings, err := openMapped(ctx, c.db.Pool, c.db, c.texts.mapping, o.claims, c.outbox, SideOf(c.claims), o.Table, c.mappedConfig())
+	m, warnings, err := mapping.Open(ctx, c.db.Pool, c.db, c.texts.mapping, o.claims, c.outbox, mapping.SideOf(c.claims), o.Table, c.mappedConfig())
 	if err != nil {
 		return err
 	}
@@ -176,9 +177,9 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 	return nil
 }
 
-func (c *catalog) mappedConfig() mappedConfig {
+func (c *catalog) mappedConfig() mapping.Config {
 	cfg := &c.cfg
-	return mappedConfig{Poller: cfg.Poller, Map: cfg.Map, Ordering: cfg.Ordering, Block: cfg.Policy.Block, MaxRowBytes: cfg.MaxRowBytes,
+	return mapping.Config{Poller: cfg.Poller, Map: cfg.Map, Ordering: cfg.Ordering, Block: cfg.Policy.Block, MaxRowBytes: cfg.MaxRowBytes,
 		Retention: cfg.Retention}
 }
 

@@ -1,6 +1,9 @@
 package publisher
 
-import "github.com/rowrelay/rowrelay/publisher/rows"
+import (
+	"github.com/rowrelay/rowrelay/publisher/mapping"
+	"github.com/rowrelay/rowrelay/publisher/rows"
+)
 
 // DDL returns the statements, in order, that create an outbox and its claims table on an engine. Each may be repeated: what
 // is there already stays as it is. table and claims are named as the settings source__table and source__claims_table do;
@@ -25,5 +28,5 @@ func MappedDDL(engine, outbox, claims string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append([]string{e.claims.Ddl(beside)}, e.mapping.Ddl(SideOf(beside), sideStates)...), nil
+	return append([]string{e.claims.Ddl(beside)}, e.mapping.Ddl(mapping.SideOf(beside), mapping.SideStates)...), nil
 }

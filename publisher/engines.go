@@ -12,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/mapping"
 	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
@@ -22,7 +23,7 @@ type texts struct {
 	tables  tables
 	claims  claims.Syntax
 	rows    rows.Syntax
-	mapping mappingSyntax
+	mapping mapping.Syntax
 	// mostRows bounds what one transaction deletes; 0: no bound.
 	mostRows int
 }

@@ -1,4 +1,4 @@
-package publisher
+package mapping
 
 import (
 	"path/filepath"
@@ -30,7 +30,7 @@ var goldenTypes = map[string]struct{ id, uuid, text, moment, flag, number string
 var mappedEngines = map[string]struct {
 	statement statement.Syntax
 	claims    claims.Syntax
-	mapping   mappingSyntax
+	mapping   Syntax
 }{
 	"postgres":  {postgres.Statement{}, postgres.Claims{}, postgres.Mapping{}},
 	"mysql":     {mysql.Statement{}, mysql.Claims{}, mysql.Mapping{}},
@@ -89,7 +89,7 @@ func TestGoldenMapped(t *testing.T) {
 			g := &statementtest.Script{T: t, Engine: engine}
 			who := claims.New(db, e.claims, claims.Place{Table: beside.String(), Outbox: "shop.outbox"}, "", nil)
 			m := newMapped(db, e.mapping, who, outbox, SideOf(beside), l,
-				mappedConfig{Ordering: poller.OrderKey, Block: true, MaxRowBytes: 4 << 20, Retention: 720 * time.Hour})
+				Config{Ordering: poller.OrderKey, Block: true, MaxRowBytes: 4 << 20, Retention: 720 * time.Hour})
 			q := &m.sql
 			ids := []string{"7", "8"}
 			if layoutName != "seed" {
@@ -133,7 +133,7 @@ func TestGoldenMapped(t *testing.T) {
 				g.Add("clean-up looks", q.cleanLook(place, ids[0], 3600_000, 1000))
 				g.Add("clean-up deletes", q.cleanDelete("", ids, 3600_000))
 			}
-			golden.Pin(t, filepath.Join(engine, "mapped_"+layoutName+".sql"), g.String())
+			golden.Pin(t, filepath.Join(engine, layoutName+".sql"), g.String())
 		}
 	}
 }

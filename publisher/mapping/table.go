@@ -1,4 +1,4 @@
-package publisher
+package mapping
 
 import (
 	"context"
@@ -18,14 +18,14 @@ import (
 type mapped struct {
 	db     *statement.DB
 	claims *claims.Table
-	cfg    mappedConfig
+	cfg    Config
 	sql    mappedSQL
 	// chunk bounds the ids in one statement.
 	chunk int
 }
 
-// mappedConfig is how events are published, and what is kept of them.
-type mappedConfig struct {
+// Config is how events are published, and what is kept of them.
+type Config struct {
 	Poller string
 	// Map is source__map__<role>: role → column, or an option's value.
 	Map      map[string]string
@@ -44,9 +44,9 @@ const mappedChunk = 1000
 // SideOf is the name of the side table, which lies beside the claims.
 func SideOf(claims statement.Name) statement.Name { return claims.Suffixed("_events") }
 
-// openMapped proves source__map__… against the catalog. table is the user's, and qualified its name for people. Beside the table it
+// Open proves source__map__… against the catalog. table is the user's, and qualified its name for people. Beside the table it
 // returns what is to be warned of.
-func openMapped(ctx context.Context, q statement.Querier, db *statement.DB, d mappingSyntax, claims *claims.Table, table, side statement.Name, qualified string, cfg mappedConfig) (
+func Open(ctx context.Context, q statement.Querier, db *statement.DB, d Syntax, claims *claims.Table, table, side statement.Name, qualified string, cfg Config) (
 	*mapped, []string, error) {
 	m, err := parseMapping(cfg.Map)
 	if err != nil {
@@ -72,7 +72,7 @@ func openMapped(ctx context.Context, q statement.Querier, db *statement.DB, d ma
 	return newMapped(db, d, claims, table, side, l, cfg), l.warnings, nil
 }
 
-func newMapped(db *statement.DB, d mappingSyntax, claims *claims.Table, table, side statement.Name, l layout, cfg mappedConfig) *mapped {
+func newMapped(db *statement.DB, d Syntax, claims *claims.Table, table, side statement.Name, l layout, cfg Config) *mapped {
 	q := mappedSQL{layout: l, db: db, syntax: d, outbox: claims.Place.Outbox, table: table.String(), side: side.String(), blocks: []event.State{event.Failed},
 		maxBytes: cfg.MaxRowBytes}
 	if cfg.Block {

@@ -1,4 +1,4 @@
-package publisher
+package mapping
 
 import (
 	"github.com/rowrelay/rowrelay/engine/column"
@@ -19,7 +19,7 @@ import (
 type mappedSQL struct {
 	layout
 	db     *statement.DB
-	syntax mappingSyntax
+	syntax Syntax
 	// outbox names this table in the side table and in the claims.
 	outbox string
 	// table and side are quoted and qualified.

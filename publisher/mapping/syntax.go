@@ -1,4 +1,4 @@
-package publisher
+package mapping
 
 import (
 	"context"
@@ -55,8 +55,8 @@ type mappedSide interface {
 	Ddl(side statement.Name, states string) []string
 }
 
-// mappingSyntax is how an engine writes what concerns mapped tables.
-type mappingSyntax interface {
+// Syntax is how an engine writes what concerns mapped tables.
+type Syntax interface {
 	mappedTables
 	mappedValues
 	mappedSide
