@@ -48,7 +48,8 @@ func (o Op) String() string {
 	}
 }
 
-// Event is one change of one row. Its byte slices are compact JSON and belong to the batch: they are read, never written.
+// Event is one change of one row. Its byte slices are compact JSON and belong to the batch: they are read, never
+// written.
 type Event struct {
 	// ID is equal across redeliveries, instances, restarts and outputs; at most 128 characters. See [EventID].
 	ID string
@@ -66,11 +67,12 @@ type Event struct {
 	// At is the position just after this event, where that is not Cursor itself: a window, for instance, that the row was
 	// seen in. Nil means Cursor. See [Event.Position].
 	At Cursor
-	// Time is the cursor's own instant where the cursor is a time, otherwise the time of the fetch; Undated says that it is the latter.
+	// Time is the cursor's own instant where the cursor is a time, otherwise the time of the fetch; Undated says that it
+	// is the latter.
 	Time    time.Time
 	Undated bool
-	// Attempts counts the failed attempts that were held against this very event (its ID) before this batch; 0 for an event
-	// that was not tried yet.
+	// Attempts counts the failed attempts that were held against this very event (its ID) before this batch; 0 for an
+	// event that was not tried yet.
 	Attempts int
 	// Refused says that there was evidence against this very event when its last attempt failed: that attempt counted.
 	Refused bool
@@ -101,8 +103,8 @@ func (e *Event) Size() int {
 	return n
 }
 
-// KeyHash returns the first 32 hex digits of SHA-256 over the key's JSON: the pk_hash of the seed's
-// `{poller_name}:{pk_hash}:{cursor}` (seeds/000, §9.3).
+// KeyHash returns the first 32 hex digits of SHA-256 over the key's JSON: the pk_hash of azure-functions-db's
+// `{poller_name}:{pk_hash}:{cursor}`.
 func (e *Event) KeyHash() string {
 	sum := sha256.Sum256(e.Key)
 	return hex.EncodeToString(sum[:16])
@@ -134,9 +136,10 @@ func appendSized(dst, part []byte) []byte {
 
 // Cursor is a position in a source, as the checkpoint stores it: one compact JSON object whose member "kind" says which
 // kind of position it is (a tagged union: a column's value, a snapshot, a change version), the rest being the source's
-// own. The empty Cursor is the beginning. Cursors are compared for equality only: their order is the database's business.
+// own. The empty Cursor is the beginning. Cursors are compared for equality only: their order is the database's
+// business.
 //
-// The cursor mode writes the seed's form (seeds/001, §4): {"kind":"timestamp+pk","value":"…","tiebreaker":{"id":1}}.
+// The cursor mode writes azure-functions-db's form: {"kind":"timestamp+pk","value":"…","tiebreaker":{"id":1}}.
 type Cursor []byte
 
 // ErrCursor reports a cursor that is not one JSON object with a "kind".
@@ -202,7 +205,7 @@ type Kind uint8
 const (
 	// Live: the rows after the position. Only these move the position.
 	Live Kind = iota
-	// Sweep: rows behind the position that were not there when it passed (they committed late), or that are above the safe
+	// Sweep: rows below the position that were not there when it passed (they committed late), or that are above the safe
 	// point for so long that they are delivered early.
 	Sweep
 	// Retry: rows of parked events, read again by their keys because their next attempt is due.
@@ -219,8 +222,8 @@ type Batch struct {
 	ID string
 	// From is the position that the batch was fetched from. A commit of it is refused unless this is the stored one.
 	From Cursor
-	// To is the position after the whole batch where that is not the last event's: a window that closed, also without events.
-	// Nil means the last event's.
+	// To is the position after the whole batch where that is not the last event's: a window that closed, also without
+	// events. Nil means the last event's.
 	To Cursor
 	// Events in the order in which the source showed them; empty when the source is drained.
 	Events []Event
@@ -248,8 +251,8 @@ type Delivery struct {
 	// Backfill names the backfill with a position of its own that sends the events, outside the order promise; "" for
 	// every other delivery.
 	Backfill string
-	// TraceParent and TraceState are the W3C trace context of the request; "" where nothing is traced. An event that has one of
-	// its own (Outbox.TraceParent) travels with that instead.
+	// TraceParent and TraceState are the W3C trace context of the request; "" where nothing is traced. An event that has
+	// one of its own (Outbox.TraceParent) travels with that instead.
 	TraceParent, TraceState string
 	// Events holds at least one event, in order, and at most one for each OrderKey (unless ordering=none).
 	Events []Event

@@ -19,18 +19,20 @@ type Format uint8
 const (
 	// CloudEvents is CloudEvents 1.0 in the structured JSON mode, and its batch format. It is the default.
 	CloudEvents Format = iota
-	// RowChange is azure-functions-db's RowChange: {"event_id":…,"op":…,"source":…,"cursor":…,"pk":…,"before":…,"after":…,"metadata":…}.
+	// RowChange is azure-functions-db's RowChange:
+	// {"event_id":…,"op":…,"source":…,"cursor":…,"pk":…,"before":…,"after":…,"metadata":…}.
 	RowChange
 	// SQLTrigger is what the Azure Functions SQL trigger hands to a function: [{"Operation":1,"Item":{…}}].
 	SQLTrigger
 	// Row is the row's JSON and nothing else.
 	Row
-	// Payload is the payload of an outbox event, byte for byte, and nothing else. The batch form is a JSON array: a payload
-	// that is no JSON stands in it as a string.
+	// Payload is the payload of an outbox event, byte for byte, and nothing else. The batch form is a JSON array: a
+	// payload that is no JSON stands in it as a string.
 	Payload
 )
 
-var formatNames = [...]string{CloudEvents: "cloudevents", RowChange: "rowchange", SQLTrigger: "sqltrigger", Row: "row", Payload: "payload"}
+var formatNames = [...]string{CloudEvents: "cloudevents", RowChange: "rowchange", SQLTrigger: "sqltrigger", Row: "row",
+	Payload: "payload"}
 
 // ParseFormat returns the format called name, as output__format spells it. The error lists the choices.
 func ParseFormat(name string) (Format, error) {
@@ -50,7 +52,8 @@ func (f Format) String() string {
 	return fmt.Sprintf("Format(%d)", uint8(f))
 }
 
-// ContentType is the media type of the single form, or of the batch form. [Format.ContentTypeOf] knows that of one event.
+// ContentType is the media type of the single form, or of the batch form. [Format.ContentTypeOf] knows that of one
+// event.
 func (f Format) ContentType(single bool) string {
 	switch {
 	case f != CloudEvents:
@@ -107,7 +110,8 @@ func (f Format) Bound(d *Delivery, e *Event) int {
 		return brackets + payloadBound(e)
 	default:
 		n := brackets + cloudEventFixed + 3*len(d.App) + 3*len(d.Poller) + attributeBound(e.ID) +
-			quotedBound(d.Poller) + quotedBound(d.BatchID) + quotedBound(e.Cursor) + len(`,"rowrelaybackfill":`) + quotedBound(d.Backfill)
+			quotedBound(d.Poller) + quotedBound(d.BatchID) + quotedBound(e.Cursor) + len(`,"rowrelaybackfill":`) +
+			quotedBound(d.Backfill)
 		if e.Outbox != nil {
 			return n + outboxBound(e.Outbox) + payloadBound(e)
 		}
@@ -131,8 +135,8 @@ func (f Format) appendElement(dst []byte, d *Delivery, e *Event) []byte {
 }
 
 // appendSQLTrigger writes Operation 1 (update) for an upsert: a cursor cannot tell an insert from an update, and a
-// receiver of the SQL trigger must treat an update of an unknown key as an insert anyway. A delete carries the key only,
-// as the SQL trigger's does.
+// receiver of the SQL trigger must treat an update of an unknown key as an insert anyway. A delete carries the key
+// only, as the SQL trigger's does.
 func appendSQLTrigger(dst []byte, e *Event) []byte {
 	switch e.Op {
 	case Insert:

@@ -62,8 +62,8 @@ func FuzzFormats(f *testing.F) {
 	})
 }
 
-// The same for outbox events: any text may stand in any column, and any bytes in the payload. Only the payload as it is, in
-// the single form of that format, need not be JSON. A line is one line.
+// The same for outbox events: any text may stand in any column, and any bytes in the payload. Only the payload as it
+// is, in the single form of that format, need not be JSON. A line is one line.
 func FuzzOutboxFormats(f *testing.F) {
 	f.Add("Order", "42", "OrderPlaced", "order-placed-42", []byte(`{"total":1}`))
 	f.Add("", "", "", "", []byte{})

@@ -15,9 +15,10 @@ const (
 	rowChangeFixed  = 384
 )
 
-// appendCloudEvent writes one CloudEvent (CloudEvents 1.0.2, JSON event format 1.0). The extension attributes' names are
-// lower-case letters of at most 20 characters, as the specification asks. The token and the delivery number are strings,
-// because a CloudEvents Integer ends at 2^31-1; the cursor is its JSON as text, because an attribute cannot be an object.
+// appendCloudEvent writes one CloudEvent (CloudEvents 1.0.2, JSON event format 1.0). The extension attributes' names
+// are lower-case letters of at most 20 characters, as the specification asks. The token and the delivery number are
+// strings, because a CloudEvents Integer ends at 2^31-1; the cursor is its JSON as text, because an attribute cannot be
+// an object.
 func appendCloudEvent(dst []byte, d *Delivery, e *Event) []byte {
 	dst = append(dst, `{"specversion":"1.0","type":`...)
 	dst = appendType(dst, e)
@@ -126,7 +127,8 @@ func appendSubject(dst, key []byte) []byte {
 	}
 }
 
-// onlyValue returns the value of an object of one member whose value is a scalar that can stand as a CloudEvents string.
+// onlyValue returns the value of an object of one member whose value is a scalar that can stand as a CloudEvents
+// string.
 func onlyValue(key []byte) ([]byte, bool) {
 	if len(key) < len(`{"":0}`) || key[0] != '{' || key[1] != '"' || key[len(key)-1] != '}' {
 		return nil, false

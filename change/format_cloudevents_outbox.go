@@ -12,8 +12,9 @@ const outboxFixed = 160
 // typeOfNone is the type of an outbox event whose own is empty: CloudEvents wants one.
 const typeOfNone = "rowrelay.outbox.event"
 
-// appendOutboxHead writes the attributes that an outbox event has in a row's place: everything that its writer said of it.
-// An instant that nobody wrote down is left out rather than made up, because it would differ from delivery to delivery.
+// appendOutboxHead writes the attributes that an outbox event has in a row's place: everything that its writer said of
+// it. An instant that nobody wrote down is left out rather than made up, because it would differ from delivery to
+// delivery.
 func appendOutboxHead(dst []byte, o *Outbox) []byte {
 	if o.AggregateType != "" || o.AggregateID != "" {
 		dst = append(dst, `,"subject":`...)
@@ -35,7 +36,8 @@ func appendOutboxHead(dst []byte, o *Outbox) []byte {
 	return appendExtension(dst, "tracestate", o.TraceState)
 }
 
-// appendOutboxData writes the payload: JSON and text as data, anything else as data_base64, and neither where there is none.
+// appendOutboxData writes the payload: JSON and text as data, anything else as data_base64, and neither where there is
+// none.
 func appendOutboxData(dst []byte, e *Event) []byte {
 	switch e.Outbox.content() {
 	case contentNone:

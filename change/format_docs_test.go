@@ -16,8 +16,10 @@ func TestDocsShowTheGoldenFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := regexp.MustCompile("(?s)<!-- change/(testdata/formats/\\S+) -->\n```json\n(.*?)\n```").FindAllSubmatch(page, -1)
-	if named := bytes.Count(page, []byte("<!-- change/testdata/")); len(blocks) < len(formats) || named != len(blocks) || bytes.Count(page, []byte("```json")) != named {
+	blocks := regexp.MustCompile("(?s)<!-- change/(testdata/formats/\\S+) -->\n```json\n(.*?)\n```").FindAllSubmatch(page,
+		-1)
+	if named := bytes.Count(page, []byte("<!-- change/testdata/")); len(blocks) < len(formats) || named != len(blocks) ||
+		bytes.Count(page, []byte("```json")) != named {
 		t.Errorf("%d examples, %d of them named: each example names its golden file", len(blocks), named)
 	}
 	shown := map[string]bool{}

@@ -33,9 +33,11 @@ func outboxEvent(aggregateType, aggregate, eventType string, payload []byte) cha
 	shown = strings.NewReplacer("\n", "", "\r", "").Replace(shown)
 	created := time.Date(2026, 4, 7, 1, 23, 45, 123456000, time.UTC)
 	return change.Event{
-		ID: "order-placed-42", Key: []byte(`{"seq":12093}`), Cursor: change.Cursor(`{"kind":"outbox","seq":12093}`), Time: created,
+		ID: "order-placed-42", Key: []byte(`{"seq":12093}`), Cursor: change.Cursor(`{"kind":"outbox","seq":12093}`),
+		Time:     created,
 		OrderKey: []byte(`{"aggregate_type":` + quote(aggregateType) + `,"aggregate_id":` + quote(aggregate) + `}`),
-		Row: []byte(`{"seq":12093,"aggregate_type":` + quote(aggregateType) + `,"aggregate_id":` + quote(aggregate) + `,"event_type":` + quote(eventType) +
+		Row: []byte(`{"seq":12093,"aggregate_type":` + quote(aggregateType) + `,"aggregate_id":` + quote(aggregate) +
+			`,"event_type":` + quote(eventType) +
 			`,"payload":` + shown + `,"created_at":"2026-04-07T01:23:45.123456Z","idempotency_key":"order-placed-42"}`),
 		Outbox: &change.Outbox{
 			AggregateType: aggregateType, AggregateID: aggregate, EventType: eventType, IdempotencyKey: "order-placed-42",
@@ -137,13 +139,18 @@ func TestCloudEventsOfAnOutbox(t *testing.T) {
 		aggregateType, aggregate, eventType, payload string
 		want                                         map[string]any
 	}{
-		{"Order", "42", "OrderPlaced", `{"a":1}`, map[string]any{"type": "OrderPlaced", "subject": "Order/42", "partitionkey": "42",
-			"datacontenttype": "application/json", "data": map[string]any{"a": 1.0}, "data_base64": nil}},
-		{"Order", "100%", "Order.Placed/v2", "text", map[string]any{"type": "Order.Placed/v2", "subject": "Order/100%", "partitionkey": "100%",
-			"datacontenttype": "text/plain; charset=utf-8", "data": "text"}},
-		{"Order", "4\n2%", "O\x7f", "\xff", map[string]any{"type": "O%7F", "subject": "Order/4%0A2%25", "partitionkey": "4%0A2%25",
-			"datacontenttype": "application/octet-stream", "data": nil, "data_base64": base64.StdEncoding.EncodeToString([]byte{0xff})}},
-		{"Ä", "\u0085\ufffe\xff", "", "null", map[string]any{"type": "rowrelay.outbox.event", "subject": "Ä/%C2%85%EF%BF%BE%FF", "data": nil}},
+		{"Order", "42", "OrderPlaced", `{"a":1}`,
+			map[string]any{"type": "OrderPlaced", "subject": "Order/42", "partitionkey": "42",
+				"datacontenttype": "application/json", "data": map[string]any{"a": 1.0}, "data_base64": nil}},
+		{"Order", "100%", "Order.Placed/v2", "text",
+			map[string]any{"type": "Order.Placed/v2", "subject": "Order/100%", "partitionkey": "100%",
+				"datacontenttype": "text/plain; charset=utf-8", "data": "text"}},
+		{"Order", "4\n2%", "O\x7f", "\xff",
+			map[string]any{"type": "O%7F", "subject": "Order/4%0A2%25", "partitionkey": "4%0A2%25",
+				"datacontenttype": "application/octet-stream", "data": nil,
+				"data_base64": base64.StdEncoding.EncodeToString([]byte{0xff})}},
+		{"Ä", "\u0085\ufffe\xff", "", "null",
+			map[string]any{"type": "rowrelay.outbox.event", "subject": "Ä/%C2%85%EF%BF%BE%FF", "data": nil}},
 		{"", "", "x", "1", map[string]any{"subject": nil, "partitionkey": nil, "data": 1.0}},
 	} {
 		e := outboxEvent(c.aggregateType, c.aggregate, c.eventType, []byte(c.payload))
@@ -159,11 +166,15 @@ func TestCloudEventsOfAnOutbox(t *testing.T) {
 		}
 		for k, v := range got {
 			s, isString := v.(string)
-			if !name.MatchString(k) || k != "data" && isString && (s == "" || strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f || r == 0xfffe })) {
+			if !name.MatchString(k) || k != "data" && isString &&
+				(s == "" || strings.ContainsFunc(s, func(r rune) bool {
+					return r < 0x20 || r >= 0x7f && r <= 0x9f || r == 0xfffe
+				})) {
 				t.Errorf("%q: attribute %s = %q", c, k, v)
 			}
 		}
-		if got["id"] != e.ID || got["idempotencykey"] != e.Outbox.IdempotencyKey || got["time"] != "2026-04-07T01:23:45.123456Z" || got["source"] != "/shop/orders" {
+		if got["id"] != e.ID || got["idempotencykey"] != e.Outbox.IdempotencyKey ||
+			got["time"] != "2026-04-07T01:23:45.123456Z" || got["source"] != "/shop/orders" {
 			t.Errorf("%q: %s", c, body)
 		}
 	}
@@ -173,7 +184,8 @@ func TestCloudEventsOfAnOutbox(t *testing.T) {
 func TestCloudEventsWithoutCreatedAt(t *testing.T) {
 	e := outboxEvent("Order", "42", "OrderPlaced", []byte(`{}`))
 	e.Outbox.CreatedAt = time.Time{}
-	if body := string(change.CloudEvents.AppendEvent(nil, delivery(e), 0)); strings.Contains(body, `"time"`) || strings.Contains(body, "traceparent") {
+	if body := string(change.CloudEvents.AppendEvent(nil, delivery(e), 0)); strings.Contains(body, `"time"`) ||
+		strings.Contains(body, "traceparent") {
 		t.Error(body)
 	}
 }
@@ -191,10 +203,12 @@ func TestAttributes(t *testing.T) {
 	const sender = "rowrelay_poller=orders\nrowrelay_batch=batch_20260407_012346_0001\nrowrelay_token=42\nrowrelay_delivery=7\nrowrelay_attempt=1\nrowrelay_backfill=again\n"
 	e, row := &d.Events[0], &d.Events[1]
 	if diff := cmp.Diff("idempotency_key=order-placed-42\nevent_type=OrderPlaced\naggregate_type=Order\naggregate_id=42\ncreated_at=2026-04-07T01:23:45.123456Z\n"+
-		"traceparent="+trace+"\ntracestate=vendor=1\n"+sender+"rowrelay_key_hash="+e.KeyHash()+"\nrowrelay_cursor="+string(e.Cursor)+"\n", show(e)); diff != "" {
+		"traceparent="+trace+"\ntracestate=vendor=1\n"+sender+"rowrelay_key_hash="+e.KeyHash()+"\nrowrelay_cursor="+
+		string(e.Cursor)+"\n", show(e)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff("idempotency_key="+row.ID+"\nevent_type=rowrelay.row.delete\n"+sender+"rowrelay_key_hash="+row.KeyHash()+"\nrowrelay_cursor="+string(row.Cursor)+"\n", show(row)); diff != "" {
+	if diff := cmp.Diff("idempotency_key="+row.ID+"\nevent_type=rowrelay.row.delete\n"+sender+"rowrelay_key_hash="+
+		row.KeyHash()+"\nrowrelay_cursor="+string(row.Cursor)+"\n", show(row)); diff != "" {
 		t.Error(diff)
 	}
 	if e.MessageKey() != "42" || row.MessageKey() != `{"id":12094}` {

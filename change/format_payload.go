@@ -41,8 +41,8 @@ func (c content) mediaType() string {
 	}
 }
 
-// ContentTypeOf is the media type of the single form of e: what AppendEvent writes. It differs from ContentType(true) for
-// Payload only, where each event may be of another type.
+// ContentTypeOf is the media type of the single form of e: what AppendEvent writes. It differs from ContentType(true)
+// for Payload only, where each event may be of another type.
 func (f Format) ContentTypeOf(e *Event) string {
 	if f == Payload && e.Outbox != nil {
 		return e.Outbox.content().mediaType()
@@ -50,8 +50,8 @@ func (f Format) ContentTypeOf(e *Event) string {
 	return f.ContentType(true)
 }
 
-// AppendLine appends one event on one line of JSON, whatever the format: its single form, but for a payload, which stands
-// there as it does in a batch.
+// AppendLine appends one event on one line of JSON, whatever the format: its single form, but for a payload, which
+// stands there as it does in a batch.
 func (f Format) AppendLine(dst []byte, d *Delivery, i int) []byte {
 	if f == Payload {
 		return f.appendElement(dst, d, &d.Events[i])

@@ -3,7 +3,7 @@ package change
 import "strconv"
 
 // appendRowChange writes one RowChange with azure-functions-db's member names. There, cursor is a scalar or a tuple of
-// scalars; here it is the position's JSON as one text, equal in every format, so that the seed's
+// scalars; here it is the position's JSON as one text, equal in every format, so that its
 // {poller_name}:{pk_hash}:{cursor} can be built without knowing the kinds of cursors. before is null, because polling
 // never sees the row that was; after is null for a delete, because then there is no row after the change.
 func appendRowChange(dst []byte, d *Delivery, e *Event) []byte {

@@ -94,7 +94,8 @@ func TestParseFormat(t *testing.T) {
 		}
 	}
 	_, err := change.ParseFormat("xml")
-	if err == nil || !strings.Contains(err.Error(), `"xml": choose one of cloudevents, rowchange, sqltrigger, row, payload`) {
+	if err == nil || !strings.Contains(err.Error(),
+		`"xml": choose one of cloudevents, rowchange, sqltrigger, row, payload`) {
 		t.Errorf("error does not list the choices: %v", err)
 	}
 }
@@ -143,7 +144,8 @@ func TestBatchIsArrayOfSingles(t *testing.T) {
 func TestCloudEventsFollowTheSpecification(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z0-9]{1,20}$`)
 	events := cases()
-	for _, key := range []string{`{"id":""}`, `{"id":"a\nb"}`, `{"id":"a\u0001b"}`, "{\"id\":\"a\x7fb\"}", "{\"id\":\"a\u0085b\"}", `{"id":null}`, `{"id":{"a":1}}`, `{"a":1,"b":2}`, `{}`, ``} {
+	for _, key := range []string{`{"id":""}`, `{"id":"a\nb"}`, `{"id":"a\u0001b"}`, "{\"id\":\"a\x7fb\"}",
+		"{\"id\":\"a\u0085b\"}", `{"id":null}`, `{"id":{"a":1}}`, `{"a":1,"b":2}`, `{}`, ``} {
 		e := event(change.Upsert, key, `{}`, `{"kind":"integer","value":1}`)
 		events = append(events, struct {
 			name  string
@@ -162,11 +164,13 @@ func TestCloudEventsFollowTheSpecification(t *testing.T) {
 				t.Errorf("%s: attribute name %q", c.name, k)
 			}
 			s, isString := v.(string)
-			if k != "data" && isString && (s == "" || strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f })) {
+			if k != "data" && isString && (s == "" ||
+				strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f })) {
 				t.Errorf("%s: attribute %s = %q", c.name, k, s)
 			}
 		}
-		if got["source"] != "/a%20b%2F%C3%A4%3F/orders" || got["specversion"] != "1.0" || got["id"] != c.event.ID || got["type"] != "rowrelay.row."+c.event.Op.String() {
+		if got["source"] != "/a%20b%2F%C3%A4%3F/orders" || got["specversion"] != "1.0" || got["id"] != c.event.ID ||
+			got["type"] != "rowrelay.row."+c.event.Op.String() {
 			t.Errorf("%s: %v", c.name, got)
 		}
 		if _, err := time.Parse(time.RFC3339Nano, got["time"].(string)); err != nil {
@@ -206,17 +210,19 @@ func TestCloudEventsSubject(t *testing.T) {
 
 // An instant that RFC 3339 cannot write is left out: time is optional in CloudEvents.
 func TestCloudEventsTimeOutsideRFC3339(t *testing.T) {
-	for _, at := range []time.Time{{}, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-4712, 1, 1, 0, 0, 0, 0, time.UTC)} {
+	for _, at := range []time.Time{{}, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC),
+		time.Date(-4712, 1, 1, 0, 0, 0, 0, time.UTC)} {
 		e := cases()[0].event
 		e.Time = at
-		if got := change.CloudEvents.AppendEvent(nil, delivery(e), 0); bytes.Contains(got, []byte(`"time"`)) || !json.Valid(got) {
+		if got := change.CloudEvents.AppendEvent(nil, delivery(e), 0); bytes.Contains(got, []byte(`"time"`)) ||
+			!json.Valid(got) {
 			t.Errorf("%v: %s", at, got)
 		}
 	}
 }
 
-// The seed's {poller_name}:{pk_hash}:{cursor} from the bodies that carry it; output/webhook tests the headers of the
-// formats that do not.
+// azure-functions-db's {poller_name}:{pk_hash}:{cursor} from the bodies that carry it; output/webhook tests the headers
+// of the formats that do not.
 func TestSeedKeyFromBody(t *testing.T) {
 	for _, c := range cases() {
 		d := delivery(c.event)
@@ -272,7 +278,8 @@ func TestOps(t *testing.T) {
 	} {
 		d := change.Delivery{Events: []change.Event{event(op, `{"id":1}`, `{"id":1}`, `{"kind":"integer","value":1}`)}}
 		for format, text := range map[change.Format]string{
-			change.CloudEvents: "rowrelay.row." + want.name + `"`, change.RowChange: `"op":"` + want.name + `"`, change.SQLTrigger: want.operation,
+			change.CloudEvents: "rowrelay.row." + want.name + `"`, change.RowChange: `"op":"` + want.name + `"`,
+			change.SQLTrigger: want.operation,
 		} {
 			if got := string(format.AppendEvent(nil, &d, 0)); !strings.Contains(got, text) {
 				t.Errorf("%v: %s has no %s", format, got, text)

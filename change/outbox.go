@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Outbox is what an event of an outbox is (seeds/004, "Outbox Table Schema"). Its Event has the idempotency key as ID (see
-// there), {"aggregate_type":…,"aggregate_id":…} as OrderKey, {"seq":…} as Key, and a Cursor of kind "outbox" with the same
-// seq; Row is a JSON object of the members below, for formats that send rows.
+// Outbox is what an event of an outbox is (docs/outbox.md). Its Event has the idempotency key as ID
+// (see there), {"aggregate_type":…,"aggregate_id":…} as OrderKey, {"seq":…} as Key, and a Cursor of kind "outbox" with
+// the same seq; Row is a JSON object of the members below, for formats that send rows.
 type Outbox struct {
 	AggregateType, AggregateID, EventType string
 	// IdempotencyKey is the row's own, as it stands.
@@ -21,12 +21,12 @@ type Outbox struct {
 	TraceParent, TraceState string
 }
 
-// Attribute is one name and value that travels beside a message's body: a header of AMQP or Kafka, an application property
-// of Service Bus or Event Hubs.
+// Attribute is one name and value that travels beside a message's body: a header of AMQP or Kafka, an application
+// property of Service Bus or Event Hubs.
 type Attribute struct{ Name, Value string }
 
-// Attributes appends what a broker's message says beside its body, in a fixed order, to dst: what a receiver recognises a
-// repetition by, what it can fence by, and what an outbox event is. Events of tables have no event_type and so on; a
+// Attributes appends what a broker's message says beside its body, in a fixed order, to dst: what a receiver recognises
+// a repetition by, what it can fence by, and what an outbox event is. Events of tables have no event_type and so on; a
 // receiver of the format `payload` finds everything but the payload here.
 func (d *Delivery) Attributes(dst []Attribute, e *Event) []Attribute {
 	add := func(name, value string) {
@@ -68,9 +68,9 @@ func (d *Delivery) traceOf(e *Event) (parent, state string) {
 	return d.TraceParent, d.TraceState
 }
 
-// MessageKey is what a broker keeps the order of an event's aggregate by (Kafka's key, Service Bus' SessionId, Event Hubs'
-// PartitionKey): the aggregate's id, or for a row of a table the JSON of its order key. "" is an event without
-// an aggregate: it has no order to keep.
+// MessageKey is what a broker keeps the order of an event's aggregate by (Kafka's key, Service Bus' SessionId, Event
+// Hubs' PartitionKey): the aggregate's id, or for a row of a table the JSON of its order key. "" is an event without an
+// aggregate: it has no order to keep.
 func (e *Event) MessageKey() string {
 	if e.Outbox != nil {
 		return e.Outbox.AggregateID

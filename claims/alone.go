@@ -19,7 +19,7 @@ type alone struct {
 
 // ClaimAlone claims an errand. It returns nil where another instance does it.
 func (t *Table) ClaimAlone(ctx context.Context, name, owner string, ttl time.Duration) (*alone, error) {
-	a := &alone{t, name, Claim{Owner: owner, Ttl: ttl}}
+	a := &alone{t, name, Claim{Owner: owner, TTL: ttl}}
 	var got []string
 	err := t.claimsTx(ctx, "claim the clean-up", func(ctx context.Context, q statement.Querier) (err error) {
 		got, err = t.TakeIn(ctx, q, a.by, []Shard{{Name: name}}, "")
@@ -36,7 +36,8 @@ func (a *alone) Renew(ctx context.Context) error {
 	t := a.t
 	return t.db.Do(ctx, "renew the clean-up's claim", func(ctx context.Context, q statement.Querier) error {
 		s := t.db.Statement("UPDATE ", t.Place.Table, " SET expires_at = ")
-		s.Add(t.db.Later(s.Arg(a.by.Ttl.Milliseconds())), " WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit = '", a.name, "' AND owner = ", s.Arg(a.by.Owner),
+		s.Add(t.db.Later(s.Arg(a.by.TTL.Milliseconds())), " WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit = '",
+			a.name, "' AND owner = ", s.Arg(a.by.Owner),
 			" AND expires_at > ", t.db.Now())
 		n, err := s.Exec(ctx, q)
 		if err == nil && n == 0 {

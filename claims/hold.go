@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// claimedRows are the rows that are published under claims, where they are marked so.
-type claimedRows interface {
+// Rows are the rows that are published under claims, where they are marked so.
+type Rows interface {
 	// Restore makes free what the owner's claims of shards (nil: all) hold, in the transaction that gives them up.
 	Restore(ctx context.Context, q statement.Querier, owner string, names []string) error
 	// Free makes everything free that is marked, in a transaction in which no claim is live.
@@ -34,9 +34,10 @@ func (t *Table) Draw(ctx context.Context) (token uint64, err error) {
 	return token, err
 }
 
-// Take claims shards that are free or expired, and returns those that it got, what it has under this token already among them: a
-// token is drawn for each take, and the answer to a first attempt may have been lost.
-func (t *Table) Take(ctx context.Context, owner string, token uint64, names []string, ttl time.Duration) (got []string, err error) {
+// Take claims shards that are free or expired, and returns those that it got, what it has under this token already
+// among them: a token is drawn for each take, and the answer to a first attempt may have been lost.
+func (t *Table) Take(ctx context.Context, owner string, token uint64, names []string,
+	ttl time.Duration) (got []string, err error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -48,7 +49,8 @@ func (t *Table) Take(ctx context.Context, owner string, token uint64, names []st
 	return got, err
 }
 
-// TakeFor claims shards for a live member only, in a transaction of the caller's. It returns those that it got, or an errLost.
+// TakeFor claims shards for a live member only, in a transaction of the caller's. It returns those that it got, or an
+// ErrLost.
 func (t *Table) TakeFor(ctx context.Context, q statement.Querier, c Claim, shards []Shard) (got []string, err error) {
 	member := memberPrefix + c.Owner
 	if got, err = t.TakeIn(ctx, q, c, shards, member); err != nil {
@@ -63,10 +65,12 @@ func (t *Table) TakeFor(ctx context.Context, q statement.Querier, c Claim, shard
 
 // live adds the condition, with its WHERE, that a claim of a shard is the owner's and live.
 func (t *Table) live(s *statement.Statement, owner string) {
-	s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND owner = ", s.Arg(owner), " AND unit NOT LIKE 'i:%' AND expires_at > ", t.db.Now())
+	s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND owner = ", s.Arg(owner),
+		" AND unit NOT LIKE 'i:%' AND expires_at > ", t.db.Now())
 }
 
-// Guard adds the condition that the owner holds at least so many live claims. The engine evaluates it once for a statement.
+// Guard adds the condition that the owner holds at least so many live claims. The engine evaluates it once for a
+// statement.
 func (t *Table) Guard(s *statement.Statement, owner string, held int) {
 	s.Add("(SELECT COUNT(*) FROM ", t.Place.Table)
 	t.live(s, owner)
@@ -75,11 +79,12 @@ func (t *Table) Guard(s *statement.Statement, owner string, held int) {
 
 // Claimed adds the condition that a live claim exists of a shard, which is named by an expression.
 func (t *Table) Claimed(s *statement.Statement, name string) {
-	s.Add("EXISTS (SELECT 1 FROM ", t.Place.Table, " c WHERE c.outbox = ", s.Arg(t.Place.Outbox), " AND c.unit = ", name, " AND c.expires_at > ", t.db.Now(), ")")
+	s.Add("EXISTS (SELECT 1 FROM ", t.Place.Table, " c WHERE c.outbox = ", s.Arg(t.Place.Outbox), " AND c.unit = ",
+		name, " AND c.expires_at > ", t.db.Now(), ")")
 }
 
-// Hold keeps the owner's claims from being taken over until the transaction ends, and returns their shards, or errLost.
-// It looks for them without a lock first: see byName.
+// Hold keeps the owner's claims from being taken over until the transaction ends, and returns their shards, or
+// ErrLost. It looks for them without a lock first: see ByName.
 func (t *Table) Hold(ctx context.Context, q statement.Querier, owner string, least int) ([]string, error) {
 	s := t.db.Statement("SELECT unit FROM ", t.Place.Table)
 	t.live(s, owner)
@@ -113,7 +118,8 @@ func (t *Table) Check(ctx context.Context, q statement.Querier, owner string, le
 }
 
 // LockShards locks those of shards that are the owner's, in the order of their names, and returns them.
-func (t *Table) LockShards(ctx context.Context, q statement.Querier, owner string, names []string, also string) ([]string, error) {
+func (t *Table) LockShards(ctx context.Context, q statement.Querier, owner string, names []string,
+	also string) ([]string, error) {
 	_, suffix := t.db.Lock(false)
 	s := t.db.Statement()
 	t.syntax.ByName(s, t.Place, "SELECT", nil, names)
@@ -125,11 +131,11 @@ func (t *Table) LockShards(ctx context.Context, q statement.Querier, owner strin
 	return names, nil
 }
 
-// Renew keeps the member's row and all its claims alive for ttl, and returns how many claims the owner still holds, the member's row
-// not counted. A membership that has lapsed is not renewed: that is errLost.
+// Renew keeps the member's row and all its claims alive for ttl, and returns how many claims the owner still holds,
+// the member's row not counted. A membership that has lapsed is not renewed: that is ErrLost.
 //
-// It extends only what has not expired: what has may be another's by now, or belong to a strategy or partition count that is not
-// in force any more. The member's row comes last and by itself, because a pick under way holds it.
+// It extends only what has not expired: what has may be another's by now, or belong to a strategy or partition count
+// that is not in force any more. The member's row comes last and by itself, because a pick under way holds it.
 func (t *Table) Renew(ctx context.Context, owner string, ttl time.Duration) (int, error) {
 	var held []string
 	extend := func(s *statement.Statement, names []string) {
@@ -161,9 +167,10 @@ func (t *Table) Renew(ctx context.Context, owner string, ttl time.Duration) (int
 
 // Release gives shards back; nil means all, and the member's row with them. What is marked under them becomes free.
 //
-// It is one transaction, so that a row is never free while its shard is still claimed for longer than that, nor marked under no
-// claim. A crash before it: others wait until the claims have expired. (So they do where a pick whose answer was lost commits while
-// this waits for the member's row: its rows become free, its claims are not found any more.)
+// It is one transaction, so that a row is never free while its shard is still claimed for longer than that, nor
+// marked under no claim. A crash before it: others wait until the claims have expired. (So they do where a pick whose
+// answer was lost commits while this waits for the member's row: its rows become free, its claims are not found any
+// more.)
 func (t *Table) Release(ctx context.Context, owner string, names []string) error {
 	if names != nil && len(names) == 0 {
 		return nil
@@ -237,7 +244,8 @@ func (t *Table) Drop(ctx context.Context, q statement.Querier, owner string, nam
 const (
 	// deadRowsKept is how long dead rows of members and aggregates are kept for people to see.
 	deadRowsKept = time.Hour
-	// dropAtOnce bounds how many of them one statement deletes. SQL Server makes one lock of the table of 5000 locks of rows.
+	// dropAtOnce bounds how many of them one statement deletes. SQL Server makes one lock of the table of 5000 locks
+	// of rows.
 	dropAtOnce = 4_000
 )
 
@@ -246,7 +254,8 @@ func (t *Table) DropOld(ctx context.Context) error {
 	return t.db.Do(ctx, "remove old claims", func(ctx context.Context, q statement.Querier) error {
 		age := deadRowsKept.Milliseconds()
 		s := t.db.Statement("SELECT unit FROM ", t.Place.Table)
-		s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= ", t.db.Earlier(s.Arg(age)),
+		s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox),
+			" AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= ", t.db.Earlier(s.Arg(age)),
 			" ORDER BY unit", t.db.Limit(s.Arg(dropAtOnce), 0))
 		names, err := s.Texts(ctx, q)
 		if err != nil || len(names) == 0 {

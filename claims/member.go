@@ -11,12 +11,12 @@ import (
 
 // Join makes the owner a live member for ttl.
 //
-// It is sent once by an instance of skip_locked, which gives up where that fails: the membership is what its picks depend on, and
-// an attempt that takes effect late must not bring it back. The next session has another name.
+// It is sent once by an instance of skip_locked, which gives up where that fails: the membership is what its picks
+// depend on, and an attempt that takes effect late must not bring it back. The next session has another name.
 func (t *Table) Join(ctx context.Context, owner string, ttl time.Duration) error {
 	const what = "join the outbox"
 	put := func(ctx context.Context, q statement.Querier) error {
-		return t.PutIn(ctx, q, Claim{Owner: owner, Ttl: ttl}, Shard{Name: memberPrefix + owner})
+		return t.PutIn(ctx, q, Claim{Owner: owner, TTL: ttl}, Shard{Name: memberPrefix + owner})
 	}
 	if t.strategy == SkipLocked && t.syntax.Late() {
 		return t.db.Once(ctx, what, put)
@@ -40,9 +40,11 @@ func (t *Table) Resume(ctx context.Context) error {
 	})
 }
 
-// Paused adds a subquery for who paused the outbox, when and why: NULL while it is not paused. alias is that of the claims table.
+// Paused adds a subquery for who paused the outbox, when and why: NULL while it is not paused. alias is that of the
+// claims table.
 func (t *Table) Paused(s *statement.Statement, alias string) {
-	s.Add("(SELECT COALESCE(", alias, ".info, '') FROM ", t.Place.Table, " ", alias, " WHERE ", alias, ".outbox = ", s.Arg(t.Place.Outbox), " AND ", alias, ".unit = 'pause')")
+	s.Add("(SELECT COALESCE(", alias, ".info, '') FROM ", t.Place.Table, " ", alias, " WHERE ", alias, ".outbox = ",
+		s.Arg(t.Place.Outbox), " AND ", alias, ".unit = 'pause')")
 }
 
 // Owner is an instance with live claims.
@@ -58,8 +60,10 @@ func (t *Table) Owners(ctx context.Context) ([]Owner, error) {
 	var owners []Owner
 	err := t.db.Do(ctx, "read the claims", func(ctx context.Context, q statement.Querier) error {
 		owners = nil
-		s := t.db.Statement("SELECT owner, MAX(token), SUM(CASE WHEN unit LIKE 'i:%' THEN 0 ELSE 1 END), MAX(-(", t.db.Age("expires_at"), ")) FROM ", t.Place.Table)
-		s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND owner <> '' AND unit <> '", CleanupShard, "' AND expires_at > ", t.db.Now(), " GROUP BY owner ORDER BY owner")
+		s := t.db.Statement("SELECT owner, MAX(token), SUM(CASE WHEN unit LIKE 'i:%' THEN 0 ELSE 1 END), MAX(-(",
+			t.db.Age("expires_at"), ")) FROM ", t.Place.Table)
+		s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND owner <> '' AND unit <> '", CleanupShard,
+			"' AND expires_at > ", t.db.Now(), " GROUP BY owner ORDER BY owner")
 		return s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var o Owner
 			var ms int64

@@ -11,9 +11,9 @@ import (
 // Buckets is the number of buckets that keys are spread over; a partition is a range of them.
 const Buckets = 1024
 
-// What the column unit of the claims table says: a shard (the whole outbox, a partition, an aggregate), or one of the rows beside
-// these. The fencing counter's info is what is in force: {"strategy":"partitioned","partitions":64}. The row of the pause exists
-// while the outbox is paused.
+// What the column unit of the claims table says: a shard (the whole outbox, a partition, an aggregate), or one of the
+// rows beside these. The fencing counter's info is what is in force: {"strategy":"partitioned","partitions":64}. The
+// row of the pause exists while the outbox is paused.
 const (
 	LeaderShard     = "leader"
 	AggregatePrefix = "a:"
@@ -64,8 +64,8 @@ func RangesOf(partitions []int, n int) []Range {
 	return ranges
 }
 
-// HashedShard names the shard of an aggregate by MD5 over its parts as the engine stores them: names of 255 characters each do not
-// fit into a key. It tells aggregates apart; it keeps no secret.
+// HashedShard names the shard of an aggregate by MD5 over its parts as the engine stores them: names of 255
+// characters each do not fit into a key. It tells aggregates apart; it keeps no secret.
 func HashedShard(typ, id []byte) string {
 	t, i := md5.Sum(typ), md5.Sum(id) //nolint:gosec // not for security: every engine has it
 	return AggregatePrefix + hex.EncodeToString(t[:]) + hex.EncodeToString(i[:])

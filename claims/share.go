@@ -14,9 +14,9 @@ type Plan struct {
 	Leave []int // beyond its share
 }
 
-// PlanOf compares what a session has with its share. preferred are partitions that this process held before: their pages
-// are warm, and a fleet that restarts settles down the way it was. Free ones are looked at from a start of the session's own:
-// sessions that come at the same time shall not all ask for the same.
+// PlanOf compares what a session has with its share. preferred are partitions that this process held before: their
+// pages are warm, and a fleet that restarts settles down the way it was. Free ones are looked at from a start of the
+// session's own: sessions that come at the same time shall not all ask for the same.
 func PlanOf(s *Survey, owner string, has []int, preferred map[int]bool, start int) Plan {
 	share := FairShare(s.Partitions, len(s.Members))
 	if !slices.Contains(s.Members, owner) {

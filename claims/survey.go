@@ -25,14 +25,14 @@ type Force struct {
 	Partitions int      `json:"partitions,omitempty"`
 }
 
-// Survey returns the claims of the leader and of partitions, and the live members, by the database's clock. want is what the
-// settings say (Partitions 0: the strategy has none). It is stored where no claim of any kind and no member but the owner is live,
-// and what is in force is returned: strategies do not see each other's claims, so that two of them at once would publish the same
-// events. An owner joins before it surveys, and takes or picks only by a survey made after that: otherwise another could change what
-// is in force in between.
+// Survey returns the claims of the leader and of partitions, and the live members, by the database's clock. want is
+// what the settings say (Partitions 0: the strategy has none). It is stored where no claim of any kind and no member
+// but the owner is live, and what is in force is returned: strategies do not see each other's claims, so that two of
+// them at once would publish the same events. An owner joins before it surveys, and takes or picks only by a survey
+// made after that: otherwise another could change what is in force in between.
 //
-// It locks the counter's row first, so that surveys come one after the other: an owner that has joined is seen by every
-// survey after its own, and no survey changes strategy or partition count between another's look and its takes.
+// It locks the counter's row first, so that surveys come one after the other: an owner that has joined is seen by
+// every survey after its own, and no survey changes strategy or partition count between another's look and its takes.
 func (t *Table) Survey(ctx context.Context, owner string, want Force) (result Survey, err error) {
 	err = t.db.Tx(ctx, "survey the claims", func(ctx context.Context, q statement.Querier) error {
 		stored, err := t.lockCounter(ctx, q)
@@ -61,8 +61,8 @@ func (t *Table) Survey(ctx context.Context, owner string, want Force) (result Su
 			}
 		}
 		if skipLockedEnds() && t.rows != nil {
-			// No claim is live, so that whoever left rows marked has died. The other strategies do not look for them before they
-			// publish what comes after.
+			// No claim is live, so that whoever left rows marked has died. The other strategies do not look for them
+			// before they publish what comes after.
 			if err := t.rows.Free(ctx, q); err != nil {
 				return err
 			}
@@ -75,10 +75,10 @@ func (t *Table) Survey(ctx context.Context, owner string, want Force) (result Su
 	return result, err
 }
 
-// dropLapsed deletes the rows of all members that are not live, before another strategy comes into force. It waits for picks of theirs
-// that are under way, which have locked them; what those have committed is seen by every later statement. A pick that comes later
-// finds that its owner is no member, be its clock before the membership's end. (A lock without a change would not do: a statement
-// that waits for it goes on with the time at which it began.)
+// dropLapsed deletes the rows of all members that are not live, before another strategy comes into force. It waits
+// for picks of theirs that are under way, which have locked them; what those have committed is seen by every later
+// statement. A pick that comes later finds that its owner is no member, be its clock before the membership's end. (A
+// lock without a change would not do: a statement that waits for it goes on with the time at which it began.)
 //
 // There is no row that it misses: whoever joins meanwhile surveys before it picks, and so waits for the counter.
 func (t *Table) dropLapsed(ctx context.Context, q statement.Querier) error {
@@ -97,9 +97,11 @@ func (t *Table) dropLapsed(ctx context.Context, q statement.Querier) error {
 	return nil
 }
 
-// nextInForce is what is in force from now on: what is wanted, where nobody else lives and nothing is claimed. Claims are asked for
-// beside members, because one that was taken after its owner's last renewal lives longer than that owner's row.
-func (t *Table) nextInForce(ctx context.Context, q statement.Querier, found *Survey, owner string, stored, want Force) (Force, error) {
+// nextInForce is what is in force from now on: what is wanted, where nobody else lives and nothing is claimed. Claims
+// are asked for beside members, because one that was taken after its owner's last renewal lives longer than that
+// owner's row.
+func (t *Table) nextInForce(ctx context.Context, q statement.Querier, found *Survey, owner string, stored,
+	want Force) (Force, error) {
 	if want.Partitions <= 0 {
 		want.Partitions = stored.Partitions // for when the strategy changes back
 	}
@@ -118,7 +120,8 @@ func (t *Table) nextInForce(ctx context.Context, q statement.Querier, found *Sur
 		return next, nil
 	}
 	s := t.db.Statement("SELECT COUNT(*) FROM ", t.Place.Table)
-	s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > ", t.db.Now())
+	s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox),
+		" AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > ", t.db.Now())
 	var live int
 	if err := s.Row(ctx, q, &live); err != nil {
 		return stored, fmt.Errorf("count live claims: %w", err)

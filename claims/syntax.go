@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Syntax is how an engine writes claims. It says what is sent, in which order; claimsTable sends it.
+// Syntax is how an engine writes claims. It says what is sent, in which order; Table sends it.
 type Syntax interface {
 	// Draw counts the fencing token up. The first step that shows a row shows it.
 	Draw(p Place) []Step
-	// Take claims shards that are free or expired, in the order of their names, and shows those that it got: what is claimed under
-	// the same token already is among them.
-	// withMember says that the steps also lock the row of member ("" for none) until the transaction ends, after the shards, and
-	// show it where it is the owner's and live.
+	// Take claims shards that are free or expired, in the order of their names, and shows those that it got: what is
+	// claimed under the same token already is among them. withMember says that the steps also lock the row of member
+	// ("" for none) until the transaction ends, after the shards, and show it where it is the owner's and live.
 	Take(p Place, c Claim, shards []Shard, member string) (steps []Step, withMember bool)
-	// Put replaces owner, token, expiry and info of a row, whoever holds it, or makes it. The first step that changes a row is the last.
+	// Put replaces owner, token, expiry and info of a row, whoever holds it, or makes it. The first step that changes
+	// a row is the last.
 	Put(p Place, c Claim, s Shard) []Step
 	// Met says that a step failed because somebody else has just made the same row: the steps are to be repeated.
 	Met(err error) bool
@@ -26,9 +26,9 @@ type Syntax interface {
 	InTx() bool
 	// Late says that a statement which has failed may still take effect: it was sent to a server.
 	Late() bool
-	// ByName begins a statement (SELECT of their names, DELETE or UPDATE with set) on the claims c of shards, up to conditions in
-	// WHERE. It looks at no other row: MySQL and SQL Server lock what a statement looks at, and two that lock each other's claims
-	// on the way to their own, each in an order of its own, deadlock.
+	// ByName begins a statement (SELECT of their names, DELETE or UPDATE with set) on the claims c of shards, up to
+	// conditions in WHERE. It looks at no other row: MySQL and SQL Server lock what a statement looks at, and two
+	// that lock each other's claims on the way to their own, each in an order of its own, deadlock.
 	ByName(s *statement.Statement, p Place, verb string, set func() string, names []string)
 	// Ddl creates the claims table where it is not there.
 	Ddl(claims statement.Name) string
@@ -44,8 +44,8 @@ type Step struct {
 // ShardFields are those of jsonShards.
 var ShardFields = []statement.Field{statement.Text("unit"), statement.Text("info")}
 
-// JsonShards are shards for statement.rows, sorted: two instances that claim several take the locks in one order.
-func JsonShards(shards []Shard) any {
+// JSONShards are shards for statement.rows, sorted: two instances that claim several take the locks in one order.
+func JSONShards(shards []Shard) any {
 	type object struct {
 		Unit string  `json:"unit"`
 		Info *string `json:"info"`
@@ -92,7 +92,8 @@ func (t *Table) DrawIn(ctx context.Context, q statement.Querier) (token uint64, 
 }
 
 // TakeIn returns the shards that it got and, where it is live, member.
-func (t *Table) TakeIn(ctx context.Context, q statement.Querier, c Claim, shards []Shard, member string) (taken []string, err error) {
+func (t *Table) TakeIn(ctx context.Context, q statement.Querier, c Claim, shards []Shard,
+	member string) (taken []string, err error) {
 	steps, withMember := t.syntax.Take(t.Place, c, shards, member)
 	err = t.again(func() error {
 		taken = nil

@@ -1,3 +1,23 @@
+// Package claims says which instance may work on what, where several share one outbox. It knows nothing of the rows that
+// are shared.
+//
+// # The claims table
+//
+// A claim is a row: (outbox, unit, owner, token, expires_at, info), by the database's clock. The column unit names a
+// shard: the whole outbox (strategy leader), a partition, that is a range of buckets (partitioned), or one aggregate
+// (skip_locked). An owner is a session. It is a member while its member's row lives, and holds a shard while the shard's
+// row names it and lives. All claims of an owner end together.
+//
+// # Tokens
+//
+// Every taking draws a fencing token that is larger than every token drawn before for this outbox. Whoever changes shared
+// rows does so in one statement with [Table.Guard], or after [Table.Hold] in a transaction: both refuse an owner whose
+// claims do not hold any more.
+//
+// # Strategies
+//
+// Claims of one strategy are none to another. So which strategy, and how many partitions, are in force is stored with the
+// token's counter, and changes only while nobody else is a live member and nothing is claimed: see [Table.Survey].
 package claims
 
 import (
@@ -17,7 +37,7 @@ const (
 	SkipLocked  Strategy = "skip_locked"
 )
 
-// errLost: a claim of the session does not hold any more, by the database's word.
+// ErrLost: a claim of the session does not hold any more, by the database's word.
 var ErrLost = errors.New("a claim of this instance has expired or was taken over")
 
 // errNoMember: whoever has lapsed may have been replaced by another strategy.
@@ -30,11 +50,11 @@ type Table struct {
 	Place  Place
 	// strategy is the settings'.
 	strategy Strategy
-	rows     claimedRows
+	rows     Rows
 }
 
 // New returns the claims of an outbox. rows is nil where no row is ever marked as being published under a claim.
-func New(db *statement.DB, d Syntax, p Place, strategy Strategy, rows claimedRows) *Table {
+func New(db *statement.DB, d Syntax, p Place, strategy Strategy, rows Rows) *Table {
 	return &Table{db: db, syntax: d, Place: p, strategy: strategy, rows: rows}
 }
 
@@ -48,7 +68,7 @@ type Place struct {
 type Claim struct {
 	Owner string
 	Token uint64
-	Ttl   time.Duration
+	TTL   time.Duration
 }
 
 // Shard is what is to be claimed, with what people are told of it.

@@ -17,8 +17,8 @@ func begin(t *testing.T, lasts time.Duration) *Deadline {
 	return d
 }
 
-// suspend makes the wall clock jump while the monotonic clock stands still, as a machine finds them when it wakes: the end is
-// so much nearer by the wall clock only.
+// suspend makes the wall clock jump while the monotonic clock stands still, as a machine finds them when it wakes: the
+// end is so much nearer by the wall clock only.
 func (d *Deadline) suspend(by time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,8 +70,8 @@ func TestDeadlineOutlivesItsContext(t *testing.T) {
 	})
 }
 
-// TestSuspension: a request that is under way while the machine sleeps beyond the end is ended within a second of its waking,
-// though no timer that was set before has come to its end. Whoever asks before that learns it at once.
+// TestSuspension: a request that is under way while the machine sleeps beyond the end is ended within a second of its
+// waking, though no timer that was set before has come to its end. Whoever asks before that learns it at once.
 func TestSuspension(t *testing.T) {
 	for name, wait := range map[string]func(*Deadline){
 		"under way":      func(d *Deadline) { <-d.Context().Done() },

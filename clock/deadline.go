@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// lookEvery is how often a Deadline looks at the clocks. A timer that is set to the end would be late by all the time for
-// which the machine was suspended. This one ends a request that is under way within a second of waking.
+// lookEvery is how often a Deadline looks at the clocks. A timer that is set to the end would be late by all the time
+// for which the machine was suspended. This one ends a request that is under way within a second of waking.
 const lookEvery = time.Second
 
-// Deadline is a right to act until a moment. It ends once, with a cause, and does not come back: what its holder was allowed
-// to do, another may be doing by then. Its methods may be called by several goroutines.
+// Deadline is a right to act until a moment. It ends once, with a cause, and does not come back: what its holder was
+// allowed to do, another may be doing by then. Its methods may be called by several goroutines.
 type Deadline struct {
 	ctx    context.Context //nolint:containedctx // the right is what is handed out
 	stop   context.CancelCauseFunc
@@ -22,8 +22,8 @@ type Deadline struct {
 	watch *time.Timer
 }
 
-// NewDeadline begins a right that lasts to end. passed is the cause of its end where nobody extends it. The right's context
-// has the values of ctx, and does not end with it. Who is done with a Deadline calls End.
+// NewDeadline begins a right that lasts to end. passed is the cause of its end where nobody extends it. The right's
+// context has the values of ctx, and does not end with it. Who is done with a Deadline calls End.
 func NewDeadline(ctx context.Context, end time.Time, passed error) *Deadline {
 	d := &Deadline{passed: passed, end: momentOf(end)}
 	d.ctx, d.stop = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -33,11 +33,12 @@ func NewDeadline(ctx context.Context, end time.Time, passed error) *Deadline {
 	return d
 }
 
-// Context ends when the right does, with its cause. After a suspension beyond the end it ends within a second of waking.
+// Context ends when the right does, with its cause. After a suspension beyond the end it ends within a second of
+// waking.
 func (d *Deadline) Context() context.Context { return d.ctx }
 
-// Check returns nil while the right lasts by both clocks, and then the cause of its end. A process that was frozen comes back
-// before its timers do: so it is asked before each request.
+// Check returns nil while the right lasts by both clocks, and then the cause of its end. A process that was frozen
+// comes back before its timers do: so it is asked before each request.
 func (d *Deadline) Check() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -206,7 +206,7 @@ var outputSettings = []setting{
 	{name: "destinations__<event_type>", kind: text("template", "payments"), modes: inOutbox,
 		doc: "For brokers: the destination of one type of event: `destinations__OrderPlaced`. The type is compared without case. Where a name cannot hold a character of it (a dot, a hyphen), write `_`."},
 	{name: "format", kind: oneOf("cloudevents", "rowchange", "sqltrigger", "row", "payload"), defText: "`cloudevents`; outbox to brokers: `payload`",
-		doc: "The wire format of events ([formats.md](formats.md)). `payload`, in outbox mode only, is the event's payload as it is: the default to brokers there, as the [seed](differences.md) publishes `value = event.payload`; everything else about the event is in the message's headers."},
+		doc: "The wire format of events ([formats.md](formats.md)). `payload`, in outbox mode only, is the event's payload as it is: the default to brokers there; everything else about the event is in the message's headers."},
 	{name: "batch", kind: whole(1, 10_000, "100"), def: "100",
 		doc: "The most events of one request."},
 	{name: "batch_bytes", kind: sizes("1KiB", "100MiB", "1MiB"), def: "1MiB",

@@ -23,14 +23,15 @@ type Filter struct {
 	Status int
 	// Reason and Key are texts that the reason, or the key's JSON, has in it.
 	Reason, Key string
-	// Since and Until bound the last attempt (where there is none, the time of writing): Since itself fits, Until does not.
+	// Since and Until bound the last attempt (where there is none, the time of writing): Since itself fits, Until does
+	// not.
 	Since, Until time.Time
 }
 
-// List calls each for every record that fits, in the order of their names, one at a time: it holds one record in memory.
-// Records that cannot be read fit by their name alone, and come with Entry.Err; they end nothing. progress, where it is not
-// nil, is told after each record how many of how many were looked at. An error of each ends the list and is returned; the
-// others are the store's.
+// List calls each for every record that fits, in the order of their names, one at a time: it holds one record in
+// memory. Records that cannot be read fit by their name alone, and come with Entry.Err; they end nothing. progress,
+// where it is not nil, is told after each record how many of how many were looked at. An error of each ends the list
+// and is returned; the others are the store's.
 func (s *Store) List(ctx context.Context, f Filter, each func(Entry) error, progress func(done, total int)) error {
 	listed, err := try(ctx, 50<<20, func(ctx context.Context) ([]string, error) { return s.store.List(ctx, f.prefix()) })
 	if err != nil {
@@ -100,7 +101,8 @@ func (f *Filter) Fits(r *Record) bool {
 	for _, c := range f.Causes {
 		cause = cause || c == r.Cause
 	}
-	named := (f.App == "" || f.App == r.App) && (f.Poller == "" || f.Poller == r.Poller) && (f.Output == "" || f.Output == r.Output) && (f.ID == "" || f.ID == r.ID)
+	named := (f.App == "" || f.App == r.App) && (f.Poller == "" || f.Poller == r.Poller) &&
+		(f.Output == "" || f.Output == r.Output) && (f.ID == "" || f.ID == r.ID)
 	return named && cause && (f.Status == 0 || f.Status == r.Status) &&
 		strings.Contains(r.Reason, f.Reason) && bytes.Contains(r.Key, []byte(f.Key)) &&
 		(f.Since.IsZero() || !when.Before(f.Since)) && (f.Until.IsZero() || when.Before(f.Until))

@@ -20,13 +20,14 @@ type Queue struct {
 
 var _ poller.DeadLetters = (*Queue)(nil)
 
-// NewQueue returns a Queue over an output to that queue, whose format must be change.Row: a record travels as the row of an
-// event with the id of the one that was given up. What the output says is impossible to send for its size is put in store.
+// NewQueue returns a Queue over an output to that queue, whose format must be change.Row: a record travels as the row
+// of an event with the id of the one that was given up. What the output says is impossible to send for its size is put
+// in store.
 func NewQueue(output poller.Output, store *Store) *Queue { return &Queue{output: output, store: store} }
 
-// Put sends the record of d. One that is too large for its queue is stored first, and then sent without its row and with
-// payload_ref: a crash in between leaves the stored one, and the event is given up again. The same record may come more than
-// once. It tries a few times, within about half a minute.
+// Put sends the record of d. One that is too large for its queue is stored first, and then sent without its row and
+// with payload_ref: a crash in between leaves the stored one, and the event is given up again. The same record may come
+// more than once. It tries a few times, within about half a minute.
 func (q *Queue) Put(ctx context.Context, d poller.DeadLetter) error {
 	r := New(d, time.Now())
 	err := q.send(ctx, r)
@@ -52,10 +53,13 @@ func (q *Queue) send(ctx context.Context, r *Record) error {
 	}
 	delivery := change.Delivery{
 		App: r.App, Poller: r.Poller, Engine: r.Engine, Table: r.Table,
-		Events: []change.Event{{ID: r.ID, Key: r.Key, OrderKey: r.OrderKey, Row: body[:len(body)-1], Cursor: r.Cursor, Time: r.Time}}, // without the line's end
+		// without the line's end
+		Events: []change.Event{{ID: r.ID, Key: r.Key, OrderKey: r.OrderKey, Row: body[:len(body)-1], Cursor: r.Cursor,
+			Time: r.Time}},
 	}
 	const patience = 10 * time.Second
-	wait := &backoff.ExponentialBackOff{InitialInterval: 100 * time.Millisecond, MaxInterval: 2 * time.Second, Multiplier: 3, RandomizationFactor: 0.5}
+	wait := &backoff.ExponentialBackOff{InitialInterval: 100 * time.Millisecond, MaxInterval: 2 * time.Second,
+		Multiplier: 3, RandomizationFactor: 0.5}
 	_, err = backoff.Retry(ctx, func() (struct{}, error) {
 		delivery.Attempt++
 		ctx, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
@@ -68,7 +72,8 @@ func (q *Queue) send(ctx context.Context, r *Record) error {
 		return struct{}{}, err
 	}, backoff.WithBackOff(wait), backoff.WithMaxTries(tries), backoff.WithMaxElapsedTime(patience))
 	if err != nil {
-		return fmt.Errorf("sending the dead letter %s to its queue (dead_letter__queue, dead_letter__connection): %w", r.ID, err)
+		return fmt.Errorf("sending the dead letter %s to its queue (dead_letter__queue, dead_letter__connection): %w", r.ID,
+			err)
 	}
 	return nil
 }

@@ -72,7 +72,8 @@ func TestAzurite(t *testing.T) {
 		}
 		records[r.ID] = r
 	}
-	if r := records["small"]; r == nil || string(r.Row) != string(small.Event.Row) || r.PayloadRef != "" || r.Reason != small.Reason {
+	if r := records["small"]; r == nil || string(r.Row) != string(small.Event.Row) || r.PayloadRef != "" ||
+		r.Reason != small.Reason {
 		t.Errorf("small: %+v", r)
 	}
 	r := records["large"]

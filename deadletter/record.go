@@ -1,13 +1,14 @@
-// Package deadletter keeps the events that Rowrelay gives up: after max_attempts failed attempts, or at once where an event
-// cannot be sent at all. Nothing is given up silently: each becomes a [Record] with the row, the reason and the history,
-// stored before the commit that lets the poller go on. A crash in between stores it again, under the same name.
+// Package deadletter keeps the events that Rowrelay gives up: after max_attempts failed attempts, or at once where an
+// event cannot be sent at all. Nothing is given up silently: each becomes a [Record] with the row, the reason and the
+// history, stored before the commit that lets the poller go on. A crash in between stores it again, under the same
+// name.
 //
 // A [Store] keeps records beside the state documents (dead_letter__kind=state):
 //
 //	deadletters/{app}/{poller}[.{output}]/{event id}.json
 //
-// and lists, reads and deletes them for rowrelay deadletter. A [Queue] sends them to a queue (dead_letter__kind=queue); one
-// that is too large for it is put in the store, and the message says where.
+// and lists, reads and deletes them for rowrelay deadletter. A [Queue] sends them to a queue (dead_letter__kind=queue);
+// one that is too large for it is put in the store, and the message says where.
 //
 // A record is JSON, one object:
 //
@@ -17,8 +18,8 @@
 //	 "written_at":"…"}
 //
 // row is null where it could not be encoded, and where payload_ref names the record that has it. cause is unavailable,
-// refused or impossible; status is the destination's last HTTP status, 0 where there was none; times are RFC 3339 in UTC,
-// and left out where there is none. Values are those of the event (docs/values.md), byte for byte.
+// refused or impossible; status is the destination's last HTTP status, 0 where there was none; times are RFC 3339 in
+// UTC, and left out where there is none. Values are those of the event (docs/values.md), byte for byte.
 package deadletter
 
 import (
@@ -82,8 +83,8 @@ type fields struct {
 	WrittenAt    time.Time       `json:"written_at,omitzero"`
 }
 
-// New returns the record of a dead letter. It never fails: what cannot be told is left out, because an event that could not
-// become a record would hold up its poller for ever.
+// New returns the record of a dead letter. It never fails: what cannot be told is left out, because an event that could
+// not become a record would hold up its poller for ever.
 func New(d poller.DeadLetter, now time.Time) *Record {
 	e := &d.Event
 	r := &Record{
@@ -120,7 +121,8 @@ func writable(t time.Time) time.Time {
 // Event returns the event as it was recorded, under its id.
 func (r *Record) Event() change.Event {
 	return change.Event{
-		ID: r.ID, Op: r.Op, Key: r.Key, OrderKey: r.OrderKey, Row: r.Row, Cursor: r.Cursor, Time: r.Time, Attempts: r.Attempts,
+		ID: r.ID, Op: r.Op, Key: r.Key, OrderKey: r.OrderKey, Row: r.Row, Cursor: r.Cursor, Time: r.Time,
+		Attempts: r.Attempts,
 	}
 }
 
@@ -130,7 +132,8 @@ func (r *Record) Encode() ([]byte, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // values stay as they are
 	err := enc.Encode(fields{
-		version, r.ID, r.App, r.Poller, r.Output, r.Engine, r.Table, r.Key, r.OrderKey, r.Cursor, r.Op.String(), r.Row, r.PayloadRef,
+		version, r.ID, r.App, r.Poller, r.Output, r.Engine, r.Table, r.Key, r.OrderKey, r.Cursor, r.Op.String(), r.Row,
+		r.PayloadRef,
 		r.Time, r.Cause.String(), r.Status, r.Reason, r.Attempts, r.FirstAttempt, r.LastAttempt, r.WrittenAt,
 	})
 	if err != nil {
@@ -174,8 +177,10 @@ func decode(data []byte) (*Record, error) {
 		return nil, errors.New("something follows after its end")
 	}
 	r := &Record{
-		ID: f.ID, App: f.App, Poller: f.Poller, Output: f.Output, Engine: f.Engine, Table: f.Table, Key: f.Key, OrderKey: f.OrderKey,
-		Cursor: f.Cursor, PayloadRef: f.PayloadRef, Time: f.Time.UTC(), Status: f.Status, Reason: f.Reason, Attempts: f.Attempts,
+		ID: f.ID, App: f.App, Poller: f.Poller, Output: f.Output, Engine: f.Engine, Table: f.Table, Key: f.Key,
+		OrderKey: f.OrderKey,
+		Cursor:   f.Cursor, PayloadRef: f.PayloadRef, Time: f.Time.UTC(), Status: f.Status, Reason: f.Reason,
+		Attempts:     f.Attempts,
 		FirstAttempt: f.FirstAttempt.UTC(), LastAttempt: f.LastAttempt.UTC(), WrittenAt: f.WrittenAt.UTC(),
 	}
 	if !bytes.Equal(f.Row, null) {

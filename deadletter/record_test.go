@@ -24,7 +24,8 @@ func letter(id string) poller.DeadLetter {
 		App: "shop", Poller: "orders", Engine: "postgres", Table: "public.orders",
 		Event: change.Event{
 			ID: id, Op: change.Upsert, Key: []byte(`{"id":"<&>"}`), OrderKey: []byte(`{"tenant":9007199254740993}`),
-			Row: []byte(`{"id":"<&>","n":1e400,"big":12345678901234567890.10,"u":"` + "\u2028" + `"}`), Cursor: change.Cursor(`{"kind":"int<","value":7}`), Time: noon,
+			Row:    []byte(`{"id":"<&>","n":1e400,"big":12345678901234567890.10,"u":"` + "\u2028" + `"}`),
+			Cursor: change.Cursor(`{"kind":"int<","value":7}`), Time: noon,
 		},
 		Cause: poller.Refused, Status: 422, Reason: "the destination answered 422", Attempts: 5,
 		First: noon.Add(-time.Hour), Last: noon.Add(-time.Minute),
@@ -33,7 +34,8 @@ func letter(id string) poller.DeadLetter {
 
 const golden = `{"version":1,"id":"e1","app":"shop","poller":"orders","output":"","engine":"postgres","table":"public.orders",` +
 	`"key":{"id":"<&>"},"order_key":{"tenant":9007199254740993},"cursor":{"kind":"int<","value":7},"op":"upsert",` +
-	`"row":{"id":"<&>","n":1e400,"big":12345678901234567890.10,"u":"` + "\u2028" + `"},"time":"2026-04-07T12:00:00.123456789Z",` +
+	`"row":{"id":"<&>","n":1e400,"big":12345678901234567890.10,"u":"` + "\u2028" +
+	`"},"time":"2026-04-07T12:00:00.123456789Z",` +
 	`"cause":"refused","status":422,"reason":"the destination answered 422","attempts":5,` +
 	`"first_attempt":"2026-04-07T11:00:00.123456789Z","last_attempt":"2026-04-07T11:59:00.123456789Z","written_at":"2026-04-07T12:00:00.123456789Z"}` + "\n"
 
@@ -63,15 +65,17 @@ func TestGolden(t *testing.T) {
 // TestNothingHoldsUp: whatever an event is, it becomes a record that can be read.
 func TestNothingHoldsUp(t *testing.T) {
 	for name, change := range map[string]func(d *poller.DeadLetter){
-		"no row":          func(d *poller.DeadLetter) { d.Event.Row = nil },
-		"null row":        func(d *poller.DeadLetter) { d.Event.Row = []byte("null") },
-		"broken row":      func(d *poller.DeadLetter) { d.Event.Row = []byte(`{"a":`) },
-		"delete":          func(d *poller.DeadLetter) { d.Event.Op = change.Delete },
-		"no cursor":       func(d *poller.DeadLetter) { d.Event.Cursor = nil },
-		"no order key":    func(d *poller.DeadLetter) { d.Event.OrderKey = nil },
-		"broken key":      func(d *poller.DeadLetter) { d.Event.Key = []byte("\xff{") },
-		"a far time":      func(d *poller.DeadLetter) { d.Event.Time = time.Date(294276, 1, 1, 0, 0, 0, 0, time.UTC) },
-		"no times":        func(d *poller.DeadLetter) { d.First, d.Last, d.Event.Time = time.Time{}, time.Time{}, time.Time{} },
+		"no row":       func(d *poller.DeadLetter) { d.Event.Row = nil },
+		"null row":     func(d *poller.DeadLetter) { d.Event.Row = []byte("null") },
+		"broken row":   func(d *poller.DeadLetter) { d.Event.Row = []byte(`{"a":`) },
+		"delete":       func(d *poller.DeadLetter) { d.Event.Op = change.Delete },
+		"no cursor":    func(d *poller.DeadLetter) { d.Event.Cursor = nil },
+		"no order key": func(d *poller.DeadLetter) { d.Event.OrderKey = nil },
+		"broken key":   func(d *poller.DeadLetter) { d.Event.Key = []byte("\xff{") },
+		"a far time":   func(d *poller.DeadLetter) { d.Event.Time = time.Date(294276, 1, 1, 0, 0, 0, 0, time.UTC) },
+		"no times": func(d *poller.DeadLetter) {
+			d.First, d.Last, d.Event.Time = time.Time{}, time.Time{}, time.Time{}
+		},
 		"an odd reason":   func(d *poller.DeadLetter) { d.Reason = "\xff\x00\u2028<\"" },
 		"impossible":      func(d *poller.DeadLetter) { d.Cause, d.Status, d.Attempts = poller.Impossible, 0, 0 },
 		"negative status": func(d *poller.DeadLetter) { d.Status = -1 },
@@ -104,7 +108,8 @@ func TestDecodeFaults(t *testing.T) {
 		"unknown member": {`"app"`, `"application"`, "application"},
 		"no id":          {`"id":"e1"`, `"id":""`, "id or poller is missing"},
 		"no key":         {`{"id":"<&>"},"order`, `null,"order`, "key or order_key"},
-		"no row":         {`"row":{"id":"<&>","n":1e400,"big":12345678901234567890.10,"u":"` + "\u2028" + `"},`, ``, "row is missing"},
+		"no row": {`"row":{"id":"<&>","n":1e400,"big":12345678901234567890.10,"u":"` + "\u2028" + `"},`, ``,
+			"row is missing"},
 		"op":             {`"upsert"`, `"insert"`, `op is "insert"`},
 		"cause":          {`"refused"`, `"bad"`, `cause is "bad"`},
 		"cursor":         {`"kind"`, `"kin"`, "not a cursor"},

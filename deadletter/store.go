@@ -35,8 +35,8 @@ var _ poller.DeadLetters = (*Store)(nil)
 // NewStore returns a Store in s.
 func NewStore(s state.Store) *Store { return &Store{store: s} }
 
-// Put stores the record of d; the one of an earlier time under the same id is replaced. It tries a few times, within about
-// half a minute. An error may leave it stored: the next Put replaces it.
+// Put stores the record of d; the one of an earlier time under the same id is replaced. It tries a few times, within
+// about half a minute. An error may leave it stored: the next Put replaces it.
 func (s *Store) Put(ctx context.Context, d poller.DeadLetter) error {
 	_, err := s.put(ctx, New(d, time.Now()))
 	return err
@@ -51,14 +51,17 @@ func (s *Store) put(ctx context.Context, r *Record) (string, error) {
 	data, err := r.Encode()
 	if err == nil && len(data) > state.MaxObject {
 		small := *r
-		small.Reason = fmt.Sprintf("%s (the row is left out here: the record would take %d bytes, the most is %d)", r.Reason, len(data), state.MaxObject)
+		small.Reason = fmt.Sprintf("%s (the row is left out here: the record would take %d bytes, the most is %d)", r.Reason,
+			len(data), state.MaxObject)
 		small.Row = nil
 		data, err = small.Encode()
 	}
 	if err != nil {
 		return "", err
 	}
-	_, err = try(ctx, len(data), func(ctx context.Context) (struct{}, error) { return struct{}{}, s.write(ctx, name, data) })
+	_, err = try(ctx, len(data), func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.write(ctx, name, data)
+	})
 	if err != nil {
 		return "", fmt.Errorf("storing the dead letter %s: %w", name, err)
 	}
@@ -98,12 +101,15 @@ type Entry struct {
 	version state.Version
 }
 
-// Get reads one record. Errors: state.ErrNotFound, ErrRecord (the entry then serves to delete it), or the store's fault.
+// Get reads one record. Errors: state.ErrNotFound, ErrRecord (the entry then serves to delete it), or the store's
+// fault.
 func (s *Store) Get(ctx context.Context, name string) (Entry, error) {
 	if !strings.HasPrefix(name, Root) {
 		return Entry{}, fmt.Errorf("reading %q: that is no dead letter: their names begin with %s", name, Root)
 	}
-	stored, err := try(ctx, state.MaxObject/2, func(ctx context.Context) (state.Stored, error) { return s.store.Load(ctx, name) })
+	stored, err := try(ctx, state.MaxObject/2, func(ctx context.Context) (state.Stored, error) {
+		return s.store.Load(ctx, name)
+	})
 	if err != nil {
 		return Entry{}, fmt.Errorf("reading %s: %w", name, err)
 	}
@@ -114,8 +120,8 @@ func (s *Store) Get(ctx context.Context, name string) (Entry, error) {
 	return e, e.Err
 }
 
-// Delete removes the very record that was read. Errors: state.ErrConflict where it was replaced since (the event was given
-// up again), or the store's fault. One that is gone already is deleted.
+// Delete removes the very record that was read. Errors: state.ErrConflict where it was replaced since (the event was
+// given up again), or the store's fault. One that is gone already is deleted.
 func (s *Store) Delete(ctx context.Context, e Entry) error {
 	_, err := try(ctx, 0, func(ctx context.Context) (struct{}, error) {
 		err := s.store.Delete(ctx, e.Name, e.version)
@@ -138,7 +144,8 @@ const tries = 4
 // try repeats do while its error may mend itself, each time within ten seconds and one more for each MiB.
 func try[T any](ctx context.Context, size int, do func(context.Context) (T, error)) (T, error) {
 	patience := 10*time.Second + time.Duration(size>>20)*time.Second
-	wait := &backoff.ExponentialBackOff{InitialInterval: 50 * time.Millisecond, MaxInterval: 2 * time.Second, Multiplier: 3, RandomizationFactor: 0.5}
+	wait := &backoff.ExponentialBackOff{InitialInterval: 50 * time.Millisecond, MaxInterval: 2 * time.Second,
+		Multiplier: 3, RandomizationFactor: 0.5}
 	return backoff.Retry(ctx, func() (T, error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, patience, &state.SilentError{After: patience})
 		defer cancel()

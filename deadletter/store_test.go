@@ -23,7 +23,8 @@ const e1 = "deadletters/shop/orders/e1.json"
 // TestPutUnderFaults: each way of failing, for each call, leaves the record, once, and as it was last given.
 func TestPutUnderFaults(t *testing.T) {
 	for _, op := range []storetest.Op{storetest.Create, storetest.Load, storetest.Replace} {
-		for _, fault := range []storetest.Fault{storetest.None, storetest.NotDone, storetest.DoneButFailed, storetest.DoneLater} {
+		for _, fault := range []storetest.Fault{storetest.None, storetest.NotDone, storetest.DoneButFailed,
+			storetest.DoneLater} {
 			for times := 1; times <= 2; times++ {
 				t.Run(fmt.Sprintf("%s %s %d times", op, fault, times), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
@@ -58,7 +59,8 @@ func TestPutFails(t *testing.T) {
 		faulty := storetest.NewFaulty(memstore.New())
 		s := deadletter.NewStore(faulty)
 		faulty.Cut(true)
-		if err := s.Put(t.Context(), letter("e1")); !errors.Is(err, storetest.ErrCrashed) || !strings.Contains(err.Error(), e1) {
+		if err := s.Put(t.Context(), letter("e1")); !errors.Is(err, storetest.ErrCrashed) ||
+			!strings.Contains(err.Error(), e1) {
 			t.Errorf("a store that is away: %v", err)
 		}
 		faulty.Cut(false)
@@ -95,7 +97,8 @@ func TestRowThatNoStoreTakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, err := s.Get(t.Context(), e1)
-	if err != nil || e.Record.Row != nil || !strings.Contains(e.Record.Reason, "the row is left out here") || !strings.HasPrefix(e.Record.Reason, d.Reason) {
+	if err != nil || e.Record.Row != nil || !strings.Contains(e.Record.Reason, "the row is left out here") ||
+		!strings.HasPrefix(e.Record.Reason, d.Reason) {
 		t.Errorf("%+v, %v", e.Record, err)
 	}
 }
@@ -103,7 +106,10 @@ func TestRowThatNoStoreTakes(t *testing.T) {
 func list(t *testing.T, s *deadletter.Store, f deadletter.Filter) []string {
 	t.Helper()
 	var names []string
-	if err := s.List(t.Context(), f, func(e deadletter.Entry) error { names = append(names, e.Name); return nil }, nil); err != nil {
+	if err := s.List(t.Context(), f, func(e deadletter.Entry) error {
+		names = append(names, e.Name)
+		return nil
+	}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return names
@@ -165,8 +171,8 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// TestListSurvives: unreadable records come with their error, and can be deleted; the progress is told; faults that mend
-// themselves are repeated, and those that do not end the list.
+// TestListSurvives: unreadable records come with their error, and can be deleted; the progress is told; faults that
+// mend themselves are repeated, and those that do not end the list.
 func TestListSurvives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memstore.New()
@@ -183,23 +189,25 @@ func TestListSurvives(t *testing.T) {
 		var seen []string
 		var unreadable []deadletter.Entry
 		steps, last := 0, 0
-		err := s.List(t.Context(), deadletter.Filter{App: "shop", Poller: "orders", Status: 422}, func(e deadletter.Entry) error {
-			if e.Record == nil {
-				unreadable = append(unreadable, e)
+		err := s.List(t.Context(), deadletter.Filter{App: "shop", Poller: "orders", Status: 422},
+			func(e deadletter.Entry) error {
+				if e.Record == nil {
+					unreadable = append(unreadable, e)
+					return nil
+				}
+				seen = append(seen, e.Record.ID)
 				return nil
-			}
-			seen = append(seen, e.Record.ID)
-			return nil
-		}, func(done, total int) {
-			if steps++; done != steps || total != 4 {
-				t.Errorf("step %d: %d of %d", steps, done, total)
-			}
-			last = done
-		})
+			}, func(done, total int) {
+				if steps++; done != steps || total != 4 {
+					t.Errorf("step %d: %d of %d", steps, done, total)
+				}
+				last = done
+			})
 		if err != nil || !slices.Equal(seen, []string{"a", "e"}) || last != 4 {
 			t.Errorf("saw %q, %v, %d steps", seen, err, last)
 		}
-		if len(unreadable) != 1 || unreadable[0].Name != broken || !errors.Is(unreadable[0].Err, deadletter.ErrRecord) || unreadable[0].Record != nil {
+		if len(unreadable) != 1 || unreadable[0].Name != broken || !errors.Is(unreadable[0].Err, deadletter.ErrRecord) ||
+			unreadable[0].Record != nil {
 			t.Fatalf("unreadable: %+v", unreadable)
 		}
 		if err := s.Delete(t.Context(), unreadable[0]); err != nil {
@@ -209,18 +217,23 @@ func TestListSurvives(t *testing.T) {
 			t.Errorf("deleted, and read: %v", err)
 		}
 		stop := errors.New("enough")
-		if err := s.List(t.Context(), deadletter.Filter{}, func(deadletter.Entry) error { return stop }, nil); !errors.Is(err, stop) {
+		if err := s.List(t.Context(), deadletter.Filter{}, func(deadletter.Entry) error {
+			return stop
+		}, nil); !errors.Is(err, stop) {
 			t.Errorf("got %v", err)
 		}
 		faulty.FailNext(storetest.Load, storetest.NotDone, 100)
-		if err := s.List(t.Context(), deadletter.Filter{}, func(deadletter.Entry) error { return nil }, nil); !errors.Is(err, storetest.ErrInjected) {
+		if err := s.List(t.Context(), deadletter.Filter{}, func(deadletter.Entry) error {
+			return nil
+		}, nil); !errors.Is(err, storetest.ErrInjected) {
 			t.Errorf("got %v", err)
 		}
 	})
 }
 
 func TestDeleteUnderFaults(t *testing.T) {
-	for _, fault := range []storetest.Fault{storetest.None, storetest.NotDone, storetest.DoneButFailed, storetest.DoneLater} {
+	for _, fault := range []storetest.Fault{storetest.None, storetest.NotDone, storetest.DoneButFailed,
+		storetest.DoneLater} {
 		t.Run(fault.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				faulty := storetest.NewFaulty(memstore.New())

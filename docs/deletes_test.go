@@ -18,6 +18,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // block returns the SQL that docs/deletes.md shows for an engine.
@@ -109,7 +110,7 @@ type reader struct {
 	after  change.Cursor
 }
 
-func newReader(t *testing.T, url string, cfg source.Config) *reader {
+func newReader(t *testing.T, url string, cfg plan.Config) *reader {
 	t.Helper()
 	conn, err := engines.Parse(url)
 	if err != nil {
@@ -162,7 +163,7 @@ func TestTombstones(t *testing.T) {
 				exec(t, db, s)
 			}
 			exec(t, db, "INSERT INTO orders (id, seq) VALUES (1, 1), (2, 2), (3, 3), (4, 4)")
-			r := newReader(t, url, source.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"}, Key: []string{"id"}, Op: "delete"})
+			r := newReader(t, url, plan.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"}, Key: []string{"id"}, Op: "delete"})
 			r.want(t, "nothing deleted")
 			exec(t, db, "DELETE FROM orders WHERE id = 3")
 			r.want(t, "one row", `delete {"id":3}`)
@@ -210,7 +211,7 @@ func TestTombstonesCommitInOrder(t *testing.T) {
 				exec(t, db, s)
 			}
 			exec(t, db, "INSERT INTO orders (id, seq) VALUES (1, 1), (2, 2)")
-			r := newReader(t, url, source.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"}, Key: []string{"id"}, Op: "delete"})
+			r := newReader(t, url, plan.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"}, Key: []string{"id"}, Op: "delete"})
 			first, err := db.BeginTx(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -275,7 +276,7 @@ func TestSoftDelete(t *testing.T) {
 				exec(t, db, "ALTER TABLE orders ADD COLUMN is_deleted BOOLEAN")
 				column, on, off = "is_deleted", "TRUE", "FALSE"
 			}
-			r := newReader(t, url, source.Config{Poller: "orders", Table: "orders", Cursor: []string{"seq"}, DeleteWhen: column})
+			r := newReader(t, url, plan.Config{Poller: "orders", Table: "orders", Cursor: []string{"seq"}, DeleteWhen: column})
 			exec(t, db, "INSERT INTO orders (id, seq) VALUES (1, 1), (2, 2)")
 			r.want(t, "inserted", `upsert {"id":1}`, `upsert {"id":2}`)
 			exec(t, db, "UPDATE orders SET "+column+" = "+on+", seq = 3 WHERE id = 1")
@@ -309,7 +310,7 @@ func TestUpsertsAndDeletesInOneOrder(t *testing.T) {
 			exec(t, db, "CREATE TABLE orders_deleted (id INT NOT NULL PRIMARY KEY, seq INT NOT NULL)")
 			exec(t, db, "INSERT INTO orders (id, seq, customer) VALUES (1, 1, 'Ada'), (2, 3, 'Bob'), (3, 5, 'Cy')")
 			exec(t, db, "INSERT INTO orders_deleted (id, seq) VALUES (3, 2), (9, 4)")
-			r := newReader(t, url, source.Config{Poller: "orders", Query: string(query[1]), Cursor: []string{"seq"}, Key: []string{"id"}, DeleteWhen: "gone"})
+			r := newReader(t, url, plan.Config{Poller: "orders", Query: string(query[1]), Cursor: []string{"seq"}, Key: []string{"id"}, DeleteWhen: "gone"})
 			r.want(t, "both", `upsert {"id":1}`, `delete {"id":3}`, `upsert {"id":2}`, `delete {"id":9}`, `upsert {"id":3}`)
 		})
 	}

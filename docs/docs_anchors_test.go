@@ -9,10 +9,11 @@ import (
 	"unicode"
 )
 
-// TestAnchors: in the pages below docs/ and beside README every relative link leads to a file, and every anchor to a heading.
+// TestAnchors: in the pages below docs/ and beside README every relative link leads to a file, and every anchor to a
+// heading.
 func TestAnchors(t *testing.T) {
 	var pages []string
-	for _, pattern := range []string{"*.md", "quickstarts/*.md", "decisions/*.md", "../*.md"} {
+	for _, pattern := range []string{"*.md", "quickstarts/*.md", "decisions/*.md", "../*.md", "../deploy/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %v", pattern, err)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestReadmeSample does what README says, in its order: its first settings file, and then its commands. The binary is made as in the quick starts.
+// TestReadmeSample does what README says, in its order: its first settings file, and then its commands. The binary is
+// made as in the quick starts.
 func TestReadmeSample(t *testing.T) {
 	t.Parallel()
 	var script strings.Builder

@@ -54,7 +54,7 @@ type Index struct {
 // Column is one column of a table or query.
 type Column struct {
 	Name string
-	// typ is the full type as the engine writes it in DDL: numeric(10,2), datetime2(7), bigint unsigned.
+	// Type is the full type as the engine writes it in DDL: numeric(10,2), datetime2(7), bigint unsigned.
 	Type     string
 	Nullable bool
 	// Positional says that the value is part of a row's position (its cursor and key), and is read back from it.

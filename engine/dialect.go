@@ -27,7 +27,7 @@ type Dialect interface {
 	Refresh(ctx context.Context, conn *sql.Conn, s *Server) error
 
 	// Table reads the catalog for a table or view. name holds one to three parts, unquoted, as the setting names them:
-	// [catalog,] [schema,] table. It returns errNoTable where there is none (or it is not visible to this user).
+	// [catalog,] [schema,] table. It returns ErrNoTable where there is none (or it is not visible to this user).
 	Table(ctx context.Context, conn *sql.Conn, name []string) (Table, error)
 
 	// Query describes the columns of a query without running it to the end. Every column counts as nullable, and there

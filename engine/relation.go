@@ -15,9 +15,9 @@ type Relation uint8
 const (
 	// AnotherDatabase: it was restored or replaced.
 	AnotherDatabase Relation = iota
-	// sameDatabase: nothing that is known of both differs.
+	// SameDatabase: nothing that is known of both differs.
 	SameDatabase
-	// failedOver: a replica has taken over, as far as the engine can tell.
+	// FailedOver: a replica has taken over, as far as the engine can tell.
 	FailedOver
 )
 

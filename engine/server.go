@@ -13,7 +13,7 @@ type Server struct {
 	ReadOnly bool
 	// Locking says that reads wait for the rows that an open transaction has written, instead of reading the versions before.
 	Locking bool
-	// Versions says that reads see row versions by the session's own isolation level, which does not do for every table (faultVersions).
+	// Versions says that reads see row versions by the session's own isolation level, which does not do for every table (FaultVersions).
 	Versions bool
 	// Warnings are for the operator.
 	Warnings []string

@@ -46,7 +46,7 @@ type Syntax struct {
 	// Step is the resolution of a type's times, as the type says it: two writes within it may have one value. It is not
 	// called for dates; 0 where a time is stored as it comes.
 	Step func(typ string) time.Duration
-	// Rebuilds says that a table's identity changes with every rebuild as well. onlyRebuilt then reports whether two identities
+	// Rebuilds says that a table's identity changes with every rebuild as well. OnlyRebuilt then reports whether two identities
 	// are too close for the table to have been dropped and made again; nil where they never tell.
 	Rebuilds    bool
 	OnlyRebuilt func(was, is string) bool

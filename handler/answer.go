@@ -69,7 +69,7 @@ func next(r *poller.Report, outbox bool) string {
 		return "nothing was lost, and the next tick tries again; if it lasts, check the state store: state__connection, its " +
 			"container, the identity's role, the network"
 	case poller.FetchFailed:
-		return "the checkpoint did not move, and the next tick tries again; if it lasts, check the database behind " + p +
+		return "the checkpoint did not move, and the next tick tries again; if it lasts, check the database of " + p +
 			"source__connection: its network, login and permissions"
 	case poller.NormalizeFailed:
 		return "the poller stands still until the source changes: cast or leave out the column that the error names (" + p +
@@ -85,7 +85,8 @@ func next(r *poller.Report, outbox bool) string {
 			"accept-fingerprint " + document + "`, or start over with `rowrelay state reset " + document + " --to beginning`"
 	case poller.SourceGap:
 		return "the source is not the one that the checkpoint was taken from (a restore, failover or truncation): compare, then " +
-			"`rowrelay state accept-gap " + document + "` to go on at the stored position, or `rowrelay state reset " + document + " --to beginning`"
+			"`rowrelay state accept-gap " + document + "` to go on at the stored position, or `rowrelay state reset " +
+			document + " --to beginning`"
 	case poller.ConfigInvalid:
 		return "mend the settings that the error names (`rowrelay check` shows them all); until then every tick fails and " +
 			"nothing moves"
@@ -101,15 +102,18 @@ func nextOutbox(r *poller.Report) string {
 	p := "pollers__" + r.Poller + "__"
 	switch r.Event {
 	case poller.LeaseAcquireFailed, poller.CheckpointLoadFailed, poller.FetchFailed, poller.CommitFailed:
-		return "nothing was lost, and the next tick tries again; if it lasts, check the database behind " + p + "source__connection: its " +
+		return "nothing was lost, and the next tick tries again; if it lasts, check the database of " + p +
+			"source__connection: its " +
 			"network, login and permissions on the outbox and " + p + "source__claims_table (`rowrelay check " + r.Poller + "`)"
 	case poller.LostLease:
 		return "nothing was lost: another instance took over, or this one could not renew its claims in time (the error says which), and " +
 			"these events are published again; if it recurs, raise " + p + "source__claim_ttl, or lower " + p + "batch_size"
 	case poller.HandlerFailed:
 		if r.Reason == poller.Refused.String() || r.Reason == poller.Impossible.String() {
-			return "the destination refuses an event (the error says which, and why): look at it with `rowrelay outbox list " + r.Poller +
-				"`, then mend the receiver, or give it up with `rowrelay outbox discard " + r.Poller + "`; after " + p + "max_attempts it becomes a dead letter"
+			return "the destination refuses an event (the error says which, and why): look at it with `rowrelay outbox list " +
+				r.Poller +
+				"`, then mend the receiver, or give it up with `rowrelay outbox discard " + r.Poller + "`; after " + p +
+				"max_attempts it becomes a dead letter"
 		}
 	}
 	return ""

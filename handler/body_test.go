@@ -23,7 +23,8 @@ func (r runs) Run(ctx context.Context) []poller.Report { return r(ctx) }
 
 func bodyHandler(t *testing.T, run runs) http.Handler {
 	t.Helper()
-	return New(t.Context(), Config{Pollers: []Poller{{Name: "orders", Outputs: []string{""}, Runner: run}}, Log: slog.New(slog.DiscardHandler)})
+	return New(t.Context(), Config{Pollers: []Poller{{Name: "orders", Outputs: []string{""}, Runner: run}},
+		Log: slog.New(slog.DiscardHandler)})
 }
 
 func idle(context.Context) []poller.Report {
@@ -58,8 +59,10 @@ func TestABodyOverTheLimitIsAnswered(t *testing.T) {
 	}
 	defer conn.Close() //nolint:errcheck // read to its end
 	reader := bufio.NewReader(conn)
-	for body, want := range map[string]int{strings.Repeat("x", 32*maxBody): http.StatusRequestEntityTooLarge, `{}`: http.StatusOK} {
-		if _, err := fmt.Fprintf(conn, "POST /orders HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+	for body, want := range map[string]int{strings.Repeat("x", 32*maxBody): http.StatusRequestEntityTooLarge,
+		`{}`: http.StatusOK} {
+		if _, err := fmt.Fprintf(conn, "POST /orders HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body),
+			body); err != nil {
 			t.Fatalf("%d bytes could not be sent: %v", len(body), err)
 		}
 		if got := answered(t, reader); got != want {
@@ -89,14 +92,16 @@ func TestAHalfSentBodyEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				listener := make(pipes)
-				server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: bodyHandler(t, func(ctx context.Context) []poller.Report {
-					time.Sleep(3 * time.Hour)
-					return idle(ctx)
-				})}
+				server := &http.Server{ReadHeaderTimeout: 10 * time.Second,
+					Handler: bodyHandler(t, func(ctx context.Context) []poller.Report {
+						time.Sleep(3 * time.Hour)
+						return idle(ctx)
+					})}
 				go func() { _ = server.Serve(listener) }() // ends with the listener
 				ours, its := net.Pipe()
 				listener <- its
-				if _, err := fmt.Fprintf(ours, "POST /orders HTTP/1.1\r\nHost: x\r\nContent-Length: 26\r\n\r\n%s", c.body); err != nil {
+				if _, err := fmt.Fprintf(ours, "POST /orders HTTP/1.1\r\nHost: x\r\nContent-Length: 26\r\n\r\n%s",
+					c.body); err != nil {
 					t.Fatal(err)
 				}
 				if got := answered(t, bufio.NewReader(ours)); got != c.want {

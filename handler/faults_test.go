@@ -68,7 +68,8 @@ func TestABrowserInvokesNothing(t *testing.T) {
 			t.Error("a tick ran")
 			return nil
 		})))
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/orders", strings.NewReader(`{"Data":{},"Metadata":{}}`))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/orders",
+			strings.NewReader(`{"Data":{},"Metadata":{}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,8 +96,10 @@ func TestFaultsAnswer500(t *testing.T) {
 		lines    int
 		says     []string
 	}{
-		"of the poller":                 {handler.Config{Pollers: []handler.Poller{orders}}, "orders", 2, []string{"source__table"}},
-		"of all":                        {handler.Config{Pollers: []handler.Poller{orders}, Faults: []error{general}}, "orders", 2, []string{"2 faults", "state__kind", "source__table"}},
+		"of the poller": {handler.Config{Pollers: []handler.Poller{orders}}, "orders", 2,
+			[]string{"source__table"}},
+		"of all": {handler.Config{Pollers: []handler.Poller{orders}, Faults: []error{general}},
+			"orders", 2, []string{"2 faults", "state__kind", "source__table"}},
 		"that hide which pollers exist": {handler.Config{Faults: []error{general}}, "orders", 1, []string{"state__kind"}},
 	} {
 		t.Run(name, func(t *testing.T) {

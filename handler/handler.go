@@ -18,14 +18,14 @@
 //	404  {"error"}             no poller has the function's name
 //	503  {"error"}             the process was told to stop
 //
-// A success carries no Logs and no Outputs: Logs would repeat the tick's line, and Outputs are written by the host after
-// the answer, so that a checkpoint committed before them would lose what the host fails to write.
+// A success carries no Logs and no Outputs: Logs would repeat the tick's line, and Outputs are written by the host
+// after the answer, so that a checkpoint committed before them would lose what the host fails to write.
 //
 // The host never cancels a request; when it is out of patience it kills the process. So a tick does not end with its
 // request: its context ends only with the process's own lifetime, with that context's cause.
 //
-// The package maps errors to HTTP in one place (answer.go), logs one line for each Report (report.go), in lines that the
-// host classifies rightly (log.go), and reads the metrics off the Reports (metrics.go).
+// The package maps errors to HTTP in one place (answer.go), logs one line for each Report (report.go), in lines that
+// the host classifies rightly (log.go), and reads the metrics off the Reports (metrics.go).
 package handler
 
 import (
@@ -162,8 +162,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.router.ServeHTTP(w, r)
 }
 
-// Tick runs one tick of the named poller to its end, whatever becomes of the invocation's own context: only the lifetime
-// given to New ends it early. It logs and measures each Report. The error is an unknown poller.
+// Tick runs one tick of the named poller to its end, whatever becomes of the invocation's own context: only the
+// lifetime given to New ends it early. It logs and measures each Report. The error is an unknown poller.
 func (h *Handler) Tick(ctx context.Context, name string, inv Invocation) ([]poller.Report, error) {
 	name = strings.ToLower(name)
 	p, known := h.pollers[name]
@@ -184,9 +184,9 @@ func (h *Handler) Tick(ctx context.Context, name string, inv Invocation) ([]poll
 	return h.account(ctx, name, inv, h.run(ctx, name, p)), nil
 }
 
-// alive is the context of work that the host asked for. What the invocation's context carries is kept, its end is not: the
-// host never cancels, a dropped connection says nothing about the rows, and a tick that stopped half-way for it would only
-// deliver them again.
+// alive is the context of work that the host asked for. What the invocation's context carries is kept, its end is not:
+// the host never cancels, a dropped connection says nothing about the rows, and a tick that stopped half-way for it
+// would only deliver them again.
 func (h *Handler) alive(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(h.lifetime, func() { cancel(context.Cause(h.lifetime)) }) //nolint:contextcheck // see above

@@ -82,7 +82,8 @@ func TestNextNamesTheMend(t *testing.T) {
 		{poller.Report{Event: poller.FingerprintMismatch}, "`rowrelay state accept-fingerprint orders`"},
 		{poller.Report{Event: poller.SourceGap}, "`rowrelay state accept-gap orders`"},
 		{poller.Report{Event: poller.HandlerFailed, Reason: "unavailable"}, "pollers__orders__output__"},
-		{poller.Report{Event: poller.HandlerFailed, Reason: "unavailable", Output: "audit"}, "pollers__orders__outputs__audit__"},
+		{poller.Report{Event: poller.HandlerFailed, Reason: "unavailable", Output: "audit"},
+			"pollers__orders__outputs__audit__"},
 		{poller.Report{Event: poller.HandlerFailed, Reason: "refused"}, "mend the receiver"},
 		{poller.Report{Event: poller.HandlerFailed, Reason: "refused"}, "pollers__orders__max_attempts"},
 		{poller.Report{Event: poller.HandlerFailed, Reason: "impossible"}, "pollers__orders__source__columns"},
@@ -117,12 +118,13 @@ func TestOneFailedOutputFailsTheInvocation(t *testing.T) {
 	if status != 500 {
 		t.Errorf("status %d, want 500", status)
 	}
-	if out, failed := c.out(), c.err(); len(out) != 1 || out[0]["output"] != "a" || len(failed) != 1 || failed[0]["output"] != "b" {
+	if out, failed := c.out(), c.err(); len(out) != 1 || out[0]["output"] != "a" || len(failed) != 1 ||
+		failed[0]["output"] != "b" {
 		t.Errorf("one line for each output, please; got %v and %v", out, failed)
 	}
 }
 
-// The line of a tick has every member that DESIGN.md promises.
+// The line of a tick has every member that docs/operations.md promises.
 func TestTickLine(t *testing.T) {
 	var c console
 	begin := time.Date(2026, 4, 7, 1, 23, 45, 0, time.UTC)
@@ -145,7 +147,8 @@ func TestTickLine(t *testing.T) {
 			t.Errorf("%s is %v, want %v", member, got[member], want)
 		}
 	}
-	if w := c.err(); len(w) != 1 || w[0]["level"] != "WARN" || w[0]["msg"] != "no index serves the order" || w[0]["poller"] != "orders" {
+	if w := c.err(); len(w) != 1 || w[0]["level"] != "WARN" || w[0]["msg"] != "no index serves the order" ||
+		w[0]["poller"] != "orders" {
 		t.Errorf("the report's warning has a line of its own, please; got %v", w)
 	}
 }
@@ -169,13 +172,14 @@ func TestTickOutlivesItsRequest(t *testing.T) {
 	var c console
 	begun, gone := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
-	h := handler.New(t.Context(), handler.Config{Log: c.logger(), Pollers: []handler.Poller{{Name: "orders", Runner: runner(
-		func(ctx context.Context) []poller.Report {
-			close(begun)
-			<-gone
-			ended <- ctx.Err()
-			return []poller.Report{{Poller: "orders", Event: poller.TickComplete}}
-		})}}})
+	h := handler.New(t.Context(), handler.Config{Log: c.logger(),
+		Pollers: []handler.Poller{{Name: "orders", Runner: runner(
+			func(ctx context.Context) []poller.Report {
+				close(begun)
+				<-gone
+				ended <- ctx.Err()
+				return []poller.Report{{Poller: "orders", Event: poller.TickComplete}}
+			})}}})
 	// The server tells when it has seen the connection go.
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		go func() {

@@ -37,14 +37,16 @@ func TestMain(m *testing.M) {
 		"panic": {},
 	} {
 		report.Poller, report.Output, report.NullCursors = name, "output", -1
-		list = append(list, handler.Poller{Name: name, Outputs: []string{"output"}, Runner: runner(func(context.Context) []poller.Report {
-			if report.Event == "" {
-				panic("warn of it")
-			}
-			return []poller.Report{report}
-		})})
+		list = append(list, handler.Poller{Name: name, Outputs: []string{"output"},
+			Runner: runner(func(context.Context) []poller.Report {
+				if report.Event == "" {
+					panic("warn of it")
+				}
+				return []poller.Report{report}
+			})})
 	}
-	list = append(list, handler.Poller{Name: "faulty", Outputs: []string{"output"}, Faults: []error{errors.New("set a table")}})
+	list = append(list, handler.Poller{Name: "faulty", Outputs: []string{"output"},
+		Faults: []error{errors.New("set a table")}})
 	server := &http.Server{
 		Handler: handler.New(context.Background(), handler.Config{Log: log, Pollers: list}), ReadHeaderTimeout: time.Minute,
 	}
@@ -76,17 +78,20 @@ func TestUnderTheHost(t *testing.T) {
 	for _, name := range []string{"Good", "idle", "bad", "panic", "faulty", "stray"} {
 		write(name+"/function.json", trigger)
 	}
-	host, err := fakehost.Start(t.Context(), fakehost.Options{Root: root, Settings: map[string]string{"HANDLER_PLAY": "1"}})
+	host, err := fakehost.Start(t.Context(),
+		fakehost.Options{Root: root, Settings: map[string]string{"HANDLER_PLAY": "1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer host.Close()
 	for name, invocation := range fakehost.Variants() {
-		if result := host.InvokeWith(t.Context(), "Good", invocation); !result.Succeeded || len(result.Outputs) != 0 || result.ReturnValue != nil {
+		if result := host.InvokeWith(t.Context(), "Good", invocation); !result.Succeeded || len(result.Outputs) != 0 ||
+			result.ReturnValue != nil {
 			t.Errorf("%s: %v", name, result)
 		}
 	}
-	for name, succeeds := range map[string]bool{"idle": true, "bad": false, "panic": false, "faulty": false, "stray": false} {
+	for name, succeeds := range map[string]bool{"idle": true, "bad": false, "panic": false, "faulty": false,
+		"stray": false} {
 		if result := host.Invoke(t.Context(), name); result.Succeeded != succeeds || result.Status == 0 || result.Hung {
 			t.Errorf("%s: %v", name, result)
 		}
@@ -108,7 +113,8 @@ func TestUnderTheHost(t *testing.T) {
 	}
 	want := map[string]int{
 		"Information good tick_complete": len(fakehost.Variants()), "Warning good warning": len(fakehost.Variants()),
-		"Error bad handler_failed": 1, "Error panic handler_failed": 1, "Error faulty config_invalid": 1, "Error  unknown_function": 1,
+		"Error bad handler_failed": 1, "Error panic handler_failed": 1, "Error faulty config_invalid": 1,
+		"Error  unknown_function": 1,
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		var text strings.Builder

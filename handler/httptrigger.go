@@ -13,14 +13,14 @@ import (
 	"strings"
 )
 
-// HTTP functions are answered by an http.Handler (see Config.HTTP). With enableForwardingHttpRequest and enableProxyingHttpRequest
-// off, as in our host.json, the host does not pass the request on: it posts a description of it like any other invocation, and
-// makes the response of what stands in Outputs (azure-functions-host at 89dc438:
-// WebJobs.Script/Extensions/HttpRequestExtensions.cs GetRequestAsJObject, Workers/Http/HttpScriptInvocationResultExtensions.cs,
-// Binding/Http/HttpBinding.cs and RawScriptResult.cs).
+// HTTP functions are answered by an http.Handler (see Config.HTTP). With enableForwardingHttpRequest and
+// enableProxyingHttpRequest off, as in our host.json, the host does not pass the request on: it posts a description of
+// it like any other invocation, and makes the response of what stands in Outputs (azure-functions-host at 89dc438:
+// WebJobs.Script/Extensions/HttpRequestExtensions.cs GetRequestAsJObject,
+// Workers/Http/HttpScriptInvocationResultExtensions.cs, Binding/Http/HttpBinding.cs and RawScriptResult.cs).
 //
-// That has limits, none of which the status page meets: a request body sent in chunks does not arrive, a repeated header of the
-// response is dropped but for one, and a body that is exactly a date would be rewritten.
+// That has limits, none of which the status page meets: a request body sent in chunks does not arrive, a repeated
+// header of the response is dropped but for one, and a body that is exactly a date would be rewritten.
 
 // httpBinding is the name of the output binding in function.json.
 const httpBinding = "res"
@@ -44,10 +44,12 @@ type hostClaim struct {
 	Type, Value string
 }
 
-// authLevelClaim is the claim by which the host itself judges a function's authLevel (AuthUtility.PrincipalHasAuthLevelClaim).
+// authLevelClaim is the claim by which the host itself judges a function's authLevel
+// (AuthUtility.PrincipalHasAuthLevelClaim).
 const authLevelClaim = "http://schemas.microsoft.com/2017/07/functions/claims/authlevel"
 
-// adminHeader tells an http.Handler that the host has seen the admin key. A header of that name from outside is taken out.
+// adminHeader tells an http.Handler that the host has seen the admin key. A header of that name from outside is taken
+// out.
 const adminHeader = "Rowrelay-Host-Admin"
 
 // httpAnswer is the answer to an HTTP function's invocation.
@@ -55,7 +57,8 @@ type httpAnswer struct {
 	Outputs map[string]httpOutput
 }
 
-// httpOutput becomes the response. The names are those of the host's HttpOutputBindingResponse; the status is a string there.
+// httpOutput becomes the response. The names are those of the host's HttpOutputBindingResponse; the status is a string
+// there.
 type httpOutput struct {
 	StatusCode string            `json:"statusCode"`
 	Body       string            `json:"body"`
@@ -68,8 +71,8 @@ func (h *Handler) isHTTP(function string) bool {
 	return !poller && h.http[function] != nil
 }
 
-// invokeHTTP answers the invocation of an HTTP function. Where the handler fails, the response says so: the invocation itself is
-// failed only when it cannot be read.
+// invokeHTTP answers the invocation of an HTTP function. Where the handler fails, the response says so: the invocation
+// itself is failed only when it cannot be read.
 func (h *Handler) invokeHTTP(w http.ResponseWriter, r *http.Request, function string, body []byte) {
 	request, err := httpRequest(r, body)
 	if err != nil {
@@ -98,7 +101,8 @@ func (h *Handler) serveHTTP(r *http.Request, function string) (w *recorder) {
 	w = newRecorder()
 	defer func() {
 		if p := recover(); p != nil {
-			h.log.ErrorContext(r.Context(), "an HTTP function panicked; the process goes on", "function", function, "error", fmt.Sprint(p),
+			h.log.ErrorContext(r.Context(), "an HTTP function panicked; the process goes on", "function", function, "error",
+				fmt.Sprint(p),
 				"stack", string(debug.Stack()), "next", "report this with the stack as a bug of rowrelay")
 			// The headers that it had set for every answer stay; what it had begun to say of its own does not.
 			header := w.header
@@ -155,7 +159,8 @@ func httpRequest(r *http.Request, body []byte) (*http.Request, error) {
 	if len(described.Body) > 0 && json.Unmarshal(described.Body, &text) != nil {
 		text = string(described.Body) // JSON that some version has parsed already
 	}
-	request, err := http.NewRequestWithContext(r.Context(), described.Method, target.String(), bytes.NewReader([]byte(text)))
+	request, err := http.NewRequestWithContext(r.Context(), described.Method, target.String(),
+		bytes.NewReader([]byte(text)))
 	if err != nil {
 		return nil, errors.New("the HTTP request cannot be read")
 	}
@@ -181,8 +186,8 @@ func isAdmin(identity hostIdentity) bool {
 	return slices.Contains(identity.Claims, hostClaim{authLevelClaim, "Admin"})
 }
 
-// RequireAdmin lets only those requests of an HTTP function pass for which the host has seen the admin key. The function's authLevel
-// asks for it already; this holds when somebody changes that line of function.json.
+// RequireAdmin lets only those requests of an HTTP function pass for which the host has seen the admin key. The
+// function's authLevel asks for it already; this holds when somebody changes that line of function.json.
 func RequireAdmin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(adminHeader) == "" {

@@ -18,8 +18,10 @@ import (
 // described is an invocation as the host posts it for an HTTP function with both forwarding flags off.
 func described(method, url, body string, identities any) string {
 	text, err := json.Marshal(map[string]any{"Data": map[string]any{"req": map[string]any{
-		"Url": url, "Method": method, "Query": map[string]string{"a": "1"}, "Params": map[string]any{"page": "status"}, "Identities": identities, "Body": body,
-		"Headers": map[string]any{"Host": []string{"app.example"}, "x-two": []string{"1", "2"}, "content-type": []string{"text/plain"}, "Rowrelay-Host-Admin": []string{"1"}},
+		"Url": url, "Method": method, "Query": map[string]string{"a": "1"}, "Params": map[string]any{"page": "status"},
+		"Identities": identities, "Body": body,
+		"Headers": map[string]any{"Host": []string{"app.example"}, "x-two": []string{"1", "2"},
+			"content-type": []string{"text/plain"}, "Rowrelay-Host-Admin": []string{"1"}},
 	}}, "Metadata": map[string]any{}})
 	if err != nil {
 		panic(err)
@@ -73,16 +75,20 @@ func TestHTTPFunctionGetsTheDescribedRequestAndItsResponseIsAnOutput(t *testing.
 		w.WriteHeader(http.StatusOK)
 		_, _ = io.WriteString(w, "<b>")
 	})})
-	code, r := invokeHTTP(t, h, "Page", described(http.MethodPut, "https://app.example/api/page.json?a=1&b=%20x", "body\n\u00e9", nil))
+	code, r := invokeHTTP(t, h, "Page",
+		described(http.MethodPut, "https://app.example/api/page.json?a=1&b=%20x", "body\n\u00e9", nil))
 	if code != http.StatusOK || got == nil {
 		t.Fatalf("%d %+v", code, r)
 	}
-	if got.Method != http.MethodPut || got.URL.Path != "/api/page.json" || got.URL.Query().Get("b") != " x" || got.Host != "app.example" ||
-		got.Header.Get("Content-Type") != "text/plain" || len(got.Header.Values("X-Two")) != 2 || string(text) != "body\n\u00e9" {
+	if got.Method != http.MethodPut || got.URL.Path != "/api/page.json" || got.URL.Query().Get("b") != " x" ||
+		got.Host != "app.example" ||
+		got.Header.Get("Content-Type") != "text/plain" || len(got.Header.Values("X-Two")) != 2 ||
+		string(text) != "body\n\u00e9" {
 		t.Errorf("%+v %q", got, text)
 	}
 	res := r.Outputs["res"]
-	if len(r.Outputs) != 1 || res.StatusCode != strconv.Itoa(http.StatusTeapot) || res.Body != "<b>" || res.Headers["Content-Type"] != "text/html" || res.Headers["Vary"] != "a, b" {
+	if len(r.Outputs) != 1 || res.StatusCode != strconv.Itoa(http.StatusTeapot) || res.Body != "<b>" ||
+		res.Headers["Content-Type"] != "text/html" || res.Headers["Vary"] != "a, b" {
 		t.Errorf("%+v", r)
 	}
 	if _, set := res.Headers["Content-Length"]; set {
@@ -93,7 +99,10 @@ func TestHTTPFunctionGetsTheDescribedRequestAndItsResponseIsAnOutput(t *testing.
 // TestRequireAdminBelievesTheHostOnly: by the claim that the host itself judges by, whatever headers say.
 func TestRequireAdminBelievesTheHostOnly(t *testing.T) {
 	acted := 0
-	h := httpHost(t, map[string]http.Handler{"act": handler.RequireAdmin(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { acted++ }))})
+	h := httpHost(t, map[string]http.Handler{"act": handler.RequireAdmin(http.HandlerFunc(func(http.ResponseWriter,
+		*http.Request) {
+		acted++
+	}))})
 	text, err := json.Marshal(claim(level, "Admin"))
 	if err != nil {
 		t.Fatal(err)
@@ -102,8 +111,9 @@ func TestRequireAdminBelievesTheHostOnly(t *testing.T) {
 		identities any
 		want       string
 	}{
-		"none": {nil, "403"}, "empty": {[]any{}, "403"}, "function key": {claim(level, "Function"), "403"}, "another claim": {claim("role", "Admin"), "403"},
-		"admin key": {claim(level, "Admin"), "200"}, "as JSON text": {string(text), "200"}, "nonsense": {"x", "403"},
+		"none": {nil, "403"}, "empty": {[]any{}, "403"}, "function key": {claim(level, "Function"), "403"},
+		"another claim": {claim("role", "Admin"), "403"},
+		"admin key":     {claim(level, "Admin"), "200"}, "as JSON text": {string(text), "200"}, "nonsense": {"x", "403"},
 	} {
 		_, r := invokeHTTP(t, h, "act", described("POST", "http://app.example/api/act", "", c.identities))
 		if r.Outputs["res"].StatusCode != c.want {
@@ -115,10 +125,12 @@ func TestRequireAdminBelievesTheHostOnly(t *testing.T) {
 	}
 }
 
-// TestAPanicKeepsTheHeadersOfEveryAnswer: an answer that says what went wrong is framed and cached no more than any other.
+// TestAPanicKeepsTheHeadersOfEveryAnswer: an answer that says what went wrong is framed and cached no more than any
+// other.
 func TestAPanicKeepsTheHeadersOfEveryAnswer(t *testing.T) {
 	h := httpHost(t, map[string]http.Handler{"page": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		for name, value := range map[string]string{"Content-Security-Policy": "default-src 'none'", "Cache-Control": "no-store", "Content-Type": "image/png", "Set-Cookie": "a=b", "Location": "/x"} {
+		for name, value := range map[string]string{"Content-Security-Policy": "default-src 'none'",
+			"Cache-Control": "no-store", "Content-Type": "image/png", "Set-Cookie": "a=b", "Location": "/x"} {
 			w.Header().Set(name, value)
 		}
 		w.WriteHeader(http.StatusOK)
@@ -127,8 +139,10 @@ func TestAPanicKeepsTheHeadersOfEveryAnswer(t *testing.T) {
 	})})
 	_, r := invokeHTTP(t, h, "page", described("GET", "http://a/", "", nil))
 	res := r.Outputs["res"]
-	if res.StatusCode != strconv.Itoa(http.StatusInternalServerError) || res.Body != "the function panicked\n" || res.Headers["Content-Security-Policy"] != "default-src 'none'" || res.Headers["Cache-Control"] != "no-store" ||
-		res.Headers["Content-Type"] != "text/plain; charset=utf-8" || res.Headers["Set-Cookie"] != "" || res.Headers["Location"] != "" {
+	if res.StatusCode != strconv.Itoa(http.StatusInternalServerError) || res.Body != "the function panicked\n" ||
+		res.Headers["Content-Security-Policy"] != "default-src 'none'" || res.Headers["Cache-Control"] != "no-store" ||
+		res.Headers["Content-Type"] != "text/plain; charset=utf-8" || res.Headers["Set-Cookie"] != "" ||
+		res.Headers["Location"] != "" {
 		t.Errorf("%+v", res)
 	}
 }
@@ -144,10 +158,12 @@ func TestHTTPFunctionsYieldToPollersAndSurviveNonsense(t *testing.T) {
 	if _, r := invokeHTTP(t, h, "status", `{"Data":{},"Metadata":{}}`); ticked.n != 1 || len(r.Outputs) != 0 {
 		t.Errorf("the poller status did not tick: %+v", r)
 	}
-	if _, r := invokeHTTP(t, h, "broken", described("GET", "http://a/", "", nil)); r.Outputs["res"].StatusCode != strconv.Itoa(http.StatusInternalServerError) {
+	if _, r := invokeHTTP(t, h, "broken",
+		described("GET", "http://a/", "", nil)); r.Outputs["res"].StatusCode != strconv.Itoa(http.StatusInternalServerError) {
 		t.Errorf("%+v", r)
 	}
-	for _, body := range []string{`{"Data":{},"Metadata":{}}`, `{"Data":{"req":7}}`, `{"Data":{"req":{"Url":"http://a/","Method":"G E T"}}}`, `{"Data":{"req":{"Url":"%zz"}}}`} {
+	for _, body := range []string{`{"Data":{},"Metadata":{}}`, `{"Data":{"req":7}}`,
+		`{"Data":{"req":{"Url":"http://a/","Method":"G E T"}}}`, `{"Data":{"req":{"Url":"%zz"}}}`} {
 		if code, _ := invokeHTTP(t, h, "page", body); code != http.StatusBadRequest {
 			t.Errorf("%s: %d", body, code)
 		}

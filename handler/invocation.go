@@ -56,8 +56,8 @@ func decodeInvocation(body []byte) (Invocation, error) {
 	return inv, nil
 }
 
-// traced returns ctx with the W3C trace context of the invocation, where the host sent one: a tick's span becomes a part of that
-// trace. Hosts that send none, or nonsense, leave it as it is.
+// traced returns ctx with the W3C trace context of the invocation, where the host sent one: a tick's span becomes a
+// part of that trace. Hosts that send none, or nonsense, leave it as it is.
 func traced(ctx context.Context, header http.Header) context.Context {
 	if header.Get("Traceparent") == "" {
 		return ctx
@@ -65,8 +65,8 @@ func traced(ctx context.Context, header http.Header) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
 }
 
-// triggerOf returns the value of the invocation's only binding, which for a queue trigger is the message: JSON text in a JSON
-// string, or in a string within that (facts, trap 5); nil where there is none, or more than one.
+// triggerOf returns the value of the invocation's only binding, which for a queue trigger is the message: JSON text in
+// a JSON string, or in a string within that (facts, trap 5); nil where there is none, or more than one.
 func triggerOf(body []byte) json.RawMessage {
 	var envelope struct {
 		Data map[string]json.RawMessage

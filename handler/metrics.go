@@ -24,7 +24,7 @@ import (
 //	rowrelay_batch_size                      events per batch, histogram
 //	rowrelay_lag_seconds                     age of the newest acknowledged event while there is more to come; 0 when
 //	                                         drained, where another instance does the work, and where the cursor is no time
-//	rowrelay_last_drained_timestamp_seconds  when a tick of this process last saw no live row behind those that it settled;
+//	rowrelay_last_drained_timestamp_seconds  when a tick of this process last had delivered every row it could see;
 //	                                         0 before the first. It holds for every cursor, and ages while rows wait, also
 //	                                         in an outage. Outboxes do not have it: see outboxMetrics
 //	rowrelay_last_success_timestamp_seconds  when a tick of this process last saw the source and settled what it saw;
@@ -32,12 +32,12 @@ import (
 //	rowrelay_lease_staleness_seconds         age of another holder's heartbeat beyond its ttl; 0 when there is none
 //	rowrelay_null_cursor_rows                rows that are never delivered because their cursor is NULL, when last counted
 //	rowrelay_paused                          1 while an operator has the poller paused
-//	rowrelay_parked                          parked events, and those that wait behind them
+//	rowrelay_parked                          parked events, and those that wait for them
 //	rowrelay_rejected_total                  attempts that were held against events
 //	rowrelay_deadlettered_total{reason}      events given up: refused, impossible
 //	rowrelay_parked_gone_total               parked events whose row was found gone
 //	rowrelay_held_back_seconds               how long rows have been held back, by an open transaction or a full memory
-//	rowrelay_late_rows_total                 rows found behind the position, that committed late
+//	rowrelay_late_rows_total                 late rows: they became visible below the position
 //	rowrelay_remembered_rows                 rows in the memory of late commits
 //	rowrelay_skipped_rows_total              rows that operators skipped by advancing the checkpoint: data loss. It begins
 //	                                         with the sum over the skips that the state document remembers (the last ten),
@@ -91,20 +91,25 @@ func NewMetrics(log *slog.Logger) *Metrics {
 		deliver:       histogram("deliver_duration_seconds", "Time to deliver a batch.", seconds),
 		commit:        histogram("commit_duration_seconds", "Time to commit a batch.", seconds),
 		size:          histogram("batch_size", "Events in a batch.", sizes),
-		lag:           gauge("lag_seconds", "Age of the newest acknowledged event while there is more to come; 0 when drained, and where the cursor is no time."),
-		drained:       gauge("last_drained_timestamp_seconds", "When no live row was left behind those delivered, in Unix time; 0 before the first time."),
-		success:       gauge("last_success_timestamp_seconds", "When a tick last succeeded, in Unix time; 0 before the first."),
-		staleness:     gauge("lease_staleness_seconds", "Age of another holder's heartbeat beyond its ttl."),
-		nulls:         gauge("null_cursor_rows", "Rows whose cursor is NULL, when last counted: they are never delivered."),
-		paused:        gauge("paused", "1 while an operator has the poller paused."),
-		parked:        gauge("parked", "Parked events, and those that wait behind them."),
-		heldBack:      gauge("held_back_seconds", "How long rows have been held back by an open transaction or a full memory."),
-		remembered:    gauge("remembered_rows", "Rows in the memory of late commits."),
-		rejected:      counter("rejected_total", "Attempts held against events."),
-		deadLettered:  counter("deadlettered_total", "Events given up, by reason.", "reason"),
-		gone:          counter("parked_gone_total", "Parked events whose row was found gone."),
-		late:          counter("late_rows_total", "Rows found behind the position: they committed late."),
-		skipped:       counter("skipped_rows_total", "Rows that operators skipped by advancing the checkpoint, as far as the state document remembers."),
+		lag: gauge("lag_seconds",
+			"Age of the newest acknowledged event while there is more to come; 0 when drained, and where the cursor is no time."),
+		drained: gauge("last_drained_timestamp_seconds",
+			"Unix time at which the poller last had delivered every row it could see; 0 before the first time."),
+		success: gauge("last_success_timestamp_seconds",
+			"When a tick last succeeded, in Unix time; 0 before the first."),
+		staleness: gauge("lease_staleness_seconds", "Age of another holder's heartbeat beyond its ttl."),
+		nulls:     gauge("null_cursor_rows", "Rows whose cursor is NULL, when last counted: they are never delivered."),
+		paused:    gauge("paused", "1 while an operator has the poller paused."),
+		parked:    gauge("parked", "Parked events, and those that wait for them."),
+		heldBack: gauge("held_back_seconds",
+			"How long rows have been held back by an open transaction or a full memory."),
+		remembered:   gauge("remembered_rows", "Rows in the memory of late commits."),
+		rejected:     counter("rejected_total", "Attempts held against events."),
+		deadLettered: counter("deadlettered_total", "Events given up, by reason.", "reason"),
+		gone:         counter("parked_gone_total", "Parked events whose row was found gone."),
+		late:         counter("late_rows_total", "Late rows: they became visible below the position."),
+		skipped: counter("skipped_rows_total",
+			"Rows that operators skipped by advancing the checkpoint, as far as the state document remembers."),
 	}
 }
 
@@ -139,7 +144,8 @@ func (m *Metrics) Prepare(name, output string) {
 	for _, c := range []*prometheus.HistogramVec{m.fetch, m.deliver, m.commit, m.size} {
 		c.WithLabelValues(name, output)
 	}
-	for _, c := range []*prometheus.GaugeVec{m.lag, m.success, m.staleness, m.nulls, m.paused, m.parked, m.heldBack, m.remembered} {
+	for _, c := range []*prometheus.GaugeVec{m.lag, m.success, m.staleness, m.nulls, m.paused, m.parked, m.heldBack,
+		m.remembered} {
 		c.WithLabelValues(name, output)
 	}
 }
@@ -227,9 +233,9 @@ func (m *Metrics) policy(r *poller.Report) {
 	}
 }
 
-// skipsOf counts the skips that are new to this process. The series begins when a document was read, not at 0: otherwise
-// every restart would show as an increase. And it begins however that tick ended: skips are made mostly where ticks fail, or while
-// they are paused, and would else show as no increase.
+// skipsOf counts the skips that are new to this process. The series begins when a document was read, not at 0:
+// otherwise every restart would show as an increase. And it begins however that tick ended: skips are made mostly where
+// ticks fail, or while they are paused, and would else show as no increase.
 func (m *Metrics) skipsOf(r *poller.Report) {
 	if !r.DocumentRead {
 		return
@@ -273,7 +279,8 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 
 func (m *Metrics) all() []prometheus.Collector {
 	return append(m.outboxMetrics.all(),
-		m.ticks, m.batches, m.events, m.failures, m.fetch, m.deliver, m.commit, m.size, m.lag, m.drained, m.success, m.staleness, m.nulls,
+		m.ticks, m.batches, m.events, m.failures, m.fetch, m.deliver, m.commit, m.size, m.lag, m.drained, m.success,
+		m.staleness, m.nulls,
 		m.paused, m.parked, m.heldBack, m.remembered, m.rejected, m.deadLettered, m.gone, m.late, m.skipped,
 	)
 }

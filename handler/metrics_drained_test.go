@@ -13,14 +13,15 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// The gauge is the last time at which no row waited: a tick that saw no such moment leaves it as it is, whatever its end was.
+// The gauge is the last time at which no row waited: a tick that saw no such moment leaves it as it is, whatever its
+// end was.
 func TestLastDrained(t *testing.T) {
 	m := handler.NewMetrics(new(console).logger())
 	m.PrepareDrained("orders", []string{"o"})
 	expect := func(what, value string) {
 		t.Helper()
 		if err := testutil.CollectAndCompare(m, strings.NewReader(`
-# HELP rowrelay_last_drained_timestamp_seconds When no live row was left behind those delivered, in Unix time; 0 before the first time.
+# HELP rowrelay_last_drained_timestamp_seconds Unix time at which the poller last had delivered every row it could see; 0 before the first time.
 # TYPE rowrelay_last_drained_timestamp_seconds gauge
 rowrelay_last_drained_timestamp_seconds{output="o",poller="orders"} `+value+`
 `), "rowrelay_last_drained_timestamp_seconds"); err != nil {
@@ -28,7 +29,8 @@ rowrelay_last_drained_timestamp_seconds{output="o",poller="orders"} `+value+`
 		}
 	}
 	observe := func(event poller.Event, drained time.Time) {
-		m.Observe(&poller.Report{Poller: "orders", Output: "o", Event: event, Ended: time.UnixMilli(1775525099000), NullCursors: -1, Parked: -1,
+		m.Observe(&poller.Report{Poller: "orders", Output: "o", Event: event, Ended: time.UnixMilli(1775525099000),
+			NullCursors: -1, Parked: -1,
 			DrainedAt: drained, Behind: drained.IsZero()})
 	}
 	expect("before the first tick", "0")
@@ -36,7 +38,8 @@ rowrelay_last_drained_timestamp_seconds{output="o",poller="orders"} `+value+`
 	expect("rows wait", "0")
 	observe(poller.TickComplete, time.UnixMilli(1775525026500))
 	expect("drained", "1.7755250265e+09")
-	for _, event := range []poller.Event{poller.TickComplete, poller.HandlerFailed, poller.Paused, poller.LeaseAcquireSkipped, poller.FetchEmpty} {
+	for _, event := range []poller.Event{poller.TickComplete, poller.HandlerFailed, poller.Paused,
+		poller.LeaseAcquireSkipped, poller.FetchEmpty} {
 		observe(event, time.Time{})
 	}
 	expect("rows wait, ticks fail, an operator pauses it, another is at work", "1.7755250265e+09")
@@ -77,10 +80,11 @@ rowrelay_lag_seconds{output="o",poller="orders"} 0
 	}
 }
 
-// The counter of skipped rows is there before the skip, whatever ticks have met since the process began: what an operator does about
-// a changed definition, a gap or a pause is an increase.
+// The counter of skipped rows is there before the skip, whatever ticks have met since the process began: what an
+// operator does about a changed definition, a gap or a pause is an increase.
 func TestSkippedRowsOfAPollerThatNeverWorked(t *testing.T) {
-	for _, event := range []poller.Event{poller.FingerprintMismatch, poller.SourceGap, poller.Paused, poller.ConfigInvalid, poller.LeaseAcquireSkipped} {
+	for _, event := range []poller.Event{poller.FingerprintMismatch, poller.SourceGap, poller.Paused, poller.ConfigInvalid,
+		poller.LeaseAcquireSkipped} {
 		m := handler.NewMetrics(new(console).logger())
 		m.Prepare("orders", "o")
 		expect := func(what, value string) {

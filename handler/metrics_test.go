@@ -19,10 +19,12 @@ import (
 var names = map[string]int{
 	"rowrelay_ticks_total": 14, "rowrelay_batches_total": 1, "rowrelay_events_total": 1, "rowrelay_failures_total": 14,
 	"rowrelay_fetch_duration_seconds": 1, "rowrelay_deliver_duration_seconds": 1, "rowrelay_commit_duration_seconds": 1,
-	"rowrelay_batch_size": 1, "rowrelay_lag_seconds": 1, "rowrelay_last_drained_timestamp_seconds": 1, "rowrelay_last_success_timestamp_seconds": 1,
-	"rowrelay_lease_staleness_seconds": 1, "rowrelay_null_cursor_rows": 1,
+	"rowrelay_batch_size": 1, "rowrelay_lag_seconds": 1, "rowrelay_last_drained_timestamp_seconds": 1,
+	"rowrelay_last_success_timestamp_seconds": 1,
+	"rowrelay_lease_staleness_seconds":        1, "rowrelay_null_cursor_rows": 1,
 	"rowrelay_paused": 1, "rowrelay_parked": 1, "rowrelay_rejected_total": 1, "rowrelay_deadlettered_total": 2,
-	"rowrelay_parked_gone_total": 1, "rowrelay_held_back_seconds": 1, "rowrelay_late_rows_total": 1, "rowrelay_remembered_rows": 1,
+	"rowrelay_parked_gone_total": 1, "rowrelay_held_back_seconds": 1, "rowrelay_late_rows_total": 1,
+	"rowrelay_remembered_rows": 1,
 }
 
 func TestEverySeriesExistsAtTheStart(t *testing.T) {
@@ -57,12 +59,15 @@ func TestMetricsAreReadOffReports(t *testing.T) {
 	m := handler.NewMetrics(new(console).logger())
 	ended := time.UnixMilli(1775525026500)
 	m.Observe(&poller.Report{
-		Poller: "orders", Output: "o", Event: poller.TickComplete, Rows: 7, Ended: ended, Lag: 3 * time.Second, NullCursors: 4,
-		Batches: []poller.BatchStats{{Rows: 5, Fetch: time.Millisecond, Deliver: time.Second, Commit: time.Minute}, {Rows: 2}},
+		Poller: "orders", Output: "o", Event: poller.TickComplete, Rows: 7, Ended: ended, Lag: 3 * time.Second,
+		NullCursors: 4,
+		Batches: []poller.BatchStats{{Rows: 5, Fetch: time.Millisecond, Deliver: time.Second, Commit: time.Minute},
+			{Rows: 2}},
 	})
 	m.Observe(&poller.Report{
-		Poller: "orders", Output: "o", Event: poller.HandlerFailed, Reason: "refused", Err: errors.New("422"), NullCursors: -1,
-		Rows: 1, Batches: []poller.BatchStats{{Rows: 1}}, Staleness: 90 * time.Second,
+		Poller: "orders", Output: "o", Event: poller.HandlerFailed, Reason: "refused", Err: errors.New("422"),
+		NullCursors: -1,
+		Rows:        1, Batches: []poller.BatchStats{{Rows: 1}}, Staleness: 90 * time.Second,
 	})
 	m.Observe(&poller.Report{Poller: "orders", Output: "o", Event: poller.CommitFailed, NullCursors: -1})
 	if err := testutil.CollectAndCompare(m, strings.NewReader(`

@@ -25,7 +25,8 @@ func (r *endingRunner) Run(context.Context) []poller.Report {
 	return []poller.Report{report}
 }
 
-// TestObserverIsTold: of each tick, and of what the log line of a failed one says to do; not of a name that somebody made up.
+// TestObserverIsTold: of each tick, and of what the log line of a failed one says to do; not of a name that somebody
+// made up.
 func TestObserverIsTold(t *testing.T) {
 	var log strings.Builder
 	type told struct {
@@ -34,7 +35,8 @@ func TestObserverIsTold(t *testing.T) {
 	}
 	var seen []told
 	h := New(t.Context(), Config{
-		Pollers: []Poller{{Name: "orders", Outputs: []string{""}, Runner: &endingRunner{[]poller.Event{poller.FetchEmpty, poller.FetchFailed}}}},
+		Pollers: []Poller{{Name: "orders", Outputs: []string{""},
+			Runner: &endingRunner{[]poller.Event{poller.FetchEmpty, poller.FetchFailed}}}},
 		Log:     slog.New(slog.NewJSONHandler(&log, nil)),
 		Observe: func(r *poller.Report, next string) { seen = append(seen, told{r.Event, next}) },
 	})
@@ -46,13 +48,14 @@ func TestObserverIsTold(t *testing.T) {
 	if _, err := h.Tick(t.Context(), "others", Invocation{}); err == nil {
 		t.Error("an unknown poller ticks")
 	}
-	if len(seen) != 2 || seen[0] != (told{poller.FetchEmpty, ""}) || seen[1].event != poller.FetchFailed || !strings.Contains(log.String(), seen[1].next) || seen[1].next == "" {
+	if len(seen) != 2 || seen[0] != (told{poller.FetchEmpty, ""}) || seen[1].event != poller.FetchFailed ||
+		!strings.Contains(log.String(), seen[1].next) || seen[1].next == "" {
 		t.Errorf("%+v\n%s", seen, log.String())
 	}
 }
 
-// TestObserverOfFanOut: of each tick it is told which partition it was of, and of the timer's which of them have work; so that none
-// talks over what another tells.
+// TestObserverOfFanOut: of each tick it is told which partition it was of, and of the timer's which of them have work;
+// so that none talks over what another tells.
 func TestObserverOfFanOut(t *testing.T) {
 	var seen []poller.Report
 	broken := false
@@ -86,7 +89,8 @@ func TestObserverOfFanOut(t *testing.T) {
 		}
 		got = append(got, fmt.Sprint(seen[i].Event, *seen[i].Share))
 	}
-	if want := []string{"tick_complete{-1 [1 3]}", "fetch_failed{-1 []}", "handler_failed{3 []}"}; !slices.Equal(got, want) {
+	if want := []string{"tick_complete{-1 [1 3]}", "fetch_failed{-1 []}", "handler_failed{3 []}"}; !slices.Equal(got,
+		want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

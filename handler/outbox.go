@@ -34,13 +34,14 @@ type Cleaned struct {
 	More         bool
 }
 
-// Fanout spreads the partitions of an outbox over instances: timers are singletons under the host, queue triggers are not.
+// Fanout spreads the partitions of an outbox over instances: timers are singletons under the host, queue triggers are
+// not.
 type Fanout struct {
-	// Work returns the partitions that have something to publish, of how many there are. Where there is only one, or none, the
-	// tick runs where the timer fires.
+	// Work returns the partitions that have something to publish, of how many there are. Where there is only one, or none,
+	// the tick runs where the timer fires.
 	Work func(ctx context.Context) (partitions []int, of int, err error)
-	// About counts the outbox and says whether it is paused: where nothing is published, no partition's tick would. It is asked
-	// once a minute.
+	// About counts the outbox and says whether it is paused: where nothing is published, no partition's tick would. It is
+	// asked once a minute.
 	About func(ctx context.Context) (figures poller.OutboxFigures, paused bool, err error)
 	// Send puts one message on the queue.
 	Send func(ctx context.Context, message []byte) error
@@ -58,8 +59,8 @@ const (
 	CleanupSuffix   = "_cleanup"
 )
 
-// partitionMessage is what the timer function of a poller with fan-out enqueues. It holds nothing that could be lost: the
-// rows say what is to be published, and the next timer asks them again.
+// partitionMessage is what the timer function of a poller with fan-out enqueues. It holds nothing that could be lost:
+// the rows say what is to be published, and the next timer asks them again.
 type partitionMessage struct {
 	Poller    string `json:"poller"`
 	Partition int    `json:"partition"`
@@ -68,7 +69,8 @@ type partitionMessage struct {
 
 // fanOut is the timer's tick of a poller with fan-out; it logs and measures its report. It is false where there is
 // nothing to divide.
-func (h *Handler) fanOut(ctx context.Context, name string, p *Poller, inv Invocation) (report poller.Report, done bool) {
+func (h *Handler) fanOut(ctx context.Context, name string, p *Poller, inv Invocation) (report poller.Report,
+	done bool) {
 	report, partitions, of := h.handOut(ctx, name, p.Outbox.Fanout)
 	if !report.Failed() && of <= 1 {
 		return report, false
@@ -88,7 +90,8 @@ func (h *Handler) fanOut(ctx context.Context, name string, p *Poller, inv Invoca
 		level = slog.LevelInfo
 	}
 	attrs := []slog.Attr{
-		slog.String("event", "fanout_complete"), slog.String("poller", name), slog.Any("partitions", partitions), slog.Int("of", of),
+		slog.String("event", "fanout_complete"), slog.String("poller", name), slog.Any("partitions", partitions),
+		slog.Int("of", of),
 		slog.Float64("duration_ms", milliseconds(report.Ended.Sub(report.Started))),
 	}
 	if inv.ID != "" {
@@ -98,9 +101,11 @@ func (h *Handler) fanOut(ctx context.Context, name string, p *Poller, inv Invoca
 	return report, true
 }
 
-// handOut enqueues a message for each partition with work. A crash between two messages leaves partitions to the next timer.
-// Whether the message of the timer before is still queued is not asked: one too many finds its partition held, or nothing to do.
-func (h *Handler) handOut(ctx context.Context, name string, f *Fanout) (report poller.Report, partitions []int, of int) {
+// handOut enqueues a message for each partition with work. A crash between two messages leaves partitions to the next
+// timer. Whether the message of the timer before is still queued is not asked: one too many finds its partition held,
+// or nothing to do.
+func (h *Handler) handOut(ctx context.Context, name string, f *Fanout) (report poller.Report, partitions []int,
+	of int) {
 	report = newReport(name)
 	report.Event, report.Share = poller.FetchEmpty, &poller.Share{Partition: -1}
 	fail := func(event poller.Event, reason string, err error) {
@@ -112,7 +117,8 @@ func (h *Handler) handOut(ctx context.Context, name string, f *Fanout) (report p
 		}
 		report.Ended = time.Now()
 	}()
-	ctx, cancel := context.WithTimeoutCause(ctx, f.Timeout, fmt.Errorf("the database and the queue took longer than %s", f.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, f.Timeout,
+		fmt.Errorf("the database and the queue took longer than %s", f.Timeout))
 	defer cancel()
 	partitions, of, err := f.Work(ctx)
 	switch {
@@ -133,7 +139,8 @@ func (h *Handler) handOut(ctx context.Context, name string, f *Fanout) (report p
 			err = f.Send(ctx, message)
 		}
 		if err != nil {
-			fail(poller.HandlerFailed, poller.Unavailable.String(), fmt.Errorf("%d of %d partitions were handed out: %w", i, len(partitions), err))
+			fail(poller.HandlerFailed, poller.Unavailable.String(),
+				fmt.Errorf("%d of %d partitions were handed out: %w", i, len(partitions), err))
 			return report, partitions[:i], of
 		}
 		report.Event = poller.TickComplete
@@ -144,8 +151,8 @@ func (h *Handler) handOut(ctx context.Context, name string, f *Fanout) (report p
 // aboutEvery is how often a timer with fan-out counts its outbox.
 const aboutEvery = time.Minute
 
-// seen puts into the report what the outbox holds, and whether it is paused, as of a minute ago at most. That it could not be
-// told is no failure: figures are for looking at.
+// seen puts into the report what the outbox holds, and whether it is paused, as of a minute ago at most. That it could
+// not be told is no failure: figures are for looking at.
 func (h *Handler) seen(ctx context.Context, f *Fanout, report *poller.Report) {
 	h.mu.Lock()
 	s := h.fanouts[report.Poller]
@@ -185,16 +192,17 @@ func partitionOf(name string, message json.RawMessage, limit int) (int, error) {
 	}
 	switch {
 	case !strings.EqualFold(m.Poller, name):
-		return 0, fmt.Errorf("the message is for the poller %q: two pollers share a queue, and each needs its own", clip(m.Poller, 64))
+		return 0, fmt.Errorf("the message is for the poller %q: two pollers share a queue, and each needs its own",
+			clip(m.Poller, 64))
 	case m.Partition == nil, *m.Partition < 0, *m.Partition >= limit:
 		return 0, fmt.Errorf("the message names no partition from 0 to %d", limit-1)
 	}
 	return *m.Partition, nil
 }
 
-// Partition runs a tick of the partition that a queue message names, of a poller with fan-out. A message that makes no sense
-// is told and taken for done: nothing is lost with it, and a failure would only move it to the poison queue, which nobody
-// empties.
+// Partition runs a tick of the partition that a queue message names, of a poller with fan-out. A message that makes no
+// sense is told and taken for done: nothing is lost with it, and a failure would only move it to the poison queue,
+// which nobody empties.
 func (h *Handler) Partition(ctx context.Context, name string, message json.RawMessage, inv Invocation) []poller.Report {
 	p := h.pollers[name]
 	ctx, cancel := h.alive(ctx)
@@ -204,7 +212,8 @@ func (h *Handler) Partition(ctx context.Context, name string, message json.RawMe
 	}
 	n, err := partitionOf(name, message, p.Outbox.Fanout.Partitions)
 	if err != nil {
-		h.log.WarnContext(ctx, "a queue message was dropped", "event", "message_dropped", "poller", name, "error", err.Error(), "invocation_id", inv.ID,
+		h.log.WarnContext(ctx, "a queue message was dropped", "event", "message_dropped", "poller", name, "error",
+			err.Error(), "invocation_id", inv.ID,
 			"next", "nothing is lost: the rows say what is to be published; find out who else writes to the queue (source__fanout_queue)")
 		return nil
 	}
@@ -236,8 +245,8 @@ func (h *Handler) partition(name string, n int) (Runner, error) {
 	return r, nil
 }
 
-// Cleanup runs one clean-up of the named outbox, until it is done, budget is over (0: none), or the lifetime given to New
-// ends; it logs and measures it. One that was stopped goes on where it was with the next.
+// Cleanup runs one clean-up of the named outbox, until it is done, budget is over (0: none), or the lifetime given to
+// New ends; it logs and measures it. One that was stopped goes on where it was with the next.
 func (h *Handler) Cleanup(ctx context.Context, name string, budget time.Duration, inv Invocation) (err error) {
 	p, known := h.pollers[name]
 	if faults := append(slices.Clone(h.faults), p.Faults...); len(faults) > 0 {
@@ -262,15 +271,18 @@ func (h *Handler) Cleanup(ctx context.Context, name string, budget time.Duration
 	}
 	h.metrics.cleaned(name, did, err)
 	attrs := []slog.Attr{
-		slog.String("poller", name), slog.Int64("rows", did.Rows), slog.Int64("chunks", did.Chunks), slog.Bool("more", did.More),
+		slog.String("poller", name), slog.Int64("rows", did.Rows), slog.Int64("chunks", did.Chunks),
+		slog.Bool("more", did.More),
 		slog.Float64("duration_ms", milliseconds(time.Since(started))),
 	}
 	if inv.ID != "" {
 		attrs = append(attrs, slog.String("invocation_id", inv.ID))
 	}
 	if err != nil {
-		h.log.LogAttrs(ctx, slog.LevelError, "clean-up failed", append(attrs, slog.String("event", "cleanup_failed"), slog.String("error", err.Error()),
-			slog.String("next", "nothing is lost, and the next clean-up goes on; `rowrelay outbox cleanup "+name+"` tries it now, `rowrelay check` shows what is missing"))...)
+		h.log.LogAttrs(ctx, slog.LevelError, "clean-up failed",
+			append(attrs, slog.String("event", "cleanup_failed"), slog.String("error", err.Error()),
+				slog.String("next", "nothing is lost, and the next clean-up goes on; `rowrelay outbox cleanup "+name+
+					"` tries it now, `rowrelay check` shows what is missing"))...)
 		return err
 	}
 	h.log.LogAttrs(ctx, slog.LevelInfo, "clean-up complete", append(attrs, slog.String("event", "cleanup_complete"))...)

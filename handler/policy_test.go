@@ -19,7 +19,8 @@ import (
 // aDeadLetter is one whose row must not be seen.
 func aDeadLetter(cause poller.Cause) poller.DeadLetter {
 	return poller.DeadLetter{
-		App: "shop", Poller: "orders", Output: "output", Cause: cause, Status: 422, Reason: "422: no such customer, fair warning",
+		App: "shop", Poller: "orders", Output: "output", Cause: cause, Status: 422,
+		Reason:   "422: no such customer, fair warning",
 		Attempts: 5, First: time.Unix(1775525000, 0).UTC(), Last: time.Unix(1775525156, 0).UTC(),
 		Event: change.Event{
 			ID: "0a1b", Key: []byte(`{"id":7}`), Row: []byte(`{"id":7,"card":"4111-1111"}`),
@@ -33,7 +34,8 @@ func TestDeadLetterLine(t *testing.T) {
 	var c console
 	server := serve(t, &c, one(runner(func(context.Context) []poller.Report {
 		return []poller.Report{{
-			Poller: "orders", Output: "output", Event: poller.TickComplete, Rows: 1, NullCursors: -1, Parked: 3, Rejected: 2, Gone: 1, Late: 4,
+			Poller: "orders", Output: "output", Event: poller.TickComplete, Rows: 1, NullCursors: -1, Parked: 3, Rejected: 2,
+			Gone: 1, Late: 4,
 			Remembered: 9, HeldBack: 90 * time.Second, HeldBy: "pid 4711 (importer)",
 			DeadLettered: []poller.DeadLetter{aDeadLetter(poller.Refused)},
 		}}
@@ -52,7 +54,8 @@ func TestDeadLetterLine(t *testing.T) {
 		t.Fatalf("one line on stderr, please: %v", lines)
 	}
 	for member, want := range map[string]string{
-		"level": "ERROR", "event": "dead_lettered", "poller": "orders", "output": "output", "id": "0a1b", "key": `{"id":7}`, "reason": "refused",
+		"level": "ERROR", "event": "dead_lettered", "poller": "orders", "output": "output", "id": "0a1b", "key": `{"id":7}`,
+		"reason":   "refused",
 		"attempts": "5", "status": "422", "error": "422: no such customer, fair warning", "invocation_id": "8f0a",
 		"first_attempt": "2026-04-07T01:23:20Z", "last_attempt": "2026-04-07T01:25:56Z",
 		"cursor": `{"kind":"timestamp+pk","value":"2026-01-01T00:00:00Z","tiebreaker":{"id":7}}`,
@@ -61,14 +64,16 @@ func TestDeadLetterLine(t *testing.T) {
 			t.Errorf("%s is %s, want %s", member, got, want)
 		}
 	}
-	if next := fmt.Sprint(lines[0]["next"]); !strings.Contains(next, "`rowrelay deadletter show orders --output output 0a1b`") {
+	if next := fmt.Sprint(lines[0]["next"]); !strings.Contains(next,
+		"`rowrelay deadletter show orders --output output 0a1b`") {
 		t.Errorf("next: %s", next)
 	}
 	if len(c.out()) != 1 {
 		t.Fatalf("one line for the tick, please: %v", c.out())
 	}
 	for member, want := range map[string]string{
-		"level": "INFO", "event": "tick_complete", "rejected": "2", "parked": "3", "dead_lettered": "1", "parked_gone": "1", "late_rows": "4",
+		"level": "INFO", "event": "tick_complete", "rejected": "2", "parked": "3", "dead_lettered": "1", "parked_gone": "1",
+		"late_rows":  "4",
 		"remembered": "9", "held_back_seconds": "90", "held_by": "pid 4711 (importer)",
 	} {
 		if got := fmt.Sprint(c.out()[0][member]); got != want {
@@ -103,8 +108,10 @@ func TestPolicyMetrics(t *testing.T) {
 	measured := []string{"rowrelay_paused", "rowrelay_parked", "rowrelay_rejected_total", "rowrelay_deadlettered_total",
 		"rowrelay_parked_gone_total", "rowrelay_held_back_seconds", "rowrelay_late_rows_total", "rowrelay_remembered_rows"}
 	m.Observe(who(poller.Report{
-		Event: poller.TickComplete, Rejected: 3, Parked: 2, Gone: 1, Late: 5, Remembered: 40, HeldBack: 90 * time.Second, HeldBy: "pid 1",
-		DeadLettered: []poller.DeadLetter{aDeadLetter(poller.Refused), aDeadLetter(poller.Impossible), aDeadLetter(poller.Refused)},
+		Event: poller.TickComplete, Rejected: 3, Parked: 2, Gone: 1, Late: 5, Remembered: 40, HeldBack: 90 * time.Second,
+		HeldBy: "pid 1",
+		DeadLettered: []poller.DeadLetter{aDeadLetter(poller.Refused), aDeadLetter(poller.Impossible),
+			aDeadLetter(poller.Refused)},
 	}))
 	m.Observe(who(poller.Report{Event: poller.CheckpointLoadFailed, Parked: -1})) // knows nothing: everything stays
 	counters := `
@@ -112,7 +119,7 @@ func TestPolicyMetrics(t *testing.T) {
 # TYPE rowrelay_deadlettered_total counter
 rowrelay_deadlettered_total{output="o",poller="orders",reason="impossible"} 1
 rowrelay_deadlettered_total{output="o",poller="orders",reason="refused"} 2
-# HELP rowrelay_late_rows_total Rows found behind the position: they committed late.
+# HELP rowrelay_late_rows_total Late rows: they became visible below the position.
 # TYPE rowrelay_late_rows_total counter
 rowrelay_late_rows_total{output="o",poller="orders"} 5
 # HELP rowrelay_parked_gone_total Parked events whose row was found gone.
@@ -127,7 +134,7 @@ rowrelay_rejected_total{output="o",poller="orders"} 3
 # HELP rowrelay_held_back_seconds How long rows have been held back by an open transaction or a full memory.
 # TYPE rowrelay_held_back_seconds gauge
 rowrelay_held_back_seconds{output="o",poller="orders"} %d
-# HELP rowrelay_parked Parked events, and those that wait behind them.
+# HELP rowrelay_parked Parked events, and those that wait for them.
 # TYPE rowrelay_parked gauge
 rowrelay_parked{output="o",poller="orders"} %d
 # HELP rowrelay_paused 1 while an operator has the poller paused.
@@ -157,7 +164,8 @@ rowrelay_remembered_rows{output="o",poller="orders"} %d
 	compare("all is well again", gauges(0, 0, 0, 0))
 }
 
-// The counter of skipped rows is that of the document: a restart is no increase, and a skip is counted once by each process.
+// The counter of skipped rows is that of the document: a restart is no increase, and a skip is counted once by each
+// process.
 func TestSkippedRows(t *testing.T) {
 	at := func(n int) time.Time { return time.Unix(int64(1775525000+n), 0) }
 	skips := []state.Skip{{At: at(1), Rows: 10}, {At: at(2), Rows: -1}}

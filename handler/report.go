@@ -6,17 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 // logReport writes one line for the tick of one output, with more at its end, and one for each of its warnings and
 // dead letters.
-func logReport(ctx context.Context, log *slog.Logger, level slog.Level, r *poller.Report, inv Invocation, outbox bool, more ...slog.Attr) {
+func logReport(ctx context.Context, log *slog.Logger, level slog.Level, r *poller.Report, inv Invocation, outbox bool,
+	more ...slog.Attr) {
 	who := []slog.Attr{slog.String("poller", r.Poller), slog.String("output", r.Output)}
 	if inv.ID != "" {
 		who = append(who, slog.String("invocation_id", inv.ID))
@@ -25,7 +25,8 @@ func logReport(ctx context.Context, log *slog.Logger, level slog.Level, r *polle
 		log.LogAttrs(ctx, slog.LevelWarn, text, append([]slog.Attr{slog.String("event", "warning")}, who...)...)
 	}
 	for i := range r.DeadLettered {
-		log.LogAttrs(ctx, slog.LevelError, "an event was given up", append(deadLetterAttrs(&r.DeadLettered[i], outbox), who...)...)
+		log.LogAttrs(ctx, slog.LevelError, "an event was given up",
+			append(deadLetterAttrs(&r.DeadLettered[i], outbox), who...)...)
 	}
 	log.LogAttrs(ctx, level, message(r), append(append(attrs(r, inv, outbox), who...), more...)...)
 }
@@ -33,10 +34,11 @@ func logReport(ctx context.Context, log *slog.Logger, level slog.Level, r *polle
 // deadLetterAttrs tell of a dead letter all but its row.
 func deadLetterAttrs(d *poller.DeadLetter, outbox bool) []slog.Attr {
 	next := fmt.Sprintf("look at it with `rowrelay deadletter show %[1]s %[2]s` (or in dead_letter__queue), mend the receiver or the row, then `rowrelay "+
-		"deadletter replay %[1]s`; a row that is corrected is delivered by itself", poller.Address(d.Poller, d.Output), d.Event.ID)
+		"deadletter replay %[1]s`; a row that is corrected is delivered by itself", poller.Address(d.Poller, d.Output),
+		d.Event.ID)
 	if outbox {
 		next = fmt.Sprintf("look at it with `rowrelay outbox list %s %s`, mend the receiver, then `rowrelay outbox requeue %[1]s %[2]s` publishes it, "+
-			"and what waits behind it, in order; `rowrelay outbox discard` gives it up", d.Poller, outboxRef(&d.Event))
+			"and what waits for it, in order; `rowrelay outbox discard` gives it up", d.Poller, outboxRef(&d.Event))
 	}
 	list := []slog.Attr{
 		slog.String("event", "dead_lettered"),
@@ -56,7 +58,8 @@ func deadLetterAttrs(d *poller.DeadLetter, outbox bool) []slog.Attr {
 	return list
 }
 
-// outboxRef is the flag that names an event's row, as it can be typed into a shell: --id and its seq, or id in a mapped table.
+// outboxRef is the flag that names an event's row, as it can be typed into a shell: --id and its seq, or id in a mapped
+// table.
 func outboxRef(e *change.Event) string {
 	var key struct {
 		Seq json.Number `json:"seq"`
@@ -67,23 +70,13 @@ func outboxRef(e *change.Event) string {
 	case err == nil && key.Seq != "":
 		return "--id " + key.Seq.String()
 	case err == nil && key.ID != "":
-		return "--id " + ShellWord(key.ID)
+		return "--id " + plaintext.ShellWord(key.ID)
 	case e.Outbox != nil: // no such event is made: its idempotency key is the next best
-		return "--key " + ShellWord(e.Outbox.IdempotencyKey)
+		return "--key " + plaintext.ShellWord(e.Outbox.IdempotencyKey)
 	default:
-		return "--key " + ShellWord(e.ID)
+		return "--key " + plaintext.ShellWord(e.ID)
 	}
 }
-
-// ShellWord is a text as one word of a POSIX shell, in which nothing is expanded or run.
-func ShellWord(text string) string {
-	if plainWord.MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9._:@/+-]+$`)
 
 // worthALine is how long rows have to be held back before an idle tick says so: a transaction that is open for a moment
 // is nothing to tell.

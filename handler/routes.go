@@ -46,7 +46,8 @@ func (h *Handler) ready(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (h *Handler) invoke(w http.ResponseWriter, r *http.Request) {
-	// The host is no browser. A web site in the browser of whoever runs `func start` could post here what looks like an invocation.
+	// The host is no browser. A web site in the browser of whoever runs `func start` could post here what looks like an
+	// invocation.
 	if r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
 		h.refuse(w, r, errBrowser)
 		return
@@ -108,15 +109,16 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// call runs the function of that name: a poller's, or one that an outbox has beside it. A poller's own name comes first.
-// The error is an unknown name.
+// call runs the function of that name: a poller's, or one that an outbox has beside it. A poller's own name comes
+// first. The error is an unknown name.
 func (h *Handler) call(ctx context.Context, function string, body []byte, inv Invocation) (int, answer, error) {
 	if _, known := h.pollers[function]; !known {
 		if name, ok := strings.CutSuffix(function, CleanupSuffix); ok && h.pollers[name].Outbox != nil {
 			status, said := answerForCleanup(h.Cleanup(ctx, name, h.pollers[name].Outbox.CleanupBudget, inv))
 			return status, said, nil
 		}
-		if name, ok := strings.CutSuffix(function, PartitionSuffix); ok && h.pollers[name].Outbox != nil && h.pollers[name].Outbox.Fanout != nil {
+		if name, ok := strings.CutSuffix(function, PartitionSuffix); ok && h.pollers[name].Outbox != nil &&
+			h.pollers[name].Outbox.Fanout != nil {
 			status, said := answerFor(h.Partition(ctx, name, triggerOf(body), inv), true)
 			return status, said, nil
 		}
@@ -143,8 +145,10 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, errBrowser):
 		status = http.StatusForbidden
 	}
-	h.log.ErrorContext(r.Context(), "the invocation could not be read", "event", "invocation_invalid", "error", err.Error(),
-		"function", clip(chi.URLParam(r, "function"), 128), "invocation_id", clip(r.Header.Get("X-Azure-Functions-InvocationId"), 64),
+	h.log.ErrorContext(r.Context(), "the invocation could not be read", "event", "invocation_invalid", "error",
+		err.Error(),
+		"function", clip(chi.URLParam(r, "function"), 128), "invocation_id",
+		clip(r.Header.Get("X-Azure-Functions-InvocationId"), 64),
 		"next", `send the body that the Functions host sends: {"Data":{},"Metadata":{}}`)
 	h.write(w, status, answer{Error: err.Error()})
 }

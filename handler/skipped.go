@@ -14,7 +14,7 @@ import (
 const skipReported = 10 * time.Minute
 
 // skips remembers of which holders of a lease it was reported that ticks wait for them. A worker that was killed in the
-// middle of a tick leaves its lease behind: without a line the ticks of its successor succeed and deliver nothing for
+// middle of a tick leaves its lease: without a line the ticks of its successor succeed and deliver nothing for
 // a minute, and nobody can see why. Instances that take turns would write such a line with every tick.
 type skips struct {
 	mu       sync.Mutex
@@ -49,6 +49,7 @@ func waitAttrs(r *poller.Report) []slog.Attr {
 		end = "with the first tick after the time in \"until\""
 		list = append(list, slog.Time("until", r.Until.UTC()))
 	}
-	return append(list, slog.String("next", "nothing: a holder that is alive delivers these rows; after one that has died, "+
-		"this instance takes over by itself, "+end+". Further skipped ticks are reported at log__level=debug only"))
+	return append(list, slog.String("next",
+		"nothing: a holder that is alive delivers these rows; after one that has died, "+
+			"this instance takes over by itself, "+end+". Further skipped ticks are reported at log__level=debug only"))
 }

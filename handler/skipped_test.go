@@ -65,7 +65,8 @@ func TestTheFirstSkippedTickIsTold(t *testing.T) {
 		}
 		dead := func() error { return &heldBy{"shop/dead", 55 * time.Second} }
 		first := tick(fmt.Errorf("opening: %w", dead()))
-		if first.Level != "INFO" || !first.Until.Equal(time.Now().Add(55*time.Second)) || !strings.Contains(first.Error, "shop/dead") ||
+		if first.Level != "INFO" || !first.Until.Equal(time.Now().Add(55*time.Second)) ||
+			!strings.Contains(first.Error, "shop/dead") ||
 			!strings.Contains(first.Next, "takes over by itself") {
 			t.Errorf("the first skipped tick says %+v", first)
 		}

@@ -16,7 +16,8 @@ func TestTheInvocationsTrace(t *testing.T) {
 		sampled      bool
 	}{
 		{"00-" + invoked + "-00f067aa0ba902b7-01", invoked, true},
-		{"00-" + invoked + "-00f067aa0ba902b7-00", invoked, false}, // the host with Application Insights; telemetry records it all the same
+		// the host with Application Insights; telemetry records it all the same
+		{"00-" + invoked + "-00f067aa0ba902b7-00", invoked, false},
 		{"", none, false},
 		{"nonsense", none, false},
 		{"00-" + none + "-00f067aa0ba902b7-01", none, false},
@@ -27,7 +28,8 @@ func TestTheInvocationsTrace(t *testing.T) {
 		}
 		got := trace.SpanContextFromContext(traced(context.Background(), header))
 		if got.TraceID().String() != c.want || got.IsSampled() != c.sampled {
-			t.Errorf("%q gives the trace %s, sampled %v; want %s, %v", c.parent, got.TraceID(), got.IsSampled(), c.want, c.sampled)
+			t.Errorf("%q gives the trace %s, sampled %v; want %s, %v", c.parent, got.TraceID(), got.IsSampled(), c.want,
+				c.sampled)
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Is reports whether host is this machine: localhost, a loopback address with or without brackets, or the path of a socket.
-// Other names are not resolved.
+// Is reports whether host is this machine: localhost, a loopback address with or without brackets, or the path of a
+// socket. Other names are not resolved.
 func Is(host string) bool {
 	if strings.EqualFold(host, "localhost") || strings.HasPrefix(host, "/") {
 		return true

@@ -11,8 +11,9 @@ import (
 // language: docs/outbox-writing.md.
 const (
 	lockPostgres = `SELECT pg_advisory_xact_lock(hashtextextended($1 || chr(31) || $2, 0))`
-	// MySQL has no lock that ends with the transaction but that of a row: one of 1024, by a hash of the aggregate. Two aggregates
-	// with one row wait for each other without need. The hash is that of the bytes in UTF-8, whatever the connection's charset.
+	// MySQL has no lock that ends with the transaction but that of a row: one of 1024, by a hash of the aggregate. Two
+	// aggregates with one row wait for each other without need. The hash is that of the bytes in UTF-8, whatever the
+	// connection's charset.
 	lockMySQL  = `SELECT slot FROM rowrelay_locks WHERE slot IN (%s) ORDER BY slot FOR UPDATE`
 	slotMySQL  = `CRC32(CONVERT(CONCAT(?, CHAR(31), ?) USING utf8mb4)) & 1023`
 	lockServer = `DECLARE @resource nvarchar(64) = CONVERT(nvarchar(64), HASHBYTES('SHA2_256', CONCAT(CAST(@p1 AS nvarchar(255)), NCHAR(31), CAST(@p2 AS nvarchar(255)))), 2), @got int;
@@ -20,14 +21,16 @@ EXEC @got = sp_getapplock @Resource = @resource, @LockMode = 'Exclusive', @LockO
 SELECT @got;`
 )
 
-// lock locks the aggregates of the events, each once, in one order for all writers. SQLite needs no lock: it has one writer at a
-// time, and a seq is drawn by the one who writes.
+// lock locks the aggregates of the events, each once, in one order for all writers. SQLite needs no lock: it has one
+// writer at a time, and a seq is drawn by the one who writes.
 func (w *Writer) lock(ctx context.Context, tx Tx, events []Event) error {
 	aggregates := make([][2]string, len(events))
 	for i := range events {
 		aggregates[i] = [2]string{events[i].AggregateType, events[i].AggregateID}
 	}
-	slices.SortFunc(aggregates, func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	slices.SortFunc(aggregates, func(a, b [2]string) int {
+		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+	})
 	aggregates = slices.Compact(aggregates)
 	switch {
 	case len(aggregates) == 0 || w.engine == SQLite:
@@ -60,7 +63,8 @@ func (w *Writer) lock(ctx context.Context, tx Tx, events []Event) error {
 	return nil
 }
 
-// query runs a statement to its end and returns the number in the last row, where there is one, and how many rows there were.
+// query runs a statement to its end and returns the number in the last row, where there is one, and how many rows there
+// were.
 func query(ctx context.Context, tx Tx, statement string, args ...any) (n, count int, err error) {
 	rows, err := tx.QueryContext(ctx, statement, args...)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package outbox writes events into a transactional outbox, in the transaction of the change that they tell of (seeds/004,
-// "Context and Problem"): either both are there, or neither is. Rowrelay publishes them (`rowrelay outbox --help`).
+// Package outbox writes events into a transactional outbox, in the transaction of the change that they tell of
+// (docs/outbox.md): either both are there, or neither is. Rowrelay publishes them (`rowrelay outbox
+// --help`).
 //
 //	w, err := outbox.NewWriter(outbox.Postgres, "outbox")
 //	…
@@ -15,12 +16,12 @@
 //
 // Events of one aggregate are published in the order of their seq. That is the order of the transactions only if two of
 // them never hold seqs of one aggregate at the same time: the one that drew the smaller seq might commit last. So Write
-// locks the aggregate, until the transaction ends, before it inserts. Everybody who writes events of the same aggregates
-// has to do the same, as the statements in docs/outbox-writing.md do for other languages.
+// locks the aggregate, until the transaction ends, before it inserts. Everybody who writes events of the same
+// aggregates has to do the same, as the statements in docs/outbox-writing.md do for other languages.
 //
-// A transaction that writes events of several aggregates in one call locks them in a fixed order. One that calls Write several
-// times can meet another that does so in the opposite order; the database then ends one of them as a deadlock, and it is to
-// be repeated, like every transaction.
+// A transaction that writes events of several aggregates in one call locks them in a fixed order. One that calls Write
+// several times can meet another that does so in the opposite order; the database then ends one of them as a deadlock,
+// and it is to be repeated, like every transaction.
 //
 // The package depends on the standard library only, and on no part of Rowrelay.
 package outbox
@@ -50,18 +51,19 @@ const (
 
 // Event is one event to be published.
 type Event struct {
-	// AggregateType and AggregateID name what the event is about, "Order" and "42", and decide what it is kept in order with.
-	// At most 255 characters each; like Type and IdempotencyKey valid UTF-8 without NUL.
+	// AggregateType and AggregateID name what the event is about, "Order" and "42", and decide what it is kept in order
+	// with. At most 255 characters each; like Type and IdempotencyKey valid UTF-8 without NUL.
 	AggregateType, AggregateID string
 	// Type names what happened: "OrderPlaced". At most 255 characters.
 	Type string
-	// IdempotencyKey is what receivers recognise a repetition by, unique among all events of the outbox: "order-placed-42". Empty
-	// means a random one: enough against repetitions of the publisher, not against those of the application.
+	// IdempotencyKey is what receivers recognise a repetition by, unique among all events of the outbox:
+	// "order-placed-42". Empty means a random one: enough against repetitions of the publisher, not against those of the
+	// application.
 	IdempotencyKey string
 	// Payload is published as it stands; valid UTF-8, as a rule JSON.
 	Payload []byte
-	// TraceParent and TraceState are the W3C trace context that the event belongs to; "" for none. One that is too long (255 and 1000
-	// characters) is left out.
+	// TraceParent and TraceState are the W3C trace context that the event belongs to; "" for none. One that is too long
+	// (255 and 1000 characters) is left out.
 	TraceParent, TraceState string
 }
 
@@ -99,8 +101,8 @@ const (
 	longestState = 1000 // tracestate
 )
 
-// Tx is the transaction that events are written in: *sql.Tx, or a *sql.Conn on which one was begun. Outside of a transaction
-// neither the promise of the outbox nor that of the order holds.
+// Tx is the transaction that events are written in: *sql.Tx, or a *sql.Conn on which one was begun. Outside of a
+// transaction neither the promise of the outbox nor that of the order holds.
 type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -115,7 +117,8 @@ type Writer struct {
 // tableName is a table's name, with its schema, in plain letters.
 var tableName = regexp.MustCompile(`^[\pL_][\pL\pN_$]*(\.[\pL_][\pL\pN_$]*)?$`)
 
-// NewWriter returns the writer of a table that `rowrelay outbox init` has made: "outbox", or "shop.outbox" with its schema.
+// NewWriter returns the writer of a table that `rowrelay outbox init` has made: "outbox", or "shop.outbox" with its
+// schema.
 func NewWriter(engine Engine, table string) (*Writer, error) {
 	if !tableName.MatchString(table) {
 		return nil, fmt.Errorf("outbox: %q is no name of a table: letters, digits and _, with a schema where needed", table)
@@ -123,13 +126,15 @@ func NewWriter(engine Engine, table string) (*Writer, error) {
 	if !slices.Contains([]Engine{Postgres, MySQL, SQLite, SQLServer}, engine) {
 		return nil, fmt.Errorf("outbox: engine %q is not postgres, mysql, sqlite or sqlserver", engine)
 	}
-	columns := []string{"aggregate_type", "aggregate_id", "event_type", "payload", "idempotency_key", "traceparent", "tracestate"}
+	columns := []string{"aggregate_type", "aggregate_id", "event_type", "payload", "idempotency_key", "traceparent",
+		"tracestate"}
 	places := make([]string, len(columns))
 	for i := range columns {
 		places[i] = engine.place(i + 1)
 	}
-	return &Writer{engine: engine, insert: "INSERT INTO " + engine.quote(table) + " (" + strings.Join(columns, ", ") + ") VALUES (" +
-		strings.Join(places, ", ") + ")"}, nil
+	return &Writer{engine: engine,
+		insert: "INSERT INTO " + engine.quote(table) + " (" + strings.Join(columns, ", ") + ") VALUES (" +
+			strings.Join(places, ", ") + ")"}, nil
 }
 
 // place is how the engine writes parameter n.
@@ -160,8 +165,8 @@ func (e Engine) quote(name string) string {
 	return strings.Join(parts, ".")
 }
 
-// Write locks the events' aggregates and inserts the events, in their order. An error leaves the transaction to be rolled
-// back.
+// Write locks the events' aggregates and inserts the events, in their order. An error leaves the transaction to be
+// rolled back.
 func (w *Writer) Write(ctx context.Context, tx Tx, events ...Event) error {
 	for i := range events {
 		if err := events[i].check(); err != nil {
@@ -186,8 +191,8 @@ func (w *Writer) Write(ctx context.Context, tx Tx, events ...Event) error {
 	return nil
 }
 
-// fitting is text as a nullable column takes it. What is too long is left out: a trace context comes from outside, and must not be
-// able to fail the transaction.
+// fitting is text as a nullable column takes it. What is too long is left out: a trace context comes from outside, and
+// must not be able to fail the transaction.
 func fitting(s string, most int) sql.NullString {
 	return sql.NullString{String: s, Valid: s != "" && len(s) <= most && utf8.ValidString(s)}
 }

@@ -25,11 +25,16 @@ type engine struct {
 func engines() []engine {
 	return []engine{
 		{"PostgreSQL", outbox.Postgres, func(t *testing.T) *sql.DB { return testenv.Open(t, "pgx", testenv.Postgres(t)) }},
-		{"MariaDB", outbox.MySQL, func(t *testing.T) *sql.DB { return testenv.Open(t, "mysql", testenv.MySQLDSN(t, testenv.MySQL(t))) }},
-		{"SQLite", outbox.SQLite, func(t *testing.T) *sql.DB {
-			return testenv.Open(t, "sqlite", strings.TrimPrefix(testenv.SQLite(t), "sqlite:")+"?_pragma=busy_timeout(20000)&_txlock=immediate")
+		{"MariaDB", outbox.MySQL, func(t *testing.T) *sql.DB {
+			return testenv.Open(t, "mysql", testenv.MySQLDSN(t, testenv.MySQL(t)))
 		}},
-		{"SQL Server", outbox.SQLServer, func(t *testing.T) *sql.DB { return testenv.Open(t, "sqlserver", testenv.SQLServer(t)) }},
+		{"SQLite", outbox.SQLite, func(t *testing.T) *sql.DB {
+			return testenv.Open(t, "sqlite",
+				strings.TrimPrefix(testenv.SQLite(t), "sqlite:")+"?_pragma=busy_timeout(20000)&_txlock=immediate")
+		}},
+		{"SQL Server", outbox.SQLServer, func(t *testing.T) *sql.DB {
+			return testenv.Open(t, "sqlserver", testenv.SQLServer(t))
+		}},
 	}
 }
 
@@ -74,12 +79,15 @@ func TestWrite(t *testing.T) {
 				}
 			}
 			write(true,
-				outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Placed", IdempotencyKey: "k1", Payload: []byte(`{"é":"ü\u0000"}`), TraceParent: "00-1-2-01"},
-				outbox.Event{AggregateType: "Customer", AggregateID: "7", Type: "Moved", Payload: []byte("no JSON"), TraceParent: strings.Repeat("0", 256), TraceState: strings.Repeat("a", 1001)},
+				outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Placed", IdempotencyKey: "k1",
+					Payload: []byte(`{"é":"ü\u0000"}`), TraceParent: "00-1-2-01"},
+				outbox.Event{AggregateType: "Customer", AggregateID: "7", Type: "Moved", Payload: []byte("no JSON"),
+					TraceParent: strings.Repeat("0", 256), TraceState: strings.Repeat("a", 1001)},
 				outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Paid", IdempotencyKey: "k3", Payload: []byte(`{}`)})
 			write(false, outbox.Event{AggregateType: "Order", AggregateID: "43", Type: "Placed", Payload: []byte(`{}`)})
 
-			rows, err := db.QueryContext(t.Context(), `SELECT aggregate_type, aggregate_id, event_type, payload, idempotency_key, state, traceparent FROM outbox ORDER BY id`)
+			rows, err := db.QueryContext(t.Context(),
+				`SELECT aggregate_type, aggregate_id, event_type, payload, idempotency_key, state, traceparent FROM outbox ORDER BY id`)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,15 +133,16 @@ func TestNoLocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer tx.Rollback() //nolint:errcheck // nothing was written
-		err = w.Write(t.Context(), tx, outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Placed", Payload: []byte(`{}`)})
+		err = w.Write(t.Context(), tx,
+			outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Placed", Payload: []byte(`{}`)})
 		if err == nil || !strings.Contains(err.Error(), "rowrelay outbox init") {
 			t.Errorf("without rows to lock: %v", err)
 		}
 	}
 }
 
-// The seqs of an aggregate become visible in their order, however long transactions stay open: a reader never finds one below
-// another that it has seen.
+// The seqs of an aggregate become visible in their order, however long transactions stay open: a reader never finds one
+// below another that it has seen.
 func TestOrderOfAnAggregate(t *testing.T) {
 	for _, e := range engines() {
 		t.Run(e.name, func(t *testing.T) {
@@ -195,9 +204,10 @@ func look(t *testing.T, db *sql.DB, seen map[int64]bool, newest map[string]int64
 	}
 }
 
-// writeSlowly writes events of one or two aggregates, and stays open for a while before it commits or rolls back. A transaction
-// that the database ends (two that wait for each other) is not repeated: it wrote nothing.
-func writeSlowly(ctx context.Context, db *sql.DB, w *outbox.Writer, random *rand.Rand, aggregates int, key string) error {
+// writeSlowly writes events of one or two aggregates, and stays open for a while before it commits or rolls back. A
+// transaction that the database ends (two that wait for each other) is not repeated: it wrote nothing.
+func writeSlowly(ctx context.Context, db *sql.DB, w *outbox.Writer, random *rand.Rand, aggregates int,
+	key string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -238,7 +248,8 @@ func TestRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return w.Write(t.Context(), nil, outbox.Event{AggregateType: "Order", AggregateID: strings.Repeat("é", 256), Type: "Placed"})
+			return w.Write(t.Context(), nil,
+				outbox.Event{AggregateType: "Order", AggregateID: strings.Repeat("é", 256), Type: "Placed"})
 		},
 	} {
 		if err := make(); err == nil {
@@ -247,8 +258,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What an engine would not store as it stands, or the publisher not find again, is refused before anything is sent; the error names
-// the member and not what it holds.
+// What an engine would not store as it stands, or the publisher not find again, is refused before anything is sent; the
+// error names the member and not what it holds.
 func TestRefusedText(t *testing.T) {
 	w, err := outbox.NewWriter(outbox.SQLite, "outbox")
 	if err != nil {
@@ -263,9 +274,11 @@ func TestRefusedText(t *testing.T) {
 	for name, member := range members {
 		for text, why := range map[string]string{
 			"secret\x00": "Event." + name + " contains NUL", "\x00": "Event." + name + " contains NUL",
-			"secret\xff": "Event." + name + " is not valid UTF-8", strings.Repeat("é", 256): "Event." + name + " has more than 255 characters",
+			"secret\xff":             "Event." + name + " is not valid UTF-8",
+			strings.Repeat("é", 256): "Event." + name + " has more than 255 characters",
 		} {
-			e := outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Placed", IdempotencyKey: "k", Payload: []byte("{}")}
+			e := outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Placed", IdempotencyKey: "k",
+				Payload: []byte("{}")}
 			*member(&e) = text
 			err := w.Write(t.Context(), nil, e)
 			if err == nil || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "secret") {

@@ -26,8 +26,8 @@ type template struct {
 	slash int
 }
 
-// ParseDestinations reads the templates. A template is text with {app}, {poller}, {op}, {aggregate_type}, {aggregate_id} and
-// {event_type}; {{ and }} are braces. Errors name what is wrong with which template.
+// ParseDestinations reads the templates. A template is text with {app}, {poller}, {op}, {aggregate_type},
+// {aggregate_id} and {event_type}; {{ and }} are braces. Errors name what is wrong with which template.
 func ParseDestinations(byDefault string, byType map[string]string) (Destinations, error) {
 	d := Destinations{byType: make(map[string]template, len(byType))}
 	var err error
@@ -76,18 +76,18 @@ func parseTemplate(text string) (template, error) {
 	return t, nil
 }
 
-// Of returns an event's destination: the values of its placeholders are lower-cased (seeds/004: Order goes to order.events),
-// the template's own text stands as it is written, because brokers tell Orders from orders. A placeholder that has no value
-// for this event is an error: such an event cannot be sent.
+// Of returns an event's destination: the values of its placeholders are lower-cased (Order goes to
+// order.events), the template's own text stands as it is written, because brokers tell Orders from orders. A
+// placeholder that has no value for this event is an error: such an event cannot be sent.
 func (d *Destinations) Of(delivery *change.Delivery, e *change.Event) (string, error) {
 	t := d.of(e)
 	text, _, err := t.expand(delivery, e)
 	return text, err
 }
 
-// Cut is Of in two parts: what stands before and behind the first "/" that the template itself holds; without one, found is
-// false, and all is before. What a row holds cannot move the cut: a "/" in a value stays in the second part, and in the first
-// one it is an error.
+// Cut is Of in two parts: what stands before and behind the first "/" that the template itself holds; without one,
+// found is false, and all is before. What a row holds cannot move the cut: a "/" in a value stays in the second part,
+// and in the first one it is an error.
 func (d *Destinations) Cut(delivery *change.Delivery, e *change.Event) (before, after string, found bool, err error) {
 	t := d.of(e)
 	text, slash, err := t.expand(delivery, e)
@@ -96,7 +96,8 @@ func (d *Destinations) Cut(delivery *change.Delivery, e *change.Event) (before, 
 	}
 	before, after = text[:slash], text[slash+1:]
 	if strings.Contains(before, "/") {
-		return "", "", false, fmt.Errorf("its destination begins with %.300q, and a value must not bring a / into that", before)
+		return "", "", false, fmt.Errorf("its destination begins with %.300q, and a value must not bring a / into that",
+			before)
 	}
 	return before, after, true, nil
 }
@@ -134,8 +135,9 @@ func (t *template) expand(delivery *change.Delivery, e *change.Event) (text stri
 	return b.String(), slash, nil
 }
 
-// ofType finds the template of an event type. A setting's name cannot hold every character, least of all a dot on Linux: there
-// "_" stands for whatever is no letter, digit or "_" (order.placed is destinations__order_placed). The exact name wins.
+// ofType finds the template of an event type. A setting's name cannot hold every character, least of all a dot on
+// Linux: there "_" stands for whatever is no letter, digit or "_" (order.placed is destinations__order_placed). The
+// exact name wins.
 func (d *Destinations) ofType(eventType string) (template, bool) {
 	name := strings.ToLower(eventType)
 	if t, ok := d.byType[name]; ok {

@@ -79,13 +79,15 @@ func TestDestinationsAreCutByTheTemplate(t *testing.T) {
 
 func TestDestinationFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "is empty", "{": "has no } behind it", "a}": "has no { before it", "{topic}": "{topic} is not known: choose of {app}, {poller}",
+		"": "is empty", "{": "has no } behind it", "a}": "has no { before it",
+		"{topic}":          "{topic} is not known: choose of {app}, {poller}",
 		"{Aggregate_Type}": "is not known", "{}": "is not known", "{{a}": "has no { before it",
 	} {
 		if _, err := output.ParseDestinations(text, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
-		if _, err := output.ParseDestinations("x", map[string]string{"OrderPlaced": text}); err == nil || !strings.Contains(err.Error(), "destinations__OrderPlaced") {
+		if _, err := output.ParseDestinations("x", map[string]string{"OrderPlaced": text}); err == nil ||
+			!strings.Contains(err.Error(), "destinations__OrderPlaced") {
 			t.Errorf("%q of a type: %v", text, err)
 		}
 	}
@@ -106,13 +108,15 @@ func FuzzDestinations(f *testing.F) {
 			return
 		}
 		value = strings.ToLower(value)
-		r := strings.NewReplacer("{{", "{", "}}", "}", "{app}", value, "{poller}", value, "{op}", "upsert", "{aggregate_type}", value,
+		r := strings.NewReplacer("{{", "{", "}}", "}", "{app}", value, "{poller}", value, "{op}", "upsert",
+			"{aggregate_type}", value,
 			"{aggregate_id}", value, "{event_type}", value)
 		if want := r.Replace(text); got != want {
 			t.Errorf("%q with %q: %q, want %q", text, value, got, want)
 		}
 		before, after, found, err := destinations.Cut(&change.Delivery{App: value, Poller: value}, e)
-		if whole := before + "/" + after; err == nil && (found != strings.Contains(text, "/") || found && whole != got || !found && before != got) {
+		if whole := before + "/" + after; err == nil &&
+			(found != strings.Contains(text, "/") || found && whole != got || !found && before != got) {
 			t.Errorf("%q with %q: cut into %q and %q, %t", text, value, before, after, found)
 		}
 	})

@@ -1,15 +1,16 @@
-// Package plaintext makes text that others wrote (a database, a broker, a browser) fit for a line of ours: in a log, a document, a
-// comment or on a terminal.
+// Package plaintext makes text that others wrote (a database, a broker, a browser) fit for a line of ours: in a log, a
+// document, a comment or on a terminal.
 package plaintext
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Line joins the words of s by single spaces and leaves out what is not seen: control characters, and marks that turn the
-// direction of what follows. Invalid UTF-8 becomes the replacement character.
+// Line joins the words of s by single spaces and leaves out what is not seen: control characters, and marks that turn
+// the direction of what follows. Invalid UTF-8 becomes the replacement character.
 func Line(s string) string {
 	seen := strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || unicode.IsSpace(r) {
@@ -38,3 +39,13 @@ func Start(s string, most int) string {
 	}
 	return s[:most]
 }
+
+// ShellWord is a text as one word of a POSIX shell, in which nothing is expanded or run.
+func ShellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9._:@/+-]+$`)

@@ -1,6 +1,9 @@
 package plaintext
 
-import "testing"
+import (
+	"os/exec"
+	"testing"
+)
 
 func TestLine(t *testing.T) {
 	for s, want := range map[string]string{
@@ -37,6 +40,25 @@ func TestCut(t *testing.T) {
 		}
 		if got := Start(c.s, c.most); got != c.start {
 			t.Errorf("the start of %q, %d: %q, want %q", c.s, c.most, got, c.start)
+		}
+	}
+}
+
+// nastyID is an id with all that a shell would act upon.
+const (
+	nastyID     = "$(echo run) `echo run` 'a' \"b\" \\ ! *\n; echo run"
+	quotedNasty = "'$(echo run) `echo run` '\\''a'\\'' \"b\" \\ ! *\n; echo run'"
+)
+
+// What is quoted comes out of a shell as it went in.
+func TestShellWord(t *testing.T) {
+	if got := ShellWord(nastyID); got != quotedNasty {
+		t.Errorf("%s", got)
+	}
+	for _, text := range []string{"plain-1", "", " ", "$HOME", "$(echo run)", "`echo run`", "it's", "''", "\"", "a\nb\n", "-x", "ü", "~", "*", nastyID} {
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", "printf '%s|' -- "+ShellWord(text)).Output()
+		if err != nil || string(out) != "--|"+text+"|" {
+			t.Errorf("%q came out as %q, %v", text, out, err)
 		}
 	}
 }

@@ -181,3 +181,29 @@ func TestBackfilledRowOfAParkedKeyWaits(t *testing.T) {
 		}
 	})
 }
+
+// TestBackfillMeetsTheWaitedEvent: under ordering=source the poller waits at an event; a backfill that comes to it knows of its
+// attempts, so that it is tried at its times and given up after the last one.
+func TestBackfillMeetsTheWaitedEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 3)
+		p := newProcess(t, nil, s, func(c *CheckpointedConfig) { c.Ordering = OrderSource })
+		to := newDestination(func(row int) int {
+			if row == 1 {
+				return 400
+			}
+			return 200
+		})
+		relay := relayOf(t, p.feed, to, func(c *Config) { one(c); c.Ordering = OrderSource })
+		relay.Tick(t.Context())
+		p.backfill(state.Backfill{ID: "b1", To: position(3), Total: 3})
+		for range 300 {
+			time.Sleep(time.Second)
+			relay.Tick(t.Context())
+		}
+		if n := len(p.graves.letters); n == 0 || p.graves.letters[0].Attempts != 5 || len(to.times[1]) > 10 {
+			t.Errorf("%d dead letters, sent at %v, parked %+v", n, to.times[1], p.parked())
+		}
+	})
+}

@@ -67,7 +67,7 @@ func (t *tick) answered(q *request, err error) {
 		}
 	}
 	if slices.Contains(q.outcomes, Accepted) {
-		t.noteAccepted()
+		t.noteAccepted(time.Now())
 	}
 	for _, a := range q.taken {
 		t.taken.add(a.number, a.key)

@@ -281,8 +281,8 @@ func (t *tick) conclude() bool {
 	return true
 }
 
-// noteAccepted takes account of an event that the destination accepted now.
-func (t *tick) noteAccepted() { t.hint.accepted, t.hint.aside, t.hint.doubtful = time.Now(), 0, 0 }
+// noteAccepted takes account of an event that the destination accepted: of this process now, or of another before.
+func (t *tick) noteAccepted(at time.Time) { t.hint.accepted, t.hint.aside, t.hint.doubtful = at, 0, 0 }
 
 // cleared begins anew: there is no suspect any more.
 func (t *tick) cleared() { t.probed, t.limited, t.asked, t.exhausted, t.avoided = 0, 0, 0, false, nil }

@@ -165,7 +165,7 @@ func TestChangeOfABlockedHeadIsKept(t *testing.T) {
 		if !e.Blocked {
 			t.Fatalf("%+v", e)
 		}
-		// What `deadletter purge` does (cmd/rowrelay/deadletter_replay.go, let): the first follower becomes the head.
+		// What `deadletter purge` does (admin/parked.go, let): the first follower becomes the head.
 		data, err := EncodeParked([]ParkedEntry{{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}})
 		if err != nil {
 			t.Fatal(err)

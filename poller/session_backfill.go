@@ -58,6 +58,7 @@ func (s *checkpointed) chunk(ctx context.Context, limit Limit) (change.Batch, no
 	}
 	batch := change.Batch{Kind: change.Backfill, From: s.frontier, To: page.To, Events: page.Events, More: true, Fetched: time.Now()}
 	batch.FetchTime = batch.Fetched.Sub(begun)
+	s.recall(batch.Events)
 	b.drained = !page.More
 	s.feed.pace.spend(b.ID, len(page.Events), b.PerSecond)
 	if len(page.Events) == 0 {

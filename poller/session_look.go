@@ -76,14 +76,21 @@ func (s *checkpointed) live(ctx context.Context, limit Limit) (change.Batch, err
 	} else {
 		batch.From = s.frontier // what a tick reports as its position
 	}
-	if waited := s.parked.Load().entries[sourceKey]; waited != nil && s.feed.cfg.Ordering == OrderSource {
-		for i := range batch.Events {
-			if e := &batch.Events[i]; e.ID == waited.ID {
-				e.Attempts, e.Refused = waited.Attempts, waited.Cause == Refused.String()
-			}
+	s.recall(batch.Events)
+	return batch, nil
+}
+
+// recall tells the event that the poller waits at (ordering=source) of its attempts, whichever way it comes.
+func (s *checkpointed) recall(events []change.Event) {
+	waited := s.parked.Load().entries[sourceKey]
+	if waited == nil || s.feed.cfg.Ordering != OrderSource {
+		return
+	}
+	for i := range events {
+		if e := &events[i]; e.ID == waited.ID {
+			e.Attempts, e.Refused = waited.Attempts, waited.Cause == Refused.String()
 		}
 	}
-	return batch, nil
 }
 
 // after is the position after a whole batch.

@@ -23,6 +23,7 @@ func (s *checkpointed) Next(ctx context.Context, limit Limit) (Grant, error) {
 			// The settlement that ended it has the fault. With More the tick would ask again and again until that is stored.
 			return Grant{}, nil
 		case !errors.As(err, &moved):
+			grant.Accepted = s.snapshot.Doc.Checkpoint.AcceptedAt
 			return grant, err
 		case adoptions == maxAdoptions:
 			return Grant{}, &Fault{LeaseAcquireFailed, fmt.Errorf("taking the lease: %w, again and again", err)}
@@ -75,7 +76,6 @@ func (s *checkpointed) next(ctx context.Context, limit Limit) (Grant, error) {
 func (s *checkpointed) grant(lease *state.Lease, batch change.Batch) Grant {
 	return Grant{
 		Batch: batch, Right: lease.Context(), Token: lease.Token(), Origin: s.source.origin(), Check: lease.Check, Rest: s.rest,
-		Accepted: s.snapshot.Doc.Checkpoint.AcceptedAt,
 	}
 }
 

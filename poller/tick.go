@@ -241,6 +241,9 @@ func (t *tick) fetched(grant Grant, err error) {
 		}
 		return
 	}
+	if grant.Accepted.After(t.hint.accepted) && !grant.Accepted.After(time.Now()) { // another's clock may be ahead
+		t.noteAccepted(grant.Accepted)
+	}
 	batch := &grant.Batch
 	t.drained = !batch.More
 	if len(batch.Events) > 0 {
@@ -260,9 +263,6 @@ func (t *tick) fetched(grant Grant, err error) {
 		t.batches++
 	}
 	t.report.BatchID, t.report.Token = batch.ID, grant.Token
-	if grant.Accepted.After(t.hint.accepted) && !grant.Accepted.After(time.Now()) { // another's clock may be ahead
-		t.hint.accepted = grant.Accepted
-	}
 	p := &passage{grant: grant, outcomes: make([]Outcome, len(batch.Events)), open: len(batch.Events)}
 	for i := range batch.Events {
 		p.bytes += batch.Events[i].Size()

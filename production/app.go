@@ -1,6 +1,11 @@
 package production
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/inspect"
+)
 
 func appItems() []item {
 	return []item{
@@ -41,14 +46,20 @@ func appItems() []item {
 	}
 }
 
-func judgeSettings(f *Facts) Answer {
-	if len(f.Faults) > 0 {
-		return bad("", "%d fault(s): %s", len(f.Faults), strings.Join(f.Faults, " | "))
+func judgeSettings(f *inspect.App) Answer {
+	faults := slices.Clone(f.Faults)
+	for _, p := range f.Pollers {
+		for _, text := range p.Faults {
+			faults = append(faults, p.Config.Name+": "+text)
+		}
+	}
+	if len(faults) > 0 {
+		return bad("", "%d fault(s): %s", len(faults), strings.Join(faults, " | "))
 	}
 	return good("%d poller(s), no fault", len(f.Pollers))
 }
 
-func judgeAppName(f *Facts) Answer {
+func judgeAppName(f *inspect.App) Answer {
 	name := f.Config.State.AppName
 	switch {
 	case f.Env("state__app_name") != "":
@@ -60,10 +71,10 @@ func judgeAppName(f *Facts) Answer {
 	}
 }
 
-func judgeSlots(f *Facts) Answer {
+func judgeSlots(f *inspect.App) Answer {
 	slot := f.Env("WEBSITE_SLOT_NAME")
 	switch {
-	case !f.hosted():
+	case !f.Hosted():
 		return none("no host.json: this is not a Function App")
 	case slot == "":
 		return unknown("if the app has slots: mark AzureWebJobs.<poller>.Disabled=true in each but the one in production, as a setting of the slot", "WEBSITE_SLOT_NAME is not set here: ask inside of the app, or look at its slots in the portal")
@@ -73,7 +84,7 @@ func judgeSlots(f *Facts) Answer {
 	var running []string
 	for _, p := range f.Pollers {
 		for i := range p.Functions {
-			if fn := &p.Functions[i]; !f.disabled(fn) {
+			if fn := &p.Functions[i]; !disabled(f, fn) {
 				running = append(running, fn.Name)
 			}
 		}
@@ -88,7 +99,7 @@ func judgeSlots(f *Facts) Answer {
 const mainSlot = "Production"
 
 // disabled reports whether the host does not run a function.
-func (f *Facts) disabled(fn *Function) bool {
+func disabled(f *inspect.App, fn *inspect.Function) bool {
 	if fn.Have.Disabled {
 		return true
 	}
@@ -100,15 +111,15 @@ func (f *Facts) disabled(fn *Function) bool {
 	return false
 }
 
-func judgeAlwaysReady(f *Facts) Answer {
-	if !f.hosted() {
+func judgeAlwaysReady(f *inspect.App) Answer {
+	if !f.Hosted() {
 		return none("no host.json: `rowrelay run` has its own timers")
 	}
 	var asleep []string
 	slot := f.Env("WEBSITE_SLOT_NAME")
 	for _, p := range f.Pollers {
 		for i := range p.Functions {
-			if fn := &p.Functions[i]; f.disabled(fn) && (slot == "" || strings.EqualFold(slot, mainSlot)) {
+			if fn := &p.Functions[i]; disabled(f, fn) && (slot == "" || strings.EqualFold(slot, mainSlot)) {
 				asleep = append(asleep, fn.Name)
 			}
 		}
@@ -119,11 +130,11 @@ func judgeAlwaysReady(f *Facts) Answer {
 	return unknown("", "the plan's settings are not shown to the app: look at Always On, or at the always-ready instances, in the portal")
 }
 
-func judgeLog(f *Facts) Answer {
+func judgeLog(f *inspect.App) Answer {
 	if level := f.Config.Log.Level; level != "info" {
 		return bad("", "log__level=%s", level)
 	}
-	if !f.hosted() {
+	if !f.Hosted() {
 		return good("log__level=info")
 	}
 	for _, l := range f.Host.LogLevels {

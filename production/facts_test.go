@@ -7,10 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/host"
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/source"
 )
 
@@ -18,7 +22,7 @@ import (
 type verdictCase struct {
 	id       string
 	settings []string // see factsOf
-	change   func(f *Facts, p *Poller)
+	change   func(f *inspect.App, p *inspect.Poller)
 	want     Verdict
 	says     string // in what was seen, or in the mend
 }
@@ -59,7 +63,7 @@ var (
 
 // factsOf are facts of an app in which nothing is to mend, with settings changed or added, "name=value", or taken away, "name=". What
 // the settings lead to outside of the configuration, as connections, is as of the settings that are not changed.
-func factsOf(t *testing.T, settings ...string) (*Facts, *Poller) {
+func factsOf(t *testing.T, settings ...string) (*inspect.App, *inspect.Poller) {
 	t.Helper()
 	env := map[string]string{
 		"state__kind": "file", "state__path": "/var/lib/rowrelay", "state__app_name": "shop", "DB": "postgres://reader:x@db.example.com/shop",
@@ -86,28 +90,31 @@ func factsOf(t *testing.T, settings ...string) (*Facts, *Poller) {
 	if faults := errors.Join(asErrors(cfg.Faults)...); faults != nil || len(cfg.Pollers) != 1 || len(cfg.Pollers[0].Faults) > 0 {
 		t.Fatal(faults, cfg.Pollers[0].Faults)
 	}
-	p := &Poller{
+	p := &inspect.Poller{
 		Config: cfg.Pollers[0], Engine: "postgres", Destinations: []string{"http https://hooks.example.com"}, DeadLetters: "deadletters/shop/orders/",
-		Links: []Link{
-			{What: TheSource, Setting: "DB", Kind: "postgres", Host: "db.example.com", Safety: engine.LinkVerified, Secret: true},
+		Links: []inspect.Link{
+			{What: inspect.TheSource, Setting: "DB", Kind: "postgres", Host: "db.example.com", Safety: engine.LinkVerified, Secret: true},
 			{What: "the output", Setting: "output__url", Kind: "http", Host: "hooks.example.com", Safety: engine.LinkVerified},
 		},
-		Schedule: "*/10 * * * * *", Fires: true, Gap: 10 * time.Second,
-		Table:  Table{Late: &Late{Mode: poller.LateExact, Why: "tx is an xid8", Shown: true}, Index: "orders_tx", Key: "primary key (id)", Incarnation: "1"},
+		Timer: inspect.Timer{Text: "*/10 * * * * *", Fires: true, Gap: 10 * time.Second},
+		Table: inspect.Table{
+			Late:  &inspect.Late{Mode: poller.LateExact, Why: "tx is an xid8", Shown: true},
+			Check: source.Check{Index: "orders_tx", KeyProof: "primary key (id)", Incarnation: "1"},
+		},
 		Rights: engine.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0", RowVersions: true},
 		Cursor: []source.CursorColumn{{Name: "tx", Type: "xid8", Moved: "is an xid8"}}, Queues: map[string]error{},
 	}
-	if p.can(mode.Marks) {
-		p.Table, p.Cursor, p.DeadLetters = Table{}, nil, "the rows themselves"
-		p.Outbox = &Outbox{Strategy: "partitioned", Layout: "own"}
+	if p.Can(mode.Marks) {
+		p.Table, p.Cursor, p.DeadLetters = inspect.Table{}, nil, "the rows themselves"
+		p.Outbox = &inspect.Outbox{About: publisher.About{Strategy: claims.Partitioned, Layout: "own"}}
 	}
-	f := &Facts{
-		Config: cfg, Environ: environ, Pollers: []*Poller{p},
-		Store: Store{Name: "files below /var/lib/rowrelay", Opened: true, Copies: Copies{Documents: 1}},
+	f := &inspect.App{
+		Config: cfg, Environ: environ, Pollers: []*inspect.Poller{p},
+		Store: inspect.Store{Name: "files below /var/lib/rowrelay", Opened: true, Copies: inspect.Copies{Documents: 1}},
 	}
 	if s := &cfg.State; s.Kind == "blob" {
 		f.Store.Name = "blob container " + s.Container
-		f.Store.Link = &Link{What: "the state store", Setting: s.Connection.Setting, Safety: engine.LinkVerified, Secret: s.Connection.ConnectionString != "", Entra: true}
+		f.Store.Link = &inspect.Link{What: "the state store", Setting: s.Connection.Setting, Safety: engine.LinkVerified, Secret: s.Connection.ConnectionString != "", Entra: true}
 	}
 	return f, p
 }
@@ -120,26 +127,26 @@ func asErrors(faults config.Faults) (errs []error) {
 }
 
 // hosted makes a Function App of it, with the functions that `rowrelay functions` writes.
-func hosted(f *Facts, p *Poller) {
-	f.Host = &Host{Timeout: 5 * time.Minute}
-	add := func(name string, trigger Binding) {
-		file := FunctionFile{Bindings: []Binding{trigger}}
-		have := FunctionFile{Bindings: []Binding{trigger}} // of its own: a case changes it
-		p.Functions = append(p.Functions, Function{Name: name, Want: file, Have: have})
+func hosted(f *inspect.App, p *inspect.Poller) {
+	f.Host = &inspect.Host{Timeout: 5 * time.Minute}
+	add := func(name string, trigger host.Binding) {
+		file := host.FunctionFile{Bindings: []host.Binding{trigger}}
+		have := host.FunctionFile{Bindings: []host.Binding{trigger}} // of its own: a case changes it
+		p.Functions = append(p.Functions, inspect.Function{Name: name, Want: file, Have: have})
 	}
-	add("orders", Binding{Type: "timerTrigger", Schedule: "%ORDERS_SCHEDULE%"})
+	add("orders", host.Binding{Type: "timerTrigger", Schedule: "%ORDERS_SCHEDULE%"})
 	s := &p.Config.Source
-	if p.can(mode.Marks) && s.CleanupSchedule != "" {
-		add("orders_cleanup", Binding{Type: "timerTrigger", Schedule: s.CleanupSchedule})
+	if p.Can(mode.Marks) && s.CleanupSchedule != "" {
+		add("orders_cleanup", host.Binding{Type: "timerTrigger", Schedule: s.CleanupSchedule})
 	}
 	if s.FanoutQueue != "" {
-		add("orders_partition", Binding{Type: "queueTrigger", Queue: s.FanoutQueue, Connection: s.FanoutSetting})
+		add("orders_partition", host.Binding{Type: "queueTrigger", Queue: s.FanoutQueue, Connection: s.FanoutSetting})
 	}
 }
 
 // both makes several changes.
-func both(changes ...func(f *Facts, p *Poller)) func(f *Facts, p *Poller) {
-	return func(f *Facts, p *Poller) {
+func both(changes ...func(f *inspect.App, p *inspect.Poller)) func(f *inspect.App, p *inspect.Poller) {
+	return func(f *inspect.App, p *inspect.Poller) {
 		for _, change := range changes {
 			change(f, p)
 		}

@@ -3,10 +3,12 @@ package production
 import (
 	"fmt"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/inspect"
 )
 
-func judgeFunction(f *Facts, p *Poller) Answer {
-	if !f.hosted() {
+func judgeFunction(f *inspect.App, p *inspect.Poller) Answer {
+	if !f.Hosted() {
 		return none("no host.json")
 	}
 	if len(p.Functions) == 0 {
@@ -15,7 +17,7 @@ func judgeFunction(f *Facts, p *Poller) Answer {
 	var names []string
 	for i := range p.Functions {
 		fn := &p.Functions[i]
-		if mend, seen := fn.fault(p.Config.Name); seen != "" {
+		if mend, seen := functionFault(fn, p.Config.Name); seen != "" {
 			return bad(mend, "%s/function.json %s", fn.Name, seen)
 		}
 		names = append(names, fn.Name)
@@ -27,7 +29,7 @@ func judgeFunction(f *Facts, p *Poller) Answer {
 }
 
 // fault is what differs from what `rowrelay functions` writes, and matters; seen is "" where nothing does.
-func (fn *Function) fault(poller string) (mend, seen string) {
+func functionFault(fn *inspect.Function, poller string) (mend, seen string) {
 	const anew = "write it anew with rowrelay functions --force"
 	switch {
 	case fn.Err != nil:
@@ -36,7 +38,7 @@ func (fn *Function) fault(poller string) (mend, seen string) {
 		return "remove retry from " + fn.Name + "/function.json", "has a retry policy of the host"
 	}
 	want := fn.Want.Bindings[0] // each of ours has one, the trigger
-	trigger := fn.Have.trigger(want.Type)
+	trigger := fn.Have.Trigger(want.Type)
 	switch {
 	case trigger == nil:
 		return anew, "has no " + want.Type

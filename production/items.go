@@ -3,6 +3,7 @@ package production
 import (
 	"slices"
 
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 )
 
@@ -13,8 +14,8 @@ type item struct {
 	asks      string // what should hold, one sentence
 	why       string // what goes wrong otherwise
 	mend      string // how it is mended in general; an answer may say more
-	app       func(f *Facts) Answer
-	each      func(f *Facts, p *Poller) Answer
+	app       func(f *inspect.App) Answer
+	each      func(f *inspect.App, p *inspect.Poller) Answer
 	needs     mode.Ability // of a poller that each is about; 0: none
 	without   string       // why the item does not apply to a poller that lacks it
 	untold    bool         // nothing that the command can see decides it

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/plaintext"
 )
 
@@ -70,7 +71,7 @@ func Known(id string) bool {
 }
 
 // Judge answers every item from the facts. The accepted items are shown as they are, and not counted as to mend.
-func Judge(f *Facts, accepted []string) *Report {
+func Judge(f *inspect.App, accepted []string) *Report {
 	report := &Report{App: f.Config.State.AppName, Counts: map[string]int{}}
 	for _, i := range checklist() {
 		judged := Judged{ID: i.id, Group: i.group, Asks: i.asks}
@@ -102,8 +103,8 @@ func Judge(f *Facts, accepted []string) *Report {
 }
 
 // judge answers the item for one poller.
-func (i *item) judge(f *Facts, p *Poller) Answer {
-	if !p.can(i.needs) {
+func (i *item) judge(f *inspect.App, p *inspect.Poller) Answer {
+	if !p.Can(i.needs) {
 		return none("%s", i.without)
 	}
 	return i.each(f, p)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/inspect"
 )
 
 func operationItems() []item {
@@ -36,9 +37,9 @@ func operationItems() []item {
 	}
 }
 
-func judgeMetrics(f *Facts) Answer {
-	if off := f.exportOff(); off != "" {
-		if f.hosted() { // nobody outside can scrape
+func judgeMetrics(f *inspect.App) Answer {
+	if off := exportOff(f); off != "" {
+		if f.Hosted() { // nobody outside can scrape
 			return bad("remove it, and set OTEL_EXPORTER_OTLP_ENDPOINT", "%s switches the export of metrics off", off)
 		}
 		return unknown("", "%s switches their export off; whether somebody scrapes http://%s/metrics, which is always there, is not seen here", off, f.Config.Status.Listen)
@@ -52,14 +53,14 @@ func judgeMetrics(f *Facts) Answer {
 		switch {
 		case to.Leaves():
 			return bad(to.Mend, "they go to %s in the clear: %s", to.Host, to.How)
-		case f.hosted() && to.Safety == engine.LinkLocal:
+		case f.Hosted() && to.Safety == engine.LinkLocal:
 			return unknown("name a receiver in OTEL_EXPORTER_OTLP_ENDPOINT", "they go to %s, this machine itself: whether somebody listens is not seen", to.Host)
 		case to.Setting == "":
 			return good("they go to %s, as no endpoint is named", to.Host)
 		}
 		return good("%s is set, to %s", to.Setting, to.Host)
 	}
-	if f.hosted() {
+	if f.Hosted() {
 		return unknown("set OTEL_EXPORTER_OTLP_ENDPOINT, or alert on the log lines in Application Insights (docs/observability.md)",
 			"no OTEL_EXPORTER_OTLP_ENDPOINT, and under the Functions host /metrics is not to be had from outside")
 	}
@@ -68,7 +69,7 @@ func judgeMetrics(f *Facts) Answer {
 
 // exportOff is the variable by which the metrics are meant not to be exported; "" where none says so. Without a host it may well be
 // meant: /metrics does not depend on it.
-func (f *Facts) exportOff() string {
+func exportOff(f *inspect.App) string {
 	exporter := strings.ToLower(strings.TrimSpace(f.Env("OTEL_METRICS_EXPORTER")))
 	switch {
 	case strings.EqualFold(f.Env("OTEL_SDK_DISABLED"), "true"):
@@ -80,13 +81,13 @@ func (f *Facts) exportOff() string {
 }
 
 // judgeUnseen is the judge of what people do, and only they know.
-func judgeUnseen(*Facts) Answer { return unknown("", "not seen here") }
+func judgeUnseen(*inspect.App) Answer { return unknown("", "not seen here") }
 
 // leastToken is the fewest characters of a token that nobody guesses.
 const leastToken = 16
 
-func judgeStatus(f *Facts) Answer {
-	if !f.hosted() {
+func judgeStatus(f *inspect.App) Answer {
+	if !f.Hosted() {
 		token, listen := f.Config.Status.Token.Reveal(), f.Config.Status.Listen
 		switch {
 		case token == "":

@@ -4,27 +4,30 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/inspect"
 )
 
 func TestOperationItems(t *testing.T) { try(t, operationCases()) }
 
 func operationCases() []verdictCase {
-	metrics := func(l Link) func(*Facts, *Poller) {
-		return func(f *Facts, _ *Poller) { f.Telemetry.Metrics = &l }
+	metrics := func(l inspect.Link) func(*inspect.App, *inspect.Poller) {
+		return func(f *inspect.App, _ *inspect.Poller) { f.Telemetry.Metrics = &l }
 	}
 	const variable = "OTEL_EXPORTER_OTLP_ENDPOINT"
-	verified := Link{Setting: variable, Host: "otel.example.com", Safety: engine.LinkVerified}
-	local := Link{Setting: variable, Host: "localhost", Safety: engine.LinkLocal}
-	byDefault := Link{Host: "localhost", Safety: engine.LinkLocal}
-	plain := Link{Setting: variable, Host: "otel.example.com", Safety: engine.LinkPlain, How: "plain http", Mend: "write an https endpoint"}
-	faulty := func(text string) func(*Facts, *Poller) {
-		return func(f *Facts, _ *Poller) { f.Telemetry.Faults = []string{text} }
+	verified := inspect.Link{Setting: variable, Host: "otel.example.com", Safety: engine.LinkVerified}
+	local := inspect.Link{Setting: variable, Host: "localhost", Safety: engine.LinkLocal}
+	byDefault := inspect.Link{Host: "localhost", Safety: engine.LinkLocal}
+	plain := inspect.Link{Setting: variable, Host: "otel.example.com", Safety: engine.LinkPlain, How: "plain http", Mend: "write an https endpoint"}
+	faulty := func(text string) func(*inspect.App, *inspect.Poller) {
+		return func(f *inspect.App, _ *inspect.Poller) { f.Telemetry.Faults = []string{text} }
 	}
 	const neither = "OTEL_METRICS_EXPORTER is neither otlp nor none: metrics are not exported"
-	trigger := func(name, level string, acts bool) func(*Facts, *Poller) {
-		return both(hosted, func(f *Facts, _ *Poller) { f.Host.HTTP = []HTTPTrigger{{name, level, acts}} })
+	trigger := func(name, level string, acts bool) func(*inspect.App, *inspect.Poller) {
+		return both(hosted, func(f *inspect.App, _ *inspect.Poller) {
+			f.Host.HTTP = []inspect.HTTPTrigger{{Function: name, AuthLevel: level, Acts: acts}}
+		})
 	}
-	unread := both(hosted, func(f *Facts, _ *Poller) { f.Host.Unread = []string{"x/function.json"} })
+	unread := both(hosted, func(f *inspect.App, _ *inspect.Poller) { f.Host.Unread = []string{"x/function.json"} })
 	return []verdictCase{
 		{"metrics", nil, nil, CannotTell, "/metrics is not seen here"},
 		{"metrics", nil, hosted, CannotTell, "not to be had from outside"},

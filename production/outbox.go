@@ -3,6 +3,7 @@ package production
 import (
 	"strings"
 
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 )
 
@@ -37,9 +38,9 @@ func outboxItems() []item {
 
 const noOutbox = "no outbox"
 
-func judgeStrategy(_ *Facts, p *Poller) Answer {
+func judgeStrategy(_ *inspect.App, p *inspect.Poller) Answer {
 	if p.Outbox == nil {
-		return unknown("mend the settings first", "%s", p.because())
+		return unknown("mend the settings first", "%s", p.Because())
 	}
 	if len(p.Outbox.Unsuited) > 0 {
 		return bad("", "%s", strings.Join(p.Outbox.Unsuited, " | "))
@@ -47,27 +48,27 @@ func judgeStrategy(_ *Facts, p *Poller) Answer {
 	return good("%s on %s columns", p.Outbox.Strategy, p.Outbox.Layout)
 }
 
-func judgeSnapshot(_ *Facts, p *Poller) Answer {
+func judgeSnapshot(_ *inspect.App, p *inspect.Poller) Answer {
 	switch {
 	case p.Engine != "sqlserver":
 		return none("%s reads row versions anyway", p.Engine)
 	case !p.Rights.Told:
-		return unknown("mend the settings first", "%s", p.because())
+		return unknown("mend the settings first", "%s", p.Because())
 	case !p.Rights.RowVersions:
 		return bad("", "READ_COMMITTED_SNAPSHOT is OFF")
 	}
 	return good("READ_COMMITTED_SNAPSHOT is ON")
 }
 
-func judgeCleanup(f *Facts, p *Poller) Answer {
+func judgeCleanup(f *inspect.App, p *inspect.Poller) Answer {
 	cfg := &p.Config.Source
 	switch {
 	case cfg.CleanupSchedule == "":
 		return bad("", "source__cleanup_schedule=none")
-	case f.hosted() && p.CleanupErr != nil:
+	case f.Hosted() && p.CleanupErr != nil:
 		return bad("write it with rowrelay functions", "%s_cleanup/function.json: %v", p.Config.Name, p.CleanupErr)
 	}
-	return good("at %s, what was published more than %s ago", cfg.CleanupSchedule, plain(cfg.Retention))
+	return good("at %s, what was published more than %s ago", cfg.CleanupSchedule, inspect.Plain(cfg.Retention))
 }
 
 // Autovacuum comes too late above these: the part of the table, and the rows beside it, that may be dead.
@@ -76,12 +77,12 @@ const (
 	largestThreshold = 1_000_000
 )
 
-func judgeVacuum(_ *Facts, p *Poller) Answer {
+func judgeVacuum(_ *inspect.App, p *inspect.Poller) Answer {
 	switch {
 	case p.Engine != "postgres":
 		return none("%s has no autovacuum", p.Engine)
 	case !p.Rights.Told:
-		return unknown("mend the settings first", "%s", p.because())
+		return unknown("mend the settings first", "%s", p.Because())
 	case !p.Rights.Autovacuum:
 		return bad("turn autovacuum on, for the server and the table", "autovacuum is off for the table")
 	}

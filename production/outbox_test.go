@@ -5,30 +5,33 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/inspect"
 )
 
 func TestOutboxItems(t *testing.T) { try(t, outboxCases()) }
 
 func outboxCases() []verdictCase {
 	outbox := []string{outboxMode}
-	engineName := func(name string, rowVersions bool) func(*Facts, *Poller) {
-		return func(_ *Facts, p *Poller) { p.Engine, p.Rights.RowVersions = name, rowVersions }
+	engineName := func(name string, rowVersions bool) func(*inspect.App, *inspect.Poller) {
+		return func(_ *inspect.App, p *inspect.Poller) { p.Engine, p.Rights.RowVersions = name, rowVersions }
 	}
-	vacuums := func(text string) func(*Facts, *Poller) { return func(_ *Facts, p *Poller) { p.Rights.Vacuums = text } }
-	untold := func(_ *Facts, p *Poller) {
+	vacuums := func(text string) func(*inspect.App, *inspect.Poller) {
+		return func(_ *inspect.App, p *inspect.Poller) { p.Rights.Vacuums = text }
+	}
+	untold := func(_ *inspect.App, p *inspect.Poller) {
 		p.Rights, p.Broken = engine.Rights{}, "the outbox has a fault: see settings"
 	}
-	missing := func(_ *Facts, p *Poller) { p.CleanupErr = os.ErrNotExist }
+	missing := func(_ *inspect.App, p *inspect.Poller) { p.CleanupErr = os.ErrNotExist }
 	return []verdictCase{
 		{"outbox-strategy", nil, nil, NoMatter, ""},
 		{"outbox-strategy", outbox, nil, OK, "partitioned on own columns"},
-		{"outbox-strategy", outbox, both(untold, func(_ *Facts, p *Poller) { p.Outbox = nil }), CannotTell, "has a fault"},
-		{"outbox-strategy", outbox, func(_ *Facts, p *Poller) { p.Outbox.Unsuited = []string{"8 partitions are in force"} }, ToMend, "in force"},
+		{"outbox-strategy", outbox, both(untold, func(_ *inspect.App, p *inspect.Poller) { p.Outbox = nil }), CannotTell, "has a fault"},
+		{"outbox-strategy", outbox, func(_ *inspect.App, p *inspect.Poller) { p.Outbox.Unsuited = []string{"8 partitions are in force"} }, ToMend, "in force"},
 		{"outbox-snapshot", nil, nil, NoMatter, ""},
 		{"outbox-snapshot", outbox, nil, NoMatter, "postgres reads row versions anyway"},
 		{"outbox-snapshot", outbox, engineName("sqlserver", true), OK, "ON"},
 		{"outbox-snapshot", outbox, engineName("sqlserver", false), ToMend, "OFF"},
-		{"outbox-snapshot", outbox, both(untold, func(_ *Facts, p *Poller) { p.Engine = "sqlserver" }), CannotTell, "has a fault"},
+		{"outbox-snapshot", outbox, both(untold, func(_ *inspect.App, p *inspect.Poller) { p.Engine = "sqlserver" }), CannotTell, "has a fault"},
 		{"outbox-cleanup", nil, nil, NoMatter, ""},
 		{"outbox-cleanup", outbox, nil, OK, "more than"},
 		{"outbox-cleanup", []string{outboxMode, "pollers__orders__source__cleanup_schedule=none"}, nil, ToMend, "none"},
@@ -38,7 +41,7 @@ func outboxCases() []verdictCase {
 		{"outbox-vacuum", outbox, engineName("mysql", false), NoMatter, "mysql has no autovacuum"},
 		{"outbox-vacuum", outbox, untold, CannotTell, "has a fault"},
 		{"outbox-vacuum", outbox, nil, OK, ""},
-		{"outbox-vacuum", outbox, func(_ *Facts, p *Poller) { p.Rights.Autovacuum = false }, ToMend, "off for the table"},
+		{"outbox-vacuum", outbox, func(_ *inspect.App, p *inspect.Poller) { p.Rights.Autovacuum = false }, ToMend, "off for the table"},
 		{"outbox-vacuum", outbox, vacuums(""), ToMend, "scale factor"},
 		{"outbox-vacuum", outbox, vacuums("autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=20000"), OK, "0.05"},
 		{"outbox-vacuum", outbox, vacuums("autovacuum_vacuum_scale_factor=5e-2"), OK, "5e-2"},

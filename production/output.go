@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/azure"
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 )
 
@@ -46,11 +48,11 @@ func outputItems() []item {
 	}
 }
 
-func judgeIdempotent(_ *Facts, p *Poller) Answer {
+func judgeIdempotent(_ *inspect.App, p *inspect.Poller) Answer {
 	return unknown("", "only the receiver knows: %s", list(p.Destinations))
 }
 
-func judgeSignature(_ *Facts, p *Poller) Answer {
+func judgeSignature(_ *inspect.App, p *inspect.Poller) Answer {
 	var seen, unproved []string
 	for i := range p.Config.Outputs {
 		out := &p.Config.Outputs[i]
@@ -99,9 +101,9 @@ func proves(header string) bool {
 	return false
 }
 
-func judgeQueues(_ *Facts, p *Poller) Answer {
+func judgeQueues(_ *inspect.App, p *inspect.Poller) Answer {
 	if p.Queues == nil {
-		return unknown("mend the settings first", "%s", p.because())
+		return unknown("mend the settings first", "%s", p.Because())
 	}
 	if len(p.Queues) == 0 {
 		return none("no queue of a storage account; dead letters go to %s", p.DeadLetters)
@@ -109,9 +111,9 @@ func judgeQueues(_ *Facts, p *Poller) Answer {
 	var unseen, unmade []string
 	for _, name := range slices.Sorted(maps.Keys(p.Queues)) {
 		switch err := p.Queues[name]; {
-		case errors.Is(err, ErrDenied):
+		case errors.Is(err, azure.ErrDenied):
 			unseen = append(unseen, fmt.Sprintf("%s (%v)", name, err))
-		case errors.Is(err, ErrUnmade):
+		case errors.Is(err, inspect.ErrUnmade):
 			unmade = append(unmade, name)
 		case err != nil:
 			return bad("", "%s: %v", name, err)
@@ -130,20 +132,20 @@ func judgeQueues(_ *Facts, p *Poller) Answer {
 // shortestTrial is how long the attempts of a refused event should last.
 const shortestTrial = 30 * time.Second
 
-func judgeAttempts(_ *Facts, p *Poller) Answer {
+func judgeAttempts(_ *inspect.App, p *inspect.Poller) Answer {
 	cfg := p.Config
 	var lasts time.Duration
 	for n := 1; n < cfg.MaxAttempts && len(cfg.RetryDelays) > 0; n++ {
 		lasts += cfg.RetryDelays[min(n, len(cfg.RetryDelays))-1]
 	}
-	seen := fmt.Sprintf("%d attempt(s) over %s, then %s", cfg.MaxAttempts, plain(lasts), p.DeadLetters)
+	seen := fmt.Sprintf("%d attempt(s) over %s, then %s", cfg.MaxAttempts, inspect.Plain(lasts), p.DeadLetters)
 	if lasts < shortestTrial {
 		return bad("", "%s", seen)
 	}
 	return good("%s", seen)
 }
 
-func judgeHeld(_ *Facts, p *Poller) Answer {
+func judgeHeld(_ *inspect.App, p *inspect.Poller) Answer {
 	var held []string
 	unread := ""
 	add := func(n int64, what string) {
@@ -156,8 +158,8 @@ func judgeHeld(_ *Facts, p *Poller) Answer {
 		return unknown("mend the settings first", "%s", p.Broken)
 	case p.Letters.StoredErr != nil:
 		return unknown("mend what state-reached says", "the dead letters cannot be listed: %v", p.Letters.StoredErr)
-	case p.Letters.QueuedErr != nil || p.Letters.Queued == nil && p.deadQueue() != "":
-		unread = "how many dead letters wait in the queue " + p.deadQueue() + " is not shown to this login"
+	case p.Letters.QueuedErr != nil || p.Letters.Queued == nil && p.DeadQueue() != "":
+		unread = "how many dead letters wait in the queue " + p.DeadQueue() + " is not shown to this login"
 	}
 	for _, out := range p.Outputs {
 		if out.Paused != "" {
@@ -169,12 +171,12 @@ func judgeHeld(_ *Facts, p *Poller) Answer {
 		if p.Outbox.Paused != "" {
 			held = append(held, "paused "+p.Outbox.Paused)
 		}
-		add(p.Outbox.Dead, "dead letter(s)")
-		add(p.Outbox.Failed, "failed event(s)")
+		add(p.Outbox.Figures.Dead, "dead letter(s)")
+		add(p.Outbox.Figures.Failed, "failed event(s)")
 	}
 	add(int64(p.Letters.Stored), "dead letter(s)")
 	if p.Letters.Queued != nil {
-		add(*p.Letters.Queued, "dead letter(s) in the queue "+p.deadQueue())
+		add(*p.Letters.Queued, "dead letter(s) in the queue "+p.DeadQueue())
 	}
 	if len(held) > 0 {
 		return bad("", "%s", list(held))
@@ -185,7 +187,7 @@ func judgeHeld(_ *Facts, p *Poller) Answer {
 	return good("nothing")
 }
 
-func judgeOrdering(_ *Facts, p *Poller) Answer {
+func judgeOrdering(_ *inspect.App, p *inspect.Poller) Answer {
 	cfg := p.Config
 	switch cfg.Ordering {
 	case "none":
@@ -195,7 +197,7 @@ func judgeOrdering(_ *Facts, p *Poller) Answer {
 	}
 	key := "the key"
 	switch {
-	case p.can(mode.Events):
+	case p.Can(mode.Events):
 		key = "the aggregate"
 	case len(cfg.Source.OrderKey) > 0:
 		key = list(cfg.Source.OrderKey)

@@ -20,9 +20,9 @@ const pageHead = `# The production checklist
 
 <!-- Written from the checklist in production/: go test ./production -run TestPage -update. Do not edit. -->
 
-` + "`rowrelay check --production`" + ` goes through this list. Run it where the settings of production are: before the first start, after each change of the
-settings, and in the pipeline that deploys. It connects to the databases, the state store and the queues; it sends and changes nothing. It does not ask
-the destinations of events.
+` + "`rowrelay check --production`" + ` goes through this list. Run it where the settings of production are: before the first
+start, after each change of the settings, and in the pipeline that deploys. It connects to the databases, the state
+store and the queues; it sends and changes nothing. It does not ask the destinations of events.
 
 | verdict | means |
 |---|---|
@@ -31,12 +31,12 @@ the destinations of events.
 | cannot tell | nothing that the command sees decides it: look there yourself. The command does not fail for it |
 | does not apply | to this app |
 
-` + "`--accept lag,ordering`" + ` shows an item that is meant to be so as accepted, and does not fail for it. ` + "`--json`" + ` prints the same for machines. A verdict is what the
-command saw at that moment, with the rights and from the place where it ran. For Azure, run it in the app's own environment, or with its settings in
-the file of ` + "`--settings`" + `.
+` + "`--accept lag,ordering`" + ` shows an item that is meant to be so as accepted, and does not fail for it. ` + "`--json`" + ` prints
+the same for machines. A verdict is what the command saw at that moment, with the rights and from the place where it
+ran. For Azure, run it in the app's own environment, or with its settings in the file of ` + "`--settings`" + `.
 `
 
-// page is docs/production.md: the checklist, and the ends of an output of the command.
+// page is docs/production.md: the checklist, and the end of an output of the command.
 func page(output string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -50,19 +50,19 @@ func page(output string) string {
 		line("### `%s`\n\n%s%s. %s\n", i.id, strings.ToUpper(i.asks[:1]), i.asks[1:], linked(i.why))
 		verdict := ""
 		if i.untold {
-			verdict = " The verdict is always *cannot tell*: a person has to look."
+			verdict = " (Always *cannot tell*: a person has to look.)"
 		}
 		line("**What to do**: %s.%s\n", linked(strings.TrimSuffix(i.mend, ".")), verdict)
 	}
-	line("## What it prints\n\nThe beginning and the end of what the binary printed in a test (`e2e/production_test.go`) about a Function App that works, and is not ready. Names "+
-		"and ports are replaced. The engines are real PostgreSQL and Azurite. Not run: Azure, SQL Server.\n\n%s", strings.TrimRight(fenced(ends(output)), "\n"))
+	line("## What it prints\n\nThe end of what the binary printed in a test (`e2e/production_test.go`, on PostgreSQL and Azurite) "+
+		"about a Function App that works, and is not ready.\n\n%s", strings.TrimRight(fenced(ending(output)), "\n"))
 	return b.String()
 }
 
-// ends are the first group of an output, and its last line.
-func ends(output string) string {
+// ending is the last group of an output, and its last line.
+func ending(output string) string {
 	groups := strings.Split(output, "\n\n")
-	return groups[0] + "\n\n" + groups[1] + "\n\n…\n\n" + groups[len(groups)-1]
+	return strings.Join(groups[len(groups)-2:], "\n\n")
 }
 
 var pageName = regexp.MustCompile(`docs/([a-z-]+\.md)`)

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/inspect"
 )
 
-func judgeSecrets(f *Facts) Answer {
+func judgeSecrets(f *inspect.App) Answer {
 	var names, local []string
-	for _, name := range f.secretSettings() {
+	for _, name := range secretSettings(f) {
 		if slices.Contains(names, name) {
 			continue
 		}
@@ -33,23 +35,23 @@ func judgeSecrets(f *Facts) Answer {
 }
 
 // secretSettings are the settings with a secret in them, some more than once.
-func (f *Facts) secretSettings() (names []string) {
-	for _, l := range f.allLinks() {
+func secretSettings(f *inspect.App) (names []string) {
+	for _, l := range f.Links() {
 		if l.Secret {
-			names = append(names, f.holder(l.Setting))
+			names = append(names, holder(f, l.Setting))
 		}
 	}
-	if f.hostKey() {
-		names = append(names, hostStorage)
+	if hostKey(f) {
+		names = append(names, azure.HostStorage)
 	}
 	for _, p := range f.Pollers {
 		for i := range p.Config.Outputs {
-			names = append(names, f.outputSecrets(p.Config, &p.Config.Outputs[i])...)
+			names = append(names, outputSecrets(f, p.Config, &p.Config.Outputs[i])...)
 		}
 	}
 	if f.Config.Status.Token != "" {
 		names = append(names, "status__token")
-		names = append(names, f.referred("status__token")...)
+		names = append(names, referred(f, "status__token")...)
 	}
 	for _, signal := range []string{"", "TRACES_", "METRICS_"} {
 		if name := "OTEL_EXPORTER_OTLP_" + signal + "HEADERS"; f.Env(name) != "" {
@@ -62,15 +64,12 @@ func (f *Facts) secretSettings() (names []string) {
 	return names
 }
 
-// hostStorage is the setting of the host's own storage account.
-const hostStorage = "AzureWebJobsStorage"
-
 // hostKey reports whether the host logs in to its own storage account with a key, or a signature.
-func (f *Facts) hostKey() bool { return f.hosted() && f.HostAccount.Key }
+func hostKey(f *inspect.App) bool { return f.Hosted() && f.HostAccount.Key }
 
 // holder is the setting that holds the secret of a connection: with the secret of a service principal it is one below the
 // connection's name.
-func (f *Facts) holder(connection string) string {
+func holder(f *inspect.App, connection string) string {
 	if below := connection + "__clientSecret"; f.Env(connection) == "" && f.Env(below) != "" {
 		return below
 	}
@@ -78,7 +77,7 @@ func (f *Facts) holder(connection string) string {
 }
 
 // outputSecrets are the settings of an output that hold secrets, and those that they take them from.
-func (f *Facts) outputSecrets(p *config.Poller, out *config.Output) (names []string) {
+func outputSecrets(f *inspect.App, p *config.Poller, out *config.Output) (names []string) {
 	prefix := "output__"
 	if out.Name != "" {
 		prefix = "outputs__" + out.Name + "__"
@@ -96,7 +95,7 @@ func (f *Facts) outputSecrets(p *config.Poller, out *config.Output) (names []str
 	for _, key := range keys {
 		name := p.Setting(prefix + key)
 		names = append(names, name)
-		names = append(names, f.referred(name)...)
+		names = append(names, referred(f, name)...)
 	}
 	return names
 }
@@ -104,7 +103,7 @@ func (f *Facts) outputSecrets(p *config.Poller, out *config.Output) (names []str
 var reference = regexp.MustCompile(`%([A-Za-z_][A-Za-z0-9_]*)%`)
 
 // referred are the settings that a value is put together from, by %NAME%.
-func (f *Facts) referred(name string) (names []string) {
+func referred(f *inspect.App, name string) (names []string) {
 	for _, m := range reference.FindAllStringSubmatch(f.Env(name), -1) {
 		if f.Env(m[1]) != "" {
 			names = append(names, m[1])

@@ -1,16 +1,20 @@
 package production
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rowrelay/rowrelay/inspect"
+)
 
 func TestSecretItems(t *testing.T) { try(t, secretCases()) }
 
 func secretCases() []verdictCase {
-	held := func(name string) func(*Facts, *Poller) {
-		return func(f *Facts, _ *Poller) { f.Local = map[string]bool{name: true} }
+	held := func(name string) func(*inspect.App, *inspect.Poller) {
+		return func(f *inspect.App, _ *inspect.Poller) { f.Local = map[string]bool{name: true} }
 	}
-	hostKey := both(hosted, func(f *Facts, _ *Poller) { f.HostAccount.Key = true })
-	file := func(_ *Facts, p *Poller) { p.Links = nil } // no connection has a secret
-	principal := both(held("SB__clientSecret"), func(_ *Facts, p *Poller) { p.Links[0].Setting = "SB" })
+	hostKey := both(hosted, func(f *inspect.App, _ *inspect.Poller) { f.HostAccount.Key = true })
+	file := func(_ *inspect.App, p *inspect.Poller) { p.Links = nil } // no connection has a secret
+	principal := both(held("SB__clientSecret"), func(_ *inspect.App, p *inspect.Poller) { p.Links[0].Setting = "SB" })
 	unsigned := "pollers__orders__output__secret="
 	return []verdictCase{
 		{"secrets", nil, nil, CannotTell, "DB, pollers__orders__output__secret"},

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 )
 
@@ -43,9 +45,9 @@ func securityItems() []item {
 	}
 }
 
-func judgeSourceTLS(_ *Facts, p *Poller) Answer {
+func judgeSourceTLS(_ *inspect.App, p *inspect.Poller) Answer {
 	for _, l := range p.Links {
-		if l.What != TheSource {
+		if l.What != inspect.TheSource {
 			continue
 		}
 		switch l.Safety {
@@ -57,15 +59,15 @@ func judgeSourceTLS(_ *Facts, p *Poller) Answer {
 			return bad("", "%s", l.How)
 		}
 	}
-	return unknown("mend the settings first", "%s", p.because())
+	return unknown("mend the settings first", "%s", p.Because())
 }
 
-func judgeAdmin(_ *Facts, p *Poller) Answer {
+func judgeAdmin(_ *inspect.App, p *inspect.Poller) Answer {
 	switch r := &p.Rights; {
 	case p.Engine == "sqlite":
 		return none("SQLite has no logins: the file's rights count")
 	case !r.Told:
-		return unknown("mend the settings first", "%s", p.because())
+		return unknown("mend the settings first", "%s", p.Because())
 	case len(r.Admin) > 0:
 		return bad("", "%s is %s", r.Login, list(r.Admin))
 	case len(r.Roles) > 0:
@@ -75,12 +77,12 @@ func judgeAdmin(_ *Facts, p *Poller) Answer {
 	}
 }
 
-func judgeWrites(_ *Facts, p *Poller) Answer {
+func judgeWrites(_ *inspect.App, p *inspect.Poller) Answer {
 	switch r := &p.Rights; {
 	case p.Engine == "sqlite":
 		return none("SQLite has no logins; Rowrelay opens the file with query_only")
 	case !r.Told:
-		return unknown("mend the settings first", "%s", p.because())
+		return unknown("mend the settings first", "%s", p.Because())
 	case p.Config.Source.Table == "":
 		return unknown("", "a query: which tables it reads is not looked into")
 	case len(r.Writes) > 0:
@@ -94,9 +96,9 @@ func judgeWrites(_ *Facts, p *Poller) Answer {
 	}
 }
 
-func judgeOutputTLS(f *Facts, p *Poller) Answer {
-	links := slices.DeleteFunc(slices.Clone(p.Links), func(l Link) bool { return l.What == TheSource })
-	if f.Store.Link != nil && p.can(mode.Document) {
+func judgeOutputTLS(f *inspect.App, p *inspect.Poller) Answer {
+	links := slices.DeleteFunc(slices.Clone(p.Links), func(l inspect.Link) bool { return l.What == inspect.TheSource })
+	if f.Store.Link != nil && p.Can(mode.Document) {
 		links = append(links, *f.Store.Link)
 	}
 	links = append(links, f.Telemetry.Links...)
@@ -117,9 +119,9 @@ func judgeOutputTLS(f *Facts, p *Poller) Answer {
 	return good("%s", strings.Join(seen, "; "))
 }
 
-func judgeIdentities(f *Facts, p *Poller) Answer {
+func judgeIdentities(f *inspect.App, p *inspect.Poller) Answer {
 	links := p.Links
-	if f.Store.Link != nil && p.can(mode.Document) {
+	if f.Store.Link != nil && p.Can(mode.Document) {
 		links = append(slices.Clone(links), *f.Store.Link)
 	}
 	var keys, others, unsure []string
@@ -135,8 +137,8 @@ func judgeIdentities(f *Facts, p *Poller) Answer {
 			others = append(others, fmt.Sprintf("%s (%s)", l.Setting, l.Kind))
 		}
 	}
-	if f.hostKey() && !slices.Contains(keys, hostStorage) {
-		keys = append(keys, hostStorage+" (the host's)")
+	if hostKey(f) && !slices.Contains(keys, azure.HostStorage) {
+		keys = append(keys, azure.HostStorage+" (the host's)")
 	}
 	switch {
 	case len(keys) > 0:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -57,29 +58,29 @@ func sourceItems() []item {
 	}
 }
 
-func judgeLate(_ *Facts, p *Poller) Answer {
+func judgeLate(_ *inspect.App, p *inspect.Poller) Answer {
 	late, window := p.Table.Late, p.Config.Source.LateWindow
 	switch {
 	case late == nil:
-		return unknown("mend the settings first", "%s", p.because())
+		return unknown("mend the settings first", "%s", p.Because())
 	case late.Mode == poller.LateExact:
 		return good("exact: %s", late.Why)
 	case late.Mode == poller.LateNone:
 		return bad("set source__late_commits=auto", "none: %s", late.Missed)
 	case !late.Shown && p.Engine == "sqlite":
-		return good("%s within %s; SQLite has one writer at a time", late.Mode, plain(window))
+		return good("%s within %s; SQLite has one writer at a time", late.Mode, inspect.Plain(window))
 	case !late.Shown:
-		return bad(late.Mend, "%s: open transactions are not shown, so that late_window (%s) cannot be held against them", late.Mode, plain(window))
+		return bad(late.Mend, "%s: open transactions are not shown, so that late_window (%s) cannot be held against them", late.Mode, inspect.Plain(window))
 	case late.Age > window:
-		return bad("end that transaction, or raise source__late_window above the longest that there is", "%s: %s, and late_window is %s", late.Mode, late.Held, plain(window))
+		return bad("end that transaction, or raise source__late_window above the longest that there is", "%s: %s, and late_window is %s", late.Mode, late.Held, inspect.Plain(window))
 	}
-	return good("%s within %s; open transactions are shown, the oldest is %s old", late.Mode, plain(window), late.Age.Round(time.Second))
+	return good("%s within %s; open transactions are shown, the oldest is %s old", late.Mode, inspect.Plain(window), late.Age.Round(time.Second))
 }
 
-func judgeIndex(_ *Facts, p *Poller) Answer {
+func judgeIndex(_ *inspect.App, p *inspect.Poller) Answer {
 	switch {
 	case p.Table.Late == nil:
-		return unknown("mend the settings first", "%s", p.because())
+		return unknown("mend the settings first", "%s", p.Because())
 	case p.Table.Index != "":
 		return good("%s", p.Table.Index)
 	case p.Table.CreateIndex != "":
@@ -88,10 +89,10 @@ func judgeIndex(_ *Facts, p *Poller) Answer {
 	return unknown("read the plan that rowrelay check shows: it should have no sort and no full scan", "a query or a view: the catalog does not tell")
 }
 
-func judgeKey(_ *Facts, p *Poller) Answer {
-	switch key := p.Table.Key; {
+func judgeKey(_ *inspect.App, p *inspect.Poller) Answer {
+	switch key := p.Table.KeyProof; {
 	case key == "":
-		return unknown("mend the settings first", "%s", p.because())
+		return unknown("mend the settings first", "%s", p.Because())
 	case strings.HasPrefix(key, "not provable"):
 		return unknown("", "%s", key)
 	case slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, "may hold NULL, although it is in the primary key") }):
@@ -104,9 +105,9 @@ func judgeKey(_ *Facts, p *Poller) Answer {
 // coarse is a resolution in which two writes of one row are likely.
 const coarse = time.Millisecond
 
-func judgeCursor(_ *Facts, p *Poller) Answer {
+func judgeCursor(_ *inspect.App, p *inspect.Poller) Answer {
 	if len(p.Cursor) == 0 {
-		return unknown("mend the settings first", "%s", p.because())
+		return unknown("mend the settings first", "%s", p.Because())
 	}
 	if n := p.Table.NullCursors; n > 0 {
 		return bad("give them a cursor, and make the column NOT NULL with a default", "%d row(s) have a NULL cursor and are not delivered", n)
@@ -126,9 +127,9 @@ func judgeCursor(_ *Facts, p *Poller) Answer {
 	return good("%s, and no row without", list(seen))
 }
 
-func judgeMoves(_ *Facts, p *Poller) Answer {
+func judgeMoves(_ *inspect.App, p *inspect.Poller) Answer {
 	if len(p.Cursor) == 0 {
-		return unknown("mend the settings first", "%s", p.because())
+		return unknown("mend the settings first", "%s", p.Because())
 	}
 	for _, w := range p.Warnings {
 		if strings.Contains(w, "updates will not be seen") {
@@ -144,11 +145,11 @@ func judgeMoves(_ *Facts, p *Poller) Answer {
 	return unknown("", "nothing about %s says that updates move it", p.Cursor[0].Name)
 }
 
-func judgeGaps(_ *Facts, p *Poller) Answer {
+func judgeGaps(_ *inspect.App, p *inspect.Poller) Answer {
 	cfg := &p.Config.Source
 	switch {
 	case p.Table.Late == nil:
-		return unknown("mend the settings first", "%s", p.because())
+		return unknown("mend the settings first", "%s", p.Because())
 	case p.Table.Incarnation == "" && p.Engine == "sqlite":
 		return unknown("after the file was restored, run rowrelay check before the next start", "a file of SQLite does not tell one life from the next; a counter that went back is noticed")
 	case p.Table.Incarnation == "":
@@ -164,7 +165,7 @@ func judgeGaps(_ *Facts, p *Poller) Answer {
 	return unknown("use source__on_failover=stop unless every replica is synchronous", "source__on_failover=continue: whether replicas are synchronous is not seen here")
 }
 
-func judgeConnections(_ *Facts, p *Poller) Answer {
+func judgeConnections(_ *inspect.App, p *inspect.Poller) Answer {
 	n, outputs := p.Config.Source.Connections, len(p.Config.Outputs)
 	if n < outputs {
 		return bad("", "source__connections=%d for %d outputs", n, outputs)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -13,22 +14,26 @@ import (
 func TestSourceItems(t *testing.T) { try(t, sourceCases()) }
 
 func sourceCases() []verdictCase {
-	table := func(change func(t *Table)) func(*Facts, *Poller) {
-		return func(_ *Facts, p *Poller) { change(&p.Table) }
+	table := func(change func(t *inspect.Table)) func(*inspect.App, *inspect.Poller) {
+		return func(_ *inspect.App, p *inspect.Poller) { change(&p.Table) }
 	}
-	cursor := func(change func(c *source.CursorColumn)) func(*Facts, *Poller) {
-		return func(_ *Facts, p *Poller) { change(&p.Cursor[0]) }
+	cursor := func(change func(c *source.CursorColumn)) func(*inspect.App, *inspect.Poller) {
+		return func(_ *inspect.App, p *inspect.Poller) { change(&p.Cursor[0]) }
 	}
-	warns := func(text string) func(*Facts, *Poller) {
-		return func(_ *Facts, p *Poller) { p.Warnings = []string{text} }
+	warns := func(text string) func(*inspect.App, *inspect.Poller) {
+		return func(_ *inspect.App, p *inspect.Poller) { p.Warnings = []string{text} }
 	}
-	engineName := func(name string) func(*Facts, *Poller) { return func(_ *Facts, p *Poller) { p.Engine = name } }
-	unread := func(_ *Facts, p *Poller) {
-		p.Table, p.Cursor, p.Broken = Table{}, nil, "the poller has a fault: see settings"
+	engineName := func(name string) func(*inspect.App, *inspect.Poller) {
+		return func(_ *inspect.App, p *inspect.Poller) { p.Engine = name }
 	}
-	refused := func(_ *Facts, p *Poller) { p.Table, p.RightsErr = Table{}, errors.New("connection refused") }
-	standbys := func(names, commits string) func(*Facts, *Poller) {
-		return func(_ *Facts, p *Poller) { p.Rights.Standbys, p.Rights.Commits = names, commits }
+	unread := func(_ *inspect.App, p *inspect.Poller) {
+		p.Table, p.Cursor, p.Broken = inspect.Table{}, nil, "the poller has a fault: see settings"
+	}
+	refused := func(_ *inspect.App, p *inspect.Poller) {
+		p.Table, p.RightsErr = inspect.Table{}, errors.New("connection refused")
+	}
+	standbys := func(names, commits string) func(*inspect.App, *inspect.Poller) {
+		return func(_ *inspect.App, p *inspect.Poller) { p.Rights.Standbys, p.Rights.Commits = names, commits }
 	}
 	failover := []string{"pollers__orders__source__on_failover=continue"}
 	outbox := []string{outboxMode}
@@ -37,7 +42,7 @@ func sourceCases() []verdictCase {
 		{"late-commits", outbox, nil, NoMatter, ""},
 		{"late-commits", nil, unread, CannotTell, "has a fault"},
 		{"late-commits", nil, refused, CannotTell, "connection refused"},
-		{"late-commits", nil, both(refused, func(_ *Facts, p *Poller) { p.Faults = []string{"it says so"} }), CannotTell, "see settings"},
+		{"late-commits", nil, both(refused, func(_ *inspect.App, p *inspect.Poller) { p.Faults = []string{"it says so"} }), CannotTell, "see settings"},
 		{"late-commits", nil, late(poller.LateOverlap, true, time.Second), OK, "the oldest is 1s old"},
 		{"late-commits", nil, late(poller.LateNone, true, 0), ToMend, "none: rows"},
 		{"late-commits", nil, late(poller.LateOverlap, false, 0), ToMend, "not shown"},
@@ -48,24 +53,24 @@ func sourceCases() []verdictCase {
 		{"index", nil, nil, OK, "orders_tx"},
 		{"index", outbox, nil, NoMatter, ""},
 		{"index", nil, unread, CannotTell, "has a fault"},
-		{"index", nil, table(func(t *Table) { t.Index = "" }), CannotTell, "a query or a view"},
-		{"index", nil, table(func(t *Table) { t.Index, t.CreateIndex = "", "CREATE INDEX x" }), ToMend, "CREATE INDEX"},
+		{"index", nil, table(func(t *inspect.Table) { t.Index = "" }), CannotTell, "a query or a view"},
+		{"index", nil, table(func(t *inspect.Table) { t.Index, t.CreateIndex = "", "CREATE INDEX x" }), ToMend, "CREATE INDEX"},
 		{"key", nil, nil, OK, "primary key"},
 		{"key", outbox, nil, NoMatter, ""},
 		{"key", nil, unread, CannotTell, "has a fault"},
-		{"key", nil, table(func(t *Table) { t.Key = "not provable for a query" }), CannotTell, "not provable"},
+		{"key", nil, table(func(t *inspect.Table) { t.KeyProof = "not provable for a query" }), CannotTell, "not provable"},
 		{"key", nil, warns("key column x may hold NULL, although it is in the primary key"), ToMend, "NOT NULL"},
 		{"cursor", nil, nil, OK, "tx xid8"},
 		{"cursor", outbox, nil, NoMatter, ""},
 		{"cursor", nil, unread, CannotTell, "has a fault"},
-		{"cursor", nil, table(func(t *Table) { t.NullCursors = -1 }), OK, ""}, // not counted
-		{"cursor", nil, table(func(t *Table) { t.NullCursors = 3 }), ToMend, "3 row"},
+		{"cursor", nil, table(func(t *inspect.Table) { t.NullCursors = -1 }), OK, ""}, // not counted
+		{"cursor", nil, table(func(t *inspect.Table) { t.NullCursors = 3 }), ToMend, "3 row"},
 		{"cursor", nil, cursor(func(c *source.CursorColumn) { c.Nullable = true }), ToMend, "may be NULL"},
 		{"cursor", nil, cursor(func(c *source.CursorColumn) { c.Nullable, c.Query = true, true }), OK, ""},
 		{"cursor", nil, cursor(func(c *source.CursorColumn) { c.Float = true }), ToMend, "fractions"},
 		{"cursor", nil, cursor(func(c *source.CursorColumn) { c.Step = time.Microsecond }), OK, ""},
 		{"cursor", nil, cursor(func(c *source.CursorColumn) { c.Step = 10 * time.Millisecond / 3 }), ToMend, "3.333333ms only"},
-		{"cursor", nil, func(_ *Facts, p *Poller) {
+		{"cursor", nil, func(_ *inspect.App, p *inspect.Poller) {
 			p.Cursor = []source.CursorColumn{{Name: "at", Type: "timestamp(0)", Step: time.Second}, {Name: "id", Type: "bigint"}}
 		}, OK, "at timestamp(0), id bigint"},
 		{"cursor-moves", nil, nil, OK, "tx is an xid8"},
@@ -76,21 +81,21 @@ func sourceCases() []verdictCase {
 		{"gaps", nil, nil, OK, "the incarnation is known"},
 		{"gaps", outbox, nil, NoMatter, ""},
 		{"gaps", nil, unread, CannotTell, "has a fault"},
-		{"gaps", nil, table(func(t *Table) { t.Incarnation = "" }), ToMend, "incarnation"},
-		{"gaps", nil, both(table(func(t *Table) { t.Incarnation = "" }), engineName("sqlite")), CannotTell, "file of SQLite"},
+		{"gaps", nil, table(func(t *inspect.Table) { t.Incarnation = "" }), ToMend, "incarnation"},
+		{"gaps", nil, both(table(func(t *inspect.Table) { t.Incarnation = "" }), engineName("sqlite")), CannotTell, "file of SQLite"},
 		{"gaps", failover, nil, ToMend, "asynchronous"},
 		{"gaps", failover, standbys("ANY 1 (a, b)", "on"), CannotTell, "synchronous_standby_names is ANY 1 (a, b), and synchronous_commit is on here"},
 		{"gaps", failover, standbys("*", "local"), CannotTell, "synchronous_standby_names is *, and synchronous_commit is local here"},
 		{"gaps", nil, engineName("sqlite"), OK, "the incarnation is known"},
-		{"gaps", failover, func(_ *Facts, p *Poller) { p.Rights = engine.Rights{} }, CannotTell, "not seen here"},
+		{"gaps", failover, func(_ *inspect.App, p *inspect.Poller) { p.Rights = engine.Rights{} }, CannotTell, "not seen here"},
 		{"gaps", failover, engineName("sqlserver"), CannotTell, "not seen here"},
 		{"connections", nil, nil, OK, "for 1 output(s)"},
 		{"connections", []string{"pollers__orders__source__connections=1", "pollers__orders__outputs__b__kind=stdout"}, nil, ToMend, "for 2 outputs"},
 	}
 }
 
-func late(mode poller.LateCommits, shown bool, age time.Duration) func(*Facts, *Poller) {
-	return func(_ *Facts, p *Poller) {
-		p.Table.Late = &Late{Mode: mode, Shown: shown, Age: age, Missed: "rows", Mend: "GRANT pg_read_all_stats", Held: "a transaction is open"}
+func late(mode poller.LateCommits, shown bool, age time.Duration) func(*inspect.App, *inspect.Poller) {
+	return func(_ *inspect.App, p *inspect.Poller) {
+		p.Table.Late = &inspect.Late{Mode: mode, Shown: shown, Age: age, Missed: "rows", Mend: "GRANT pg_read_all_stats", Held: "a transaction is open"}
 	}
 }

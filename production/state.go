@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/azure"
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 )
 
@@ -41,22 +43,22 @@ func stateItems() []item {
 }
 
 // stateless reports whether no poller has a state document.
-func (f *Facts) stateless() bool {
-	return !slices.ContainsFunc(f.Pollers, func(p *Poller) bool { return p.can(mode.Document) })
+func stateless(f *inspect.App) bool {
+	return !slices.ContainsFunc(f.Pollers, func(p *inspect.Poller) bool { return p.Can(mode.Document) })
 }
 
 const noDocuments = "every poller is an outbox, whose state is its rows"
 
-func judgeStore(f *Facts) Answer {
+func judgeStore(f *inspect.App) Answer {
 	s := &f.Config.State
 	switch {
-	case s.Kind == "" && f.stateless():
+	case s.Kind == "" && stateless(f):
 		return none(noDocuments)
 	case s.Kind == "blob" && s.Connection.Development:
 		return bad("", "%s is Azurite, an emulator", f.Store.Name)
 	case s.Kind == "blob":
 		return good("%s", f.Store.Name)
-	case s.Kind == "file" && f.hosted():
+	case s.Kind == "file" && f.Hosted():
 		return bad("", "%s, in a Function App: another instance does not see them, and a deployment may delete them", f.Store.Name)
 	case s.Kind == "file" && !filepath.IsAbs(s.Path):
 		return bad("write an absolute state__path on a disk that stays", "%s, counted from the working directory: a start from elsewhere begins anew", f.Store.Name)
@@ -69,10 +71,10 @@ func judgeStore(f *Facts) Answer {
 	}
 }
 
-func judgeReached(f *Facts) Answer {
+func judgeReached(f *inspect.App) Answer {
 	s := &f.Config.State
 	switch {
-	case !f.Store.Opened && f.stateless():
+	case !f.Store.Opened && stateless(f):
 		return none(noDocuments)
 	case !f.Store.Opened:
 		return unknown("mend the settings first", "the settings have faults")
@@ -92,7 +94,7 @@ func judgeReached(f *Facts) Answer {
 	return good("%s answers", f.Store.Name)
 }
 
-func judgeStart(_ *Facts, p *Poller) Answer {
+func judgeStart(_ *inspect.App, p *inspect.Poller) Answer {
 	start := p.Config.Source.Start
 	if start == "latest" {
 		return bad("", "source__start=latest")
@@ -100,7 +102,7 @@ func judgeStart(_ *Facts, p *Poller) Answer {
 	return good("source__start=%s", start)
 }
 
-func judgeAccount(f *Facts) Answer {
+func judgeAccount(f *inspect.App) Answer {
 	s := &f.Config.State
 	if s.Kind != "blob" {
 		return none("the state is in no storage account")
@@ -111,23 +113,23 @@ func judgeAccount(f *Facts) Answer {
 	const look = "compare the two settings: the state should have another account, or an identity with a role on its container only"
 	own, host := f.Store.Account, f.HostAccount.Name
 	switch {
-	case !f.HostAccount.Set && !f.hosted():
-		return none("no host.json, and no %s: no host has an account", hostStorage)
+	case !f.HostAccount.Set && !f.Hosted():
+		return none("no host.json, and no %s: no host has an account", azure.HostStorage)
 	case host == "":
-		return unknown(look, "which account %s is does not stand in it", hostStorage)
+		return unknown(look, "which account %s is does not stand in it", azure.HostStorage)
 	case own == "":
 		return unknown(look, "which account %s is does not stand in it", s.Connection.Setting)
 	case own != host:
-		return good("the account %s is not that of %s", own, hostStorage)
+		return good("the account %s is not that of %s", own, azure.HostStorage)
 	case s.Connection.ConnectionString == "":
 		return unknown("see that the identity's role is on the container only, not on the account", "the host's account, with an identity: where its role is on is not seen")
 	case f.Store.OneContainer:
 		return good("the host's account, with a signature for one container")
 	}
-	return bad("", "it is the account of %s, and %s reaches it with a key or a signature for the whole account", hostStorage, s.Connection.Setting)
+	return bad("", "it is the account of %s, and %s reaches it with a key or a signature for the whole account", azure.HostStorage, s.Connection.Setting)
 }
 
-func judgeCopies(f *Facts) Answer {
+func judgeCopies(f *inspect.App) Answer {
 	c := &f.Store.Copies
 	const look = "look at the account's data protection: no soft delete for blobs, no versions; soft delete for containers is welcome"
 	switch {

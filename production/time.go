@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 )
 
@@ -43,23 +44,23 @@ func timeItems() []item {
 // longestGap is the lag from which on deploy/alerts.yaml rings (RowrelayLag): ticks that are further apart ring it without a fault.
 const longestGap = 5 * time.Minute
 
-func judgeBudget(f *Facts, p *Poller) Answer {
-	if !f.hosted() {
+func judgeBudget(f *inspect.App, p *inspect.Poller) Answer {
+	if !f.Hosted() {
 		return none("no host.json: nobody kills a tick of `rowrelay run`")
 	}
 	if faults := p.Config.CheckBudget(f.Host.Timeout); len(faults) > 0 {
 		return bad(strings.ToLower(faults[0].Mend[:1])+faults[0].Mend[1:], "%s", faults[0].Problem)
 	}
-	timeout := plain(f.Host.Timeout)
+	timeout := inspect.Plain(f.Host.Timeout)
 	if f.Host.Timeout == 0 {
 		timeout = "unbounded"
 	}
-	return good("tick_budget %s, longest request %s, functionTimeout %s", plain(p.Config.TickBudget), plain(p.longestRequest()), timeout)
+	return good("tick_budget %s, longest request %s, functionTimeout %s", inspect.Plain(p.Config.TickBudget), inspect.Plain(p.LongestRequest()), timeout)
 }
 
-func judgeTimeouts(_ *Facts, p *Poller) Answer {
-	cfg, request := p.Config, p.longestRequest()
-	seen := "source__timeout " + plain(cfg.Source.Timeout) + ", output__timeout " + plain(request) + ", tick_budget " + plain(cfg.TickBudget)
+func judgeTimeouts(_ *inspect.App, p *inspect.Poller) Answer {
+	cfg, request := p.Config, p.LongestRequest()
+	seen := "source__timeout " + inspect.Plain(cfg.Source.Timeout) + ", output__timeout " + inspect.Plain(request) + ", tick_budget " + inspect.Plain(cfg.TickBudget)
 	if cfg.TickBudget > 0 && (cfg.Source.Timeout >= cfg.TickBudget || request >= cfg.TickBudget) {
 		return bad("", "%s", seen)
 	}
@@ -72,57 +73,45 @@ const (
 	longestTakeover = 5 * time.Minute
 )
 
-func judgeLease(_ *Facts, p *Poller) Answer {
+func judgeLease(_ *inspect.App, p *inspect.Poller) Answer {
 	cfg := p.Config
 	name, ttl, margin := "lease_ttl", cfg.LeaseTTL, p.Margin
-	if p.can(mode.Claims) {
+	if p.Can(mode.Claims) {
 		name, ttl, margin = "source__claim_ttl", cfg.Source.ClaimTTL, 0
 	}
 	outage := (ttl - ttl/3 - margin).Round(100 * time.Millisecond)
 	switch {
 	case outage < leastOutage:
-		return bad("", "%s=%s is lost when the store does not answer for %s", name, plain(ttl), outage)
+		return bad("", "%s=%s is lost when the store does not answer for %s", name, inspect.Plain(ttl), outage)
 	case ttl > longestTakeover:
-		return bad("", "%s=%s: after a crash nothing moves for that long", name, plain(ttl))
-	case !p.can(mode.Claims) && ttl <= p.longestRequest():
-		return bad("raise lease_ttl above output__timeout", "%s=%s does not outlast one request of %s", name, plain(ttl), plain(p.longestRequest()))
+		return bad("", "%s=%s: after a crash nothing moves for that long", name, inspect.Plain(ttl))
+	case !p.Can(mode.Claims) && ttl <= p.LongestRequest():
+		return bad("raise lease_ttl above output__timeout", "%s=%s does not outlast one request of %s", name, inspect.Plain(ttl), inspect.Plain(p.LongestRequest()))
 	}
-	return good("%s=%s bears %s without the store", name, plain(ttl), outage)
+	return good("%s=%s bears %s without the store", name, inspect.Plain(ttl), outage)
 }
 
-func judgeSchedule(f *Facts, p *Poller) Answer {
+func judgeSchedule(f *inspect.App, p *inspect.Poller) Answer {
 	cfg := p.Config
 	switch {
-	case p.Broken != "" && p.Gap == 0:
+	case p.Broken != "" && p.Timer.Gap == 0:
 		return unknown("mend the settings first", "%s", p.Broken)
-	case !p.Fires:
-		return bad("write an NCRONTAB expression such as */10 * * * * *", "%s never fires", p.Schedule)
-	case f.hosted() && cfg.PollInterval > 0 && p.Gap > cfg.TickBudget && cfg.Source.FanoutQueue == "":
-		return bad("", "each %s a tick polls for %s, and nobody looks for the rest (%s)", p.Gap, plain(cfg.TickBudget), p.Schedule)
+	case !p.Timer.Fires:
+		return bad("write an NCRONTAB expression such as */10 * * * * *", "%s never fires", p.Timer.Text)
+	case f.Hosted() && cfg.PollInterval > 0 && p.Timer.Gap > cfg.TickBudget && cfg.Source.FanoutQueue == "":
+		return bad("", "each %s a tick polls for %s, and nobody looks for the rest (%s)", p.Timer.Gap, inspect.Plain(cfg.TickBudget), p.Timer.Text)
 	}
-	return good("%s", p.Schedule)
+	return good("%s", p.Timer.Text)
 }
 
-func judgeLag(_ *Facts, p *Poller) Answer {
+func judgeLag(_ *inspect.App, p *inspect.Poller) Answer {
 	switch {
-	case p.Broken != "" && p.Gap == 0:
+	case p.Broken != "" && p.Timer.Gap == 0:
 		return unknown("mend the settings first", "%s", p.Broken)
-	case !p.Fires:
+	case !p.Timer.Fires:
 		return bad("write an NCRONTAB expression such as */10 * * * * *", "no tick ever begins")
-	case p.Gap >= longestGap:
-		return bad("", "up to %s between two ticks", p.Gap)
+	case p.Timer.Gap >= longestGap:
+		return bad("", "up to %s between two ticks", p.Timer.Gap)
 	}
-	return good("up to %s between two ticks", p.Gap)
-}
-
-// plain is a duration without parts that are zero: 2m36s, 1h, 0s.
-func plain(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return good("up to %s between two ticks", p.Timer.Gap)
 }

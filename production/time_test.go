@@ -3,17 +3,23 @@ package production
 import (
 	"testing"
 	"time"
+
+	"github.com/rowrelay/rowrelay/inspect"
 )
 
 func TestTimeItems(t *testing.T) { try(t, timeCases()) }
 
 func timeCases() []verdictCase {
 	polls := []string{"pollers__orders__poll_interval=1s"}
-	gap := func(d time.Duration) func(*Facts, *Poller) { return func(_ *Facts, p *Poller) { p.Gap = d } }
-	never := func(_ *Facts, p *Poller) { p.Fires = false }
-	unread := func(_ *Facts, p *Poller) { p.Broken, p.Gap = "the poller has a fault: see settings", 0 }
-	ends := func(d time.Duration) func(*Facts, *Poller) {
-		return both(hosted, func(f *Facts, _ *Poller) { f.Host.Timeout = d })
+	gap := func(d time.Duration) func(*inspect.App, *inspect.Poller) {
+		return func(_ *inspect.App, p *inspect.Poller) { p.Timer.Gap = d }
+	}
+	never := func(_ *inspect.App, p *inspect.Poller) { p.Timer.Fires = false }
+	unread := func(_ *inspect.App, p *inspect.Poller) {
+		p.Broken, p.Timer.Gap = "the poller has a fault: see settings", 0
+	}
+	ends := func(d time.Duration) func(*inspect.App, *inspect.Poller) {
+		return both(hosted, func(f *inspect.App, _ *inspect.Poller) { f.Host.Timeout = d })
 	}
 	return []verdictCase{
 		{"budget", nil, nil, NoMatter, ""},
@@ -25,8 +31,8 @@ func timeCases() []verdictCase {
 		{"timeouts", []string{"pollers__orders__source__timeout=2m"}, nil, ToMend, "2m"},
 		{"timeouts", []string{"pollers__orders__output__timeout=50s"}, nil, ToMend, "50s"},
 		{"lease", nil, nil, OK, "lease_ttl=1m bears 40s"},
-		{"lease", nil, func(_ *Facts, p *Poller) { p.Margin = 4 * time.Second }, OK, "bears 36s"},
-		{"lease", nil, func(_ *Facts, p *Poller) { p.Margin = 35 * time.Second }, ToMend, "for 5s"},
+		{"lease", nil, func(_ *inspect.App, p *inspect.Poller) { p.Margin = 4 * time.Second }, OK, "bears 36s"},
+		{"lease", nil, func(_ *inspect.App, p *inspect.Poller) { p.Margin = 35 * time.Second }, ToMend, "for 5s"},
 		{"lease", []string{"pollers__orders__lease_ttl=10s"}, nil, ToMend, "10s"},
 		{"lease", []string{"pollers__orders__lease_ttl=30m"}, nil, ToMend, "crash"},
 		{"lease", []string{"pollers__orders__output__timeout=60s"}, nil, ToMend, "one request"},
@@ -47,7 +53,7 @@ func timeCases() []verdictCase {
 
 func TestPlain(t *testing.T) {
 	for d, want := range map[time.Duration]string{0: "0s", time.Hour: "1h", 156 * time.Second: "2m36s", 10 * time.Minute: "10m", time.Hour + time.Second: "1h0m1s"} {
-		if got := plain(d); got != want {
+		if got := inspect.Plain(d); got != want {
 			t.Errorf("%s is %q, want %q", d, got, want)
 		}
 	}

@@ -28,8 +28,8 @@ type adminEvents interface {
 
 // lister shows events.
 type lister interface {
-	// Page returns at most limit events that f chooses after a position ("" for the beginning), in the order in which they are
-	// published, and the position of the last; "" where there are no more.
+	// Page returns at most limit events that f chooses after a position ("" for the beginning), in the order in which
+	// they are published, and the position of the last; "" where there are no more.
 	Page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry, last string, err error)
 	CountOf(ctx context.Context, f *event.Filter) (int64, error)
 }
@@ -46,8 +46,8 @@ type changer interface {
 type cleaner interface {
 	// Cleanable returns an error where published rows cannot be told from others by age.
 	Cleanable() error
-	// Clean deletes what is older than the retention among the next rows after a position, at most chunk of them, and returns the
-	// position of the last row that it looked at: "" where there are no more.
+	// Clean deletes what is older than the retention among the next rows after a position, at most chunk of them, and
+	// returns the position of the last row that it looked at: "" where there are no more.
 	Clean(ctx context.Context, after string, chunk int) (deleted int64, last string, err error)
 }
 
@@ -106,8 +106,8 @@ func (p *Publisher) Count(ctx context.Context, f event.Filter) (int64, error) {
 	return n, err
 }
 
-// List shows events page by page, so that its memory does not depend on how many there are. What changes meanwhile is shown
-// before or after the change.
+// List shows events page by page, so that its memory does not depend on how many there are. What changes meanwhile is
+// shown before or after the change.
 func (p *Publisher) List(ctx context.Context, f event.Filter, each func(event.Entry) error) error {
 	_, err := p.pages(ctx, f, func(_ changer, entries []event.Entry) (int64, error) {
 		for i := range entries {
@@ -121,7 +121,8 @@ func (p *Publisher) List(ctx context.Context, f event.Filter, each func(event.En
 }
 
 // pages gives the chosen events to work, a page at a time, and adds up what it returns.
-func (p *Publisher) pages(ctx context.Context, f event.Filter, work func(changer, []event.Entry) (int64, error)) (total int64, err error) {
+func (p *Publisher) pages(ctx context.Context, f event.Filter, work func(changer, []event.Entry) (int64,
+	error)) (total int64, err error) {
 	if err := f.Check(); err != nil {
 		return 0, err
 	}
@@ -154,9 +155,9 @@ func (p *Publisher) pages(ctx context.Context, f event.Filter, work func(changer
 	}
 }
 
-// Requeue makes dead letters and FAILED events due at once. They come out of the outbox as any failed event whose time has
-// come: each before the later ones of its aggregate, which go on waiting until it is settled. Nothing that is being
-// published is touched.
+// Requeue makes dead letters and FAILED events due at once. They come out of the outbox as any failed event whose
+// time has come: each before the later ones of its aggregate, which go on waiting until it is settled. Nothing that
+// is being published is touched.
 func (p *Publisher) Requeue(ctx context.Context, f event.Filter, progress func(int64)) (int64, error) {
 	if err := f.Narrow("requeue", event.Dead, event.Failed); err != nil {
 		return 0, err
@@ -173,7 +174,8 @@ func (p *Publisher) Discard(ctx context.Context, f event.Filter, by string, prog
 	if err := f.Narrow("discard", event.Dead, event.Failed, event.Waiting); err != nil {
 		return 0, err
 	}
-	reason := plaintext.Start(statement.Sayable(fmt.Sprintf("discarded by %s at %s", cmp.Or(by, "an operator"), time.Now().UTC().Format(time.RFC3339))), 1000)
+	reason := plaintext.Start(statement.Sayable(fmt.Sprintf("discarded by %s at %s", cmp.Or(by, "an operator"),
+		time.Now().UTC().Format(time.RFC3339))), 1000)
 	var total int64
 	return p.pages(ctx, f, func(c changer, entries []event.Entry) (int64, error) {
 		n, err := c.DiscardThese(ctx, entries, reason)
@@ -195,7 +197,8 @@ func (p *Publisher) Pause(ctx context.Context, by string) error {
 	if err != nil {
 		return err
 	}
-	return o.claims.Pause(ctx, fmt.Sprintf("%s at %s", cmp.Or(by, "an operator"), time.Now().UTC().Format(time.RFC3339)))
+	return o.claims.Pause(ctx, fmt.Sprintf("%s at %s", cmp.Or(by, "an operator"),
+		time.Now().UTC().Format(time.RFC3339)))
 }
 
 // Resume ends a pause; without one it does nothing.

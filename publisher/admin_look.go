@@ -10,11 +10,13 @@ import (
 
 // Found is what there is of an outbox before `rowrelay outbox init`.
 type Found struct {
-	// Exists says that there is the table (and that the user may see it), Own that it has the columns of `rowrelay outbox init`.
+	// Exists says that there is the table (and that the user may see it), Own that it has the columns of `rowrelay
+	// outbox init`.
 	Exists, Own bool
 }
 
-// Look says what there is of an outbox, table being named as source__table. It changes nothing, and needs no table of claims.
+// Look says what there is of an outbox, table being named as source__table. It changes nothing, and needs no table of
+// claims.
 func Look(ctx context.Context, conn engine.Connection, table string) (found Found, err error) {
 	c, err := newCatalog(Config{Table: table, ClaimsTable: "rowrelay_claims"}, conn)
 	if err != nil {

@@ -14,8 +14,8 @@ type Config struct {
 	App, Poller string
 	// Instance names this process for people, in claims.
 	Instance string
-	// Table is source__table as written; Map is source__map__<role>: role → column, or an option's value. Empty: the table has
-	// the columns of `rowrelay outbox init`.
+	// Table is source__table as written; Map is source__map__<role>: role → column, or an option's value. Empty: the
+	// table has the columns of `rowrelay outbox init`.
 	Table string
 	Map   map[string]string
 	// ClaimsTable is source__claims_table, created by `rowrelay outbox init`.
@@ -66,17 +66,19 @@ type Operator interface {
 	// Count and List show events; List calls each in order of seq until it returns an error, which List returns.
 	Count(ctx context.Context, f event.Filter) (int64, error)
 	List(ctx context.Context, f event.Filter, each func(event.Entry) error) error
-	// Requeue makes dead letters (and FAILED events) due at once with their attempts forgotten; their aggregates' later events follow
-	// them in order. Discard gives dead letters, FAILED and WAITING events up for ever (DISCARDED, with who and why in last_error) and lets what waits only
-	// behind them go on. Both work in chunks, call progress after each with the total so far, and return how many events changed.
+	// Requeue makes dead letters (and FAILED events) due at once with their attempts forgotten; their aggregates'
+	// later events follow them in order. Discard gives dead letters, FAILED and WAITING events up for ever
+	// (DISCARDED, with who and why in last_error) and lets what waits only behind them go on. Both work in chunks,
+	// call progress after each with the total so far, and return how many events changed.
 	Requeue(ctx context.Context, f event.Filter, progress func(int64)) (int64, error)
 	Discard(ctx context.Context, f event.Filter, by string, progress func(int64)) (int64, error)
 	// Pause and Resume stop and start publishing on every instance, with their next fetch.
 	Pause(ctx context.Context, by string) error
 	Resume(ctx context.Context) error
-	// Cleanup deletes published and discarded rows older than the retention, in chunks, until none is left or ctx ends. Another
-	// instance's clean-up under way is not an error: nothing is done.
+	// Cleanup deletes published and discarded rows older than the retention, in chunks, until none is left or ctx
+	// ends. Another instance's clean-up under way is not an error: nothing is done.
 	Cleanup(ctx context.Context, progress func(int64)) (Cleaned, error)
-	// Work returns the partitions that have something to publish now, for fan-out, and the number of partitions in force.
+	// Work returns the partitions that have something to publish now, for fan-out, and the number of partitions in
+	// force.
 	Work(ctx context.Context) (partitions []int, of int, err error)
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
-// catalog opens an outbox as the database's catalog shows it, and remembers that for a while. It is safe for use by several
-// goroutines.
+// catalog opens an outbox as the database's catalog shows it, and remembers that for a while. It is safe for use by
+// several goroutines.
 type catalog struct {
 	cfg   Config
 	conn  engine.Connection
@@ -149,14 +149,16 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 	return o, c.mapped(ctx, o)
 }
 
-// place is where the outbox' claims stand. All who publish from one table exclude each other, however they write its name.
+// place is where the outbox' claims stand. All who publish from one table exclude each other, however they write its
+// name.
 func (c *catalog) place(qualified string) claims.Place {
 	return claims.Place{Table: c.claims.String(), Outbox: claimName(qualified)}
 }
 
 func (c *catalog) rows(qualified string) *rows.Table {
 	cfg := &c.cfg
-	return rows.New(c.db, c.texts.rows, c.outbox, rows.Config{Strategy: cfg.Strategy, Ordering: cfg.Ordering, Block: cfg.Policy.Block,
+	return rows.New(c.db, c.texts.rows, c.outbox, rows.Config{Strategy: cfg.Strategy, Ordering: cfg.Ordering,
+		Block:       cfg.Policy.Block,
 		MaxRowBytes: cfg.MaxRowBytes, Timeout: cfg.Timeout, Retention: cfg.Retention}, c.texts.claims, c.place(qualified))
 }
 
@@ -168,7 +170,8 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 			"write leader", poller.ErrConfig, cfg.Strategy, o.Table)
 	}
 	o.claims = claims.New(c.db, c.texts.claims, c.place(o.Table), cfg.Strategy, nil)
-	m, warnings, err := mapping.Open(ctx, c.db.Pool, c.db, c.texts.mapping, o.claims, c.outbox, mapping.SideOf(c.claims), o.Table, c.mappedConfig())
+	m, warnings, err := mapping.Open(ctx, c.db.Pool, c.db, c.texts.mapping, o.claims, c.outbox,
+		mapping.SideOf(c.claims), o.Table, c.mappedConfig())
 	if err != nil {
 		return err
 	}
@@ -179,8 +182,9 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 
 func (c *catalog) mappedConfig() mapping.Config {
 	cfg := &c.cfg
-	return mapping.Config{Poller: cfg.Poller, Map: cfg.Map, Ordering: cfg.Ordering, Block: cfg.Policy.Block, MaxRowBytes: cfg.MaxRowBytes,
-		Retention: cfg.Retention}
+	return mapping.Config{Poller: cfg.Poller, Map: cfg.Map, Ordering: cfg.Ordering, Block: cfg.Policy.Block,
+		MaxRowBytes: cfg.MaxRowBytes,
+		Retention:   cfg.Retention}
 }
 
 // resolve finds a table. how are the flags of `outbox init` that creates it.

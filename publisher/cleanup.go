@@ -14,15 +14,16 @@ import (
 // longestRest is how long a clean-up rests between two chunks at most.
 const longestRest = time.Second
 
-// Cleanup deletes what was published or discarded longer ago than the retention, a chunk at a time, and rests after each as
-// long as it took, so that it takes half of the database's time at most. A crash, or a stop, anywhere loses nothing: what
-// was deleted was published, and the next run begins at the low end again, where little is left.
+// Cleanup deletes what was published or discarded longer ago than the retention, a chunk at a time, and rests after
+// each as long as it took, so that it takes half of the database's time at most. A crash, or a stop, anywhere loses
+// nothing: what was deleted was published, and the next run begins at the low end again, where little is left.
 func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned, error) {
 	begun := time.Now()
 	c := Cleaned{}
 	cfg := &p.catalog.cfg
 	if cfg.Retention <= 0 {
-		return c, fmt.Errorf("%w: source__retention is %s: it has to be longer than nothing", poller.ErrConfig, cfg.Retention)
+		return c, fmt.Errorf("%w: source__retention is %s: it has to be longer than nothing", poller.ErrConfig,
+			cfg.Retention)
 	}
 	o, err := p.catalog.open(ctx)
 	if err != nil {
@@ -37,7 +38,8 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 	}
 	// One chunk may take as long as a statement may, and its repetitions; then comes the rest.
 	ttl := max(cfg.ClaimTTL, 2*cfg.Timeout) + longestRest
-	claim, err := o.claims.ClaimAlone(ctx, claims.CleanupShard, claims.OwnerName(cfg.App, cfg.Instance, "cleanup-"+rand.Text()[:8]), ttl)
+	claim, err := o.claims.ClaimAlone(ctx, claims.CleanupShard, claims.OwnerName(cfg.App, cfg.Instance,
+		"cleanup-"+rand.Text()[:8]), ttl)
 	if err != nil || claim == nil {
 		return c, stopped(ctx, &c, begun, err)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
-// fillHistory writes n events: most were published long ago, the last tenth within the retention, and among the old ones every
-// 500th is still to be published.
+// fillHistory writes n events: most were published long ago, the last tenth within the retention, and among the old
+// ones every 500th is still to be published.
 func (w *world) fillHistory(n int) {
 	w.t.Helper()
 	old := w.ago(240)
@@ -59,8 +59,8 @@ func (w *world) unpublished() map[string]bool {
 	return keys
 }
 
-// TestCleanup deletes 50,000 events' worth of history while an application writes and a publisher marks; it is stopped in the
-// middle, and begun again.
+// TestCleanup deletes 50,000 events' worth of history while an application writes and a publisher marks; it is
+// stopped in the middle, and begun again.
 func TestCleanup(t *testing.T) {
 	layouts(t, func(t *testing.T, w *world) {
 		const n = 50_000

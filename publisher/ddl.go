@@ -5,12 +5,12 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
-// DDL returns the statements, in order, that create an outbox and its claims table on an engine. Each may be repeated: what
-// is there already stays as it is. table and claims are named as the settings source__table and source__claims_table do;
-// errors wrap poller.ErrConfig.
+// DDL returns the statements, in order, that create an outbox and its claims table on an engine. Each may be
+// repeated: what is there already stays as it is. table and claims are named as the settings source__table and
+// source__claims_table do; errors wrap poller.ErrConfig.
 //
-// The application's INSERT names aggregate_type, aggregate_id, event_type, payload and idempotency_key, and traceparent and
-// tracestate where it has them; everything else is the outbox' own.
+// The application's INSERT names aggregate_type, aggregate_id, event_type, payload and idempotency_key, and
+// traceparent and tracestate where it has them; everything else is the outbox' own.
 func DDL(engine, table, claims string) ([]string, error) {
 	e, outbox, beside, err := tablesOf(engine, table, claims)
 	if err != nil {
@@ -19,10 +19,10 @@ func DDL(engine, table, claims string) ([]string, error) {
 	return rows.DDLOf(e.rows, outbox, e.claims.Ddl(beside)), nil
 }
 
-// MappedDDL returns the statements that create what a mapped table (source__map__…) needs beside it on an engine: the claims
-// table, and the table of failed events. Each may be repeated. Nothing of the user's is touched. claims is named as
-// source__claims_table; outbox as source__table, in whose schema they lie unless claims names its own. Errors wrap
-// poller.ErrConfig.
+// MappedDDL returns the statements that create what a mapped table (source__map__…) needs beside it on an engine: the
+// claims table, and the table of failed events. Each may be repeated. Nothing of the user's is touched. claims is
+// named as source__claims_table; outbox as source__table, in whose schema they lie unless claims names its own.
+// Errors wrap poller.ErrConfig.
 func MappedDDL(engine, outbox, claims string) ([]string, error) {
 	e, _, beside, err := tablesOf(engine, outbox, claims)
 	if err != nil {

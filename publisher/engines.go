@@ -37,13 +37,18 @@ type tables interface {
 }
 
 var textsOf = map[string]texts{
-	"postgres":  {syntax: postgres.Statement{}, low: postgres.Low, tables: postgres.Tables{}, claims: postgres.Claims{}, rows: postgres.Outbox{}, mapping: postgres.Mapping{}},
-	"mysql":     {syntax: mysql.Statement{}, tables: mysql.Tables{}, claims: mysql.Claims{}, rows: mysql.Outbox{}, mapping: mysql.Mapping{}},
-	"sqlite":    {syntax: sqlite.Statement{}, tables: sqlite.Tables{}, claims: sqlite.Claims{}, rows: sqlite.Outbox{}, mapping: sqlite.Mapping{}},
-	"sqlserver": {syntax: sqlserver.Statement{}, low: sqlserver.Low, tables: sqlserver.Tables{}, claims: sqlserver.Claims{}, rows: sqlserver.Outbox{}, mapping: sqlserver.Mapping{}, mostRows: sqlserver.MostRows},
+	"postgres": {syntax: postgres.Statement{}, low: postgres.Low, tables: postgres.Tables{},
+		claims: postgres.Claims{}, rows: postgres.Outbox{}, mapping: postgres.Mapping{}},
+	"mysql": {syntax: mysql.Statement{}, tables: mysql.Tables{}, claims: mysql.Claims{}, rows: mysql.Outbox{},
+		mapping: mysql.Mapping{}},
+	"sqlite": {syntax: sqlite.Statement{}, tables: sqlite.Tables{}, claims: sqlite.Claims{}, rows: sqlite.Outbox{},
+		mapping: sqlite.Mapping{}},
+	"sqlserver": {syntax: sqlserver.Statement{}, low: sqlserver.Low, tables: sqlserver.Tables{},
+		claims: sqlserver.Claims{}, rows: sqlserver.Outbox{}, mapping: sqlserver.Mapping{}, mostRows: sqlserver.MostRows},
 }
 
-// tablesOf reads the names of an outbox and of its claims table, as source__table and source__claims_table write them.
+// tablesOf reads the names of an outbox and of its claims table, as source__table and source__claims_table write
+// them.
 func tablesOf(engineName, table, claims string) (e texts, outbox, beside statement.Name, err error) {
 	e, ok := textsOf[engineName]
 	if !ok {
@@ -61,7 +66,8 @@ func tablesOf(engineName, table, claims string) (e texts, outbox, beside stateme
 func (e *texts) parseName(setting, text string) (statement.Name, error) {
 	parts, err := engine.SplitName(text)
 	if err != nil {
-		return statement.Name{}, fmt.Errorf("%w: %s %q is not the name of a table: %w", poller.ErrConfig, setting, text, err)
+		return statement.Name{}, fmt.Errorf("%w: %s %q is not the name of a table: %w", poller.ErrConfig, setting,
+			text, err)
 	}
 	return statement.NewName(e.syntax, parts...), nil
 }

@@ -17,8 +17,8 @@ import (
 // maxID is how long an event's id may be.
 const maxID = 128
 
-// eventsOf turns fetched rows into events, of which nothing is shared with the rows but payloads. What is not the payload
-// lies in one arena for the whole page.
+// eventsOf turns fetched rows into events, of which nothing is shared with the rows but payloads. What is not the
+// payload lies in one arena for the whole page.
 func eventsOf(rows []event.Row, now time.Time) []change.Event {
 	size := 0
 	for i := range rows {
@@ -36,11 +36,12 @@ func eventsOf(rows []event.Row, now time.Time) []change.Event {
 	return list
 }
 
-// appendEvent makes e the event of a row, and appends its JSON to the arena. What was cut from an arena that had to grow stays
-// valid: it is the old one then.
+// appendEvent makes e the event of a row, and appends its JSON to the arena. What was cut from an arena that had to
+// grow stays valid: it is the old one then.
 func appendEvent(arena []byte, e *change.Event, r *event.Row) []byte {
 	o := &r.Outbox
-	*e = change.Event{ID: eventID(o.IdempotencyKey), Time: o.CreatedAt, Attempts: r.Attempts, Refused: r.Attempts > 1, Broken: r.Broken, Waits: r.Waits, Outbox: o}
+	*e = change.Event{ID: eventID(o.IdempotencyKey), Time: o.CreatedAt, Attempts: r.Attempts, Refused: r.Attempts > 1,
+		Broken: r.Broken, Waits: r.Waits, Outbox: o}
 	cut := func(begin int) []byte { return arena[begin:len(arena):len(arena)] }
 
 	begin := len(arena)
@@ -98,8 +99,8 @@ func aggregateOf(orderKey []byte) (event.Aggregate, bool) {
 	return event.Aggregate{Type: k.Type, ID: k.ID}, err == nil && k.ID != ""
 }
 
-// appendRow appends the row as formats that send rows show it: the payload is embedded where it is JSON, text where it is
-// text, and base64 otherwise, which payload_encoding then says.
+// appendRow appends the row as formats that send rows show it: the payload is embedded where it is JSON, text where
+// it is text, and base64 otherwise, which payload_encoding then says.
 func appendRow(dst []byte, r *event.Row) []byte {
 	o := &r.Outbox
 	dst = append(dst, '{')
@@ -133,7 +134,8 @@ func appendRow(dst []byte, r *event.Row) []byte {
 	return append(dst, '}')
 }
 
-// appendJSON appends valid JSON without line breaks: some outputs write an event to a line. Spaces are left as they are.
+// appendJSON appends valid JSON without line breaks: some outputs write an event to a line. Spaces are left as they
+// are.
 func appendJSON(dst, payload []byte) []byte {
 	if bytes.IndexByte(payload, '\n') < 0 && bytes.IndexByte(payload, '\r') < 0 {
 		return append(dst, payload...)
@@ -145,9 +147,9 @@ func appendJSON(dst, payload []byte) []byte {
 	return b.Bytes()
 }
 
-// eventID is the idempotency key itself where every output can carry it as it is: as a header, a message id, an HTTP field.
-// Otherwise it is a hash of it; the key as it stands is in Outbox.IdempotencyKey. A row's key does not change, so its id
-// does not either.
+// eventID is the idempotency key itself where every output can carry it as it is: as a header, a message id, an HTTP
+// field. Otherwise it is a hash of it; the key as it stands is in Outbox.IdempotencyKey. A row's key does not change,
+// so its id does not either.
 func eventID(key string) string {
 	if plain(key) {
 		return key

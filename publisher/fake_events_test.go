@@ -91,7 +91,7 @@ func (t *fakeTable) Pick(ctx context.Context, by claims.Claim, limit poller.Limi
 			}
 			if !mine[r.agg] {
 				mine[r.agg] = true
-				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{by.Owner, by.Token, t.db.now().Add(by.Ttl), &r.agg}
+				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{by.Owner, by.Token, t.db.now().Add(by.TTL), &r.agg}
 			}
 			p.rows = append(p.rows, t.row(r))
 			r.state = event.Publishing
@@ -126,7 +126,7 @@ func (t *fakeTable) Due(ctx context.Context, ranges []claims.Range, limit poller
 				if _, claimed := t.db.live(unitOfAggregate(r.agg)); claimed {
 					continue
 				}
-				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{c.Owner, c.Token, t.db.now().Add(c.Ttl), &r.agg}
+				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{c.Owner, c.Token, t.db.now().Add(c.TTL), &r.agg}
 			}
 			rows = append(rows, t.row(r))
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// fakeDB is a model of an outbox with its claims, as the contract of table says: states, order, guards, expiry by its own
-// clock. Several fakeTables, which are instances' connections to it, share it.
+// fakeDB is a model of an outbox with its claims, as the contract of table says: states, order, guards, expiry by its
+// own clock. Several fakeTables, which are instances' connections to it, share it.
 type fakeDB struct {
 	mu       sync.Mutex
 	ahead    time.Duration // of its clock before ours
@@ -119,8 +119,8 @@ func (db *fakeDB) flip(agg *event.Aggregate) (n int) {
 	return n
 }
 
-// letGo is flip for a settlement: only the first events at once, and the rest after a while, or, where the instance crashes
-// in between, with mend.
+// letGo is flip for a settlement: only the first events at once, and the rest after a while, or, where the instance
+// crashes in between, with mend.
 func (db *fakeDB) letGo(agg event.Aggregate) {
 	if db.chunk == 0 {
 		db.flip(&agg)

@@ -81,7 +81,8 @@ func (f *Feed) Partition(n int) *Feed { return &Feed{f.shared, n} }
 func (f *Feed) Open(context.Context) (poller.Session, error) {
 	var random [4]byte
 	if _, err := rand.Read(random[:]); err != nil {
-		return nil, &poller.Fault{Event: poller.LeaseAcquireFailed, Err: fmt.Errorf("drawing a name for the session: %w", err)}
+		return nil, &poller.Fault{Event: poller.LeaseAcquireFailed,
+			Err: fmt.Errorf("drawing a name for the session: %w", err)}
 	}
 	cfg := &f.shared.cfg
 	owner := claims.OwnerName(cfg.App, cfg.Instance, hex.EncodeToString(random[:]))

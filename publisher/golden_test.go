@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/engine/statement/statementtest"
@@ -112,7 +111,7 @@ var goldenCases = []struct {
 	{name: "fetch without an order, dead letters not blocking", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{}) },
 		change: []func(*Config){byOrder(poller.OrderNone), func(c *Config) { c.Policy.Block = false }}},
 	{name: "pick", do: func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.PickFrom(ctx, 629, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute}, poller.Limit{Rows: 100})
+		_, _, err := t.rows.PickFrom(ctx, 629, claims.Claim{Owner: "me", Token: 7, TTL: time.Minute}, poller.Limit{Rows: 100})
 		return err
 	}},
 	{name: "due", do: func(ctx context.Context, t *instance) error {
@@ -120,7 +119,7 @@ var goldenCases = []struct {
 		return err
 	}},
 	{name: "due, with claims", do: func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.Due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute})
+		_, _, err := t.rows.Due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{Owner: "me", Token: 7, TTL: time.Minute})
 		return err
 	}},
 	{name: "other", do: func(ctx context.Context, t *instance) error {

@@ -19,7 +19,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// world is a database with an outbox, the application that writes to it, and a broker that can be told to refuse events.
+// world is a database with an outbox, the application that writes to it, and a broker that can be told to refuse
+// events.
 type world struct {
 	t      *testing.T
 	engine string
@@ -242,8 +243,8 @@ func (b *broker) will(refuse bool, payload string) {
 	b.refuse[payload] = refuse
 }
 
-// payloads are those of an aggregate's events, in the order in which they were first taken: an event that served as a probe
-// comes again at its place.
+// payloads are those of an aggregate's events, in the order in which they were first taken: an event that served as a
+// probe comes again at its place.
 func (b *broker) payloads(aggregate string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

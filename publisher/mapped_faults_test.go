@@ -73,8 +73,8 @@ func TestMarkedByHand(t *testing.T) {
 	})
 }
 
-// TestOperatorsBesidePublishers: requeueing and discarding while two instances publish, and a quarter of the events is refused
-// now and then, neither loses an event nor lets one overtake another of its aggregate.
+// TestOperatorsBesidePublishers: requeueing and discarding while two instances publish, and a quarter of the events
+// is refused now and then, neither loses an event nor lets one overtake another of its aggregate.
 func TestOperatorsBesidePublishers(t *testing.T) {
 	layouts(t, func(t *testing.T, w *world) {
 		const aggregates, each = 8, 12
@@ -138,8 +138,8 @@ func TestOperatorsBesidePublishers(t *testing.T) {
 	})
 }
 
-// TestOnlyTheFirstFailedOne: of several failed events of an aggregate (dead letters that did not block, requeued together), the
-// later ones wait for the first.
+// TestOnlyTheFirstFailedOne: of several failed events of an aggregate (dead letters that did not block, requeued
+// together), the later ones wait for the first.
 func TestOnlyTheFirstFailedOne(t *testing.T) {
 	layouts(t, func(t *testing.T, w *world) {
 		w.cfg.Policy.Block = false

@@ -10,8 +10,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// TestMappedSourceOrder: under ordering=source nothing of a mapped table comes before a failed event, which is tried again when it
-// is due, and everything behind it follows in order.
+// TestMappedSourceOrder: under ordering=source nothing of a mapped table comes before a failed event, which is tried
+// again when it is due, and everything behind it follows in order.
 func TestMappedSourceOrder(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.cfg.Strategy, w.cfg.Ordering = claims.Leader, poller.OrderSource

@@ -8,8 +8,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// TestPagesOfATableOrderedByTime lists and cleans up, page by page, a table whose events have no number, ten of each instant:
-// nothing is left out and nothing comes twice.
+// TestPagesOfATableOrderedByTime lists and cleans up, page by page, a table whose events have no number, ten of each
+// instant: nothing is left out and nothing comes twice.
 func TestPagesOfATableOrderedByTime(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
 		const n = 2500

@@ -12,8 +12,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// TestSeedTable publishes from the seed's table as it stands: a refused event is tried again, given up, and keeps the later
-// ones of its aggregate waiting until an operator acts, while the others flow.
+// TestSeedTable publishes from the seed's table as it stands: a refused event is tried again, given up, and keeps the
+// later ones of its aggregate waiting until an operator acts, while the others flow.
 func TestSeedTable(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.exec(w.seedTable())

@@ -15,8 +15,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// These tests run ticks one after the other over the model of an outbox, in simulated time, with the seed's attempts and waits
-// (seeds/004, "Handling Failures").
+// These tests run ticks one after the other over the model of an outbox, in simulated time, with the seed's attempts
+// and waits (seeds/004, "Handling Failures").
 
 // target accepts events, but those that it refuses, or none while it is down.
 type target struct {
@@ -131,7 +131,8 @@ func TestOutageOfHalfAnHour(t *testing.T) {
 						t.Errorf("event %d: %d attempts were counted", i+1, attempts)
 					}
 				}
-				// Events that failed alone just before the end (one, and its probes) look refused when another is accepted just after it.
+				// Events that failed alone just before the end (one, and its probes) look refused when another is
+				// accepted just after it.
 				if counted > 4 {
 					t.Errorf("%d attempts were counted in half an hour", counted)
 				}

@@ -13,8 +13,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// BenchmarkPolling is what a poll that finds nothing costs beside millions of published events, relative to an empty table: both in
-// turns, as the ratio of the medians. ROWRELAY_BENCH_PUBLISHED says how many (5,000,000).
+// BenchmarkPolling is what a poll that finds nothing costs beside millions of published events, relative to an empty
+// table: both in turns, as the ratio of the medians. ROWRELAY_BENCH_PUBLISHED says how many (5,000,000).
 func BenchmarkPolling(bm *testing.B) {
 	published := 5_000_000
 	if text := os.Getenv("ROWRELAY_BENCH_PUBLISHED"); text != "" {

@@ -1,5 +1,5 @@
-// Package publisher is the polling publisher of a transactional outbox: a [poller.Feed] whose position is the
-// state of the outbox's own rows, and whose authority are claims in a table beside it. The tick, its lanes and its failure
+// Package publisher is the polling publisher of a transactional outbox: a [poller.Feed] whose position is the state
+// of the outbox's own rows, and whose authority are claims in a table beside it. The tick, its lanes and its failure
 // policy are those of package poller.
 //
 // # Events and their states
@@ -10,23 +10,26 @@
 //	WAITING ◀───── FAILED ──▶ DEAD LETTER ──▶ DISCARDED (by an operator)
 //
 // An event that fails with evidence against it becomes FAILED, with the time of its next attempt; later events of its
-// aggregate become WAITING when they are first met, so that they leave the index of pending ones, and PENDING again, by seq
-// and some thousands in a transaction, when the failed one is settled. Events of one aggregate are published by seq.
+// aggregate become WAITING when they are first met, so that they leave the index of pending ones, and PENDING again,
+// by seq and some thousands in a transaction, when the failed one is settled. Events of one aggregate are published
+// by seq.
 //
 // # Claims
 //
-// Who may publish what is a row of the claims table: (outbox, unit, owner, token, expires_at), by the database's clock. The
-// unit is the whole table (leader), a partition, that is a range of buckets (partitioned), or an aggregate (skip_locked).
-// Every session has an owner name of its own, and a fencing token that is larger than every token drawn for this outbox
-// before. Marks are refused unless the session's claims hold.
+// Who may publish what is a row of the claims table: see package claims. A session claims the whole table (leader),
+// partitions, that is ranges of buckets (partitioned), or aggregates (skip_locked). Marks are refused unless its claims
+// hold.
 //
 // # What a crash means
 //
-// Between the broker's confirmation and the mark: the event is published again, with the same idempotency key. Anywhere
-// else: nothing, but that others wait until the claims have expired.
+// Between the broker's confirmation and the mark: the event is published again, with the same idempotency key.
+// Anywhere else: nothing, but that others wait until the claims have expired.
 //
-// # The two layers
+// # The rooms
 //
-// Session (feed.go, session*.go, units*.go) decides; table (sql*.go) is one method for each statement or short transaction,
-// over a dialect for each engine. Admin (admin*.go), Cleanup and the DDL of `rowrelay outbox init` stand on the same dialects.
+// Session (feed.go, session*.go) decides what is fetched, sent and marked. claims says who may publish what. rows and
+// mapping are the statements for a table of `rowrelay outbox init` and for one of another framework. event holds their
+// common words. catalog.go finds out which of the two an outbox is. What engines write differently stands in their
+// folders under engine/: statement.go, claims.go, outbox.go, mapping.go, tables.go. What commands do with an outbox is
+// admin.go, cleanup.go and ddl.go.
 package publisher

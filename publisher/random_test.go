@@ -15,9 +15,9 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// TestRandomInstances runs instances that crash, freeze and fail in every way over one outbox, while writers write, operators
-// pause and the broker refuses, hangs and loses answers. Then: every event was accepted, or given up; no aggregate had two
-// events in flight; first acceptances of each came in order; and duplicates have a reason.
+// TestRandomInstances runs instances that crash, freeze and fail in every way over one outbox, while writers write,
+// operators pause and the broker refuses, hangs and loses answers. Then: every event was accepted, or given up; no
+// aggregate had two events in flight; first acceptances of each came in order; and duplicates have a reason.
 func TestRandomInstances(t *testing.T) {
 	first, seeds := uint64(0), uint64(60)
 	if testing.Short() {

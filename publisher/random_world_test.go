@@ -66,8 +66,8 @@ func (b *broker) Deliver(ctx context.Context, d change.Delivery) error {
 	var marked []string
 	w.mu.Lock()
 	for i, e := range d.Events {
-		// A witness against another event is evidence only, and not claimed for as long as it is sent: a probe under skip_locked,
-		// and an accepted event that the tick repeats while its batch is settled.
+		// A witness against another event is evidence only, and not claimed for as long as it is sent: a probe under
+		// skip_locked, and an accepted event that the tick repeats while its batch is settled.
 		if !probe && !w.batches[fmt.Sprint(b.name, d.BatchID, seqOf(w.t, &d.Events[i]))] {
 			if by := w.inFlight[string(e.OrderKey)]; by != "" && w.cfg.Ordering != poller.OrderNone {
 				w.t.Errorf("seed %d: %s sends %s of %s while %s sends another", w.seed, b.name, e.Key, e.OrderKey, by)

@@ -52,8 +52,8 @@ type session struct {
 	cancel   context.CancelFunc
 	kept     chan struct{} // closed when the renewal has ended
 
-	// exclusive holds one token while something changes the number of claims, or a settlement names it. These wait for the
-	// database, for which a mutex would be the wrong thing to wait at.
+	// exclusive holds one token while something changes the number of claims, or a settlement names it. These wait
+	// for the database, for which a mutex would be the wrong thing to wait at.
 	exclusive chan struct{}
 	settled   chan struct{} // holds one signal: a settlement is done
 
@@ -76,7 +76,8 @@ type session struct {
 func newSession(p *shared, owner string, only, start int) *session {
 	return &session{
 		shared: p, cfg: &p.cfg, owner: owner, only: only, units: units{start: start},
-		exclusive: make(chan struct{}, 1), settled: make(chan struct{}, 1), parked: map[string]int{}, refs: map[string][]event.Ref{}, flights: newFlights(),
+		exclusive: make(chan struct{}, 1), settled: make(chan struct{},
+			1), parked: map[string]int{}, refs: map[string][]event.Ref{}, flights: newFlights(),
 	}
 }
 
@@ -86,8 +87,8 @@ var ErrPaused = errors.New("the outbox is paused")
 // lookEvery is how often it is looked at whether an operator has paused the outbox.
 const lookEvery = time.Second
 
-// Next returns the next batch. While there is nothing to do it costs one round trip and writes nothing: look at first, and
-// with claims the fetch itself.
+// Next returns the next batch. While there is nothing to do it costs one round trip and writes nothing: look at
+// first, and with claims the fetch itself.
 func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
 	if s.over() {
 		return poller.Grant{}, nil // what ended it has told why
@@ -124,8 +125,8 @@ func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 	return s.fetch(ctx, limit)
 }
 
-// look asks, where that is due, whether the outbox is paused and whether there is anything to do, and reports false where
-// the fetch can be spared.
+// look asks, where that is due, whether the outbox is paused and whether there is anything to do, and reports false
+// where the fetch can be spared.
 func (s *session) look(ctx context.Context) (bool, error) {
 	if s.deadline != nil && time.Since(s.looked) < lookEvery {
 		return true, nil
@@ -135,11 +136,12 @@ func (s *session) look(ctx context.Context) (bool, error) {
 	case err != nil:
 		return false, faultOf(poller.FetchFailed, "looking at the outbox", err)
 	case g.Paused:
-		return false, &poller.Fault{Event: poller.Paused, Err: fmt.Errorf("%w %s: `rowrelay outbox resume %s` lets it go on", ErrPaused, g.By, s.cfg.Poller)}
+		return false, &poller.Fault{Event: poller.Paused,
+			Err: fmt.Errorf("%w %s: `rowrelay outbox resume %s` lets it go on", ErrPaused, g.By, s.cfg.Poller)}
 	}
 	s.looked = time.Now()
-	// Events may be WAITING for nothing, after a crash or an operator's work beside a running session: nothing else would ever look
-	// at them again. And work that a fetch does not find may be PUBLISHING under no claim.
+	// Events may be WAITING for nothing, after a crash or an operator's work beside a running session: nothing else
+	// would ever look at them again. And work that a fetch does not find may be PUBLISHING under no claim.
 	if lost := g.Work && s.idle; g.Waiting || lost {
 		mended, err := s.mend(ctx)
 		if err != nil {
@@ -190,8 +192,9 @@ func (s *session) Parked(orderKey []byte) bool {
 	return ok
 }
 
-// Other returns the first event of another aggregate. Under skip_locked it is not claimed: another instance may be sending it
-// too. It is evidence only, and comes again, so that this makes a duplicate and never an inversion in what is marked.
+// Other returns the first event of another aggregate. Under skip_locked it is not claimed: another instance may be
+// sending it too. It is evidence only, and comes again, so that this makes a duplicate and never an inversion in what
+// is marked.
 func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {
 	if s.over() || s.deadline == nil {
 		return poller.Grant{}, nil
@@ -217,7 +220,8 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	list := eventsOf([]event.Row{*r}, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, flies := s.flights.of[r.Ref]; flies || slices.ContainsFunc(avoid, func(k []byte) bool { return string(k) == string(list[0].OrderKey) }) {
+	if _, flies := s.flights.of[r.Ref]; flies || slices.ContainsFunc(avoid,
+		func(k []byte) bool { return string(k) == string(list[0].OrderKey) }) {
 		return poller.Grant{}, nil
 	}
 	s.flights.probing = true

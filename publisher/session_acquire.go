@@ -24,15 +24,16 @@ type units struct {
 	without  time.Time // since when it has none; zero while it has some
 }
 
-// acquire takes what the strategy gives this session. Everything from here on is undone by Close; a crash leaves claims
-// that expire.
+// acquire takes what the strategy gives this session. Everything from here on is undone by Close; a crash leaves
+// claims that expire.
 func (s *session) acquire(ctx context.Context) error {
 	var err error
 	if s.strategy, err = s.cfg.strategy(s.outbox.own, s.only); err != nil {
 		return &poller.Fault{Event: poller.ConfigInvalid, Err: err}
 	}
 	s.warnings = append(s.warnings, s.outbox.warnings...)
-	// A statement given up half-way could take something after Close has given everything back: it is bounded by itself.
+	// A statement given up half-way could take something after Close has given everything back: it is bounded by
+	// itself.
 	ctx = context.WithoutCancel(ctx)
 	begun := time.Now()
 	s.deadline = clock.NewDeadline(context.Background(), begun.Add(s.cfg.ClaimTTL-marginOf(s.cfg.ClaimTTL)), errExpired)
@@ -84,8 +85,8 @@ func (c *feedConfig) strategy(own bool, only int) (claims.Strategy, error) {
 
 // draw makes a new fencing token the session's.
 //
-// It is drawn once more after something was taken: whoever held that before drew its last token before its claim ended, so
-// that only a token drawn after the taking is surely larger than all under which it was delivered.
+// It is drawn once more after something was taken: whoever held that before drew its last token before its claim
+// ended, so that only a token drawn after the taking is surely larger than all under which it was delivered.
 func (s *session) draw(ctx context.Context) error {
 	token, err := s.outbox.claims.Draw(ctx)
 	if err != nil {
@@ -120,14 +121,15 @@ func (s *session) take(ctx context.Context, units []string) ([]string, error) {
 	return got, s.draw(ctx)
 }
 
-// join makes the session a live member, of any strategy: a survey by one who has not joined may be overtaken by another
-// strategy, or another number of partitions.
+// join makes the session a live member, of any strategy: a survey by one who has not joined may be overtaken by
+// another strategy, or another number of partitions.
 func (s *session) join(ctx context.Context) error {
 	return s.outbox.claims.Join(ctx, s.owner, s.cfg.ClaimTTL)
 }
 
-// lookAround surveys, and ends the session where another strategy is in force: claims of one are none to another. It changes
-// only while no other member and no claim is live, so that a session which meets a change later has lost its own.
+// lookAround surveys, and ends the session where another strategy is in force: claims of one are none to another. It
+// changes only while no other member and no claim is live, so that a session which meets a change later has lost its
+// own.
 func (s *session) lookAround(ctx context.Context, partitions int) (claims.Survey, error) {
 	found, err := s.outbox.claims.Survey(ctx, s.owner, claims.Force{Strategy: s.strategy, Partitions: partitions})
 	if err != nil || found.Strategy == s.strategy {
@@ -138,8 +140,9 @@ func (s *session) lookAround(ctx context.Context, partitions int) (claims.Survey
 	if others := s.others(found.Members); len(others) > 0 {
 		who = "by " + strings.Join(others, ", ")
 	}
-	return found, &poller.Fault{Event: poller.LeaseAcquireSkipped, Err: fmt.Errorf("the outbox is being published with source__strategy=%s, %s: "+
-		"this instance's source__strategy=%s takes effect when no other instance is live", found.Strategy, who, s.strategy)}
+	return found, &poller.Fault{Event: poller.LeaseAcquireSkipped,
+		Err: fmt.Errorf("the outbox is being published with source__strategy=%s, %s: "+
+			"this instance's source__strategy=%s takes effect when no other instance is live", found.Strategy, who, s.strategy)}
 }
 
 // others are members without this session.
@@ -221,8 +224,9 @@ func (s *session) blockedByDead(ctx context.Context) error {
 		return err
 	}
 	if f.Dead > 0 {
-		return &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("the outbox is blocked by a dead letter (ordering=source, "+
-			"after_dead_letter=block): `rowrelay outbox requeue %s` or `rowrelay outbox discard %s` lets it go on", s.cfg.Poller, s.cfg.Poller)}
+		return &poller.Fault{Event: poller.HandlerFailed,
+			Err: fmt.Errorf("the outbox is blocked by a dead letter (ordering=source, "+
+				"after_dead_letter=block): `rowrelay outbox requeue %s` or `rowrelay outbox discard %s` lets it go on", s.cfg.Poller, s.cfg.Poller)}
 	}
 	return nil
 }
@@ -263,7 +267,8 @@ func (s *session) survey(ctx context.Context) error {
 	if u.of != found.Partitions && len(u.has) > 0 {
 		// It changes only while nobody holds anything, so that our claims have ended.
 		s.deadline.End(claims.ErrLost)
-		return fmt.Errorf("%w: the number of partitions has changed from %d to %d", claims.ErrLost, u.of, found.Partitions)
+		return fmt.Errorf("%w: the number of partitions has changed from %d to %d", claims.ErrLost, u.of,
+			found.Partitions)
 	}
 	u.of = found.Partitions
 	p := claims.PlanOf(&found, s.owner, u.has, s.shared.preferred(), u.start)
@@ -293,8 +298,8 @@ func (s *session) survey(ctx context.Context) error {
 	return s.without(&found)
 }
 
-// without ends a session that has got no partition for a ttl. It stays that long, because whoever holds more than its share
-// hands it over only to a member that is there; what it has then waited for in vain is an instance too many.
+// without ends a session that has got no partition for a ttl. It stays that long, because whoever holds more than its
+// share hands it over only to a member that is there; what it has then waited for in vain is an instance too many.
 func (s *session) without(found *claims.Survey) error {
 	u := &s.units
 	switch {
@@ -310,8 +315,8 @@ func (s *session) without(found *claims.Survey) error {
 	return skipped(slices.Compact(slices.Sorted(maps.Values(found.Held))))
 }
 
-// handOver releases those of the partitions beyond the share of which nothing is in flight any more. A crash before that
-// leaves them to their expiry.
+// handOver releases those of the partitions beyond the share of which nothing is in flight any more. A crash before
+// that leaves them to their expiry.
 func (s *session) handOver(ctx context.Context) error {
 	u := &s.units
 	if len(u.leaving) == 0 {

@@ -169,7 +169,8 @@ func TestRebalancingOnEngines(t *testing.T) {
 	}, func(c *Config) { c.Strategy = claims.Partitioned })
 }
 
-// TestInstancesOnEngines is TestRandomInstances on real engines, and shorter: instances are killed while writers write.
+// TestInstancesOnEngines is TestRandomInstances on real engines, and shorter: instances are killed while writers
+// write.
 func TestInstancesOnEngines(t *testing.T) {
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {

@@ -101,7 +101,8 @@ func (d *driver) close() poller.Report {
 	return report
 }
 
-// shape shows a batch in short: its kind where it is not live, its seqs, w behind those that wait, + where there is more.
+// shape shows a batch in short: its kind where it is not live, its seqs, w behind those that wait, + where there is
+// more.
 func shape(g poller.Grant) string {
 	var b strings.Builder
 	if g.Batch.Kind == change.Retry {

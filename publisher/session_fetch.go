@@ -44,9 +44,10 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (poller.Grant, 
 	return grant, nil
 }
 
-// page reads the next rows of the way round, without those in flight, and moves on. more says that the way round is not
-// complete, or that rows are behind.
-func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row, more bool, err error) {
+// page reads the next rows of the way round, without those in flight, and moves on. more says that the way round is
+// not complete, or that rows are behind.
+func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row, more bool,
+	err error) {
 	if ranges == nil {
 		if page, more, err = s.read(ctx, nil, claims.Range{From: 0, To: claims.Buckets}, limit); err != nil {
 			return nil, false, err
@@ -76,13 +77,15 @@ func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.
 	return page, more, nil
 }
 
-// top reads the first rows by seq. One aggregate with a backlog must not keep the others waiting behind it: where a page holds too
-// few, the next round goes through the pieces.
-func (s *session) top(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row, more bool, err error) {
+// top reads the first rows by seq. One aggregate with a backlog must not keep the others waiting behind it: where a
+// page holds too few, the next round goes through the pieces.
+func (s *session) top(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row, more bool,
+	err error) {
 	s.mu.Lock()
 	rows, bytes := s.flights.within(claims.Range{From: 0, To: claims.Buckets})
 	s.mu.Unlock()
-	page, more, err = s.outbox.events.Fetch(ctx, ranges, event.Position{Seq: math.MinInt64, BySeq: true}, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
+	page, more, err = s.outbox.events.Fetch(ctx, ranges, event.Position{Seq: math.MinInt64, BySeq: true},
+		poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 	if err != nil {
 		return nil, false, err
 	}
@@ -94,7 +97,8 @@ func (s *session) top(ctx context.Context, ranges []claims.Range, limit poller.L
 }
 
 // read fetches from the beginning of a bucket, as many as are wanted beyond those in flight there.
-func (s *session) read(ctx context.Context, ranges []claims.Range, from claims.Range, limit poller.Limit) ([]event.Row, bool, error) {
+func (s *session) read(ctx context.Context, ranges []claims.Range, from claims.Range,
+	limit poller.Limit) ([]event.Row, bool, error) {
 	s.mu.Lock()
 	rows, bytes := s.flights.within(from)
 	s.mu.Unlock()
@@ -105,8 +109,8 @@ func (s *session) read(ctx context.Context, ranges []claims.Range, from claims.R
 	return s.outbox.events.Fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 }
 
-// pick is fetch for skip_locked, where what is fetched is claimed with it. An aggregate that is claimed is not picked again
-// before that claim has ended, so that a page has nothing of one that is in flight.
+// pick is fetch for skip_locked, where what is fetched is claimed with it. An aggregate that is claimed is not picked
+// again before that claim has ended, so that a page has nothing of one that is in flight.
 func (s *session) pick(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
 	begun := time.Now()
 	s.mu.Lock()
@@ -128,13 +132,15 @@ func (s *session) pick(ctx context.Context, limit poller.Limit) (poller.Grant, e
 }
 
 // claiming runs a fetch that claims the aggregates of what it brings, counts those, and draws the token that they are
-// delivered under: see draw. A crash behind it leaves events PUBLISHING, which become publishable when the claims expire.
-func (s *session) claiming(ctx context.Context, fetch func(context.Context, claims.Claim) ([]event.Row, error)) ([]event.Row, error) {
+// delivered under: see draw. A crash behind it leaves events PUBLISHING, which become publishable when the claims
+// expire.
+func (s *session) claiming(ctx context.Context, fetch func(context.Context, claims.Claim) ([]event.Row,
+	error)) ([]event.Row, error) {
 	ctx = context.WithoutCancel(ctx) // given up half-way it could claim what nobody knows of
 	s.exclusive <- struct{}{}
 	defer func() { <-s.exclusive }()
 	s.mu.Lock()
-	c := claims.Claim{Owner: s.owner, Token: s.token, Ttl: s.cfg.ClaimTTL}
+	c := claims.Claim{Owner: s.owner, Token: s.token, TTL: s.cfg.ClaimTTL}
 	s.mu.Unlock()
 	rows, err := fetch(ctx, c)
 	if err != nil || len(rows) == 0 {
@@ -163,8 +169,8 @@ func (s *session) flying() bool {
 	return len(s.flights.of) > 0
 }
 
-// fresh leaves out what is in flight, or was when the fetch began, and what is beyond most: that comes with a later page,
-// with all that is behind it.
+// fresh leaves out what is in flight, or was when the fetch began, and what is beyond most: that comes with a later
+// page, with all that is behind it.
 func (s *session) fresh(rows []event.Row, most int, more bool) ([]event.Row, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,8 +193,8 @@ func (s *session) endFetch() {
 	s.flights.end()
 }
 
-// handOut makes rows a batch in flight. It leaves out, and reports, those of which it cannot be said now whether they may
-// go: they come with a later page, which shows everything of their aggregates again.
+// handOut makes rows a batch in flight. It leaves out, and reports, those of which it cannot be said now whether they
+// may go: they come with a later page, which shows everything of their aggregates again.
 func (s *session) handOut(rows []event.Row, kind change.Kind, begun time.Time) (poller.Grant, bool) {
 	now := time.Now()
 	list := eventsOf(rows, now)
@@ -222,11 +228,11 @@ func (s *session) handOut(rows []event.Row, kind change.Kind, begun time.Time) (
 	return grant, len(kept) < len(list)
 }
 
-// doubtful reports whether an event that was fetched as publishable must not be handed out: because a settlement beside the
-// fetch concerned its aggregate, or because earlier ones of it are in flight that will be absorbed.
+// doubtful reports whether an event that was fetched as publishable must not be handed out: because a settlement
+// beside the fetch concerned its aggregate, or because earlier ones of it are in flight that will be absorbed.
 //
-// An aggregate that is parked here, and publishable in a fetch that began after that was durable, has lost its failed event
-// to an operator, or (skip_locked) its retry to another instance: it is parked no longer.
+// An aggregate that is parked here, and publishable in a fetch that began after that was durable, has lost its failed
+// event to an operator, or (skip_locked) its retry to another instance: it is parked no longer.
 func (s *session) doubtful(orderKey string) bool {
 	f := &s.flights
 	if f.stirred[orderKey] || f.settles[orderKey] || f.waiters[orderKey] > 0 {
@@ -247,7 +253,8 @@ func (s *session) doubtful(orderKey string) bool {
 func (s *session) grant(list []change.Event, name string, now time.Time) poller.Grant {
 	s.batches++
 	return poller.Grant{
-		Batch: change.Batch{ID: fmt.Sprintf("%s_%s_%04d", name, now.UTC().Format("20060102_150405"), s.batches), Events: list, Fetched: now},
+		Batch: change.Batch{ID: fmt.Sprintf("%s_%s_%04d", name, now.UTC().Format("20060102_150405"), s.batches),
+			Events: list, Fetched: now},
 		Right: s.deadline.Context(), Token: s.token, Origin: s.outbox.Origin, Check: s.deadline.Check,
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// flights are the events that a session has handed out and not settled, and what a fetch that is under way must not believe.
+// flights are the events that a session has handed out and not settled, and what a fetch that is under way must not
+// believe.
 type flights struct {
 	of     map[event.Ref]flight
 	fetch  int  // the number of the fetch that was begun last
@@ -18,7 +19,8 @@ type flights struct {
 	// aggregates counts the events in flight of each aggregate that is claimed (skip_locked).
 	aggregates map[event.Aggregate]int
 	retries    int // of the events in flight, those that are FAILED
-	// probing says that a probe was handed out: it is not settled, so that it is known to be over only when nothing is in flight.
+	// probing says that a probe was handed out: it is not settled, so that it is known to be over only when nothing
+	// is in flight.
 	probing bool
 }
 

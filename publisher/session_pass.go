@@ -8,16 +8,19 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// pass is where a session's way round its buckets stands. A page begins at the first event of all, by seq, or at the beginning of a
-// bucket, never within one: all events of an aggregate are in one bucket, so that a page shows of each of its aggregates
-// everything from the first event on, whatever became visible since the page before. What is in flight is read again and left out.
+// pass is where a session's way round its buckets stands. A page begins at the first event of all, by seq, or at the
+// beginning of a bucket, never within one: all events of an aggregate are in one bucket, so that a page shows of each
+// of its aggregates everything from the first event on, whatever became visible since the page before. What is in
+// flight is read again and left out.
 //
-// Who holds a good part of the buckets goes by seq: such a page holds events of as many aggregates as were busy, which can be sent
-// side by side. Who holds few goes by bucket, a seek, instead of through what others have to publish.
+// Who holds a good part of the buckets goes by seq: such a page holds events of as many aggregates as were busy,
+// which can be sent side by side. Who holds few goes by bucket, a seek, instead of through what others have to
+// publish.
 type pass struct {
 	cursor
-	// pieces are set while there is a backlog of which a page holds the events of few aggregates, which go one after the other: so
-	// a page is put together of pages of several pieces of the buckets, each of which is gone through on its own.
+	// pieces are set while there is a backlog of which a page holds the events of few aggregates, which go one after
+	// the other: so a page is put together of pages of several pieces of the buckets, each of which is gone through
+	// on its own.
 	pieces []piece
 }
 
@@ -56,15 +59,16 @@ type piece struct {
 }
 
 const (
-	// maxSame is how many pages one bucket gets before the others have their turn: one aggregate with a million events must
-	// not starve them.
+	// maxSame is how many pages one bucket gets before the others have their turn: one aggregate with a million
+	// events must not starve them.
 	maxSame = 3
-	// maxPieces is how many pieces a page is put together of: each is a round trip, while the page before is delivered.
+	// maxPieces is how many pieces a page is put together of: each is a round trip, while the page before is
+	// delivered.
 	maxPieces = 8
 )
 
-// next moves on after a page whose last row is in bucket last; more says that there are rows behind it. It returns whether
-// the way round is not complete.
+// next moves on after a page whose last row is in bucket last; more says that there are rows behind it. It returns
+// whether the way round is not complete.
 func (c *cursor) next(last int, more bool) bool {
 	if !more {
 		complete := c.bucket == 0
@@ -103,8 +107,8 @@ func piecesOf(ranges []claims.Range, n int) []piece {
 	return pieces
 }
 
-// spread reads a page of every piece that is not done, and ends the round when all are: then a page from the top says whether
-// there is a backlog still.
+// spread reads a page of every piece that is not done, and ends the round when all are: then a page from the top says
+// whether there is a backlog still.
 func (s *session) spread(ctx context.Context, limit poller.Limit) ([]event.Row, bool, error) {
 	var open []*piece
 	for i := range s.pass.pieces {

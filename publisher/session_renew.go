@@ -16,14 +16,14 @@ var (
 	errReleased = errors.New("the claims were released")
 )
 
-// marginOf is how long before its claims can expire a session stops using them: a request that is just being sent, and the
-// difference between two clocks' speeds, need some time.
+// marginOf is how long before its claims can expire a session stops using them: a request that is just being sent,
+// and the difference between two clocks' speeds, need some time.
 func marginOf(ttl time.Duration) time.Duration {
 	return max(min(ttl/10, 2*time.Second), 100*time.Millisecond)
 }
 
-// claimCount counts what a session holds, as far as it knows: a claim is held from the answer that granted it until the request
-// that frees it begins (least) or is answered (held).
+// claimCount counts what a session holds, as far as it knows: a claim is held from the answer that granted it until
+// the request that frees it begins (least) or is answered (held).
 type claimCount struct {
 	held  int
 	going int // of them, those that a request under way frees
@@ -34,8 +34,8 @@ type claimCount struct {
 func (c *claimCount) freeing(n int) { c.going, c.least = c.going+n, c.least-n }
 func (c *claimCount) freed(n int)   { c.going, c.held = c.going-n, c.held-n }
 
-// keep renews the session's claims, all together, every third of their ttl, until the deadline has passed. A process that dies just
-// stops doing so: others take over when the claims have expired.
+// keep renews the session's claims, all together, every third of their ttl, until the deadline has passed. A process
+// that dies just stops doing so: others take over when the claims have expired.
 func (s *session) keep(ctx context.Context, begun time.Time) {
 	defer close(s.kept)
 	ttl := s.cfg.ClaimTTL
@@ -58,7 +58,8 @@ func (s *session) keep(ctx context.Context, begun time.Time) {
 	}
 }
 
-// renew makes one attempt, which may take a third of the ttl: a connection that hangs must leave time for another one.
+// renew makes one attempt, which may take a third of the ttl: a connection that hangs must leave time for another
+// one.
 func (s *session) renew(ctx context.Context) error {
 	ttl := s.cfg.ClaimTTL
 	ctx, cancel := context.WithTimeout(ctx, min(ttl/3, s.deadline.Left()))

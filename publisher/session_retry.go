@@ -14,14 +14,15 @@ import (
 const (
 	// maxRetries bounds the FAILED events of one batch: each may take all of its tries alone.
 	maxRetries = 100
-	// dueEvery is how often FAILED events are asked for while none is known of: an operator may have requeued some. dueAgain is
-	// how often while some are, and under skip_locked, where other instances' failures are to be tried again by anybody.
+	// dueEvery is how often FAILED events are asked for while none is known of: an operator may have requeued some.
+	// dueAgain is how often while some are, and under skip_locked, where other instances' failures are to be tried
+	// again by anybody.
 	dueEvery = 5 * time.Second
 	dueAgain = time.Second
 )
 
-// retries returns the FAILED events whose next attempt is due, as a batch of their own. While the next one's time is known it
-// is not asked before that.
+// retries returns the FAILED events whose next attempt is due, as a batch of their own. While the next one's time is
+// known it is not asked before that.
 func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
 	s.mu.Lock()
 	early := time.Now().Before(s.dueAt)
@@ -66,7 +67,8 @@ func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant
 }
 
 // dueRows asks for as many as are in flight beyond the limit: those are still FAILED, and due.
-func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most poller.Limit) (rows []event.Row, next time.Duration, err error) {
+func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most poller.Limit) (rows []event.Row,
+	next time.Duration, err error) {
 	if s.strategy == claims.SkipLocked {
 		rows, err = s.claiming(ctx, func(ctx context.Context, c claims.Claim) (rows []event.Row, err error) {
 			rows, next, err = s.outbox.events.Due(ctx, nil, most, c)
@@ -119,7 +121,8 @@ func (s *session) bringForwardLocked(d time.Duration) {
 	}
 }
 
-// waitInOrder is for ordering=source: nothing is sent before the failed event's next attempt. The tick goes on asking.
+// waitInOrder is for ordering=source: nothing is sent before the failed event's next attempt. The tick goes on
+// asking.
 func (s *session) waitInOrder(next time.Duration) error {
 	s.bringForward(max(next, 10*time.Millisecond))
 	s.mu.Lock()

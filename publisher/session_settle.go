@@ -16,8 +16,8 @@ import (
 // maxReason is how much of a reason is stored with an event, in bytes.
 const maxReason = 1000
 
-// Settle makes outcomes the states of rows: the acknowledgment. A crash before it publishes the events again, with the same
-// idempotency keys; a crash after it does not.
+// Settle makes outcomes the states of rows: the acknowledgment. A crash before it publishes the events again, with
+// the same idempotency keys; a crash after it does not.
 //
 // Rows are marked one by one, so that what was accepted behind a deferred event is marked as well, and not repeated.
 func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int, error) {
@@ -156,8 +156,8 @@ func inOrder(cfg *feedConfig, f *event.Failure, why poller.Rejection) error {
 	return &poller.Fault{Event: poller.HandlerFailed, Err: errors.New(text)}
 }
 
-// bury tells that an event is given up, and reports whether it may be: not before the other place for dead letters has it.
-// A crash between the two puts it there again.
+// bury tells that an event is given up, and reports whether it may be: not before the other place for dead letters
+// has it. A crash between the two puts it there again.
 func (t *tally) bury(ctx context.Context, e *change.Event, attempts int, why poller.Rejection) bool {
 	s := t.s
 	letter := poller.DeadLetter{
@@ -170,7 +170,8 @@ func (t *tally) bury(ctx context.Context, e *change.Event, attempts int, why pol
 	if s.cfg.DeadLetters != nil {
 		if err := s.cfg.DeadLetters.Put(ctx, letter); err != nil {
 			// The next attempt may find that place in order again. Others need not wait.
-			t.owed = &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("the dead letter of event %s could not be written, it is tried again: %w", e.ID, err)}
+			t.owed = &poller.Fault{Event: poller.HandlerFailed,
+				Err: fmt.Errorf("the dead letter of event %s could not be written, it is tried again: %w", e.ID, err)}
 			return false
 		}
 	}
@@ -203,8 +204,8 @@ func (t *tally) begin() []event.Aggregate {
 	return freed
 }
 
-// end makes what is durable known to the session. Nothing of it is shown before that: an order key that was free before its
-// failed event is marked could have a later event sent, and after a crash the earlier one.
+// end makes what is durable known to the session. Nothing of it is shown before that: an order key that was free
+// before its failed event is marked could have a later event sent, and after a crash the earlier one.
 func (t *tally) end(freed int, err error) {
 	s := t.s
 	s.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
-// TestTwoStrategiesExcludeEachOther is a roll-out that changes source__strategy: while an instance of the old one is live, one of the
-// new one does nothing and says why. They do not see each other's claims.
+// TestTwoStrategiesExcludeEachOther is a roll-out that changes source__strategy: while an instance of the old one is
+// live, one of the new one does nothing and says why. They do not see each other's claims.
 func TestTwoStrategiesExcludeEachOther(t *testing.T) {
 	all := []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked}
 	everyEngine(t, func(t *testing.T, b *bench) {
@@ -59,7 +59,8 @@ func TestOnePartitionOfAnotherStrategy(t *testing.T) {
 	})
 }
 
-// TestWaitingForNothing: events that a crash or an operator left WAITING in a table where nothing else happens go out.
+// TestWaitingForNothing: events that a crash or an operator left WAITING in a table where nothing else happens go
+// out.
 func TestWaitingForNothing(t *testing.T) {
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
@@ -71,7 +72,8 @@ func TestWaitingForNothing(t *testing.T) {
 				s := openFeed(t, p, table)
 				s.settled("aa", s.expect("1 2"))
 				s.close()
-				// What waits for a dead letter is looked at every half a minute, by all sessions of a process together.
+				// What waits for a dead letter is looked at every half a minute, by all sessions of a process
+				// together.
 				db.add("b", "b")
 				db.change(event.Pending, event.Waiting)
 				db.at(3).state = event.Dead
@@ -130,7 +132,8 @@ func TestManyFollowers(t *testing.T) {
 	})
 }
 
-// TestCrashWhileFollowersAreLetGo: what a crash left WAITING comes behind what was let go before, and before what was written since.
+// TestCrashWhileFollowersAreLetGo: what a crash left WAITING comes behind what was let go before, and before what was
+// written since.
 func TestCrashWhileFollowersAreLetGo(t *testing.T) {
 	defer func(n int) { rows.GoAtOnce = n }(rows.GoAtOnce)
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {

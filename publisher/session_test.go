@@ -132,7 +132,8 @@ func TestCommittedLateBehindThePassComesBeforeItsFollowers(t *testing.T) {
 	})
 }
 
-// TestSettlementBesideAFetch: a fetch may show an aggregate half as it was before a settlement, half as it is after it.
+// TestSettlementBesideAFetch: a fetch may show an aggregate half as it was before a settlement, half as it is after
+// it.
 func TestSettlementBesideAFetch(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a")

@@ -44,7 +44,8 @@ func TestDraw(t *testing.T) {
 	})
 }
 
-// TestTakeOver: a claim is its owner's until it expires or is given back, and nobody's marks count after that but the next one's.
+// TestTakeOver: a claim is its owner's until it expires or is given back, and nobody's marks count after that but the
+// next one's.
 func TestTakeOver(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		ctx := t.Context()
@@ -165,7 +166,7 @@ func TestStrategyInForce(t *testing.T) {
 		// A crash under skip_locked leaves events PUBLISHING, and a claim that has to expire.
 		b.must(b.claims.Join(ctx, "c", time.Minute))
 		b.write("A/1", "A/1", "B/1")
-		rows, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "c", Token: 9, Ttl: time.Hour}, poller.Limit{Rows: 2})
+		rows, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "c", Token: 9, TTL: time.Hour}, poller.Limit{Rows: 2})
 		if err != nil || len(rows) != 2 {
 			t.Fatalf("picked %d rows, %v", len(rows), err)
 		}
@@ -198,11 +199,11 @@ func TestUnits(t *testing.T) {
 			b.insert(b.raw, a, "{}")
 		}
 		b.must(b.claims.Join(t.Context(), "me", time.Minute))
-		rows, _, err := b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, Ttl: time.Minute}, poller.Limit{Rows: 100})
+		rows, _, err := b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, TTL: time.Minute}, poller.Limit{Rows: 100})
 		if err != nil || len(rows) != 6 {
 			t.Fatalf("picked %d rows, %v", len(rows), err)
 		}
-		if again, _, err := b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, Ttl: time.Minute}, poller.Limit{Rows: 100}); err != nil || len(again) != 0 {
+		if again, _, err := b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, TTL: time.Minute}, poller.Limit{Rows: 100}); err != nil || len(again) != 0 {
 			t.Errorf("picked %d rows that are in flight, %v", len(again), err)
 		}
 		b.wantStates(event.Publishing, event.Publishing, event.Publishing, event.Publishing, event.Publishing, event.Publishing)
@@ -217,7 +218,7 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%d claims are left, %v", held, err)
 		}
 		// What is given up without a settlement is pending again.
-		if rows, _, err = b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, Ttl: time.Minute}, poller.Limit{Rows: 100}); err != nil || len(rows) != 6 {
+		if rows, _, err = b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, TTL: time.Minute}, poller.Limit{Rows: 100}); err != nil || len(rows) != 6 {
 			t.Fatalf("picked %d rows, %v", len(rows), err)
 		}
 		b.must(b.claims.Release(t.Context(), "me", nil))

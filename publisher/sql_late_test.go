@@ -12,8 +12,9 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// A roll-out changes source__strategy from skip_locked to leader while an instance of the old one, called late, is frozen: what it
-// has asked the database for takes effect when its membership has lapsed. Leaders pass PUBLISHING events over.
+// A roll-out changes source__strategy from skip_locked to leader while an instance of the old one, called late, is
+// frozen: what it has asked the database for takes effect when its membership has lapsed. Leaders pass PUBLISHING
+// events over.
 
 func skipLocked(c *Config) { c.Strategy, c.Connections = claims.SkipLocked, 2 }
 
@@ -71,10 +72,10 @@ func TestLate(t *testing.T) {
 				b.exec("UPDATE outbox SET state = 'PUBLISHING' WHERE aggregate_type = 'C'") // an older crash
 				b.startLate(time.Minute)
 				end(b)
-				if rows, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "late", Token: 7, Ttl: time.Minute}, poller.Limit{Rows: 10}); !errors.Is(err, claims.ErrLost) || len(rows) > 0 {
+				if rows, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "late", Token: 7, TTL: time.Minute}, poller.Limit{Rows: 10}); !errors.Is(err, claims.ErrLost) || len(rows) > 0 {
 					t.Errorf("pick: %d rows, %v; want errLost", len(rows), err)
 				}
-				if rows, _, err := b.rows.Due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{Owner: "late", Token: 7, Ttl: time.Minute}); !errors.Is(err, claims.ErrLost) || len(rows) > 0 {
+				if rows, _, err := b.rows.Due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{Owner: "late", Token: 7, TTL: time.Minute}); !errors.Is(err, claims.ErrLost) || len(rows) > 0 {
 					t.Errorf("due: %d rows, %v; want errLost", len(rows), err)
 				}
 				if _, err := b.claims.Renew(ctx, "late", time.Minute); !errors.Is(err, claims.ErrLost) {
@@ -99,13 +100,14 @@ type picked struct {
 func (b *bench) pickLate(ttl time.Duration) <-chan picked {
 	late, done := b.open(), make(chan picked, 1)
 	go func() {
-		rows, _, err := late.rows.Pick(b.tb.Context(), claims.Claim{Owner: "late", Token: 7, Ttl: ttl}, poller.Limit{Rows: 10})
+		rows, _, err := late.rows.Pick(b.tb.Context(), claims.Claim{Owner: "late", Token: 7, TTL: ttl}, poller.Limit{Rows: 10})
 		done <- picked{rows, err}
 	}()
 	return done
 }
 
-// TestPickStallsAtItsClaims: the membership lapses, and another strategy comes into force, while a pick waits for a claim.
+// TestPickStallsAtItsClaims: the membership lapses, and another strategy comes into force, while a pick waits for a
+// claim.
 func TestPickStallsAtItsClaims(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		if b.conn.Engine == "sqlite" {
@@ -116,7 +118,7 @@ func TestPickStallsAtItsClaims(t *testing.T) {
 		stall, err := b.raw.BeginTx(t.Context(), nil)
 		b.must(err)
 		defer stall.Rollback() //nolint:errcheck // it was, where all is well
-		if _, err = b.claims.TakeIn(t.Context(), stall, claims.Claim{Owner: "another", Token: 6, Ttl: time.Minute}, claims.Named([]string{b.texts.rows.ShardOf("A", "1")}), ""); err != nil {
+		if _, err = b.claims.TakeIn(t.Context(), stall, claims.Claim{Owner: "another", Token: 6, TTL: time.Minute}, claims.Named([]string{b.texts.rows.ShardOf("A", "1")}), ""); err != nil {
 			t.Fatal(err)
 		}
 		late := b.pickLate(time.Minute)
@@ -133,8 +135,8 @@ func TestPickStallsAtItsClaims(t *testing.T) {
 	}, skipLocked)
 }
 
-// TestPickStallsAtItsMarks: a pick has found its owner alive and waits for an event's row, while the membership lapses. Another strategy
-// waits for its end, and sees what it has done.
+// TestPickStallsAtItsMarks: a pick has found its owner alive and waits for an event's row, while the membership
+// lapses. Another strategy waits for its end, and sees what it has done.
 func TestPickStallsAtItsMarks(t *testing.T) {
 	for _, c := range []struct {
 		claims time.Duration // how long the claims last
@@ -205,7 +207,7 @@ func BenchmarkPickAndSettle(bm *testing.B) {
 			b.fill(batch * (bm.N + 1))
 			bm.ResetTimer()
 			for range bm.N {
-				rows, _, err := b.rows.Pick(bm.Context(), claims.Claim{Owner: "me", Token: 1, Ttl: time.Hour}, poller.Limit{Rows: batch})
+				rows, _, err := b.rows.Pick(bm.Context(), claims.Claim{Owner: "me", Token: 1, TTL: time.Hour}, poller.Limit{Rows: batch})
 				if err != nil || len(rows) == 0 {
 					bm.Fatal(len(rows), err)
 				}

@@ -12,8 +12,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// While somebody has locked the claims of one owner, another settles, renews, picks and releases: two owners whose statements lock
-// each other's claims on the way to their own deadlock.
+// While somebody has locked the claims of one owner, another settles, renews, picks and releases: two owners whose
+// statements lock each other's claims on the way to their own deadlock.
 func TestClaimsOfOthersLocked(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		if b.conn.Engine == "sqlite" {
@@ -26,7 +26,7 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 			b.must(b.claims.Join(t.Context(), owner, time.Minute))
 			token, err := b.claims.Draw(t.Context())
 			b.must(err)
-			rows[i], _, err = b.rows.Pick(t.Context(), claims.Claim{Owner: owner, Token: token, Ttl: time.Minute}, poller.Limit{Rows: 4})
+			rows[i], _, err = b.rows.Pick(t.Context(), claims.Claim{Owner: owner, Token: token, TTL: time.Minute}, poller.Limit{Rows: 4})
 			b.must(err)
 			if len(rows[i]) != 4 {
 				t.Fatalf("%s got %d events, want 4", owner, len(rows[i]))
@@ -51,7 +51,7 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 		if err := b.rows.Settle(ctx, "two", 4, m); err != nil {
 			t.Errorf("settle: %v", err)
 		}
-		if again, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "two", Token: 1000, Ttl: time.Minute}, poller.Limit{Rows: 4}); err != nil || len(again) != 1 {
+		if again, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "two", Token: 1000, TTL: time.Minute}, poller.Limit{Rows: 4}); err != nil || len(again) != 1 {
 			t.Errorf("pick: %d rows, %v; want the one that was given back", len(again), err)
 		}
 		if err := b.claims.Release(ctx, "two", nil); err != nil {
@@ -77,7 +77,8 @@ func TestTakeAgain(t *testing.T) {
 	})
 }
 
-// What is written behind a failed event becomes WAITING under skip_locked, too, and does not keep the failed one from its retry.
+// What is written behind a failed event becomes WAITING under skip_locked, too, and does not keep the failed one from
+// its retry.
 func TestFollowersWait(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("A/1")
@@ -168,7 +169,7 @@ func TestDueBytes(t *testing.T) {
 			}
 		}
 		b.must(b.claims.Join(t.Context(), "me", time.Minute))
-		if rows, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: 14}, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute}); err != nil || len(rows) != 2 {
+		if rows, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: 14}, claims.Claim{Owner: "me", Token: 7, TTL: time.Minute}); err != nil || len(rows) != 2 {
 			t.Errorf("with claims: got %d rows, %v; want 2", len(rows), err)
 		}
 	})

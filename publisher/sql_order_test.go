@@ -75,7 +75,8 @@ func TestNoOrder(t *testing.T) {
 	}, func(c *Config) { c.Ordering = poller.OrderNone })
 }
 
-// TestOneDueOfAnAggregate: where an operator made several events of one aggregate due, they go out one after the other.
+// TestOneDueOfAnAggregate: where an operator made several events of one aggregate due, they go out one after the
+// other.
 func TestOneDueOfAnAggregate(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.lead("me", time.Minute)
@@ -99,7 +100,8 @@ func TestOneDueOfAnAggregate(t *testing.T) {
 	})
 }
 
-// TestApplicationsOwnSession: an application writes in a session of its own zone, which on the test servers is not UTC.
+// TestApplicationsOwnSession: an application writes in a session of its own zone, which on the test servers is not
+// UTC.
 func TestApplicationsOwnSession(t *testing.T) {
 	for engine, open := range map[string]func(*testing.T, string) (*sql.DB, error){
 		"postgres": func(_ *testing.T, url string) (*sql.DB, error) { return sql.Open("pgx", url) },

@@ -15,9 +15,9 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// TestPickTogether has eight owners pick from one outbox while four writers, which lock the aggregate first, write to it and
-// roll some of it back. Owners publish a part of what they got, give some back, let some fail, and at times vanish. No aggregate
-// is held by two, and the events of each are published by seq.
+// TestPickTogether has eight owners pick from one outbox while four writers, which lock the aggregate first, write to
+// it and roll some of it back. Owners publish a part of what they got, give some back, let some fail, and at times
+// vanish. No aggregate is held by two, and the events of each are published by seq.
 func TestPickTogether(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		const owners, writers, aggregates, perWriter = 8, 4, 12, 40
@@ -121,9 +121,9 @@ func (r *record) work(ctx context.Context, table *instance, owner string, random
 		if vanishes {
 			ttl = 300 * time.Millisecond
 		}
-		rows, _, err := table.rows.Pick(ctx, claims.Claim{Owner: owner, Token: token, Ttl: ttl}, poller.Limit{Rows: 1 + random.IntN(12)})
+		rows, _, err := table.rows.Pick(ctx, claims.Claim{Owner: owner, Token: token, TTL: ttl}, poller.Limit{Rows: 1 + random.IntN(12)})
 		if err == nil && len(rows) == 0 {
-			rows, _, err = table.rows.Due(ctx, nil, poller.Limit{Rows: 5}, claims.Claim{Owner: owner, Token: token, Ttl: ttl})
+			rows, _, err = table.rows.Due(ctx, nil, poller.Limit{Rows: 5}, claims.Claim{Owner: owner, Token: token, TTL: ttl})
 		}
 		if err != nil {
 			if ctx.Err() == nil {

@@ -26,7 +26,7 @@ var planned = map[string]func(context.Context, *instance) error{
 		return fetched(ctx, t, []claims.Range{{From: 0, To: 512}, {From: 640, To: 768}}, event.Position{BySeq: true})
 	},
 	"pick": func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.Pick(ctx, claims.Claim{Owner: "me", Token: 7, Ttl: time.Minute}, poller.Limit{Rows: 100})
+		_, _, err := t.rows.Pick(ctx, claims.Claim{Owner: "me", Token: 7, TTL: time.Minute}, poller.Limit{Rows: 100})
 		return err
 	},
 	"due": func(ctx context.Context, t *instance) error {
@@ -43,8 +43,8 @@ var planned = map[string]func(context.Context, *instance) error{
 	"figures": func(ctx context.Context, t *instance) error { _, err := t.rows.Figures(ctx); return err },
 }
 
-// TestPlans: with many published events, many that wait and a handful of others, no statement reads the table. PostgreSQL plans by
-// statistics from when all of them were pending, the worst that autovacuum can leave.
+// TestPlans: with many published events, many that wait and a handful of others, no statement reads the table.
+// PostgreSQL plans by statistics from when all of them were pending, the worst that autovacuum can leave.
 func TestPlans(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		if b.conn.Engine == "sqlserver" {
@@ -75,8 +75,8 @@ func TestPlans(t *testing.T) {
 	}, func(c *Config) { c.Strategy = claims.SkipLocked })
 }
 
-// TestPagesSeek: a page after a position does not read what lies before it in the same bucket, which is where the many events of one
-// aggregate are. MariaDB counts what it reads.
+// TestPagesSeek: a page after a position does not read what lies before it in the same bucket, which is where the
+// many events of one aggregate are. MariaDB counts what it reads.
 func TestPagesSeek(t *testing.T) {
 	b := newBench(t, testenv.MySQL)
 	const events, limit = 3000, 10

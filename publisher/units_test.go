@@ -85,8 +85,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlansComeToRest: whatever the members hold, carrying out their plans in any order ends with everything held, and
-// nobody with more than the share.
+// TestPlansComeToRest: whatever the members hold, carrying out their plans in any order ends with everything held,
+// and nobody with more than the share.
 func TestPlansComeToRest(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 9))

@@ -271,7 +271,7 @@ func (w *world) missingHere() string {
 		return "a command has not ended"
 	case w.doc.Paused != nil:
 		return "the poller is still paused"
-	case w.doc.Backfill != nil:
+	case w.doc.Backfill != nil && !w.stands():
 		return "the backfill has not ended"
 	}
 	return ""
@@ -300,14 +300,21 @@ func (w *world) unproven(id string) bool {
 
 // doubtful reports whether a row waits for such an event: it is one, and parked unless there are many, or it waits behind one.
 func (w *world) doubtful(v *version) bool {
-	if w.set.ordering == poller.OrderSource { // all wait behind it
-		return slices.ContainsFunc(w.table.rows, func(r *row) bool { return r.cur != nil && !w.arrived(r.cur) && w.unproven(r.cur.event.ID) })
+	if w.set.ordering == poller.OrderSource {
+		return w.stands()
 	}
 	if w.unproven(v.event.ID) && (w.waits(v) || w.sink.badNow() > mostBad) {
 		return true
 	}
 	return slices.ContainsFunc(w.parked, func(e poller.ParkedEntry) bool {
 		return w.unproven(e.ID) && slices.ContainsFunc(e.Followers, func(f json.RawMessage) bool { return string(f) == string(v.event.Key) })
+	})
+}
+
+// stands reports whether the poller may stand at such an event under ordering=source, and all else with it.
+func (w *world) stands() bool {
+	return w.set.ordering == poller.OrderSource && slices.ContainsFunc(w.table.rows, func(r *row) bool {
+		return r.cur != nil && !w.arrived(r.cur) && w.unproven(r.cur.event.ID)
 	})
 }
 

@@ -104,7 +104,11 @@ func (w *world) stored(p *process) {
 
 // held reports whether a row waits for its time (source__future_rows), or has come to it just now.
 func (w *world) held(v *version) bool {
-	return w.pro.FutureRows != "" && v.value > w.table.clock()-time.Minute.Milliseconds()
+	now := w.table.clock()
+	if v.ahead || len(w.table.eras) > 1 {
+		now -= time.Minute.Milliseconds()
+	}
+	return w.pro.FutureRows != "" && w.pro.Clock && v.value > now
 }
 
 // early says what of a request should be held still. The clock is known from readings that are a minute old, and took long.

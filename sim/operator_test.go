@@ -2,10 +2,10 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -22,7 +22,6 @@ type operator struct {
 	since    time.Time
 	rows     []*version
 	life     string // of the database
-	orders   int
 	broken   uint64 // tokens up to this one were broken
 }
 
@@ -86,7 +85,7 @@ func (o *operator) gap() bool {
 }
 
 // command runs a command in a process of its own.
-func (o *operator) command(what string, do func(context.Context, *process, *state.Keeper) error) {
+func (o *operator) command(what string, do func(context.Context, *process, *admin.Document) error) {
 	w := o.w
 	w.serials++
 	w.tally.Operators++
@@ -96,7 +95,7 @@ func (o *operator) command(what string, do func(context.Context, *process, *stat
 	o.busy = true
 	w.say(p.name, "%s", what)
 	go func() {
-		err := do(p.ctx, p, p.keeper())
+		err := do(p.ctx, p, p.document())
 		p.ask(context.Background(), &call{what: "command ends", resolve: func(*call) bool {
 			o.busy = false
 			w.say(p.name, "%s: %s", what, verdict(err))
@@ -106,42 +105,31 @@ func (o *operator) command(what string, do func(context.Context, *process, *stat
 }
 
 func (o *operator) pause() {
-	o.command("pause", func(ctx context.Context, _ *process, k *state.Keeper) error {
-		_, err := k.Amend(ctx, func(d *state.Document) error {
-			d.Paused = &state.Paused{At: time.Now(), By: "op"}
-			return nil
-		})
-		return err
+	o.command("pause", func(ctx context.Context, p *process, d *admin.Document) error {
+		plan, err := d.Pause(ctx)
+		return p.done(ctx, plan, err, nil)
 	})
 }
 
 func (o *operator) resume() {
-	o.command("resume", func(ctx context.Context, _ *process, k *state.Keeper) error {
-		_, err := k.Amend(ctx, func(d *state.Document) error {
-			d.Paused = nil
-			return nil
-		})
-		return err
+	o.command("resume", func(ctx context.Context, p *process, d *admin.Document) error {
+		plan, err := d.Resume(ctx)
+		return p.done(ctx, plan, err, nil)
 	})
 }
 
 func (o *operator) breakLease() {
-	o.command("break the lease", func(ctx context.Context, _ *process, k *state.Keeper) error {
-		s, err := k.Load(ctx)
-		if err == nil {
-			_, err = k.BreakLease(ctx, s)
+	o.command("break the lease", func(ctx context.Context, p *process, d *admin.Document) error {
+		move, err := d.Reset(ctx, &admin.Reset{BreakLease: true})
+		if err != nil {
+			return err
 		}
-		return err
+		return p.done(ctx, &move.Plan, nil, nil)
 	})
 }
 
-// errNothing ends a command that has nothing to do.
-var errNothing = errors.New("nothing to do")
-
 func (o *operator) startBackfill() {
 	w := o.w
-	o.orders++
-	id := fmt.Sprintf("backfill-%d", o.orders)
 	rate := 0
 	if w.chance(0.5) {
 		rate = 1 + w.rng.IntN(5)
@@ -163,18 +151,12 @@ func (o *operator) startBackfill() {
 	if len(rows) == 0 {
 		return
 	}
-	after := from.cursor()
-	o.command(fmt.Sprintf("backfill %d rows after %s up to %s", len(rows), from, to), func(ctx context.Context, _ *process, k *state.Keeper) error {
-		_, err := k.Amend(ctx, func(d *state.Document) error {
-			if d.Backfill != nil && d.Backfill.ID != id {
-				return errNothing
-			}
-			d.Backfill = &state.Backfill{
-				ID: id, From: after, To: to.cursor(), At: after, PerSecond: rate, Total: int64(len(rows)), StartedAt: time.Now(), By: "op",
-			}
-			return nil
-		})
-		return err
+	o.command(fmt.Sprintf("backfill %d rows after %s up to %s", len(rows), from, to), func(ctx context.Context, p *process, d *admin.Document) error {
+		started, err := d.Backfill(ctx, &admin.Rows{From: from.to(), To: to.to(), Rate: rate})
+		if err != nil {
+			return err
+		}
+		return p.done(ctx, &started.Plan, nil, nil)
 	})
 }
 
@@ -198,27 +180,17 @@ func (o *operator) reset() {
 
 func (o *operator) moveTo(to place, what string) {
 	w := o.w
-	cursor := to.cursor()
-	incarnation := w.table.incarnation
-	drop := w.pro.Replays > 0 && w.chance(0.3)
-	o.command(what+" "+brief(cursor), func(ctx context.Context, p *process, k *state.Keeper) error {
-		s, entries, err := o.open(ctx, k)
+	r := &admin.Reset{To: to.to(), Parked: "keep"}
+	var intent func()
+	if w.pro.Replays > 0 && w.chance(0.3) {
+		r.Parked, intent = "drop", func() { w.drop(w.parked) }
+	}
+	o.command(what+" "+to.String(), func(ctx context.Context, p *process, d *admin.Document) error {
+		move, err := d.Reset(ctx, r)
 		if err != nil {
 			return err
 		}
-		if drop {
-			p.intent = func() { w.drop(entries) }
-		}
-		_, err = k.Edit(ctx, s, func(d *state.Document) {
-			if drop {
-				d.Parked = state.ObjectRef{}
-			}
-			d.Checkpoint.Cursor, d.Checkpoint.Incarnation = cursor, incarnation
-			if d.Late = (state.Late{Mode: d.Late.Mode}); d.Late.Mode != string(w.set.late) {
-				d.Late.Mode = "" // the settings choose anew
-			}
-		})
-		return err
+		return p.done(ctx, &move.Plan, nil, intent)
 	})
 }
 
@@ -228,14 +200,9 @@ func (o *operator) mendGap() {
 		o.moveTo(place{}, "start over at")
 		return
 	}
-	incarnation := o.w.table.incarnation
-	o.command("accept the gap", func(ctx context.Context, _ *process, k *state.Keeper) error {
-		s, err := k.Load(ctx)
-		if err != nil {
-			return err
-		}
-		_, err = k.Edit(ctx, s, func(d *state.Document) { d.Checkpoint.Incarnation = incarnation })
-		return err
+	o.command("accept the gap", func(ctx context.Context, p *process, d *admin.Document) error {
+		plan, err := d.AcceptGap(ctx)
+		return p.done(ctx, plan, err, nil)
 	})
 }
 

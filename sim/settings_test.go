@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/state"
 )
 
 // settings are those of a poller that may change while it has work: the instances learn of it one after the other.
@@ -108,12 +108,8 @@ func (o *operator) acceptMode() {
 		o.moveTo(place{}, "start over at")
 		return
 	}
-	o.command("accept late_commits="+string(o.w.set.late), func(ctx context.Context, _ *process, k *state.Keeper) error {
-		s, _, err := o.open(ctx, k)
-		if err != nil {
-			return err
-		}
-		_, err = k.Edit(ctx, s, func(d *state.Document) { d.Late = state.Late{Clock: d.Late.Clock, ClockAt: d.Late.ClockAt} })
-		return err
+	o.command("accept late_commits="+string(o.w.set.late), func(ctx context.Context, p *process, d *admin.Document) error {
+		plan, err := d.AcceptFingerprint(ctx, "keep")
+		return p.done(ctx, plan, err, nil)
 	})
 }

@@ -81,7 +81,7 @@ func (w *world) relieved(all []guard, what string) []guard {
 	left := all[:0]
 	for _, g := range all {
 		switch {
-		case w.arrived(g.v), g.bad && w.waits(g.v):
+		case w.arrived(g.v), w.held(g.v), g.bad && w.waits(g.v):
 			continue
 		case time.Since(g.since) > besides && g.bad:
 			w.fail("stuck: %s was not set aside within %s (%s)", w.id(g.v.event.ID), besides, what)

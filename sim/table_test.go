@@ -55,6 +55,7 @@ type version struct {
 	open   time.Duration // how long its transaction was open after that
 	event  change.Event
 	gone   bool // the row's delete
+	ahead  bool // of the clock, when it was written
 }
 
 // tx is an open transaction.
@@ -252,6 +253,7 @@ func (t *table) draw(x *tx, r *row) {
 	} else {
 		t.sequence++
 	}
+	v.ahead = v.value > t.clock()
 	r.revs++
 	if v.rev > 0 {
 		w.tally.Updates++

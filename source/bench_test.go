@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // BenchmarkFetch drains a table of 100,000 rows in pages of 500, beside a bare loop that reads the same keyset pages and
@@ -87,7 +88,7 @@ func benchSource(b *testing.B, url string, page int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	src, err := New(Config{Poller: "bench", Table: "orders", Cursor: []string{"updated_at"}}, conn)
+	src, err := New(plan.Config{Poller: "bench", Table: "orders", Cursor: []string{"updated_at"}}, conn)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestCursorBeyondAll: what sorts after every value is never a position, because no row to come would be behind
@@ -35,7 +36,7 @@ func TestCursorBeyondAll(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			src, err := source.New(source.Config{Poller: "p", Table: "beyond", Cursor: []string{"version"}, Connections: 1}, conn)
+			src, err := source.New(plan.Config{Poller: "p", Table: "beyond", Cursor: []string{"version"}, Connections: 1}, conn)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,13 +6,14 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestBrokenOrderKey: a row whose order key has no form stands by itself; one whose soft-delete column has none is no
 // delete, and has another id than the mended row.
 func TestBrokenOrderKey(t *testing.T) {
 	url := testenv.SQLite(t)
-	cfg := Config{Table: "o", Cursor: []string{"v"}, OrderKey: []string{"tenant"}, Columns: []string{"id"}, DeleteWhen: "gone"}
+	cfg := plan.Config{Table: "o", Cursor: []string{"v"}, OrderKey: []string{"tenant"}, Columns: []string{"id"}, DeleteWhen: "gone"}
 	src := openSource(t, url, "sqlite", cfg, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL, tenant TEXT, gone INT)",
 		"INSERT INTO o VALUES (1, 1, 'a', 1), (2, 2, x'ff', 0), (3, 3, 'a', x'ff')")
 	page, err := src.Fetch(t.Context(), poller.Range{}, everything)
@@ -39,7 +40,7 @@ func TestBrokenOrderKey(t *testing.T) {
 // TestBrokenBytes: a page of rows that are too large ends where one of rows that are not would end: what they take is read
 // all the same.
 func TestBrokenBytes(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "o", Cursor: []string{"id"}, MaxRowBytes: 100}, "CREATE TABLE o (id INTEGER PRIMARY KEY, note TEXT)",
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"id"}, MaxRowBytes: 100}, "CREATE TABLE o (id INTEGER PRIMARY KEY, note TEXT)",
 		"WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 20) INSERT INTO o SELECT n, hex(zeroblob(500)) FROM s")
 	page, err := src.Fetch(t.Context(), poller.Range{}, poller.Limit{Rows: 100, Bytes: 3500})
 	if err != nil || len(page.Events) != 3 || !page.More || page.Events[0].Broken == nil {

@@ -3,9 +3,13 @@ package source
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Check is what `rowrelay check` shows of a source.
@@ -61,20 +65,20 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	if err != nil {
 		return Check{}, err
 	}
-	first, next := c.liveStatements(p, batch+1)
+	first, next := c.strategy(p).statements(batch + 1)
 	out := Check{
 		Description: d,
-		First:       p.shown(first), Next: p.shown(next),
-		Index: p.indexName, CreateIndex: p.indexAdvice,
-		LateAuto: p.late.auto, LateWhy: p.late.why, DDL: p.ddl(),
-		KeyProof:    p.keyProof,
+		First:       shown(p, first), Next: shown(p, next),
+		Index: p.IndexName, CreateIndex: p.IndexAdvice,
+		LateAuto: p.Late.Auto, LateWhy: p.Late.Why, DDL: p.DDL(),
+		KeyProof:    p.KeyProof,
 		NullCursors: -1,
 	}
-	for _, col := range p.sel.columns[:len(p.names)] {
+	for _, col := range p.Sel.Columns[:len(p.Names)] {
 		out.Columns = append(out.Columns, Param{col.Name, col.Type})
 	}
 	var forms error
-	err = c.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
 		if err = c.look(ctx, s, p, batch, &out); err == nil {
 			forms = c.lookAtForms(ctx, s, p, &out)
 		}
@@ -83,7 +87,7 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	if err != nil {
 		return Check{}, fmt.Errorf("check the source: %w", err)
 	}
-	page, err := c.livePage(ctx, p, poller.Range{After: after}, poller.Limit{Rows: max(n, 1), Bytes: 1 << 20})
+	page, err := c.strategy(p).page(ctx, poller.Range{After: after}, poller.Limit{Rows: max(n, 1), Bytes: 1 << 20})
 	out.Events = page.Events
 	if out.ReadError = err; err == nil && forms != nil {
 		out.ReadError = fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), forms)
@@ -93,8 +97,8 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 
 // lookAtForms looks at all stored times of the cursor. Where the last row's day has another form, ticks will refuse it, which is the
 // error; where only older rows have, it is a warning: a tick refuses those as well where the days of two forms meet.
-func (c *Cursor) lookAtForms(ctx context.Context, s *session, p *plan, out *Check) error {
-	if !p.storedTimes {
+func (c *Cursor) lookAtForms(ctx context.Context, s *session, p *plan.Plan, out *Check) error {
+	if !p.StoredTimes {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout))
@@ -114,50 +118,61 @@ func (c *Cursor) lookAtForms(ctx context.Context, s *session, p *plan, out *Chec
 }
 
 // look asks what only the database knows.
-func (c *Cursor) look(ctx context.Context, s *session, p *plan, batch int, out *Check) error {
+func (c *Cursor) look(ctx context.Context, s *session, p *plan.Plan, batch int, out *Check) error {
 	out.Version, out.Incarnation = s.server.Version, s.server.Incarnation
-	nulls := p.sel.nulls(true)
+	nulls := p.Sel.Nulls(true)
 	n, err := count(ctx, s, nulls)
 	if err != nil {
 		return err
 	}
 	out.NullCursors = n
-	if p.late.exact == exactSnapshots {
-		out.Plan, err = c.explainWindow(ctx, s, p, batch)
-		return err
-	}
-	// The plan of the statement that runs most, for the last row there is: a plan without values would be another.
-	st, args := p.sel.first(batch+1), []any(nil)
-	last, err := c.latest(ctx, s, p)
-	if err != nil {
-		return err
-	}
-	if !last.IsStart() {
-		pos, err := p.decode(last)
-		if err != nil {
-			return err
-		}
-		st = p.sel.after(batch + 1)
-		if args, err = p.args(st, pos, nil); err != nil {
-			return err
-		}
-	}
-	if out.Plan, err = c.dialect.Explain(ctx, s.conn, st.text, args); err != nil {
-		return err
-	}
-	return nil
+	out.Plan, err = c.strategy(p).explain(ctx, s, batch)
+	return err
 }
 
 // shown is a statement for people.
-func (p *plan) shown(s statement) Statement {
-	out := Statement{Text: s.text}
-	for _, i := range s.args {
-		n := len(p.sel.order)
-		col := p.sel.order[i%n]
-		if i >= ownValues {
-			col = s.values[i-ownValues].col
+func shown(p *plan.Plan, s keyset.Statement) Statement {
+	out := Statement{Text: s.Text}
+	for _, i := range s.Args {
+		n := len(p.Sel.Order)
+		col := p.Sel.Order[i%n]
+		if i >= keyset.OwnValues {
+			col = s.Values[i-keyset.OwnValues].Col
 		}
 		out.Params = append(out.Params, Param{col.Name, col.Type})
 	}
 	return out
+}
+
+// CursorColumn is what the catalog says of a column of the cursor.
+type CursorColumn struct {
+	Name, Type string
+	// Nullable is what the catalog says; every column of a query counts as nullable. Query says that it is one's.
+	Nullable, Query bool
+	// Moved says how updates are known to move the column; "" where nothing says that they do.
+	Moved string
+	// Step is the resolution of a time: two writes within it may have one value. 0: no time, or one that SQLite stores as it comes.
+	Step time.Duration
+	// Float says that values are binary floating point.
+	Float bool
+}
+
+// CursorColumns describes the cursor's columns.
+func (c *Cursor) CursorColumns(ctx context.Context) ([]CursorColumn, error) {
+	if _, err := c.Describe(ctx); err != nil {
+		return nil, err
+	}
+	p, _, err := c.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	columns := make([]CursorColumn, 0, p.Sel.Cursors)
+	for i := range p.Sel.Order[:p.Sel.Cursors] {
+		col := &p.Sel.Order[i]
+		columns = append(columns, CursorColumn{
+			Name: col.Name, Type: col.Type, Nullable: col.Nullable, Query: p.Sel.Query != "" || p.Table.View,
+			Moved: plan.MovedBy(col), Step: plan.StepOf(&p.Syntax, col), Float: col.Value.Kind == engine.KindFloat,
+		})
+	}
+	return columns, nil
 }

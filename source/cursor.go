@@ -2,44 +2,37 @@ package source
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Cursor is a table or query that is read in the order of a cursor: cursor mode. It implements poller.Source, and is
 // safe for concurrent use (the outputs of one poller share it).
 type Cursor struct {
-	cfg     Config
+	cfg     plan.Config
 	dialect engine.Dialect
-	db      *sql.DB
 	// identity is the connection's own, for the fingerprint.
 	identity string
 	// warnings are the connection's.
 	warnings []string
-	// slots holds a token for every session in use.
-	slots chan struct{}
 
+	sessions *sessions
 	settling settling
 	idling   idling
-
-	// withLocks says that a session was refused to read row versions here.
-	withLocks atomic.Bool
 
 	mu sync.Mutex
 	// lateSaid says that the operator was told what may be missed.
 	lateSaid bool
-	closed   bool
-	idle     []*session
-	plan     *plan
+	plan     *plan.Plan
 	planned  time.Time
 	// tableSeen is the table's identity as the catalog showed it last, where the catalog has to be asked for it.
 	tableSeen string
@@ -55,31 +48,21 @@ type Cursor struct {
 var _ poller.Source = (*Cursor)(nil)
 
 // New returns the source of a poller. It checks what can be checked without the database, and does not connect.
-func New(cfg Config, conn engine.Connection) (*Cursor, error) {
+func New(cfg plan.Config, conn engine.Connection) (*Cursor, error) {
 	if conn.Dialect == nil {
 		return nil, fmt.Errorf("%w: there is no connection", poller.ErrConfig)
 	}
-	if err := cfg.complete(); err != nil {
+	if err := cfg.Complete(); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
-	return &Cursor{cfg: cfg, dialect: conn.Dialect, identity: conn.Identity, warnings: conn.Warnings, db: conn.ReadDB(cfg.Connections),
-		slots: make(chan struct{}, cfg.Connections), places: places{}}, nil
+	c := &Cursor{cfg: cfg, dialect: conn.Dialect, identity: conn.Identity, warnings: conn.Warnings, places: places{}}
+	c.sessions = &sessions{dialect: conn.Dialect, db: conn.ReadDB(cfg.Connections), name: c.name(), timeout: cfg.Timeout,
+		slots: make(chan struct{}, cfg.Connections), refused: c.replan} // a plan knows whether reads wait for locks
+	return c, nil
 }
 
 // Close closes every connection.
-func (c *Cursor) Close() error {
-	c.mu.Lock()
-	idle := c.idle
-	c.idle, c.closed = nil, true
-	c.mu.Unlock()
-	for _, s := range idle {
-		s.discard()
-	}
-	if err := c.db.Close(); err != nil {
-		return fmt.Errorf("close the source's connections: %w", err)
-	}
-	return nil
-}
+func (c *Cursor) Close() error { return c.sessions.close() }
 
 // planAge is how long a plan is used before the catalog is read again: a new column appears after at most so long.
 const planAge = 5 * time.Minute
@@ -92,23 +75,23 @@ func (c *Cursor) Describe(ctx context.Context) (poller.Description, error) {
 	if err != nil {
 		return poller.Description{}, err
 	}
-	d := poller.Description{Fingerprint: p.fingerprint, Engine: p.syntax.Name, Table: p.table.Name, Late: p.late.mode, Coarse: p.coarse,
-		Columns: p.kinds(), Dates: c.dates(p)}
+	d := poller.Description{Fingerprint: p.Fingerprint, Engine: p.Syntax.Name, Table: p.Table.Name, Late: p.Late.Mode, Coarse: p.Coarse,
+		Columns: p.Kinds(), Dates: c.dates(p)}
 	if !known {
-		d.Warnings = p.warnings
+		d.Warnings = p.Warnings
 	}
 	return d, nil
 }
 
 // current returns the plan, reading the catalog where there is none that is fresh; known says that it was.
-func (c *Cursor) current(ctx context.Context) (p *plan, known bool, err error) {
+func (c *Cursor) current(ctx context.Context) (p *plan.Plan, known bool, err error) {
 	c.mu.Lock()
 	p, age := c.plan, time.Since(c.planned)
 	c.mu.Unlock()
 	if p != nil && age < planAge {
 		return p, true, nil
 	}
-	err = c.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		p, err = c.makePlan(ctx, s)
 		return err
 	})
@@ -117,19 +100,19 @@ func (c *Cursor) current(ctx context.Context) (p *plan, known bool, err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.plan, c.planned, c.tableSeen = p, time.Now(), p.table.Identity
+	c.plan, c.planned, c.tableSeen = p, time.Now(), p.Table.Identity
 	return p, false, nil
 }
 
 // makePlan reads the catalog.
-func (c *Cursor) makePlan(ctx context.Context, s *session) (*plan, error) {
+func (c *Cursor) makePlan(ctx context.Context, s *session) (*plan.Plan, error) {
 	t, err := c.catalog(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	t.Warnings = slices.Concat(c.warnings, t.Warnings, s.server.Warnings)
 	t.ReadOnly, t.Locking = s.server.ReadOnly, s.server.Locking
-	p, err := newPlan(c.dialect, &c.cfg, c.identity, t)
+	p, err := plan.New(c.dialect, &c.cfg, c.identity, t)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +156,7 @@ func (c *Cursor) replan() {
 }
 
 // forget is replan, unless there is another plan already.
-func (c *Cursor) forget(p *plan) {
+func (c *Cursor) forget(p *plan.Plan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.plan == p {
@@ -189,23 +172,14 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 	if err != nil {
 		return nil, "", err
 	}
-	err = c.run(ctx, func(ctx context.Context, s *session) error {
-		switch {
-		case p.late.exact == exactSnapshots:
-			start, err = c.startWindow(ctx, s, p)
-		case c.cfg.Start == "" || c.cfg.Start == "earliest":
-		case c.cfg.Start == "latest":
-			start, err = c.latest(ctx, s, p)
-		default:
-			start, err = p.startAt(&c.cfg)
-		}
-		if err == nil && c.named() {
-			start, err = c.inForm(ctx, s, p, start)
-		}
-		if err != nil {
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+		how := c.strategy(p)
+		if start, err = how.start(ctx, s); err != nil {
 			return err
 		}
-		if err := c.prove(ctx, s, p, start); err != nil {
+		// The catalog does not show that source__where can be run, and a document that was made for one that cannot would
+		// hold its fingerprint: a corrected condition would then look like another source.
+		if err := how.prove(ctx, s, start); err != nil {
 			return err
 		}
 		err = c.dialect.Refresh(ctx, s.conn, &s.server)
@@ -224,15 +198,15 @@ func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor,
 	if c.cfg.Start != "latest" {
 		return nil, false, nil
 	}
-	err = c.byPlan(ctx, func(p *plan) error {
-		return c.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		return c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 			low = nil
 			n := 0
-			return c.dialect.Read(ctx, s.conn, p.sel.newest(rows+1).text, nil, p.sel.order, func(r engine.Row) (bool, error) {
+			return c.dialect.Read(ctx, s.conn, p.Sel.Newest(rows+1).Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
 				if n++; n <= rows {
 					return true, nil
 				}
-				low, err = p.cursorOf(r)
+				low, err = collect.CursorOf(p, r)
 				return false, err
 			})
 		})
@@ -243,45 +217,10 @@ func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor,
 	return low, true, nil
 }
 
-// named reports whether source__start is a cursor's value.
-func (c *Cursor) named() bool {
-	return !slices.Contains([]string{"", "earliest", "latest"}, c.cfg.Start)
-}
-
-// prove reads one row by the poller's own statement. The catalog does not show that source__where can be run, and a
-// document that was made for one that cannot would hold its fingerprint: mending the condition would then look like
-// another source.
-func (c *Cursor) prove(ctx context.Context, s *session, p *plan, start change.Cursor) error {
-	if p.late.exact == exactSnapshots {
-		return c.proveWindow(ctx, s, p, start)
+// name is the source for messages.
+func (c *Cursor) name() string {
+	if c.cfg.Query != "" {
+		return c.dialect.Syntax().Name + " query"
 	}
-	pos, err := p.decode(start)
-	if err != nil {
-		return err
-	}
-	st := p.sel.page(1, span{after: len(pos)})
-	args, err := p.args(st, pos, nil)
-	if err != nil {
-		return err
-	}
-	err = c.dialect.Read(ctx, s.conn, st.text, args, p.sel.columns, func(engine.Row) (bool, error) { return false, nil })
-	if err != nil {
-		return fmt.Errorf("read the first row: %w", err)
-	}
-	return nil
-}
-
-// latest is the position of the last row, but for those that are dated beyond the database's clock.
-func (c *Cursor) latest(ctx context.Context, s *session, p *plan) (last change.Cursor, err error) {
-	err = c.dialect.Read(ctx, s.conn, p.sel.latest().text, nil, p.sel.order, func(r engine.Row) (bool, error) {
-		last, err = p.cursorOf(r)
-		return false, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the latest row: %w", err)
-	}
-	if last, err = c.notAhead(ctx, s, p, last); err != nil {
-		return nil, fmt.Errorf("read the latest row that is not dated ahead: %w", err)
-	}
-	return last, nil
+	return c.dialect.Syntax().Name + " " + c.cfg.Table
 }

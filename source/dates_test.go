@@ -8,16 +8,18 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
 // datedPlan is a plan whose cursor is one column of a type.
-func datedPlan(t *testing.T, engineName, typ string, zone *time.Location) (*Cursor, *plan) {
+func datedPlan(t *testing.T, engineName, typ string, zone *time.Location) (*Cursor, *plan.Plan) {
 	t.Helper()
 	d, err := engines.Find(engineName)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{TimeZone: zone, LateWindow: time.Minute}
+	cfg := plan.Config{TimeZone: zone, LateWindow: time.Minute}
 	return &Cursor{cfg: cfg, dialect: d}, latePlan(t, d, cfg, ruleOf(t, d, typ))
 }
 
@@ -42,7 +44,7 @@ func TestDatesOfAWallClock(t *testing.T) {
 		"2026-03-29T03:30:00": {"2026-03-29T01:30:00Z", "2026-03-29T01:30:00Z"},
 	} {
 		c, p := datedPlan(t, dsn.Postgres, "timestamp", berlin)
-		at := p.appendCursor(nil, [][]byte{change.AppendString(nil, wall)}, []byte(`{"id":1}`))
+		at := p.AppendCursor(nil, [][]byte{change.AppendString(nil, wall)}, []byte(`{"id":1}`))
 		first, last, ok := c.dates(p).Span(at)
 		if !ok || !first.Equal(utc(want[0])) || !last.Equal(utc(want[1])) {
 			t.Errorf("%s: %v to %v, %v; want %v", wall, first.UTC(), last.UTC(), ok, want)
@@ -55,7 +57,7 @@ func TestDatesOfAWallClock(t *testing.T) {
 		"2026-10-25T01:30:00Z": "2026-10-25T02:29:59",
 	} {
 		c, p := datedPlan(t, dsn.Postgres, "timestamp", berlin)
-		pos, err := p.decode(c.dates(p).Before(utc(at)))
+		pos, err := p.Decode(c.dates(p).Before(utc(at)))
 		if err != nil || string(pos[0]) != `"`+want+`"` {
 			t.Errorf("before %s: %s, %v; want %s", at, pos, err, want)
 		}
@@ -63,7 +65,7 @@ func TestDatesOfAWallClock(t *testing.T) {
 	// And before what a column of a coarse resolution makes of a row that is written then.
 	for typ, want := range map[string]string{"smalldatetime": "2026-04-07T01:22:45", "datetime2": "2026-04-07T01:23:44"} {
 		c, p := datedPlan(t, dsn.SQLServer, typ, time.FixedZone("", 0))
-		pos, err := p.decode(c.dates(p).Before(utc("2026-04-07T01:23:45Z")))
+		pos, err := p.Decode(c.dates(p).Before(utc("2026-04-07T01:23:45Z")))
 		if err != nil || string(pos[0]) != `"`+want+`"` {
 			t.Errorf("before a %s: %s, %v; want %s", typ, pos, err, want)
 		}
@@ -72,7 +74,7 @@ func TestDatesOfAWallClock(t *testing.T) {
 	for at, most := range map[string]int{
 		"2026-10-24T23:30:00Z": 7200, "2026-10-25T00:30:00Z": 5400, "2026-10-25T00:59:30Z": 3630, "2026-10-25T01:00:00Z": 3600, "2026-10-25T01:30:00Z": 3600,
 	} {
-		if got := wallEdge(utc(at), berlin); got > most || got < most-60 {
+		if got := timeform.WallEdge(utc(at), berlin); got > most || got < most-60 {
 			t.Errorf("at %s rows settle up to %d s after UTC, want %d", at, got, most)
 		}
 	}
@@ -88,14 +90,14 @@ func TestDatesOfColumns(t *testing.T) {
 		writes          bool // a form for a time is known
 	}{
 		{dsn.Postgres, "timestamptz", time.UTC, 0, true},
-		{dsn.Postgres, "timestamp", time.UTC, unknownZone, true},
+		{dsn.Postgres, "timestamp", time.UTC, plan.UnknownZone, true},
 		{dsn.Postgres, "timestamp", tokyo, 0, true},
 		{dsn.Postgres, "date", tokyo, 0, true},
 		{dsn.MySQL, "timestamp", time.UTC, 0, true},
-		{dsn.MySQL, "datetime", time.UTC, unknownZone, true},
-		{dsn.SQLServer, "datetime2", time.UTC, unknownZone, true},
+		{dsn.MySQL, "datetime", time.UTC, plan.UnknownZone, true},
+		{dsn.SQLServer, "datetime2", time.UTC, plan.UnknownZone, true},
 		{dsn.SQLServer, "datetimeoffset", time.UTC, 0, true},
-		{dsn.SQLite, "DATETIME", time.UTC, unknownZone, false},
+		{dsn.SQLite, "DATETIME", time.UTC, plan.UnknownZone, false},
 	} {
 		c, p := datedPlan(t, test.engineName, test.typ, test.zone)
 		d := c.dates(p)
@@ -105,9 +107,9 @@ func TestDatesOfColumns(t *testing.T) {
 		}
 		if d.Before != nil {
 			at := d.Before(time.Date(2026, 4, 7, 1, 23, 45, 0, time.UTC))
-			pos, err := p.decode(at)
+			pos, err := p.Decode(at)
 			if err == nil {
-				_, err = p.positionArgs(pos)
+				_, err = p.PositionArgs(pos)
 			}
 			if err != nil {
 				t.Errorf("%s %s takes no %s: %v", test.engineName, test.typ, at, err)
@@ -121,7 +123,7 @@ func TestDatesOfColumns(t *testing.T) {
 		t.Error("a bigint is no time")
 	}
 	for number, want := range map[string]int{"1775525025": 2026, "1775525025000": 2026, "1775525025000000": 2026} {
-		if at, ok := storedNumber([]byte(number), true); !ok || at.Year() != want {
+		if at, ok := timeform.FromNumber([]byte(number), true); !ok || at.Year() != want {
 			t.Errorf("%s is %v", number, at)
 		}
 	}
@@ -151,7 +153,7 @@ func TestSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := stepOf(syntaxOf(d), &engine.Column{Type: c.typ, Value: engine.Value{Kind: c.kind}}); got != c.want {
+		if got := plan.StepOf(syntaxOf(d), &engine.Column{Type: c.typ, Value: engine.Value{Kind: c.kind}}); got != c.want {
 			t.Errorf("%s %s: %s, want %s", c.engineName, c.typ, got, c.want)
 		}
 	}

@@ -7,13 +7,14 @@ import (
 	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // What check --ddl prints for PostgreSQL runs as it stands, and every write then moves the column.
 func TestPostgresDDLRuns(t *testing.T) {
 	url := testenv.Postgres(t)
 	schema, table := `"odd ""schema"`, `"odd ""schema"."Order Lines"`
-	src := openSource(t, url, "pgx", Config{Poller: "p", Table: table, Cursor: []string{"id"}},
+	src := openSource(t, url, "pgx", plan.Config{Poller: "p", Table: table, Cursor: []string{"id"}},
 		"CREATE SCHEMA "+schema, "CREATE TABLE "+table+` (id bigint PRIMARY KEY, n int NOT NULL)`, "INSERT INTO "+table+" VALUES (1, 1), (2, 1)")
 	found, err := src.Check(t.Context(), nil, 1, 10)
 	if err != nil {
@@ -72,11 +73,11 @@ func TestDDL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := newPlan(d, &Config{Table: "orders", Cursor: []string{c.cursor}, Key: []string{"id"}, LateCommits: "auto"}, "h/d", lateTable(d))
+		p, err := plan.New(d, &plan.Config{Table: "orders", Cursor: []string{c.cursor}, Key: []string{"id"}, LateCommits: "auto"}, "h/d", lateTable(d))
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := p.ddl()
+		text := p.DDL()
 		if (text == "") != (c.words == nil) {
 			t.Errorf("%s, cursor %s: %q", c.engine, c.cursor, text)
 		}

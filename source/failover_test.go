@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestPostgresPromotion: a standby that was promoted shows at once that it is another life of the database, long before
@@ -24,7 +25,7 @@ func TestPostgresPromotion(t *testing.T) {
 
 	var target atomic.Value
 	target.Store(primary.Address())
-	src := newSource(t, through(t, primary.URL, &target), Config{Table: "o", Cursor: []string{"id"}})
+	src := newSource(t, through(t, primary.URL, &target), plan.Config{Table: "o", Cursor: []string{"id"}})
 	incarnation := func() string {
 		t.Helper()
 		page, err := src.Fetch(t.Context(), poller.Range{}, everything)
@@ -37,7 +38,7 @@ func TestPostgresPromotion(t *testing.T) {
 	if again := incarnation(); before == "" || again != before {
 		t.Fatalf("the incarnation was %q and is %q", before, again)
 	}
-	own := newSource(t, standby.URL, Config{Table: "o", Cursor: []string{"id"}})
+	own := newSource(t, standby.URL, plan.Config{Table: "o", Cursor: []string{"id"}})
 	if page, err := own.Fetch(t.Context(), poller.Range{}, everything); err != nil || page.Incarnation != before {
 		t.Errorf("the standby says %q, the primary %q: %v", page.Incarnation, before, err)
 	}
@@ -48,12 +49,12 @@ func TestPostgresPromotion(t *testing.T) {
 		t.Errorf("a kept connection to the promoted standby says %q as before: %v", page.Incarnation, err)
 	}
 	target.Store(standby.Address())
-	src.mu.Lock()
-	for _, s := range src.idle { // those to the old primary end with it
+	src.sessions.mu.Lock()
+	for _, s := range src.sessions.idle { // those to the old primary end with it
 		s.discard()
 	}
-	src.idle = nil
-	src.mu.Unlock()
+	src.sessions.idle = nil
+	src.sessions.mu.Unlock()
 	after := incarnation()
 	if after == before {
 		t.Fatalf("no failover is seen: the incarnation is %q as before", after)
@@ -84,7 +85,7 @@ func TestPostgresIdentityRights(t *testing.T) {
 	u.User = url.User("reader")
 	incarnation := func() string {
 		t.Helper()
-		page, err := newSource(t, u.String(), Config{Table: "o", Cursor: []string{"id"}}).Fetch(t.Context(), poller.Range{}, everything)
+		page, err := newSource(t, u.String(), plan.Config{Table: "o", Cursor: []string{"id"}}).Fetch(t.Context(), poller.Range{}, everything)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,25 +11,25 @@ import (
 
 // explain says what an error means and what to do about it. The driver's own text is kept: drivers name user, host and
 // database in it, never the password.
-func (c *Cursor) explain(ctx context.Context, kind engine.Fault, err error) error {
+func (ss *sessions) explain(ctx context.Context, kind engine.Fault, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("stopped: %w", context.Cause(ctx))
 	}
-	where := c.name()
+	where := ss.name
 	if engine.Untrusted(err) {
-		return fmt.Errorf("%w: %s: %w", poller.ErrConfig, where, err) // verifiedConnector has said the mend
+		return fmt.Errorf("%w: %s: %w", poller.ErrConfig, where, err) // engine.Verified has said what to do
 	}
 	switch kind {
 	case engine.FaultTimeout:
 		return fmt.Errorf("%s: a statement took longer than source__timeout (%v): make an index serve the order (see `rowrelay check`), "+
-			"or raise source__timeout: %w", where, c.cfg.Timeout, err)
+			"or raise source__timeout: %w", where, ss.timeout, err)
 	case engine.FaultLocked:
 		unlock := ""
-		if way := c.dialect.Syntax().Advice.Unlock; way != "" {
+		if way := ss.dialect.Syntax().Advice.Unlock; way != "" {
 			unlock = ", or let reads not wait for them: " + way
 		}
 		return fmt.Errorf("%s: an open transaction kept rows or the table locked for source__timeout (%v): keep transactions shorter%s: %w",
-			where, c.cfg.Timeout, unlock, err)
+			where, ss.timeout, unlock, err)
 	case engine.FaultSchema:
 		return fmt.Errorf("%w: %s: the database does not know a name in source__table, source__query, source__where or source__columns: "+
 			"correct it, or create what is missing: %w", poller.ErrConfig, where, err)
@@ -46,12 +46,12 @@ func (c *Cursor) explain(ctx context.Context, kind engine.Fault, err error) erro
 			poller.ErrConfig, where, err)
 	case engine.FaultBusy:
 		return fmt.Errorf("%s: all %d connections (source__connections) are busy, and none became free within source__timeout (%v): "+
-			"raise source__connections, or stagger the outputs: %w", where, c.cfg.Connections, c.cfg.Timeout, err)
+			"raise source__connections, or stagger the outputs: %w", where, cap(ss.slots), ss.timeout, err)
 	case engine.FaultConnect:
-		return fmt.Errorf("%s: cannot connect within source__timeout (%v): %s: %w", where, c.cfg.Timeout, c.dialect.Syntax().Advice.Reach, err)
+		return fmt.Errorf("%s: cannot connect within source__timeout (%v): %s: %w", where, ss.timeout, ss.dialect.Syntax().Advice.Reach, err)
 	case engine.FaultTransient:
 		if errors.Is(err, errConnect) {
-			return fmt.Errorf("%s: cannot connect after %d attempts; the next tick tries again: %s%s: %w", where, tries, c.dialect.Syntax().Advice.Reach, c.unopened(err), err)
+			return fmt.Errorf("%s: cannot connect after %d attempts; the next tick tries again: %s%s: %w", where, tries, ss.dialect.Syntax().Advice.Reach, ss.unopened(err), err)
 		}
 		return fmt.Errorf("%s: still failing after %d attempts; the next tick tries again: %w", where, tries, err)
 	default:
@@ -60,17 +60,9 @@ func (c *Cursor) explain(ctx context.Context, kind engine.Fault, err error) erro
 }
 
 // unopened is what else a server's refusal to open the database may mean than that it is not up yet.
-func (c *Cursor) unopened(err error) string {
-	if means := c.dialect.Syntax().Advice.Unopened; means != nil {
+func (ss *sessions) unopened(err error) string {
+	if means := ss.dialect.Syntax().Advice.Unopened; means != nil {
 		return means(err)
 	}
 	return ""
-}
-
-// name is the source for messages.
-func (c *Cursor) name() string {
-	if c.cfg.Query != "" {
-		return c.dialect.Syntax().Name + " query"
-	}
-	return c.dialect.Syntax().Name + " " + c.cfg.Table
 }

@@ -9,6 +9,9 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Fetch returns the rows of a range, in one round trip where there are none. SQL Server and MySQL are asked which table
@@ -22,8 +25,8 @@ import (
 func (c *Cursor) Fetch(ctx context.Context, r poller.Range, limit poller.Limit) (poller.Page, error) {
 	limit.Rows, limit.Bytes = max(limit.Rows, 1), max(limit.Bytes, 1)
 	var page poller.Page
-	err := c.byPlan(ctx, func(p *plan) (err error) {
-		page, err = c.livePage(ctx, p, r, limit)
+	err := c.byPlan(ctx, func(p *plan.Plan) (err error) {
+		page, err = c.strategy(p).page(ctx, r, limit)
 		return err
 	})
 	if err != nil {
@@ -34,7 +37,7 @@ func (c *Cursor) Fetch(ctx context.Context, r poller.Range, limit poller.Limit) 
 
 // byPlan does work by the plan. The catalog may have changed since the plan was made: then, once, it is read again, and
 // the work is done by what it says now.
-func (c *Cursor) byPlan(ctx context.Context, work func(*plan) error) error {
+func (c *Cursor) byPlan(ctx context.Context, work func(*plan.Plan) error) error {
 	for changed := false; ; changed = true {
 		p, _, err := c.current(ctx)
 		if err != nil {
@@ -50,45 +53,45 @@ func (c *Cursor) byPlan(ctx context.Context, work func(*plan) error) error {
 }
 
 // page reads one page by a plan, under further conditions.
-func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
-	pos, err := p.decode(r.After)
+func (c *Cursor) page(ctx context.Context, p *plan.Plan, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error) {
+	pos, err := p.Decode(r.After)
 	if err != nil {
 		return poller.Page{}, err
 	}
-	end, err := p.decode(r.UpTo)
+	end, err := p.Decode(r.UpTo)
 	if err != nil {
 		return poller.Page{}, err
 	}
 	ask := c.ask(limit.Rows)
 	// One row more than wanted: whether there is more is then known without another round trip, and in a query a second
 	// row with the last row's cursor and key is seen.
-	st := p.sel.page(ask+1, span{after: len(pos), upTo: len(end), common: common(pos, end), also: also})
-	args, err := p.args(st, pos, end)
+	st := p.Sel.Page(ask+1, keyset.Span{After: len(pos), UpTo: len(end), Common: keyset.Common(pos, end), Also: also})
+	args, err := p.Args(st, pos, end)
 	if err != nil {
 		return poller.Page{}, err
 	}
-	var col collector
+	var col collect.Collector
 	var page poller.Page
 	var gap error
 	var verdict error // on the table, not on the connection: it is no reason to give up the session
-	err = c.run(ctx, func(ctx context.Context, s *session) error {
-		col = collector{
-			plan: p, cfg: &c.cfg, limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, fetched: time.Now(), times: p.times(pos),
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+		col = collect.Collector{
+			Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, Fetched: time.Now(), Times: collect.TimesOf(p, pos),
 		}
 		page = poller.Page{NullCursors: -1}
-		if err := c.read(ctx, s, st.text, args, &col); err != nil {
+		if err := c.read(ctx, s, st.Text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
-		if err := c.witness(ctx, s, p, &page, len(col.events) > 0); err != nil {
+		if err := c.witness(ctx, s, p, &page, len(col.Events) > 0); err != nil {
 			return err
 		}
-		if col.tied != nil && !s.broken {
+		if col.Tied != nil && !s.broken {
 			if err := c.untie(ctx, s, &col); err != nil {
 				return err
 			}
 		}
 		verdict = c.probe(ctx, s, p, pos, &page)
-		if gap = nil; len(col.events) == 0 && col.bad == nil && r.UpTo.IsStart() {
+		if gap = nil; len(col.Events) == 0 && col.Bad == nil && r.UpTo.IsStart() {
 			gap = c.seekGap(ctx, s, p, r.After, pos, &page)
 		}
 		return nil
@@ -102,17 +105,17 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 	if gap != nil {
 		return poller.Page{}, gap
 	}
-	c.learn(max(len(col.events), len(col.tied)), ask, limit.Rows, col.full)
-	if col.tied != nil && !col.full && ask < limit.Rows {
+	c.learn(max(len(col.Events), len(col.Tied)), ask, limit.Rows, col.Full)
+	if col.Tied != nil && !col.Full && ask < limit.Rows {
 		return c.page(ctx, p, r, limit, also...) // now for more rows, up to the limit
 	}
-	page.Events, page.More = col.events, col.more
-	if n := len(col.events); n > 0 {
-		c.sound(col.events[n-1].Cursor)
+	page.Events, page.More = col.Events, col.More
+	if n := len(col.Events); n > 0 {
+		c.sound(col.Events[n-1].Cursor)
 	}
-	if col.bad != nil {
-		if len(col.events) == 0 {
-			return poller.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.bad)
+	if col.Bad != nil {
+		if len(col.Events) == 0 {
+			return poller.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
 		}
 		page.More = true
 	}
@@ -122,7 +125,7 @@ func (c *Cursor) page(ctx context.Context, p *plan, r poller.Range, limit poller
 // witness notes which database and table answered. Where the catalog has to be asked for the table, it is asked behind a
 // page that has rows: such a page moves the position, and what the catalog said minutes ago may be said of another table,
 // whose rows would be held against the position behind them later.
-func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *poller.Page, rows bool) error {
+func (c *Cursor) witness(ctx context.Context, s *session, p *plan.Plan, page *poller.Page, rows bool) error {
 	if !s.broken { // one that was given up in the middle of a page cannot be asked: it is as it was opened
 		if err := c.dialect.Refresh(ctx, s.conn, &s.server); err != nil {
 			return err
@@ -130,13 +133,13 @@ func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *poller.
 	}
 	page.Incarnation = s.server.Incarnation
 	switch {
-	case p.sel.query != "" || p.table.View: // it is made anew without its rows being others
+	case p.Sel.Query != "" || p.Table.View: // it is made anew without its rows being others
 	case s.server.Table != "":
 		page.Table = s.server.Table
-	case p.table.Identify == nil:
-		page.Table = p.table.Identity
+	case p.Table.Identify == nil:
+		page.Table = p.Table.Identity
 	case rows && !s.broken:
-		id, err := p.table.Identify(ctx, s.conn)
+		id, err := p.Table.Identify(ctx, s.conn)
 		if err != nil {
 			return fmt.Errorf("read which table it is: %w", err)
 		}
@@ -155,12 +158,12 @@ func (c *Cursor) witness(ctx context.Context, s *session, p *plan, page *poller.
 // read runs a page's statement. A page that is full of bytes leaves rows unread, which most drivers fetch from the server
 // to throw them away before the connection can be used again: a few are cheaper than a new connection, but a table of
 // large rows could take longer than the timeout for that, on every tick anew. Then the connection is given up instead.
-func (c *Cursor) read(ctx context.Context, s *session, text string, args []any, col *collector) error {
+func (c *Cursor) read(ctx context.Context, s *session, text string, args []any, col *collect.Collector) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
-	err := c.dialect.Read(ctx, s.conn, text, args, col.plan.sel.columns, func(r engine.Row) (bool, error) {
-		more := col.add(r)
-		if !more && col.unread() > 4*col.limit.Bytes {
+	err := c.dialect.Read(ctx, s.conn, text, args, col.Plan.Sel.Columns, func(r engine.Row) (bool, error) {
+		more := col.Add(r)
+		if !more && col.Unread() > 4*col.Limit.Bytes {
 			s.broken = true
 			abandon()
 		}

@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
@@ -13,6 +12,8 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/scalar"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // places remembers when positions were last known to be sound: rows came up to there, or a look found them so.
@@ -55,8 +56,8 @@ func (c *Cursor) sound(at change.Cursor) {
 // A position that a person named (without a tie-breaker) may well be ahead. On a replica the counter, like the rows, may
 // be late. Where a value above the counter stands in the table it was written explicitly, and only a warning says what may
 // come of it. A look that fails is a warning: it is a courtesy, and must not cost a page.
-func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan, at change.Cursor, pos position, page *poller.Page) error {
-	if !p.counted(at) || s.server.ReadOnly || s.broken {
+func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor, pos keyset.Position, page *poller.Page) error {
+	if !p.Counted(at) || s.server.ReadOnly || s.broken {
 		return nil
 	}
 	c.mu.Lock()
@@ -88,20 +89,9 @@ func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan, at change.Cur
 // position to Latest: a position that stays ahead would never see a row again.
 func (c *Cursor) Gap(ctx context.Context, at change.Cursor) error {
 	var gap error
-	err := c.byPlan(ctx, func(p *plan) error {
-		if p.late.exact == exactSnapshots {
-			return c.windowGap(ctx, p, at)
-		}
-		pos, err := p.decode(at)
-		if err != nil || !p.counted(at) {
-			return err
-		}
-		return c.run(ctx, func(ctx context.Context, s *session) (err error) {
-			if !s.server.ReadOnly {
-				gap, _, err = c.lookForGap(ctx, s, p, at, pos)
-			}
-			return err
-		})
+	err := c.byPlan(ctx, func(p *plan.Plan) (err error) {
+		gap, err = c.strategy(p).gap(ctx, at)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("hold the position against the engine's counter: %w", err)
@@ -109,17 +99,11 @@ func (c *Cursor) Gap(ctx context.Context, at change.Cursor) error {
 	return gap
 }
 
-// counted reports whether a position is one that rows of a table gave. What a query or view shows is counted elsewhere.
-func (p *plan) counted(at change.Cursor) bool {
-	var s storedCursor
-	return p.sel.query == "" && !p.table.View && !at.IsStart() && json.Unmarshal(at, &s) == nil && s.Tiebreaker != nil
-}
-
-func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan, at change.Cursor, pos position) (gap error, warning string, err error) {
-	col := &p.sel.order[0]
+func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor, pos keyset.Position) (gap error, warning string, err error) {
+	col := &p.Sel.Order[0]
 	var n engine.Counter
 	if k := col.Value.Kind; k == engine.KindInteger || k == engine.KindRowVersion {
-		if n, err = c.dialect.Counter(ctx, s.conn, &p.table, col); err != nil {
+		if n, err = c.dialect.Counter(ctx, s.conn, &p.Table, col); err != nil {
 			return nil, "", err
 		}
 	}
@@ -127,7 +111,7 @@ func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan, at change.
 	if ahead && col.Value.Kind == engine.KindRowVersion {
 		return c.errGap(at, n), "", nil // nobody writes one
 	}
-	if !ahead && p.indexName == "" {
+	if !ahead && p.IndexName == "" {
 		return nil, "", nil // to look for a row could read the whole table
 	}
 	above, err := c.anyFrom(ctx, s, p, pos)
@@ -136,7 +120,7 @@ func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan, at change.
 		return nil, "", err
 	case !ahead:
 		return nil, fmt.Sprintf("no row of %s stands at the position %s or above it: rows were deleted since, or the table was restored or filled anew; "+
-			"if so, start again with: %s", p.table.Name, at, startAgain), nil
+			"if so, start again with: %s", p.Table.Name, at, keyset.StartAgain), nil
 	}
 	if !above && n.Loose {
 		// The counter rules this column only if what stands in it came from there.
@@ -156,19 +140,19 @@ func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan, at change.
 func (c *Cursor) errGap(at change.Cursor, n engine.Counter) error {
 	return fmt.Errorf("%w: %s: the position %s is ahead of %s, which is at %s: the table was emptied, its counter set back, or the database restored, "+
 		"and rows to come would stand below the position and never be seen. Deliver every row again: %s; "+
-		"or go on behind the last row that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, n.Name, n.Highest, startAgain, poller.AnyDocument)
+		"or go on behind the last row that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, n.Name, n.Highest, keyset.StartAgain, poller.AnyDocument)
 }
 
 // anyFrom reports whether any row of the table, source__where or not, has the position's cursor or a higher one.
-func (c *Cursor) anyFrom(ctx context.Context, s *session, p *plan, pos position) (found bool, err error) {
-	sel := p.sel
-	sel.where = ""
-	st := sel.fromCursor()
-	args, err := p.args(st, pos, nil)
+func (c *Cursor) anyFrom(ctx context.Context, s *session, p *plan.Plan, pos keyset.Position) (found bool, err error) {
+	sel := p.Sel
+	sel.Where = ""
+	st := sel.FromCursor()
+	args, err := p.Args(st, pos, nil)
 	if err != nil {
 		return false, err
 	}
-	err = c.dialect.Read(ctx, s.conn, st.text, args, sel.order, func(engine.Row) (bool, error) {
+	err = c.dialect.Read(ctx, s.conn, st.Text, args, sel.Order, func(engine.Row) (bool, error) {
 		found = true
 		return false, nil
 	})
@@ -179,10 +163,10 @@ func (c *Cursor) anyFrom(ctx context.Context, s *session, p *plan, pos position)
 }
 
 // highest is the largest value of the first cursor column; nil where the table is empty.
-func (c *Cursor) highest(ctx context.Context, s *session, p *plan) (v []byte, err error) {
-	sel := p.sel
-	sel.where = ""
-	err = c.dialect.Read(ctx, s.conn, sel.latest().text, nil, sel.order, func(r engine.Row) (bool, error) {
+func (c *Cursor) highest(ctx context.Context, s *session, p *plan.Plan) (v []byte, err error) {
+	sel := p.Sel
+	sel.Where = ""
+	err = c.dialect.Read(ctx, s.conn, sel.Latest().Text, nil, sel.Order, func(r engine.Row) (bool, error) {
 		v, err = r.AppendJSON(nil, 0)
 		return false, err
 	})

@@ -11,6 +11,8 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // gapEngine is an engine with a column that counts by itself.
@@ -38,7 +40,7 @@ func (e gapEngine) table(t *testing.T) (db *sql.DB, src *Cursor, at change.Curso
 	}
 	db = testenv.Open(t, e.driver, e.dsn)
 	mustExec(t, db, "CREATE TABLE o (id "+e.id+", v int)", "INSERT INTO o (v) VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10)")
-	src = newSource(t, e.url, Config{Table: "o", Cursor: []string{"id"}})
+	src = newSource(t, e.url, plan.Config{Table: "o", Cursor: []string{"id"}})
 	page, err := src.Fetch(t.Context(), poller.Range{}, everything)
 	if err != nil || len(page.Events) != 10 {
 		t.Fatalf("%d rows, %v", len(page.Events), err)
@@ -158,7 +160,7 @@ func TestGapExplicit(t *testing.T) {
 		if strings.Contains(id, "(") {
 			mustExec(t, db, "INSERT INTO o (v) VALUES (1)")
 		}
-		src := newSource(t, url, Config{Table: "o", Cursor: []string{"id"}})
+		src := newSource(t, url, plan.Config{Table: "o", Cursor: []string{"id"}})
 		page, err := idle(t, src, change.Cursor(`{"kind":"integer+pk","value":10,"tiebreaker":{"id":10}}`))
 		quiet(t, id, page, err)
 	}
@@ -169,7 +171,7 @@ func TestGapDeleted(t *testing.T) {
 	url := testenv.SQLite(t)
 	db := testenv.Open(t, "sqlite", strings.TrimPrefix(url, "sqlite:"))
 	mustExec(t, db, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)", "CREATE INDEX ix ON o (v, id)", "INSERT INTO o VALUES (1, 1), (2, 20)")
-	src := newSource(t, url, Config{Table: "o", Cursor: []string{"v"}, Where: "id < 2 OR id = 7"})
+	src := newSource(t, url, plan.Config{Table: "o", Cursor: []string{"v"}, Where: "id < 2 OR id = 7"})
 	at := change.Cursor(`{"kind":"integer+pk","value":10,"tiebreaker":{"id":5}}`)
 	page, err := idle(t, src, at)
 	quiet(t, "a row that source__where leaves out is there", page, err)
@@ -200,7 +202,7 @@ func TestGapThrottled(t *testing.T) {
 	url := testenv.SQLite(t)
 	db := testenv.Open(t, "sqlite", strings.TrimPrefix(url, "sqlite:"))
 	mustExec(t, db, "CREATE TABLE o (id INTEGER PRIMARY KEY AUTOINCREMENT, v int)", "INSERT INTO o VALUES (1, 1), (2, 2)")
-	src := newSource(t, url, Config{Table: "o", Cursor: []string{"id"}})
+	src := newSource(t, url, plan.Config{Table: "o", Cursor: []string{"id"}})
 	page, err := src.Fetch(t.Context(), poller.Range{}, everything)
 	if err != nil || len(page.Events) != 2 {
 		t.Fatal(err)
@@ -234,14 +236,14 @@ func TestCursorNumbers(t *testing.T) {
 // TestPostgresSnapshotPlaces: a position by snapshots that a person types stands before or after a whole transaction.
 func TestPostgresSnapshotPlaces(t *testing.T) {
 	url, db := snapshotTable(t)
-	src := snapshotSource(t, url, func(*Config) {})
+	src := snapshotSource(t, url, func(*plan.Config) {})
 	mustExec(t, db, "INSERT INTO o (id, v) VALUES (6, 1)", "INSERT INTO o (id, v) VALUES (7, 2)")
 	last, err := src.Reread(t.Context(), [][]byte{[]byte(`{"id":7}`)})
 	if err != nil || len(last) != 1 {
 		t.Fatalf("%d rows, %v", len(last), err)
 	}
 	second := last[0].Cursor
-	var s storedCursor
+	var s keyset.StoredCursor
 	if err := json.Unmarshal(second, &s); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,9 @@ import (
 	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
 // everyDialect are all engines; a new one is added here and to Find.
@@ -41,45 +44,45 @@ func TestGoldenStatements(t *testing.T) {
 		binary, amount := col("payload", engine.KindBinary, true), col("amount", engine.KindDecimal, true)
 		odd := col("Select \"x\" [y] `z` 'é'", engine.KindInteger, true)
 		from := d.Syntax().Quote("shop") + "." + d.Syntax().Quote("orders")
-		for name, sel := range map[string]selection{
-			"simple":        {from: from, columns: []engine.Column{id, version}, order: []engine.Column{version, id}, cursors: 1},
-			"cursor_is_key": {from: from, columns: []engine.Column{id, amount}, order: []engine.Column{id}, cursors: 1},
-			"composite":     {from: from, columns: []engine.Column{tenant, id, updated, version, binary}, order: []engine.Column{updated, version, tenant, id}, cursors: 2},
-			"nullable_where": {from: from, columns: []engine.Column{id, updated, amount}, order: []engine.Column{updated, id}, cursors: 1,
-				where: "status = 'new' OR status = 'paid' -- open ones"},
-			"query":     {query: "SELECT id, version FROM orders -- all of them", columns: []engine.Column{id, version}, order: []engine.Column{version, nullable(id)}, cursors: 1},
-			"odd_names": {from: d.Syntax().Quote("a.b") + "." + d.Syntax().Quote("O'Brien\"s [x] `y`"), columns: []engine.Column{odd}, order: []engine.Column{odd, id}, cursors: 1},
+		for name, sel := range map[string]keyset.Selection{
+			"simple":        {From: from, Columns: []engine.Column{id, version}, Order: []engine.Column{version, id}, Cursors: 1},
+			"cursor_is_key": {From: from, Columns: []engine.Column{id, amount}, Order: []engine.Column{id}, Cursors: 1},
+			"composite":     {From: from, Columns: []engine.Column{tenant, id, updated, version, binary}, Order: []engine.Column{updated, version, tenant, id}, Cursors: 2},
+			"nullable_where": {From: from, Columns: []engine.Column{id, updated, amount}, Order: []engine.Column{updated, id}, Cursors: 1,
+				Where: "status = 'new' OR status = 'paid' -- open ones"},
+			"query":     {Query: "SELECT id, version FROM orders -- all of them", Columns: []engine.Column{id, version}, Order: []engine.Column{version, nullable(id)}, Cursors: 1},
+			"odd_names": {From: d.Syntax().Quote("a.b") + "." + d.Syntax().Quote("O'Brien\"s [x] `y`"), Columns: []engine.Column{odd}, Order: []engine.Column{odd, id}, Cursors: 1},
 		} {
-			sel.syntax = syntaxOf(d)
-			for variant, st := range map[string]statement{
-				"first": sel.first(501), "above": sel.page(501, span{after: sel.cursors}), "after": sel.after(501), "latest": sel.latest(),
-				"nulls": sel.nulls(true), "null_keys": sel.nulls(false),
+			sel.Syntax = syntaxOf(d)
+			for variant, st := range map[string]keyset.Statement{
+				"first": sel.First(501), "above": sel.Page(501, keyset.Span{After: sel.Cursors}), "after": sel.After(501), "latest": sel.Latest(),
+				"nulls": sel.Nulls(true), "null_keys": sel.Nulls(false),
 				"numbers": numbersOf(&sel),
 			} {
-				if st.text == "" {
+				if st.Text == "" {
 					continue
 				}
-				if strings.Contains(strings.ToUpper(st.text), "OFFSET") {
+				if strings.Contains(strings.ToUpper(st.Text), "OFFSET") {
 					t.Errorf("%s %s %s has an OFFSET", engineName, name, variant)
 				}
 				golden.Pin(t, filepath.Join(engineName, name+"_"+variant+".sql"), goldenText(&sel, st))
 			}
 			// What sweeps, retries, probes and operators read: one file for each selection.
-			all := len(sel.order)
+			all := len(sel.Order)
 			var b strings.Builder
 			for _, v := range []struct {
 				name string
-				st   statement
+				st   keyset.Statement
 			}{
-				{"between two rows", sel.page(501, span{after: all, upTo: all})}, {"up to a value, after another", sel.page(501, span{after: sel.cursors, upTo: sel.cursors})},
-				{"count, after a row and up to a value", sel.count(span{after: all, upTo: sel.cursors})}, {"count", sel.count(span{})},
-				{"the last row below a value", sel.below()}, {"any row from a value on", sel.fromCursor()},
+				{"between two rows", sel.Page(501, keyset.Span{After: all, UpTo: all})}, {"up to a value, after another", sel.Page(501, keyset.Span{After: sel.Cursors, UpTo: sel.Cursors})},
+				{"count, after a row and up to a value", sel.Count(keyset.Span{After: all, UpTo: sel.Cursors})}, {"count", sel.Count(keyset.Span{})},
+				{"the last row below a value", sel.Below()}, {"any row from a value on", sel.FromCursor()},
 				{"stored times: text of another form, up to a value", goldenForm(&sel, "2026-04-07T01:23:45Z", "x")}, {"of all text", goldenForm(&sel, "2026-04-07 01:23:45", nil)},
 				{"of another offset", goldenForm(&sel, "2026-04-07 01:23:45 +0200 CEST", nil)}, {"all but dates", goldenForm(&sel, "2026-04-07", nil)},
 				{"numbers of a smaller unit", goldenBelow(&sel)}, {"values between two texts", goldenBetween(&sel)},
 				{"by one key", goldenKeys(&sel, 1)}, {"by two keys", goldenKeys(&sel, 2)}, {"after a row, no order key of four", goldenAvoid(&sel)},
 			} {
-				if v.st.text == "" {
+				if v.st.Text == "" {
 					continue
 				}
 				b.WriteString("-- " + v.name + "\n" + goldenText(&sel, v.st) + "\n")
@@ -90,90 +93,90 @@ func TestGoldenStatements(t *testing.T) {
 }
 
 // goldenText is a statement with its parameters.
-func goldenText(sel *selection, st statement) string {
+func goldenText(sel *keyset.Selection, st keyset.Statement) string {
 	var args []string
-	for _, i := range st.args {
-		switch n := len(sel.order); {
-		case i >= ownValues:
-			args = append(args, st.values[i-ownValues].col.Name)
+	for _, i := range st.Args {
+		switch n := len(sel.Order); {
+		case i >= keyset.OwnValues:
+			args = append(args, st.Values[i-keyset.OwnValues].Col.Name)
 		case i >= n:
-			args = append(args, "up to "+sel.order[i-n].Name)
+			args = append(args, "up to "+sel.Order[i-n].Name)
 		default:
-			args = append(args, sel.order[i].Name)
+			args = append(args, sel.Order[i].Name)
 		}
 	}
 	if len(args) == 0 {
-		return st.text + "\n"
+		return st.Text + "\n"
 	}
-	return st.text + "\n-- parameters: " + strings.Join(args, ", ") + "\n"
+	return st.Text + "\n-- parameters: " + strings.Join(args, ", ") + "\n"
 }
 
 // numbersOf is the statement for a stored time, where there are such.
-func numbersOf(sel *selection) statement {
-	if !sel.syntax.StoredTimes {
-		return statement{}
+func numbersOf(sel *keyset.Selection) keyset.Statement {
+	if !sel.Syntax.StoredTimes {
+		return keyset.Statement{}
 	}
-	return sel.numbers(0)
+	return sel.Numbers(0)
 }
 
 // goldenForm is the statement for a stored time of another form than a text's, where there are such.
-func goldenForm(sel *selection, text string, upTo any) statement {
-	if !sel.syntax.StoredTimes {
-		return statement{}
+func goldenForm(sel *keyset.Selection, text string, upTo any) keyset.Statement {
+	if !sel.Syntax.StoredTimes {
+		return keyset.Statement{}
 	}
-	rules := formRules{lengths: true, utc: true}
-	return sel.otherForm(0, rules.of([]byte(`"`+text+`"`)), rules, "2026-04-05", upTo)
+	rules := timeform.Rules{Lengths: true, Utc: true}
+	return sel.OtherForm(0, rules.Of([]byte(`"`+text+`"`)), rules, "2026-04-05", upTo)
 }
 
-func goldenBelow(sel *selection) statement {
-	if !sel.syntax.StoredTimes {
-		return statement{}
+func goldenBelow(sel *keyset.Selection) keyset.Statement {
+	if !sel.Syntax.StoredTimes {
+		return keyset.Statement{}
 	}
-	return sel.numbersBelow(0, units[0])
+	return sel.NumbersBelow(0, timeform.Units[0])
 }
 
-func goldenBetween(sel *selection) statement {
-	if !sel.syntax.StoredTimes {
-		return statement{}
+func goldenBetween(sel *keyset.Selection) keyset.Statement {
+	if !sel.Syntax.StoredTimes {
+		return keyset.Statement{}
 	}
-	return sel.between(0, "2026-04-07 01:23", "2026-04-07 01:23~")
+	return sel.Between(0, "2026-04-07 01:23", "2026-04-07 01:23~")
 }
 
 // goldenKeys is the statement that reads n rows by their keys, which here are the order's columns behind the cursor's, or that
 // of a cursor which is the key.
-func goldenKeys(sel *selection, n int) statement {
+func goldenKeys(sel *keyset.Selection, n int) keyset.Statement {
 	var columns []*engine.Column
-	for i := min(sel.cursors, len(sel.order)-1); i < len(sel.order); i++ {
-		columns = append(columns, &sel.order[i])
+	for i := min(sel.Cursors, len(sel.Order)-1); i < len(sel.Order); i++ {
+		columns = append(columns, &sel.Order[i])
 	}
-	keys := make([]rowKey, n)
+	keys := make([]keyset.Key, n)
 	for i := range keys {
-		keys[i].args = make([]any, len(columns))
+		keys[i].Args = make([]any, len(columns))
 	}
-	return sel.byKeys(columns, keys, sel.query != "")
+	return sel.ByKeys(columns, keys, sel.Query != "")
 }
 
 // goldenAvoid is the page after a position whose order key is none of three: the middle one holds NULLs.
-func goldenAvoid(sel *selection) statement {
-	d, err := engines.Find(sel.syntax.Name)
+func goldenAvoid(sel *keyset.Selection) keyset.Statement {
+	d, err := engines.Find(sel.Syntax.Name)
 	if err != nil {
 		panic(err)
 	}
-	p := plan{dialect: d, sel: *sel}
-	for i := range sel.columns {
-		if sel.columns[i].Value.Kind == engine.KindInteger || sel.columns[i].Value.Kind == engine.KindText {
-			p.orderKey = append(p.orderKey, i)
+	p := plan.Plan{Dialect: d, Sel: *sel}
+	for i := range sel.Columns {
+		if sel.Columns[i].Value.Kind == engine.KindInteger || sel.Columns[i].Value.Kind == engine.KindText {
+			p.OrderKey = append(p.OrderKey, i)
 		}
 	}
 	var avoid [][]byte
 	for _, v := range []string{"7", "null", `"9007199254740993"`, "0"} {
 		object := "{"
-		for n, i := range p.orderKey {
-			object += []string{"", ","}[min(n, 1)] + jsonName(sel.columns[i].Name) + v
+		for n, i := range p.OrderKey {
+			object += []string{"", ","}[min(n, 1)] + plan.JSONName(sel.Columns[i].Name) + v
 		}
 		avoid = append(avoid, []byte(object+"}"))
 	}
-	return sel.page(2, span{after: len(sel.order), also: []condition{p.noneOf(avoid[:3])}})
+	return sel.Page(2, keyset.Span{After: len(sel.Order), Also: []keyset.Condition{p.NoneOf(avoid[:3])}})
 }
 
 // syntaxOf is a dialect's, for a selection.

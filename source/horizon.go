@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Horizon returns the database's clock, and its oldest open write transaction where the server shows those of every
 // session to this user (the engines' files horizon.go say what it takes). It costs one round trip, or two where the
 // server refuses the user the sight of others' transactions.
 func (c *Cursor) Horizon(ctx context.Context) (h poller.Horizon, err error) {
-	err = c.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		h, err = c.horizon(ctx, s)
 		return err
 	})
@@ -43,4 +44,34 @@ func plausible(h poller.Horizon) poller.Horizon {
 		h.Oldest = h.Now
 	}
 	return h
+}
+
+// warnLate says what the mode may miss on the server at hand, once in the source's life.
+func (c *Cursor) warnLate(ctx context.Context, s *session, p *plan.Plan) {
+	c.mu.Lock()
+	said := c.lateSaid
+	c.lateSaid = true
+	c.mu.Unlock()
+	if said {
+		return
+	}
+	switch p.Late.Mode {
+	case poller.LateNone:
+		p.Warnings = append(p.Warnings, "source__late_commits=none: a row that commits after one with a larger cursor was read is lost, and nothing says so; use auto")
+	case poller.LateOverlap:
+		h, err := c.horizon(ctx, s)
+		why := "keep transactions shorter"
+		switch grant := p.Syntax.Advice.Grant; {
+		case err != nil:
+			why = "the server's open transactions could not be asked for: " + err.Error()
+		case h.Shown:
+			return
+		case s.server.ReadOnly:
+			why = "the server at hand does not know the transactions that are open on its primary: connect to the primary, or " + why
+		case grant != "":
+			why = "the server does not show this user the transactions of others: " + grant + ", or " + why
+		}
+		p.Warnings = append(p.Warnings, fmt.Sprintf("source__late_commits=overlap: a row that commits more than source__late_window (%v) after it took its "+
+			"cursor can be missed: %s", c.cfg.LateWindow, why))
+	}
 }

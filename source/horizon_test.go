@@ -13,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // writer opens a pool beside the source.
@@ -105,7 +106,7 @@ func horizonWith(t *testing.T, src *Cursor, open bool) poller.Horizon {
 func TestPostgresHorizon(t *testing.T) {
 	admin := testenv.Postgres(t)
 	db := writer(t, "pgx", admin+"&application_name=importer", "CREATE TABLE o (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())", "INSERT INTO o VALUES (0)")
-	src := newSource(t, admin, Config{Table: "o", Cursor: []string{"at"}})
+	src := newSource(t, admin, plan.Config{Table: "o", Cursor: []string{"at"}})
 	showsWriter(t, src, db, "INSERT INTO o VALUES (1)", "pid ", "app importer", "user ")
 
 	// Nothing written yet, but now() is already taken: what it writes will be as old as its begin.
@@ -150,7 +151,7 @@ func TestPostgresHorizon(t *testing.T) {
 		t.Fatal("the URL does not parse")
 	}
 	u.User = url.UserPassword(role, "x")
-	plain := newSource(t, u.String(), Config{Table: "o", Cursor: []string{"at"}})
+	plain := newSource(t, u.String(), plan.Config{Table: "o", Cursor: []string{"at"}})
 	begin(t, db, "INSERT INTO o VALUES (2)")
 	if h := horizonOf(t, plain); h.Shown || !h.Oldest.IsZero() {
 		t.Errorf("a plain role: %+v", h)
@@ -164,7 +165,7 @@ func TestPostgresHorizon(t *testing.T) {
 func TestMySQLHorizon(t *testing.T) {
 	admin := testenv.MySQL(t)
 	db := writer(t, "mysql", testenv.MySQLDSN(t, admin), "CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))", "INSERT INTO o (id) VALUES (0)")
-	src := newSource(t, admin, Config{Table: "o", Cursor: []string{"at"}})
+	src := newSource(t, admin, plan.Config{Table: "o", Cursor: []string{"at"}})
 	showsWriter(t, src, db, "INSERT INTO o (id) VALUES (1)", "connection ", "user ", "host ")
 	// The session goes on in UTC.
 	page, err := src.Fetch(t.Context(), poller.Range{}, everything)
@@ -200,7 +201,7 @@ func TestMySQLHorizon(t *testing.T) {
 		t.Fatal("the URL does not parse")
 	}
 	u.User = url.UserPassword(user, "x")
-	plain := newSource(t, u.String(), Config{Table: "o", Cursor: []string{"at"}})
+	plain := newSource(t, u.String(), plan.Config{Table: "o", Cursor: []string{"at"}})
 	begin(t, db, "INSERT INTO o (id) VALUES (2)")
 	if h := horizonOf(t, plain); h.Shown || !h.Oldest.IsZero() {
 		t.Errorf("without PROCESS: %+v", h)
@@ -212,7 +213,7 @@ func TestMySQLHorizon(t *testing.T) {
 func TestMySQLPreparedTransaction(t *testing.T) {
 	admin := testenv.MySQL(t)
 	db := writer(t, "mysql", testenv.MySQLDSN(t, admin), "CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))", "INSERT INTO o (id) VALUES (0)")
-	src := newSource(t, admin, Config{Table: "o", Cursor: []string{"at"}})
+	src := newSource(t, admin, plan.Config{Table: "o", Cursor: []string{"at"}})
 	conn, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -240,7 +241,7 @@ func TestMySQLPreparedTransaction(t *testing.T) {
 }
 
 func TestSQLiteHorizon(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
 	if h := horizonOf(t, src); h.Shown || !h.Oldest.IsZero() {
 		t.Errorf("%+v", h)
 	}
@@ -249,7 +250,7 @@ func TestSQLiteHorizon(t *testing.T) {
 func TestSQLServerHorizon(t *testing.T) {
 	admin := testenv.SQLServer(t)
 	db := writer(t, "sqlserver", admin, "CREATE TABLE o (id int NOT NULL PRIMARY KEY, at datetime2 NOT NULL DEFAULT SYSUTCDATETIME())", "INSERT INTO o (id) VALUES (0)")
-	src := newSource(t, admin, Config{Table: "o", Cursor: []string{"at"}})
+	src := newSource(t, admin, plan.Config{Table: "o", Cursor: []string{"at"}})
 	if !horizonOf(t, src).Shown {
 		t.Skip("this server does not show transactions (Babelfish has no sys.dm_tran_active_transactions)")
 	}

@@ -13,31 +13,33 @@ import (
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/internal/tsqltest"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // pinPage pins a page's statement under further conditions, and returns it.
-func pinPage(t *testing.T, p *plan, name string, also ...condition) string {
+func pinPage(t *testing.T, p *plan.Plan, name string, also ...keyset.Condition) string {
 	t.Helper()
 	var all strings.Builder
-	for _, n := range []int{0, len(p.sel.order)} {
-		st := p.sel.page(501, span{after: n, also: also})
-		all.WriteString("-- after " + []string{"the beginning", "a row"}[min(n, 1)] + "\n" + st.text + "\n")
-		for _, param := range p.shown(st).Params {
+	for _, n := range []int{0, len(p.Sel.Order)} {
+		st := p.Sel.Page(501, keyset.Span{After: n, Also: also})
+		all.WriteString("-- after " + []string{"the beginning", "a row"}[min(n, 1)] + "\n" + st.Text + "\n")
+		for _, param := range shown(p, st).Params {
 			all.WriteString("-- parameter: " + param.Name + " " + param.Type + "\n")
 		}
 	}
-	golden.Pin(t, filepath.Join(p.dialect.Syntax().Name, name+".sql"), all.String())
-	return p.sel.page(501, span{after: len(p.sel.order), also: also}).text
+	golden.Pin(t, filepath.Join(p.Dialect.Syntax().Name, name+".sql"), all.String())
+	return p.Sel.Page(501, keyset.Span{After: len(p.Sel.Order), Also: also}).Text
 }
 
 // latePlan is a plan over a table with the columns id, note, and a cursor of a type.
-func latePlan(t *testing.T, d engine.Dialect, cfg Config, typ engine.TypeRule) *plan {
+func latePlan(t *testing.T, d engine.Dialect, cfg plan.Config, typ engine.TypeRule) *plan.Plan {
 	t.Helper()
 	cfg.Table, cfg.Cursor = "orders", []string{"c"}
-	if err := cfg.complete(); err != nil {
+	if err := cfg.Complete(); err != nil {
 		t.Fatal(err)
 	}
-	p, err := newPlan(d, &cfg, "h/d", engine.Table{Name: "orders", From: d.Syntax().Quote("orders"), PrimaryKey: []string{"id"}, Columns: []engine.Column{
+	p, err := plan.New(d, &cfg, "h/d", engine.Table{Name: "orders", From: d.Syntax().Quote("orders"), PrimaryKey: []string{"id"}, Columns: []engine.Column{
 		goldenColumn(t, d, "id", engine.KindInteger, false), goldenColumn(t, d, "note", engine.KindText, true), {Name: "c", Type: typ.Sample, Value: typ.Value},
 	}})
 	if err != nil {
@@ -70,9 +72,9 @@ func TestGoldenSettle(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range types {
-			p := latePlan(t, d, Config{LateCommits: "settle", LateWindow: 90 * time.Second, TimeZone: zone}, ruleOf(t, d, name))
-			c := &Cursor{cfg: Config{LateWindow: 90 * time.Second, TimeZone: zone}, dialect: d}
-			if !p.settlesByClock() {
+			p := latePlan(t, d, plan.Config{LateCommits: "settle", LateWindow: 90 * time.Second, TimeZone: zone}, ruleOf(t, d, name))
+			c := &Cursor{cfg: plan.Config{LateWindow: 90 * time.Second, TimeZone: zone}, dialect: d}
+			if !p.SettlesByClock() {
 				t.Errorf("%s %s has no age", engineName, name)
 			}
 			text := pinPage(t, p, "settle_"+name, c.settled(p))
@@ -86,9 +88,9 @@ func TestGoldenSettle(t *testing.T) {
 // TestGoldenWatermark pins the batch that reads rowversions below the watermark: two statements before the page.
 func TestGoldenWatermark(t *testing.T) {
 	d := sqlserver.Dialect{}
-	p := latePlan(t, d, Config{Where: "note <> 'x' OR note IS NULL"}, ruleOf(t, d, "timestamp"))
-	if p.late.exact != exactWatermark || p.late.mode != poller.LateExact {
-		t.Fatalf("%+v", p.late)
+	p := latePlan(t, d, plan.Config{Where: "note <> 'x' OR note IS NULL"}, ruleOf(t, d, "timestamp"))
+	if p.Late.Exact != plan.ExactWatermark || p.Late.Mode != poller.LateExact {
+		t.Fatalf("%+v", p.Late)
 	}
 	var w watermark
 	text := pinPage(t, p, "watermark", w.below)
@@ -105,8 +107,8 @@ func TestGoldenWatermark(t *testing.T) {
 		}
 		got := ""
 		if safe <= last {
-			got = string(p.belowRowVersion(safe))
-			if _, err := p.decode([]byte(got)); err != nil {
+			got = string(belowRowVersion(p, safe))
+			if _, err := p.Decode([]byte(got)); err != nil {
 				t.Errorf("the safe point is no position: %v", err)
 			}
 		}

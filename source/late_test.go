@@ -11,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/engine/mysql"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // lateTable has every kind of cursor that the choice tells apart.
@@ -78,11 +79,11 @@ func TestLateChoice(t *testing.T) {
 			if c.change != nil {
 				c.change(&tab)
 			}
-			cfg := Config{Table: "orders", Cursor: strings.Split(c.cursor, ","), Key: []string{"id"}, LateCommits: c.said}
-			if err := cfg.complete(); err != nil {
+			cfg := plan.Config{Table: "orders", Cursor: strings.Split(c.cursor, ","), Key: []string{"id"}, LateCommits: c.said}
+			if err := cfg.Complete(); err != nil {
 				t.Fatal(err)
 			}
-			p, err := newPlan(d, &cfg, "h/d", tab)
+			p, err := plan.New(d, &cfg, "h/d", tab)
 			said := ""
 			if err != nil {
 				said = err.Error()
@@ -94,9 +95,9 @@ func TestLateChoice(t *testing.T) {
 				t.Fatalf("want %q, got %v", c.want, err)
 			}
 			if err == nil {
-				said = p.late.why
-				if p.late.mode != c.want || p.late.auto != (c.said == "") || (p.late.exact != exactNone) != (c.want == poller.LateExact) {
-					t.Errorf("chosen: %+v, want %s", p.late, c.want)
+				said = p.Late.Why
+				if p.Late.Mode != c.want || p.Late.Auto != (c.said == "") || (p.Late.Exact != plan.ExactNone) != (c.want == poller.LateExact) {
+					t.Errorf("chosen: %+v, want %s", p.Late, c.want)
 				}
 			}
 			for _, word := range c.words {
@@ -110,12 +111,12 @@ func TestLateChoice(t *testing.T) {
 
 // TestLateSettings: the zero values are the defaults, and what is no mode is named.
 func TestLateSettings(t *testing.T) {
-	cfg := Config{Table: "o"}
-	if err := cfg.complete(); err != nil || cfg.LateCommits != "auto" || cfg.LateWindow != 2*time.Minute {
+	cfg := plan.Config{Table: "o"}
+	if err := cfg.Complete(); err != nil || cfg.LateCommits != "auto" || cfg.LateWindow != 2*time.Minute {
 		t.Errorf("%+v %v", cfg, err)
 	}
-	for _, c := range []Config{{Table: "o", LateCommits: "exactly"}, {Table: "o", LateWindow: -time.Second}} {
-		if err := c.complete(); err == nil || !strings.Contains(err.Error(), "source__late_") {
+	for _, c := range []plan.Config{{Table: "o", LateCommits: "exactly"}, {Table: "o", LateWindow: -time.Second}} {
+		if err := c.Complete(); err == nil || !strings.Contains(err.Error(), "source__late_") {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
@@ -127,9 +128,9 @@ func TestCoarse(t *testing.T) {
 	for want, keys := range map[bool][2][]string{
 		false: {{"id", "seq"}, {"seq", "id"}}, true: {{"id"}, {"version"}},
 	} {
-		p, err := newPlan(d, &Config{Table: "orders", Cursor: []string{"created_at"}, Key: keys[0], OrderKey: keys[1]}, "h/d", lateTable(d))
-		if err != nil || p.coarse != want {
-			t.Errorf("key %v, order key %v: coarse %v (%v)", keys[0], keys[1], p.coarse, err)
+		p, err := plan.New(d, &plan.Config{Table: "orders", Cursor: []string{"created_at"}, Key: keys[0], OrderKey: keys[1]}, "h/d", lateTable(d))
+		if err != nil || p.Coarse != want {
+			t.Errorf("key %v, order key %v: coarse %v (%v)", keys[0], keys[1], p.Coarse, err)
 		}
 	}
 }

@@ -10,20 +10,8 @@ import (
 	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
-
-// TestMovedBy: names of columns that updates move are known by their words, and not by what stands within another word.
-func TestMovedBy(t *testing.T) {
-	for name, want := range map[string]bool{
-		"updated_at": true, "UpdatedAt": true, "LAST_CHANGE": true, "dateModified": true, "datemodified": true, "ROW_VERSION": true,
-		"lastmod": true, "mtime": true, "isEdited": true, "RowIDUpdated": true, "touched": true, "rev": true, "etag": true,
-		"exchange": false, "exchange_rate": false, "blast": false, "credit": false, "creditedAt": false, "plastic_id": false, "created_at": false, "seq": false, "revenue": false,
-	} {
-		if got := movedBy(&engine.Column{Name: name}); (got != "") != want {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-}
 
 // TestPlausible: a transaction that began after now shows that a clock was put back.
 func TestPlausible(t *testing.T) {
@@ -46,39 +34,28 @@ func TestPlausible(t *testing.T) {
 func TestOtherTables(t *testing.T) {
 	d := postgres.Dialect{}
 	for _, c := range []struct {
-		cfg  Config
+		cfg  plan.Config
 		want bool
 	}{
-		{Config{Table: "orders", Where: "id > 3 AND note <> 'selected'"}, false},
-		{Config{Table: "orders", Where: "EXISTS (Select 1 FROM customers c WHERE c.id = r.id)"}, true},
-		{Config{Query: "SELECT * FROM a JOIN b USING (id)", LateCommits: "exact"}, true},
+		{plan.Config{Table: "orders", Where: "id > 3 AND note <> 'selected'"}, false},
+		{plan.Config{Table: "orders", Where: "EXISTS (Select 1 FROM customers c WHERE c.id = r.id)"}, true},
+		{plan.Config{Query: "SELECT * FROM a JOIN b USING (id)", LateCommits: "exact"}, true},
 	} {
 		c.cfg.Cursor, c.cfg.Key = []string{"xid"}, []string{"id"}
-		if err := c.cfg.complete(); err != nil {
+		if err := c.cfg.Complete(); err != nil {
 			t.Fatal(err)
 		}
-		p, err := newPlan(d, &c.cfg, "h/d", lateTable(d))
+		p, err := plan.New(d, &c.cfg, "h/d", lateTable(d))
 		if err != nil {
 			t.Fatal(err)
 		}
 		said := false
-		for _, w := range p.warnings {
+		for _, w := range p.Warnings {
 			said = said || len(w) > 40 && w[:40] == "exact covers the table that the cursor i"
 		}
-		if p.late.mode != poller.LateExact || said != c.want {
-			t.Errorf("%+v: %v", c.cfg, p.warnings)
+		if p.Late.Mode != poller.LateExact || said != c.want {
+			t.Errorf("%+v: %v", c.cfg, p.Warnings)
 		}
-	}
-}
-
-// TestSnapshotsFitADocument: eight snapshots of the largest size leave room in a document.
-func TestSnapshotsFitADocument(t *testing.T) {
-	s := snapshot{xmin: 1 << 63, xmax: 1<<64 - 1}
-	for i := range uint64(5000) {
-		s.xip = append(s.xip, 1<<63+i)
-	}
-	if n := 8 * len(s.atMost(maxOpen).String()); n > 56<<10 {
-		t.Errorf("eight snapshots take %d bytes", n)
 	}
 }
 
@@ -92,11 +69,11 @@ func TestSQLServerPeriod(t *testing.T) {
 		of.Columns = append(of.Columns, col)
 	}
 	for cursor, refused := range map[string]bool{"valid_from": true, "placed": false} {
-		cfg := Config{Table: "o", Cursor: []string{cursor}, LateCommits: "settle"}
-		if err := cfg.complete(); err != nil {
+		cfg := plan.Config{Table: "o", Cursor: []string{cursor}, LateCommits: "settle"}
+		if err := cfg.Complete(); err != nil {
 			t.Fatal(err)
 		}
-		_, err := newPlan(d, &cfg, "h/d", of)
+		_, err := plan.New(d, &cfg, "h/d", of)
 		if errors.Is(err, poller.ErrConfig) != refused || refused && !strings.Contains(err.Error(), "period of a temporal table") {
 			t.Errorf("%s: %v", cursor, err)
 		}

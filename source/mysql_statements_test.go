@@ -14,6 +14,8 @@ import (
 	"github.com/rowrelay/rowrelay/engine/mysql"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestMySQLPlans: the real planner reads a page as a range of the index, from the position on, for every type that a
@@ -38,22 +40,22 @@ func TestMySQLPlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := newPlan(d, &Config{Table: name, Cursor: []string{"c"}}, "h/d", tab)
+		p, err := plan.New(d, &plan.Config{Table: name, Cursor: []string{"c"}}, "h/d", tab)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.indexName != "by_c" {
-			t.Errorf("%s: the index found is %q", typ, p.indexName)
+		if p.IndexName != "by_c" {
+			t.Errorf("%s: the index found is %q", typ, p.IndexName)
 		}
 		at := readAll(t, d, conn, "SELECT r.c FROM "+tab.From+" AS r ORDER BY r.c LIMIT 1 OFFSET 2500", tab.Columns[1])
-		st := p.sel.after(50)
-		args, err := p.args(st, position{[]byte(at[0]), []byte(`"k2500"`)}, nil)
+		st := p.Sel.After(50)
+		args, err := p.Args(st, keyset.Position{[]byte(at[0]), []byte(`"k2500"`)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := d.Explain(t.Context(), conn, st.text, args)
+		text, err := d.Explain(t.Context(), conn, st.Text, args)
 		if err != nil || !strings.Contains(text, "type=range") || !strings.Contains(text, "key=by_c") || strings.Contains(text, "filesort") {
-			t.Errorf("%s: %s, %v\n%s", typ, text, err, st.text)
+			t.Errorf("%s: %s, %v\n%s", typ, text, err, st.Text)
 		}
 	}
 }
@@ -74,23 +76,23 @@ func TestMySQLStatements(t *testing.T) {
 	}
 	var b strings.Builder
 	for _, cursor := range [][]string{{"at"}, {"ts"}, {"amount"}, {"id"}, {"ts", "amount"}} {
-		p, err := newPlan(mysql.Dialect{}, &Config{Table: "x", Cursor: cursor, Where: "weight > 1 OR id = 1"}, "h/d", tab)
+		p, err := plan.New(mysql.Dialect{}, &plan.Config{Table: "x", Cursor: cursor, Where: "weight > 1 OR id = 1"}, "h/d", tab)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := p.sel.after(500)
-		fmt.Fprintf(&b, "-- after by %v, parameters %v\n%s;\n\n", cursor, s.args, s.text)
+		s := p.Sel.After(500)
+		fmt.Fprintf(&b, "-- after by %v, parameters %v\n%s;\n\n", cursor, s.Args, s.Text)
 	}
-	p, err := newPlan(mysql.Dialect{}, &Config{Query: "SELECT * FROM o # all", Cursor: []string{"at"}, Key: []string{"tenant", "id"}, Columns: []string{"id"}}, "h/d",
+	p, err := plan.New(mysql.Dialect{}, &plan.Config{Query: "SELECT * FROM o # all", Cursor: []string{"at"}, Key: []string{"tenant", "id"}, Columns: []string{"id"}}, "h/d",
 		engine.Table{Name: "query", Columns: tab.Columns})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []struct {
 		name string
-		statement
-	}{{"first", p.sel.first(500)}, {"above", p.sel.page(500, span{after: p.sel.cursors})}, {"after", p.sel.after(500)}, {"latest", p.sel.latest()}, {"nulls", p.sel.nulls(true)}} {
-		fmt.Fprintf(&b, "-- query, %s, parameters %v\n%s;\n\n", s.name, s.args, s.text)
+		keyset.Statement
+	}{{"first", p.Sel.First(500)}, {"above", p.Sel.Page(500, keyset.Span{After: p.Sel.Cursors})}, {"after", p.Sel.After(500)}, {"latest", p.Sel.Latest()}, {"nulls", p.Sel.Nulls(true)}} {
+		fmt.Fprintf(&b, "-- query, %s, parameters %v\n%s;\n\n", s.name, s.Args, s.Text)
 	}
 	golden.Pin(t, "mysql/statements.sql", b.String())
 }

@@ -8,8 +8,9 @@ import (
 	"slices"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Bounds of a search for a row of another order key: rows that are read one by one where the database cannot compare, and
@@ -26,7 +27,7 @@ func (c *Cursor) Other(ctx context.Context, after change.Cursor, avoid [][]byte)
 	var event *change.Event
 	bounded, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout*9/10))
 	defer cancel()
-	err := c.byPlan(bounded, func(p *plan) (err error) {
+	err := c.byPlan(bounded, func(p *plan.Plan) (err error) {
 		event, err = c.other(bounded, p, after, avoid)
 		return err
 	})
@@ -39,15 +40,15 @@ func (c *Cursor) Other(ctx context.Context, after change.Cursor, avoid [][]byte)
 	return nil, fmt.Errorf("look for a row of another order key: %w", err)
 }
 
-func (c *Cursor) other(ctx context.Context, p *plan, after change.Cursor, avoid [][]byte) (*change.Event, error) {
+func (c *Cursor) other(ctx context.Context, p *plan.Plan, after change.Cursor, avoid [][]byte) (*change.Event, error) {
 	limit := poller.Limit{Rows: otherRows, Bytes: 1 << 20}
-	var also []condition
-	if p.comparable(p.orderKey) {
-		also = append(also, p.noneOf(avoid))
+	var also []keyset.Condition
+	if p.Comparable(p.OrderKey) {
+		also = append(also, p.NoneOf(avoid))
 		limit = poller.Limit{Rows: 1, Bytes: 1}
 	}
 	for range otherPages {
-		page, err := c.livePage(ctx, p, poller.Range{After: after}, limit, also...)
+		page, err := c.strategy(p).page(ctx, poller.Range{After: after}, limit, also...)
 		if err != nil || len(page.Events) == 0 {
 			return nil, err
 		}
@@ -63,71 +64,4 @@ func (c *Cursor) other(ctx context.Context, p *plan, after change.Cursor, avoid 
 		after = page.Events[len(page.Events)-1].Position()
 	}
 	return nil, nil
-}
-
-// comparable reports whether the database compares the columns' values exactly, and the way back from their JSON is known.
-func (p *plan) comparable(at []int) bool {
-	for _, col := range p.at(at) {
-		switch {
-		case col.Value.NoKey != "", col.Value.Kind == engine.KindFloat, col.Value.Kind == engine.KindJSON:
-			return false
-		}
-	}
-	return true
-}
-
-// noneOf writes that a row's order key is none of these. An order key may hold NULLs, which are equal to each other here:
-// what is NULL is known when the statement is written, so that no engine's own operator for it is needed. A key that is
-// not one of these columns (a row whose order key has no form stands by itself) is no row's order key.
-func (p *plan) noneOf(avoid [][]byte) condition {
-	// A power of two of keys, the last one again where there are fewer: there are few different statements then.
-	avoid = slices.Clone(avoid)
-	for n := len(avoid); len(avoid)&(len(avoid)-1) != 0; {
-		avoid = append(avoid, avoid[n-1])
-	}
-	return func(b *builder, s *selection) {
-		columns := p.orderColumns()
-		b.add("(1 = 1")
-		for _, key := range avoid {
-			values, err := decodeMembers(key, columns)
-			if err != nil {
-				continue
-			}
-			args := make([]any, len(columns))
-			for n, col := range columns {
-				if bytes.Equal(values[n], null) {
-					continue
-				}
-				if args[n], err = p.dialect.Arg(col, values[n]); err != nil {
-					break
-				}
-			}
-			if err != nil {
-				continue
-			}
-			b.add("\n\tAND (")
-			for n, col := range columns {
-				if n > 0 {
-					b.add(" OR ")
-				}
-				b.differs(s, col, args[n])
-			}
-			b.add(")")
-		}
-		b.add(")")
-	}
-}
-
-// differs writes that a column's value is not arg, which is nil for NULL.
-func (b *builder) differs(s *selection, col *engine.Column, arg any) {
-	name := s.column(*col)
-	if arg == nil {
-		b.add(name + " IS NOT NULL")
-		return
-	}
-	b.add(name + " <> ")
-	b.value(col, arg)
-	if col.Nullable {
-		b.add(" OR " + name + " IS NULL")
-	}
 }

@@ -8,25 +8,27 @@ import (
 	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestTypedRowVersion: a rowversion is typed as SQL Server shows it, and stands in the position as a row's own does.
 func TestTypedRowVersion(t *testing.T) {
-	p, err := newPlan(sqlserver.Dialect{}, &Config{Table: "x", Cursor: []string{"version"}, Start: "0x00000000000007D1"}, "h/d", sqlServerSample())
+	p, err := plan.New(sqlserver.Dialect{}, &plan.Config{Table: "x", Cursor: []string{"version"}, Start: "0x00000000000007D1"}, "h/d", sqlServerSample())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := change.Cursor(`{"kind":"rowversion+pk","value":"AAAAAAAAB9E="}`)
-	at, err := p.startAt(&Config{Start: "0x00000000000007D1"})
+	at, err := p.StartAt(&plan.Config{Start: "0x00000000000007D1"})
 	if err != nil || !at.Equal(want) {
 		t.Errorf("source__start: %s, %v", at, err)
 	}
 	// It is unique for every write, so that the value alone is a position.
-	c := &Cursor{cfg: Config{}, dialect: sqlserver.Dialect{}}
-	if at, err := c.position(t.Context(), p, "0x00000000000007d1", nil, ""); err != nil || !at.Equal(want) {
+	c := &Cursor{cfg: plan.Config{}, dialect: sqlserver.Dialect{}}
+	if at, err := (rowPages{c, p}).position(t.Context(), "0x00000000000007d1", nil, ""); err != nil || !at.Equal(want) {
 		t.Errorf("typed: %s, %v", at, err)
 	}
-	if at, err := c.position(t.Context(), p, "2001", nil, ""); err == nil {
+	if at, err := (rowPages{c, p}).position(t.Context(), "2001", nil, ""); err == nil {
 		t.Errorf("no rowversion: %s", at)
 	}
 }
@@ -46,8 +48,8 @@ func TestTypedKeys(t *testing.T) {
 			goldenColumn(t, d, "n", engine.KindInteger, false), goldenColumn(t, d, "flag", flag, false), goldenColumn(t, d, "name", engine.KindText, false),
 			goldenColumn(t, d, "uid", engine.KindUUID, false), goldenColumn(t, d, "day", engine.KindDate, false), goldenColumn(t, d, "hash", engine.KindBinary, false),
 		}
-		p := &plan{dialect: d, storedTimes: d.Syntax().StoredTimes, sel: selection{syntax: syntaxOf(d), columns: columns}, key: []int{0, 1, 2, 3, 4, 5}}
-		p.keyNames = jsonNames(columns, p.key)
+		p := &plan.Plan{Dialect: d, StoredTimes: d.Syntax().StoredTimes, Sel: keyset.Selection{Syntax: syntaxOf(d), Columns: columns}, Key: []int{0, 1, 2, 3, 4, 5}}
+		p.KeyNames = plan.JSONNames(columns, p.Key)
 		typed := map[string]string{"N": "9007199254740993", "flag": "true", "name": ` a"b `, "uid": "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", "day": "2026-04-07", "hash": "AP8="}
 		want := `{"n":"9007199254740993","flag":true,"name":"a\"b","uid":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","day":"2026-04-07","hash":"AP8="}`
 		switch engineName {
@@ -56,16 +58,16 @@ func TestTypedKeys(t *testing.T) {
 		case dsn.SQLite: // a uuid is stored text
 			want = `{"n":"9007199254740993","flag":true,"name":"a\"b","uid":"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11","day":"2026-04-07","hash":"AP8="}`
 		}
-		cfg := Config{Table: "x"}
-		if err := cfg.complete(); err != nil {
+		cfg := plan.Config{Table: "x"}
+		if err := cfg.Complete(); err != nil {
 			t.Fatal(err)
 		}
-		got, err := p.keyOf(typed, nil, &cfg)
+		got, err := p.KeyOf(typed, nil, &cfg)
 		if err != nil || string(got) != want {
 			t.Errorf("%s: %v\n got %s\nwant %s", engineName, err, got, want)
 			continue
 		}
-		if _, err := p.decodeKey(got); err != nil {
+		if _, err := p.DecodeKey(got); err != nil {
 			t.Errorf("%s: what was typed is no key: %v", engineName, err)
 		}
 	}
@@ -76,7 +78,7 @@ func FuzzKey(f *testing.F) {
 	for _, seed := range []string{`{"n":1,"name":"a"}`, `{"name":"\u0061","n":"9007199254740993"}`, `{"n":null,"name":"a"}`, `{}`, `[]`, `{"n":[],"name":{}}`, "", `{"n":1e999,"name":true}`} {
 		f.Add([]byte(seed))
 	}
-	var plans []*plan
+	var plans []*plan.Plan
 	for _, engineName := range everyDialect {
 		d, err := engines.Find(engineName)
 		if err != nil {
@@ -91,17 +93,17 @@ func FuzzKey(f *testing.F) {
 				}
 			}
 		}
-		plans = append(plans, &plan{dialect: d, sel: selection{syntax: syntaxOf(d), columns: columns}, key: []int{0, 1}, keyNames: jsonNames(columns, []int{0, 1})})
+		plans = append(plans, &plan.Plan{Dialect: d, Sel: keyset.Selection{Syntax: syntaxOf(d), Columns: columns}, Key: []int{0, 1}, KeyNames: plan.JSONNames(columns, []int{0, 1})})
 	}
 	f.Fuzz(func(t *testing.T, stored []byte) {
 		for _, p := range plans {
-			k, err := p.decodeKey(stored)
+			k, err := p.DecodeKey(stored)
 			if err != nil {
 				continue
 			}
-			again, err := p.decodeKey(k.json)
-			if err != nil || string(again.json) != string(k.json) || len(k.args) != 2 {
-				t.Errorf("%s became %s, then %s: %v", stored, k.json, again.json, err)
+			again, err := p.DecodeKey(k.JSON)
+			if err != nil || string(again.JSON) != string(k.JSON) || len(k.Args) != 2 {
+				t.Errorf("%s became %s, then %s: %v", stored, k.JSON, again.JSON, err)
 			}
 		}
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestPgBouncer: behind a pooler in transaction mode the application's statements run on the connections that ours ran
@@ -22,7 +23,7 @@ func TestPgBouncer(t *testing.T) {
 			mustExec(t, app, "CREATE TABLE o (id bigint PRIMARY KEY, v text, tx xid8 NOT NULL DEFAULT pg_current_xact_id())", "CREATE INDEX ON o (tx, id)")
 			before := sessionSettings(t, app)
 
-			cfg := Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: string(late), Connections: 3}
+			cfg := plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: string(late), Connections: 3}
 			if late == poller.LateExact {
 				cfg.Cursor = []string{"tx"}
 			}
@@ -69,14 +70,14 @@ func TestPgBouncer(t *testing.T) {
 			everythingElse(t, src)
 			insert(100)
 			// A statement that fails leaves nothing behind either.
-			bad := newSource(t, pooled, Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, Where: "1 / (id - id) = 0"})
+			bad := newSource(t, pooled, plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, Where: "1 / (id - id) = 0"})
 			if _, err := bad.Fetch(t.Context(), poller.Range{}, everything); err == nil {
 				t.Error("a division by zero brought a page")
 			}
 			insert(101)
 			cut, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			slow := newSource(t, pooled, Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, Where: "pg_sleep(10) IS NOT NULL"})
+			slow := newSource(t, pooled, plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, Where: "pg_sleep(10) IS NOT NULL"})
 			if _, err := slow.Fetch(cut, poller.Range{}, everything); err == nil {
 				t.Error("ten seconds passed within 0.3")
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestPostgresDDLPartitioned: the statements run on a parent of partitions, where an index cannot be made concurrently, and
@@ -16,13 +17,13 @@ func TestPostgresDDLPartitioned(t *testing.T) {
 	url := testenv.Postgres(t)
 	db := writer(t, "pgx", url, "CREATE TABLE o (id int, d date, PRIMARY KEY (id, d)) PARTITION BY RANGE (d)",
 		"CREATE TABLE o1 PARTITION OF o FOR VALUES FROM ('2026-01-01') TO ('2027-01-01')", "INSERT INTO o VALUES (1, '2026-02-02')")
-	src := newSource(t, url, Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id", "d"}, LateCommits: "overlap"})
+	src := newSource(t, url, plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id", "d"}, LateCommits: "overlap"})
 	p, _, err := src.current(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	execAll(t, db, postgres.ExactColumn(&p.table, "xid", []string{"id", "d"})...)
-	src = newSource(t, url, Config{Poller: "p", Table: "o", Cursor: []string{"xid"}})
+	execAll(t, db, postgres.ExactColumn(&p.Table, "xid", []string{"id", "d"})...)
+	src = newSource(t, url, plan.Config{Poller: "p", Table: "o", Cursor: []string{"xid"}})
 	d, err := src.Describe(t.Context())
 	if err != nil || d.Late != poller.LateExact || len(d.Warnings) != 0 {
 		t.Fatalf("%+v %v", d, err)
@@ -93,11 +94,11 @@ func TestDDLBeforeTransactions(t *testing.T) {
 	d := postgres.Dialect{}
 	tab := lateTable(d)
 	tab.NoTransactions = true
-	p, err := newPlan(d, &Config{Table: "orders", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: "auto"}, "h/d", tab)
+	p, err := plan.New(d, &plan.Config{Table: "orders", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: "auto"}, "h/d", tab)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := p.ddl(); !strings.HasPrefix(text, "-- ") || strings.Contains(text, "CREATE") || !strings.Contains(text, "version 13") {
+	if text := p.DDL(); !strings.HasPrefix(text, "-- ") || strings.Contains(text, "CREATE") || !strings.Contains(text, "version 13") {
 		t.Errorf("%s", text)
 	}
 }

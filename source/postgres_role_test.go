@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestPostgresReader uses a role that may do nothing but SELECT on one table: it is all that a source needs.
@@ -42,7 +43,7 @@ func TestPostgresReader(t *testing.T) {
 	}
 	u.User = url.UserPassword(role, "planted-secret")
 
-	src := openSource(t, u.String(), "pgx", Config{Table: "orders", Cursor: []string{"v"}})
+	src := openSource(t, u.String(), "pgx", plan.Config{Table: "orders", Cursor: []string{"v"}})
 	_, err = src.Fetch(t.Context(), poller.Range{After: nil}, everything)
 	if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "GRANT SELECT") || strings.Contains(err.Error(), "planted-secret") {
 		t.Errorf("without a grant: %v", err)

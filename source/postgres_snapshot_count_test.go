@@ -28,14 +28,14 @@ func TestPostgresSnapshotCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range r.stored {
-		w, err := p.decodeWindow(s.at)
+		w, err := p.Snapshots().Decode(s.at)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w.scanning && w.after != nil {
+		if w.Scanning && w.After != nil {
 			scans++
 		}
-		if w.open {
+		if w.Open {
 			windows++
 		}
 		if n, err := src.Count(t.Context(), poller.Range{After: s.at}); err != nil || n != int64(len(r.events)-s.read) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // rollBack uses up ids of transactions that leave nothing: the server forgets them when it crashes at this moment.
@@ -39,17 +40,17 @@ func TestPostgresSnapshotLasts(t *testing.T) {
 	}
 	lasts := func(what string, at change.Cursor) {
 		t.Helper()
-		w, err := p.decodeWindow(at)
+		w, err := p.Snapshots().Decode(at)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if max := last() + 1; w.seen.xmax > max || w.upTo.xmax > max {
+		if max := last() + 1; w.Seen.XMax > max || w.UpTo.XMax > max {
 			t.Errorf("%s: %s counts transactions that have no row; the last row's is %d", what, at, max-1)
 		}
 	}
 	rollBack(t, db)
 	for _, start := range []string{"earliest", "latest"} {
-		at, _, err := snapshotSource(t, url, func(c *Config) { c.Start = start }).Start(t.Context())
+		at, _, err := snapshotSource(t, url, func(c *plan.Config) { c.Start = start }).Start(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +75,7 @@ func TestPostgresSnapshotLasts(t *testing.T) {
 	}
 	r.page(2)
 	lasts("within a window", r.at)
-	if w, err := p.decodeWindow(r.at); err != nil || w.upTo.xmax >= last() {
+	if w, err := p.Snapshots().Decode(r.at); err != nil || w.UpTo.XMax >= last() {
 		t.Errorf("within a window: %s counts more than was read (%v)", r.at, err)
 	}
 	r.want("the rest", 2, 12, 13, 14)
@@ -99,7 +100,7 @@ func TestPostgresSnapshotLasts(t *testing.T) {
 // below it when it is first used; and from then on it is a snapshot, so that nothing that commits later is behind it.
 func TestPostgresSnapshotOfRow(t *testing.T) {
 	url, db := snapshotTable(t)
-	naive := snapshotSource(t, url, func(c *Config) { c.LateCommits = "none" })
+	naive := snapshotSource(t, url, func(c *plan.Config) { c.LateCommits = "none" })
 	open := begin(t, db, "INSERT INTO o VALUES (10)")
 	execAll(t, db, "INSERT INTO o VALUES (11)")
 	rows, _ := fetchAll(t, naive, poller.Range{}, 10)

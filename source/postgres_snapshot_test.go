@@ -13,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // snapshotTable makes a table as `rowrelay check --ddl` would have it.
@@ -25,9 +26,9 @@ func snapshotTable(t *testing.T) (url string, db *sql.DB) {
 	return url, db
 }
 
-func snapshotSource(t *testing.T, url string, change func(*Config)) *Cursor {
+func snapshotSource(t *testing.T, url string, change func(*plan.Config)) *Cursor {
 	t.Helper()
-	cfg := Config{Poller: "orders", Table: "o", Cursor: []string{"xid"}}
+	cfg := plan.Config{Poller: "orders", Table: "o", Cursor: []string{"xid"}}
 	if change != nil {
 		change(&cfg)
 	}
@@ -128,7 +129,7 @@ func TestPostgresSnapshots(t *testing.T) {
 	r.want("nothing new", 10)
 
 	// A transaction that is open: what commits meanwhile comes at once, and the open one's when it commits.
-	naive := snapshotSource(t, url, func(c *Config) { c.LateCommits, c.Start = "none", "latest" })
+	naive := snapshotSource(t, url, func(c *plan.Config) { c.LateCommits, c.Start = "none", "latest" })
 	passed, _, err := naive.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -163,7 +164,7 @@ func TestPostgresSnapshots(t *testing.T) {
 	}
 	r.want("and the open one", 3, 200)
 
-	latest := (&reader{t: t, src: snapshotSource(t, url, func(c *Config) { c.Start = "latest" })}).start()
+	latest := (&reader{t: t, src: snapshotSource(t, url, func(c *plan.Config) { c.Start = "latest" })}).start()
 	latest.want("latest", 10)
 	execAll(t, db, "DELETE FROM o WHERE id = 1", "INSERT INTO o VALUES (300)")
 	latest.want("after the latest", 10, 300)
@@ -275,7 +276,7 @@ func TestPostgresSnapshotRange(t *testing.T) {
 // TestPostgresSnapshotOther: a probe finds another order key behind many rows of one.
 func TestPostgresSnapshotOther(t *testing.T) {
 	url, db := snapshotTable(t)
-	src := snapshotSource(t, url, func(c *Config) { c.OrderKey, c.Start = []string{"tenant"}, "latest" })
+	src := snapshotSource(t, url, func(c *plan.Config) { c.OrderKey, c.Start = []string{"tenant"}, "latest" })
 	r := (&reader{t: t, src: src}).start()
 	execAll(t, db, "INSERT INTO o SELECT i, 1 FROM generate_series(1000, 2999) i", "INSERT INTO o VALUES (3000, 2)")
 	e, err := src.Other(t.Context(), r.at, [][]byte{[]byte(`{"tenant":1}`)})
@@ -319,16 +320,16 @@ func explainAnalyze(t *testing.T, src *Cursor, at change.Cursor) (plan string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := p.decodeWindow(at)
+	w, err := p.Snapshots().Decode(at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, args, err := p.snapshotStatement(501, w, "", nil)
+	st, args, err := p.Snapshots().Statement(501, w, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = src.run(t.Context(), func(ctx context.Context, s *session) error {
-		rows, err := s.conn.QueryContext(ctx, "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF) "+st.text, args...)
+	err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) error {
+		rows, err := s.conn.QueryContext(ctx, "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF) "+st.Text, args...)
 		if err != nil {
 			return err
 		}
@@ -369,7 +370,7 @@ func buffersOf(t *testing.T, plan string) int {
 // were delivered, and although another has many rows that are not committed.
 func TestPostgresSnapshotCost(t *testing.T) {
 	url, db := snapshotTable(t)
-	src := snapshotSource(t, url, func(c *Config) { c.Start = "latest" })
+	src := snapshotSource(t, url, func(c *plan.Config) { c.Start = "latest" })
 	begin(t, db, "INSERT INTO o VALUES (-1)") // the oldest: everything below comes after it
 	begin(t, db, "INSERT INTO o SELECT -i FROM generate_series(10, 20000) i")
 	execAll(t, db, "INSERT INTO o SELECT i FROM generate_series(100000, 150000) i", "ANALYZE o")

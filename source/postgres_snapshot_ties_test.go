@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestPostgresScanTies: the scan phase reads by key alone. Where the catalog does not prove the key, a page ends only where
@@ -19,7 +20,7 @@ func TestPostgresScanTies(t *testing.T) {
 		execAll(t, db, "INSERT INTO o VALUES ('"+k+"', 1)")
 	}
 	open := func(key string) *Cursor {
-		return newSource(t, url, Config{Poller: "p", Query: "SELECT * FROM o", Cursor: []string{"xid"}, Key: []string{key}, LateCommits: "exact"})
+		return newSource(t, url, plan.Config{Poller: "p", Query: "SELECT * FROM o", Cursor: []string{"xid"}, Key: []string{key}, LateCommits: "exact"})
 	}
 	for _, rows := range []int{2, 3, 10} {
 		r := (&reader{t: t, src: open("k")}).start()

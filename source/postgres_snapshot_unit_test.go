@@ -3,7 +3,6 @@ package source
 import (
 	"errors"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,53 +12,56 @@ import (
 	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/snapshot"
 )
 
 // snapshotPlan is a plan over a table with a column of transactions and a key of two columns.
-func snapshotPlan(t testing.TB, cfg Config) *plan {
+func snapshotPlan(t testing.TB, cfg plan.Config) *plan.Plan {
 	t.Helper()
 	d := postgres.Dialect{}
 	cfg.Table, cfg.Cursor = "orders", []string{"xid"}
-	if err := cfg.complete(); err != nil {
+	if err := cfg.Complete(); err != nil {
 		t.Fatal(err)
 	}
 	typed := func(name, typ string) engine.Column {
 		return engine.Column{Name: name, Type: typ, Value: postgres.Type{Name: typ, Class: "b", Schema: "pg_catalog"}.Value()}
 	}
-	p, err := newPlan(d, &cfg, "h/d", engine.Table{Name: "shop.orders", From: `"shop"."orders"`, PrimaryKey: []string{"tenant", "id"},
+	p, err := plan.New(d, &cfg, "h/d", engine.Table{Name: "shop.orders", From: `"shop"."orders"`, PrimaryKey: []string{"tenant", "id"},
 		Columns: []engine.Column{typed("tenant", "text"), typed("id", "int8"), typed("amount", "money"), typed("xid", "xid8")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.late.exact != exactSnapshots || p.cursorKind != transactionKind || !p.uniqueCursor {
-		t.Fatalf("%+v %s", p.late, p.cursorKind)
+	if p.Late.Exact != plan.ExactSnapshots || p.CursorKind != snapshot.TransactionKind || !p.UniqueCursor {
+		t.Fatalf("%+v %s", p.Late, p.CursorKind)
 	}
 	return p
 }
 
 // TestGoldenSnapshots pins the statements of scans and windows.
 func TestGoldenSnapshots(t *testing.T) {
-	p := snapshotPlan(t, Config{Where: "amount > 0::money OR amount IS NULL"})
+	p := snapshotPlan(t, plan.Config{Where: "amount > 0::money OR amount IS NULL"})
 	pinned := map[string]string{}
 	for name, at := range map[string]string{
 		"scan_begin": ``, "scan_next": `{"kind":"snapshot+pk","scan":"5:9:7","after":{"tenant":"a","id":1}}`,
 		"window_begin": `{"kind":"snapshot+pk","s1":"5:9:7"}`,
 		"window_next":  `{"kind":"snapshot+pk","s1":"5:9:7","s2":"5:19:7,12","after":{"value":7,"tiebreaker":{"tenant":"a","id":1}}}`,
 	} {
-		w, err := p.decodeWindow(change.Cursor(at))
+		w, err := p.Snapshots().Decode(change.Cursor(at))
 		if err != nil {
 			t.Fatal(err)
 		}
 		end := ""
-		if w.open {
-			end = w.upTo.String()
+		if w.Open {
+			end = w.UpTo.String()
 		}
-		st, args, err := p.snapshotStatement(501, w, end, nil)
-		if err != nil || len(args) != len(st.args) {
+		st, args, err := p.Snapshots().Statement(501, w, end, nil)
+		if err != nil || len(args) != len(st.Args) {
 			t.Fatal(err)
 		}
-		text := st.text + "\n"
-		for i, param := range p.shown(st).Params {
+		text := st.Text + "\n"
+		for i, param := range shown(p, st).Params {
 			text += "-- parameter: " + param.Name + " " + param.Type + " = " + args[i].(string) + "\n"
 		}
 		pinned[name] = text
@@ -69,56 +71,22 @@ func TestGoldenSnapshots(t *testing.T) {
 		"count_scan":   {`{"kind":"snapshot+pk","scan":"5:9:7","after":{"tenant":"a","id":1}}`, ``},
 		"count_within": {`{"kind":"snapshot+pk","s1":"5:9:7","s2":"5:19:7,12","after":{"value":7,"tiebreaker":{"tenant":"a","id":1}}}`, ``},
 	} {
-		var w [2]window
+		var w [2]snapshot.Window
 		var places [2][]any
 		for i, at := range ends {
 			var err error
-			if w[i], err = p.decodeWindow(change.Cursor(at)); err != nil {
+			if w[i], err = p.Snapshots().Decode(change.Cursor(at)); err != nil {
 				t.Fatal(err)
 			}
-			if places[i], err = p.windowArgs(&w[i]); err != nil {
+			if places[i], err = p.Snapshots().Args(&w[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
-		pinned[name] = p.sel.windowCount(w[0], w[1], places[0], places[1], pick(p.sel.columns, p.key)).text + "\n"
+		pinned[name] = snapshot.Count(&p.Sel, w[0], w[1], places[0], places[1], keyset.Pick(p.Sel.Columns, p.Key)).Text + "\n"
 	}
-	pinned["present"], pinned["ahead"] = p.sel.present().text+"\n", p.sel.ahead().text+"\n"
+	pinned["present"], pinned["ahead"] = snapshot.Present(&p.Sel).Text+"\n", snapshot.Ahead(&p.Sel).Text+"\n"
 	for name, text := range pinned {
 		golden.Pin(t, filepath.Join("postgres", "snapshot_"+name+".sql"), text)
-	}
-}
-
-func TestSnapshotText(t *testing.T) {
-	for _, text := range []string{"5:5:", "5:9:7", "5:9:5,7,8", "18446744073709551614:18446744073709551615:18446744073709551614"} {
-		s, err := parseSnapshot(text)
-		if err != nil || s.String() != text {
-			t.Errorf("%s: %s %v", text, s, err)
-		}
-	}
-	s, err := parseSnapshot("5:20:5,7,9,12,15")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for want, got := range map[string]snapshot{
-		"5:20:5,7,9,12,15": s.atMost(5), "5:12:5,7,9": s.atMost(3), "5:5:": s.atMost(0),
-		"5:10:5,7,9": s.below(10), "5:9:5,7": s.below(9), "3:3:": s.below(3),
-	} {
-		if got.String() != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-		if _, err := parseSnapshot(got.String()); err != nil {
-			t.Errorf("%s: %v", got, err)
-		}
-	}
-}
-
-// TestStandby: what a standby says is not taken.
-func TestStandby(t *testing.T) {
-	if _, _, err := hold([3]string{"5:9:7", "5:9:7", "true"}); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "primary") {
-		t.Error(err)
-	}
-	if _, _, err := hold([3]string{"5:9:7", "5:9:7", "false"}); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -127,9 +95,9 @@ func TestStandby(t *testing.T) {
 func TestIdling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var i idling
-		seen, now := snapshot{xmin: 5, xmax: 9}, snapshot{xmin: 9, xmax: 20}
-		later := snapshot{xmin: 12, xmax: 500_000, xip: []uint64{12, 30}}
-		at, other := behind(seen), change.Cursor(`{"kind":"other"}`)
+		seen, now := snapshot.Snapshot{XMin: 5, XMax: 9}, snapshot.Snapshot{XMin: 9, XMax: 20}
+		later := snapshot.Snapshot{XMin: 12, XMax: 500_000, XIP: []uint64{12, 30}}
+		at, other := snapshot.After(seen), change.Cursor(`{"kind":"other"}`)
 		if i.due(at, seen, seen) != nil || i.due(at, seen, now) != nil || i.due(other, seen, now) != nil {
 			t.Error("it moves at once")
 		}
@@ -144,7 +112,7 @@ func TestIdling(t *testing.T) {
 		if to := i.due(at, seen, later); string(to) != `{"kind":"snapshot+pk","s1":"12:20:12"}` {
 			t.Errorf("after a minute it moves to %s", to)
 		}
-		if to := i.due(other, seen, now); !to.Equal(behind(now)) {
+		if to := i.due(other, seen, now); !to.Equal(snapshot.After(now)) {
 			t.Errorf("after a minute the other moves to %s", to)
 		}
 		if i.due(at, seen, later) != nil {
@@ -171,22 +139,22 @@ func FuzzWindow(f *testing.F) {
 	} {
 		f.Add([]byte(at))
 	}
-	p := snapshotPlan(f, Config{})
+	p := snapshotPlan(f, plan.Config{})
 	f.Fuzz(func(t *testing.T, at []byte) {
-		w, err := p.decodeWindow(at)
+		w, err := p.Snapshots().Decode(at)
 		if err != nil {
 			if !errors.Is(err, poller.ErrConfig) {
 				t.Errorf("not ErrConfig: %v", err)
 			}
 			return
 		}
-		st, args, err := p.snapshotStatement(2, w, "", nil)
-		if err == nil && len(args) != len(st.args) {
-			t.Errorf("%d arguments, %d placeholders", len(args), len(st.args))
+		st, args, err := p.Snapshots().Statement(2, w, "", nil)
+		if err == nil && len(args) != len(st.Args) {
+			t.Errorf("%d arguments, %d placeholders", len(args), len(st.Args))
 		}
-		if w.begun {
-			if _, err := parseSnapshot(w.seen.String()); err != nil {
-				t.Errorf("%s: %v", w.seen, err)
+		if w.Begun {
+			if _, err := snapshot.Parse(w.Seen.String()); err != nil {
+				t.Errorf("%s: %v", w.Seen, err)
 			}
 		}
 	})

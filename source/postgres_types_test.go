@@ -12,10 +12,11 @@ import (
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // openSource opens a source and a writer's pool on one database.
-func openSource(t *testing.T, url, driver string, cfg Config, ddl ...string) *Cursor {
+func openSource(t *testing.T, url, driver string, cfg plan.Config, ddl ...string) *Cursor {
 	t.Helper()
 	db, err := sql.Open(driver, strings.TrimPrefix(url, "sqlite:"))
 	if err != nil {
@@ -35,7 +36,7 @@ func openSource(t *testing.T, url, driver string, cfg Config, ddl ...string) *Cu
 }
 
 // newSource makes a source of a database as it is.
-func newSource(t *testing.T, url string, cfg Config) *Cursor {
+func newSource(t *testing.T, url string, cfg plan.Config) *Cursor {
 	t.Helper()
 	conn, err := engines.Parse(url)
 	if err != nil {
@@ -103,7 +104,7 @@ func TestPostgresValues(t *testing.T) {
 	}
 	want += "}"
 	url := testenv.Postgres(t)
-	src := openSource(t, url, "pgx", Config{Table: "vals", Cursor: []string{"v"}},
+	src := openSource(t, url, "pgx", plan.Config{Table: "vals", Cursor: []string{"v"}},
 		`CREATE TYPE mood AS ENUM ('sad', 'so "so"')`, "CREATE DOMAIN email AS text", "CREATE DOMAIN positive AS bigint CHECK (VALUE > 0)",
 		"CREATE TABLE vals (id int PRIMARY KEY, v int NOT NULL, "+strings.Join(columns, ", ")+")",
 		"INSERT INTO vals VALUES (1, 1, "+strings.Join(values, ", ")+")")
@@ -126,12 +127,12 @@ func TestPostgresValues(t *testing.T) {
 // TestPostgresRefused: each refused type names the column, the type and the CAST, and the CAST then works in a query.
 func TestPostgresRefused(t *testing.T) {
 	url := testenv.Postgres(t)
-	openSource(t, url, "pgx", Config{Table: "none", Cursor: []string{"v"}}, "CREATE TYPE pair AS (a int, b text)")
+	openSource(t, url, "pgx", plan.Config{Table: "none", Cursor: []string{"v"}}, "CREATE TYPE pair AS (a int, b text)")
 	for i, c := range []struct{ typ, literal, want string }{
 		{"int[]", "'{1,NULL,3}'", `[1,null,3]`}, {"text[][]", `'{{a,"b c"}}'`, `[["a","b c"]]`}, {"pair", `'(1,"x y")'`, `{"a":1,"b":"x y"}`},
 	} {
 		table := fmt.Sprintf("refused%d", i)
-		src := openSource(t, url, "pgx", Config{Table: table, Cursor: []string{"v"}},
+		src := openSource(t, url, "pgx", plan.Config{Table: table, Cursor: []string{"v"}},
 			"CREATE TABLE "+table+" (id int PRIMARY KEY, v int NOT NULL, odd "+c.typ+")", "INSERT INTO "+table+" VALUES (1, 1, "+c.literal+")")
 		_, err := src.Describe(t.Context())
 		if err == nil || !strings.Contains(err.Error(), `column "odd"`) || !strings.Contains(err.Error(), "source__columns") {
@@ -139,7 +140,7 @@ func TestPostgresRefused(t *testing.T) {
 		}
 		_, mend, _ := strings.Cut(err.Error(), "select ")
 		mend, _, _ = strings.Cut(mend, " in a source__query")
-		src = openSource(t, url, "pgx", Config{Query: "SELECT id, v, " + mend + " FROM " + table, Cursor: []string{"v"}, Key: []string{"id"}})
+		src = openSource(t, url, "pgx", plan.Config{Query: "SELECT id, v, " + mend + " FROM " + table, Cursor: []string{"v"}, Key: []string{"id"}})
 		page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
 		if err != nil {
 			t.Fatal(err)
@@ -153,7 +154,7 @@ func TestPostgresRefused(t *testing.T) {
 // TestPostgresKeys pages over keys of every type that may be one, one row at a time.
 func TestPostgresKeys(t *testing.T) {
 	url := testenv.Postgres(t)
-	openSource(t, url, "pgx", Config{Table: "none", Cursor: []string{"v"}}, `CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')`, "CREATE DOMAIN email AS varchar(20)")
+	openSource(t, url, "pgx", plan.Config{Table: "none", Cursor: []string{"v"}}, `CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')`, "CREATE DOMAIN email AS varchar(20)")
 	for i, c := range []struct {
 		typ      string
 		literals []string
@@ -168,7 +169,7 @@ func TestPostgresKeys(t *testing.T) {
 		{"oid", []string{"1", "4294967295"}}, {"pg_lsn", []string{"'0/1'", "'0/2'"}}, {"money", []string{"'1.01'", "'1.02'"}},
 	} {
 		table := fmt.Sprintf("keys%d", i)
-		src := openSource(t, url, "pgx", Config{Table: table, Cursor: []string{"v"}}, "CREATE TABLE "+table+" (k "+c.typ+" PRIMARY KEY, v int NOT NULL)",
+		src := openSource(t, url, "pgx", plan.Config{Table: table, Cursor: []string{"v"}}, "CREATE TABLE "+table+" (k "+c.typ+" PRIMARY KEY, v int NOT NULL)",
 			"INSERT INTO "+table+" VALUES ("+strings.Join(c.literals, ", 7), (")+", 7)")
 		var got []string
 		var after []byte

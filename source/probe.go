@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // How often rows are looked for that paging cannot show: where no index is known to serve the order, the look may read
@@ -32,21 +34,21 @@ func (f *finding) due(every time.Duration) bool {
 
 // probe looks for the rows that paging cannot show: NULLs, and stored times of another form than the position's. Its
 // error is the verdict on the table, without ErrNormalize. A look that fails is a warning: the page itself is good.
-func (c *Cursor) probe(ctx context.Context, s *session, p *plan, pos position, page *poller.Page) error {
+func (c *Cursor) probe(ctx context.Context, s *session, p *plan.Plan, pos keyset.Position, page *poller.Page) error {
 	err := c.seek(ctx, s, p, &c.nulls, page, func(ctx context.Context) (verdict, err error) { return c.countNulls(ctx, s, p, page) })
 	if err != nil {
 		return err
 	}
-	if p.storedTimes && pos != nil {
+	if p.StoredTimes && pos != nil {
 		return c.seek(ctx, s, p, &c.strays, page, func(ctx context.Context) (verdict, err error) { return c.findStrays(ctx, s, p, pos) })
 	}
 	return nil
 }
 
 // seek looks with a function when that is due, and returns the verdict that holds.
-func (c *Cursor) seek(ctx context.Context, s *session, p *plan, last *finding, page *poller.Page, with func(context.Context) (verdict, err error)) error {
+func (c *Cursor) seek(ctx context.Context, s *session, p *plan.Plan, last *finding, page *poller.Page, with func(context.Context) (verdict, err error)) error {
 	every := probeEvery
-	if p.indexName == "" {
+	if p.IndexName == "" {
 		every = probeUnindexed
 	}
 	c.mu.Lock()
@@ -68,19 +70,19 @@ func (c *Cursor) seek(ctx context.Context, s *session, p *plan, last *finding, p
 	return found
 }
 
-func (c *Cursor) countNulls(ctx context.Context, s *session, p *plan, page *poller.Page) (verdict, err error) {
-	cursors := p.sel.nulls(true)
+func (c *Cursor) countNulls(ctx context.Context, s *session, p *plan.Plan, page *poller.Page) (verdict, err error) {
+	cursors := p.Sel.Nulls(true)
 	nulls, err := count(ctx, s, cursors)
 	if err != nil {
 		return nil, err
 	}
-	nullKeys, err := count(ctx, s, p.sel.nulls(false))
+	nullKeys, err := count(ctx, s, p.Sel.Nulls(false))
 	switch {
 	case err != nil:
 		return nil, err
 	case nullKeys > 0:
 		return fmt.Errorf("%d row(s) with a NULL key: source__key must name columns that are never NULL", nullKeys), nil
-	case cursors.text == "":
+	case cursors.Text == "":
 		return nil, nil
 	}
 	page.NullCursors = nulls
@@ -95,11 +97,11 @@ func (c *Cursor) countNulls(ctx context.Context, s *session, p *plan, page *poll
 	return nil, nil
 }
 
-func count(ctx context.Context, s *session, st statement) (n int64, err error) {
-	if st.text == "" {
+func count(ctx context.Context, s *session, st keyset.Statement) (n int64, err error) {
+	if st.Text == "" {
 		return 0, nil
 	}
-	if err := s.conn.QueryRowContext(ctx, st.text).Scan(&n); err != nil {
+	if err := s.conn.QueryRowContext(ctx, st.Text).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count rows with NULL: %w", err)
 	}
 	return n, nil

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestRangePlans asks the engines how they run what sweeps and retries read: a range by the index of the order, from end to
@@ -24,8 +26,8 @@ func TestRangePlans(t *testing.T) {
 			mustExec(t, db, "CREATE TABLE o (k varchar(20) NOT NULL, id bigint NOT NULL, v bigint NOT NULL, u bigint NOT NULL UNIQUE, w bigint, PRIMARY KEY (k, id))",
 				"CREATE INDEX ix ON o (v, k, id)", e.fill, e.analyze)
 			where := "w < 2 OR w = 2"
-			composite := newSource(t, e.url, Config{Table: "o", Cursor: []string{"v"}, Where: where})
-			byIndex := func(what string, src *Cursor, make func(*plan) (statement, []any, error)) {
+			composite := newSource(t, e.url, plan.Config{Table: "o", Cursor: []string{"v"}, Where: where})
+			byIndex := func(what string, src *Cursor, make func(*plan.Plan) (keyset.Statement, []any, error)) {
 				t.Helper()
 				p, _, err := src.current(t.Context())
 				if err != nil {
@@ -36,37 +38,37 @@ func TestRangePlans(t *testing.T) {
 					t.Fatal(err)
 				}
 				var shown string
-				err = src.run(t.Context(), func(ctx context.Context, s *session) error {
-					shown, err = src.dialect.Explain(ctx, s.conn, st.text, args)
+				err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) error {
+					shown, err = src.dialect.Explain(ctx, s.conn, st.Text, args)
 					return err
 				})
 				if err != nil || !strings.Contains(shown, e.by) || strings.Contains(shown, e.never) {
 					t.Errorf("%s: %v\n%.2000s", what, err, shown)
 				}
 			}
-			from, to := position{[]byte("900"), []byte(`"k1"`), []byte("7")}, position{[]byte("910"), []byte(`"k1"`), []byte("7")}
-			byIndex("between rows", composite, func(p *plan) (statement, []any, error) {
-				st := p.sel.page(501, span{after: 3, upTo: 3})
-				args, err := p.args(st, from, to)
+			from, to := keyset.Position{[]byte("900"), []byte(`"k1"`), []byte("7")}, keyset.Position{[]byte("910"), []byte(`"k1"`), []byte("7")}
+			byIndex("between rows", composite, func(p *plan.Plan) (keyset.Statement, []any, error) {
+				st := p.Sel.Page(501, keyset.Span{After: 3, UpTo: 3})
+				args, err := p.Args(st, from, to)
 				return st, args, err
 			})
-			byIndex("up to a value", composite, func(p *plan) (statement, []any, error) {
-				st := p.sel.page(501, span{upTo: 1})
-				args, err := p.args(st, nil, position{[]byte("5")})
+			byIndex("up to a value", composite, func(p *plan.Plan) (keyset.Statement, []any, error) {
+				st := p.Sel.Page(501, keyset.Span{UpTo: 1})
+				args, err := p.Args(st, nil, keyset.Position{[]byte("5")})
 				return st, args, err
 			})
-			for what, src := range map[string]*Cursor{"{\"k\":\"k%d\",\"id\":%d}": composite, "{\"u\":%[2]d}": newSource(t, e.url, Config{Table: "o", Cursor: []string{"v"}, Key: []string{"u"}, Where: where})} {
-				byIndex(what, src, func(p *plan) (statement, []any, error) {
-					var keys []rowKey
+			for what, src := range map[string]*Cursor{"{\"k\":\"k%d\",\"id\":%d}": composite, "{\"u\":%[2]d}": newSource(t, e.url, plan.Config{Table: "o", Cursor: []string{"v"}, Key: []string{"u"}, Where: where})} {
+				byIndex(what, src, func(p *plan.Plan) (keyset.Statement, []any, error) {
+					var keys []keyset.Key
 					for i := range 32 {
-						k, err := p.decodeKey(fmt.Appendf(nil, what, i%7, 1000+i))
+						k, err := p.DecodeKey(fmt.Appendf(nil, what, i%7, 1000+i))
 						if err != nil {
-							return statement{}, nil, err
+							return keyset.Statement{}, nil, err
 						}
 						keys = append(keys, k)
 					}
-					st := p.sel.byKeys(p.keyColumns(), keys, false)
-					args, err := p.args(st, nil, nil)
+					st := p.Sel.ByKeys(p.KeyColumns(), keys, false)
+					args, err := p.Args(st, nil, nil)
 					return st, args, err
 				})
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestReplaced: a table that was dropped, made again and filled past the position holds rows that no fetch shows. It is
@@ -101,7 +102,7 @@ func TestReplacedMeanwhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			was := page.Table
-			for is := was; is == was; is = identity(t, newSource(t, e.url, Config{Table: "o", Cursor: []string{"id"}})) {
+			for is := was; is == was; is = identity(t, newSource(t, e.url, plan.Config{Table: "o", Cursor: []string{"id"}})) {
 				mustExec(t, db, "DROP TABLE o", "CREATE TABLE o (id "+e.id+", v int)") // MySQL's times have seconds
 			}
 			mustExec(t, db, "INSERT INTO o (id, v) VALUES (11, 1)")
@@ -152,7 +153,7 @@ func TestViewsAreNotReplaced(t *testing.T) {
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
 	mustExec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "CREATE VIEW w AS SELECT id FROM o", "INSERT INTO o VALUES (1)")
-	for _, cfg := range []Config{{Table: "w"}, {Query: "SELECT id FROM o"}} {
+	for _, cfg := range []plan.Config{{Table: "w"}, {Query: "SELECT id FROM o"}} {
 		cfg.Cursor, cfg.Key = []string{"id"}, []string{"id"}
 		page, err := newSource(t, url, cfg).Fetch(t.Context(), poller.Range{}, everything)
 		if err != nil || page.Table != "" {
@@ -168,7 +169,7 @@ func TestColumnKinds(t *testing.T) {
 	mustExec(t, db, "CREATE TABLE o (id int PRIMARY KEY, at timestamp(3) NOT NULL)")
 	kinds := func() string {
 		t.Helper()
-		d, err := newSource(t, url, Config{Table: "o", Cursor: []string{"at"}}).Describe(t.Context())
+		d, err := newSource(t, url, plan.Config{Table: "o", Cursor: []string{"at"}}).Describe(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,9 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // A statement reads at most so many keys, and has at most so many parameters: SQL Server takes 2100, an old SQLite 999.
@@ -29,7 +32,7 @@ const (
 // ignores case, blanks at the end), the row is that key's: it was renamed in place, or written again.
 func (c *Cursor) Reread(ctx context.Context, keys [][]byte) ([]change.Event, error) {
 	var events []change.Event
-	err := c.byPlan(ctx, func(p *plan) (err error) {
+	err := c.byPlan(ctx, func(p *plan.Plan) (err error) {
 		events, err = c.reread(ctx, p, keys)
 		return err
 	})
@@ -39,22 +42,22 @@ func (c *Cursor) Reread(ctx context.Context, keys [][]byte) ([]change.Event, err
 	return events, nil
 }
 
-func (c *Cursor) reread(ctx context.Context, p *plan, stored [][]byte) ([]change.Event, error) {
-	var keys []rowKey
+func (c *Cursor) reread(ctx context.Context, p *plan.Plan, stored [][]byte) ([]change.Event, error) {
+	var keys []keyset.Key
 	place := map[string]int{} // a key's JSON → its index in keys
 	for _, s := range stored {
-		k, err := p.decodeKey(s)
+		k, err := p.DecodeKey(s)
 		if err != nil {
 			return nil, err
 		}
-		if _, twice := place[string(k.json)]; !twice {
-			place[string(k.json)] = len(keys)
+		if _, twice := place[string(k.JSON)]; !twice {
+			place[string(k.JSON)] = len(keys)
 			keys = append(keys, k)
 		}
 	}
 	found := make([]*change.Event, len(keys))
-	for begin := 0; begin < len(keys); begin += p.chunk() {
-		end := min(begin+p.chunk(), len(keys))
+	for begin := 0; begin < len(keys); begin += chunk(p) {
+		end := min(begin+chunk(p), len(keys))
 		rows, err := c.readKeys(ctx, p, keys[begin:end])
 		if err != nil {
 			return nil, err
@@ -93,28 +96,28 @@ func (c *Cursor) reread(ctx context.Context, p *plan, stored [][]byte) ([]change
 }
 
 // chunk is how many keys one statement reads: a power of two.
-func (p *plan) chunk() int {
-	return 1 << (bits.Len(uint(min(rereadKeys, max(1, rereadParams/len(p.key))))) - 1)
+func chunk(p *plan.Plan) int {
+	return 1 << (bits.Len(uint(min(rereadKeys, max(1, rereadParams/len(p.Key))))) - 1)
 }
 
 // readKeys reads the rows of one chunk. The statement asks for a power of two of keys, the last one again where there are
 // fewer: so there are few different statements, which servers keep plans of.
-func (c *Cursor) readKeys(ctx context.Context, p *plan, keys []rowKey) ([]change.Event, error) {
+func (c *Cursor) readKeys(ctx context.Context, p *plan.Plan, keys []keyset.Key) ([]change.Event, error) {
 	asked := keys[:len(keys):len(keys)]
 	for len(asked)&(len(asked)-1) != 0 {
 		asked = append(asked, keys[len(keys)-1])
 	}
-	st := p.sel.byKeys(p.keyColumns(), asked, !p.keyProved)
-	args, err := p.args(st, nil, nil)
+	st := p.Sel.ByKeys(p.KeyColumns(), asked, !p.KeyProved)
+	args, err := p.Args(st, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	var col collector
+	var col collect.Collector
 	var events []change.Event
-	err = c.run(ctx, func(ctx context.Context, s *session) error {
-		col, events = collector{plan: p, cfg: &c.cfg, fetched: time.Now()}, events[:0]
-		err := c.dialect.Read(ctx, s.conn, st.text, args, p.sel.columns, func(r engine.Row) (bool, error) {
-			event, ok := col.make(r)
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+		col, events = collect.Collector{Plan: p, Cfg: &c.cfg, Fetched: time.Now()}, events[:0]
+		err := c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Columns, func(r engine.Row) (bool, error) {
+			event, ok := col.Make(r)
 			if ok {
 				events = append(events, event)
 			}
@@ -128,10 +131,10 @@ func (c *Cursor) readKeys(ctx context.Context, p *plan, keys []rowKey) ([]change
 	switch {
 	case err != nil:
 		return nil, err
-	case col.bad != nil && errors.Is(col.bad, engine.ErrSchemaChanged):
-		return nil, col.bad
-	case col.bad != nil:
-		return nil, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.bad)
+	case col.Bad != nil && errors.Is(col.Bad, engine.ErrSchemaChanged):
+		return nil, col.Bad
+	case col.Bad != nil:
+		return nil, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
 	}
 	return events, nil
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/sqlite"
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // uniting makes an engine that seeks on row values read pages as SQL Server is asked for them.
@@ -36,25 +38,25 @@ func TestSeeksReadTheirRange(t *testing.T) {
 	var checked int
 	for n := 1; n <= 4; n++ {
 		for cursors := 1; cursors <= n; cursors++ {
-			plain := selection{syntax: syntaxOf(sqlite.Dialect{}), from: "o", cursors: cursors}
+			plain := keyset.Selection{Syntax: syntaxOf(sqlite.Dialect{}), From: "o", Cursors: cursors}
 			for _, name := range []string{"a", "b", "c", "d"} {
-				plain.columns = append(plain.columns, goldenColumn(t, sqlite.Dialect{}, name, engine.KindInteger, false))
+				plain.Columns = append(plain.Columns, goldenColumn(t, sqlite.Dialect{}, name, engine.KindInteger, false))
 			}
 			// Fewer order columns than the table's key: rows of one place may come in any order, so that whole rows are sorted.
-			plain.order = plain.columns[:n]
+			plain.Order = plain.Columns[:n]
 			united := plain
-			united.syntax = syntaxOf(uniting{sqlite.Dialect{}})
+			united.Syntax = syntaxOf(uniting{sqlite.Dialect{}})
 			for range 150 {
 				from, to := randomPosition(random, n, cursors), randomPosition(random, n, cursors)
-				in := span{after: len(from), upTo: len(to)}
+				in := keyset.Span{After: len(from), UpTo: len(to)}
 				limit := 100
 				if n == 4 {
 					limit = 1 + random.IntN(30) // a full page ends in the right place, too
 				}
-				want := rowsOf(t, db, &plain, plain.page(limit, in), from, to)
-				in.common = random.IntN(common(from, to) + 1) // less may be known than is true
-				if got := rowsOf(t, db, &united, united.page(limit, in), from, to); !slices.Equal(got, want) {
-					t.Fatalf("%d columns, after %s, up to %s, common %d: got %v, want %v", n, from, to, in.common, got, want)
+				want := rowsOf(t, db, &plain, plain.Page(limit, in), from, to)
+				in.Common = random.IntN(keyset.Common(from, to) + 1) // less may be known than is true
+				if got := rowsOf(t, db, &united, united.Page(limit, in), from, to); !slices.Equal(got, want) {
+					t.Fatalf("%d columns, after %s, up to %s, common %d: got %v, want %v", n, from, to, in.Common, got, want)
 				}
 				checked += len(want)
 			}
@@ -65,23 +67,23 @@ func TestSeeksReadTheirRange(t *testing.T) {
 	}
 }
 
-func randomPosition(random *rand.Rand, n, cursors int) position {
-	pos := make(position, []int{0, cursors, n}[random.IntN(3)])
+func randomPosition(random *rand.Rand, n, cursors int) keyset.Position {
+	pos := make(keyset.Position, []int{0, cursors, n}[random.IntN(3)])
 	for i := range pos {
 		pos[i] = fmt.Append(nil, random.IntN(3))
 	}
 	return pos
 }
 
-func rowsOf(t *testing.T, db *sql.DB, s *selection, st statement, from, to position) (rows []string) {
+func rowsOf(t *testing.T, db *sql.DB, s *keyset.Selection, st keyset.Statement, from, to keyset.Position) (rows []string) {
 	t.Helper()
-	args, err := (&plan{dialect: sqlite.Dialect{}, sel: *s}).args(st, from, to)
+	args, err := (&plan.Plan{Dialect: sqlite.Dialect{}, Sel: *s}).Args(st, from, to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := db.QueryContext(t.Context(), st.text, args...)
+	got, err := db.QueryContext(t.Context(), st.Text, args...)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, st.text)
+		t.Fatalf("%v\n%s", err, st.Text)
 	}
 	defer got.Close() //nolint:errcheck // Err tells
 	for got.Next() {
@@ -94,7 +96,7 @@ func rowsOf(t *testing.T, db *sql.DB, s *selection, st statement, from, to posit
 	if err := got.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.order) < 4 {
+	if len(s.Order) < 4 {
 		slices.Sort(rows)
 	}
 	return rows
@@ -108,7 +110,7 @@ func TestTiesAreReadOnce(t *testing.T) {
 	for _, e := range []struct {
 		name, url, driver, dsn, analyze, fill string
 		as                                    func(engine.Dialect) engine.Dialect
-		read                                  func(*testing.T, *session, statement, []any) int
+		read                                  func(*testing.T, *session, keyset.Statement, []any) int
 	}{
 		{"postgres", pg, "pgx", pg, "ANALYZE", "INSERT INTO %s SELECT n %% 3, 5, 'k' || n %% 7, n FROM generate_series(1, 5000) n", nil, postgresReads},
 		// The statements that SQL Server is sent, on an engine that counts.
@@ -128,7 +130,7 @@ func TestTiesAreReadOnce(t *testing.T) {
 					mustExec(t, db, "CREATE TABLE "+c.table+" (w bigint NOT NULL, v bigint NOT NULL, k varchar(20) NOT NULL, id bigint NOT NULL, PRIMARY KEY ("+c.key+"))",
 						"CREATE INDEX ix_"+c.table+" ON "+c.table+" ("+order+")", fmt.Sprintf(e.fill, c.table), e.analyze+" "+c.table)
 				}
-				src := newSource(t, e.url, Config{Table: c.table, Cursor: c.cursor})
+				src := newSource(t, e.url, plan.Config{Table: c.table, Cursor: c.cursor})
 				if e.as != nil {
 					src.dialect = e.as(src.dialect)
 				}
@@ -138,18 +140,18 @@ func TestTiesAreReadOnce(t *testing.T) {
 				}
 				// In the middle of the ties, and so many rows on.
 				from, to := tiePlace(t, db, p, ties/2), tiePlace(t, db, p, ties/2+rows)
-				for what, ends := range map[string][2]position{"a page": {from, nil}, "a sweep within the ties": {from, to},
-					"a sweep into the ties": {position{[]byte("4")}, tiePlace(t, db, p, rows)}} {
-					in := span{after: len(ends[0]), upTo: len(ends[1]), common: common(ends[0], ends[1])}
-					st := p.sel.page(limit, in)
-					args, err := p.args(st, ends[0], ends[1])
+				for what, ends := range map[string][2]keyset.Position{"a page": {from, nil}, "a sweep within the ties": {from, to},
+					"a sweep into the ties": {keyset.Position{[]byte("4")}, tiePlace(t, db, p, rows)}} {
+					in := keyset.Span{After: len(ends[0]), UpTo: len(ends[1]), Common: keyset.Common(ends[0], ends[1])}
+					st := p.Sel.Page(limit, in)
+					args, err := p.Args(st, ends[0], ends[1])
 					if err != nil {
 						t.Fatal(err)
 					}
-					err = src.run(t.Context(), func(ctx context.Context, s *session) error {
+					err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) error {
 						if e.read == nil {
 							// SQLite counts nothing, and says which columns bound the search.
-							shown, err := src.dialect.Explain(ctx, s.conn, st.text, args)
+							shown, err := src.dialect.Explain(ctx, s.conn, st.Text, args)
 							all := "(" + strings.ReplaceAll(order, " ", "") + ")"
 							if len(ends[0]) > 1 && !strings.Contains(shown, all+">(") || len(ends[1]) > 1 && !strings.Contains(shown, all+"<(") {
 								t.Errorf("%s (%s): %s: not all columns bound the search: %s", c.table, order, what, shown)
@@ -161,10 +163,10 @@ func TestTiesAreReadOnce(t *testing.T) {
 							most = rows
 						}
 						if src.dialect.Syntax().Unites {
-							most *= len(p.sel.seeks(in)) // each may read a page
+							most *= len(p.Sel.Seeks(in)) // each may read a page
 						}
 						if n := e.read(t, s, st, args); n < rows || n > most+10 {
-							t.Errorf("%s (%s): %s: %d rows were read for %d:\n%s", c.table, order, what, n, most, st.text)
+							t.Errorf("%s (%s): %s: %d rows were read for %d:\n%s", c.table, order, what, n, most, st.Text)
 						}
 						return nil
 					})
@@ -178,23 +180,23 @@ func TestTiesAreReadOnce(t *testing.T) {
 }
 
 // tiePlace is the position of the n-th row.
-func tiePlace(t *testing.T, db *sql.DB, p *plan, n int) position {
+func tiePlace(t *testing.T, db *sql.DB, p *plan.Plan, n int) keyset.Position {
 	t.Helper()
-	pos := make(position, len(p.sel.order))
+	pos := make(keyset.Position, len(p.Sel.Order))
 	into := make([]any, len(pos))
 	values := make([]any, len(pos))
 	for i := range into {
 		into[i] = &values[i]
 	}
-	order := strings.Join(columnNames(p.sel.order), ", ")
-	if err := db.QueryRowContext(t.Context(), fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT 1 OFFSET %d", order, p.sel.from, order, n-1)).Scan(into...); err != nil {
+	order := strings.Join(keyset.ColumnNames(p.Sel.Order), ", ")
+	if err := db.QueryRowContext(t.Context(), fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT 1 OFFSET %d", order, p.Sel.From, order, n-1)).Scan(into...); err != nil {
 		t.Fatal(err)
 	}
 	for i, v := range values {
 		if b, ok := v.([]byte); ok {
 			v = string(b)
 		}
-		if p.sel.order[i].Value.Kind == engine.KindText {
+		if p.Sel.Order[i].Value.Kind == engine.KindText {
 			v = fmt.Sprintf("%q", v)
 		}
 		pos[i] = fmt.Append(nil, v)
@@ -203,11 +205,11 @@ func tiePlace(t *testing.T, db *sql.DB, p *plan, n int) position {
 }
 
 // postgresReads runs a statement and counts the rows that its scans read of tables.
-func postgresReads(t *testing.T, s *session, st statement, args []any) int {
+func postgresReads(t *testing.T, s *session, st keyset.Statement, args []any) int {
 	t.Helper()
 	var shown []byte
-	if err := s.conn.QueryRowContext(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "+st.text, args...).Scan(&shown); err != nil {
-		t.Fatalf("%v\n%s", err, st.text)
+	if err := s.conn.QueryRowContext(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "+st.Text, args...).Scan(&shown); err != nil {
+		t.Fatalf("%v\n%s", err, st.Text)
 	}
 	type node struct {
 		Relation string  `json:"Relation Name"`
@@ -234,7 +236,7 @@ func postgresReads(t *testing.T, s *session, st statement, args []any) int {
 }
 
 // mysqlReads runs a statement and counts the rows that it reads by the server's own counters of the session.
-func mysqlReads(t *testing.T, s *session, st statement, args []any) int {
+func mysqlReads(t *testing.T, s *session, st keyset.Statement, args []any) int {
 	t.Helper()
 	each := func(text string, args []any, row func(*sql.Rows) error) {
 		t.Helper()
@@ -264,6 +266,6 @@ func mysqlReads(t *testing.T, s *session, st statement, args []any) int {
 		return sum
 	}
 	before := counters()
-	each(st.text, args, func(*sql.Rows) error { return nil })
+	each(st.Text, args, func(*sql.Rows) error { return nil })
 	return counters() - before
 }

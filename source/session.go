@@ -6,6 +6,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -25,6 +27,40 @@ type session struct {
 	broken       bool // given up by its user: not to be used again
 }
 
+// sessions are the physical connections of a source, at most source__connections of them. Whatever is asked of the database
+// goes through run, which bounds, repeats and explains. It is safe for concurrent use.
+type sessions struct {
+	dialect engine.Dialect
+	db      *sql.DB
+	// name is the source for messages, timeout is source__timeout.
+	name    string
+	timeout time.Duration
+	// slots holds a token for every session in use.
+	slots chan struct{}
+	// withLocks says that a session was refused to read row versions here; refused is told when that is found out.
+	withLocks atomic.Bool
+	refused   func()
+
+	mu     sync.Mutex
+	closed bool
+	idle   []*session
+}
+
+// close closes every connection.
+func (ss *sessions) close() error {
+	ss.mu.Lock()
+	idle := ss.idle
+	ss.idle, ss.closed = nil, true
+	ss.mu.Unlock()
+	for _, s := range idle {
+		s.discard()
+	}
+	if err := ss.db.Close(); err != nil {
+		return fmt.Errorf("close the source's connections: %w", err)
+	}
+	return nil
+}
+
 // A session that was idle for longer may have been dropped by a gateway without a word (Azure's do after four minutes
 // and more), and no connection outlives a failover for ever.
 const (
@@ -37,30 +73,30 @@ const tries = 3
 
 // acquire waits until fewer than source__connections sessions are in use, then takes a kept session or opens one. (The
 // pool's own limit would not do: who waits there does not see a session that is given back here.)
-func (c *Cursor) acquire(ctx context.Context) (*session, error) {
+func (ss *sessions) acquire(ctx context.Context) (*session, error) {
 	select {
-	case c.slots <- struct{}{}:
+	case ss.slots <- struct{}{}:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: %w", errBusy, context.Cause(ctx))
 	}
 	taken := false
 	defer func() {
 		if !taken {
-			<-c.slots
+			<-ss.slots
 		}
 	}()
-	s, err := c.take(ctx)
+	s, err := ss.take(ctx)
 	taken = err == nil
 	return s, err
 }
 
-func (c *Cursor) take(ctx context.Context) (*session, error) {
+func (ss *sessions) take(ctx context.Context) (*session, error) {
 	for {
-		s := c.pop()
+		s := ss.pop()
 		if s == nil {
-			return c.open(ctx)
+			return ss.open(ctx)
 		}
-		refused := s.server.Versions && c.withLocks.Load()
+		refused := s.server.Versions && ss.withLocks.Load()
 		if !refused && time.Since(s.used) < sessionIdle && time.Since(s.opened) < sessionLife {
 			return s, nil
 		}
@@ -68,22 +104,22 @@ func (c *Cursor) take(ctx context.Context) (*session, error) {
 	}
 }
 
-func (c *Cursor) pop() *session {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.idle) == 0 {
+func (ss *sessions) pop() *session {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if len(ss.idle) == 0 {
 		return nil
 	}
-	s := c.idle[len(c.idle)-1]
-	c.idle = c.idle[:len(c.idle)-1]
+	s := ss.idle[len(ss.idle)-1]
+	ss.idle = ss.idle[:len(ss.idle)-1]
 	return s
 }
 
-func (c *Cursor) open(ctx context.Context) (*session, error) { return c.openWith(ctx, c.cfg.Timeout) }
+func (ss *sessions) open(ctx context.Context) (*session, error) { return ss.openWith(ctx, ss.timeout) }
 
 // openWith opens a session whose statements the server bounds by a timeout.
-func (c *Cursor) openWith(ctx context.Context, timeout time.Duration) (*session, error) {
-	conn, err := c.db.Conn(ctx)
+func (ss *sessions) openWith(ctx context.Context, timeout time.Duration) (*session, error) {
+	conn, err := ss.db.Conn(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errConnect, err)
 	}
@@ -94,7 +130,7 @@ func (c *Cursor) openWith(ctx context.Context, timeout time.Duration) (*session,
 			s.discard()
 		}
 	}()
-	if s.server, err = c.dialect.Prepare(ctx, conn, engine.Settings{Timeout: timeout, WithLocks: c.withLocks.Load()}); err != nil {
+	if s.server, err = ss.dialect.Prepare(ctx, conn, engine.Settings{Timeout: timeout, WithLocks: ss.withLocks.Load()}); err != nil {
 		return nil, fmt.Errorf("%w: prepare the connection: %w", errConnect, err)
 	}
 	prepared = true
@@ -102,21 +138,21 @@ func (c *Cursor) openWith(ctx context.Context, timeout time.Duration) (*session,
 }
 
 // release keeps a session for the next fetch, or ends it.
-func (c *Cursor) release(s *session) {
-	defer func() { <-c.slots }()
+func (ss *sessions) release(s *session) {
+	defer func() { <-ss.slots }()
 	s.used, s.fresh = time.Now(), false
-	if !c.keep(s) {
+	if !ss.keep(s) {
 		s.discard() // outside the lock: it waits for the network
 	}
 }
 
-func (c *Cursor) keep(s *session) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed || s.broken {
+func (ss *sessions) keep(s *session) bool {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if ss.closed || s.broken {
 		return false
 	}
-	c.idle = append(c.idle, s)
+	ss.idle = append(ss.idle, s)
 	return true
 }
 
@@ -129,22 +165,22 @@ func (s *session) discard() {
 
 // run calls work with a session, under source__timeout, and repeats it after a transient fault, at most three times in
 // all. work must be repeatable. Its error comes back explained.
-func (c *Cursor) run(ctx context.Context, work func(context.Context, *session) error) error {
+func (ss *sessions) run(ctx context.Context, work func(context.Context, *session) error) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = 200*time.Millisecond, 2*time.Second
 	stale := 0
 	for try := 1; ; try++ {
-		kind, fresh, err := c.once(ctx, work)
+		kind, fresh, err := ss.once(ctx, work)
 		if err == nil {
 			return nil
 		}
 		if kind == engine.FaultVersions && try < tries {
-			c.withLocks.Store(true)
-			c.replan() // a plan knows whether reads wait for locks
+			ss.withLocks.Store(true)
+			ss.refused()
 			continue
 		}
 		if kind != engine.FaultTransient || ctx.Err() != nil || try-stale >= tries {
-			return c.explain(ctx, kind, err)
+			return ss.explain(ctx, kind, err)
 		}
 		if !fresh && stale == 0 {
 			// The first failure of a kept connection says that it had died, not that the server is unwell.
@@ -152,27 +188,27 @@ func (c *Cursor) run(ctx context.Context, work func(context.Context, *session) e
 			continue
 		}
 		if err := clock.Sleep(ctx, wait.NextBackOff()); err != nil {
-			return c.explain(ctx, kind, err)
+			return ss.explain(ctx, kind, err)
 		}
 	}
 }
 
 // once is one attempt. A session that saw a fault or a panic is not used again: its state is not known.
-func (c *Cursor) once(ctx context.Context, work func(context.Context, *session) error) (kind engine.Fault, fresh bool, err error) {
-	bounded, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errTimeout)
+func (ss *sessions) once(ctx context.Context, work func(context.Context, *session) error) (kind engine.Fault, fresh bool, err error) {
+	bounded, cancel := context.WithTimeoutCause(ctx, ss.timeout, errTimeout)
 	defer cancel()
-	s, err := c.acquire(bounded)
+	s, err := ss.acquire(bounded)
 	if err != nil {
-		return c.classify(ctx, bounded, err), true, err
+		return ss.classify(ctx, bounded, err), true, err
 	}
 	fresh = s.fresh
 	sound := false
 	defer func() {
 		s.broken = s.broken || !sound
-		c.release(s)
+		ss.release(s)
 	}()
 	if err := work(bounded, s); err != nil {
-		return c.classify(ctx, bounded, err), fresh, err
+		return ss.classify(ctx, bounded, err), fresh, err
 	}
 	sound = true
 	return engine.FaultOther, fresh, nil
@@ -185,7 +221,7 @@ var (
 )
 
 // classify asks the dialect what an error means, except where every engine's answer is the same.
-func (c *Cursor) classify(ctx, bounded context.Context, err error) engine.Fault {
+func (ss *sessions) classify(ctx, bounded context.Context, err error) engine.Fault {
 	switch {
 	case errors.Is(err, poller.ErrConfig), errors.Is(err, poller.ErrNormalize), ctx.Err() != nil:
 		return engine.FaultOther
@@ -196,5 +232,31 @@ func (c *Cursor) classify(ctx, bounded context.Context, err error) engine.Fault 
 	case errors.Is(context.Cause(bounded), errTimeout):
 		return engine.FaultTimeout
 	}
-	return engine.Classify(c.dialect, err)
+	return engine.Classify(ss.dialect, err)
+}
+
+// longest is how long a statement of an operator may take: as good as without a bound, and still one that every server
+// takes for its own limits. The context ends it before.
+const longest = 24 * time.Hour
+
+// patiently does work on a connection of its own, which the server gives as much time as ctx does. It is closed afterwards.
+func (ss *sessions) patiently(ctx context.Context, work func(context.Context, *session) error) error {
+	select {
+	case ss.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ss.explain(ctx, engine.FaultBusy, fmt.Errorf("%w: %w", errBusy, context.Cause(ctx)))
+	}
+	defer func() { <-ss.slots }()
+	if idle := ss.pop(); idle != nil {
+		idle.discard() // a kept session counts against the pool's limit, which the new one must find room in
+	}
+	s, err := ss.openWith(ctx, longest)
+	if err == nil {
+		defer s.discard()
+		err = work(ctx, s)
+	}
+	if err != nil && !errors.Is(err, poller.ErrConfig) {
+		return ss.explain(ctx, ss.classify(ctx, ctx, err), err)
+	}
+	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestUnreachable: a database that cannot be reached is not reported as a slow statement.
@@ -41,7 +42,7 @@ func TestUnreachable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			src, err := New(Config{Poller: "p", Table: "o", Cursor: []string{"v"}, Timeout: time.Second}, conn)
+			src, err := New(plan.Config{Poller: "p", Table: "o", Cursor: []string{"v"}, Timeout: time.Second}, conn)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,21 +61,21 @@ func TestUnreachable(t *testing.T) {
 
 // TestBusyConnections: to wait for a free connection in vain is neither a slow statement nor an unreachable database.
 func TestBusyConnections(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "o", Cursor: []string{"v"}, Connections: 1, Timeout: 50 * time.Millisecond},
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}, Connections: 1, Timeout: 50 * time.Millisecond},
 		"CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
-	src.slots <- struct{}{}
+	src.sessions.slots <- struct{}{}
 	_, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
 	if err == nil || !strings.Contains(err.Error(), "all 1 connections (source__connections) are busy") || strings.Contains(err.Error(), "index") {
 		t.Error(err)
 	}
-	if len(src.slots) != 1 {
-		t.Errorf("%d slots are in use, one is", len(src.slots))
+	if len(src.sessions.slots) != 1 {
+		t.Errorf("%d slots are in use, one is", len(src.sessions.slots))
 	}
 }
 
 // TestPanicUnderWork: whoever recovers from a panic above finds the connection's place free again, and its session gone.
 func TestPanicUnderWork(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "o", Cursor: []string{"v"}, Connections: 1}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}, Connections: 1}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
 	for range 2 {
 		func() {
 			defer func() {
@@ -82,11 +83,11 @@ func TestPanicUnderWork(t *testing.T) {
 					t.Error("the panic was swallowed")
 				}
 			}()
-			_ = src.run(t.Context(), func(context.Context, *session) error { panic("a bug") })
+			_ = src.sessions.run(t.Context(), func(context.Context, *session) error { panic("a bug") })
 		}()
 	}
-	if len(src.slots) != 0 || len(src.idle) != 0 || src.db.Stats().OpenConnections != 0 {
-		t.Errorf("%d slots in use, %d sessions kept, %d connections open", len(src.slots), len(src.idle), src.db.Stats().OpenConnections)
+	if len(src.sessions.slots) != 0 || len(src.sessions.idle) != 0 || src.sessions.db.Stats().OpenConnections != 0 {
+		t.Errorf("%d slots in use, %d sessions kept, %d connections open", len(src.sessions.slots), len(src.sessions.idle), src.sessions.db.Stats().OpenConnections)
 	}
 	if _, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything); err != nil {
 		t.Error(err)
@@ -118,20 +119,20 @@ func (c slowConn) Close() error {
 // TestReleaseUnlocked: while a session is given up, which waits for the network, others fetch.
 func TestReleaseUnlocked(t *testing.T) {
 	url := testenv.SQLite(t)
-	openSource(t, url, "sqlite", Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
+	openSource(t, url, "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
 	conn, err := engines.Parse(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	slow := slowCloser{conn.Connectors.Reading, make(chan struct{}), make(chan struct{})}
 	conn.Connectors.Reading = slow
-	src, err := New(Config{Poller: "p", Table: "o", Cursor: []string{"v"}}, conn)
+	src, err := New(plan.Config{Poller: "p", Table: "o", Cursor: []string{"v"}}, conn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
 	go func() {
-		done <- src.run(context.WithoutCancel(t.Context()), func(_ context.Context, s *session) error {
+		done <- src.sessions.run(context.WithoutCancel(t.Context()), func(_ context.Context, s *session) error {
 			s.broken = true
 			return nil
 		})

@@ -9,6 +9,9 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
 // settling holds rows back until they are older than source__late_window. A single cursor that is a time is compared with
@@ -36,10 +39,10 @@ const (
 
 // settledPage reads a page of rows that are older than the window. Page.Safe is where the page ended, where rows are held
 // back behind it.
-func (c *Cursor) settledPage(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
+func (c *Cursor) settledPage(ctx context.Context, p *plan.Plan, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error) {
 	var page poller.Page
 	var err error
-	if p.settlesByClock() {
+	if p.SettlesByClock() {
 		page, err = c.page(ctx, p, r, limit, append(also[:len(also):len(also)], c.settled(p))...)
 	} else {
 		page, err = c.markedPage(ctx, p, r, limit, also...)
@@ -70,51 +73,29 @@ func (s *settling) lookDue() bool {
 	return true
 }
 
-// settlesByClock reports whether the cursor is one time that can be compared with the database's clock.
-func (p *plan) settlesByClock() bool {
-	return p.sel.cursors == 1 && p.sel.order[0].Value.Kind.IsTime() && !p.storedTimes
-}
-
 // settled is the condition that the cursor is older than the window, by the database's clock and in the column's own type. A
 // value that is kept to the second, or to the day, stands for all of it: so it must be less than the edge, not equal.
-func (c *Cursor) settled(p *plan) condition {
-	return func(b *builder, s *selection) {
-		col := &s.order[0]
-		edge := p.syntax.Clock(c.edge(p))
-		b.add(s.column(*col) + " < " + engine.Fill(col.Value.Param, edge))
+func (c *Cursor) settled(p *plan.Plan) keyset.Condition {
+	return func(b *keyset.Builder, s *keyset.Selection) {
+		col := &s.Order[0]
+		edge := p.Syntax.Clock(c.edge(p))
+		b.Add(s.Column(*col) + " < " + engine.Fill(col.Value.Param, edge))
 	}
 }
 
 // edge is how far the edge lies from the database's clock in UTC, in seconds: the window back, and for a column without a
 // zone the offset of source__time_zone at the edge.
-func (c *Cursor) edge(p *plan) int {
+func (c *Cursor) edge(p *plan.Plan) int {
 	window := int((c.cfg.LateWindow + time.Second - 1) / time.Second)
-	if kind := p.sel.order[0].Value.Kind; kind == engine.KindInstant || kind == engine.KindOffsetTime {
+	if kind := p.Sel.Order[0].Value.Kind; kind == engine.KindInstant || kind == engine.KindOffsetTime {
 		return -window
 	}
-	return wallEdge(time.Now().Add(-c.cfg.LateWindow), p.zone(&c.cfg)) - window
-}
-
-// clocksDiffer is how far this machine's clock, which chooses a zone's offset, may be off the database's.
-const clocksDiffer = time.Minute
-
-// wallEdge is the offset from UTC, in seconds, of a wall clock at a moment; less in the hour before it is put back: the values
-// of that hour come a second time, and rows have settled only when they cannot.
-func wallEdge(at time.Time, zone *time.Location) int {
-	lowest := 0
-	for i, at := range []time.Time{at, at.Add(clocksDiffer)} {
-		_, offset := at.In(zone).Zone()
-		offset -= int(comesBack(at, zone) / time.Second)
-		if i == 0 || offset < lowest {
-			lowest = offset
-		}
-	}
-	return lowest
+	return timeform.WallEdge(time.Now().Add(-c.cfg.LateWindow), p.Zone(&c.cfg)) - window
 }
 
 // markedPage reads a page up to the newest mark that is older than the window. A range that has an end of its own is read
 // up to it: whoever names the end has seen it.
-func (c *Cursor) markedPage(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
+func (c *Cursor) markedPage(ctx context.Context, p *plan.Plan, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error) {
 	if r.UpTo != nil {
 		return c.page(ctx, p, r, limit, also...)
 	}
@@ -126,7 +107,7 @@ func (c *Cursor) markedPage(ctx context.Context, p *plan, r poller.Range, limit 
 	}
 	if upTo.IsStart() {
 		// Nothing has settled yet: no row is below the beginning.
-		return c.page(ctx, p, r, limit, append(also[:len(also):len(also)], func(b *builder, _ *selection) { b.add("1 = 0") })...)
+		return c.page(ctx, p, r, limit, append(also[:len(also):len(also)], func(b *keyset.Builder, _ *keyset.Selection) { b.Add("1 = 0") })...)
 	}
 	r.UpTo = upTo
 	return c.page(ctx, p, r, limit, also...)
@@ -148,29 +129,20 @@ func (s *settling) edge(window time.Duration) (upTo change.Cursor, due bool) {
 }
 
 // setMark notes the highest cursor value there is. The moment is that after the answer: the mark is no older than it says.
-func (c *Cursor) setMark(ctx context.Context, p *plan) error {
+func (c *Cursor) setMark(ctx context.Context, p *plan.Plan) error {
 	var top change.Cursor
-	err := c.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
 		top, err = c.latest(ctx, s, p)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if top, err = p.withoutKey(top); err != nil {
+	if top, err = p.WithoutKey(top); err != nil {
 		return err
 	}
 	c.settling.mu.Lock()
 	defer c.settling.mu.Unlock()
 	c.settling.marks = append(c.settling.marks, mark{time.Now(), top})
 	return nil
-}
-
-// withoutKey is the position after every row that has the position's cursor value.
-func (p *plan) withoutKey(c change.Cursor) (change.Cursor, error) {
-	pos, err := p.decode(c)
-	if err != nil || pos == nil {
-		return nil, err
-	}
-	return p.appendCursor(nil, pos[:p.sel.cursors], nil), nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // fetchAll reads a range to its end, each position taken as stored, and returns what a session would deliver, in order.
@@ -94,7 +95,7 @@ func ageMarks(c *Cursor) {
 
 func settleSources(t *testing.T, url string) (byTime, byMarks *Cursor) {
 	t.Helper()
-	cfg := Config{Table: "o", LateCommits: "settle", LateWindow: time.Hour}
+	cfg := plan.Config{Table: "o", LateCommits: "settle", LateWindow: time.Hour}
 	cfg.Cursor = []string{"c"}
 	byTime = newSource(t, url, cfg)
 	cfg.Cursor = []string{"id"}
@@ -142,7 +143,7 @@ func TestSQLServerSettle(t *testing.T) {
 // TestSQLiteExact: ids and commits are of one order, so that nothing is held back and nothing remembered.
 func TestSQLiteExact(t *testing.T) {
 	url := testenv.SQLite(t)
-	src := openSource(t, url, "sqlite", Config{Table: "o", Cursor: []string{"id"}},
+	src := openSource(t, url, "sqlite", plan.Config{Table: "o", Cursor: []string{"id"}},
 		"CREATE TABLE o (id INTEGER PRIMARY KEY AUTOINCREMENT, v text)", "INSERT INTO o (v) VALUES ('a'), ('b')")
 	d, err := src.Describe(t.Context())
 	if err != nil || d.Late != poller.LateExact || d.Coarse {
@@ -151,7 +152,7 @@ func TestSQLiteExact(t *testing.T) {
 	if got, last := fetchAll(t, src, poller.Range{}, 1); rowKeys(got) != idKeys(1, 2) || last.Safe != nil {
 		t.Errorf("%s, safe %s", rowKeys(got), last.Safe)
 	}
-	plain := openSource(t, url, "sqlite", Config{Table: "p", Cursor: []string{"id"}}, "CREATE TABLE p (id INTEGER PRIMARY KEY, v text)")
+	plain := openSource(t, url, "sqlite", plan.Config{Table: "p", Cursor: []string{"id"}}, "CREATE TABLE p (id INTEGER PRIMARY KEY, v text)")
 	if d, err := plain.Describe(t.Context()); err != nil || d.Late != poller.LateOverlap {
 		t.Errorf("%+v %v", d, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // The tests of this file hold rows against each other that a statement after the one does not give, although the other
@@ -57,7 +58,7 @@ func TestSQLiteUntypedKey(t *testing.T) {
 	const big = "INSERT INTO o (id, v) VALUES (-9007199254740993,1),(9007199254740993,1),(9007199254740994,1),(9007199254740995,1),(9223372036854775807,1)"
 	want := []string{`{"id":"-9007199254740993"}`, `{"id":"9007199254740993"}`, `{"id":"9007199254740994"}`, `{"id":"9007199254740995"}`, `{"id":"9223372036854775807"}`}
 	for _, query := range []string{"SELECT id+0 AS id, v FROM o", "SELECT max(id) AS id, v FROM o GROUP BY id, v"} {
-		src := openSource(t, testenv.SQLite(t), "sqlite", Config{Query: query, Key: []string{"id"}, Cursor: []string{"v"}}, table, big)
+		src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Query: query, Key: []string{"id"}, Cursor: []string{"v"}}, table, big)
 		for _, rows := range []int{1, 2} {
 			keys, err := drain(t, src, rows)
 			if diff := cmp.Diff(want, keys); err != nil || diff != "" {
@@ -66,7 +67,7 @@ func TestSQLiteUntypedKey(t *testing.T) {
 		}
 	}
 
-	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Query: "SELECT id||'' AS id, v, any FROM o", Key: []string{"id"}, Cursor: []string{"v"}}, table,
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Query: "SELECT id||'' AS id, v, any FROM o", Key: []string{"id"}, Cursor: []string{"v"}}, table,
 		"INSERT INTO o VALUES (12, 1, '9007199254740993'), (13, 2, 9007199254740993), (9007199254740993, 3, 1)")
 	keys, err := drain(t, src, 2)
 	if diff := cmp.Diff([]string{`{"id":"12"}`, `{"id":"13"}`}, keys); diff != "" {
@@ -78,14 +79,14 @@ func TestSQLiteUntypedKey(t *testing.T) {
 // TestNullsHold: rows that paging cannot show fail every fetch, of every output, until they are gone.
 func TestNullsHold(t *testing.T) {
 	for name, c := range map[string]struct {
-		cfg        Config
+		cfg        plan.Config
 		ddl, mend  string
 		after      change.Cursor
 		word, rest string
 	}{
-		"cursor": {Config{Table: "o", Cursor: []string{"v"}, NullCursor: "fail"}, "CREATE TABLE o (k INTEGER PRIMARY KEY, v int)",
+		"cursor": {plan.Config{Table: "o", Cursor: []string{"v"}, NullCursor: "fail"}, "CREATE TABLE o (k INTEGER PRIMARY KEY, v int)",
 			"UPDATE o SET v = 4 WHERE v IS NULL", nil, "NULL cursor", "INSERT INTO o VALUES (1, 1), (2, NULL), (3, 1)"},
-		"key": {Config{Query: "SELECT k, v FROM o", Key: []string{"k"}, Cursor: []string{"v"}}, "CREATE TABLE o (k TEXT, v int)",
+		"key": {plan.Config{Query: "SELECT k, v FROM o", Key: []string{"k"}, Cursor: []string{"v"}}, "CREATE TABLE o (k TEXT, v int)",
 			"UPDATE o SET k = 'c' WHERE k IS NULL", change.Cursor(`{"kind":"integer+pk","value":1,"tiebreaker":{"k":"a"}}`), "NULL key",
 			"INSERT INTO o VALUES ('a', 1), (NULL, 1), ('b', 1)"},
 	} {
@@ -96,8 +97,8 @@ func TestNullsHold(t *testing.T) {
 				_, err := src.Fetch(t.Context(), poller.Range{After: c.after}, everything)
 				isNormalizeFault(t, err, c.word)
 			}
-			if len(src.idle) != 1 {
-				t.Errorf("%d sessions are kept: the rows' fault is not the connection's", len(src.idle))
+			if len(src.sessions.idle) != 1 {
+				t.Errorf("%d sessions are kept: the rows' fault is not the connection's", len(src.sessions.idle))
 			}
 			openSource(t, url, "sqlite", c.cfg, c.mend)
 			if _, err := src.Fetch(t.Context(), poller.Range{After: c.after}, everything); err != nil {
@@ -112,7 +113,7 @@ func TestNullsHold(t *testing.T) {
 func TestEqualKeys(t *testing.T) {
 	mysqlURL, postgresURL := testenv.MySQL(t), testenv.Postgres(t)
 	w := testenv.Open(t, "mysql", testenv.MySQLDSN(t, mysqlURL))
-	cfg := Config{Table: "w", Key: []string{"k"}, Cursor: []string{"v"}}
+	cfg := plan.Config{Table: "w", Key: []string{"k"}, Cursor: []string{"v"}}
 	const rows = "INSERT INTO o VALUES ('b',1.0),('cafe',2.00),('café',2.00),('x',3),('y',3)"
 	mustExec(t, w, "CREATE TABLE o (k varchar(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PRIMARY KEY, v decimal(5,2) NOT NULL)",
 		"CREATE VIEW w AS SELECT CONVERT(k USING utf8mb4) COLLATE utf8mb4_general_ci AS k, v FROM o", rows)
@@ -140,7 +141,7 @@ func TestEqualKeys(t *testing.T) {
 // TestEqualKeysBeforeFault: a page that a row without a place ends is not divided there either.
 func TestEqualKeysBeforeFault(t *testing.T) {
 	const ddl = "CREATE TABLE o (k TEXT, v int NOT NULL, x)"
-	cfg := Config{Query: "SELECT k, v, x FROM o", Key: []string{"k"}, Cursor: []string{"v"}}
+	cfg := plan.Config{Query: "SELECT k, v, x FROM o", Key: []string{"k"}, Cursor: []string{"v"}}
 	for name, c := range map[string]struct{ rows, word string }{
 		"bad row":   {"INSERT INTO o VALUES ('a', 1, 1), ('b', 2, 1), (x'63', 2, 1)", "a BLOB"},
 		"same keys": {"INSERT INTO o VALUES ('a', 1, 1), ('b', 2, 1), ('c', 2, 1), ('c', 2, 2)", "does not identify a row"},
@@ -157,7 +158,7 @@ func TestEqualKeysBeforeFault(t *testing.T) {
 // TestEqualKeysAsk: a statement that asked for few rows, because the last page was full of bytes, does not make a tie
 // look larger than the page for ever.
 func TestEqualKeysAsk(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Query: "SELECT k, v FROM o", Key: []string{"k"}, Cursor: []string{"v"}},
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Query: "SELECT k, v FROM o", Key: []string{"k"}, Cursor: []string{"v"}},
 		"CREATE TABLE o (k TEXT COLLATE NOCASE, v int NOT NULL)", "INSERT INTO o VALUES ('a', 1), ('A', 1), ('c', 1)")
 	src.rows = 1
 	if keys, err := drain(t, src, 10); len(keys) != 3 || err != nil {
@@ -167,12 +168,12 @@ func TestEqualKeysAsk(t *testing.T) {
 
 // TestStartLatestBeyond: what cannot be a position is none of source__start=latest either.
 func TestStartLatestBeyond(t *testing.T) {
-	src := openSource(t, testenv.Postgres(t), "pgx", Config{Table: "o", Cursor: []string{"v"}, Start: "latest"},
+	src := openSource(t, testenv.Postgres(t), "pgx", plan.Config{Table: "o", Cursor: []string{"v"}, Start: "latest"},
 		"CREATE TABLE o (id bigint PRIMARY KEY, v timestamptz NOT NULL)", "INSERT INTO o VALUES (1,'2026-01-01'),(2,'infinity')")
 	_, _, err := src.Start(t.Context())
 	isNormalizeFault(t, err, "infinity", "source__where", `{"id":2}`)
 
-	src = openSource(t, testenv.Postgres(t), "pgx", Config{Query: "SELECT * FROM o", Key: []string{"id"}, Cursor: []string{"v"}, Start: "latest"},
+	src = openSource(t, testenv.Postgres(t), "pgx", plan.Config{Query: "SELECT * FROM o", Key: []string{"id"}, Cursor: []string{"v"}, Start: "latest"},
 		"CREATE TABLE o (id bigint, v int NOT NULL)", "INSERT INTO o VALUES (NULL, 1)")
 	_, _, err = src.Start(t.Context())
 	isNormalizeFault(t, err, "NULL", "source__key")
@@ -196,7 +197,7 @@ func TestSQLiteTimes(t *testing.T) {
 		"number, later": {"DATETIME", "(1, '2026-01-01 00:00:00'), (2, 1767225600)", text, 0, []string{`{"id":2}`, "text", "number"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "o", Cursor: []string{"v"}},
+			src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}},
 				"CREATE TABLE o (id INTEGER PRIMARY KEY, v "+c.typ+" NOT NULL)", "INSERT INTO o VALUES "+c.rows)
 			at := c.after
 			if c.good > 0 {
@@ -213,7 +214,7 @@ func TestSQLiteTimes(t *testing.T) {
 		})
 	}
 	// The forms that SQLite's own functions and its Go drivers write in UTC are times, and sort as these; so do forms whose days lie apart.
-	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)",
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)",
 		"INSERT INTO o VALUES (1, '2026-01-01'), (2, '2026-01-04 03:04'), (3, '2026-01-04 03:04:05.678+00:00'), (4, '2026-01-04 03:04:06 +0000 UTC'), (5, '2026-01-08 03:04:07Z')")
 	if keys, err := drain(t, src, 2); len(keys) != 5 || err != nil {
 		t.Errorf("%s: %v", keys, err)
@@ -230,7 +231,7 @@ func TestSQLiteDeleteWhen(t *testing.T) {
 		}
 	}
 	url := testenv.SQLite(t)
-	cfg := Config{Query: "SELECT id, v, state = 'gone' AS gone FROM o", Key: []string{"id"}, Cursor: []string{"v"}, DeleteWhen: "gone"}
+	cfg := plan.Config{Query: "SELECT id, v, state = 'gone' AS gone FROM o", Key: []string{"id"}, Cursor: []string{"v"}, DeleteWhen: "gone"}
 	src := openSource(t, url, "sqlite", cfg, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL, state TEXT)", "INSERT INTO o VALUES (1, 1, 'gone'), (2, 2, 'here')")
 	_, err := src.Describe(t.Context())
 	if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "generated column") || strings.Contains(err.Error(), "CASE") {

@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // countingConnector counts the statements that a driver is given.
@@ -39,14 +40,14 @@ func (c countingConn) QueryContext(ctx context.Context, text string, args []driv
 // TestSQLiteIdle: an idle fetch is one statement, and a look at the version of the schema in the file's header (the suite counts round trips of the engines with a network).
 func TestSQLiteIdle(t *testing.T) {
 	url := testenv.SQLite(t)
-	openSource(t, url, "sqlite", Config{Table: "orders", Cursor: []string{"v"}}, "CREATE TABLE orders (id INTEGER PRIMARY KEY, v int)", "INSERT INTO orders VALUES (1, 1)")
+	openSource(t, url, "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}}, "CREATE TABLE orders (id INTEGER PRIMARY KEY, v int)", "INSERT INTO orders VALUES (1, 1)")
 	conn, err := engines.Parse(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
 	conn.Connectors.Reading = countingConnector{conn.Connectors.Reading, &n}
-	src, err := New(Config{Poller: "p", Table: "orders", Cursor: []string{"v"}}, conn)
+	src, err := New(plan.Config{Poller: "p", Table: "orders", Cursor: []string{"v"}}, conn)
 	if err != nil {
 		t.Fatal(err)
 	}

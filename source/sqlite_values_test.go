@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // sqliteValues are literals and the JSON that they become: by storage class, checked against the declared type.
@@ -38,7 +39,7 @@ func TestSQLiteValues(t *testing.T) {
 		values += ", " + c.literal
 		want += fmt.Sprintf(`,"c%d":%s`, i, c.want)
 	}
-	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "vals", Cursor: []string{"v"}},
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "vals", Cursor: []string{"v"}},
 		"CREATE TABLE vals (id INTEGER PRIMARY KEY, v INT NOT NULL"+columns+")", "INSERT INTO vals VALUES (1, 1"+values+")")
 	page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
 	if err != nil {
@@ -55,7 +56,7 @@ func TestSQLiteBroken(t *testing.T) {
 		{"TEXT", "x'41'", "a BLOB"}, {"INT", "x'41'", "a BLOB"}, {"BLOB", "'text'", "text"}, {"BLOB", "7", "an integer"},
 		{"JSON", "'{'", "not JSON"}, {"TEXT", "CAST(x'ff' AS TEXT)", "UTF-8"}, {"NUMERIC", "9e999", "infinite"},
 	} {
-		src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "vals", Cursor: []string{"v"}},
+		src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "vals", Cursor: []string{"v"}},
 			"CREATE TABLE vals (id INTEGER PRIMARY KEY, v INT NOT NULL, odd "+c.typ+")", "INSERT INTO vals VALUES (6, 1, NULL), (7, 1, "+c.literal+"), (8, 1, NULL)")
 		page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
 		if err != nil || len(page.Events) != 3 || page.Events[0].Broken != nil || page.Events[2].Broken != nil {
@@ -86,7 +87,7 @@ func TestSQLiteFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		src, err := New(Config{Poller: "p", Table: "orders", Cursor: []string{"v"}}, conn)
+		src, err := New(plan.Config{Poller: "p", Table: "orders", Cursor: []string{"v"}}, conn)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +116,7 @@ func TestSQLiteKeys(t *testing.T) {
 		{"(id TEXT NOT NULL PRIMARY KEY, v INT NOT NULL)", "v", ""},
 		{"(id TEXT PRIMARY KEY, v INT NOT NULL) WITHOUT ROWID", "v", ""},
 	} {
-		src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "keys", Cursor: []string{c.cursor}}, "CREATE TABLE keys "+c.ddl)
+		src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "keys", Cursor: []string{c.cursor}}, "CREATE TABLE keys "+c.ddl)
 		d, err := src.Describe(t.Context())
 		if err != nil {
 			t.Fatalf("%s: %v", c.ddl, err)
@@ -132,7 +133,7 @@ func TestSQLiteKeys(t *testing.T) {
 
 // TestSQLiteNullKey: a NULL in a primary key that SQLite let in fails the tick instead of vanishing.
 func TestSQLiteNullKey(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "keys", Cursor: []string{"v"}},
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "keys", Cursor: []string{"v"}},
 		"CREATE TABLE keys (id TEXT PRIMARY KEY, v INT NOT NULL)", "INSERT INTO keys VALUES ('a', 1), (NULL, 2)")
 	_, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
 	if !errors.Is(err, poller.ErrNormalize) || !strings.Contains(err.Error(), "NULL key") {
@@ -148,7 +149,7 @@ func TestSQLiteIndexes(t *testing.T) {
 		{"(id INTEGER PRIMARY KEY, v INT NOT NULL)", "(v) WHERE v > 0", ""}, {"(id INTEGER PRIMARY KEY, v INT NOT NULL)", "(abs(v))", ""},
 		{"(id TEXT NOT NULL PRIMARY KEY, v INT NOT NULL) WITHOUT ROWID", "(v)", "ix"},
 	} {
-		src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "keys", Cursor: []string{"v"}}, "CREATE TABLE keys "+c.ddl, "CREATE INDEX ix ON keys "+c.index)
+		src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "keys", Cursor: []string{"v"}}, "CREATE TABLE keys "+c.ddl, "CREATE INDEX ix ON keys "+c.index)
 		check, err := src.Check(t.Context(), nil, 1, 10)
 		if err != nil {
 			t.Fatalf("%s: %v", c.ddl, err)
@@ -165,7 +166,7 @@ func TestSQLiteIndexes(t *testing.T) {
 // TestSQLiteLog: a source that has read does not keep the write-ahead log from being truncated.
 func TestSQLiteLog(t *testing.T) {
 	url := testenv.SQLite(t)
-	src := openSource(t, url, "sqlite", Config{Table: "keys", Cursor: []string{"v"}}, "PRAGMA journal_mode = wal",
+	src := openSource(t, url, "sqlite", plan.Config{Table: "keys", Cursor: []string{"v"}}, "PRAGMA journal_mode = wal",
 		"CREATE TABLE keys (id INTEGER PRIMARY KEY, v INT NOT NULL)", "INSERT INTO keys VALUES (1, 1), (2, 2), (3, 3)")
 	if _, err := src.Fetch(t.Context(), poller.Range{After: nil}, poller.Limit{Rows: 1, Bytes: 1}); err != nil {
 		t.Fatal(err)

@@ -17,11 +17,13 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/internal/tsqltest"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestSQLServerLocked: a wait for a lock is told as one, with what ends it, and is no reason for an index.
 func TestSQLServerLocked(t *testing.T) {
-	c := &Cursor{cfg: Config{Table: "dbo.orders", Timeout: 30 * time.Second}, dialect: sqlserver.Dialect{}}
+	c := &sessions{name: "sqlserver dbo.orders", timeout: 30 * time.Second, dialect: sqlserver.Dialect{}}
 	err := fmt.Errorf("read a page: %w", mssql.Error{Number: 1222, Message: "Lock request time out period exceeded."})
 	told := c.explain(t.Context(), c.classify(t.Context(), t.Context(), err), err)
 	if says := told.Error(); errors.Is(told, poller.ErrConfig) || strings.Contains(says, "index") ||
@@ -33,16 +35,16 @@ func TestSQLServerLocked(t *testing.T) {
 // TestGoldenAboveLocks pins what is read above the safe point where reads wait for locks: no row that is locked.
 func TestGoldenAboveLocks(t *testing.T) {
 	d := sqlserver.Dialect{}
-	p := latePlan(t, d, Config{}, ruleOf(t, d, "timestamp"))
-	above, also := p.aboveLocks()
+	p := latePlan(t, d, plan.Config{}, ruleOf(t, d, "timestamp"))
+	above, also := aboveLocks(p)
 	tsqltest.Is(t, pinPage(t, above, "above_locks", also...), "SelectStatement")
-	if p.sel.hint != "" {
+	if p.Sel.Hint != "" {
 		t.Error("the live rows' plan has the hint, too: a row whose change is undone would be lost")
 	}
 	view := *p
-	view.table.View = true
-	viewed, also := view.aboveLocks()
-	text := viewed.sel.page(501, span{also: also}).text
+	view.Table.View = true
+	viewed, also := aboveLocks(&view)
+	text := viewed.Sel.Page(501, keyset.Span{Also: also}).Text
 	tsqltest.Is(t, text, "SelectStatement")
 	if !strings.Contains(text, "1 = 0") || strings.Contains(text, "READPAST") {
 		t.Errorf("a view is read past locks:\n%s", text)
@@ -79,10 +81,11 @@ func (d lockedOut) Classify(err error) engine.Fault {
 // TestVersionsRefused: where snapshot isolation is allowed in the connection's database, but not in all that is read, the source
 // goes on with locks, from the first fetch on.
 func TestVersionsRefused(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "orders", Cursor: []string{"v"}},
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}},
 		"CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)", "INSERT INTO orders VALUES (1, 1)")
 	var sessions []bool
 	src.dialect = lockedOut{src.dialect, &sessions}
+	src.sessions.dialect = src.dialect
 	for range 2 {
 		page, err := src.Fetch(t.Context(), poller.Range{}, everything)
 		if err != nil || len(page.Events) != 1 {
@@ -92,7 +95,7 @@ func TestVersionsRefused(t *testing.T) {
 	if !slices.Equal(sessions, []bool{true, false}) {
 		t.Errorf("sessions with row versions: %v", sessions)
 	}
-	if p, _, err := src.current(t.Context()); err != nil || !p.table.Locking {
+	if p, _, err := src.current(t.Context()); err != nil || !p.Table.Locking {
 		t.Errorf("the plan does not know of the locks: %v", err)
 	}
 }

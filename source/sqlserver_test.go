@@ -9,6 +9,8 @@ import (
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/internal/tsqltest"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 func sqlServerColumn(name string, nullable bool, typ sqlserver.Type) engine.Column {
@@ -52,63 +54,63 @@ func TestSQLServerStatements(t *testing.T) {
 	}}
 	for _, c := range []struct {
 		name string
-		cfg  Config
+		cfg  plan.Config
 		t    engine.Table
 	}{
-		{"datetime2_7_nullable", Config{Table: "x", Cursor: []string{"at7"}}, sqlServerSample()},
-		{"datetime2_3", Config{Table: "x", Cursor: []string{"at3"}, Columns: []string{"name]x", "doc"}}, sqlServerSample()},
-		{"datetime", Config{Table: "x", Cursor: []string{"legacy"}, Columns: []string{"id"}}, sqlServerSample()},
-		{"smalldatetime", Config{Table: "x", Cursor: []string{"minute"}, Columns: []string{"id"}}, sqlServerSample()},
-		{"date", Config{Table: "x", Cursor: []string{"day"}, Columns: []string{"id"}}, sqlServerSample()},
-		{"datetimeoffset", Config{Table: "x", Cursor: []string{"zoned"}, Columns: []string{"id"}}, sqlServerSample()},
-		{"int", Config{Table: "x", Cursor: []string{"small"}, Columns: []string{"id"}, Where: "amount > 1 OR flag = 1"}, sqlServerSample()},
-		{"bigint_is_key", Config{Table: "x", Cursor: []string{"id"}, Columns: []string{"id"}}, sqlServerSample()},
-		{"decimal", Config{Table: "x", Cursor: []string{"amount"}, Columns: []string{"id"}}, sqlServerSample()},
-		{"money", Config{Table: "x", Cursor: []string{"price"}, Columns: []string{"id"}}, sqlServerSample()},
-		{"rowversion", Config{Table: "x", Cursor: []string{"version"}, Columns: []string{"id"}}, sqlServerSample()},
-		{"composite_both", Config{Table: "x", Cursor: []string{"at3", "amount"}, Columns: []string{"id"}, DeleteWhen: "flag",
+		{"datetime2_7_nullable", plan.Config{Table: "x", Cursor: []string{"at7"}}, sqlServerSample()},
+		{"datetime2_3", plan.Config{Table: "x", Cursor: []string{"at3"}, Columns: []string{"name]x", "doc"}}, sqlServerSample()},
+		{"datetime", plan.Config{Table: "x", Cursor: []string{"legacy"}, Columns: []string{"id"}}, sqlServerSample()},
+		{"smalldatetime", plan.Config{Table: "x", Cursor: []string{"minute"}, Columns: []string{"id"}}, sqlServerSample()},
+		{"date", plan.Config{Table: "x", Cursor: []string{"day"}, Columns: []string{"id"}}, sqlServerSample()},
+		{"datetimeoffset", plan.Config{Table: "x", Cursor: []string{"zoned"}, Columns: []string{"id"}}, sqlServerSample()},
+		{"int", plan.Config{Table: "x", Cursor: []string{"small"}, Columns: []string{"id"}, Where: "amount > 1 OR flag = 1"}, sqlServerSample()},
+		{"bigint_is_key", plan.Config{Table: "x", Cursor: []string{"id"}, Columns: []string{"id"}}, sqlServerSample()},
+		{"decimal", plan.Config{Table: "x", Cursor: []string{"amount"}, Columns: []string{"id"}}, sqlServerSample()},
+		{"money", plan.Config{Table: "x", Cursor: []string{"price"}, Columns: []string{"id"}}, sqlServerSample()},
+		{"rowversion", plan.Config{Table: "x", Cursor: []string{"version"}, Columns: []string{"id"}}, sqlServerSample()},
+		{"composite_both", plan.Config{Table: "x", Cursor: []string{"at3", "amount"}, Columns: []string{"id"}, DeleteWhen: "flag",
 			Key: []string{"tenant", "guid", "clock", "hash", "flag"}}, sqlServerSample()},
-		{"query", Config{Query: query, Cursor: []string{"at3"}, Key: []string{"id"}, Where: "id > 0"}, queried},
+		{"query", plan.Config{Query: query, Cursor: []string{"at3"}, Key: []string{"id"}, Where: "id > 0"}, queried},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := newPlan(sqlserver.Dialect{}, &c.cfg, "h/d", c.t)
+			p, err := plan.New(sqlserver.Dialect{}, &c.cfg, "h/d", c.t)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var b strings.Builder
-			add := func(name string, s statement) {
-				if s.text == "" {
+			add := func(name string, s keyset.Statement) {
+				if s.Text == "" {
 					return
 				}
-				tsqltest.Is(t, s.text, "SelectStatement")
-				fmt.Fprintf(&b, "-- %s, parameters %v\n%s\n\n", name, s.args, s.text)
+				tsqltest.Is(t, s.Text, "SelectStatement")
+				fmt.Fprintf(&b, "-- %s, parameters %v\n%s\n\n", name, s.Args, s.Text)
 			}
-			add("first", p.sel.first(500))
-			add("above", p.sel.page(500, span{after: p.sel.cursors}))
-			add("after", p.sel.after(500))
-			add("latest", p.sel.latest())
-			add("between", p.sel.page(500, span{after: len(p.sel.order), upTo: len(p.sel.order)}))
-			add("up to a value", p.sel.page(500, span{upTo: p.sel.cursors}))
-			add("count", p.sel.count(span{after: len(p.sel.order), upTo: len(p.sel.order)}))
-			add("below", p.sel.below())
-			add("from", p.sel.fromCursor())
-			add("keys", p.sel.byKeys(p.keyColumns(), []rowKey{{args: make([]any, len(p.key))}, {args: make([]any, len(p.key))}}, !p.keyProved))
-			add("avoid", p.sel.page(2, span{after: len(p.sel.order), also: []condition{p.noneOf([][]byte{p.sampleKey("null")})}}))
-			add("nulls of the cursor", p.sel.nulls(true))
-			add("nulls of the key", p.sel.nulls(false))
+			add("first", p.Sel.First(500))
+			add("above", p.Sel.Page(500, keyset.Span{After: p.Sel.Cursors}))
+			add("after", p.Sel.After(500))
+			add("latest", p.Sel.Latest())
+			add("between", p.Sel.Page(500, keyset.Span{After: len(p.Sel.Order), UpTo: len(p.Sel.Order)}))
+			add("up to a value", p.Sel.Page(500, keyset.Span{UpTo: p.Sel.Cursors}))
+			add("count", p.Sel.Count(keyset.Span{After: len(p.Sel.Order), UpTo: len(p.Sel.Order)}))
+			add("below", p.Sel.Below())
+			add("from", p.Sel.FromCursor())
+			add("keys", p.Sel.ByKeys(p.KeyColumns(), []keyset.Key{{Args: make([]any, len(p.Key))}, {Args: make([]any, len(p.Key))}}, !p.KeyProved))
+			add("avoid", p.Sel.Page(2, keyset.Span{After: len(p.Sel.Order), Also: []keyset.Condition{p.NoneOf([][]byte{sampleKey(p, "null")})}}))
+			add("nulls of the cursor", p.Sel.Nulls(true))
+			add("nulls of the key", p.Sel.Nulls(false))
 			golden.Pin(t, "sqlserver/page_"+c.name+".sql", b.String())
-			if p.indexAdvice != "" {
-				tsqltest.Is(t, p.indexAdvice, "CreateIndexStatement")
+			if p.IndexAdvice != "" {
+				tsqltest.Is(t, p.IndexAdvice, "CreateIndexStatement")
 			}
 		})
 	}
 }
 
 // sampleKey is an order key in which every column has one value.
-func (p *plan) sampleKey(v string) []byte {
+func sampleKey(p *plan.Plan, v string) []byte {
 	object := "{"
-	for n := range p.orderKey {
-		object += []string{"", ","}[min(n, 1)] + p.orderKeyNames[n] + v
+	for n := range p.OrderKey {
+		object += []string{"", ","}[min(n, 1)] + p.OrderKeyNames[n] + v
 	}
 	return []byte(object + "}")
 }
@@ -117,7 +119,7 @@ func TestSQLServerRefusedColumns(t *testing.T) {
 	for _, c := range []struct{ column, want string }{
 		{"tenant", "text is not a cursor"}, {"guid", "uuid is not a cursor"}, {"clock", "begins again"}, {"hash", "not a cursor"}, {"flag", "not a cursor"},
 	} {
-		_, err := newPlan(sqlserver.Dialect{}, &Config{Table: "x", Cursor: []string{c.column}}, "h/d", sqlServerSample())
+		_, err := plan.New(sqlserver.Dialect{}, &plan.Config{Table: "x", Cursor: []string{c.column}}, "h/d", sqlServerSample())
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("cursor %s: %v", c.column, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestSQLServerWatermark: a row that commits behind a later one is not passed over. The writer's first row takes the lower
@@ -13,8 +14,8 @@ import (
 func TestSQLServerWatermark(t *testing.T) {
 	url := testenv.SQLServer(t)
 	db := writer(t, "sqlserver", url, "CREATE TABLE o (id int NOT NULL PRIMARY KEY, note varchar(10), rv rowversion NOT NULL)", "INSERT INTO o (id) VALUES (1)")
-	exact := newSource(t, url, Config{Table: "o", Cursor: []string{"rv"}})
-	naive := newSource(t, url, Config{Table: "o", Cursor: []string{"rv"}, LateCommits: "none"})
+	exact := newSource(t, url, plan.Config{Table: "o", Cursor: []string{"rv"}})
+	naive := newSource(t, url, plan.Config{Table: "o", Cursor: []string{"rv"}, LateCommits: "none"})
 	d, err := exact.Describe(t.Context())
 	if err != nil || d.Late != poller.LateExact {
 		t.Fatalf("%+v %v", d, err)
@@ -51,7 +52,7 @@ func TestSQLServerWatermark(t *testing.T) {
 	if lost, _ := fetchAll(t, naive, poller.Range{After: passed[0].Position()}, 10); len(lost) != 0 {
 		t.Errorf("without the watermark row 2 should be lost, or this test proves nothing: %s", rowKeys(lost))
 	}
-	// Rolled back: nothing is held back by it any more.
+	// rolled back: nothing is held back by it any more.
 	rolled := begin(t, db, "UPDATE o SET note = 'x' WHERE id = 2")
 	if err := rolled.Rollback(); err != nil {
 		t.Fatal(err)

@@ -8,13 +8,14 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // storedTimes is a source over a table of DATETIME values, and what inserts further ones.
 func storedTimes(t *testing.T) (src *Cursor, insert func(values ...string)) {
 	t.Helper()
 	url := testenv.SQLite(t)
-	cfg := Config{Table: "o", Cursor: []string{"v"}, LateCommits: "none"}
+	cfg := plan.Config{Table: "o", Cursor: []string{"v"}, LateCommits: "none"}
 	src = openSource(t, url, "sqlite", cfg, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)")
 	return src, func(values ...string) {
 		t.Helper()

@@ -6,57 +6,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/timeform"
 )
-
-// TestFormsSort: two times that are taken for one form sort as the moments do; what SQLite sorts otherwise is two
-// forms.
-func TestFormsSort(t *testing.T) {
-	times := []string{
-		"2026-04-07", "2026-04-07 01:23", "2026-04-07 01:23:45", "2026-04-07 01:23:45.1", "2026-04-07 01:23:45.123456", "2026-04-07T01:23:45", "2026-04-07T01:23:45.5",
-		"2026-04-07T01:23:45Z", "2026-04-07T01:23:45.5Z", "2026-04-07T01:23:45.25Z", "2026-04-07T01:23Z", "2026-04-07 01:23:45Z", "2026-04-07 01:23:45+00:00",
-		"2026-04-07 01:23:45.5+00:00", "2026-04-07 01:23:45+02:00", "2026-04-07 00:23:46+01:00", "2026-04-07 01:23:44.5-05:00", "2026-04-07 01:23:45.7 +0000 UTC",
-		"2026-04-07 03:23:45.9 +0200 CEST", "2026-04-06 23:59:59", "2026-04-06T23:59:59Z", "2026-04-08T00:00:00Z", "2026-04-08",
-	}
-	for _, zone := range []*time.Location{time.UTC, time.FixedZone("", 7200)} {
-		rules := formRules{lengths: true, utc: zone == time.UTC}
-		for _, a := range times {
-			for _, b := range times {
-				first, second := []byte(`"`+a+`"`), []byte(`"`+b+`"`)
-				one := rules.fits(rules.of(first), second)
-				at, ok1 := parseTime(first, zone)
-				then, ok2 := parseTime(second, zone)
-				if !ok1 || !ok2 {
-					t.Fatalf("%s, %s: no times", a, b)
-				}
-				if one && at.Before(then) && a >= b {
-					t.Errorf("%s and %s are taken for one form, and do not sort", a, b)
-				}
-				if one != rules.fits(rules.of(second), first) {
-					t.Errorf("%s fits %s, and not the other way round", a, b)
-				}
-			}
-		}
-	}
-	rules := formRules{lengths: true, utc: true}
-	for _, pair := range [][2]string{
-		{"2026-04-07 01:23:45", "2026-04-07T01:23:45"}, {"2026-04-07", "2026-04-07 01:23:45"}, {"2026-04-07T01:23:45Z", "2026-04-07T01:23:45.5Z"},
-		{"2026-04-07 01:23:45+02:00", "2026-04-07 01:23:45+01:00"},
-	} {
-		if rules.fits(rules.of([]byte(`"`+pair[0]+`"`)), []byte(`"`+pair[1]+`"`)) {
-			t.Errorf("%s are one form", pair)
-		}
-	}
-	for _, pair := range [][2]string{{"2461137.5", "1775525025"}, {"1775525025", "1775525025123"}, {"1775525025123", `"1775525025123456789"`}} {
-		if rules.fits(rules.of([]byte(pair[0])), []byte(pair[1])) {
-			t.Errorf("%s are one unit", pair)
-		}
-	}
-}
 
 // TestTypedTimesOnSQLite: a time that a person gives is that of the column's rows, however either is spelled: after it
 // come the rows after that moment, before it those of that moment too.
@@ -77,7 +34,7 @@ func TestTypedTimesOnSQLite(t *testing.T) {
 		}
 		url := testenv.SQLite(t)
 		ddl := []string{"CREATE TABLE o (id INTEGER PRIMARY KEY, v " + column + " NOT NULL)", "INSERT INTO o VALUES " + strings.Join(rows, ", ")}
-		src := openSource(t, url, "sqlite", Config{Table: "o", Cursor: []string{"v"}}, ddl...)
+		src := openSource(t, url, "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}}, ddl...)
 		for _, at := range typed {
 			for _, c := range []struct {
 				ties string
@@ -93,7 +50,7 @@ func TestTypedTimesOnSQLite(t *testing.T) {
 					t.Errorf("%s from %s %s %v: %s, %v", form, at, c.ties, c.key, keys, err)
 				}
 			}
-			start, _, err := openSource(t, url, "sqlite", Config{Table: "o", Cursor: []string{"v"}, Start: at}).Start(t.Context())
+			start, _, err := openSource(t, url, "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}, Start: at}).Start(t.Context())
 			if err != nil {
 				t.Errorf("%s starts at %s: %v", form, at, err)
 			} else if keys, err := drainFrom(t, src, start, 2); err != nil || fmt.Sprint(keys) != `[{"id":3}]` {
@@ -107,14 +64,14 @@ func TestTypedTimesOnSQLite(t *testing.T) {
 		}
 	}
 	// Among numbers a time is no position, and a number of another unit is none either.
-	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)", "INSERT INTO o VALUES (1, 1775525025)")
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)", "INSERT INTO o VALUES (1, 1775525025)")
 	for at, good := range map[string]bool{"2026-04-07": false, "1775525025000": false, "1775525024": true, "1775525024.5": true} {
 		if position, err := src.Position(t.Context(), at, nil, TiesAfter); good != (err == nil) || !good && !errors.Is(err, poller.ErrConfig) {
 			t.Errorf("%s: %s, %v", at, position, err)
 		}
 	}
 	// An empty table has no form yet: what comes first shows it.
-	src = openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "o", Cursor: []string{"v"}, Start: "2026-04-07T02:00:00Z"}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)")
+	src = openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}, Start: "2026-04-07T02:00:00Z"}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)")
 	start, _, err := src.Start(t.Context())
 	if err != nil || string(start) != `{"kind":"timestamp+pk","value":"2026-04-07 02:00:00"}` {
 		t.Errorf("%s, %v", start, err)
@@ -144,7 +101,7 @@ func TestStraysAreFound(t *testing.T) {
 		{"'2026-04-07T01:00:00Z'", "'2026-04-07T01:00:00.5Z'"},
 	} {
 		url := testenv.SQLite(t)
-		cfg := Config{Table: "o", Cursor: []string{"v"}, LateCommits: "none"}
+		cfg := plan.Config{Table: "o", Cursor: []string{"v"}, LateCommits: "none"}
 		src := openSource(t, url, "sqlite", cfg, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)", "INSERT INTO o VALUES (1, "+c[0]+")")
 		page, err := src.Fetch(t.Context(), poller.Range{}, everything)
 		if err != nil || len(page.Events) != 1 {
@@ -167,26 +124,26 @@ func TestStraysAreFound(t *testing.T) {
 
 // TestStraysArePlanned: with an index the look reads the position's days, not the table.
 func TestStraysArePlanned(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)", "CREATE INDEX ix ON o (v)")
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)", "CREATE INDEX ix ON o (v)")
 	p, _, err := src.current(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, st := range []statement{
-		p.sel.numbers(0), p.sel.numbersBelow(0, units[0]), p.sel.between(0, "a", "b"),
-		p.sel.otherForm(0, p.forms.of([]byte(`"2026-04-07 01:23:45"`)), p.forms, "2026-04-05", "2026-04-07 01:23:45"),
+	for _, st := range []keyset.Statement{
+		p.Sel.Numbers(0), p.Sel.NumbersBelow(0, timeform.Units[0]), p.Sel.Between(0, "a", "b"),
+		p.Sel.OtherForm(0, p.Forms.Of([]byte(`"2026-04-07 01:23:45"`)), p.Forms, "2026-04-05", "2026-04-07 01:23:45"),
 	} {
-		args, err := p.args(st, nil, nil)
+		args, err := p.Args(st, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var plan string
-		err = src.run(t.Context(), func(ctx context.Context, s *session) (err error) {
-			plan, err = src.dialect.Explain(ctx, s.conn, st.text, args)
+		err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) (err error) {
+			plan, err = src.dialect.Explain(ctx, s.conn, st.Text, args)
 			return err
 		})
 		if err != nil || !strings.Contains(plan, "SEARCH r USING") || strings.Contains(plan, "TEMP B-TREE") {
-			t.Errorf("%s\n%s %v", st.text, plan, err)
+			t.Errorf("%s\n%s %v", st.Text, plan, err)
 		}
 	}
 }

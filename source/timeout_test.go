@@ -10,13 +10,14 @@ import (
 	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // slow makes a source whose pages take for ever.
 func slow(t *testing.T, engine string, timeout time.Duration) *Cursor {
 	t.Helper()
 	ddl := []string{"CREATE TABLE orders (id bigint PRIMARY KEY, v bigint NOT NULL)", "INSERT INTO orders VALUES (1, 1)"}
-	cfg := Config{Table: "orders", Cursor: []string{"v"}, Timeout: timeout}
+	cfg := plan.Config{Table: "orders", Cursor: []string{"v"}, Timeout: timeout}
 	if engine == dsn.SQLite {
 		cfg.Where = "id < (WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s) SELECT max(n) FROM s)"
 		return openSource(t, testenv.SQLite(t), "sqlite", cfg, ddl...)
@@ -58,7 +59,7 @@ func TestCancel(t *testing.T) {
 // TestPlanAge: a column that was added appears after at most five minutes, without any fault.
 func TestPlanAge(t *testing.T) {
 	url := testenv.SQLite(t)
-	src := openSource(t, url, "sqlite", Config{Table: "orders", Cursor: []string{"v"}},
+	src := openSource(t, url, "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}},
 		"CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)", "INSERT INTO orders VALUES (1, 1)")
 	row := func() string {
 		page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
@@ -70,7 +71,7 @@ func TestPlanAge(t *testing.T) {
 	if got := row(); got != `{"id":1,"v":1}` {
 		t.Error(got)
 	}
-	openSource(t, url, "sqlite", Config{Table: "orders", Cursor: []string{"v"}}, "ALTER TABLE orders ADD COLUMN extra text DEFAULT 'x'")
+	openSource(t, url, "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}}, "ALTER TABLE orders ADD COLUMN extra text DEFAULT 'x'")
 	if got := row(); got != `{"id":1,"v":1}` {
 		t.Errorf("at once: %s", got)
 	}
@@ -84,15 +85,15 @@ func TestPlanAge(t *testing.T) {
 
 // TestStaleSession: a session that was idle for too long is not used again.
 func TestStaleSession(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", Config{Table: "orders", Cursor: []string{"v"}}, "CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)")
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}}, "CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)")
 	fetch := func() *session {
 		if _, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything); err != nil {
 			t.Fatal(err)
 		}
-		if len(src.idle) != 1 {
-			t.Fatalf("%d sessions are kept", len(src.idle))
+		if len(src.sessions.idle) != 1 {
+			t.Fatalf("%d sessions are kept", len(src.sessions.idle))
 		}
-		return src.idle[0]
+		return src.sessions.idle[0]
 	}
 	first := fetch()
 	if fetch() != first {
@@ -108,7 +109,7 @@ func TestStaleSession(t *testing.T) {
 // server refuses the prepared statement) and on a new one (where the result's types tell).
 func TestPostgresTypeChange(t *testing.T) {
 	url := testenv.Postgres(t)
-	cfg := Config{Table: "orders", Cursor: []string{"v"}}
+	cfg := plan.Config{Table: "orders", Cursor: []string{"v"}}
 	src := openSource(t, url, "pgx", cfg, "CREATE TABLE orders (id int PRIMARY KEY, v int NOT NULL, note varchar(10))", "INSERT INTO orders VALUES (1, 1, '7')")
 	row := func() string {
 		page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
@@ -125,8 +126,8 @@ func TestPostgresTypeChange(t *testing.T) {
 		t.Errorf("on the kept connection: %s", got)
 	}
 	openSource(t, url, "pgx", cfg, "ALTER TABLE orders ALTER COLUMN note TYPE boolean USING note > 1")
-	src.idle[0].discard()
-	src.idle = nil
+	src.sessions.idle[0].discard()
+	src.sessions.idle = nil
 	if got := row(); got != `{"id":1,"v":1,"note":true}` {
 		t.Errorf("on a new connection: %s", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // refusing is a connector that fails as a driver does.
@@ -35,7 +36,7 @@ func TestUntrustedCertificate(t *testing.T) {
 		}
 		verified.Connector = refusing{err: errors.New("TLS Handshake failed: x509: certificate signed by unknown authority")}
 		conn.Connectors.Reading = verified
-		src, err := New(Config{Poller: "p", Table: "o", Cursor: []string{"v"}}, conn)
+		src, err := New(plan.Config{Poller: "p", Table: "o", Cursor: []string{"v"}}, conn)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 const valuesDoc = "../docs/values.md"
@@ -82,7 +83,7 @@ func typesTable(t *testing.T, d engine.Dialect) string {
 // role says what a column of a type may be.
 func role(v engine.Value) string {
 	c := engine.Column{Value: v}
-	cursor := cursorRefusal(&c) == ""
+	cursor := plan.CursorRefusal(&c) == ""
 	key := v.NoKey == "" && v.Kind != engine.KindFloat && v.Kind != engine.KindJSON && v.Kind != engine.KindNone
 	switch {
 	case cursor && key:

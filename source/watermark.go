@@ -11,6 +11,8 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // watermark keeps a page of rowversions below the lowest one that an open transaction may have taken, in the same round
@@ -23,12 +25,12 @@ import (
 type watermark struct{ told string }
 
 // below is the page's condition.
-func (w *watermark) below(b *builder, s *selection) {
+func (w *watermark) below(b *keyset.Builder, s *keyset.Selection) {
 	// The driver hands an output parameter back by its name only.
-	safe := b.syntax.Safe
-	b.own(engine.Column{Name: safe.Parameter, Type: "nvarchar(max) OUTPUT"}, sql.Named(safe.Parameter, sql.Out{Dest: &w.told}))
-	b.before = safe.Before
-	b.add(s.column(s.order[0]) + " < " + safe.Limit)
+	safe := b.Syntax.Safe
+	b.Own(engine.Column{Name: safe.Parameter, Type: "nvarchar(max) OUTPUT"}, sql.Named(safe.Parameter, sql.Out{Dest: &w.told}))
+	b.Before = safe.Before
+	b.Add(s.Column(s.Order[0]) + " < " + safe.Limit)
 }
 
 // read returns the watermark and the last rowversion given.
@@ -54,7 +56,7 @@ func (w *watermark) read() (safe, last uint64, err error) {
 
 // watermarkPage reads a page below the watermark. Page.Safe is the position after every row below it, where there may be
 // rows above.
-func (c *Cursor) watermarkPage(ctx context.Context, p *plan, r poller.Range, limit poller.Limit, also ...condition) (poller.Page, error) {
+func (c *Cursor) watermarkPage(ctx context.Context, p *plan.Plan, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error) {
 	var w watermark
 	page, err := c.page(ctx, p, r, limit, append(also[:len(also):len(also)], w.below)...)
 	if err != nil {
@@ -68,13 +70,13 @@ func (c *Cursor) watermarkPage(ctx context.Context, p *plan, r poller.Range, lim
 		return poller.Page{}, err
 	}
 	if safe <= last {
-		page.Safe = p.belowRowVersion(safe)
+		page.Safe = belowRowVersion(p, safe)
 	}
 	return page, nil
 }
 
 // belowRowVersion is the position after every row whose rowversion is below safe.
-func (p *plan) belowRowVersion(safe uint64) change.Cursor {
+func belowRowVersion(p *plan.Plan, safe uint64) change.Cursor {
 	last := binary.BigEndian.AppendUint64(nil, max(safe, 1)-1)
-	return p.appendCursor(nil, [][]byte{change.AppendBinary(nil, last)}, nil)
+	return p.AppendCursor(nil, [][]byte{change.AppendBinary(nil, last)}, nil)
 }

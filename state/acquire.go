@@ -14,7 +14,8 @@ import (
 // because such answers also come from a gateway or a key that is being rotated.
 const permanentTries = 3
 
-// acquirePatience bounds an acquisition that the store does not answer: the tick has a budget, and nothing is delivered yet.
+// acquirePatience bounds an acquisition that the store does not answer: the tick has a budget, and nothing is delivered
+// yet.
 const acquirePatience = 10 * time.Second
 
 // Acquire takes the lease by replacing the very version that s is, in one write. Errors:
@@ -66,9 +67,9 @@ func (o *owner) acquired(s *Snapshot) Document {
 	return doc
 }
 
-// readAcquisition reads back an acquisition that was reported as failed. It returns true when it landed, an error when it
-// never can, and neither while that is open: the stored version is still the one we wrote upon, or nothing was learned by
-// the deadline.
+// readAcquisition reads back an acquisition that was reported as failed. It returns true when it landed, an error when
+// it never can, and neither while that is open: the stored version is still the one we wrote upon, or nothing was
+// learned by the deadline.
 func (o *owner) readAcquisition(ctx context.Context, base Version, deadline time.Time) (bool, error) {
 	s, err := o.readBack(ctx, deadline)
 	var broken *DocumentError

@@ -10,13 +10,14 @@ import (
 	"github.com/rowrelay/rowrelay/clock"
 )
 
-// Amend changes the document under a live lease, by compare-and-swap, again and again until it lands: edit is called with the
-// document as it is stored and returns an error to refuse. It may change Paused, Backfill and Skips only: what the holder
-// keeps (checkpoint, lease, late, parked) stays. The holder meets the change with its next write or read.
+// Amend changes the document under a live lease, by compare-and-swap, again and again until it lands: edit is called
+// with the document as it is stored and returns an error to refuse. It may change Paused, Backfill and Skips only: what
+// the holder keeps (checkpoint, lease, late, parked) stays. The holder meets the change with its next write or read.
 //
-// A write whose outcome is unknown counts as done when the three members are found as edit wanted them; otherwise edit is
-// called again, on what is stored then. It is tried for twice as long as a Load; errors are edit's own, those of Load, a
-// *DocumentError for members that no document can hold, and the store's fault, after which the change may still land.
+// A write whose outcome is unknown counts as done when the three members are found as edit wanted them; otherwise edit
+// is called again, on what is stored then. It is tried for twice as long as a Load; errors are edit's own, those of
+// Load, a *DocumentError for members that no document can hold, and the store's fault, after which the change may still
+// land.
 func (k *Keeper) Amend(ctx context.Context, edit func(*Document) error) (*Snapshot, error) {
 	giveUp := time.Now().Add(2 * k.patience())
 	wait := pauses(250 * time.Millisecond)
@@ -90,10 +91,10 @@ func (k *Keeper) swap(ctx context.Context, doc Document, version Version) (*Snap
 	})
 }
 
-// BreakLease empties the owner and raises the fencing token, by compare-and-swap on the very version that s is, whoever holds
-// it: an operator's last resort. The holder loses its right with its next write; it may deliver until then, under the lower
-// token. Whatever it had stored before stays, and it learns so: lease_id and write_seq are kept. Errors are those of Edit but
-// for *HeldError; a holder that renews its lease between the look and the break makes it ErrConflict.
+// BreakLease empties the owner and raises the fencing token, by compare-and-swap on the very version that s is, whoever
+// holds it: an operator's last resort. The holder loses its right with its next write; it may deliver until then, under
+// the lower token. Whatever it had stored before stays, and it learns so: lease_id and write_seq are kept. Errors are
+// those of Edit but for *HeldError; a holder that renews its lease between the look and the break makes it ErrConflict.
 func (k *Keeper) BreakLease(ctx context.Context, s *Snapshot) (*Snapshot, error) {
 	doc := s.Doc
 	doc.Lease.OwnerID = ""
@@ -108,9 +109,9 @@ func (k *Keeper) BreakLease(ctx context.Context, s *Snapshot) (*Snapshot, error)
 	return k.Load(ctx)
 }
 
-// Clone creates this keeper's document with another poller's position: all but the lease (token 0), parked events, memory,
-// pause, backfill and skips, which are that poller's: what it has parked, or sends again, it delivers. In mode overlap the
-// rows above the window's low edge are delivered again. ErrConflict where the document exists.
+// Clone creates this keeper's document with another poller's position: all but the lease (token 0), parked events,
+// memory, pause, backfill and skips, which are that poller's: what it has parked, or sends again, it delivers. In mode
+// overlap the rows above the window's low edge are delivered again. ErrConflict where the document exists.
 func (k *Keeper) Clone(ctx context.Context, from Document) (*Snapshot, error) {
 	doc := from
 	doc.PollerName = k.cfg.Poller

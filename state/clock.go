@@ -5,8 +5,8 @@ import "time"
 // maxGrace bounds how long takers wait beyond the end of an expired lease.
 const maxGrace = 5 * time.Second
 
-// grace is how long takers wait beyond the end of a lease that was not released: half the ttl, at most five seconds
-// (facts/polling-trigger.md). A document that says no ttl gets the longest.
+// grace is how long takers wait beyond the end of a lease that was not released: half the ttl, at most five seconds,
+// for clocks that differ and writes that are under way. A document that says no ttl gets the longest.
 func grace(ttl time.Duration) time.Duration {
 	if ttl <= 0 {
 		return maxGrace
@@ -14,8 +14,9 @@ func grace(ttl time.Duration) time.Duration {
 	return min(ttl/2, maxGrace)
 }
 
-// storeClock is one sight of the store's clock: it showed now at some moment between sent and received, which are local.
-// A machine that was suspended in between estimates too early; whoever holds a lease then finds out by its deadline.
+// storeClock is one sight of the store's clock: it showed now at some moment between sent and received, which are
+// local. A machine that was suspended in between estimates too early; whoever holds a lease then finds out by its
+// deadline.
 type storeClock struct {
 	now            time.Time
 	sent, received time.Time
@@ -28,10 +29,11 @@ func (c storeClock) atLeast(t time.Time) time.Time { return c.now.Add(t.Sub(c.re
 func (c storeClock) atMost(t time.Time) time.Time { return c.now.Add(t.Sub(c.sent)) }
 
 // deadlineAfter is the deadline that an answer of the store proves. The write was sent at wrote (local) and put
-// expires into the document; the answer that proves that it landed is seen. The deadline is a ttl after the write was sent,
-// and not later than the store's own clock can reach expires: this holds even if expires was computed from a wrong
-// estimate, because the answer shows the store's clock afresh.
-func deadlineAfter(wrote time.Time, ttl time.Duration, expires time.Time, seen storeClock, margin time.Duration) time.Time {
+// expires into the document; the answer that proves that it landed is seen. The deadline is a ttl after the write was
+// sent, and not later than the store's own clock can reach expires: this holds even if expires was computed from a
+// wrong estimate, because the answer shows the store's clock afresh.
+func deadlineAfter(wrote time.Time, ttl time.Duration, expires time.Time, seen storeClock,
+	margin time.Duration) time.Time {
 	end := wrote.Add(ttl)
 	if byStore := seen.sent.Add(expires.Sub(seen.now)); byStore.Before(end) {
 		end = byStore

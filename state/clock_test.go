@@ -19,11 +19,12 @@ func TestDeadlineAfter(t *testing.T) {
 	}{
 		"at once":                            {ttl, seen(0, 0, 0), ttl - margin},
 		"a slow answer does not lengthen it": {ttl, seen(0, 5*time.Second, 0), ttl - margin},
-		"the store's clock was ahead of the estimate":  {ttl, seen(0, 0, 3*time.Second), ttl - margin - 3*time.Second},
-		"the store's clock was behind the estimate":    {ttl, seen(0, 0, -3*time.Second), ttl - margin},
-		"suspended before it was sent: long over":      {ttl, seen(0, 0, time.Hour), ttl - margin - time.Hour},
-		"found by a read-back ten seconds later":       {ttl, seen(10*time.Second, 0, 10*time.Second), ttl - margin},
-		"read back, and the store's clock ran quicker": {ttl, seen(10*time.Second, 0, 12*time.Second), ttl - margin - 2*time.Second},
+		"the store's clock was ahead of the estimate": {ttl, seen(0, 0, 3*time.Second), ttl - margin - 3*time.Second},
+		"the store's clock was behind the estimate":   {ttl, seen(0, 0, -3*time.Second), ttl - margin},
+		"suspended before it was sent: long over":     {ttl, seen(0, 0, time.Hour), ttl - margin - time.Hour},
+		"found by a read-back ten seconds later":      {ttl, seen(10*time.Second, 0, 10*time.Second), ttl - margin},
+		"read back, and the store's clock ran quicker": {ttl, seen(10*time.Second, 0, 12*time.Second),
+			ttl - margin - 2*time.Second},
 	} {
 		got := deadlineAfter(local, ttl, store.Add(c.expires), c.seen, margin).Sub(local)
 		if got != c.want {
@@ -47,7 +48,8 @@ func TestStoreClockBounds(t *testing.T) {
 
 func TestGrace(t *testing.T) {
 	for ttl, want := range map[time.Duration]time.Duration{
-		120 * time.Second: 5 * time.Second, 10 * time.Second: 5 * time.Second, 4 * time.Second: 2 * time.Second, 0: 5 * time.Second,
+		120 * time.Second: 5 * time.Second, 10 * time.Second: 5 * time.Second, 4 * time.Second: 2 * time.Second,
+		0: 5 * time.Second,
 	} {
 		if got := grace(ttl); got != want {
 			t.Errorf("grace(%s) = %s, want %s", ttl, got, want)

@@ -9,21 +9,22 @@ import (
 )
 
 // Commit moves the checkpoint from the position that a batch was fetched from to the position after its last event that
-// needs no further delivery. Where From is To it moves nothing, and stores what else it brings: the retry of a parked event,
-// the memory of late commits.
+// needs no further delivery. Where From is To it moves nothing, and stores what else it brings: the retry of a parked
+// event, the memory of late commits.
 type Commit struct {
 	From, To change.Cursor
 	// BatchID and Rows are recorded with the checkpoint; a commit without a batch leaves those of the last one.
 	BatchID string
 	Rows    int
-	// Incarnation is the life of the database that the rows came from; "" leaves what is recorded. The caller has compared it
-	// with that: another one is recorded where a failover may go on.
+	// Incarnation is the life of the database that the rows came from; "" leaves what is recorded. The caller has compared
+	// it with that: another one is recorded where a failover may go on.
 	Incarnation string
 	// Table and Columns are the table that the rows came from, and the kinds of its columns; "" leaves what is
 	// recorded.
 	Table, Columns string
 	// Late, Parked and Backfill replace those members of the document where they are not nil. A Backfill with an empty ID
-	// ends the backfill. A backfill that an operator stopped or changed meanwhile (another ID) stays as the operator left it.
+	// ends the backfill. A backfill that an operator stopped or changed meanwhile (another ID) stays as the operator left
+	// it.
 	Late     *Late
 	Parked   *ObjectRef
 	Backfill *Backfill
@@ -120,10 +121,11 @@ func (c *Commit) apply(doc Document, now time.Time) (Document, error) {
 }
 
 // foundIn reports whether a document that another has taken over, which does not say what became of our last writes,
-// proves by its content that the commit landed: it names an object that only this commit can have named, or else the batch
-// and its end. A commit that neither moves nor names anything of its own cannot be proved.
+// proves by its content that the commit landed: it names an object that only this commit can have named, or else the
+// batch and its end. A commit that neither moves nor names anything of its own cannot be proved.
 func (c *Commit) foundIn(doc, base *Document) bool {
-	if c.Parked != nil && c.Parked.Object != "" && c.Parked.Object != base.Parked.Object && c.Parked.Object == doc.Parked.Object {
+	if c.Parked != nil && c.Parked.Object != "" && c.Parked.Object != base.Parked.Object &&
+		c.Parked.Object == doc.Parked.Object {
 		return true
 	}
 	if c.Late != nil {

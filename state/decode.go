@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// knownMembers are the added members (beyond seeds/001) that this binary honours when "requires" lists them.
+// knownMembers are the added members (beyond azure-functions-db's) that this binary honours when "requires" lists them.
 var knownMembers = []string{
 	"incarnation", "lease_id", "write_seq", "ttl", "previous_lease_id", "previous_write_seq",
 	"late", "parked", "paused", "backfill", "skips", "accepted_at",
@@ -37,7 +37,8 @@ func Decode(data []byte) (Document, error) {
 		return Document{}, r.err
 	}
 	if version != documentVersion {
-		return Document{}, &DocumentError{Fault: OtherVersion, Detail: fmt.Sprintf("version %d, this binary knows %d", version, documentVersion)}
+		return Document{}, &DocumentError{Fault: OtherVersion,
+			Detail: fmt.Sprintf("version %d, this binary knows %d", version, documentVersion)}
 	}
 	r.take("requires", func(raw []byte) error { return json.Unmarshal(raw, &d.Requires) })
 	for _, name := range d.Requires {
@@ -49,7 +50,10 @@ func Decode(data []byte) (Document, error) {
 	r.take("source_fingerprint", text(&d.SourceFingerprint))
 	r.need("checkpoint", d.Checkpoint.read)
 	r.take("late", absent(d.Late.read))
-	r.take("parked", absent(func(raw []byte) (err error) { d.restParked, err = d.Parked.read(raw, "parked."); return err }))
+	r.take("parked", absent(func(raw []byte) (err error) {
+		d.restParked, err = d.Parked.read(raw, "parked.")
+		return err
+	}))
 	r.take("paused", absent(func(raw []byte) error { d.Paused = &Paused{}; return d.Paused.read(raw) }))
 	r.take("backfill", absent(func(raw []byte) error { d.Backfill = &Backfill{}; return d.Backfill.read(raw) }))
 	r.take("skips", absent(readSkips(&d.Skips)))

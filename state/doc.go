@@ -1,6 +1,6 @@
 // Package state keeps the two facts that a polling trigger lives by, in one document: how far the source has been
-// delivered (the checkpoint) and who may deliver now (the lease). Every change is one conditional write of that document,
-// so that there is no moment between "I still hold the lease" and "the checkpoint moved" (seeds/001, §1).
+// delivered (the checkpoint) and who may deliver now (the lease). Every change is one conditional write of that
+// document, so that there is no moment between "I still hold the lease" and "the checkpoint moved".
 //
 // # Use
 //
@@ -13,14 +13,14 @@
 //
 // # The lease
 //
-// An acquisition draws a random lease_id and adds one to the fencing token, which is never reset. One goroutine for each
-// lease owns the document: the heartbeat (a third of the ttl), commits and the release are requests to it, and those that
-// wait while a write is under way travel together in the next one.
+// An acquisition draws a random lease_id and adds one to the fencing token, which is never reset. One goroutine for
+// each lease owns the document: the heartbeat (a third of the ttl), commits and the release are requests to it, and
+// those that wait while a write is under way travel together in the next one.
 //
 // A conditional write that failed, for whatever reason, is read back before anything is believed: a store may have done
 // what it reported as failed, may do it later, and a client library may repeat a write and report its own success as a
-// conflict. Each write carries (lease_id, write_seq), and a request that was part of write n is part of every later write
-// until it is answered: so a stored write_seq of n or more proves that it is done.
+// conflict. Each write carries (lease_id, write_seq), and a request that was part of write n is part of every later
+// write until it is answered: so a stored write_seq of n or more proves that it is done.
 //
 //	what is stored                      acquisition               commit, heartbeat, release
 //	our lease_id, our write_seq         acquired                  done
@@ -29,7 +29,8 @@
 //	another's lease_id, owned           HeldError                 ErrLost
 //	another version, no owner           MovedError: adopt it      ErrLost
 //
-// What is found under another's lease_id is judged by that lease's previous_lease_id and previous_write_seq, if they are ours.
+// What is found under another's lease_id is judged by that lease's previous_lease_id and previous_write_seq, if they
+// are ours.
 //
 // # Side objects, and operators
 //
@@ -41,11 +42,12 @@
 // # Time
 //
 // Others judge expiry by the store's clock, as its answers show it, and wait for a grace of min(ttl/2, 5 s) beyond
-// expires_at; a released lease is free at once. The holder trusts only its own time since before it sent the request, and
-// gives up a margin ([Store.Margin]) earlier. [Lease.Check], and a timer every second, look at the monotonic clock and at the
-// wall clock, because a suspended machine stops the former. Once a write with a release has been sent, the right to deliver
-// has ended, whatever becomes of the write: it may land unheard, and another may take the lease at once.
+// expires_at; a released lease is free at once. The holder trusts only its own time since before it sent the request,
+// and gives up a margin ([Store.Margin]) earlier. [Lease.Check], and a timer every second, look at the monotonic clock
+// and at the wall clock, because a suspended machine stops the former. Once a write with a release has been sent, the
+// right to deliver has ended, whatever becomes of the write: it may land unheard, and another may take the lease at
+// once.
 //
-// A store that does not answer is a fault like any other, and a [SilentError] says so. Callers of Commit bring the deadline
-// up to which they wait; the write goes on without them ([UnknownError]).
+// A store that does not answer is a fault like any other, and a [SilentError] says so. Callers of Commit bring the
+// deadline up to which they wait; the write goes on without them ([UnknownError]).
 package state

@@ -21,7 +21,7 @@ const maxNumber = 1<<53 - 1
 // timeLayout is RFC 3339 in UTC with microseconds, always at full length.
 const timeLayout = "2006-01-02T15:04:05.000000Z"
 
-// Document is one poller's state, in the form of seeds/001, §4. docs/state.md explains each member. It is a value: a
+// Document is one poller's state. docs/state.md explains each member. It is a value: a
 // copy may be changed freely, as long as slices are replaced and not written into.
 //
 // Members that this binary does not know are kept as they stand, at the top level and inside each object that it knows;
@@ -56,7 +56,8 @@ type ObjectRef struct {
 	Count  int
 }
 
-// Late is the memory of late commits (facts/late-commits.md). With mode overlap, Checkpoint.Cursor is the window's low edge.
+// Late is the memory of late commits (docs/late-commits.md). With mode overlap, Checkpoint.Cursor is the window's low
+// edge.
 type Late struct {
 	// Mode is the value of source__late_commits that this document was written under: exact, overlap, settle or none; ""
 	// before the first choice.
@@ -78,8 +79,8 @@ type Late struct {
 type Paused struct {
 	At time.Time
 	By string
-	// Until ends the pause by itself; the zero time does not. It is the store's clock. A replay sets it, whose process may die
-	// before it has ended its pause.
+	// Until ends the pause by itself; the zero time does not. It is the store's clock. A replay sets it, whose process may
+	// die before it has ended its pause.
 	Until time.Time
 
 	rest []member
@@ -123,7 +124,8 @@ type Checkpoint struct {
 	LastBatchID string // last_successful_batch_id
 	UpdatedAt   time.Time
 	RowCount    int // metadata.row_count: events in that batch
-	// AcceptedAt is when the destination last accepted an event, by the clock of the process that sent it; zero: not known.
+	// AcceptedAt is when the destination last accepted an event, by the clock of the process that sent it; zero: not
+	// known.
 	AcceptedAt time.Time
 	// Incarnation is the life of the database in which Cursor was read; "" where the engine has none.
 	Incarnation string

@@ -15,7 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// seed is the document of seeds/001, §4, as another program would write it.
+// seed is a document of azure-functions-db, with its members only.
 const seed = `{
   "version": 1,
   "poller_name": "orders",
@@ -110,7 +110,8 @@ func TestEncodeGolden(t *testing.T) {
 			UpdatedAt: time.Date(2026, 4, 7, 1, 23, 46, 20e6, time.UTC), RowCount: 100, Incarnation: "life-1",
 			Table: "oid 1", Columns: `"id" integer`,
 		},
-		Lease: state.LeaseRecord{FencingToken: 1<<53 + 1, LeaseID: "L", WriteSeq: 7, TTL: time.Minute, HeartbeatAt: at, ExpiresAt: at},
+		Lease: state.LeaseRecord{FencingToken: 1<<53 + 1, LeaseID: "L", WriteSeq: 7, TTL: time.Minute, HeartbeatAt: at,
+			ExpiresAt: at},
 	}
 	got, err := doc.Encode()
 	if err != nil {
@@ -193,21 +194,22 @@ func TestDecodeFaults(t *testing.T) {
 		"version 2":           {with(`"version": 1`, `"version": 2`), state.OtherVersion, "version 2"},
 		"version 0":           {with(`"version": 1`, `"version": 0`), state.OtherVersion, "version 0"},
 		"version text":        {with(`"version": 1`, `"version": "new"`), state.Malformed, "version: "},
-		"unknown requires":    {with(`"version": 1`, `"version": 1, "requires": ["incarnation", "claims"]`), state.UnknownRequires, `"claims"`},
-		"odd requires":        {with(`"version": 1`, `"version": 1, "requires": "claims"`), state.Malformed, "requires: "},
-		"twice":               {with(`"version": 1`, `"version": 1, "poller_name": "x"`), state.Malformed, "twice"},
-		"no checkpoint":       {with(`"checkpoint"`, `"checkpoints"`), state.Malformed, "checkpoint is missing"},
-		"no cursor":           {with(`"cursor"`, `"curser"`), state.Malformed, "checkpoint.cursor is missing"},
-		"old cursor":          {with(`"kind"`, `"type"`), state.Malformed, "checkpoint.cursor: not a cursor"},
-		"no lease":            {with(`"lease"`, `"leases"`), state.Malformed, "lease is missing"},
-		"no token":            {with(`"fencing_token"`, `"token"`), state.Malformed, "lease.fencing_token is missing"},
-		"negative token":      {with(`42`, `-42`), state.Malformed, "lease.fencing_token: -42"},
-		"fractional token":    {with(`42`, `42.5`), state.Malformed, "lease.fencing_token: 42.5"},
-		"huge token":          {with(`42`, `9223372036854775808`), state.Malformed, "lease.fencing_token"},
-		"odd row count":       {with(`100`, `"many"`), state.Malformed, "checkpoint.metadata.row_count"},
-		"odd time":            {with(`"2026-04-07T01:25:00Z"`, `"soon"`), state.Malformed, "lease.expires_at"},
-		"no expiry":           {with(`"expires_at"`, `"expires"`), state.Malformed, "lease.expires_at is missing"},
-		"odd ttl":             {with(`42`, `42, "ttl": "long"`), state.Malformed, "lease.ttl"},
+		"unknown requires": {with(`"version": 1`, `"version": 1, "requires": ["incarnation", "claims"]`),
+			state.UnknownRequires, `"claims"`},
+		"odd requires":     {with(`"version": 1`, `"version": 1, "requires": "claims"`), state.Malformed, "requires: "},
+		"twice":            {with(`"version": 1`, `"version": 1, "poller_name": "x"`), state.Malformed, "twice"},
+		"no checkpoint":    {with(`"checkpoint"`, `"checkpoints"`), state.Malformed, "checkpoint is missing"},
+		"no cursor":        {with(`"cursor"`, `"curser"`), state.Malformed, "checkpoint.cursor is missing"},
+		"old cursor":       {with(`"kind"`, `"type"`), state.Malformed, "checkpoint.cursor: not a cursor"},
+		"no lease":         {with(`"lease"`, `"leases"`), state.Malformed, "lease is missing"},
+		"no token":         {with(`"fencing_token"`, `"token"`), state.Malformed, "lease.fencing_token is missing"},
+		"negative token":   {with(`42`, `-42`), state.Malformed, "lease.fencing_token: -42"},
+		"fractional token": {with(`42`, `42.5`), state.Malformed, "lease.fencing_token: 42.5"},
+		"huge token":       {with(`42`, `9223372036854775808`), state.Malformed, "lease.fencing_token"},
+		"odd row count":    {with(`100`, `"many"`), state.Malformed, "checkpoint.metadata.row_count"},
+		"odd time":         {with(`"2026-04-07T01:25:00Z"`, `"soon"`), state.Malformed, "lease.expires_at"},
+		"no expiry":        {with(`"expires_at"`, `"expires"`), state.Malformed, "lease.expires_at is missing"},
+		"odd ttl":          {with(`42`, `42, "ttl": "long"`), state.Malformed, "lease.ttl"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := state.Decode([]byte(c.text))
@@ -260,9 +262,12 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(seed[:200]))
 	f.Add([]byte(full))
 	for _, odd := range []string{
-		`"late":{"mode":"exact","memory":{"count":3}}`, `"late":null,"parked":null,"paused":null,"backfill":null,"skips":null`, `"paused":{}`,
-		`"skips":[{"from":null,"to":{"kind":"a"},"rows":"9007199254740993","x":[ ]}]`, `"parked":{"object":"o","count":"7","x" : 1}`,
-		`"backfill":{"id":"b","from":null,"to":null,"at":null,"total":"9223372036854775807"}`, `"requires":["late","parked","paused","ttl"]`,
+		`"late":{"mode":"exact","memory":{"count":3}}`,
+		`"late":null,"parked":null,"paused":null,"backfill":null,"skips":null`, `"paused":{}`,
+		`"skips":[{"from":null,"to":{"kind":"a"},"rows":"9007199254740993","x":[ ]}]`,
+		`"parked":{"object":"o","count":"7","x" : 1}`,
+		`"backfill":{"id":"b","from":null,"to":null,"at":null,"total":"9223372036854775807"}`,
+		`"requires":["late","parked","paused","ttl"]`,
 	} {
 		f.Add([]byte(strings.Replace(seed, `"version": 1,`, `"version": 1,`+odd+`,`, 1)))
 	}
@@ -286,7 +291,8 @@ func FuzzDecode(f *testing.F) {
 		if !again.Checkpoint.Cursor.Equal(doc.Checkpoint.Cursor) || again.Lease.FencingToken != doc.Lease.FencingToken {
 			t.Fatalf("cursor or token changed:\n%s\n%s", data, first)
 		}
-		if diff := cmp.Diff(doc, again, ignoreRest, cmpopts.IgnoreFields(state.Document{}, "Requires", "Skips"), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(doc, again, ignoreRest, cmpopts.IgnoreFields(state.Document{}, "Requires", "Skips"),
+			cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("a rewrite changes members:\n%s", diff)
 		}
 		second, err := again.Encode()

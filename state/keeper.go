@@ -22,7 +22,7 @@ type Config struct {
 }
 
 // Key returns the key of a poller's document: state/{app}/{poller}.json, or state/{app}/{poller}.{output}.json for an
-// output that has a position of its own (seeds/001, §3).
+// output that has a position of its own.
 func Key(app, poller, output string) string {
 	if output != "" {
 		poller += "." + output
@@ -60,9 +60,10 @@ func New(cfg Config) (*Keeper, error) {
 // patience is how long one attempt to read or create the document may take, and how long attempts are begun.
 func (k *Keeper) patience() time.Duration { return max(k.cfg.TTL/3, 5*time.Second) }
 
-// Load reads the document: one read, repeated a few times when the store falters. A store that does not answer at all is
-// waited for during a third of the ttl, 5 s at least, and twice that at most where it falters first. Errors: ErrNotFound
-// where there is no document yet, *DocumentError for one that cannot be used, *SilentError in that of a store that hangs.
+// Load reads the document: one read, repeated a few times when the store falters. A store that does not answer at all
+// is waited for during a third of the ttl, 5 s at least, and twice that at most where it falters first. Errors:
+// ErrNotFound where there is no document yet, *DocumentError for one that cannot be used, *SilentError in that of a
+// store that hangs.
 func (k *Keeper) Load(ctx context.Context) (*Snapshot, error) {
 	s, err := retry(ctx, k.patience(), k.load)
 	if err != nil {
@@ -80,7 +81,8 @@ func (k *Keeper) load(ctx context.Context) (*Snapshot, error) {
 	}
 	doc, err := Decode(stored.Data)
 	if err == nil && doc.PollerName != k.cfg.Poller {
-		err = &DocumentError{Fault: OtherPoller, Detail: fmt.Sprintf("poller_name is %q, not %q", doc.PollerName, k.cfg.Poller)}
+		err = &DocumentError{Fault: OtherPoller,
+			Detail: fmt.Sprintf("poller_name is %q, not %q", doc.PollerName, k.cfg.Poller)}
 	}
 	var fault *DocumentError
 	if errors.As(err, &fault) {
@@ -104,8 +106,8 @@ func (k *Keeper) Create(ctx context.Context, fingerprint, incarnation string, st
 	return k.CreateLate(ctx, fingerprint, incarnation, start, Late{}, "", nil)
 }
 
-// CreateLate is Create with what is remembered of late commits: late, and its memory as a side object of a kind, unless that is
-// nil. No lease is needed for the object: as long as there is no document, nobody collects.
+// CreateLate is Create with what is remembered of late commits: late, and its memory as a side object of a kind, unless
+// that is nil. No lease is needed for the object: as long as there is no document, nobody collects.
 func (k *Keeper) CreateLate(
 	ctx context.Context, fingerprint, incarnation string, start change.Cursor, late Late, kind string, memory []byte,
 ) (*Snapshot, error) {
@@ -146,9 +148,9 @@ func (k *Keeper) CreateLate(
 	return s, nil
 }
 
-// Twins returns the keys of documents that belong to the same poller and output and to the same source, under another app
-// name: a sign that state__app_name changed, and that this poller is about to deliver everything again. Documents that
-// cannot be read are passed over. All of it takes a third of the ttl (5 s at least) at most: it is only a hint.
+// Twins returns the keys of documents that belong to the same poller and output and to the same source, under another
+// app name: a sign that state__app_name changed, and that this poller is about to deliver everything again. Documents
+// that cannot be read are passed over. All of it takes a third of the ttl (5 s at least) at most: it is only a hint.
 func (k *Keeper) Twins(ctx context.Context, fingerprint string) ([]string, error) {
 	return bounded(ctx, k.patience(), func(ctx context.Context) ([]string, error) { return k.twins(ctx, fingerprint) })
 }
@@ -181,8 +183,8 @@ func (k *Keeper) twins(ctx context.Context, fingerprint string) ([]string, error
 // loadTries is how often one load or creation is tried before its error is the caller's: the next tick tries again.
 const loadTries = 4
 
-// retry repeats op while its error may mend itself. No try takes longer than patience, and none begins later: a store that
-// hangs is not asked again.
+// retry repeats op while its error may mend itself. No try takes longer than patience, and none begins later: a store
+// that hangs is not asked again.
 func retry[T any](ctx context.Context, patience time.Duration, op func(context.Context) (T, error)) (T, error) {
 	return backoff.Retry(ctx, func() (T, error) {
 		v, err := bounded(ctx, patience, op)

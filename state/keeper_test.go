@@ -87,7 +87,8 @@ func TestCreateLosesTheRace(t *testing.T) {
 func TestTwins(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		create := func(app, poller, output, fingerprint string) {
-			k, err := state.New(state.Config{Store: f.store, Key: state.Key(app, poller, output), Poller: poller, Owner: "x", TTL: ttl})
+			k, err := state.New(state.Config{Store: f.store, Key: state.Key(app, poller, output), Poller: poller, Owner: "x",
+				TTL: ttl})
 			f.must(err)
 			_, err = k.Create(f.Context(), fingerprint, "", nil)
 			f.must(err)
@@ -108,7 +109,8 @@ func TestTwins(t *testing.T) {
 }
 
 func TestEdit(t *testing.T) {
-	for _, fault := range []storetest.Fault{storetest.None, storetest.NotDone, storetest.DoneButFailed, storetest.DoneLater} {
+	for _, fault := range []storetest.Fault{storetest.None, storetest.NotDone, storetest.DoneButFailed,
+		storetest.DoneLater} {
 		t.Run(fault.String(), func(t *testing.T) {
 			bubble(t, func(f *fixture) {
 				k := f.keeper(f.store, ttl)

@@ -43,8 +43,8 @@ func (o *owner) start(ctx context.Context) *Lease {
 // under.
 func (l *Lease) Context() context.Context { return l.right.Context() }
 
-// Known returns the document as this lease last knew it to be stored: after each write, and after each read-back that found
-// the lease still in it. It costs no round trip, and goes on to answer when the lease has ended.
+// Known returns the document as this lease last knew it to be stored: after each write, and after each read-back that
+// found the lease still in it. It costs no round trip, and goes on to answer when the lease has ended.
 func (l *Lease) Known() Document {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,15 +54,17 @@ func (l *Lease) Known() Document {
 // Token is the fencing token of this acquisition.
 func (l *Lease) Token() uint64 { return l.token }
 
-// Check reports, without a round trip, whether the right holds at this moment, by the monotonic and by the wall clock. It
-// is asked before each delivery: a process that was frozen comes back before its timers do. Errors are those of Context.
+// Check reports, without a round trip, whether the right holds at this moment, by the monotonic and by the wall clock.
+// It is asked before each delivery: a process that was frozen comes back before its timers do. Errors are those of
+// Context.
 func (l *Lease) Check() error { return l.right.Check() }
 
-// Commit moves the checkpoint and returns once that is stored. It waits until ctx ends or the right does, whichever comes
-// first; the write is not given up with ctx, because the batch is delivered and only its acknowledgment is missing. For
-// the same reason callers pass a context without the invocation's cancellation, and with a deadline. Errors: ErrNotFrom
-// (refused), ErrLost, ErrExpired and ErrReleased (no right any more), *UnknownError (ctx ended first), or the store's
-// fault; after any but ErrNotFrom the commit may still land, so that the position is known again only after the next Load.
+// Commit moves the checkpoint and returns once that is stored. It waits until ctx ends or the right does, whichever
+// comes first; the write is not given up with ctx, because the batch is delivered and only its acknowledgment is
+// missing. For the same reason callers pass a context without the invocation's cancellation, and with a deadline.
+// Errors: ErrNotFrom (refused), ErrLost, ErrExpired and ErrReleased (no right any more), *UnknownError (ctx ended
+// first), or the store's fault; after any but ErrNotFrom the commit may still land, so that the position is known again
+// only after the next Load.
 func (l *Lease) Commit(ctx context.Context, c Commit) error {
 	if err := c.spell(l.Known().Backfill); err != nil {
 		return fmt.Errorf("committing %s: %w", c.BatchID, err)
@@ -74,9 +76,9 @@ func (l *Lease) Commit(ctx context.Context, c Commit) error {
 }
 
 // Release gives the lease back: the next one may take it at once. The right to deliver ends with the call. It may be
-// called again: after a release that failed, and after the right expired, it still frees a lease that nobody took. It goes
-// on for a moment when ctx is cancelled: for a third of the ttl, 5 s at most, and never beyond ctx's deadline. Errors:
-// ErrLost when another took it, or the store's fault: others then have to wait for its expiry.
+// called again: after a release that failed, and after the right expired, it still frees a lease that nobody took. It
+// goes on for a moment when ctx is cancelled: for a third of the ttl, 5 s at most, and never beyond ctx's deadline.
+// Errors: ErrLost when another took it, or the store's fault: others then have to wait for its expiry.
 func (l *Lease) Release(ctx context.Context) error {
 	patience := l.owner.k.releasePatience()
 	if deadline, ok := ctx.Deadline(); ok {

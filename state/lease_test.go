@@ -266,7 +266,8 @@ func TestGraceAndStaleness(t *testing.T) {
 			return s.Held()
 		}
 		time.Sleep(ttl - time.Second)
-		if h := held(); h == nil || h.Stale || h.ExpiresIn != 6*time.Second || h.HeartbeatAge != ttl-time.Second || h.Owner != "shop/a" || h.Token != 1 {
+		if h := held(); h == nil || h.Stale || h.ExpiresIn != 6*time.Second || h.HeartbeatAge != ttl-time.Second ||
+			h.Owner != "shop/a" || h.Token != 1 {
 			f.Errorf("a second before its end: %+v", h)
 		}
 		time.Sleep(4 * time.Second) // expired 3 s ago: still held

@@ -8,8 +8,8 @@ import (
 	"github.com/rowrelay/rowrelay/state/storetest"
 )
 
-// TestWhatBecameOfACommit: a write fails unheard, an operator breaks the lease, others take it or not, and only then the
-// old holder can read again. It is told what is true, by the document alone.
+// TestWhatBecameOfACommit: a write fails unheard, an operator breaks the lease, others take it or not, and only then
+// the old holder can read again. It is told what is true, by the document alone.
 func TestWhatBecameOfACommit(t *testing.T) {
 	object := &state.ObjectRef{Object: "objects/shop/orders/parked-1", Count: 1}
 	other := &state.ObjectRef{Object: "objects/shop/orders/parked-2", Count: 1}
@@ -24,23 +24,33 @@ func TestWhatBecameOfACommit(t *testing.T) {
 		then   [][]state.Commit // what each later holder commits
 		landed bool
 	}{
-		"it landed, nobody came":                               {stay, storetest.DoneButFailed, false, nil, true},
-		"it did not, nobody came":                              {stay, storetest.NotDone, false, nil, true}, // written again
-		"it landed and was broken":                             {stay, storetest.DoneButFailed, true, nil, true},
-		"it did not and was broken":                            {stay, storetest.NotDone, true, nil, false},
-		"marks landed and were broken":                         {marks, storetest.DoneButFailed, true, nil, true},
-		"it landed, another took over":                         {stay, storetest.DoneButFailed, true, [][]state.Commit{{}}, true},
-		"it did not, another took over":                        {stay, storetest.NotDone, true, [][]state.Commit{{}}, false},
-		"marks landed, another took over":                      {marks, storetest.DoneButFailed, true, [][]state.Commit{{}}, true},
-		"marks did not, another took over":                     {marks, storetest.NotDone, true, [][]state.Commit{{}}, false},
-		"a low edge landed, another went on":                   {lowEdge, storetest.DoneButFailed, true, [][]state.Commit{{step(2)}}, true},
-		"a low edge did not land, another moved to it":         {lowEdge, storetest.NotDone, true, [][]state.Commit{{lowEdge}}, false},
-		"it landed, another replaced it":                       {stay, storetest.DoneButFailed, true, [][]state.Commit{{{From: at(1), To: at(1), Parked: other}}}, true},
-		"a batch did not land, another committed its like":     {again, storetest.NotDone, true, [][]state.Commit{{again}}, false},
-		"two took over, its object is named":                   {stay, storetest.DoneButFailed, true, [][]state.Commit{{}, {}}, true},
-		"two took over, its batch is the last":                 {again, storetest.DoneButFailed, true, [][]state.Commit{{}, {}}, true},
-		"two took over, nothing of it is seen":                 {stay, storetest.NotDone, true, [][]state.Commit{{}, {}}, false},
-		"two took over, marks cannot be proved, so not landed": {marks, storetest.DoneButFailed, true, [][]state.Commit{{}, {}}, false},
+		"it landed, nobody came":       {stay, storetest.DoneButFailed, false, nil, true},
+		"it did not, nobody came":      {stay, storetest.NotDone, false, nil, true}, // written again
+		"it landed and was broken":     {stay, storetest.DoneButFailed, true, nil, true},
+		"it did not and was broken":    {stay, storetest.NotDone, true, nil, false},
+		"marks landed and were broken": {marks, storetest.DoneButFailed, true, nil, true},
+		"it landed, another took over": {stay, storetest.DoneButFailed, true, [][]state.Commit{{}},
+			true},
+		"it did not, another took over": {stay, storetest.NotDone, true, [][]state.Commit{{}}, false},
+		"marks landed, another took over": {marks, storetest.DoneButFailed, true, [][]state.Commit{{}},
+			true},
+		"marks did not, another took over": {marks, storetest.NotDone, true, [][]state.Commit{{}}, false},
+		"a low edge landed, another went on": {lowEdge, storetest.DoneButFailed, true,
+			[][]state.Commit{{step(2)}}, true},
+		"a low edge did not land, another moved to it": {lowEdge, storetest.NotDone, true,
+			[][]state.Commit{{lowEdge}}, false},
+		"it landed, another replaced it": {stay, storetest.DoneButFailed, true,
+			[][]state.Commit{{{From: at(1), To: at(1), Parked: other}}}, true},
+		"a batch did not land, another committed its like": {again, storetest.NotDone, true, [][]state.Commit{{again}},
+			false},
+		"two took over, its object is named": {stay, storetest.DoneButFailed, true,
+			[][]state.Commit{{}, {}}, true},
+		"two took over, its batch is the last": {again, storetest.DoneButFailed, true,
+			[][]state.Commit{{}, {}}, true},
+		"two took over, nothing of it is seen": {stay, storetest.NotDone, true, [][]state.Commit{{}, {}},
+			false},
+		"two took over, marks cannot be proved, so not landed": {marks, storetest.DoneButFailed, true,
+			[][]state.Commit{{}, {}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(f *fixture) {

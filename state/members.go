@@ -8,9 +8,9 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// requires returns what the document asks of whoever handles it: the names that were there, as far as they are not ours to
-// set, and those that its members bring along. A binary that passed over one of these would lose something: rows that
-// commit late, parked events, an operator's pause.
+// requires returns what the document asks of whoever handles it: the names that were there, as far as they are not ours
+// to set, and those that its members bring along. A binary that passed over one of these would lose something: rows
+// that commit late, parked events, an operator's pause.
 func (d *Document) requires() []string {
 	var names []string
 	for _, name := range d.Requires {
@@ -35,7 +35,8 @@ var lateModes = []string{"", "exact", "overlap", "settle", "none"}
 
 func (l *Late) write(w *objectWriter) {
 	memory := l.Memory != (ObjectRef{}) || len(l.restMemory) > 0
-	if l.Mode == "" && l.Frontier.IsStart() && l.Next.IsStart() && l.Since.IsZero() && l.Clock.IsZero() && !memory && len(l.rest) == 0 {
+	if l.Mode == "" && l.Frontier.IsStart() && l.Next.IsStart() && l.Since.IsZero() && l.Clock.IsZero() && !memory &&
+		len(l.rest) == 0 {
 		return
 	}
 	w.open("late")

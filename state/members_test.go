@@ -15,7 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// full is a document with every member, as this binary writes it: docs/state.md shows the same.
+// full is a document with every member, as this binary writes it: docs/state.md explains each.
 const full = `{
   "version": 1,
   "requires": ["late","parked","paused"],
@@ -86,14 +86,17 @@ func fullDocument() state.Document {
 		PollerName: "orders", SourceFingerprint: "sha256:abc", Requires: []string{"late", "parked", "paused"},
 		Checkpoint: state.Checkpoint{Cursor: at1, LastBatchID: "batch_1"},
 		Late: state.Late{
-			Mode: "overlap", Frontier: cursor(9), Next: cursor(5), Since: at, Clock: at.Add(time.Minute), ClockAt: at.Add(time.Minute + time.Second),
-			Memory: state.ObjectRef{Object: "objects/shop/orders/memory-x", Count: 8},
+			Mode: "overlap", Frontier: cursor(9), Next: cursor(5), Since: at, Clock: at.Add(time.Minute),
+			ClockAt: at.Add(time.Minute + time.Second),
+			Memory:  state.ObjectRef{Object: "objects/shop/orders/memory-x", Count: 8},
 		},
-		Parked:   state.ObjectRef{Object: "objects/shop/orders/parked-x", Count: 2},
-		Paused:   &state.Paused{At: at, Until: at.Add(time.Minute), By: "ann"},
-		Backfill: &state.Backfill{ID: "B", To: cursor(4), At: cursor(2), PerSecond: 100, Done: 1<<53 + 1, Total: 12, StartedAt: at, By: "ann"},
-		Skips:    []state.Skip{{At: at, By: "ann", To: at1, Rows: 1<<53 + 1}, {From: at1, Rows: -1}},
-		Lease:    state.LeaseRecord{FencingToken: 3, LeaseID: "L", WriteSeq: 1, TTL: time.Minute, PreviousID: "K", PreviousSeq: 7},
+		Parked: state.ObjectRef{Object: "objects/shop/orders/parked-x", Count: 2},
+		Paused: &state.Paused{At: at, Until: at.Add(time.Minute), By: "ann"},
+		Backfill: &state.Backfill{ID: "B", To: cursor(4), At: cursor(2), PerSecond: 100, Done: 1<<53 + 1, Total: 12,
+			StartedAt: at, By: "ann"},
+		Skips: []state.Skip{{At: at, By: "ann", To: at1, Rows: 1<<53 + 1}, {From: at1, Rows: -1}},
+		Lease: state.LeaseRecord{FencingToken: 3, LeaseID: "L", WriteSeq: 1, TTL: time.Minute, PreviousID: "K",
+			PreviousSeq: 7},
 	}
 }
 
@@ -123,7 +126,8 @@ func TestEveryMember(t *testing.T) {
 func TestUnknownInside(t *testing.T) {
 	text := full
 	var odd []string
-	for i, where := range []string{`"mode"`, `"object": "objects/shop/orders/memory-x"`, `"object": "objects/shop/orders/parked-x"`, `"at": "2026-04-07T01:23:46.020000Z",
+	for i, where := range []string{`"mode"`, `"object": "objects/shop/orders/memory-x"`,
+		`"object": "objects/shop/orders/parked-x"`, `"at": "2026-04-07T01:23:46.020000Z",
     "until"`, `"id"`, `"at":"2026-04-07T01:23:46.020000Z","by"`} {
 		odd = append(odd, fmt.Sprintf(`{ "<&>" :%d, "big": 12345678901234567890.10 }`, i))
 		if !strings.Contains(text, where) {
@@ -150,7 +154,8 @@ func TestUnknownInside(t *testing.T) {
 		l := f.acquire(f.keeper(f.store, ttl))
 		f.must(l.Commit(f.Context(), state.Commit{
 			From: at1, To: at1, Late: &state.Late{Mode: "overlap", Memory: state.ObjectRef{Object: "objects/y"}},
-			Parked: &state.ObjectRef{Object: "objects/z", Count: 3}, Backfill: &state.Backfill{ID: "B", At: cursor(3), To: cursor(4)},
+			Parked:   &state.ObjectRef{Object: "objects/z", Count: 3},
+			Backfill: &state.Backfill{ID: "B", At: cursor(3), To: cursor(4)},
 		}))
 		stored, err := f.mem.Load(f.Context(), key)
 		f.must(err)
@@ -201,21 +206,25 @@ func TestMemberFaults(t *testing.T) {
 		fault state.DocumentFault
 		says  string
 	}{
-		"a mode of tomorrow":       {with(`"overlap"`, `"psychic"`), state.UnknownRequires, `late.mode is "psychic"`},
-		"odd frontier":             {with(`"frontier": {"kind"`, `"frontier": {"kin"`), state.Malformed, "late.frontier: not a cursor"},
-		"odd since":                {with(`"since": "2026`, `"since": "soon`), state.Malformed, "late.since"},
-		"memory is text":           {with(`"count": 8`, `"count": "many"`), state.Malformed, "late.memory.count"},
-		"late is a list":           {with("\"late\": {", "\"late\": [], \"x\": {"), state.Malformed, "late: not an object"},
-		"negative parked":          {with(`"count": 2`, `"count": -2`), state.Malformed, "parked.count"},
-		"paused at":                {with("\"at\": \"2026-04", "\"at\": \"soon"), state.Malformed, "paused.at"},
-		"paused until":             {with("\"until\": \"2026-04", "\"until\": \"soon"), state.Malformed, "paused.until"},
-		"backfill without id":      {with(`"id": "B"`, `"id": ""`), state.Malformed, "backfill.id is empty"},
-		"backfill without end":     {with(`"to": {"kind":"int","value":4}`, `"too": 1`), state.Malformed, "backfill.to is missing"},
-		"skips is an object":       {with(`"skips": [`, `"skips": {}, "x": [`), state.Malformed, "skips: not an array"},
-		"a skip to nowhere":        {with(`"to":{"kind":"int","value":1}`, `"x":1`), state.Malformed, "skips[0].to is missing"},
-		"skipped rows":             {with(`"rows":null`, `"rows":-1`), state.Malformed, "skips[1].rows"},
-		"twice in late":            {with(`"mode"`, `"mode": "exact", "mode"`), state.Malformed, "twice"},
-		"previous write seq":       {with(`"previous_write_seq": 7`, `"previous_write_seq": 7.5`), state.Malformed, "lease.previous_write_seq"},
+		"a mode of tomorrow": {with(`"overlap"`, `"psychic"`), state.UnknownRequires, `late.mode is "psychic"`},
+		"odd frontier": {with(`"frontier": {"kind"`, `"frontier": {"kin"`), state.Malformed,
+			"late.frontier: not a cursor"},
+		"odd since":           {with(`"since": "2026`, `"since": "soon`), state.Malformed, "late.since"},
+		"memory is text":      {with(`"count": 8`, `"count": "many"`), state.Malformed, "late.memory.count"},
+		"late is a list":      {with("\"late\": {", "\"late\": [], \"x\": {"), state.Malformed, "late: not an object"},
+		"negative parked":     {with(`"count": 2`, `"count": -2`), state.Malformed, "parked.count"},
+		"paused at":           {with("\"at\": \"2026-04", "\"at\": \"soon"), state.Malformed, "paused.at"},
+		"paused until":        {with("\"until\": \"2026-04", "\"until\": \"soon"), state.Malformed, "paused.until"},
+		"backfill without id": {with(`"id": "B"`, `"id": ""`), state.Malformed, "backfill.id is empty"},
+		"backfill without end": {with(`"to": {"kind":"int","value":4}`, `"too": 1`), state.Malformed,
+			"backfill.to is missing"},
+		"skips is an object": {with(`"skips": [`, `"skips": {}, "x": [`), state.Malformed, "skips: not an array"},
+		"a skip to nowhere": {with(`"to":{"kind":"int","value":1}`, `"x":1`), state.Malformed,
+			"skips[0].to is missing"},
+		"skipped rows":  {with(`"rows":null`, `"rows":-1`), state.Malformed, "skips[1].rows"},
+		"twice in late": {with(`"mode"`, `"mode": "exact", "mode"`), state.Malformed, "twice"},
+		"previous write seq": {with(`"previous_write_seq": 7`, `"previous_write_seq": 7.5`), state.Malformed,
+			"lease.previous_write_seq"},
 		"requires what is to come": {with(`["late"`, `["late","claims"`), state.UnknownRequires, `"claims"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -63,8 +63,8 @@ func TestWaitingRequestsMerge(t *testing.T) {
 	})
 }
 
-// TestMergedRequestsAreAnsweredApart: of two commits, the first is in an ambiguous write that landed, the second came in
-// later. The read-back proves the first only, and the second still has to be written.
+// TestMergedRequestsAreAnsweredApart: of two commits, the first is in an ambiguous write that landed, the second came
+// in later. The read-back proves the first only, and the second still has to be written.
 func TestMergedRequestsAreAnsweredApart(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		g := &gate{Store: f.store, open: make(chan struct{}, 1)}
@@ -115,7 +115,8 @@ func (r *refusing) Load(ctx context.Context, key string) (state.Stored, error) {
 	return r.Store.Load(ctx, key)
 }
 
-// TestPermanentFaults are told after a few tries instead of at the end of the right; heartbeats go on trying until then.
+// TestPermanentFaults are told after a few tries instead of at the end of the right; heartbeats go on trying until
+// then.
 func TestPermanentFaults(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		r := &refusing{Store: f.store}
@@ -169,8 +170,8 @@ func TestTransientLoadsAreRepeated(t *testing.T) {
 	})
 }
 
-// TestReleaseEndsTheRightWhenItIsSent: the write lands unheard, another takes the lease at once, and the old holder must
-// not believe in its own any more. Its commit is found in the document, under the other's lease.
+// TestReleaseEndsTheRightWhenItIsSent: the write lands unheard, another takes the lease at once, and the old holder
+// must not believe in its own any more. Its commit is found in the document, under the other's lease.
 func TestReleaseEndsTheRightWhenItIsSent(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		l := f.acquire(f.keeper(f.store, ttl))

@@ -98,22 +98,24 @@ func (k *Keeper) putObject(ctx context.Context, kind string, data []byte, l *Lea
 		return "", fmt.Errorf("writing a side object: %q is no kind: it is one lower-case word", kind)
 	}
 	if len(data) > MaxObject {
-		return "", fmt.Errorf("writing a side object of kind %s: it takes %d bytes, the most is %d", kind, len(data), MaxObject)
+		return "", fmt.Errorf("writing a side object of kind %s: it takes %d bytes, the most is %d", kind, len(data),
+			MaxObject)
 	}
 	name := ObjectPrefix(k.cfg.Key) + kind + "-" + strings.ToLower(rand.Text())
 	k.put.set(name, put{underWay, l})
-	version, err := retry(ctx, k.patience()+time.Duration(len(data)>>20)*perMiB, func(ctx context.Context) (Version, error) {
-		stamp, err := k.cfg.Store.Create(ctx, name, data)
-		if !errors.Is(err, ErrConflict) {
-			return stamp.Version, err
-		}
-		// Nobody else draws this name: an earlier try of ours was done, or one that the store's client repeated.
-		stored, err := k.cfg.Store.Load(ctx, name)
-		if err == nil && !bytes.Equal(stored.Data, data) {
-			err = &PermanentError{Err: errors.New("the store holds something else under this name")}
-		}
-		return stored.Version, err
-	})
+	version, err := retry(ctx, k.patience()+time.Duration(len(data)>>20)*perMiB,
+		func(ctx context.Context) (Version, error) {
+			stamp, err := k.cfg.Store.Create(ctx, name, data)
+			if !errors.Is(err, ErrConflict) {
+				return stamp.Version, err
+			}
+			// Nobody else draws this name: an earlier try of ours was done, or one that the store's client repeated.
+			stored, err := k.cfg.Store.Load(ctx, name)
+			if err == nil && !bytes.Equal(stored.Data, data) {
+				err = &PermanentError{Err: errors.New("the store holds something else under this name")}
+			}
+			return stored.Version, err
+		})
 	if err != nil {
 		k.put.drop(name)
 		return "", fmt.Errorf("writing %s: %w", name, err)
@@ -122,13 +124,15 @@ func (k *Keeper) putObject(ctx context.Context, kind string, data []byte, l *Lea
 	return name, nil
 }
 
-// Object reads a side object. ErrNotFound where there is none. Bounds and retries are those of Load, with half a minute more
-// for a large one.
+// Object reads a side object. ErrNotFound where there is none. Bounds and retries are those of Load, with half a minute
+// more for a large one.
 func (k *Keeper) Object(ctx context.Context, name string) ([]byte, error) {
 	if !strings.HasPrefix(name, objectRoot) {
 		return nil, fmt.Errorf("reading %q: that is no side object: their names begin with %s", name, objectRoot)
 	}
-	stored, err := retry(ctx, k.patience()+MaxObject>>21*perMiB, func(ctx context.Context) (Stored, error) { return k.cfg.Store.Load(ctx, name) })
+	stored, err := retry(ctx, k.patience()+MaxObject>>21*perMiB, func(ctx context.Context) (Stored, error) {
+		return k.cfg.Store.Load(ctx, name)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// Edit is an operator's change: it replaces the very version that s is by what edit makes of it. The lease and its fencing
-// token stay as they are, so that a stale owner stays stale. Errors: *HeldError while somebody holds the lease (that
-// instance has to be stopped first), ErrConflict when the document was changed since it was loaded, a *DocumentError when
-// it would be too large, or the store's fault.
+// Edit is an operator's change: it replaces the very version that s is by what edit makes of it. The lease and its
+// fencing token stay as they are, so that a stale owner stays stale. Errors: *HeldError while somebody holds the lease
+// (that instance has to be stopped first), ErrConflict when the document was changed since it was loaded, a
+// *DocumentError when it would be too large, or the store's fault.
 func (k *Keeper) Edit(ctx context.Context, s *Snapshot, edit func(*Document)) (*Snapshot, error) {
 	if held := s.Held(); held != nil {
 		return nil, held
@@ -48,9 +48,12 @@ func (d *Document) checked() ([]byte, error) {
 
 // Reset writes a fresh document over whatever is stored, for an operator whose document cannot be read any more
 // (*DocumentError). The fencing token goes on: it is found in the old bytes if it can be, and otherwise begins at the
-// store's time in milliseconds, which is above anything that counting by one can have reached. A holder loses its lease.
+// store's time in milliseconds, which is above anything that counting by one can have reached. A holder loses its
+// lease.
 func (k *Keeper) Reset(ctx context.Context, fingerprint, incarnation string, start change.Cursor) (*Snapshot, error) {
-	stored, err := retry(ctx, k.patience(), func(ctx context.Context) (Stored, error) { return k.cfg.Store.Load(ctx, k.cfg.Key) })
+	stored, err := retry(ctx, k.patience(), func(ctx context.Context) (Stored, error) {
+		return k.cfg.Store.Load(ctx, k.cfg.Key)
+	})
 	if errors.Is(err, ErrNotFound) {
 		return k.Create(ctx, fingerprint, incarnation, start)
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// owner is the one who writes a document while its lease is held: first the acquisition, then, in a goroutine of its own,
-// every heartbeat, commit and release. Nothing in it is shared.
+// owner is the one who writes a document while its lease is held: first the acquisition, then, in a goroutine of its
+// own, every heartbeat, commit and release. Nothing in it is shared.
 type owner struct {
 	k     *Keeper
 	id    string // lease_id
@@ -62,8 +62,8 @@ func (o *owner) write(ctx context.Context, doc Document, deadline time.Time) err
 	return nil
 }
 
-// readBack loads what is stored now, within a third of the ttl and not beyond the deadline. Those are its only bounds: the
-// outcome of a write is worth knowing even when the invocation was cancelled.
+// readBack loads what is stored now, within a third of the ttl and not beyond the deadline. Those are its only bounds:
+// the outcome of a write is worth knowing even when the invocation was cancelled.
 func (o *owner) readBack(ctx context.Context, deadline time.Time) (*Snapshot, error) {
 	return bounded(context.WithoutCancel(ctx), min(time.Until(deadline), o.k.cfg.TTL/3), o.k.load)
 }

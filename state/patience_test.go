@@ -75,7 +75,8 @@ func (f *fixture) took(what string, limit time.Duration, do func() error) error 
 
 // TestSilentStoreIsNotWaitedForLong: whoever asks a store that hangs gets an error that says so.
 func TestSilentStoreIsNotWaitedForLong(t *testing.T) {
-	for ttl, limit := range map[time.Duration]time.Duration{time.Minute: 20 * time.Second, 6 * time.Second: 5 * time.Second} {
+	for ttl, limit := range map[time.Duration]time.Duration{time.Minute: 20 * time.Second,
+		6 * time.Second: 5 * time.Second} {
 		for name, ask := range map[string]func(context.Context, *state.Keeper) error{
 			"load": func(ctx context.Context, k *state.Keeper) error { _, err := k.Load(ctx); return err },
 			"create": func(ctx context.Context, k *state.Keeper) error {
@@ -95,7 +96,8 @@ func TestSilentStoreIsNotWaitedForLong(t *testing.T) {
 					k := f.keeper(s, ttl)
 					err := f.took(name, limit, func() error { return ask(f.Context(), k) })
 					var fault *state.SilentError
-					if !errors.As(err, &fault) || !strings.Contains(err.Error(), "did not answer within "+limit.String()) || !strings.Contains(err.Error(), "state__connection") {
+					if !errors.As(err, &fault) || !strings.Contains(err.Error(), "did not answer within "+limit.String()) ||
+						!strings.Contains(err.Error(), "state__connection") {
 						f.Errorf("%v", err)
 					}
 				})
@@ -127,14 +129,18 @@ func TestAcquisitionOfASilentStore(t *testing.T) {
 		snapshot, err := k.Create(f.Context(), "sha256:f", "", nil)
 		f.must(err)
 		s.on.Store(true)
-		err = f.took("the acquisition", 15*time.Second, func() error { _, err := k.Acquire(f.Context(), snapshot); return err })
+		err = f.took("the acquisition", 15*time.Second, func() error {
+			_, err := k.Acquire(f.Context(), snapshot)
+			return err
+		})
 		if fault := (*state.SilentError)(nil); !errors.As(err, &fault) {
 			f.Errorf("%v", err)
 		}
 	})
 }
 
-// TestCommitWaitsAsLongAsItsContext: the caller has a deadline, the write has not: it lands, and the next commit follows.
+// TestCommitWaitsAsLongAsItsContext: the caller has a deadline, the write has not: it lands, and the next commit
+// follows.
 func TestCommitWaitsAsLongAsItsContext(t *testing.T) {
 	for name, heard := range map[string]bool{"nothing was heard": false, "only the answer is missing": true} {
 		t.Run(name, func(t *testing.T) {
@@ -255,7 +261,8 @@ func TestPanicEndsTheLease(t *testing.T) {
 				p.on.Store(true)
 				p.calls.Store(0)
 				err := ask(f, l)
-				if err == nil || !strings.Contains(err.Error(), "panicked: planned") || !strings.Contains(err.Error(), "patience_test.go") {
+				if err == nil || !strings.Contains(err.Error(), "panicked: planned") ||
+					!strings.Contains(err.Error(), "patience_test.go") {
 					f.Errorf("%v", err)
 				}
 				if l.Check() == nil || l.Context().Err() == nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/rowrelay/rowrelay/state/storetest"
 )
 
-// TestProperties lets instances contend for one document while their stores fail in all three ways, lose their network and
-// crash, and holds the history of what landed to the promises: no commit that was reported done is lost, no two leases are
-// valid at one time (but for one that an operator broke), the token only grows, the cursor moves only from where a batch was
-// fetched, no operator's change is lost, and no object goes that a document names.
+// TestProperties lets instances contend for one document while their stores fail in all three ways, lose their network
+// and crash, and holds the history of what landed to the promises: no commit that was reported done is lost, no two
+// leases are valid at one time (but for one that an operator broke), the token only grows, the cursor moves only from
+// where a batch was fetched, no operator's change is lost, and no object goes that a document names.
 func TestProperties(t *testing.T) {
 	seeds := 40
 	if testing.Short() {
@@ -82,7 +82,8 @@ func (w *arena) run() {
 	})
 	wg.Go(func() { w.operate(ctx) })
 	wg.Wait()
-	time.Sleep(arenaTTL) // an owner whose lease has ended may be in the pause before it sees that: the bubble ends after it
+	// an owner whose lease has ended may be in the pause before it sees that: the bubble ends after it
+	time.Sleep(arenaTTL)
 	w.judge()
 }
 
@@ -244,7 +245,8 @@ func (w *arena) commit(l *state.Lease, from change.Cursor, owner string, release
 			w.Errorf("cursor %s: %v", from, err)
 		}
 	}
-	c := state.Commit{From: from, To: at(n + 1), BatchID: fmt.Sprintf("%s-%d-%d", owner, l.Token(), n), Rows: 1, Release: release}
+	c := state.Commit{From: from, To: at(n + 1), BatchID: fmt.Sprintf("%s-%d-%d", owner, l.Token(), n), Rows: 1,
+		Release: release}
 	err := l.Commit(context.Background(), c)
 	if err == nil {
 		w.mu.Lock()
@@ -301,7 +303,8 @@ func (w *arena) judge() {
 			w.Errorf("write %d: an operator's change is gone", i)
 		}
 		switch token := doc.Lease.FencingToken; {
-		case doc.Lease.LeaseID == before.Lease.LeaseID && token == before.Lease.FencingToken+1 && doc.Lease.OwnerID == "" && doc.Lease.WriteSeq == before.Lease.WriteSeq:
+		case doc.Lease.LeaseID == before.Lease.LeaseID && token == before.Lease.FencingToken+1 && doc.Lease.OwnerID == "" &&
+			doc.Lease.WriteSeq == before.Lease.WriteSeq:
 			breaks++
 		case doc.Lease.LeaseID == before.Lease.LeaseID && token != before.Lease.FencingToken,
 			doc.Lease.LeaseID != before.Lease.LeaseID && token != before.Lease.FencingToken+1:

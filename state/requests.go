@@ -20,13 +20,15 @@ type request struct {
 	answer chan error // holds one
 }
 
-// run serves requests and heartbeats until the right ends. A panic (of the store, of ours) ends the right: what is stored
-// is not known any more, and nothing is written over it. Callers whose requests are under way then see that done is closed.
+// run serves requests and heartbeats until the right ends. A panic (of the store, of ours) ends the right: what is
+// stored is not known any more, and nothing is written over it. Callers whose requests are under way then see that done
+// is closed.
 func (o *owner) run(ctx context.Context) {
 	defer close(o.lease.done)
 	defer func() {
 		if v := recover(); v != nil {
-			o.panicked = fmt.Errorf("the lease was given up, because writing the state document panicked: %v\n%s", v, debug.Stack())
+			o.panicked = fmt.Errorf("the lease was given up, because writing the state document panicked: %v\n%s", v,
+				debug.Stack())
 			o.ended = nil
 			o.end(o.panicked)
 		}
@@ -234,10 +236,10 @@ func (o *owner) lost(pending []*request, s *Snapshot, cause error) {
 	fail(undone, cause)
 }
 
-// landed reports whether a request that was sent is part of doc, which is not ours any more. The lease in it says so, if it
-// is ours or the one that followed ours. Further on, or behind a binary that does not write down what it found, a commit is
-// looked for by its content; and a release that was sent while the right lasted must have landed, because nobody may take a
-// lease that is neither released nor expired (unless an operator broke it, which is as good).
+// landed reports whether a request that was sent is part of doc, which is not ours any more. The lease in it says so,
+// if it is ours or the one that followed ours. Further on, or behind a binary that does not write down what it found, a
+// commit is looked for by its content; and a release that was sent while the right lasted must have landed, because
+// nobody may take a lease that is neither released nor expired (unless an operator broke it, which is as good).
 func (o *owner) landed(r *request, doc *Document, valid bool) bool {
 	switch l := &doc.Lease; {
 	case l.LeaseID == o.id && r.commit != nil:
@@ -265,8 +267,8 @@ func (o *owner) dropOverdue(pending []*request, last error) []*request {
 	return open
 }
 
-// giveUp answers requests that are not tried any more. If one of them is a release that may have been sent, the lease is
-// over: it may be another's by the time that we know, and heartbeats would keep it from expiring.
+// giveUp answers requests that are not tried any more. If one of them is a release that may have been sent, the lease
+// is over: it may be another's by the time that we know, and heartbeats would keep it from expiring.
 func (o *owner) giveUp(failed []*request, err error) {
 	for _, r := range failed {
 		if r.release && (r.first != 0 || r.commit == nil) {

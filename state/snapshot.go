@@ -37,7 +37,8 @@ func (s *Snapshot) Held() *HeldError {
 	if left <= 0 {
 		return nil
 	}
-	held := &HeldError{Owner: l.OwnerID, Token: l.FencingToken, ExpiresIn: left, HeartbeatAge: max(now.Sub(l.HeartbeatAt), 0)}
+	held := &HeldError{Owner: l.OwnerID, Token: l.FencingToken, ExpiresIn: left,
+		HeartbeatAge: max(now.Sub(l.HeartbeatAt), 0)}
 	if l.TTL > 0 && held.HeartbeatAge > l.TTL {
 		held.Stale, held.Staleness = true, held.HeartbeatAge-l.TTL
 	}
@@ -65,12 +66,14 @@ func (e *HeldError) Error() string {
 }
 
 // MovedError says that the document is no longer the one that was loaded, and that nobody holds the lease: an operator
-// changed it, or another instance came and went. The caller drops the rows that it fetched and fetches again from Snapshot.
+// changed it, or another instance came and went. The caller drops the rows that it fetched and fetches again from
+// Snapshot.
 type MovedError struct{ Snapshot *Snapshot }
 
 // Error describes the situation.
 func (e *MovedError) Error() string {
-	return "the state document was changed since it was loaded; its position is now " + e.Snapshot.Doc.Checkpoint.Cursor.String()
+	return "the state document was changed since it was loaded; its position is now " +
+		e.Snapshot.Doc.Checkpoint.Cursor.String()
 }
 
 // The ends of a lease, as causes of its context and as errors of its methods.

@@ -8,7 +8,8 @@ import (
 )
 
 // Store keeps documents under keys ("state/app/poller.json"). It is linearizable per key: a Load that begins after a
-// write has returned sees that write. Adapters live in blobstore, filestore and memstore; storetest is their shared suite.
+// write has returned sees that write. Adapters live in blobstore, filestore and memstore; storetest is their shared
+// suite.
 type Store interface {
 	// Load returns the document, or ErrNotFound.
 	Load(ctx context.Context, key string) (Stored, error)
@@ -25,8 +26,8 @@ type Store interface {
 	Margin(ttl time.Duration) time.Duration
 }
 
-// Version names one write of one document: an ETag, a counter. No two writes of a store have the same, be their content equal
-// or the document made anew. The zero Version is none: nothing is replaced or deleted by it.
+// Version names one write of one document: an ETag, a counter. No two writes of a store have the same, be their content
+// equal or the document made anew. The zero Version is none: nothing is replaced or deleted by it.
 type Version string
 
 // Stored is a document as the store holds it.
@@ -72,7 +73,8 @@ type UnknownError struct{ Cause error }
 
 // Error says that the outcome is not known.
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("the outcome is not known: the state store had not answered when the wait for it ended (%v)", e.Cause)
+	return fmt.Sprintf("the outcome is not known: the state store had not answered when the wait for it ended (%v)",
+		e.Cause)
 }
 
 // Unwrap returns the cause.

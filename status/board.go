@@ -29,6 +29,8 @@ type BoardConfig struct {
 	Store state.Store
 	Seen  *Recorder
 	Bound time.Duration
+	// Backfill says how far a backfill is, for people.
+	Backfill func(*state.Backfill) string
 }
 
 // Subject is one output to be reported.

@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/mode"
@@ -171,21 +170,11 @@ func listing(o *status.Output, parked bool) string {
 // command is the command line that does the same as a request. Ids are quoted for a shell, since they come from elsewhere.
 func command(r request, m mode.Mode) string {
 	asked := map[string]mode.Operation{doPause: mode.Pause, doResume: mode.Resume, doReplay: mode.ReplayOne}[r.Do]
-	line := m.Command(asked, r.Poller, quoted(r.Letter))
+	line := m.Command(asked, r.Poller, plaintext.ShellWord(r.Letter))
 	if r.Output != "" && m.Can(mode.Document) {
 		line += " --output " + r.Output
 	}
 	return line
-}
-
-func quoted(id string) string {
-	plain := strings.IndexFunc(id, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.:", c)
-	}) < 0
-	if plain && id != "" {
-		return id
-	}
-	return "'" + strings.ReplaceAll(id, "'", `'\''`) + "'"
 }
 
 func fullName(o *status.Output) string {

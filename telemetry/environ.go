@@ -19,8 +19,8 @@ type plan struct {
 	secrets         []string // what no error text may hold
 }
 
-// readPlan reads which signals are exported. The exporters themselves read the rest: endpoint, headers, certificate, timeout,
-// compression. Off is what nobody asked for: an endpoint, or an exporter by name.
+// readPlan reads which signals are exported. The exporters themselves read the rest: endpoint, headers, certificate,
+// timeout, compression. Off is what nobody asked for: an endpoint, or an exporter by name.
 func readPlan(env func(string) string) plan {
 	p := plan{traces: signal{name: "TRACES"}, metrics: signal{name: "METRICS"}}
 	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
@@ -40,7 +40,8 @@ func (p *plan) read(s *signal, env func(string) string) {
 		s.on = true
 	case "none":
 	default:
-		p.warn("%s is neither otlp nor none: %s are not exported (metrics are always on /metrics, for Prometheus)", variable, strings.ToLower(s.name))
+		p.warn("%s is neither otlp nor none: %s are not exported (metrics are always on /metrics, for Prometheus)", variable,
+			strings.ToLower(s.name))
 	}
 	if !s.on {
 		return
@@ -90,7 +91,8 @@ func (p *plan) endpoint(s *signal, env func(string) string) {
 	for _, values := range u.Query() {
 		p.hide(values...)
 	}
-	if path := strings.Trim(u.Path, "/"); path != "v1/traces" && path != "v1/metrics" { // some receivers take a token in the path
+	// some receivers take a token in the path
+	if path := strings.Trim(u.Path, "/"); path != "v1/traces" && path != "v1/metrics" {
 		p.hide(path)
 	}
 }

@@ -44,8 +44,10 @@ func (f *faults) Handle(err error) {
 	more := f.more
 	f.last, f.more = now, 0
 	f.mu.Unlock()
-	f.log.Warn("telemetry was not exported; ticks go on without it", "event", "telemetry_failed", "error", f.replace.Replace(line(err)),
-		"failures_since_last_line", more, "next", "check OTEL_EXPORTER_OTLP_ENDPOINT, its headers and the way there, or set OTEL_SDK_DISABLED=true")
+	f.log.Warn("telemetry was not exported; ticks go on without it", "event", "telemetry_failed", "error",
+		f.replace.Replace(line(err)),
+		"failures_since_last_line", more, "next",
+		"check OTEL_EXPORTER_OTLP_ENDPOINT, its headers and the way there, or set OTEL_SDK_DISABLED=true")
 }
 
 // longest is the most that an error's text takes in a span, in bytes.

@@ -12,8 +12,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Feed returns next with spans of what its sessions do, for ticks that a decorated Runner runs; next itself where no traces are
-// exported.
+// Feed returns next with spans of what its sessions do, for ticks that a decorated Runner runs; next itself where no
+// traces are exported.
 func (t *Telemetry) Feed(next poller.Feed, about About) poller.Feed {
 	if t == nil || t.tracer == nil {
 		return next
@@ -50,7 +50,8 @@ type session struct {
 	tick *tick
 }
 
-// Next fetches. A fetch that finds something has a span, and its grant's right carries the tick's: requests are its children.
+// Next fetches. A fetch that finds something has a span, and its grant's right carries the tick's: requests are its
+// children.
 func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
 	began := time.Now()
 	grant, err := s.Session.Next(ctx, limit)
@@ -64,7 +65,8 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	return s.fetched(ctx, began, grant, err, "probe")
 }
 
-func (s *session) fetched(ctx context.Context, began time.Time, grant poller.Grant, err error, kind string) (poller.Grant, error) {
+func (s *session) fetched(ctx context.Context, began time.Time, grant poller.Grant, err error,
+	kind string) (poller.Grant, error) {
 	t := s.tick
 	switch {
 	case err != nil:
@@ -80,8 +82,9 @@ func (s *session) fetched(ctx context.Context, began time.Time, grant poller.Gra
 		if kind == "" {
 			kind = kindOf(grant.Batch.Kind)
 		}
-		t.child("fetch", trace.SpanKindClient, began, nil, append(database(&grant.Origin), semconv.DBResponseReturnedRows(len(grant.Batch.Events)),
-			attrBatch.String(grant.Batch.ID), attrKind.String(kind), attrToken.Int64(int64(grant.Token)))...)
+		t.child("fetch", trace.SpanKindClient, began, nil,
+			append(database(&grant.Origin), semconv.DBResponseReturnedRows(len(grant.Batch.Events)),
+				attrBatch.String(grant.Batch.ID), attrKind.String(kind), attrToken.Int64(int64(grant.Token)))...)
 	}
 	if grant.Right != nil && len(grant.Batch.Events) > 0 {
 		grant.Right = trace.ContextWithSpan(grant.Right, trace.SpanFromContext(t.begin()))
@@ -99,7 +102,8 @@ func (s *session) Settle(ctx context.Context, what poller.Settlement) (int, erro
 		events, id = events+len(b.Events), b.ID
 	}
 	if events > 0 || fails(err) {
-		s.tick.child("commit", trace.SpanKindInternal, began, err, attrBatch.String(id), attrCount.Int(len(what.Batches)), attrRows.Int(events), attrAcked.Int(n))
+		s.tick.child("commit", trace.SpanKindInternal, began, err, attrBatch.String(id), attrCount.Int(len(what.Batches)),
+			attrRows.Int(events), attrAcked.Int(n))
 	}
 	return n, err
 }

@@ -11,8 +11,8 @@ import (
 // flushing bounds one flush after an invocation.
 const flushing = 5 * time.Second
 
-// flushes exports what is there after an invocation, because an instance may be frozen between two (Flex Consumption): the SDK's
-// own timers do not run then.
+// flushes exports what is there after an invocation, because an instance may be frozen between two (Flex Consumption):
+// the SDK's own timers do not run then.
 type flushes struct {
 	every time.Duration // least time between two exports of metrics
 
@@ -22,8 +22,8 @@ type flushes struct {
 	metrics time.Time // when they were flushed last
 }
 
-// AfterInvocations begins a flush when h has answered a POST. Nobody waits for it: an instance that is frozen at once goes on with
-// it when it wakes up, and the spans of one that is never woken again are lost.
+// AfterInvocations begins a flush when h has answered a POST. Nobody waits for it: an instance that is frozen at once
+// goes on with it when it wakes up, and the spans of one that is never woken again are lost.
 func (t *Telemetry) AfterInvocations(h http.Handler) http.Handler {
 	if t == nil {
 		return h
@@ -61,7 +61,8 @@ func (t *Telemetry) flush(ctx context.Context) {
 	}()
 }
 
-// export flushes spans, and metrics where their interval is over. The SDK reports failures to otel's error handler itself.
+// export flushes spans, and metrics where their interval is over. The SDK reports failures to otel's error handler
+// itself.
 func (t *Telemetry) export(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushing)
 	defer cancel()

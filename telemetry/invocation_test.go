@@ -14,10 +14,11 @@ import (
 	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
-// The host invokes with a trace context; the tick, what it did, and what the destination got are parts of that trace. What the SDK's
-// own timers would export comes at once, because an instance may be frozen after the answer.
+// The host invokes with a trace context; the tick, what it did, and what the destination got are parts of that trace.
+// What the SDK's own timers would export comes at once, because an instance may be frozen after the answer.
 func TestAnInvocationIsOneTrace(t *testing.T) {
-	for name, flag := range map[string]string{"sampled": "01", "not sampled by the host": "00"} { // -00 is what it sends with Application Insights
+	// -00 is what it sends with Application Insights
+	for name, flag := range map[string]string{"sampled": "01", "not sampled by the host": "00"} {
 		t.Run(name, func(t *testing.T) { anInvocationIsOneTrace(t, flag) })
 	}
 }
@@ -28,13 +29,16 @@ func anInvocationIsOneTrace(t *testing.T, flag string) {
 	address := programtest.FreeAddress(t)
 	_, port, _ := net.SplitHostPort(address)
 	p := start(t, merged(pollerOf("orders", map[string]string{"output__url": from.URL}), map[string]string{
-		"DB_orders": orders(t, "one", "two", "three"), "state__kind": "file", "state__app_name": "shop-app", "FUNCTIONS_CUSTOMHANDLER_PORT": port,
-		"OTEL_EXPORTER_OTLP_ENDPOINT": to.URL, "OTEL_BSP_SCHEDULE_DELAY": "3600000", "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=test",
+		"DB_orders": orders(t, "one", "two", "three"), "state__kind": "file", "state__app_name": "shop-app",
+		"FUNCTIONS_CUSTOMHANDLER_PORT": port,
+		"OTEL_EXPORTER_OTLP_ENDPOINT":  to.URL, "OTEL_BSP_SCHEDULE_DELAY": "3600000",
+		"OTEL_RESOURCE_ATTRIBUTES":    "deployment.environment.name=test",
 		"OTEL_METRIC_EXPORT_INTERVAL": "3600000",
 	}))
 	const trace, span = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 	invoke := func() int {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/orders", strings.NewReader(`{"Data":{},"Metadata":{}}`))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/orders",
+			strings.NewReader(`{"Data":{},"Metadata":{}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +54,8 @@ func anInvocationIsOneTrace(t *testing.T, flag string) {
 	p.Until("the program answers", func() bool { return invoke() == http.StatusOK })
 	var tick *traces.Span
 	p.Until("the tick's span is exported", func() bool { tick = to.named("tick orders", nil); return tick != nil })
-	if got := hex.EncodeToString(tick.GetTraceId()) + " " + hex.EncodeToString(tick.GetParentSpanId()); got != trace+" "+span {
+	if got := hex.EncodeToString(tick.GetTraceId()) + " " + hex.EncodeToString(tick.GetParentSpanId()); got != trace+" "+
+		span {
 		t.Errorf("the tick is a part of %s, not of the invocation", got)
 	}
 	var request *traces.Span
@@ -71,7 +76,8 @@ func anInvocationIsOneTrace(t *testing.T, flag string) {
 	if len(got) == 0 || request == nil || got[0].Get("traceparent") != traceparent(request) {
 		t.Errorf("the destination got %v", got)
 	}
-	for key, want := range map[string]string{"rowrelay.poller": "orders", "rowrelay.event": "tick_complete", "rowrelay.events": "3"} {
+	for key, want := range map[string]string{"rowrelay.poller": "orders", "rowrelay.event": "tick_complete",
+		"rowrelay.events": "3"} {
 		if got := attribute(tick, key); got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
@@ -88,7 +94,8 @@ func anInvocationIsOneTrace(t *testing.T, flag string) {
 	about := to.resource
 	spans := len(to.spans)
 	to.mu.Unlock()
-	if about["service.name"] != "shop-app" || about["deployment.environment.name"] != "test" || about["service.instance.id"] == "" {
+	if about["service.name"] != "shop-app" || about["deployment.environment.name"] != "test" ||
+		about["service.instance.id"] == "" {
 		t.Errorf("the resource is %v", about)
 	}
 	// Idle ticks leave nothing: a later one with work is the next that is seen.

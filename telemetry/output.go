@@ -14,8 +14,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Output returns next with a span for each request, whose context travels with the delivery; next itself where no traces are
-// exported.
+// Output returns next with a span for each request, whose context travels with the delivery; next itself where no
+// traces are exported.
 func (t *Telemetry) Output(next poller.Output, about About) poller.Output {
 	if t == nil || t.tracer == nil {
 		return next
@@ -42,14 +42,16 @@ type output struct {
 // most is how many span links the SDK keeps by default.
 const most = 128
 
-// Deliver delivers in a span. An event of an outbox may have a trace context of its own: that is its producer's, it travels with the
-// event, and the span is linked to it. Every other event travels with the span's.
+// Deliver delivers in a span. An event of an outbox may have a trace context of its own: that is its producer's, it
+// travels with the event, and the span is linked to it. Every other event travels with the span's.
 func (o *output) Deliver(ctx context.Context, d change.Delivery) error {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return o.next.Deliver(ctx, d) // no tick of ours
 	}
-	ctx, span := o.tracer.Start(ctx, o.name, trace.WithSpanKind(o.kind), trace.WithAttributes(o.attributes...), trace.WithLinks(links(d.Events)...),
-		trace.WithAttributes(semconv.MessagingBatchMessageCount(len(d.Events)), attrBatch.String(d.BatchID), attrToken.Int64(int64(d.Token)),
+	ctx, span := o.tracer.Start(ctx, o.name, trace.WithSpanKind(o.kind), trace.WithAttributes(o.attributes...),
+		trace.WithLinks(links(d.Events)...),
+		trace.WithAttributes(semconv.MessagingBatchMessageCount(len(d.Events)), attrBatch.String(d.BatchID),
+			attrToken.Int64(int64(d.Token)),
 			attrNumber.Int64(int64(d.Number)), attrTries.Int(d.Attempt)))
 	defer func() { span.End() }() // not End itself: in a panic it would record what panicked
 	travels := propagation.MapCarrier{}
@@ -84,7 +86,8 @@ func links(events []change.Event) []trace.Link {
 		if own == nil || own.TraceParent == "" || len(list) == most {
 			continue
 		}
-		ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": own.TraceParent, "tracestate": own.TraceState})
+		ctx := propagation.TraceContext{}.Extract(context.Background(),
+			propagation.MapCarrier{"traceparent": own.TraceParent, "tracestate": own.TraceState})
 		if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
 			list = append(list, trace.Link{SpanContext: sc})
 		}

@@ -33,7 +33,8 @@ func orders(t *testing.T, notes ...string) string {
 		t.Fatal(err)
 	}
 	for i, note := range notes {
-		if _, err := db.Exec(`INSERT INTO orders VALUES (?, ?, ?)`, fmt.Sprintf("key-%s-%d", note, i), i+1, note); err != nil {
+		if _, err := db.Exec(`INSERT INTO orders VALUES (?, ?, ?)`, fmt.Sprintf("key-%s-%d", note, i), i+1,
+			note); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -43,7 +44,8 @@ func orders(t *testing.T, notes ...string) string {
 func pollerOf(name string, more map[string]string) map[string]string {
 	settings := map[string]string{}
 	base := map[string]string{
-		"source__connection": "DB_" + name, "source__table": "orders", "source__cursor": "seq", "source__late_commits": "none", "output__kind": "http",
+		"source__connection": "DB_" + name, "source__table": "orders", "source__cursor": "seq",
+		"source__late_commits": "none", "output__kind": "http",
 		"output__retries": "1", "output__timeout": "10s",
 	}
 	for _, m := range []map[string]string{base, more} {
@@ -68,8 +70,9 @@ func merged(all ...map[string]string) map[string]string {
 func TestNoTickFailsForACollectorThatIsDown(t *testing.T) {
 	ok := newShop(t, http.StatusOK)
 	r := start(t, merged(pollerOf("orders", map[string]string{"output__url": ok.URL}), map[string]string{
-		"DB_orders": orders(t, "one"), "state__kind": "file", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + programtest.FreeAddress(t),
-		"OTEL_BSP_SCHEDULE_DELAY": "50", "OTEL_METRIC_EXPORT_INTERVAL": "50", "OTEL_EXPORTER_OTLP_TIMEOUT": "200",
+		"DB_orders": orders(t, "one"), "state__kind": "file",
+		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + programtest.FreeAddress(t),
+		"OTEL_BSP_SCHEDULE_DELAY":     "50", "OTEL_METRIC_EXPORT_INTERVAL": "50", "OTEL_EXPORTER_OTLP_TIMEOUT": "200",
 	}), "run", "--once")
 	if code := r.Wait(); code != 0 {
 		t.Errorf("the tick failed: exit code %d", code)
@@ -88,7 +91,8 @@ func TestAnOutboxEventKeepsItsTrace(t *testing.T) {
 	to, from := newCollector(t), newShop(t, http.StatusOK)
 	connection := testenv.SQLite(t)
 	settings := merged(pollerOf("events", map[string]string{
-		"source__mode": "outbox", "source__table": "outbox", "output__url": from.URL, "output__batch": "1", "poll_interval": "0",
+		"source__mode": "outbox", "source__table": "outbox", "output__url": from.URL, "output__batch": "1",
+		"poll_interval": "0",
 	}), map[string]string{"DB_events": connection, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": to.URL + "/v1/traces"})
 	delete(settings, "pollers__events__source__cursor")
 	delete(settings, "pollers__events__source__late_commits")
@@ -110,7 +114,8 @@ func TestAnOutboxEventKeepsItsTrace(t *testing.T) {
 	}
 	// The end of the process exported what was left.
 	request := to.named("request events", nil)
-	if request == nil || len(request.GetLinks()) != 1 || hex.EncodeToString(request.GetLinks()[0].GetSpanId()) != "00f067aa0ba902b7" {
+	if request == nil || len(request.GetLinks()) != 1 ||
+		hex.EncodeToString(request.GetLinks()[0].GetSpanId()) != "00f067aa0ba902b7" {
 		t.Fatalf("the request's span is %v", request)
 	}
 	if got := from.headers(); len(got) != 1 || got[0].Get("traceparent") != own {

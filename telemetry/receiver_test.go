@@ -135,8 +135,8 @@ func traceparent(s *traces.Span) string {
 	return "00-" + hex.EncodeToString(s.GetTraceId()) + "-" + hex.EncodeToString(s.GetSpanId()) + "-01"
 }
 
-// shop is a destination that keeps the headers of what it is sent. It answers with the whole request, as error pages do, and with
-// what its status says.
+// shop is a destination that keeps the headers of what it is sent. It answers with the whole request, as error pages
+// do, and with what its status says.
 type shop struct {
 	*httptest.Server
 	mu     sync.Mutex

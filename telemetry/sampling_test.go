@@ -9,8 +9,8 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// The Functions host with Application Insights says "not sampled" of each invocation. Its ticks are recorded all the same, in its trace,
-// unless a sampler is named.
+// The Functions host with Application Insights says "not sampled" of each invocation. Its ticks are recorded all the
+// same, in its trace, unless a sampler is named.
 func TestWhichInvocationsAreRecorded(t *testing.T) {
 	const unsampled = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
 	for _, test := range []struct {
@@ -28,9 +28,11 @@ func TestWhichInvocationsAreRecorded(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("OTEL_TRACES_SAMPLER", test.sampler) // the SDK reads it there
 			spans := tracetest.NewInMemoryExporter()
-			provider := sdktrace.NewTracerProvider(append(sampling(variables("OTEL_TRACES_SAMPLER", test.sampler)), sdktrace.WithSyncer(spans))...)
+			provider := sdktrace.NewTracerProvider(append(sampling(variables("OTEL_TRACES_SAMPLER", test.sampler)),
+				sdktrace.WithSyncer(spans))...)
 			to := &sink{}
-			tickOf(t, invocation(test.parent), &Telemetry{traces: provider, tracer: provider.Tracer("test")}, &rows{batches: [][]change.Event{{event(1)}}}, to)
+			tickOf(t, invocation(test.parent), &Telemetry{traces: provider, tracer: provider.Tracer("test")},
+				&rows{batches: [][]change.Event{{event(1)}}}, to)
 			all := spans.GetSpans()
 			flag := to.got[0].TraceParent[len(to.got[0].TraceParent)-3:]
 			if !test.recorded {
@@ -44,7 +46,8 @@ func TestWhichInvocationsAreRecorded(t *testing.T) {
 			if flag != "-01" {
 				t.Errorf("the destination is told %s", flag)
 			}
-			if invoked := test.parent != ""; tick.Parent.IsValid() != invoked || invoked && tick.SpanContext.TraceID().String() != "4bf92f3577b34da6a3ce929d0e0e4736" {
+			if invoked := test.parent != ""; tick.Parent.IsValid() != invoked ||
+				invoked && tick.SpanContext.TraceID().String() != "4bf92f3577b34da6a3ce929d0e0e4736" {
 				t.Errorf("the tick is in %s, below %s", tick.SpanContext.TraceID(), tick.Parent.SpanID())
 			}
 		})

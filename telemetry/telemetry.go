@@ -43,8 +43,8 @@ type Telemetry struct {
 	flushes flushes
 }
 
-// Start begins to export what the OTEL_ variables ask for; nil where they ask for nothing. It connects to nothing yet, and what is
-// wrong with the variables is a warning: rows are relayed all the same.
+// Start begins to export what the OTEL_ variables ask for; nil where they ask for nothing. It connects to nothing yet,
+// and what is wrong with the variables is a warning: rows are relayed all the same.
 func Start(ctx context.Context, cfg Config) *Telemetry {
 	p := readPlan(cfg.Env)
 	for _, text := range p.warnings {
@@ -67,7 +67,8 @@ func Start(ctx context.Context, cfg Config) *Telemetry {
 		if exporter, err := traceExporter(ctx, p.traces.grpc); err != nil {
 			told.Handle(fmt.Errorf("traces: %w", err))
 		} else {
-			t.traces = sdktrace.NewTracerProvider(append(sampling(cfg.Env), sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))...)
+			t.traces = sdktrace.NewTracerProvider(append(sampling(cfg.Env), sdktrace.WithBatcher(exporter),
+				sdktrace.WithResource(about))...)
 			t.tracer = t.traces.Tracer("github.com/rowrelay/rowrelay/telemetry", trace.WithInstrumentationVersion(cfg.Version),
 				trace.WithSchemaURL(semconv.SchemaURL))
 		}
@@ -77,7 +78,8 @@ func Start(ctx context.Context, cfg Config) *Telemetry {
 			told.Handle(fmt.Errorf("metrics: %w", err))
 		} else {
 			from := bridge.NewMetricProducer(bridge.WithGatherer(cfg.Registry))
-			t.metrics = metric.NewMeterProvider(metric.WithResource(about), metric.WithReader(metric.NewPeriodicReader(exporter, metric.WithProducer(from))))
+			t.metrics = metric.NewMeterProvider(metric.WithResource(about),
+				metric.WithReader(metric.NewPeriodicReader(exporter, metric.WithProducer(from))))
 		}
 	}
 	if t.traces == nil && t.metrics == nil {
@@ -87,9 +89,9 @@ func Start(ctx context.Context, cfg Config) *Telemetry {
 	return t
 }
 
-// sampling is the sampler where OTEL_TRACES_SAMPLER names none. The SDK's own default follows the parent, and the parent is the Functions
-// host: with Application Insights it says "not sampled" of every invocation, and nothing would be exported. What the host says decides
-// nothing here; the trace stays its own, so that both are found under one id.
+// sampling is the sampler where OTEL_TRACES_SAMPLER names none. The SDK's own default follows the parent, and the
+// parent is the Functions host: with Application Insights it says "not sampled" of every invocation, and nothing would
+// be exported. What the host says decides nothing here; the trace stays its own, so that both are found under one id.
 func sampling(env func(string) string) []sdktrace.TracerProviderOption {
 	if env("OTEL_TRACES_SAMPLER") != "" {
 		return nil // the SDK reads it
@@ -115,7 +117,8 @@ func metricExporter(ctx context.Context, grpc bool) (metric.Exporter, error) {
 // stopping bounds the last export: a receiver that does not answer must not hold up a stop.
 const stopping = 5 * time.Second
 
-// Shutdown exports what is left, for five seconds at most. What cannot be exported by then is lost, and a warning says so.
+// Shutdown exports what is left, for five seconds at most. What cannot be exported by then is lost, and a warning says
+// so.
 func (t *Telemetry) Shutdown(ctx context.Context) {
 	if t == nil {
 		return

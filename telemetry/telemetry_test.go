@@ -36,15 +36,22 @@ func TestWhatTheVariablesAskFor(t *testing.T) {
 	}{
 		{name: "nothing"},
 		{name: "a name alone", env: []string{"OTEL_SERVICE_NAME", "x", "OTEL_EXPORTER_OTLP_HEADERS", "a=b"}},
-		{name: "an endpoint", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318"}, traces: true, metrics: true},
-		{name: "for traces", env: []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:4318/v1/traces"}, traces: true},
-		{name: "for metrics", env: []string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://127.0.0.1:4318/v1/metrics"}, metrics: true},
+		{name: "an endpoint", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318"}, traces: true,
+			metrics: true},
+		{name: "for traces", env: []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:4318/v1/traces"},
+			traces: true},
+		{name: "for metrics", env: []string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://127.0.0.1:4318/v1/metrics"},
+			metrics: true},
 		{name: "an exporter", env: []string{"OTEL_TRACES_EXPORTER", "otlp"}, traces: true},
-		{name: "metrics off", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:1", "OTEL_METRICS_EXPORTER", "none"}, traces: true},
+		{name: "metrics off", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:1", "OTEL_METRICS_EXPORTER", "none"},
+			traces: true},
 		{name: "off", env: []string{"OTEL_SDK_DISABLED", "True", "OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:1"}},
-		{name: "grpc", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:1", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}, traces: true, metrics: true, grpc: true},
-		{name: "another protocol", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:1", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"}, metrics: true, warnings: 1},
-		{name: "another exporter", env: []string{"OTEL_TRACES_EXPORTER", "console", "OTEL_METRICS_EXPORTER", "prometheus"}, warnings: 2},
+		{name: "grpc", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:1", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"},
+			traces: true, metrics: true, grpc: true},
+		{name: "another protocol", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:1",
+			"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"}, metrics: true, warnings: 1},
+		{name: "another exporter", env: []string{"OTEL_TRACES_EXPORTER", "console", "OTEL_METRICS_EXPORTER", "prometheus"},
+			warnings: 2},
 		{name: "no URL", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"}, warnings: 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -60,14 +67,16 @@ func TestWhatTheVariablesAskFor(t *testing.T) {
 }
 
 func TestNothingIsStartedWhereNothingIsAskedFor(t *testing.T) {
-	if tel := Start(context.Background(), Config{Env: variables(), Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry()}); tel != nil {
+	if tel := Start(context.Background(),
+		Config{Env: variables(), Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry()}); tel != nil {
 		t.Error("telemetry was started")
 	}
 }
 
 // A receiver that fails is told of once a minute, without what must not be seen.
 func TestFailuresAreToldOnceAMinute(t *testing.T) {
-	p := readPlan(variables("OTEL_EXPORTER_OTLP_ENDPOINT", "https://user:planted-password@h:1/planted-path?key=planted-key",
+	p := readPlan(variables("OTEL_EXPORTER_OTLP_ENDPOINT",
+		"https://user:planted-password@h:1/planted-path?key=planted-key",
 		"OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20planted-token,x-key=planted-header"))
 	for _, secret := range []string{"planted-password", "planted-path", "planted-key", "planted-token", "planted-header"} {
 		if !slices.Contains(p.secrets, secret) {
@@ -85,7 +94,8 @@ func TestFailuresAreToldOnceAMinute(t *testing.T) {
 	now = now.Add(time.Minute)
 	f.Handle(errors.New("again"))
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
-	if len(lines) != 2 || !strings.Contains(lines[0], `"level":"WARN"`) || !strings.Contains(lines[1], `"failures_since_last_line":4`) {
+	if len(lines) != 2 || !strings.Contains(lines[0], `"level":"WARN"`) ||
+		!strings.Contains(lines[1], `"failures_since_last_line":4`) {
 		t.Errorf("the log has %d lines:\n%s", len(lines), text.String())
 	}
 	if strings.Contains(text.String(), "planted") {
@@ -104,7 +114,8 @@ func TestAFlushFollowsAnInvocationOffItsPath(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", receiver.URL)
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "3600000") // the SDK's own timer, as in an instance that is frozen
 	tel := Start(t.Context(), Config{
-		Env: variables("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", receiver.URL), Service: "test", Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
+		Env: variables("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", receiver.URL), Service: "test",
+		Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})
 	app := httptest.NewServer(tel.AfterInvocations(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		_, span := tel.tracer.Start(context.Background(), "tick")

@@ -102,8 +102,8 @@ type round struct {
 
 type roundKey struct{}
 
-// panicked ends all ticks of a Run that will not report: what they did would have no parent otherwise. What panicked is not told: it may
-// hold a row. The log's line has it.
+// panicked ends all ticks of a Run that will not report: what they did would have no parent otherwise. What panicked is
+// not told: it may hold a row. The log's line has it.
 func (r *round) panicked() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +134,8 @@ func (t *tick) begin() context.Context {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.span == nil {
-		t.ctx, t.span = t.tracer.Start(t.parent, "tick "+t.about.Poller, trace.WithTimestamp(t.began), trace.WithAttributes(t.about.attributes()...))
+		t.ctx, t.span = t.tracer.Start(t.parent, "tick "+t.about.Poller, trace.WithTimestamp(t.began),
+			trace.WithAttributes(t.about.attributes()...))
 	}
 	return t.ctx
 }
@@ -159,11 +160,13 @@ func (t *tick) end(r *poller.Report) {
 	if t.span == nil {
 		return
 	}
-	t.span.SetAttributes(attrEvent.String(string(r.Event)), attrRows.Int(r.Rows), attrCount.Int(len(r.Batches)), attrEmpty.Int(t.empty))
+	t.span.SetAttributes(attrEvent.String(string(r.Event)), attrRows.Int(r.Rows), attrCount.Int(len(r.Batches)),
+		attrEmpty.Int(t.empty))
 	if r.BatchID != "" {
 		t.span.SetAttributes(attrBatch.String(r.BatchID), attrToken.Int64(int64(r.Token)))
 	}
-	for key, n := range map[attribute.Key]int{attrReject: r.Rejected, attrDead: len(r.DeadLettered), attrParked: r.Parked, attrLate: r.Late} {
+	for key, n := range map[attribute.Key]int{attrReject: r.Rejected, attrDead: len(r.DeadLettered), attrParked: r.Parked,
+		attrLate: r.Late} {
 		if n > 0 {
 			t.span.SetAttributes(key.Int(n))
 		}
@@ -183,7 +186,8 @@ func (t *tick) end(r *poller.Report) {
 	t.span.End(trace.WithTimestamp(r.Ended))
 }
 
-// fail gives a span the error's text as the log has it. Exceptions as span events are not recorded: they would hold it twice.
+// fail gives a span the error's text as the log has it. Exceptions as span events are not recorded: they would hold it
+// twice.
 func fail(span trace.Span, err error, kind string) {
 	span.SetStatus(codes.Error, line(err))
 	span.SetAttributes(semconv.ErrorTypeKey.String(kind))

@@ -83,7 +83,8 @@ func (s *sink) Deliver(_ context.Context, d change.Delivery) error {
 func event(n int) change.Event {
 	return change.Event{
 		ID: fmt.Sprint("id", n), Key: fmt.Appendf(nil, `{"id":%d}`, n), OrderKey: fmt.Appendf(nil, `{"id":%d}`, n),
-		Cursor: change.Cursor(fmt.Sprintf(`{"kind":"test","value":%d}`, n)), Row: []byte(`{"card":"planted-row-value"}`), Time: time.Now(),
+		Cursor: change.Cursor(fmt.Sprintf(`{"kind":"test","value":%d}`, n)), Row: []byte(`{"card":"planted-row-value"}`),
+		Time: time.Now(),
 	}
 }
 
@@ -99,8 +100,10 @@ func tickOf(tb testing.TB, ctx context.Context, t *Telemetry, from poller.Feed, 
 	tb.Helper()
 	about := About{Poller: "orders", Output: "audit", Kind: "http", Server: "shop.example", Port: 8443}
 	relay, err := poller.NewRelay(poller.Config{
-		App: "test", Poller: "orders", Output: "audit", Feed: t.Feed(from, about), To: t.Output(to, about), Ordering: poller.OrderKey,
-		Concurrency: 1, Fetch: poller.Limit{Rows: 10, Bytes: 1 << 20}, RequestEvents: 10, RequestBytes: 1 << 20, Size: func(*change.Event) int { return 1 },
+		App: "test", Poller: "orders", Output: "audit", Feed: t.Feed(from, about), To: t.Output(to, about),
+		Ordering:    poller.OrderKey,
+		Concurrency: 1, Fetch: poller.Limit{Rows: 10, Bytes: 1 << 20}, RequestEvents: 10, RequestBytes: 1 << 20,
+		Size:    func(*change.Event) int { return 1 },
 		Retries: 2, Timeout: time.Minute, Budget: time.Minute,
 	})
 	if err != nil {
@@ -141,7 +144,8 @@ func value(s tracetest.SpanStub, key string) any {
 
 func TestATickThatDeliversIsATrace(t *testing.T) {
 	tel, spans := recorder()
-	to := &sink{errs: []error{&poller.DeliveryError{Failed: []poller.FailedEvent{{Status: 503}, {Index: 1, Status: 503}}, Err: errors.New("shop.example answered 503\nand more")}}}
+	to := &sink{errs: []error{&poller.DeliveryError{Failed: []poller.FailedEvent{{Status: 503}, {Index: 1, Status: 503}},
+		Err: errors.New("shop.example answered 503\nand more")}}}
 	r := tickOf(t, invocation(invoked), tel, &rows{batches: [][]change.Event{{event(1), event(2)}}}, to)
 	if r.Failed() {
 		t.Fatal(r.Err)
@@ -149,7 +153,8 @@ func TestATickThatDeliversIsATrace(t *testing.T) {
 	all := spans.GetSpans()
 	tick, fetch, commit := named(t, all, "tick", 1)[0], named(t, all, "fetch", 1)[0], named(t, all, "commit", 1)[0]
 	requests := named(t, all, "request", 2)
-	if got := tick.Parent.SpanID().String(); got != "00f067aa0ba902b7" || tick.SpanContext.TraceID().String() != "4bf92f3577b34da6a3ce929d0e0e4736" {
+	if got := tick.Parent.SpanID().String(); got != "00f067aa0ba902b7" ||
+		tick.SpanContext.TraceID().String() != "4bf92f3577b34da6a3ce929d0e0e4736" {
 		t.Errorf("the tick's parent is %s in %s, not the invocation", got, tick.SpanContext.TraceID())
 	}
 	for _, child := range append(requests, fetch, commit) {
@@ -166,11 +171,16 @@ func TestATickThatDeliversIsATrace(t *testing.T) {
 		want any
 	}{
 		{tick, "rowrelay.poller", "orders"}, {tick, "rowrelay.output", "audit"}, {tick, "rowrelay.event", "tick_complete"},
-		{tick, "rowrelay.events", int64(2)}, {tick, "rowrelay.batch.id", "batch_1"}, {tick, "rowrelay.fencing_token", int64(7)},
-		{fetch, "db.system.name", "postgresql"}, {fetch, "db.collection.name", "public.orders"}, {fetch, "db.response.returned_rows", int64(2)},
-		{requests[0], "http.request.method", "POST"}, {requests[0], "server.address", "shop.example"}, {requests[0], "server.port", int64(8443)},
-		{requests[0], "http.response.status_code", int64(503)}, {requests[0], "error.type", "unavailable"}, {requests[0], "rowrelay.attempt", int64(1)},
-		{requests[1], "messaging.batch.message_count", int64(2)}, {requests[1], "rowrelay.attempt", int64(2)}, {requests[1], "error.type", nil},
+		{tick, "rowrelay.events", int64(2)}, {tick, "rowrelay.batch.id", "batch_1"},
+		{tick, "rowrelay.fencing_token", int64(7)},
+		{fetch, "db.system.name", "postgresql"}, {fetch, "db.collection.name", "public.orders"},
+		{fetch, "db.response.returned_rows", int64(2)},
+		{requests[0], "http.request.method", "POST"}, {requests[0], "server.address", "shop.example"},
+		{requests[0], "server.port", int64(8443)},
+		{requests[0], "http.response.status_code", int64(503)}, {requests[0], "error.type", "unavailable"},
+		{requests[0], "rowrelay.attempt", int64(1)},
+		{requests[1], "messaging.batch.message_count", int64(2)}, {requests[1], "rowrelay.attempt", int64(2)},
+		{requests[1], "error.type", nil},
 		{commit, "rowrelay.events.acknowledged", int64(2)},
 	} {
 		if got := value(want.span, want.key); got != want.want {
@@ -180,15 +190,18 @@ func TestATickThatDeliversIsATrace(t *testing.T) {
 	if s := requests[0].Status; s.Code != codes.Error || s.Description != "shop.example answered 503" {
 		t.Errorf("the failed request's status is %v", s)
 	}
-	if requests[0].SpanKind != trace.SpanKindClient || fetch.SpanKind != trace.SpanKindClient || tick.SpanKind != trace.SpanKindInternal {
+	if requests[0].SpanKind != trace.SpanKindClient || fetch.SpanKind != trace.SpanKindClient ||
+		tick.SpanKind != trace.SpanKindInternal {
 		t.Error("the kinds are wrong")
 	}
 	for i, d := range to.got {
-		if want := fmt.Sprintf("00-%s-%s-01", requests[i].SpanContext.TraceID(), requests[i].SpanContext.SpanID()); d.TraceParent != want {
+		if want := fmt.Sprintf("00-%s-%s-01", requests[i].SpanContext.TraceID(),
+			requests[i].SpanContext.SpanID()); d.TraceParent != want {
 			t.Errorf("delivery %d travelled with %q, want %q", i, d.TraceParent, want)
 		}
 	}
-	if text := fmt.Sprintf("%+v", all); strings.Contains(text, "planted-row-value") || strings.Contains(text, `"kind":"test"`) {
+	if text := fmt.Sprintf("%+v", all); strings.Contains(text, "planted-row-value") ||
+		strings.Contains(text, `"kind":"test"`) {
 		t.Error("a span holds a row or a position")
 	}
 }
@@ -217,7 +230,8 @@ func TestWhatFoundNothingLeavesNoSpan(t *testing.T) {
 				return
 			}
 			tick := named(t, all, "tick", 1)[0]
-			if got := value(tick, "error.type"); got != test.want || tick.Status.Code != codes.Error || tick.Status.Description != "why" {
+			if got := value(tick, "error.type"); got != test.want || tick.Status.Code != codes.Error ||
+				tick.Status.Description != "why" {
 				t.Errorf("the tick ended as %v, %v", got, tick.Status)
 			}
 		})
@@ -226,9 +240,12 @@ func TestWhatFoundNothingLeavesNoSpan(t *testing.T) {
 
 func TestACommitThatFailsIsASpan(t *testing.T) {
 	tel, spans := recorder()
-	tickOf(t, context.Background(), tel, &rows{batches: [][]change.Event{{event(1)}}, settled: &poller.Fault{Event: poller.CommitFailed, Err: errors.New("the store is away")}}, &sink{})
+	tickOf(t, context.Background(), tel,
+		&rows{batches: [][]change.Event{{event(1)}},
+			settled: &poller.Fault{Event: poller.CommitFailed, Err: errors.New("the store is away")}}, &sink{})
 	commit := named(t, spans.GetSpans(), "commit", 1)[0]
-	if value(commit, "error.type") != "commit_failed" || !strings.Contains(commit.Status.Description, "the store is away") {
+	if value(commit, "error.type") != "commit_failed" ||
+		!strings.Contains(commit.Status.Description, "the store is away") {
 		t.Errorf("the commit is %v, %v", commit.Attributes, commit.Status)
 	}
 }
@@ -263,7 +280,8 @@ func TestAnEventsOwnTraceIsItsProducers(t *testing.T) {
 func TestAnOutputOutsideATickIsNotTraced(t *testing.T) {
 	tel, spans := recorder()
 	to := &sink{}
-	if err := tel.Output(to, About{Poller: "orders"}).Deliver(context.Background(), change.Delivery{Events: []change.Event{event(1)}}); err != nil {
+	if err := tel.Output(to, About{Poller: "orders"}).Deliver(context.Background(),
+		change.Delivery{Events: []change.Event{event(1)}}); err != nil {
 		t.Fatal(err)
 	}
 	if len(spans.GetSpans()) != 0 || to.got[0].TraceParent != "" {
@@ -276,11 +294,13 @@ func TestNothingDecoratesWhenNothingIsConfigured(t *testing.T) {
 	var none *Telemetry
 	from, to := &rows{}, &sink{}
 	p := poller.New("orders")
-	if none.Feed(from, About{}) != poller.Feed(from) || none.Output(to, About{}) != poller.Output(to) || none.Runner(p) != Runner(p) {
+	if none.Feed(from, About{}) != poller.Feed(from) || none.Output(to, About{}) != poller.Output(to) ||
+		none.Runner(p) != Runner(p) {
 		t.Error("the nil Telemetry decorates")
 	}
 	metricsOnly := &Telemetry{}
-	if metricsOnly.Feed(from, About{}) != poller.Feed(from) || metricsOnly.Output(to, About{}) != poller.Output(to) || metricsOnly.Runner(p) != Runner(p) {
+	if metricsOnly.Feed(from, About{}) != poller.Feed(from) || metricsOnly.Output(to, About{}) != poller.Output(to) ||
+		metricsOnly.Runner(p) != Runner(p) {
 		t.Error("without traces, it decorates")
 	}
 	none.Shutdown(context.Background())

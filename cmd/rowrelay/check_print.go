@@ -1,10 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/plaintext"
 )
 
@@ -70,6 +72,13 @@ func (p *printer) field(label, value string) {
 	p.line("  %-*s%s", width, label, strings.ReplaceAll(value, "\n", "\n             "))
 }
 
+// lines writes texts, a line each.
+func (p *printer) lines(texts []string) {
+	for _, text := range texts {
+		p.line("%s", text)
+	}
+}
+
 func (p *printer) marked(mark string, texts []string) {
 	for _, text := range texts {
 		p.line("  %s %s", mark, text)
@@ -100,7 +109,7 @@ func (p *printer) poller(v *pollerView) {
 	if v.DDL != "" {
 		p.field("", "to make it exact: rowrelay check "+v.Poller+" --ddl prints what to run")
 	}
-	p.field("refusal", v.Policy.text())
+	p.field("refusal", v.Policy.String())
 	p.field("schedule", v.Schedule)
 	p.field("delay", v.WorstDelay)
 	p.field("lease", v.LeaseMargin)
@@ -113,7 +122,7 @@ func (p *printer) poller(v *pollerView) {
 }
 
 // late writes what is said of late commits.
-func (p *printer) late(v *lateCheck) {
+func (p *printer) late(v *inspect.Late) {
 	if v == nil {
 		return
 	}
@@ -148,9 +157,36 @@ func (p *printer) output(out *checkedOutput) {
 	}
 	p.field("  dead", out.Dead)
 	if out.Events != nil && len(out.Events) == 0 {
-		p.field("  first", "no rows behind the position")
+		p.field("  first", "no rows after the position: nothing new to send")
 	}
 	for _, event := range out.Events {
 		p.field("  would send", string(event))
+	}
+}
+
+// print writes what check says of an outbox for people.
+func (v *checkedOutbox) print(p *printer) {
+	if v.Layout == "" {
+		p.field("mend", v.Mend)
+	} else {
+		p.field("layout", fmt.Sprintf("%s columns, claims in %s", v.Layout, v.Claims))
+		p.field("strategy", v.strategy())
+		p.field("paused", v.Paused)
+		p.field("events", fmt.Sprintf("%s pending, %s failed, %s waiting, %s dead", v.count(v.Pending), v.count(v.Failed), v.count(v.Waiting), v.count(v.outboxView.Dead)))
+		p.field("oldest", v.oldest())
+		for _, o := range v.Owners {
+			p.field("owner", fmt.Sprintf("%s: %d unit(s), token %d", o.Name, o.Units, o.Token))
+		}
+	}
+	p.field("claims", v.TakenOver)
+	p.field("clean-up", v.Cleanup)
+	p.field("fan-out", v.Fanout)
+	p.field("output", v.To)
+	p.field("dead", v.Dead)
+	for i := range v.Next {
+		line, err := json.Marshal(v.Next[i])
+		if err == nil {
+			p.field("next", string(line))
+		}
 	}
 }

@@ -10,10 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/state"
-	"github.com/rowrelay/rowrelay/status"
 )
 
 // letters is what the flags of the dead-letter commands say.
@@ -113,92 +112,38 @@ func (l *letters) check(ids []string) error {
 	return nil
 }
 
-// filter is what the flags choose. It leaves other outputs' records to be passed over: see chosen.
-func (l *letters) filter(w *wired, app string) (deadletter.Filter, error) {
-	f := deadletter.Filter{App: app, Poller: w.cfg.Name, Output: l.output, Reason: l.reason, Key: l.key}
+// choice is what ids and flags choose.
+func (l *letters) choice(ids []string) (*admin.Choice, error) {
+	if err := l.check(ids); err != nil {
+		return nil, err
+	}
+	c := &admin.Choice{IDs: ids, Filter: deadletter.Filter{Reason: l.reason, Key: l.key}, Parked: l.parked}
 	if l.cause != "" {
 		causes := []poller.Cause{poller.Unavailable, poller.Refused, poller.Impossible}
 		at := slices.IndexFunc(causes, func(c poller.Cause) bool { return c.String() == l.cause })
 		if at < 0 {
-			return f, fmt.Errorf("--cause %q is not unavailable, refused or impossible", l.cause)
+			return nil, fmt.Errorf("--cause %q is not unavailable, refused or impossible", l.cause)
 		}
-		f.Causes = causes[at : at+1]
+		c.Filter.Causes = causes[at : at+1]
 	}
 	now := time.Now()
 	if l.since > 0 {
-		f.Since = now.Add(-l.since)
+		c.Filter.Since = now.Add(-l.since)
 	}
 	if l.until > 0 {
-		f.Until = now.Add(-l.until)
+		c.Filter.Until = now.Add(-l.until)
 	}
-	return f, nil
+	return c, nil
 }
 
-// chosen reads the records that ids and flags choose, with progress. Records that cannot be read are told and passed over.
-// blocked are those of keys that wait for an operator: they count where the store has no record of theirs.
-func (l *letters) chosen(ctx context.Context, a *app, w *wired, ids []string, blocked []deadletter.Entry) ([]deadletter.Entry, error) {
-	store := deadletter.NewStore(a.store)
-	if err := l.check(ids); err != nil {
-		return nil, err
-	}
-	f, err := l.filter(w, a.cfg.State.AppName)
-	if err != nil {
-		return nil, err
-	}
-	var entries []deadletter.Entry
-	for _, id := range ids {
-		e, err := store.Get(ctx, deadletter.Name(f.App, f.Poller, l.output, id))
-		if at := indexID(blocked, id); errors.Is(err, state.ErrNotFound) && at >= 0 {
-			e, err = blocked[at], nil
-		}
-		if errors.Is(err, state.ErrNotFound) {
-			return nil, &status.Refusal{Missing: true,
-				Err: fmt.Errorf("poller %s has no dead letter %s%s: rowrelay deadletter list %[1]s shows those that there are", f.Poller, id, elsewhere(w))}
-		}
-		if err != nil {
-			return nil, err
-		}
-		if indexID(entries, id) < 0 { // named twice
-			entries = append(entries, e)
-		}
-	}
-	if len(ids) > 0 {
-		return entries, nil
-	}
-	bar := newProgress(l.console)
-	defer bar.end()
-	err = store.List(ctx, f, func(e deadletter.Entry) error {
-		switch {
-		case e.Err != nil:
-			_, err := fmt.Fprintf(l.err, "passed over: %v\n", e.Err)
+// passedOver tells which records could not be read.
+func (l *letters) passedOver(unread []error) error {
+	for _, err := range unread {
+		if _, err := fmt.Fprintf(l.err, "passed over: %v\n", err); err != nil {
 			return err
-		case e.Record.Output == l.output: // no output in the filter means all of them there
-			entries = append(entries, e)
-		}
-		return nil
-	}, func(done, total int) {
-		bar.show(int64(done), int64(total), fmt.Sprintf("%d of %d dead letters read", done, total))
-	})
-	for _, e := range blocked {
-		if indexID(entries, e.Record.ID) < 0 && f.Fits(e.Record) {
-			entries = append(entries, e)
 		}
 	}
-	slices.SortStableFunc(entries, func(x, y deadletter.Entry) int { return x.Record.WrittenAt.Compare(y.Record.WrittenAt) })
-	return entries, err
-}
-
-// indexID is where the record with this id stands; -1 for nowhere.
-func indexID(entries []deadletter.Entry, id string) int {
-	return slices.IndexFunc(entries, func(e deadletter.Entry) bool { return e.Record.ID == id })
-}
-
-// elsewhere says where dead letters go that do not lie in the store; "" where all do.
-func elsewhere(w *wired) string {
-	if w.cfg.DeadLetter.Kind != "queue" {
-		return ""
-	}
-	return fmt.Sprintf(" in the store (they go to the queue %s, dead_letter__kind=queue)", w.cfg.DeadLetter.Queue)
+	return nil
 }
 
 // tellElsewhere says that dead letters lie in a queue, which is read by other means.
@@ -213,46 +158,50 @@ func (l *letters) tellElsewhere(w *wired) error {
 }
 
 func (l *letters) list(ctx context.Context, name string) error {
-	a, w, _, err := l.open(ctx, name)
+	c, err := l.choice(nil)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = a.Close() }() // nothing was written
-	if err := l.tellElsewhere(w); err != nil {
-		return err
-	}
-	entries, err := l.chosen(ctx, a, w, nil, nil)
-	if err != nil {
-		return err
-	}
-	if l.json {
-		for i := range entries {
-			if err := l.print(entries[i].Record); err != nil {
-				return err
-			}
+	return l.onDocument(ctx, name, func(d *managedDocument) error {
+		if err := l.tellElsewhere(d.w); err != nil {
+			return err
 		}
-		return nil
-	}
-	p := &printer{w: l.out}
-	for i := range entries {
-		r := entries[i].Record
-		p.line("%s  %s  %s  %s %d after %d attempt(s)  %s", r.WrittenAt.UTC().Format(time.RFC3339), r.ID, r.Key, r.Cause, r.Status, r.Attempts, r.Reason)
-	}
-	p.line("%d dead letter(s)", len(entries))
-	return p.err
+		end := l.watch(&d.Progress)
+		found, err := d.Find(ctx, c)
+		end()
+		if err := errors.Join(l.passedOver(found.Unread), err); err != nil {
+			return err
+		}
+		if l.json {
+			for i := range found.Entries {
+				if err := l.print(found.Entries[i].Record); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		p := &printer{w: l.out}
+		for i := range found.Entries {
+			r := found.Entries[i].Record
+			p.line("%s  %s  %s  %s %d after %d attempt(s)  %s", r.WrittenAt.UTC().Format(time.RFC3339), r.ID, r.Key, r.Cause, r.Status, r.Attempts, r.Reason)
+		}
+		p.line("%d dead letter(s)", len(found.Entries))
+		return p.err
+	})
 }
 
 func (l *letters) show(ctx context.Context, name, id string) error {
-	a, w, _, err := l.open(ctx, name)
+	c, err := l.choice([]string{id})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = a.Close() }() // nothing was written
-	entries, err := l.chosen(ctx, a, w, []string{id}, nil)
-	if err != nil {
-		return err
-	}
-	return l.print(entries[0].Record)
+	return l.onDocument(ctx, name, func(d *managedDocument) error {
+		found, err := d.Find(ctx, c)
+		if err != nil {
+			return err
+		}
+		return l.print(found.Entries[0].Record)
+	})
 }
 
 // print writes a record as it is stored: one line of JSON.
@@ -262,4 +211,66 @@ func (l *letters) print(r *deadletter.Record) error {
 		_, err = l.out.Write(line)
 	}
 	return err
+}
+
+// onChosen does something with what ids and flags choose, after showing it.
+func (l *letters) onChosen(ctx context.Context, name string, ids []string, work func(*managedDocument, *admin.Chosen) error) error {
+	c, err := l.choice(ids)
+	if err != nil {
+		return err
+	}
+	return l.onDocument(ctx, name, func(d *managedDocument) error {
+		end := l.watch(&d.Progress)
+		chosen, err := d.Choose(ctx, c)
+		end()
+		if chosen != nil {
+			if err := l.passedOver(chosen.Unread); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			_, err = l.agreed(d.Poller, nil, err)
+			return err
+		}
+		for i := range chosen.Entries {
+			if err := l.say("  %s  %s", chosen.Entries[i].Record.ID, chosen.Entries[i].Record.Key); err != nil {
+				return err
+			}
+		}
+		defer l.watch(&d.Progress)()
+		return work(d, chosen)
+	})
+}
+
+func (l *letters) replay(ctx context.Context, name string, ids []string) error {
+	if !l.asRecorded {
+		if err := admin.CanReplay(l.output); err != nil {
+			return err
+		}
+	}
+	return l.onChosen(ctx, name, ids, func(d *managedDocument, chosen *admin.Chosen) error {
+		if l.asRecorded {
+			plan, err := chosen.Resend(func() (poller.Output, error) {
+				to, _, err := d.app.openOutput(l.console, d.w.cfg, d.out.cfg)
+				return to, err
+			}, d.out.cfg.Timeout)
+			return l.carryOut(ctx, d.Poller, plan, err)
+		}
+		replay, err := chosen.Replay(ctx)
+		if err != nil {
+			return err
+		}
+		ok, err := l.agreed(d.Poller, &replay.Plan, nil)
+		if err != nil || !ok {
+			return errors.Join(err, replay.Kept)
+		}
+		return l.apply(ctx, &replay.Plan)
+	})
+}
+
+func (l *letters) purge(ctx context.Context, name string, ids []string) error {
+	return l.onChosen(ctx, name, ids, func(d *managedDocument, chosen *admin.Chosen) error {
+		plan, err := chosen.Purge()
+		return l.carryOut(ctx, d.Poller, plan, err)
+	})
 }

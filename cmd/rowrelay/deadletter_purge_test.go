@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/admin"
 )
 
 // TestPurgeKeepsAParkedRowThatChanged: a row waits for its next attempt, and another behind it. The first was changed
@@ -18,11 +20,12 @@ func TestPurgeKeepsAParkedRowThatChanged(t *testing.T) {
 	s.tick()
 	parked := func() (rows []string) {
 		side, _ := s.page()
-		op, err := side.Operator.(*statusOperator).target("", "test").begin(t.Context(), "orders")
+		d := side.Operator.(*statusOperator).ordersDocument(t)
+		snap, err := d.Snapshot(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries, err := parkedOf(t.Context(), op.out, &op.snap.Doc)
+		entries, err := admin.Parked(t.Context(), d.Keeper, &snap.Doc)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,13 +5,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"golang.org/x/term"
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/mode"
 )
 
@@ -52,9 +52,9 @@ func printsEvents(p *config.Poller) bool {
 	return slices.ContainsFunc(p.Outputs, func(o config.Output) bool { return o.Kind == "stdout" })
 }
 
-// handlerOf makes the wired pollers answer: with their ticks, or with their faults. host is host.json under the Functions
+// handlerOf makes the wired pollers answer: with their ticks, or with their faults. file is host.json under the Functions
 // host, nil standalone.
-func handlerOf(c *console, a *app, host *hostFile) []handler.Poller {
+func handlerOf(c *console, a *app, file *host.File) []handler.Poller {
 	pollers := make([]handler.Poller, 0, len(a.pollers))
 	for _, w := range a.pollers {
 		p := handler.Poller{Name: w.cfg.Name}
@@ -65,7 +65,7 @@ func handlerOf(c *console, a *app, host *hostFile) []handler.Poller {
 			p.Outbox = &handler.Outbox{} // so that its functions are known, and answer with its faults
 		}
 		if w.outbox != nil {
-			outbox, err := a.handlerOutbox(c, w, host)
+			outbox, err := a.handlerOutbox(c, w, file)
 			if err != nil {
 				w.faults.Add(w.cfg.Setting("source__fanout_connection"), err.Error(), "")
 			}
@@ -78,14 +78,6 @@ func handlerOf(c *console, a *app, host *hostFile) []handler.Poller {
 		pollers = append(pollers, p)
 	}
 	return pollers
-}
-
-// appRoot is the directory of host.json: the host says where it is.
-func appRoot(c *console) string {
-	if root := c.env("FUNCTIONS_APP_ROOT_PATH"); root != "" {
-		return filepath.Clean(root)
-	}
-	return "."
 }
 
 func levelOf(cfg *config.App) slog.Level {

@@ -17,6 +17,8 @@ import (
 	"syscall"
 
 	_ "time/tzdata" // source__time_zone works in images without a zone database
+
+	"github.com/rowrelay/rowrelay/host"
 )
 
 func main() {
@@ -28,9 +30,9 @@ func main() {
 	if err == nil {
 		return
 	}
-	var another *restartError
+	var another *host.RestartError
 	if errors.As(err, &another) {
-		os.Exit(exitRestart)
+		os.Exit(host.ExitRestart)
 	}
 	var quiet *exitError
 	if !errors.As(err, &quiet) {

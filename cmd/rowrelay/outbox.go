@@ -1,14 +1,18 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/config"
-	"github.com/rowrelay/rowrelay/mode"
-	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 func newOutbox(c *console) *cobra.Command {
@@ -39,42 +43,41 @@ only shows). Each change is written to the log. docs/outbox.md is the page about
 	return cmd
 }
 
-// desk is one operator's work on one outbox.
-type desk struct {
+// managedOutbox is an outbox that somebody changes.
+type managedOutbox struct {
 	*target
-	cfg    *config.App
+	*admin.Outbox
 	poller *config.Poller
-	outbox publisher.Operator
 	close  func() error
 }
 
-// desk opens the outbox of a poller. Nothing is published here: of its settings only those of the table and the claims have to
-// be right, so that it can be paused, or looked into, while others are being mended.
-func (t *target) desk(name string) (*desk, error) {
-	cfg, err := t.config()
+// outbox opens the outbox of a poller.
+func (t *target) outbox(name string) (*managedOutbox, error) {
+	cfg, err := load(t.console)
 	if err != nil {
 		return nil, err
 	}
-	a := &app{cfg: cfg}
-	w, err := a.tableOf(name)
+	p, pub, err := openTable(t.console, cfg, name)
 	if err != nil {
 		return nil, err
 	}
-	pub, err := publisher.New(publisherConfig(a, t.console, w.cfg, nil), w.conn)
-	if err != nil {
-		return nil, fmt.Errorf("pollers__%s__source: %w", w.cfg.Name, err)
-	}
-	return &desk{target: t, cfg: cfg, poller: w.cfg, outbox: pub, close: pub.Close}, nil
+	outbox := &admin.Outbox{Poller: p.Name, Events: pub, By: operator(), Log: newLogger(t.console, cfg)}
+	return &managedOutbox{target: t, Outbox: outbox, poller: p, close: pub.Close}, nil
 }
 
-// atDesk opens the outbox of a poller for some work on it.
-func (t *target) atDesk(name string, work func(*desk) error) error {
-	d, err := t.desk(name)
+// onOutbox opens the outbox of a poller for some work on it.
+func (t *target) onOutbox(name string, work func(*managedOutbox) error) error {
+	d, err := t.outbox(name)
 	if err != nil {
 		return err
 	}
 	defer d.end()
 	return flat(work(d))
+}
+
+// end closes connections; what was to be written is written by now.
+func (d *managedOutbox) end() {
+	_ = d.close()
 }
 
 // flat is an error on one line: a driver may say the failure of each address on a line of its own.
@@ -90,73 +93,91 @@ type flatError struct{ err error }
 func (e *flatError) Error() string { return strings.Join(strings.Fields(e.err.Error()), " ") }
 func (e *flatError) Unwrap() error { return e.err }
 
-// tableOf returns a poller that is an outbox, connected, without faults that concern its table. Nothing else of it is wired.
-func (a *app) tableOf(name string) (*wired, error) {
-	for _, p := range a.cfg.Pollers {
-		a.pollers = append(a.pollers, &wired{cfg: p})
-	}
-	w, err := a.poller(strings.ToLower(name))
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range w.cfg.Faults {
-		if aboutTable(w.cfg, f.Setting) {
-			w.faults = append(w.faults, f)
-		}
-	}
-	if len(w.faults) == 0 {
-		a.connect(w)
-	}
-	switch {
-	case len(w.faults) > 0:
-		return nil, fmt.Errorf("the settings have %d fault(s):\n%w", len(w.faults), w.faults)
-	case !w.cfg.Source.Mode.Can(mode.Marks):
-		return nil, w.cfg.Source.Mode.NoMarks(w.cfg.Name)
-	}
-	return w, nil
+// carryOutOn plans something about the outbox, asks, and does it.
+func (d *managedOutbox) carryOutOn(ctx context.Context, plan func(admin.Controls, context.Context) (*admin.Plan, error)) error {
+	p, err := plan(d.Outbox, ctx)
+	return d.carryOut(ctx, d.poller.Name, p, err)
 }
 
-// aboutTable reports whether a setting says where a poller's outbox and its claims are, what is in its columns, or which events
-// wait behind others there.
-func aboutTable(p *config.Poller, setting string) bool {
-	rest, ok := strings.CutPrefix(strings.ToLower(setting), "pollers__"+p.Name+"__")
-	if !ok { // the setting that holds a connection, or a misspelt name
-		lower := strings.ToLower(setting)
-		for _, name := range []string{strings.ToLower(p.Source.ConnectionSetting), strings.ToLower(p.Source.Connection.Setting)} {
-			if lower == name || strings.HasPrefix(lower, name+"__") {
-				return true
-			}
-		}
-		return strings.HasPrefix(lower, "poll") && strings.Contains(lower, "source")
-	}
-	switch {
-	case strings.HasPrefix(rest, "source__fanout_"), rest == "source__cleanup_schedule":
-		return false
-	default:
-		return strings.HasPrefix(rest, "source__") || rest == "ordering" || rest == "after_dead_letter"
-	}
+func (d *managedOutbox) pause(ctx context.Context) error {
+	return d.carryOutOn(ctx, admin.Controls.Pause)
 }
 
-// end closes connections; what was to be written is written by now.
-func (d *desk) end() {
-	_ = d.close()
+func (d *managedOutbox) resume(ctx context.Context) error {
+	return d.carryOutOn(ctx, admin.Controls.Resume)
 }
 
-// agreed shows what is about to be done and asks for the poller's name. It is false for a dry run.
-func (d *desk) agreed(what string) (bool, error) {
-	if err := d.say("%s", what); err != nil {
-		return false, err
+func newOutboxPause(t *target) *cobra.Command {
+	return t.flags(&cobra.Command{
+		Use:   "pause <poller>",
+		Short: "Stop publishing on every instance, until resume",
+		Long: `Pause works at any time. Every instance stops with its next fetch; what is under way is finished. Ticks of a paused outbox do
+nothing and succeed (event=paused). Writers are not hindered: events pile up as PENDING.`,
+		Example: `  rowrelay outbox pause orders --yes`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.pause(cmd.Context()) })
+		},
+	})
+}
+
+func newOutboxResume(t *target) *cobra.Command {
+	return t.flags(&cobra.Command{
+		Use:     "resume <poller>",
+		Short:   "Let a paused outbox go on",
+		Long:    `Resume lets every instance publish again, with its next fetch.`,
+		Example: `  rowrelay outbox resume orders --yes`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.resume(cmd.Context()) })
+		},
+	})
+}
+
+func newOutboxCleanup(t *target) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cleanup <poller>",
+		Short: "Delete published and discarded events that are older than the retention, now",
+		Long: `Cleanup does at once what source__cleanup_schedule (rowrelay run) or the function <poller>_cleanup (the Functions host) does by
+itself: it deletes published and discarded events that are older than source__retention, in chunks of source__cleanup_chunk.
+Dead letters, and whatever is still to be published, are kept for ever.
+
+Ctrl-C stops between two chunks; the same command, or the next clean-up, goes on.`,
+		Example: `  rowrelay outbox cleanup orders --dry-run
+  rowrelay outbox cleanup orders`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.cleanup(cmd.Context()) })
+		},
 	}
+	cmd.Flags().BoolVar(&t.dryRun, "dry-run", false, "only count the events that were created before the retention; it reads them all")
+	return cmd
+}
+
+func (d *managedOutbox) cleanup(ctx context.Context) error {
+	s := &d.poller.Source
 	if d.dryRun {
-		return false, d.idle("dry run: nothing was changed")
+		n, err := d.Events.Count(ctx, event.Filter{States: []event.State{event.Published, event.Discarded}, OlderThan: s.Retention})
+		if err != nil {
+			return err
+		}
+		return d.idle("dry run: about %d event(s) are older than %s (source__retention); nothing was deleted", n, inspect.Plain(s.Retention))
 	}
-	if d.yes {
-		return true, nil
+	if err := d.say("events of %s published more than %s ago are deleted, %d at a time; Ctrl-C stops between two chunks", d.poller.Name, inspect.Plain(s.Retention), s.CleanupChunk); err != nil {
+		return err
 	}
-	return true, confirm(d.console, d.poller.Name)
-}
-
-// audit writes to the log what an operator did: who, and what.
-func (d *desk) audit(event string, args ...any) {
-	d.auditLog(d.cfg).Warn("an operator changed the outbox", append([]any{"event", event, "poller", d.poller.Name, "by", d.who()}, args...)...)
+	end := d.watch(&d.Progress)
+	did, err := d.Events.Cleanup(ctx, func(n int64) { d.Progress(n, 0, fmt.Sprintf("%d events deleted", n)) })
+	end()
+	switch {
+	case ctx.Err() != nil && (did.More || errors.Is(err, ctx.Err())):
+		return d.stopped("stopped: %d event(s) were deleted; the same command goes on with the others", did.Rows)
+	case err != nil:
+		return fmt.Errorf("after %d events: %w", did.Rows, err)
+	case did.Chunks == 0: // one that runs looks at a chunk at least
+		return d.idle("another clean-up is under way: nothing was done")
+	case did.Rows == 0:
+		return d.done("done: 0 event(s) were deleted: none was published or discarded more than %s ago", inspect.Plain(s.Retention))
+	}
+	return d.done("done: %d event(s) were deleted in %d chunk(s), in %s", did.Rows, did.Chunks, did.Took.Round(time.Millisecond))
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -44,7 +43,7 @@ func TestFlagsWithoutValuesAreRefused(t *testing.T) {
 		{"--event-type", ""}, {"--state", ""}, {"--older-than", "0s"}, {"--older-than", "0"}, {"--younger-than", "0h"}, {"--limit", "0"},
 	} {
 		o := &fakeOutbox{events: some()}
-		d, _, _ := deskOf(o, "")
+		d, _, _ := outboxOf(o, "")
 		d.yes = true
 		name, _, _ := strings.Cut(args[0], "=")
 		for _, change := range []func(context.Context, *choiceOfEvents) error{d.requeue, d.discard} {
@@ -95,7 +94,7 @@ func TestIDsAndKeysAreNotSplit(t *testing.T) {
 	}
 	o := &fakeOutbox{events: some()}
 	o.events[0].IdempotencyKey = "6" // the number of the other dead letter
-	d, _, _ := deskOf(o, "")
+	d, _, _ := outboxOf(o, "")
 	d.yes = true
 	if err := d.discard(t.Context(), parsed(t, false, "--key", "6")); err != nil {
 		t.Fatal(err)
@@ -122,7 +121,7 @@ func TestUnmatchedIDsAreNamed(t *testing.T) {
 		"percent signs":    {[]string{"--id", "6", "--key", "100%d"}, "done: 1; no such event has --key '100%d'", false},
 	} {
 		o := &fakeOutbox{events: some()}
-		d, out, _ := deskOf(o, "")
+		d, out, _ := outboxOf(o, "")
 		d.yes = true
 		if err := d.requeue(t.Context(), parsed(t, false, c.args...)); err != nil || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%s: %v\n%s", name, err, out)
@@ -136,7 +135,7 @@ func TestUnmatchedIDsAreNamed(t *testing.T) {
 // No more is shown than is changed.
 func TestLimitShowsWhatItChanges(t *testing.T) {
 	o := &fakeOutbox{events: append(some(), some()...)}
-	d, out, _ := deskOf(o, "")
+	d, out, _ := outboxOf(o, "")
 	d.dryRun = true
 	if err := d.requeue(t.Context(), &choiceOfEvents{limit: 2}); err != nil {
 		t.Fatal(err)
@@ -149,8 +148,8 @@ func TestLimitShowsWhatItChanges(t *testing.T) {
 // An empty clean-up speaks of no chunks, and of another one that is under way.
 func TestEmptyCleanup(t *testing.T) {
 	for says, did := range map[string]publisher.Cleaned{"done: 0 event(s) were deleted: none": {Chunks: 1}, "another clean-up is under way": {}} {
-		d, out, _ := deskOf(&fakeOutbox{}, "")
-		d.outbox = cleaned{did: did}
+		d, out, _ := outboxOf(&fakeOutbox{}, "")
+		d.Events = cleaned{did: did}
 		if err := d.cleanup(t.Context()); err != nil || !strings.Contains(out.String(), says) || strings.Contains(out.String(), "chunk(s)") {
 			t.Errorf("%v\n%s", err, out)
 		}
@@ -261,7 +260,7 @@ func TestDeskNeedsOnlyTheTable(t *testing.T) {
 		for key, value := range env {
 			con.environ = append(con.environ, key+"="+value)
 		}
-		d, err := (&target{console: con}).desk("events")
+		d, err := (&target{console: con}).outbox("events")
 		if err == nil {
 			d.end()
 		}
@@ -300,40 +299,5 @@ func TestErrorsAreOneLine(t *testing.T) {
 	}
 	if flat(nil) != nil {
 		t.Error("no error became one")
-	}
-}
-
-// Functions that the settings do not ask for are not written, and named where they are left over.
-func TestLeftoverFunctions(t *testing.T) {
-	root := t.TempDir()
-	for _, name := range []string{"orders_partition", "orders_cleanup"} {
-		if err := os.Mkdir(filepath.Join(root, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(root, name, "function.json"), []byte(`{"bindings":[]}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c := &console{environ: []string{"FUNCTIONS_APP_ROOT_PATH=" + root}}
-	for want, settings := range map[string][]string{
-		"orders_partition/":                 nil,
-		"orders_partition/,orders_cleanup/": {"source__cleanup_schedule=none"},
-		"orders_cleanup/":                   {"source__cleanup_schedule=none", "source__fanout_queue=q-1", "source__fanout_connection=Q"},
-		"":                                  {"source__fanout_queue=q-1", "source__fanout_connection=Q"},
-	} {
-		p := outboxPoller(t, settings...)
-		var got []string
-		for _, text := range leftovers(c, p) {
-			name, _, _ := strings.Cut(text, " ")
-			got = append(got, name)
-		}
-		if strings.Join(got, ",") != want {
-			t.Errorf("%q: %q, want %q", settings, got, want)
-		}
-		for _, f := range functionsOf(p) {
-			if strings.Contains(want, f.name+"/") {
-				t.Errorf("%q: %s is written", settings, f.name)
-			}
-		}
 	}
 }

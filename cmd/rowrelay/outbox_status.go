@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -25,7 +26,7 @@ unless they are renewed. Counting may stop at a bound, which is shown as "at lea
   rowrelay outbox status orders --json | jq .oldest_pending_seconds`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.atDesk(args[0], func(d *desk) error { return d.status(cmd.Context()) })
+			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.status(cmd.Context()) })
 		},
 	}
 }
@@ -55,11 +56,11 @@ type ownerView struct {
 	Expires float64 `json:"expires_in_seconds"`
 }
 
-func outboxViewOf(d *desk, about *publisher.About) outboxView {
+func outboxViewOf(p *config.Poller, about *publisher.About) outboxView {
 	f := &about.Figures
 	v := outboxView{
-		Poller: d.poller.Name, Table: d.poller.Source.Table, Layout: about.Layout, Strategy: string(about.Strategy), Partitions: about.Partitions,
-		Claims: d.poller.Source.ClaimsTable, Paused: about.Paused, Pending: f.Pending, Failed: f.Failed, Waiting: f.Waiting, Dead: f.Dead,
+		Poller: p.Name, Table: p.Source.Table, Layout: about.Layout, Strategy: string(about.Strategy), Partitions: about.Partitions,
+		Claims: p.Source.ClaimsTable, Paused: about.Paused, Pending: f.Pending, Failed: f.Failed, Waiting: f.Waiting, Dead: f.Dead,
 		Bound: f.Bound, Oldest: f.OldestPending.Seconds(), Owners: []ownerView{},
 	}
 	for _, o := range about.Owners {
@@ -68,12 +69,12 @@ func outboxViewOf(d *desk, about *publisher.About) outboxView {
 	return v
 }
 
-func (d *desk) status(ctx context.Context) error {
-	about, err := d.outbox.About(ctx)
+func (d *managedOutbox) status(ctx context.Context) error {
+	about, err := d.Events.About(ctx)
 	if err != nil {
 		return err
 	}
-	v := outboxViewOf(d, &about)
+	v := outboxViewOf(d.poller, &about)
 	if d.json {
 		return encodeJSON(d.out, &v)
 	}

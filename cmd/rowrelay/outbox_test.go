@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/poller"
@@ -116,12 +117,13 @@ func some() []event.Entry {
 	return list
 }
 
-// deskOf is a desk at the fake, and what it writes.
-func deskOf(o *fakeOutbox, answers string) (d *desk, out, errs *bytes.Buffer) {
+// outboxOf is the fake in the hands of somebody at a console, and what is written there.
+func outboxOf(o *fakeOutbox, answers string) (d *managedOutbox, out, errs *bytes.Buffer) {
 	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
 	c := &console{in: strings.NewReader(answers), out: out, err: errs}
 	p := &config.Poller{Name: "orders", Source: config.Source{Mode: "outbox", Table: "outbox", ClaimsTable: "rowrelay_claims", Retention: 168 * time.Hour, CleanupChunk: 10}}
-	return &desk{target: &target{console: c}, cfg: &config.App{}, poller: p, outbox: o, close: func() error { return nil }}, out, errs
+	outbox := &admin.Outbox{Poller: p.Name, Events: o, By: operator(), Log: newLogger(c, &config.App{})}
+	return &managedOutbox{target: &target{console: c}, Outbox: outbox, poller: p, close: func() error { return nil }}, out, errs
 }
 
 func (o *fakeOutbox) states() string {
@@ -159,7 +161,7 @@ func TestRequeueAsksAndCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &fakeOutbox{events: some()}
-			d, out, errs := deskOf(o, c.answer)
+			d, out, errs := outboxOf(o, c.answer)
 			d.dryRun, d.yes = c.dry, c.yes
 			err := d.requeue(t.Context(), &c.f)
 			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
@@ -182,7 +184,7 @@ func TestRequeueAsksAndCounts(t *testing.T) {
 
 func TestDiscardSaysThatItIsForEverAndByWhom(t *testing.T) {
 	o := &fakeOutbox{events: some()}
-	d, out, _ := deskOf(o, "orders\n")
+	d, out, _ := outboxOf(o, "orders\n")
 	if err := d.discard(t.Context(), &choiceOfEvents{states: []string{"dead", "waiting"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -198,31 +200,31 @@ func TestDiscardSaysThatItIsForEverAndByWhom(t *testing.T) {
 func TestStopBetweenChunks(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	o := &fakeOutbox{events: some(), stop: stop, chunk: 1}
-	d, out, _ := deskOf(o, "")
+	d, out, _ := outboxOf(o, "")
 	d.yes = true
 	if err := d.requeue(ctx, &choiceOfEvents{}); !isQuiet(err) || !strings.Contains(out.String(), "stopped: 1 of 2 events were changed; the same command goes on") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	ctx, stop = context.WithCancel(t.Context())
 	o = &fakeOutbox{stop: stop}
-	d, out, _ = deskOf(o, "")
+	d, out, _ = outboxOf(o, "")
 	if err := d.cleanup(ctx); !isQuiet(err) || !strings.Contains(out.String(), "stopped: 20 event(s) were deleted; the same command goes on") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	ctx, stop = context.WithCancel(t.Context())
 	o = &fakeOutbox{events: some(), stop: stop, chunk: 1}
-	d, out, _ = deskOf(o, "")
+	d, out, _ = outboxOf(o, "")
 	d.yes, d.json = true, true
 	if err := d.discard(ctx, &choiceOfEvents{}); !isQuiet(err) || !strings.HasPrefix(out.String(), `{"done":false,"result":"stopped: 1 of 2 events`) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	o = &fakeOutbox{}
-	d, out, _ = deskOf(o, "")
+	d, out, _ = outboxOf(o, "")
 	if err := d.cleanup(t.Context()); err != nil || !strings.Contains(out.String(), "done: 40 event(s) were deleted in 4 chunk(s)") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	o = &fakeOutbox{err: errors.New("the disk is full")}
-	d, _, _ = deskOf(o, "")
+	d, _, _ = outboxOf(o, "")
 	if err := d.cleanup(t.Context()); err == nil || !strings.Contains(err.Error(), "after 40 events: the disk is full") {
 		t.Errorf("%v", err)
 	}
@@ -230,14 +232,14 @@ func TestStopBetweenChunks(t *testing.T) {
 
 func TestOutboxListShowsWhatNeedsAttention(t *testing.T) {
 	o := &fakeOutbox{events: some()}
-	d, out, _ := deskOf(o, "")
+	d, out, _ := outboxOf(o, "")
 	if err := d.list(t.Context(), &choiceOfEvents{limit: listed}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(out.String(), "\n"); n != 5 || !strings.Contains(out.String(), "4 event(s)") {
 		t.Errorf("%d lines:\n%s", n, out)
 	}
-	d, out, _ = deskOf(o, "")
+	d, out, _ = outboxOf(o, "")
 	d.json = true
 	if err := d.list(t.Context(), &choiceOfEvents{limit: 1, states: []string{"dead"}}); err != nil {
 		t.Fatal(err)
@@ -254,7 +256,7 @@ func TestOutboxStatus(t *testing.T) {
 		Owners:  []claims.Owner{{Name: "shop/host-1", Token: 7, Units: 32, Expires: 29 * time.Second}},
 		Figures: poller.OutboxFigures{Pending: 1000, Failed: 1, Waiting: 3, Dead: 2, Bound: 1000, OldestPending: 90 * time.Second},
 	}}
-	d, out, _ := deskOf(o, "")
+	d, out, _ := outboxOf(o, "")
 	if err := d.status(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +265,7 @@ func TestOutboxStatus(t *testing.T) {
 			t.Errorf("lacks %q:\n%s", text, out)
 		}
 	}
-	d, out, _ = deskOf(o, "")
+	d, out, _ = outboxOf(o, "")
 	d.json = true
 	if err := d.status(t.Context()); err != nil {
 		t.Fatal(err)
@@ -277,39 +279,17 @@ func TestOutboxStatus(t *testing.T) {
 func TestPauseAndResume(t *testing.T) {
 	o := &fakeOutbox{}
 	for _, step := range []struct {
-		do   func(*desk) error
+		do   func(*managedOutbox) error
 		says string
 	}{
-		{func(d *desk) error { return d.resume(t.Context()) }, "is not paused"},
-		{func(d *desk) error { return d.pause(t.Context()) }, "paused"},
-		{func(d *desk) error { return d.pause(t.Context()) }, "is paused already: by "},
-		{func(d *desk) error { return d.resume(t.Context()) }, "resumed"},
+		{func(d *managedOutbox) error { return d.resume(t.Context()) }, "is not paused"},
+		{func(d *managedOutbox) error { return d.pause(t.Context()) }, "paused"},
+		{func(d *managedOutbox) error { return d.pause(t.Context()) }, "is paused already: by "},
+		{func(d *managedOutbox) error { return d.resume(t.Context()) }, "resumed"},
 	} {
-		d, out, _ := deskOf(o, "orders\n")
+		d, out, _ := outboxOf(o, "orders\n")
 		if err := step.do(d); err != nil || !strings.Contains(out.String(), step.says) {
 			t.Errorf("%v, want %q:\n%s", err, step.says, out)
-		}
-	}
-}
-
-func TestWhichStrategySuits(t *testing.T) {
-	for name, c := range map[string]struct {
-		about    publisher.About
-		settings []string
-		says     string
-	}{
-		"leader, and fan-out":     {publisher.About{Strategy: claims.Leader}, []string{"source__fanout_queue=q-1", "source__fanout_connection=Q"}, "source__fanout_queue has no effect"},
-		"skip_locked on SQLite":   {publisher.About{Strategy: claims.SkipLocked}, nil, "skip_locked gains nothing on SQLite"},
-		"another count in force":  {publisher.About{Strategy: claims.Partitioned, Partitions: 8}, nil, "8 partitions are in force"},
-		"more owners than pieces": {publisher.About{Strategy: claims.Partitioned, Partitions: 1, Owners: make([]claims.Owner, 2)}, []string{"source__partitions=1"}, "2 instances share 1 partitions"},
-		"released":                {publisher.About{Strategy: claims.Leader}, []string{"after_dead_letter=release"}, "its order is broken"},
-		"all is well":             {publisher.About{Strategy: claims.Leader}, nil, ""},
-	} {
-		w := &wired{cfg: outboxPoller(t, c.settings...)}
-		w.conn.Engine = "sqlite"
-		list := strategyWarnings(&c.about, w)
-		if c.says == "" && len(list) > 0 || c.says != "" && !strings.Contains(strings.Join(list, "\n"), c.says) {
-			t.Errorf("%s: %q, want %q", name, list, c.says)
 		}
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/telemetry"
 )
 
@@ -27,15 +27,11 @@ type console struct {
 	cut context.Context //nolint:containedctx // it belongs to the process, as stop does
 }
 
+// functionApp is the Function App that the environment describes.
+func (c *console) functionApp() host.App { return host.AppOf(c.environ) }
+
 // env returns an environment variable, "" when it is not set.
-func (c *console) env(name string) string {
-	for _, pair := range c.environ {
-		if key, value, ok := strings.Cut(pair, "="); ok && key == name {
-			return value
-		}
-	}
-	return ""
-}
+func (c *console) env(name string) string { return host.App{Environ: c.environ}.Env(name) }
 
 // disclosure is what the seed demands to be said wherever a user begins (seeds/003, §14).
 const disclosure = `Rowrelay is not a native database trigger. It is a pseudo trigger built on Azure Functions timers.

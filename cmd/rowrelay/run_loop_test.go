@@ -4,8 +4,6 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,25 +97,4 @@ func TestCleanupsFollowTheirSchedule(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A message lives for the timer's period, as its function.json and app setting say.
-func TestTimerPeriod(t *testing.T) {
-	root := t.TempDir()
-	c := &console{environ: []string{"FUNCTIONS_APP_ROOT_PATH=" + root, "EVENTS_SCHEDULE=*/15 * * * * *"}}
-	if got := timerPeriod(c, "events"); got != time.Minute {
-		t.Errorf("without function.json: %s", got)
-	}
-	if err := os.Mkdir(filepath.Join(root, "events"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for schedule, want := range map[string]time.Duration{"%EVENTS_SCHEDULE%": 15 * time.Second, "0 */5 * * * *": 5 * time.Minute, "%ABSENT%": time.Minute, "never": time.Minute} {
-		text := `{"bindings":[{"type":"timerTrigger","direction":"in","name":"timer","schedule":"` + schedule + `"}]}`
-		if err := os.WriteFile(filepath.Join(root, "events", "function.json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got := timerPeriod(c, "events"); got != want {
-			t.Errorf("%s: %s, want %s", schedule, got, want)
-		}
-	}
 }

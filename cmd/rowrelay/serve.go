@@ -15,6 +15,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/statuspage"
 )
 
@@ -43,16 +44,8 @@ releases its leases and leaves, within eight seconds, with the exit code 200, wh
 // errStopped is why ticks end when the process was asked to.
 var errStopped = errors.New("the process was told to stop")
 
-// hostPort is the port that the Functions host wants its worker to listen on; "" where no host started this process.
-func hostPort(c *console) string {
-	if port := c.env("FUNCTIONS_CUSTOMHANDLER_PORT"); port != "" {
-		return port
-	}
-	return c.env("FUNCTIONS_HTTPWORKER_PORT") // its first name
-}
-
 func serve(ctx context.Context, c *console, port string) error {
-	fromHost := hostPort(c)
+	fromHost := c.functionApp().Port()
 	if fromHost != "" {
 		port = fromHost
 	}
@@ -60,7 +53,7 @@ func serve(ctx context.Context, c *console, port string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if hosted {
-		ended := parent(ctx)
+		ended := host.WatchParent(ctx)
 		go func() {
 			if ended() { // an orphan gets no invocation any more: it ends as if it had been told to
 				stop()
@@ -78,16 +71,16 @@ func serve(ctx context.Context, c *console, port string) error {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
 	if err != nil && hosted && ctx.Err() != nil {
-		return &restartError{errStopped} // the host counts every other end
+		return &host.RestartError{Err: errStopped} // the host counts every other end
 	}
 	if err != nil {
 		return fmt.Errorf("listening for the Functions host: %w", err)
 	}
 	cfg, _ := config.Load(c.environ) // its error is the faults that the App holds
 	log := handler.NewHostLogger(c.out, c.err, levelOf(cfg))
-	host := readHost(appRoot(c), c.environ)
+	file := c.functionApp().File()
 	for _, p := range cfg.Pollers {
-		p.Faults = append(p.Faults, p.CheckBudget(host.timeout())...)
+		p.Faults = append(p.Faults, p.CheckBudget(file.Timeout())...)
 	}
 	registry := newRegistry()
 	c.telemetry = startTelemetry(ctx, c, cfg, registry, log)
@@ -99,8 +92,8 @@ func serve(ctx context.Context, c *console, port string) error {
 	a := wire(c, cfg)
 	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
-	pollers := handlerOf(c, a, &host)
-	side := newStatusSide(c, a, &host, nil, log)
+	pollers := handlerOf(c, a, &file)
+	side := newStatusSide(c, a, true, nil, log)
 	h := handler.New(lifetime, handler.Config{
 		Pollers: pollers, Faults: faultsOf(cfg.Faults), HTTP: hostedPage(c, side, log), Log: log, Observe: side.observe, Registry: registry,
 	})
@@ -112,7 +105,7 @@ func serve(ctx context.Context, c *console, port string) error {
 	}
 	tell(ctx, log, a)
 	for _, w := range a.pollers {
-		if err := refusedName(w.cfg.Name); err != nil && hosted {
+		if err := host.RefusedName(w.cfg.Name); err != nil && hosted {
 			log.Error("a poller never runs", "event", "config_invalid", "poller", w.cfg.Name, "error", err)
 		}
 		if w.cfg.ScheduleSet {
@@ -133,15 +126,15 @@ func serve(ctx context.Context, c *console, port string) error {
 	ticks := stopGrace(cfg)
 	all := ticks + 20*time.Second
 	if hosted {
-		ticks, all = ticksEnd, workerEnds
-		defer time.AfterFunc(requestsEnd, giveUp).Stop()
+		ticks, all = host.TicksEnd, host.WorkerEnds
+		defer time.AfterFunc(host.RequestsEnd, giveUp).Stop()
 	}
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), all)
 	defer cancel()
 	grace, cancel := context.WithTimeout(bound, ticks)
 	defer cancel()
 	err = server.Shutdown(grace)
-	err = errors.Join(err, within(bound, func() error {
+	err = errors.Join(err, host.Within(bound, func() error {
 		side.close()
 		err := a.Close()
 		c.telemetry.Shutdown(ctx)
@@ -154,5 +147,16 @@ func serve(ctx context.Context, c *console, port string) error {
 		log.Warn("the process did not end in order", "error", err, "next", "nothing was lost: what was not committed is delivered again, "+
 			"at the latest when the lease has run out")
 	}
-	return &restartError{errStopped}
+	return &host.RestartError{Err: errStopped}
+}
+
+// stopGrace is how long a tick may need to end where no host is in a hurry: the requests under way, then one commit.
+func stopGrace(cfg *config.App) time.Duration {
+	longest := time.Duration(0)
+	for _, p := range cfg.Pollers {
+		for i := range p.Outputs {
+			longest = max(longest, p.Outputs[i].Timeout)
+		}
+	}
+	return longest + 10*time.Second
 }

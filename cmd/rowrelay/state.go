@@ -2,15 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rowrelay/rowrelay/config"
-	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/admin"
 )
 
 func newState(c *console) *cobra.Command {
@@ -33,106 +28,194 @@ compare-and-swap, and is written to the log.`,
 	return cmd
 }
 
-// target is the document that a command is about.
-type target struct {
-	*console
-	output string // --output
-	yes    bool   // --yes
-	dryRun bool   // --dry-run
-	// command is the command's path, "rowrelay state show", for a poller that has no document.
-	command string
-	// history says that output may also be backfill-NAME, the document of a named backfill.
-	history bool
-	// remote is not nil where the status page asks, and not a person at the console.
-	remote *remote
+func newStatePause(t *target) *cobra.Command {
+	return t.flags(&cobra.Command{
+		Use:   "pause <poller>",
+		Short: "Stop a poller at its next batch, until resume",
+		Long: `Pause works at any time, also while an instance holds the lease. That instance stops before its next batch and gives the
+lease back; ticks of a paused poller do nothing and succeed (event=paused). For an outbox it is rowrelay outbox pause.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return t.pause(cmd.Context(), args[0]) },
+	})
 }
 
-// remote is a process that relays, and carries out what somebody asks for on its status page: by the same functions as the
-// commands, without their questions, and on its own parts.
-type remote struct {
-	app *app
-	log *slog.Logger
-	by  string
-	// said is how the work ended.
-	said outcome
+func newStateResume(t *target) *cobra.Command {
+	return t.flags(&cobra.Command{
+		Use:   "resume <poller>",
+		Short: "Let a paused poller go on",
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(cmd *cobra.Command, args []string) error { return t.resume(cmd.Context(), args[0]) },
+	})
 }
 
-// who is the person that asks.
-func (t *target) who() string {
-	if t.remote != nil {
-		return t.remote.by
-	}
-	return operator()
-}
+func newStateReset(t *target) *cobra.Command {
+	var r admin.Reset
+	cmd := t.flags(&cobra.Command{
+		Use:   "reset <poller> --to beginning|latest|cursor=VALUE|file=PATH",
+		Short: "Put a poller's position somewhere else",
+		Long: `Reset moves the checkpoint by one compare-and-swap. It forgets the memory of late commits, and asks what shall become
+of parked events. Where the source's definition or source__late_commits has changed since, it accepts what the settings have now.
+It is refused while an instance holds the lease: pause the poller first.
 
-// config is the settings of the process, or what the console shows of them.
-func (t *target) config() (*config.App, error) {
-	if t.remote != nil {
-		return t.remote.app.cfg, nil
-	}
-	return load(t.console)
-}
+  --to beginning     before the first row: every row is delivered again
+  --to latest        after the last row that there is now: what lies between is skipped
+  --to cursor=VALUE  with --key for every key column: after exactly that row;
+                     with --ties=after: after all rows of that value; with --ties=before: before them
+  --to file=PATH     what "rowrelay state export" wrote
 
-// auditLog is where it is written what an operator did.
-func (t *target) auditLog(cfg *config.App) *slog.Logger {
-	if t.remote != nil {
-		return t.remote.log
-	}
-	return newLogger(t.console, cfg)
-}
+Rows that are skipped are never delivered. That is data loss: it is logged as checkpoint_advanced_manually, counted by
+rowrelay_skipped_rows_total, and listed by "rowrelay state show".
 
-// remember notes which command runs.
-func (t *target) remember(cmd *cobra.Command, _ []string) { t.command = cmd.CommandPath() }
-
-// flags adds what every command has that changes something.
-func (t *target) flags(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().BoolVar(&t.yes, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&t.dryRun, "dry-run", false, "only show what would be done")
+--break-lease takes the lease away from whoever holds it, raises the fencing token, and delivers nothing. It is for a holder
+that is known to be dead: one that is alive may go on delivering for a moment, under the lower token, beside the next one.
+Pause the poller first. Alone, without --to, it does only that.`,
+		Example: `  rowrelay state reset orders --to beginning --dry-run
+  rowrelay state reset orders --to cursor=2026-04-07T01:23:45Z --ties before
+  rowrelay state reset orders --to cursor=4711 --key id=12 --key line=3`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {
+				move, err := d.Reset(cmd.Context(), &r)
+				return t.carryOut(cmd.Context(), d.Poller, planOf(move), err)
+			})
+		},
+	})
+	cmd.Flags().StringVar(&r.To, "to", "", "beginning, latest, cursor=VALUE or file=PATH")
+	cmd.Flags().StringToStringVar(&r.Key, "key", nil, "a key column and its value, as `column=value`, for --to cursor=; once for each")
+	cmd.Flags().Lookup("key").DefValue = "" // none, which help need not say as []
+	cmd.Flags().StringVar(&r.Ties, "ties", "", "before or after all rows of the value of --to cursor=")
+	cmd.Flags().StringVar(&r.Parked, "parked", "", "keep or drop the parked events (asked for where there are some)")
+	cmd.Flags().BoolVar(&r.BreakLease, "break-lease", false, "take the lease away from a holder that is dead")
 	return cmd
 }
 
-// open finds the parts of one output of one poller. Other pollers' faults do not matter here.
-func (t *target) open(ctx context.Context, name string) (*app, *wired, *wiredOutput, error) {
-	if t.remote != nil {
-		w, out, err := t.find(ctx, t.remote.app, name)
-		return t.remote.app, w, out, err
-	}
-	cfg, err := load(t.console)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	a := wire(t.console, cfg)
-	w, out, err := t.find(ctx, a, name)
-	if err != nil {
-		return nil, nil, nil, errors.Join(err, a.Close())
-	}
-	return a, w, out, nil
+func newStateAcceptFingerprint(t *target) *cobra.Command {
+	var parked string
+	cmd := t.flags(&cobra.Command{
+		Use:   "accept-fingerprint <poller>",
+		Short: "Go on at the stored position although the source definition has changed",
+		Long: `Accept-fingerprint goes on at the stored position after the source definition has changed (its server, table or query, key,
+cursor), or the way in which late commits are found. Rows that the new definition has behind that position are not delivered.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {
+				plan, err := d.AcceptFingerprint(cmd.Context(), parked)
+				return t.carryOut(cmd.Context(), d.Poller, plan, err)
+			})
+		},
+	})
+	cmd.Flags().StringVar(&parked, "parked", "", "keep or drop the parked events (asked for where there are some); drop where source__key has changed")
+	return cmd
 }
 
-// find returns the target's output of a poller.
-func (t *target) find(ctx context.Context, a *app, name string) (*wired, *wiredOutput, error) {
-	w, err := a.poller(strings.ToLower(name))
-	if err != nil {
-		return nil, nil, err
+func newStateAcceptGap(t *target) *cobra.Command {
+	return t.flags(&cobra.Command{
+		Use:   "accept-gap <poller>",
+		Short: "Go on although the database was restored, failed over or replaced",
+		Long: `Accept-gap goes on at the stored position in the database as it is now; the next commit records its incarnation. Where the
+position is ahead of the source's own counter it goes on at the last row that there is: new rows would otherwise be taken
+for old ones.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {
+				plan, err := d.AcceptGap(cmd.Context())
+				return t.carryOut(cmd.Context(), d.Poller, plan, err)
+			})
+		},
+	})
+}
+
+func newStateExport(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use:     "export <poller>",
+		Short:   "Write the position as JSON, for reset --to file=",
+		Example: "  rowrelay state export orders > orders.json\n  rowrelay state reset orders --to file=orders.json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {
+				found, err := d.Export(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return encodeJSON(t.out, found)
+			})
+		},
 	}
-	if err := refuse(a.cfg, []*wired{w}); err != nil {
-		return nil, nil, err
-	}
-	if m := w.cfg.Source.Mode; !m.Can(mode.Document) {
-		return nil, nil, m.NoDocument(w.cfg.Name, t.command)
-	}
-	if name, ok := strings.CutPrefix(t.output, backfillPrefix); ok && t.history {
-		out, err := a.backfillOf(ctx, w, name, instance(t.console))
-		return w, out, err
-	}
-	for _, out := range w.outputs {
-		if out.cfg.Name == t.output {
-			return w, out, nil
+}
+
+func newStateClone(t *target) *cobra.Command {
+	return t.flags(&cobra.Command{
+		Use:   "clone <poller> <new poller>",
+		Short: "Give a new poller of the same source the position of another",
+		Long: `Clone creates the state document of a poller that has none yet, at the position of another. Both have to be in the settings,
+with the same source definition. Parked events, a pause, a backfill and the memory of late commits stay with the old one: what
+committed late within the last window is delivered to the new one from the window's low edge on.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error { return t.clone(cmd.Context(), args[0], args[1]) },
+	})
+}
+
+func (t *target) clone(ctx context.Context, from, to string) error {
+	return t.onDocument(ctx, from, func(d *managedDocument) error {
+		other, err := t.find(ctx, d.app, to)
+		if err != nil {
+			return err
 		}
+		plan, err := d.Clone(ctx, from, other.Document, to)
+		return t.carryOut(ctx, d.Poller, plan, err)
+	})
+}
+
+func newStateImport(t *target) *cobra.Command {
+	var keys []string
+	cmd := t.flags(&cobra.Command{
+		Use:   "import <poller> <file>",
+		Short: "Take over the position from a state document of azure-functions-db",
+		Long: `Import reads a state document of azure-functions-db-python (the blob state/{poller}.json in its container), and creates the
+state document of a poller that has none yet, at its position. Stop the old function first: its lease must be free or expired.
+
+The document holds the values of cursor_column and pk_columns, and not their names: source__cursor and source__key must name the
+same columns, in the same order. Where the key has several columns, --key says how pk_columns names them. A value that would not
+be the same in Rowrelay is refused, with what to do instead.`,
+		Example: "  rowrelay state import orders blob.json\n  rowrelay state import orders blob.json --key tenant,id",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {
+				plan, err := d.Import(cmd.Context(), d.w.source, args[1], keys)
+				return t.carryOut(cmd.Context(), d.Poller, plan, err)
+			})
+		},
+	})
+	cmd.Flags().StringSliceVar(&keys, "key", nil, "pk_columns of the old function, in its order; needed where there are several")
+	cmd.Flags().Lookup("key").DefValue = "" // none, which help need not say as []
+	return cmd
+}
+
+// planOf is the plan of a move; nil where none could be made.
+func planOf(m *admin.Move) *admin.Plan {
+	if m == nil {
+		return nil
 	}
-	if part, ok := strings.CutPrefix(t.output, backfillPrefix); ok {
-		return nil, nil, fmt.Errorf("poller %s has no output %q, and this command changes no named backfill: started again under its name it goes "+
-			"on (rowrelay backfill %[1]s --name %[3]s), under another name it begins anew", name, t.output, part)
-	}
-	return nil, nil, fmt.Errorf("poller %s has no output %q", name, t.output)
+	return &m.Plan
+}
+
+// pause stops a poller, whatever holds its position.
+func (t *target) pause(ctx context.Context, name string) error {
+	return t.onEither(ctx, name, admin.Controls.Pause)
+}
+
+func (t *target) resume(ctx context.Context, name string) error {
+	return t.onEither(ctx, name, admin.Controls.Resume)
+}
+
+// onEither does something with the document of a poller, or with its outbox.
+func (t *target) onEither(ctx context.Context, name string, plan func(admin.Controls, context.Context) (*admin.Plan, error)) error {
+	if d, err := t.outbox(name); err == nil {
+		defer d.end()
+		return flat(d.carryOutOn(ctx, plan))
+	} // what is no outbox is a document, and for an outbox that cannot be opened the command says why
+	return t.onDocument(ctx, name, func(d *managedDocument) error {
+		p, err := plan(d, ctx)
+		return t.carryOut(ctx, d.Poller, p, err)
+	})
 }

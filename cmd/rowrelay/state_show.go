@@ -1,15 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -40,7 +41,7 @@ type stateView struct {
 	Held        string               `json:"held"` // "" when the lease is free
 	Late        *lateView            `json:"late_commits,omitempty"`
 	Paused      *pausedView          `json:"paused,omitempty"`
-	Backfill    *backfillView        `json:"backfill,omitempty"`
+	Backfill    *admin.Backfill      `json:"backfill,omitempty"`
 	Parked      []poller.ParkedEntry `json:"parked"`
 	Skips       []skipView           `json:"skips"`
 }
@@ -72,7 +73,7 @@ func viewOf(out *wiredOutput, s *state.Snapshot) stateView {
 		Document: out.key, Poller: doc.PollerName, Position: doc.Checkpoint.Cursor, BatchID: doc.Checkpoint.LastBatchID,
 		UpdatedAt: doc.Checkpoint.UpdatedAt, Fingerprint: doc.SourceFingerprint, Incarnation: doc.Checkpoint.Incarnation,
 		Token: doc.Lease.FencingToken, Owner: doc.Lease.OwnerID, HeartbeatAt: doc.Lease.HeartbeatAt, ExpiresAt: doc.Lease.ExpiresAt,
-		Parked: []poller.ParkedEntry{}, Skips: []skipView{},
+		Backfill: admin.BackfillOf(doc.Backfill), Parked: []poller.ParkedEntry{}, Skips: []skipView{},
 	}
 	if held := s.Held(); held != nil {
 		v.Held = held.Error()
@@ -86,51 +87,29 @@ func viewOf(out *wiredOutput, s *state.Snapshot) stateView {
 	if p := s.Paused(); p != nil {
 		v.Paused = &pausedView{At: p.At, Until: p.Until, By: p.By}
 	}
-	if doc.Backfill != nil {
-		b := backfillOf(doc.Backfill)
-		v.Backfill = &b
-	}
 	for _, s := range doc.Skips {
 		v.Skips = append(v.Skips, skipView{At: s.At, By: s.By, From: s.From, To: s.To, Rows: s.Rows})
 	}
 	return v
 }
 
-// parkedOf reads a document's parked events.
-func parkedOf(ctx context.Context, out *wiredOutput, doc *state.Document) ([]poller.ParkedEntry, error) {
-	if doc.Parked.Object == "" {
-		return []poller.ParkedEntry{}, nil
-	}
-	data, err := out.keeper.Object(ctx, doc.Parked.Object)
-	if err != nil {
-		return nil, fmt.Errorf("reading the parked events: %w", err)
-	}
-	return poller.DecodeParked(data)
-}
-
 func (t *target) show(ctx context.Context, name string) error {
-	a, _, out, err := t.open(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = a.Close() }() // nothing was written
-	s, err := out.keeper.Load(ctx)
-	if errors.Is(err, state.ErrNotFound) {
-		return fmt.Errorf("%s: there is no state document yet: the first tick that runs creates it", out.key)
-	}
-	if err != nil {
-		return err
-	}
-	view := viewOf(out, s)
-	if view.Parked, err = parkedOf(ctx, out, &s.Doc); err != nil {
-		return err
-	}
-	if t.json {
-		encoder := json.NewEncoder(t.out)
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(view)
-	}
-	return printState(t.out, &view)
+	return t.onDocument(ctx, name, func(d *managedDocument) error {
+		s, err := d.Snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		view := viewOf(d.out, s)
+		if view.Parked, err = admin.Parked(ctx, d.Keeper, &s.Doc); err != nil {
+			return err
+		}
+		if t.json {
+			encoder := json.NewEncoder(t.out)
+			encoder.SetEscapeHTML(false)
+			return encoder.Encode(view)
+		}
+		return printState(t.out, &view)
+	})
 }
 
 func printState(w io.Writer, v *stateView) error {
@@ -152,10 +131,10 @@ func printState(w io.Writer, v *stateView) error {
 		}
 		p.line("late commits %s", late)
 	}
-	p.line("last batch   %s", orNone(v.BatchID))
+	p.line("last batch   %s", cmp.Or(v.BatchID, "none"))
 	p.line("committed    %s", orNever(v.UpdatedAt))
 	p.line("source       %s", v.Fingerprint)
-	p.line("incarnation  %s", orNone(v.Incarnation))
+	p.line("incarnation  %s", cmp.Or(v.Incarnation, "none"))
 	p.line("lease        %s", lease)
 	p.line("token        %d", v.Token)
 	if v.Paused != nil {
@@ -196,13 +175,6 @@ func parkedLine(e *poller.ParkedEntry) string {
 		text += ": " + e.Reason
 	}
 	return text
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
 
 func orNever(t time.Time) string {

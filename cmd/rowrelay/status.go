@@ -5,12 +5,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
 )
 
-// statusBound is how long a report waits for the database or the state store of one output.
+// statusBound is how long a note of the status page is waited for.
 const statusBound = 5 * time.Second
 
 // statusSide is the side of a process that people look at: what its ticks have told, the report over all outputs, and what the
@@ -24,11 +25,11 @@ type statusSide struct {
 	actions *statusOperator
 }
 
-// newStatusSide makes it of a wired app. host is host.json under the Functions host; nil standalone, where the pollers of ticking
+// newStatusSide makes it of a wired app. hosted says that functions start its ticks; else the pollers of ticking
 // tick in this process by their schedules. Close it when no tick runs any more.
-func newStatusSide(c *console, a *app, host *hostFile, ticking []*wired, log *slog.Logger) *statusSide {
+func newStatusSide(c *console, a *app, hosted bool, ticking []*wired, log *slog.Logger) *statusSide {
 	seen := status.NewRecorder(status.RecorderConfig{App: a.cfg.State.AppName, Instance: instance(c), Store: a.store, Log: log})
-	board := newStatusBoard(c, a, host, a.pollers, ticking, seen)
+	board := newStatusBoard(c, a, hosted, a.pollers, ticking, seen)
 	actions := &statusOperator{console: c, app: a, board: board, log: log}
 	return &statusSide{Reader: board, Operator: actions, seen: seen, actions: actions}
 }
@@ -42,23 +43,14 @@ func (s *statusSide) close() {
 	s.seen.Close()
 }
 
-// newStatusBoard gives the report over chosen pollers. seen is nil in a process that does not tick.
-func newStatusBoard(c *console, a *app, host *hostFile, chosen, ticking []*wired, seen *status.Recorder) *status.Board {
+// newStatusBoard gives the report over chosen pollers. hosted says that functions start their ticks; seen is nil in a process that
+// does not tick.
+func newStatusBoard(c *console, a *app, hosted bool, chosen, ticking []*wired, seen *status.Recorder) *status.Board {
 	cfg := status.BoardConfig{
-		App: a.cfg.State.AppName, Version: version, Instance: instance(c), Faults: problemsOf(a.cfg.Faults), Store: a.store, Seen: seen, Bound: statusBound,
+		Version: version, Instance: instance(c), Store: a.store, Seen: seen,
+		Backfill: func(b *state.Backfill) string { return admin.BackfillOf(b).String() },
 	}
-	slots := make(chan struct{}, lettersOnce)
-	for _, w := range chosen {
-		cfg.Outputs = append(cfg.Outputs, statusSubjects(c, a, w, host, slices.Contains(ticking, w), slots)...)
-	}
-	return status.NewBoard(cfg)
-}
-
-// problemsOf are faults of settings, as a report shows them.
-func problemsOf(faults config.Faults) []status.Problem {
-	problems := []status.Problem{}
-	for _, f := range faults {
-		problems = append(problems, status.Problem{Event: string(poller.ConfigInvalid), Text: f.Setting + ": " + f.Problem, Mend: f.Mend})
-	}
-	return problems
+	return status.BoardOf(a.inspect(c, chosen, hosted), cfg, func(poller string) bool {
+		return slices.ContainsFunc(ticking, func(w *wired) bool { return w.cfg.Name == poller })
+	})
 }

@@ -42,11 +42,7 @@ func showStatus(ctx context.Context, c *console, names []string) error {
 	if len(chosen) == 0 && len(a.cfg.Faults) == 0 {
 		return errors.New("there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md)")
 	}
-	var host *hostFile
-	if file := readHost(appRoot(c), c.environ); file.err == nil {
-		host = &file
-	}
-	report := newStatusBoard(c, a, host, chosen, nil, nil).Report(ctx)
+	report := newStatusBoard(c, a, c.functionApp().File().Err == nil, chosen, nil, nil).Report(ctx)
 	slices.SortStableFunc(report.Outputs, func(x, y status.Output) int {
 		return cmp.Compare(slices.Index(status.Healths, x.Health), slices.Index(status.Healths, y.Health))
 	})

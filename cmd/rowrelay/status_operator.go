@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/state"
@@ -33,12 +33,16 @@ var _ status.Operator = (*statusOperator)(nil)
 
 // Pause stops a poller at its next batch: rowrelay state pause, or outbox pause.
 func (o *statusOperator) Pause(ctx context.Context, name, output, by string) (string, error) {
-	return o.act(name, output, by, "Paused "+name+"; what is under way is finished.", func(t *target) error { return t.pause(ctx, name) })
+	return o.act(ctx, name, output, by, func(c admin.Controls) (string, error) {
+		return applied(ctx, "Paused "+name+"; what is under way is finished.", c.Pause)
+	})
 }
 
 // Resume lets it go on: rowrelay state resume, or outbox resume.
 func (o *statusOperator) Resume(ctx context.Context, name, output, by string) (string, error) {
-	return o.act(name, output, by, "Resumed "+name+": it goes on with its next tick.", func(t *target) error { return t.resume(ctx, name) })
+	return o.act(ctx, name, output, by, func(c admin.Controls) (string, error) {
+		return applied(ctx, "Resumed "+name+": it goes on with its next tick.", c.Resume)
+	})
 }
 
 // Replay hands one dead letter back: rowrelay deadletter replay, or outbox requeue --id. A tick at work is paused for it.
@@ -47,16 +51,29 @@ func (o *statusOperator) Replay(ctx context.Context, name, output, letter, by st
 	if w, err := o.app.poller(strings.ToLower(name)); err == nil && w.cfg.Source.Mode.Can(mode.Marks) {
 		done = "The event is due now, and what waits behind it follows."
 	}
-	return o.act(name, output, by, done, func(t *target) error {
-		if err := o.replay(ctx, t, name, letter); err != nil || t.remote.said.Done {
-			return err
+	return o.act(ctx, name, output, by, func(c admin.Controls) (string, error) {
+		_, err := c.ReplayNow(ctx, letter, o.console.stop, errStopped)
+		if nothing := new(admin.Nothing); errors.As(err, &nothing) {
+			err = &status.Refusal{Err: nothing, Missing: true}
 		}
-		return &status.Refusal{Err: errors.New(t.remote.said.Result), Missing: true} // it found nothing to do
+		return done, err
 	})
 }
 
-// act does something for somebody, and says what was done in a sentence; of what was not, what the command says.
-func (o *statusOperator) act(name, output, by, done string, do func(*target) error) (string, error) {
+// applied makes a planned change, and returns done; or why there was nothing to do.
+func applied(ctx context.Context, done string, plan func(context.Context) (*admin.Plan, error)) (string, error) {
+	p, err := plan(ctx)
+	if nothing := new(admin.Nothing); errors.As(err, &nothing) {
+		return nothing.Why, nil
+	}
+	if err == nil {
+		_, err = p.Apply(ctx)
+	}
+	return done, err
+}
+
+// act does something with a poller's document or outbox for somebody, and returns what was done in a sentence.
+func (o *statusOperator) act(ctx context.Context, name, output, by string, do func(admin.Controls) (string, error)) (string, error) {
 	if err := o.begin(); err != nil {
 		return "", err
 	}
@@ -64,16 +81,39 @@ func (o *statusOperator) act(name, output, by, done string, do func(*target) err
 	if err := o.missing(name, output); err != nil {
 		return "", err
 	}
-	t := o.target(output, by)
-	err := do(t)
-	o.board.Forget(name)
-	switch {
-	case err != nil:
-		return "", refusal(flat(err))
-	case t.remote.said.Done:
-		return done, nil
+	controls, end, err := o.controls(ctx, name, output, by)
+	said := ""
+	if err == nil {
+		said, err = do(controls)
+		end()
 	}
-	return t.remote.said.Result, nil
+	o.board.Forget(name)
+	if err != nil {
+		return "", refusal(flat(err))
+	}
+	return said, nil
+}
+
+// controls are those of an outbox that can be opened, else of the document. Whoever calls it ends them.
+func (o *statusOperator) controls(ctx context.Context, name, output, by string) (c admin.Controls, end func(), err error) {
+	if p, pub, err := openTable(o.console, o.app.cfg, name); err == nil {
+		outbox := &admin.Outbox{Poller: p.Name, Events: pub, By: by, Log: o.log}
+		return outbox, func() { _ = pub.Close() }, nil // what was to be written is written by then
+	}
+	d, err := o.document(ctx, name, output, by)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, func() {}, nil
+}
+
+// document is that of a poller's output, for somebody to change.
+func (o *statusOperator) document(ctx context.Context, name, output, by string) (*managedDocument, error) {
+	w, out, err := o.app.find(ctx, &target{console: o.console, output: output, command: "rowrelay"}, name)
+	if err != nil {
+		return nil, err
+	}
+	return o.app.administered(w, out, output, by, o.log), nil
 }
 
 // begin counts an action, for end to wait for.
@@ -98,13 +138,13 @@ func (o *statusOperator) end() {
 		o.running.Wait()
 		close(idle)
 	}()
-	bound := time.NewTimer(restoreBound)
+	bound := time.NewTimer(admin.RestoreBound)
 	defer bound.Stop()
 	select {
 	case <-idle:
 	case <-bound.C:
-		o.log.Warn("an action of the status page has not ended in time, and the process ends without it", "waited", restoreBound.String(),
-			"next", "look at what it was to change; a pause for a replay ends by itself within "+replayPause.String())
+		o.log.Warn("an action of the status page has not ended in time, and the process ends without it", "waited", admin.RestoreBound.String(),
+			"next", "look at what it was to change; a pause for a replay ends by itself within "+admin.ReplayPause.String())
 	}
 }
 
@@ -122,21 +162,18 @@ func (o *statusOperator) missing(name, output string) error {
 
 // refusal tells what stands against an action from a store or a database that failed.
 func refusal(err error) error {
-	var known *status.Refusal
+	var missing *status.Refusal
+	var known *admin.Refusal
 	var held *state.HeldError
 	var document *state.DocumentError
 	var faults config.Faults
 	switch {
+	case errors.As(err, &missing):
+		return &status.Refusal{Err: err, Missing: missing.Missing}
 	case errors.As(err, &known):
 		return &status.Refusal{Err: err, Missing: known.Missing}
 	case errors.As(err, &held), errors.Is(err, state.ErrConflict), errors.As(err, &document), errors.As(err, &faults):
 		return &status.Refusal{Err: err}
 	}
 	return err
-}
-
-// target is the console of somebody who is not there: nothing is asked, and nothing printed.
-func (o *statusOperator) target(output, by string) *target {
-	quiet := &console{environ: o.console.environ, out: io.Discard, err: io.Discard, settings: o.console.settings}
-	return &target{console: quiet, output: output, yes: true, command: "rowrelay", remote: &remote{app: o.app, log: o.log, by: by}}
 }

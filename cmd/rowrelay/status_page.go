@@ -4,37 +4,21 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"strings"
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/statuspage"
 )
-
-// Functions of the status page under the Functions host.
-const (
-	statusFunction  = "status"
-	actionsFunction = "statusactions"
-)
-
-// easyAuthSetting is set by App Service where its authentication is on; the host asks the same
-// (azure-functions-host, EnvironmentExtensions.IsEasyAuthEnabled).
-const easyAuthSetting = "WEBSITE_AUTH_ENABLED"
 
 // hostedPage are the HTTP functions of the status page. The host asks for a function key before the one, and for the admin key
 // before the other.
 func hostedPage(c *console, side *statusSide, log *slog.Logger) map[string]http.Handler {
-	cfg := statuspage.Config{Reader: side.Reader, Operator: side.Operator, Keyless: keyless(c), Log: log}
+	cfg := statuspage.Config{Reader: side.Reader, Operator: side.Operator, Keyless: c.functionApp().Keyless(), Log: log}
 	return map[string]http.Handler{
-		statusFunction:  statuspage.View(cfg),
-		actionsFunction: statuspage.Secured(handler.RequireAdmin(statuspage.Actions(cfg, statuspage.EasyAuth(c.env(easyAuthSetting))))),
+		host.StatusFunction:  statuspage.View(cfg),
+		host.ActionsFunction: statuspage.Secured(handler.RequireAdmin(statuspage.Actions(cfg, statuspage.EasyAuth(c.env(host.EasyAuthSetting))))),
 	}
-}
-
-// keyless reports whether the host is that of func start, which asks nobody for a key and takes everybody for an admin
-// (azure-functions-core-tools, CliAuthenticationHandler; Program and StartHostAction set these variables).
-func keyless(c *console) bool {
-	return c.env("FUNCTIONS_CORETOOLS_ENVIRONMENT") != "" || strings.EqualFold(c.env("AZURE_FUNCTIONS_ENVIRONMENT"), "Development")
 }
 
 // alonePage serves the page, /metrics and /healthz of `rowrelay run`. config has seen to it that a listener beyond loopback has a token.

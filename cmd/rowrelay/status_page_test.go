@@ -5,13 +5,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/host"
 )
 
 // TestRefusedActionsHaveTheHeaders: the refusal of a request without the admin key is framed and cached no more than what it refuses.
 func TestRefusedActionsHaveTheHeaders(t *testing.T) {
 	c := &console{}
 	w := httptest.NewRecorder()
-	hostedPage(c, &statusSide{}, slog.New(slog.DiscardHandler))[actionsFunction].ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/status/actions", nil))
+	hostedPage(c, &statusSide{}, slog.New(slog.DiscardHandler))[host.ActionsFunction].ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/status/actions", nil))
 	if w.Code != http.StatusForbidden {
 		t.Errorf("%d", w.Code)
 	}
@@ -32,7 +34,7 @@ func TestWithoutKeysTheHostedPageIsForThisMachine(t *testing.T) {
 		side, _ := s.page()
 		pages := hostedPage(&console{environ: []string{setting}}, side, side.actions.log)
 		w := httptest.NewRecorder()
-		pages[statusFunction].ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://evil.example:7071/api/status.json", nil))
+		pages[host.StatusFunction].ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://evil.example:7071/api/status.json", nil))
 		if w.Code != code {
 			t.Errorf("%s: %d, want %d", setting, w.Code, code)
 		}

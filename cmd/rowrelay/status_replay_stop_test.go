@@ -15,9 +15,9 @@ import (
 )
 
 // pauseNow is the pause in the document, or none.
-func (op *operation) pauseNow(t *testing.T) state.Paused {
+func (d *managedDocument) pauseNow(t *testing.T) state.Paused {
 	t.Helper()
-	snap, err := op.out.keeper.Load(t.Context())
+	snap, err := d.Keeper.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,11 +28,11 @@ func (op *operation) pauseNow(t *testing.T) state.Paused {
 }
 
 // pausedBy waits until the document is paused by somebody.
-func (op *operation) pausedBy(t *testing.T, by string) {
+func (d *managedDocument) pausedBy(t *testing.T, by string) {
 	t.Helper()
-	for begun := time.Now(); op.pauseNow(t).By != by; _ = clock.Sleep(t.Context(), 10*time.Millisecond) {
+	for begun := time.Now(); d.pauseNow(t).By != by; _ = clock.Sleep(t.Context(), 10*time.Millisecond) {
 		if time.Since(begun) > time.Minute {
-			t.Fatalf("paused by %q, want %q", op.pauseNow(t).By, by)
+			t.Fatalf("paused by %q, want %q", d.pauseNow(t).By, by)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestTwoReplaysOfAPoller(t *testing.T) {
 	<-ended
 
 	past := state.Paused{At: time.Now().Add(-2 * time.Minute), Until: time.Now().Add(-time.Minute), By: "dead, for a replay"}
-	if _, err := op.out.keeper.Amend(t.Context(), func(doc *state.Document) error { doc.Paused = &past; return nil }); err != nil {
+	if _, err := op.Keeper.Amend(t.Context(), func(doc *state.Document) error { doc.Paused = &past; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if o := s.want("after a replay that died", status.Parked); o.Pause != nil {

@@ -25,19 +25,36 @@ func deadLettered(t *testing.T) (*statusShop, status.Output) {
 	return s, o
 }
 
-// atWork takes the lease, as a tick does that goes on for long.
-func atWork(t *testing.T, o *statusOperator) (*operation, *state.Lease) {
+// ordersDocument is the document of the poller orders.
+func (o *statusOperator) ordersDocument(t *testing.T) *managedDocument {
 	t.Helper()
-	op, err := o.target("", "test").begin(t.Context(), "orders")
+	d, err := o.document(t.Context(), "orders", "", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	lease, err := op.out.keeper.Acquire(t.Context(), op.snap)
+	return d
+}
+
+// atWork takes the lease, as a tick does that goes on for long.
+func atWork(t *testing.T, o *statusOperator) (*managedDocument, *state.Lease) {
+	t.Helper()
+	d := o.ordersDocument(t)
+	return d, leased(t, d)
+}
+
+// leased takes the lease of a document.
+func leased(t *testing.T, d *managedDocument) *state.Lease {
+	t.Helper()
+	snap, err := d.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := d.Keeper.Acquire(t.Context(), snap)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = lease.Release(context.WithoutCancel(t.Context())) }) // it may have been given back
-	return op, lease
+	return lease
 }
 
 // TestReplayWhileATickIsAtWork: a poller with poll_interval holds its lease nearly all the time. The replay pauses it for a moment,
@@ -56,7 +73,7 @@ func TestReplayWhileATickIsAtWork(t *testing.T) {
 	go func() { // what the tick at work does when it sees the pause
 		defer close(paused)
 		for t.Context().Err() == nil {
-			snap, err := op.out.keeper.Load(t.Context())
+			snap, err := op.Keeper.Load(t.Context())
 			if err == nil && snap.Doc.Paused != nil {
 				paused <- snap.Doc.Paused.By
 				if err := lease.Release(context.WithoutCancel(t.Context())); err != nil {
@@ -90,7 +107,7 @@ func TestReplayThatIsNotToBeHad(t *testing.T) {
 		side, _ := s.page()
 		operator := side.Operator.(*statusOperator)
 		op, _ := atWork(t, operator)
-		if _, err := op.out.keeper.Amend(t.Context(), func(doc *state.Document) error { doc.Paused = before; return nil }); err != nil {
+		if _, err := op.Keeper.Amend(t.Context(), func(doc *state.Document) error { doc.Paused = before; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		// Whoever asked is not waited for: the bound of the test is shorter than the real one.
@@ -100,7 +117,7 @@ func TestReplayThatIsNotToBeHad(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "nothing was replayed: the lease is held by") || strings.Contains(err.Error(), "--break-lease") {
 			t.Errorf("%v", err)
 		}
-		snap, err := op.out.keeper.Load(t.Context())
+		snap, err := op.Keeper.Load(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +140,7 @@ func TestPauseDuringAReplay(t *testing.T) {
 		ended <- err
 	}()
 	pausedBy := func() string {
-		snap, err := op.out.keeper.Load(t.Context())
+		snap, err := op.Keeper.Load(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

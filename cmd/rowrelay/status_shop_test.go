@@ -179,7 +179,7 @@ func (s *statusShop) page() (*statusSide, *bytes.Buffer) {
 	}
 	a := wire(c, cfg)
 	log := &bytes.Buffer{}
-	side := newStatusSide(c, a, nil, nil, slog.New(slog.NewJSONHandler(log, nil)))
+	side := newStatusSide(c, a, false, nil, slog.New(slog.NewJSONHandler(log, nil)))
 	s.t.Cleanup(func() {
 		side.close()
 		if err := a.Close(); err != nil {

@@ -1,84 +1,14 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
-	"github.com/rowrelay/rowrelay/config"
-	"github.com/rowrelay/rowrelay/deadletter"
-	"github.com/rowrelay/rowrelay/state"
-	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/status"
 )
-
-// slowRecords is a store that takes its time for each record.
-type slowRecords struct {
-	*memstore.Store
-	latency time.Duration
-}
-
-func (s *slowRecords) Load(ctx context.Context, key string) (state.Stored, error) {
-	select {
-	case <-ctx.Done():
-		return state.Stored{}, ctx.Err()
-	case <-time.After(s.latency):
-		return s.Store.Load(ctx, key)
-	}
-}
-
-// givenUp stores the records of so many dead letters of the poller orders.
-func givenUp(t *testing.T, store state.Store, n int) {
-	t.Helper()
-	for i := range n {
-		r := deadletter.Record{
-			ID: fmt.Sprintf("id%03d", i), App: "shop", Poller: "orders", Engine: "sqlite", Table: "orders", Key: json.RawMessage(`{"id":7}`), OrderKey: json.RawMessage(`{"id":7}`),
-			Row: json.RawMessage(`{"id":7}`), Cause: 1, Reason: "answered 422", Attempts: 5, WrittenAt: time.Now(),
-		}
-		data, err := r.Encode()
-		if err == nil {
-			_, err = store.Create(t.Context(), deadletter.Name("shop", "orders", "", r.ID), data)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// TestSlowRecordsHideNoDeadLetters: how many there are is known without them, and each report knows more of them than the one before.
-func TestSlowRecordsHideNoDeadLetters(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &slowRecords{memstore.New(), 300 * time.Millisecond}
-		givenUp(t, store, 400)
-		l := newLettersPart(&app{cfg: &config.App{State: config.State{AppName: "shop"}}, store: store}, &wired{cfg: &config.Poller{Name: "orders"}}, "", make(chan struct{}, lettersOnce))
-		b := status.NewBoard(status.BoardConfig{Bound: statusBound, Outputs: []status.Subject{{Base: status.Output{Poller: "orders"}, Parts: []status.Part{
-			{What: "the state document", Main: true, Read: func(context.Context) (func(*status.Output), error) { return func(*status.Output) {}, nil }},
-			{What: "the dead letters", Stored: true, Every: lettersEvery, Read: l.read},
-		}}}})
-		before := 0
-		for range 5 {
-			o := b.Report(t.Context()).Outputs[0]
-			if o.Health != status.Parked || o.DeadLetters != 400 || len(l.known) <= before {
-				t.Fatalf("%s: %s; %d dead letters, %d known: %+v", o.Health, o.Says, o.DeadLetters, len(l.known), o.Problems)
-			}
-			if whole := len(l.known) == lettersRead; whole == (len(o.Problems) > 0) || !whole && !strings.Contains(o.Problems[0].Text, "not all of the dead letters that are listed here could be read: there was no answer within 2s") {
-				t.Errorf("%d are known: %+v", len(l.known), o.Problems)
-			}
-			before = len(l.known)
-			time.Sleep(lettersEvery)
-		}
-		if before != lettersRead {
-			t.Errorf("after a while %d are known", before)
-		}
-	})
-}
 
 // TestTheCommandFailsWhereItCannotSay: no number of dead letters is no zero, and no success.
 func TestTheCommandFailsWhereItCannotSay(t *testing.T) {
@@ -141,22 +71,5 @@ func TestRowsThatGoAwayAreNotLeftToDo(t *testing.T) {
 	}
 	if o := s.want("idle", status.Healthy); o.NotedAt == nil {
 		t.Errorf("%+v", o)
-	}
-}
-
-// TestReadsOfTheStoreWaitTheirTurns: every part of a poller with a document is read from the state store, a few at a time, and shared by
-// those who look at about the same time.
-func TestReadsOfTheStoreWaitTheirTurns(t *testing.T) {
-	s := ordersShop(t, map[string]string{"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state")})
-	side, _ := s.page()
-	o := side.Operator.(*statusOperator)
-	subjects := statusSubjects(o.console, o.app, o.app.pollers[0], nil, false, nil)
-	if len(subjects) != 1 || len(subjects[0].Parts) != 2 {
-		t.Fatalf("%+v", subjects)
-	}
-	for _, p := range subjects[0].Parts {
-		if !p.Stored || p.Every == 0 {
-			t.Errorf("%+v", p)
-		}
 	}
 }

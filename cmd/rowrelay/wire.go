@@ -8,18 +8,24 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/output/storagequeue"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/state/blobstore"
+	"github.com/rowrelay/rowrelay/state/filestore"
+	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/telemetry"
 )
 
@@ -240,9 +246,9 @@ func outputPrefix(name, output string) string {
 	return "pollers__" + name + "__outputs__" + output
 }
 
-func sourceConfig(p *config.Poller) source.Config {
+func sourceConfig(p *config.Poller) plan.Config {
 	s := &p.Source
-	return source.Config{
+	return plan.Config{
 		Poller: p.Name, Table: s.Table, Query: s.Query, Cursor: s.Cursor, Key: s.Key, OrderKey: s.OrderKey,
 		Columns: s.Columns, Where: s.Where, Start: s.Start, TimeZone: s.Location, DeleteWhen: s.DeleteWhen, Op: s.Op,
 		NullCursor: s.NullCursor, Identity: s.Identity, Timeout: s.Timeout, Connections: s.Connections,
@@ -264,7 +270,7 @@ func (a *app) openDeadLetters(w *wired) (poller.DeadLetters, error) {
 	if to.Kind != "queue" {
 		return store, nil
 	}
-	client, err := queueClient(&to.Connection, to.Queue)
+	client, err := azure.Queue(&to.Connection, to.Queue)
 	if err != nil {
 		return nil, err
 	}
@@ -287,4 +293,81 @@ func instance(c *console) string {
 		host = "unknown"
 	}
 	return fmt.Sprintf("%s-%d", host, os.Getpid())
+}
+
+// warnLinks adds a warning for every connection that leaves this machine unverified. The sources' are there already, as
+// warnings of their connection strings, and those of URLs, by config.
+func (a *app) warnLinks(env func(string) string) {
+	exports, _ := telemetry.Exports(env) // what is wrong with the variables is said where telemetry starts
+	links := inspect.TelemetryLinks(exports)
+	if l := inspect.StateLink(&a.cfg.State); l != nil {
+		links = append(links, *l)
+	}
+	for _, l := range links {
+		if l.Leaves() {
+			a.cfg.Warnings.Add(l.Setting, l.Warning(), "")
+		}
+	}
+	for _, w := range a.pollers {
+		for _, l := range inspect.LinksOf(&inspect.Wired{Config: w.cfg, Connection: w.conn}) {
+			said := slices.ContainsFunc(w.warnings, func(f config.Fault) bool { return f.Problem == l.Warning() })
+			if l.Leaves() && l.Kind != "http" && l.Kind != w.conn.Engine && !said {
+				w.warnings.Add(l.Setting, l.Warning(), "")
+			}
+		}
+	}
+}
+
+// inspect describes chosen pollers. hosted says that functions start their ticks, and not the setting schedule.
+func (a *app) inspect(c *console, chosen []*wired, hosted bool) *inspect.App {
+	from := inspect.Wiring{Config: a.cfg, Settings: c.settings, Functions: c.functionApp(), Hosted: hosted, Store: a.store}
+	for _, w := range chosen {
+		one := inspect.Wired{
+			Config: w.cfg, Schedule: w.schedule, Connection: w.conn, Source: w.source, Runs: w.runner != nil, Faults: w.faults, Warnings: w.warnings,
+			Outputs: a.documents(c, w),
+		}
+		if w.outbox != nil {
+			one.Outbox = w.outbox.Operator
+		}
+		from.Pollers = append(from.Pollers, one)
+	}
+	return inspect.New(from)
+}
+
+// documents are the outputs of a poller with their state documents, those with faults included.
+func (a *app) documents(c *console, w *wired) (list []inspect.WiredOutput) {
+	if a.store == nil || !w.cfg.Source.Mode.Can(mode.Document) {
+		return nil
+	}
+	outputs := inspect.OutputsOf(w.cfg)
+	for i := range outputs {
+		out := &outputs[i]
+		at := slices.IndexFunc(w.outputs, func(o *wiredOutput) bool { return o.cfg == out })
+		if at >= 0 {
+			list = append(list, inspect.WiredOutput{Config: out, Key: w.outputs[at].key, Keeper: w.outputs[at].keeper})
+		} else if one, err := a.document(c, w.cfg, out); err == nil { // else a fault, which is told
+			list = append(list, inspect.WiredOutput{Config: out, Key: one.key, Keeper: one.keeper})
+		}
+	}
+	return list
+}
+
+// openStore opens the state store. It does not connect yet.
+func openStore(cfg *config.App) (state.Store, error) {
+	switch cfg.State.Kind {
+	case "file":
+		return filestore.New(cfg.State.Path)
+	case "memory":
+		return memstore.New(), nil
+	case "blob":
+		client, err := azure.Container(&cfg.State.Connection, cfg.State.Container)
+		if err != nil {
+			return nil, err
+		}
+		return blobstore.New(blobstore.Config{
+			Client: client, Create: cfg.State.Create || cfg.State.Connection.Development,
+		})
+	default:
+		return nil, fmt.Errorf("%q is not blob, file or memory", cfg.State.Kind)
+	}
 }

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
@@ -157,7 +159,7 @@ func relayConfig(a *app, p *config.Poller, out *config.Output, feed poller.Feed,
 	about := aboutOutput(p, out)
 	return poller.Config{
 		App: a.cfg.State.AppName, Poller: p.Name, Output: out.Name,
-		Feed: a.telemetry.Feed(feed, about), To: a.telemetry.Output(a.stoppable(to), about),
+		Feed: a.telemetry.Feed(feed, about), To: a.telemetry.Output(host.Stoppable(a.cut, to), about),
 		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
 		Fetch:         poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes},
 		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size,
@@ -177,29 +179,30 @@ func (a *app) outboxDeadLetters(w *wired) (poller.DeadLetters, error) {
 	return a.openDeadLetters(w)
 }
 
-// handlerOutbox is the outbox as the handler knows it. host is host.json under the Functions host; nil standalone, where
+// handlerOutbox is the outbox as the handler knows it. file is host.json under the Functions host; nil standalone, where
 // partitions need no fan-out: every instance takes its share of them.
-func (a *app) handlerOutbox(c *console, w *wired, host *hostFile) (*handler.Outbox, error) {
+func (a *app) handlerOutbox(c *console, w *wired, file *host.File) (*handler.Outbox, error) {
 	o := &handler.Outbox{Cleanup: func(ctx context.Context) (handler.Cleaned, error) {
 		did, err := w.outbox.Cleanup(ctx, func(int64) {})
 		return handler.Cleaned{Rows: did.Rows, Chunks: did.Chunks, More: did.More}, err
 	}}
-	if host == nil {
+	if file == nil {
 		return o, nil
 	}
-	o.CleanupBudget = cleanupBudget(host.timeout())
+	o.CleanupBudget = cleanupBudget(file.Timeout())
 	if w.cfg.Source.FanoutQueue == "" {
 		return o, nil
 	}
-	queue, err := a.openFanout(c, w)
+	client, err := azure.Queue(&w.cfg.Source.Fanout, w.cfg.Source.FanoutQueue)
 	if err != nil {
 		return o, err
 	}
+	queue := host.NewFanout(client, c.functionApp().TimerPeriod(w.cfg.Name), w.cfg.Source.Fanout.Development || a.cfg.State.Create)
 	o.Fanout = &handler.Fanout{
 		Work: w.outbox.Work, About: func(ctx context.Context) (poller.OutboxFigures, bool, error) {
 			about, err := w.outbox.About(ctx)
 			return about.Figures, about.Paused != "", err
-		}, Send: queue.send, Partition: w.outbox.partition, Partitions: claims.Buckets,
+		}, Send: queue.Send, Partition: w.outbox.partition, Partitions: claims.Buckets,
 		Timeout: w.cfg.Source.Timeout + fanoutTimeout,
 	}
 	return o, nil

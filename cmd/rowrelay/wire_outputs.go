@@ -11,6 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/output"
@@ -48,7 +49,7 @@ func (a *app) openOutput(c *console, p *config.Poller, out *config.Output) (poll
 		a.closers = append(a.closers, to.Close)
 		return to, size, nil
 	case "queue":
-		client, err := queueClient(&out.Connection, out.Queue)
+		client, err := azure.Queue(&out.Connection, out.Queue)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -150,7 +151,7 @@ func kafkaConnection(b *config.Broker) (kafka.Connection, azcore.TokenCredential
 		}
 		return connection, nil, nil
 	}
-	credential, err := credentialOf(b.Identity())
+	credential, err := azure.Credential(b.Identity())
 	if err != nil {
 		return kafka.Connection{}, nil, err
 	}
@@ -166,7 +167,7 @@ func namespaceConnection(b *config.Broker) (azmessaging.Connection, error) {
 		}
 		return connection, nil
 	}
-	credential, err := credentialOf(b.Identity())
+	credential, err := azure.Credential(b.Identity())
 	if err != nil {
 		return azmessaging.Connection{}, err
 	}

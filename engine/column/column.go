@@ -1,3 +1,4 @@
+// Package column describes the columns of users' tables.
 package column
 
 import (
@@ -9,7 +10,8 @@ import (
 // Column is a column of a user's table, as the catalog shows it.
 type Column struct {
 	Name string
-	// Type is the full type as the engine writes it; of a domain what it is a domain of. kind is what that is for statements.
+	// Type is the full type as the engine writes it; of a domain what it is a domain of. kind is what that is for
+	// statements.
 	Type     string
 	Kind     Kind
 	Nullable bool
@@ -38,8 +40,8 @@ func TypeName(typ string) string {
 	return strings.TrimSuffix(strings.TrimSpace(base), " unsigned")
 }
 
-// KindOf reads a full type as engines write it in DDL: "character varying(255)", "bigint(20) unsigned", "datetime2(7)". It knows
-// what one name means on all engines that have it.
+// KindOf reads a full type as engines write it in DDL: "character varying(255)", "bigint(20) unsigned",
+// "datetime2(7)". It knows what one name means on all engines that have it.
 func KindOf(typ string) Kind {
 	base := TypeName(typ)
 	switch base {
@@ -66,7 +68,8 @@ func KindOf(typ string) Kind {
 }
 
 // Read reads a result of names, types and whether NULL is allowed.
-func Read(ctx context.Context, q statement.Querier, kind func(typ string) Kind, text string, argument string) (list []Column, err error) {
+func Read(ctx context.Context, q statement.Querier, kind func(typ string) Kind, text string,
+	argument string) (list []Column, err error) {
 	rows, err := q.QueryContext(ctx, text, argument)
 	if err != nil {
 		return nil, err

@@ -5,8 +5,8 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
-// Mapping is how MySQL and MariaDB write what concerns mapped tables. The session's zone is UTC, so that a TIMESTAMP and a
-// DATETIME are both UTC.
+// Mapping is how MySQL and MariaDB write what concerns mapped tables. The session's zone is UTC, so that a TIMESTAMP
+// and a DATETIME are both UTC.
 type Mapping struct{ Tables }
 
 // compared writes a text under the side table's collation.

@@ -29,33 +29,34 @@ func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() s
 	statement.UpdateWhere(s, table, set, d.Seq(), seqs)
 }
 
-// Seek goes by the column that holds the aggregate's id while an event is in the way or waits, and is NULL otherwise: MySQL has
-// no partial indexes.
+// Seek goes by the column that holds the aggregate's id while an event is in the way or waits, and is NULL otherwise:
+// MySQL has no partial indexes.
 func (Outbox) Seek(b, id string) string { return b + ".blocked = " + id + " " + Exact + " AND " }
 
-// Force keeps MariaDB, whose statistics know nothing of a state that many events have just got, from reading the table.
+// Force keeps MariaDB, whose statistics know nothing of a state that many events have just got, from reading the
+// table.
 func (Outbox) Force(index string) string { return " FORCE INDEX (rowrelay_" + index + ")" }
 
 func (Outbox) ByState() bool { return true }
 
-// orderly: MariaDB does not search an index by row values.
+// Orderly: MariaDB does not search an index by row values.
 func (Outbox) Orderly(_, _, _ string) string { return "" }
 
 func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
 	return s.Syntax.Earlier(s.Arg(statement.Seconds(d) * 1000))
 }
 
-// Ddl for MySQL and MariaDB. There are no partial indexes: `pending` leads with the state, so that it serves every state, and
-// the columns `blocked` and next_attempt_at are NULL in an event that never fails, so that their indexes are written once for it,
-// at the end of all NULLs. id counts, and is what `seq` is elsewhere: a second counting column, or one computed from it, is not
-// possible. published is computed when it is read. Statements name the indexes, which is why their names do not depend on the
-// table's.
+// Ddl for MySQL and MariaDB. There are no partial indexes: `pending` leads with the state, so that it serves every
+// state, and the columns `blocked` and next_attempt_at are NULL in an event that never fails, so that their indexes
+// are written once for it, at the end of all NULLs. id counts, and is what `seq` is elsewhere: a second counting
+// column, or one computed from it, is not possible. published is computed when it is read. Statements name the
+// indexes, which is why their names do not depend on the table's.
 //
-// rowrelay_locks is for writers: MySQL has no lock of a name that ends with the transaction, so an aggregate's is one of 1,024
-// rows (package outbox, docs/outbox-writing.md).
+// rowrelay_locks is for writers: MySQL has no lock of a name that ends with the transaction, so an aggregate's is one
+// of 1,024 rows (package outbox, docs/outbox-writing.md).
 //
-// (On a Galera cluster with several writing nodes ids do not grow in the order of commits: write the events of one aggregate
-// on one node.)
+// (On a Galera cluster with several writing nodes ids do not grow in the order of commits: write the events of one
+// aggregate on one node.)
 func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + table.String() + ` (

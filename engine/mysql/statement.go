@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// Statement is how MySQL 8.0.17 and MariaDB 10.6 and later write statements, in a session that is in UTC and READ COMMITTED.
+// Statement is how MySQL 8.0.17 and MariaDB 10.6 and later write statements, in a session that is in UTC and READ
+// COMMITTED.
 type Statement struct{}
 
-// Exact is a collation that compares byte by byte, trailing blanks included; each family has its own name for it, and reads
-// the other's comment as a comment.
+// Exact is a collation that compares byte by byte, trailing blanks included; each family has its own name for it, and
+// reads the other's comment as a comment.
 const Exact = "/*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */"
 
 func (Statement) Quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

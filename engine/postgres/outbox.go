@@ -41,8 +41,9 @@ func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
 	return s.Syntax.Earlier(s.Arg(statement.Seconds(d) * 1000))
 }
 
-// Ddl for PostgreSQL. The partial indexes hold only what is still to be done, so that polling does not get slower with what
-// was published. An event that is published costs no further entry in them; one that never fails is in one of them only.
+// Ddl for PostgreSQL. The partial indexes hold only what is still to be done, so that polling does not get slower
+// with what was published. An event that is published costs no further entry in them; one that never fails is in one
+// of them only.
 //
 // autovacuum is told to come after so many dead rows, not after a share of what may be a week of published ones.
 func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string {

@@ -13,8 +13,8 @@ func (Statement) Quote(name string) string { return `"` + strings.ReplaceAll(nam
 
 func (Statement) Param(n int, v any, _ bool) (string, any) { return "$" + strconv.Itoa(n), v }
 
-// Now is not now(), which is the transaction's beginning: a claim may run out while the transaction waits for a lock. Nor is it
-// clock_timestamp(), which no index can be searched by.
+// Now is not now(), which is the transaction's beginning: a claim may run out while the transaction waits for a lock.
+// Nor is it clock_timestamp(), which no index can be searched by.
 func (Statement) Now() string { return "statement_timestamp()" }
 
 func (d Statement) Later(ms string) string {

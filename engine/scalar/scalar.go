@@ -107,7 +107,7 @@ func (m moment) digits(n int) string {
 	return f + strings.Repeat("0", n-len(f))
 }
 
-// at joins date and clock with the sign, and adds n digits of the fraction.
+// Join joins date and clock with the sign, and adds n digits of the fraction.
 func (m moment) Join(sign string, n int) string {
 	s := m.Date + sign + m.Clock
 	if n > 0 {

@@ -24,7 +24,7 @@ func (Claims) Met(error) bool { return false }
 
 func (Claims) InTx() bool { return false }
 
-// late: SQLite is a library, where what has failed cannot take effect any more.
+// Late: SQLite is a library, where what has failed cannot take effect any more.
 func (Claims) Late() bool { return false }
 
 func (Claims) ByName(s *statement.Statement, p claims.Place, verb string, set func() string, names []string) {

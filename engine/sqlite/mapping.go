@@ -5,7 +5,8 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
-// Mapping is how SQLite writes what concerns mapped tables. It has no type for times: they are text, as they were stored.
+// Mapping is how SQLite writes what concerns mapped tables. It has no type for times: they are text, as they were
+// stored.
 type Mapping struct{ Tables }
 
 func (Mapping) Text(c *column.Column, expr string) string {
@@ -15,7 +16,7 @@ func (Mapping) Text(c *column.Column, expr string) string {
 	return "CAST(" + expr + " AS TEXT)"
 }
 
-// typed: SQLite gives the parameter the column's affinity.
+// Typed: SQLite gives the parameter the column's affinity.
 func (Mapping) Typed(c *column.Column, parameter string) string {
 	if c.Kind == column.Bytes {
 		return "UNHEX(" + parameter + ")"

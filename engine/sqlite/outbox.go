@@ -48,8 +48,9 @@ func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
 	return s.Syntax.Earlier(s.Arg(statement.Seconds(d) * 1000))
 }
 
-// Ddl for SQLite. It has no hash function: the bucket is arithmetic over the code points of the id's last four characters, which
-// are what differs between numbers, names with numbers and UUIDs. The table gives its own times: text in UTC, to a millisecond.
+// Ddl for SQLite. It has no hash function: the bucket is arithmetic over the code points of the id's last four
+// characters, which are what differs between numbers, names with numbers and UUIDs. The table gives its own times:
+// text in UTC, to a millisecond.
 func (d Outbox) Ddl(table statement.Name, claims, states, blocked string) []string {
 	on := Statement{}.Quote(table.Base())
 	schema := table.Schema()
@@ -86,8 +87,8 @@ func (d Outbox) Ddl(table statement.Name, claims, states, blocked string) []stri
 	}
 }
 
-// plain is the condition that a name is text, without NUL and not too long: length() ends at a NUL, and a blob equals no text. That it
-// is valid UTF-8 no condition can say.
+// plain is the condition that a name is text, without NUL and not too long: length() ends at a NUL, and a blob equals
+// no text. That it is valid UTF-8 no condition can say.
 func (Outbox) plain(column string) string {
 	return "typeof(" + column + ") = 'text' AND instr(" + column + ", char(0)) = 0 AND length(" + column + ") <= 255"
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Statement is how SQLite 3.38 and later writes statements. A transaction begins immediate: it is the only writer from its
-// beginning, so that nothing has to be locked. Instants are text, to a millisecond: the clock shows no more.
+// Statement is how SQLite 3.38 and later writes statements. A transaction begins immediate: it is the only writer
+// from its beginning, so that nothing has to be locked. Instants are text, to a millisecond: the clock shows no more.
 type Statement struct{}
 
 const instantFormat = "'%Y-%m-%d %H:%M:%f'"

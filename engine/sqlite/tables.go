@@ -31,8 +31,8 @@ func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name
 	return table, nil
 }
 
-// columns: SQLite says of a column of the primary key that it may be NULL, where that is not declared: of an INTEGER PRIMARY KEY it is
-// not true, and of others nobody means it.
+// Columns: SQLite says of a column of the primary key that it may be NULL, where that is not declared: of an INTEGER
+// PRIMARY KEY it is not true, and of others nobody means it.
 func (d Tables) Columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
 	return column.Read(ctx, q, d.Kind, `SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_info(?1) ORDER BY cid`, n.Base())
 }

@@ -7,16 +7,19 @@ import (
 	"strings"
 )
 
-// Claims is how SQL Server writes claims: by plain statements, an UPDATE of the rows that are there, an INSERT of those that are
-// not, and both again where somebody else was there in between, which the primary key tells. MERGE would need HOLDLOCK for that, and
-// keep the places of rows that are not there, and their neighbours', locked until a pick's transaction ends.
+// Claims is how SQL Server writes claims: by plain statements, an UPDATE of the rows that are there, an INSERT of
+// those that are not, and both again where somebody else was there in between, which the primary key tells. MERGE
+// would need HOLDLOCK for that, and keep the places of rows that are not there, and their neighbours', locked until a
+// pick's transaction ends.
 type Claims struct{}
 
 func (Claims) Draw(p claims.Place) []claims.Step {
 	return []claims.Step{{Shows: true, Write: func(s *statement.Statement) {
-		s.Add("UPDATE ", p.Table, " WITH (ROWLOCK) SET token = token + 1 OUTPUT inserted.token WHERE outbox = ", s.Arg(p.Outbox), " AND unit = '*'")
+		s.Add("UPDATE ", p.Table, " WITH (ROWLOCK) SET token = token + 1 OUTPUT inserted.token WHERE outbox = ",
+			s.Arg(p.Outbox), " AND unit = '*'")
 	}}, {Shows: true, Write: func(s *statement.Statement) {
-		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at) OUTPUT inserted.token VALUES (", s.Arg(p.Outbox), ", '*', '', 1, ", s.Syntax.Now(), ")")
+		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at) OUTPUT inserted.token VALUES (",
+			s.Arg(p.Outbox), ", '*', '', 1, ", s.Syntax.Now(), ")")
 	}}}
 }
 
@@ -31,26 +34,30 @@ func (d Claims) Take(p claims.Place, c claims.Claim, shards []claims.Shard, _ st
 // insert makes the claims that are not there.
 func (Claims) insert(s *statement.Statement, p claims.Place, c claims.Claim, shards []claims.Shard) {
 	outbox := s.Arg(p.Outbox)
-	s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) OUTPUT inserted.unit SELECT ", outbox, ", r.unit, ", s.Arg(c.Owner),
-		", ", s.Arg(int64(c.Token)), ", ", s.Syntax.Later(s.Arg(c.Ttl.Milliseconds())), ", r.info FROM ", s.Rows("r", claims.ShardFields, claims.JsonShards(shards)), //nolint:gosec // tokens count up from 1
+	s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) OUTPUT inserted.unit SELECT ",
+		outbox, ", r.unit, ", s.Arg(c.Owner),
+		", ", s.Arg(int64(c.Token)), ", ", s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), ", r.info FROM ", s.Rows("r", claims.ShardFields, claims.JSONShards(shards)), //nolint:gosec // tokens count up from 1
 		" WHERE NOT EXISTS (SELECT 1 FROM ", p.Table, " AS c WHERE c.outbox = ", outbox, " AND c.unit = r.unit", Exact, ")")
 }
 
-// takeOver replaces the claims that have ended. What had been taken under the same token is shown, too: the answer to that was lost.
+// takeOver replaces the claims that have ended. What had been taken under the same token is shown, too: the answer to
+// that was lost.
 func (Claims) takeOver(s *statement.Statement, p claims.Place, c claims.Claim, shards []claims.Shard) {
 	owner, token := s.Arg(c.Owner), s.Arg(int64(c.Token)) //nolint:gosec // as above
-	s.Add("UPDATE c SET owner = ", owner, ", token = ", token, ", expires_at = ", s.Syntax.Later(s.Arg(c.Ttl.Milliseconds())), ", info = r.info OUTPUT inserted.unit FROM ",
-		s.Rows("r", claims.ShardFields, claims.JsonShards(shards)), " INNER LOOP JOIN ", p.Table, " AS c WITH (ROWLOCK) ON c.unit = r.unit", Exact,
+	s.Add("UPDATE c SET owner = ", owner, ", token = ", token, ", expires_at = ",
+		s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), ", info = r.info OUTPUT inserted.unit FROM ",
+		s.Rows("r", claims.ShardFields, claims.JSONShards(shards)), " INNER LOOP JOIN ", p.Table, " AS c WITH (ROWLOCK) ON c.unit = r.unit", Exact,
 		" WHERE c.outbox = ", s.Arg(p.Outbox), " AND (c.expires_at <= ", s.Syntax.Now(), " OR c.owner = ", owner, " AND c.token = ", token, ")")
 }
 
 func (Claims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.Step {
 	return []claims.Step{{Write: func(s *statement.Statement) {
 		s.Add("UPDATE ", p.Table, " WITH (ROWLOCK) SET owner = ", s.Arg(c.Owner), ", token = ", s.Arg(int64(c.Token)), ", expires_at = ", //nolint:gosec // as above
-			s.Syntax.Later(s.Arg(c.Ttl.Milliseconds())), ", info = ", s.Arg(what.Info), " WHERE outbox = ", s.Arg(p.Outbox), " AND unit = ", s.Arg(what.Name))
+			s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), ", info = ", s.Arg(what.Info), " WHERE outbox = ", s.Arg(p.Outbox), " AND unit = ", s.Arg(what.Name))
 	}}, {Write: func(s *statement.Statement) {
-		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.Arg(p.Outbox), ", ", s.Arg(what.Name), ", ", s.Arg(c.Owner), ", ",
-			s.Arg(int64(c.Token)), ", ", s.Syntax.Later(s.Arg(c.Ttl.Milliseconds())), ", ", s.Arg(what.Info), ")") //nolint:gosec // as above
+		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.Arg(p.Outbox),
+			", ", s.Arg(what.Name), ", ", s.Arg(c.Owner), ", ",
+			s.Arg(int64(c.Token)), ", ", s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), ", ", s.Arg(what.Info), ")") //nolint:gosec // as above
 	}}}
 }
 
@@ -84,7 +91,8 @@ func (Claims) ByName(s *statement.Statement, p claims.Place, verb string, set fu
 	default:
 		s.Add("UPDATE c SET ", set())
 	}
-	s.Add(" FROM ", s.Rows("r", claims.ShardFields, claims.JsonShards(claims.Named(names))), " INNER LOOP JOIN ", p.Table, " AS c", hint,
+	s.Add(" FROM ", s.Rows("r", claims.ShardFields, claims.JSONShards(claims.Named(names))), " INNER LOOP JOIN ",
+		p.Table, " AS c", hint,
 		" ON c.unit = r.unit", Exact, " WHERE c.outbox = ", s.Arg(p.Outbox))
 }
 

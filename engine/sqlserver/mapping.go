@@ -80,8 +80,8 @@ func (Mapping) Shown(expr string) string { return "CONVERT(varchar(33), " + expr
 
 func (d Mapping) Clock() string { return d.Shown("SYSUTCDATETIME()") }
 
-// hold: SQL Server's statements see each row as it is when they come to it, and could pass the earlier events of an aggregate while
-// they are hidden and the later ones when they are not. The other engines' statements see one state.
+// Hold: SQL Server's statements see each row as it is when they come to it, and could pass the earlier events of an
+// aggregate while they are hidden and the later ones when they are not. The other engines' statements see one state.
 func (Mapping) Hold() string { return " WITH (REPEATABLEREAD)" }
 
 func (Mapping) Unordered() string { return " ORDER BY (SELECT NULL)" }

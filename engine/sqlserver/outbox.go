@@ -51,7 +51,8 @@ func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() s
 		list[i].Seq = seq
 	}
 	value := set()
-	s.Add(d.Update(table.String(), "o", value, s.Rows("r", []statement.Field{statement.Int("seq")}, list), "o.seq = r.seq"), " WHERE 1 = 1")
+	s.Add(d.Update(table.String(), "o", value, s.Rows("r", []statement.Field{statement.Int("seq")}, list),
+		"o.seq = r.seq"), " WHERE 1 = 1")
 }
 
 func (Outbox) Seek(_, _ string) string { return "" }
@@ -67,9 +68,9 @@ func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
 	return "DATEADD(second, -CAST(" + s.Arg(statement.Seconds(d)) + " AS int), SYSUTCDATETIME())"
 }
 
-// Ddl for SQL Server: filtered indexes, as PostgreSQL's. A session that inserts needs QUOTED_IDENTIFIER, ANSI_NULLS and
-// ARITHABORT on, as every current driver has them (sqlcmd needs -I). The columns compare byte by byte. The bucket is made as
-// elsewhere, but of the id in UTF-16: its numbers are not those of the other engines.
+// Ddl for SQL Server: filtered indexes, as PostgreSQL's. A session that inserts needs QUOTED_IDENTIFIER, ANSI_NULLS
+// and ARITHABORT on, as every current driver has them (sqlcmd needs -I). The columns compare byte by byte. The bucket
+// is made as elsewhere, but of the id in UTF-16: its numbers are not those of the other engines.
 func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string {
 	this := textLiteral(table.String())
 	index := func(what, columns, where string) string {

@@ -19,7 +19,8 @@ func (Statement) Quote(name string) string { return "[" + strings.ReplaceAll(nam
 // longestText is what nvarchar holds at most, in code units of UTF-16: at most as many as there are bytes in UTF-8.
 const longestText = 4000
 
-// Param gives a text one length: the driver declares each by that of its value, and every other declaration is another plan.
+// Param gives a text one length: the driver declares each by that of its value, and every other declaration is
+// another plan.
 func (Statement) Param(n int, v any, list bool) (string, any) {
 	param := "@p" + strconv.Itoa(n)
 	text, isText := v.(string)
@@ -84,6 +85,6 @@ func (Statement) Lock(skip bool) (hint, suffix string) {
 // Low makes a transaction the one that loses a deadlock.
 var Low = statement.Low{Prefix: "SET DEADLOCK_PRIORITY LOW; "}
 
-// MostRows is where SQL Server begins to lock the whole table instead of rows, less a margin: a larger chunk would stop every
-// writer.
+// MostRows is where SQL Server begins to lock the whole table instead of rows, less a margin: a larger chunk would
+// stop every writer.
 const MostRows = 4000

@@ -18,16 +18,16 @@ type Tables struct{}
 // Options names the database: on Azure SQL Database its number in sys.databases is not DB_ID()'s.
 const Options = "SELECT is_read_committed_snapshot_on, CAST(compatibility_level AS int) FROM sys.databases WHERE name = DB_NAME()"
 
-// leastLevel is the first compatibility level that knows OPENJSON. Below it SQL Server calls that a table which is not there, as
-// Lists shows; another engine of its protocol may tell a low level and know it.
+// leastLevel is the first compatibility level that knows OPENJSON. Below it SQL Server calls that a table which is
+// not there, as Lists shows; another engine of its protocol may tell a low level and know it.
 const (
 	leastLevel = 130
 	Lists      = "SELECT COUNT(*) FROM OPENJSON(N'[]') AS j"
 )
 
-// Ready refuses a database whose READ COMMITTED reads with locks (the default but on Azure SQL): every read would wait for
-// each writer's open transaction, and a scan can miss a row that becomes PENDING behind it and return a later one of the same
-// aggregate. A database that does not say so is refused too.
+// Ready refuses a database whose READ COMMITTED reads with locks (the default but on Azure SQL): every read would
+// wait for each writer's open transaction, and a scan can miss a row that becomes PENDING behind it and return a
+// later one of the same aggregate. A database that does not say so is refused too.
 func (Tables) Ready(ctx context.Context, q statement.Querier) error {
 	var on sql.NullBool
 	var level sql.NullInt64
@@ -55,7 +55,8 @@ func (Tables) Ready(ctx context.Context, q statement.Querier) error {
 
 func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	var schema, table sql.NullString
-	err := q.QueryRowContext(ctx, "SELECT OBJECT_SCHEMA_NAME(OBJECT_ID(@p1)), OBJECT_NAME(OBJECT_ID(@p1))", n.String()).Scan(&schema, &table)
+	err := q.QueryRowContext(ctx, "SELECT OBJECT_SCHEMA_NAME(OBJECT_ID(@p1)), OBJECT_NAME(OBJECT_ID(@p1))",
+		n.String()).Scan(&schema, &table)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", fmt.Errorf("find %s: %w", n, err)
 	}

@@ -11,21 +11,22 @@ import (
 	"github.com/rowrelay/rowrelay/clock"
 )
 
-// DB runs pieces of work on a database. Each attempt is bounded in time, and is repeated after a transient fault (a deadlock, a
-// lost connection). It is safe for use by several goroutines.
+// DB runs pieces of work on a database. Each attempt is bounded in time, and is repeated after a transient fault (a
+// deadlock, a lost connection). It is safe for use by several goroutines.
 type DB struct {
 	Syntax
 	Pool    *sql.DB
 	timeout time.Duration // of one attempt; 0: none
 	// low is how the engine gives way.
 	low Low
-	// transient says that the same work may succeed if it is repeated; explain wraps an error with what was tried, and with the
-	// remedy where settings or schema are at fault.
+	// transient says that the same work may succeed if it is repeated; explain wraps an error with what was tried,
+	// and with the remedy where settings or schema are at fault.
 	transient func(error) bool
 	explain   func(what string, err error) error
 }
 
-func NewDB(d Syntax, low Low, pool *sql.DB, timeout time.Duration, transient func(error) bool, explain func(what string, err error) error) *DB {
+func NewDB(d Syntax, low Low, pool *sql.DB, timeout time.Duration, transient func(error) bool,
+	explain func(what string, err error) error) *DB {
 	return &DB{Syntax: d, low: low, Pool: pool, timeout: timeout, transient: transient, explain: explain}
 }
 
@@ -42,8 +43,8 @@ const (
 
 var errTimeout = errors.New("source__timeout")
 
-// Do runs work until it succeeds, fails for good or has been tried often enough. work must be repeatable: whether an attempt that
-// failed has taken effect is not known.
+// Do runs work until it succeeds, fails for good or has been tried often enough. work must be repeatable: whether an
+// attempt that failed has taken effect is not known.
 func (db *DB) Do(ctx context.Context, what string, work func(context.Context, Querier) error) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = firstWait, lastWait
@@ -78,8 +79,8 @@ func (db *DB) attempt(ctx context.Context, work func(context.Context, Querier) e
 	return work(ctx, db.Pool)
 }
 
-// Tx is do in one transaction, READ COMMITTED: every statement sees what was committed before it began. (MySQL's sessions
-// are set up so; SQLite's transactions begin immediate and are alone.)
+// Tx is do in one transaction, READ COMMITTED: every statement sees what was committed before it began. (MySQL's
+// sessions are set up so; SQLite's transactions begin immediate and are alone.)
 func (db *DB) Tx(ctx context.Context, what string, work func(context.Context, Querier) error) error {
 	return db.Do(ctx, what, func(ctx context.Context, _ Querier) (err error) {
 		tx, err := db.Pool.BeginTx(ctx, nil)
@@ -98,12 +99,13 @@ func (db *DB) Tx(ctx context.Context, what string, work func(context.Context, Qu
 	})
 }
 
-// Low is how an engine makes a transaction give way to others: First is sent first, Prefix stands before the first statement after
-// that.
+// Low is how an engine makes a transaction give way to others: First is sent first, Prefix stands before the first
+// statement after that.
 type Low struct{ First, Prefix string }
 
 // TxLow is tx for work that shall give way to others. prefix stands before its first statement.
-func (db *DB) TxLow(ctx context.Context, what string, work func(ctx context.Context, q Querier, prefix string) error) error {
+func (db *DB) TxLow(ctx context.Context, what string, work func(ctx context.Context, q Querier,
+	prefix string) error) error {
 	return db.Tx(ctx, what, func(ctx context.Context, q Querier) error {
 		if db.low.First != "" {
 			if _, err := q.ExecContext(ctx, db.low.First); err != nil {

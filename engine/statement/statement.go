@@ -1,3 +1,5 @@
+// Package statement writes and runs SQL: a statement under construction, names of tables, and a database that repeats what
+// may be repeated. What engines write differently is a [Syntax]; each engine's folder has one.
 package statement
 
 import (
@@ -15,8 +17,8 @@ type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Statement is one statement under construction: text and arguments grow together, in the order of the text, so that engines
-// with positional parameters take the same arguments.
+// Statement is one statement under construction: text and arguments grow together, in the order of the text, so that
+// engines with positional parameters take the same arguments.
 type Statement struct {
 	Syntax Syntax
 	text   strings.Builder
@@ -74,8 +76,8 @@ func (s *Statement) Exec(ctx context.Context, q Querier) (int64, error) {
 	return res.RowsAffected()
 }
 
-// Row reads a result's first row, and the result to its end: a statement that changes what it shows can fail after the
-// row, and then has changed nothing. Without a row the error is sql.ErrNoRows.
+// Row reads a result's first row, and the result to its end: a statement that changes what it shows can fail after
+// the row, and then has changed nothing. Without a row the error is sql.ErrNoRows.
 func (s *Statement) Row(ctx context.Context, q Querier, into ...any) error {
 	first := true
 	err := s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
@@ -112,7 +114,8 @@ func column[T string | int64](ctx context.Context, s *Statement, q Querier) (lis
 }
 
 // Each calls scan for every row of the result, until it returns false or an error.
-func (s *Statement) Each(ctx context.Context, q Querier, scan func(scan func(...any) error) (more bool, err error)) (err error) {
+func (s *Statement) Each(ctx context.Context, q Querier, scan func(scan func(...any) error) (more bool,
+	err error)) (err error) {
 	rows, err := q.QueryContext(ctx, s.text.String(), s.args...)
 	if err != nil {
 		return err

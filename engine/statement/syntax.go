@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Syntax is how an engine writes what every statement needs. It has no state. All instants are UTC and the database's own.
+// Syntax is how an engine writes what every statement needs. It has no state. All instants are UTC and the database's
+// own.
 type Syntax interface {
 	// Quote returns name as a quoted identifier.
 	Quote(name string) string
@@ -19,15 +20,16 @@ type Syntax interface {
 	Age(at string) string
 	// Limit stands behind ORDER BY, which must be there. It passes over skip rows.
 	Limit(n string, skip int) string
-	// Bytes is the length of a text column in bytes, or a little less, found without reading it where that is possible.
+	// Bytes is the length of a text column in bytes, or a little less, found without reading it where that is
+	// possible.
 	Bytes(column string) string
 	// AnyInt and anyText are that an expression is one of a list, which is one parameter; MySQL writes the list out.
 	AnyInt(s *Statement, expr string, list []int64) string
 	AnyText(s *Statement, expr string, list []string) string
 	// Table is a table expression over a parameter that holds a JSON array of objects.
 	Table(param, alias string, fields []Field) string
-	// Lock makes a SELECT of one table lock its rows until the transaction ends: hint stands behind the table and its alias,
-	// suffix at the end of the statement. skip leaves rows out that are locked already.
+	// Lock makes a SELECT of one table lock its rows until the transaction ends: hint stands behind the table and its
+	// alias, suffix at the end of the statement. skip leaves rows out that are locked already.
 	Lock(skip bool) (hint, suffix string)
 }
 
@@ -62,7 +64,8 @@ func UpdateFrom(table, alias, set, from, where string) string {
 	return "UPDATE " + table + " AS " + alias + " SET " + set + " FROM " + from + " WHERE " + where
 }
 
-// UpdateWhere begins an UPDATE of the rows whose column is one of list, for engines that do not lock what a statement only looks at.
+// UpdateWhere begins an UPDATE of the rows whose column is one of list, for engines that do not lock what a statement
+// only looks at.
 func UpdateWhere(s *Statement, table Name, set func() string, column string, list []int64) {
 	s.Add("UPDATE ", table.String(), " SET ", set(), " WHERE ")
 	s.Add(s.Syntax.AnyInt(s, column, list))

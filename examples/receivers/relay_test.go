@@ -16,6 +16,7 @@ import (
 	"github.com/rowrelay/rowrelay/output/webhook"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
@@ -82,7 +83,7 @@ func newRelay(t *testing.T, connection, url string) *poller.Relay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := source.New(source.Config{Poller: "orders", Table: "orders", Cursor: []string{"version"}}, conn)
+	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Cursor: []string{"version"}}, conn)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,10 @@
-// Package amqptest gives a test the AMQP 1.0 peer that stands for Azure Service Bus and Event Hubs, which have no emulator
-// outside containers: Apache Qpid Proton, an implementation of the protocol that shares nothing with the Azure SDKs, with
-// what a sender sees of the services on top (peer.py). The SDKs reach it by the connection string of a development
-// emulator, so without TLS, and it believes every token.
+// Package amqptest gives a test the AMQP 1.0 peer that stands for Azure Service Bus and Event Hubs, which have no
+// emulator outside containers: Apache Qpid Proton, an implementation of the protocol that shares nothing with the Azure
+// SDKs, with what a sender sees of the services on top (peer.py). The SDKs reach it by the connection string of a
+// development emulator, so without TLS, and it believes every token.
 //
-// What passes against it is proved for the SDK, the wire and the failures that the peer makes; that the services answer so
-// is what their documentation says, and nothing here has seen Azure.
+// What passes against it is proved for the SDK, the wire and the failures that the peer makes; that the services answer
+// so is what their documentation says, and nothing here has seen Azure.
 package amqptest
 
 import (

@@ -24,8 +24,8 @@ type Output interface {
 // Service is one of them.
 type Service[O Output] struct {
 	New func(azmessaging.Config) (O, error)
-	// Key reads from a message by what the service keeps the events of one aggregate together. A message without it fails the
-	// test.
+	// Key reads from a message by what the service keeps the events of one aggregate together. A message without it fails
+	// the test.
 	Key func(t testing.TB, m Message) string
 }
 
@@ -113,7 +113,8 @@ func (s Service[O]) messages(t *testing.T, peer *Peer, addresses ...string) []ou
 				attributes[name], _ = value.(string)
 			}
 			all = append(all, outputtest.Message{
-				Destination: address, Body: m.Body, ID: m.ID, Type: m.Subject, ContentType: m.ContentType, Key: s.Key(t, m), Attributes: attributes,
+				Destination: address, Body: m.Body, ID: m.ID, Type: m.Subject, ContentType: m.ContentType, Key: s.Key(t, m),
+				Attributes: attributes,
 			})
 		}
 	}
@@ -131,8 +132,8 @@ func OutboxDelivery(aggregate string) change.Delivery {
 	return d
 }
 
-// Wire compares what stands on the wire for OutboxDelivery("order-17"), as an implementation of AMQP reads it that is not the
-// SDK's, with what both outputs write and, in own, what only this one does.
+// Wire compares what stands on the wire for OutboxDelivery("order-17"), as an implementation of AMQP reads it that is
+// not the SDK's, with what both outputs write and, in own, what only this one does.
 func Wire[O Output](t *testing.T, s Service[O], own Message) {
 	t.Helper()
 	peer := Start(t)

@@ -1,5 +1,5 @@
-// Package golden holds what the code says against files in which people have read what it should say. It gives the tests that
-// import it the flag -update, which writes the files.
+// Package golden holds what the code says against files in which people have read what it should say. It gives the
+// tests that import it the flag -update, which writes the files.
 package golden
 
 import (

@@ -34,7 +34,8 @@ func Environ(dir string, settings map[string]string) []string {
 	return env
 }
 
-// Command is the program with arguments, ready to be started; the end of ctx kills it. For tests that look at its end themselves.
+// Command is the program with arguments, ready to be started; the end of ctx kills it. For tests that look at its end
+// themselves.
 func Command(ctx context.Context, tb testing.TB, o Options, args ...string) *exec.Cmd {
 	tb.Helper()
 	if o.Dir == "" {

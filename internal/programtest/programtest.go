@@ -27,8 +27,8 @@ import (
 // built is the directory of the program; "" while no test has wanted it.
 var built string
 
-// build makes the program as `make build` does. The flags are the same on purpose: the quick starts and the containers' stages are
-// built with them too, so that all find each other's packages in the build cache.
+// build makes the program as `make build` does. The flags are the same on purpose: the quick starts and the containers'
+// stages are built with them too, so that all find each other's packages in the build cache.
 var build = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "rowrelay-program-")
 	if err != nil {
@@ -47,6 +47,9 @@ var build = sync.OnceValues(func() (string, error) {
 // Path is where the program is. The first call builds it.
 func Path(tb testing.TB) string {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("the program is not built: `make test` runs this")
+	}
 	path, err := build()
 	if err != nil {
 		tb.Fatal(err)
@@ -54,8 +57,8 @@ func Path(tb testing.TB) string {
 	return path
 }
 
-// AtOnce lets n parallel tests run at once, whatever the number of processors: for a package whose tests wait for leases, schedules and
-// other processes rather than work. TestMain calls it before Main.
+// AtOnce lets n parallel tests run at once, whatever the number of processors: for a package whose tests wait for
+// leases, schedules and other processes rather than work. TestMain calls it before Main.
 func AtOnce(n int) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {

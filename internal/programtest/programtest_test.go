@@ -55,8 +55,9 @@ func idle(t *testing.T) (o programtest.Options, address string) {
 	address = programtest.FreeAddress(t)
 	return programtest.Options{Settings: map[string]string{
 		"state__kind": "memory", "state__app_name": "shop", "SHOP_DB": "sqlite:absent.db", "status__listen": address,
-		"pollers__orders__source__connection": "SHOP_DB", "pollers__orders__source__table": "orders", "pollers__orders__source__cursor": "id",
-		"pollers__orders__output__kind": "stdout",
+		"pollers__orders__source__connection": "SHOP_DB", "pollers__orders__source__table": "orders",
+		"pollers__orders__source__cursor": "id",
+		"pollers__orders__output__kind":   "stdout",
 	}}, address
 }
 
@@ -123,7 +124,8 @@ func TestAFailedTestShowsItsProcesses(t *testing.T) {
 		p.Wait()
 		tb.Fatalf("the test's own words")
 	})
-	for _, part := range []string{"the test's own words\n", "rowrelay --help (process ", "ended with exit status 0, and said:\n"} {
+	for _, part := range []string{"the test's own words\n", "rowrelay --help (process ",
+		"ended with exit status 0, and said:\n"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("lacks %q:\n%s", part, said)
 		}
@@ -135,7 +137,8 @@ func TestAnEndThatComesTooEarlyFailsAtOnce(t *testing.T) {
 		p := programtest.Start(tb, programtest.Options{}, "chekc")
 		p.Until("it works", func() bool { return false })
 	})
-	for _, part := range []string{"rowrelay chekc has ended before: it works\n", "exit status 1", "did you mean rowrelay check?"} {
+	for _, part := range []string{"rowrelay chekc has ended before: it works\n", "exit status 1",
+		"did you mean rowrelay check?"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("lacks %q:\n%s", part, said)
 		}

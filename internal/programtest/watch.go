@@ -93,9 +93,9 @@ const (
 	ports     = 12_000
 )
 
-// FreePort picks a port of 127.0.0.1 that was free a moment ago. It is below those that the kernel gives to connections (from 32768
-// on), of which the tests beside this one open thousands, and none that was picked a moment ago for another process: either might
-// take it before its user listens.
+// FreePort picks a port of 127.0.0.1 that was free a moment ago. It is below those that the kernel gives to connections
+// (from 32768 on), of which the tests beside this one open thousands, and none that was picked a moment ago for another
+// process: either might take it before its user listens.
 func FreePort() (int, error) {
 	for range 100 {
 		port := int(firstPort + lastPort.Add(1)%ports)

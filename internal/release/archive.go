@@ -20,8 +20,9 @@ import (
 // toolchain is the Go version that runs this, which is the one that built the binaries: scripts/release.sh pins it.
 func toolchain() string { return strings.TrimPrefix(runtime.Version(), "go") }
 
-// archive packs dir, under its own name, into target. The bytes depend on nothing but names, contents, which files may be
-// executed, and the time: files come in the order of their names, belong to nobody, and have the time epoch (Unix seconds).
+// archive packs dir, under its own name, into target. The bytes depend on nothing but names, contents, which files may
+// be executed, and the time: files come in the order of their names, belong to nobody, and have the time epoch (Unix
+// seconds).
 func archive(target, dir, epoch string) (err error) {
 	seconds, err := strconv.ParseInt(epoch, 10, 64)
 	if err != nil {

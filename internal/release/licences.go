@@ -8,12 +8,14 @@ import (
 	"strings"
 )
 
-// permissive are the licences whose terms a program under Apache-2.0 meets by passing on their texts. None of them asks for
-// the source of anything, nor for terms beyond Apache-2.0's own. Another licence is a decision for people.
-var permissive = []string{"0BSD", "Apache-2.0", "BSD-1-Clause", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0", "Unlicense", "Zlib"}
+// permissive are the licences whose terms a program under Apache-2.0 meets by passing on their texts. None of them asks
+// for the source of anything, nor for terms beyond Apache-2.0's own. Another licence is a decision for people.
+var permissive = []string{"0BSD", "Apache-2.0", "BSD-1-Clause", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT",
+	"MIT-0", "Unlicense", "Zlib"}
 
-// fileLevel are licences that hold for the files of the module alone, whoever uses them, and that Apache-2.0 goes together with.
-// Whoever passes a binary on has to say where the source of those files is: writeTexts does (MPL-2.0, 3.2).
+// fileLevel are licences that hold for the files of the module alone, whoever uses them, and that Apache-2.0 goes
+// together with. Whoever passes a binary on has to say where the source of those files is: writeTexts does (MPL-2.0,
+// 3.2).
 var fileLevel = []string{"MPL-2.0"}
 
 // beside are texts that the classifier finds beside a licence and that grant more, without asking for anything.
@@ -23,7 +25,8 @@ var beside = []string{"GooglePatentsFile", "GooglePatentClause"}
 func refuseUnknown(modules []module) error {
 	for _, m := range modules {
 		if len(m.licences) == 0 {
-			return fmt.Errorf("no licence is known for %s %s: read its files, and leave it out of the binary if there is none", m.path, m.version)
+			return fmt.Errorf("no licence is known for %s %s: read its files, and leave it out of the binary if there is none",
+				m.path, m.version)
 		}
 		for _, id := range m.licences {
 			if !slices.Contains(slices.Concat(permissive, fileLevel, beside), id) {
@@ -72,7 +75,8 @@ What only tests, benchmarks and the release use is not listed.
 	return b.Bytes()
 }
 
-// writeTexts writes what has to go with the binary: every licence and notice. The same text is written once for a module.
+// writeTexts writes what has to go with the binary: every licence and notice. The same text is written once for a
+// module.
 func writeTexts(w io.Writer, modules []module) error {
 	var b bytes.Buffer
 	b.WriteString("Rowrelay's binary holds the following modules. These are their licences and notices.\n")
@@ -81,7 +85,8 @@ func writeTexts(w io.Writer, modules []module) error {
 		fmt.Fprintf(&b, "\n%s\n%s\n", strings.Repeat("=", 100), strings.TrimSpace(m.path+" "+m.version))
 		b.WriteString(m.spdx() + "\n")
 		if slices.ContainsFunc(m.licences, func(id string) bool { return slices.Contains(fileLevel, id) }) {
-			fmt.Fprintf(&b, "Used unchanged. Its source: https://pkg.go.dev/%[1]s@%[2]s, or go mod download %[1]s@%[2]s\n", m.path, m.version)
+			fmt.Fprintf(&b, "Used unchanged. Its source: https://pkg.go.dev/%[1]s@%[2]s, or go mod download %[1]s@%[2]s\n",
+				m.path, m.version)
 		}
 		b.WriteString(strings.Repeat("=", 100) + "\n")
 		seen := map[string]bool{}

@@ -1,6 +1,6 @@
-// Command release makes what a release has beside its binaries: the list of licences and their texts, the bill of materials,
-// and the archives. scripts/release.sh, scripts/licences.sh and scripts/sbom.sh call it. It is a module of its own, so that what
-// it needs is no dependency of the product.
+// Command release makes what a release has beside its binaries: the list of licences and their texts, the bill of
+// materials, and the archives. scripts/release.sh, scripts/licences.sh and scripts/sbom.sh call it. It is a module of
+// its own, so that what it needs is no dependency of the product.
 //
 //	go run . licences [-check]                 write docs/licences.md, or fail when it is not current
 //	go run . texts                             print the texts of all licences and notices, which binaries must be shipped with

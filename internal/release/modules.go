@@ -40,8 +40,8 @@ const standard = "Go standard library and runtime"
 // licenceFile tells the names under which licences, and what they ask to be passed on, are found.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]es?|copying|copyright|notice|patents|unlicense|third.?party.*)([-.].*)?$`)
 
-// listModules returns the modules of cmd/rowrelay on the platforms, with what licenses them. A package may have a licence of
-// its own: each directory from a package's to its module's is looked into.
+// listModules returns the modules of cmd/rowrelay on the platforms, with what licenses them. A package may have a
+// licence of its own: each directory from a package's to its module's is looked into.
 func listModules(ctx context.Context, root string, platforms []string) ([]module, error) {
 	found := map[string]module{}
 	files := map[string]map[string]bool{} // by module, the files that were found
@@ -83,7 +83,8 @@ func listModules(ctx context.Context, root string, platforms []string) ([]module
 			if err != nil {
 				return nil, err
 			}
-			m.texts = append(m.texts, licenceText{filepath.Base(file), string(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))})
+			m.texts = append(m.texts, licenceText{filepath.Base(file),
+				string(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))})
 		}
 		m.licences = licencesOf(m.texts)
 		modules = append(modules, m)
@@ -110,7 +111,8 @@ func listPackages(ctx context.Context, root, platform string) (packages []goPack
 		return nil, fmt.Errorf("-platform %q is not GOOS/GOARCH", platform)
 	}
 	// GOFLAGS and GOWORK of the caller are not the product's.
-	list, err := output(ctx, root, []string{"GOOS=" + goos, "GOARCH=" + goarch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly -buildvcs=false", "GOWORK=off"},
+	list, err := output(ctx, root,
+		[]string{"GOOS=" + goos, "GOARCH=" + goarch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly -buildvcs=false", "GOWORK=off"},
 		"go", "list", "-deps", "-json=Dir,Standard,Module", "./cmd/rowrelay")
 	if err != nil {
 		return nil, err
@@ -138,8 +140,8 @@ func output(ctx context.Context, dir string, environ []string, name string, args
 	return out, nil
 }
 
-// findLicences adds the licence files of a package's directory and of those above it, up to its module's. Of the standard
-// library root is "": its one file is known.
+// findLicences adds the licence files of a package's directory and of those above it, up to its module's. Of the
+// standard library root is "": its one file is known.
 func findLicences(files map[string]bool, dir, root string) error {
 	for root != "" {
 		entries, err := os.ReadDir(dir)

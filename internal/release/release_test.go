@@ -36,7 +36,8 @@ func tree(t *testing.T, reverse bool) string {
 			mode |= 0o100
 		}
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("the text of "+name), 0o600), os.Chmod(path, mode)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("the text of "+name), 0o600),
+			os.Chmod(path, mode)); err != nil {
 			t.Fatal(err)
 		}
 		if reverse {
@@ -61,7 +62,8 @@ func packed(t *testing.T, dir, ending, epoch string) []byte {
 	return data
 }
 
-// Two directories with the same files give the same archive, whenever and however they were written; another time does not.
+// Two directories with the same files give the same archive, whenever and however they were written; another time does
+// not.
 func TestArchivesAreReproducible(t *testing.T) {
 	for _, ending := range []string{".tar.gz", ".zip"} {
 		one, two := packed(t, tree(t, false), ending, "1767225600"), packed(t, tree(t, true), ending, "1767225600")
@@ -72,13 +74,15 @@ func TestArchivesAreReproducible(t *testing.T) {
 			t.Errorf("%s: the time is not in the archive", ending)
 		}
 	}
-	if err := archive(filepath.Join(t.TempDir(), "a.zip"), tree(t, false), ""); err == nil || !strings.Contains(err.Error(), "SOURCE_DATE_EPOCH") {
+	if err := archive(filepath.Join(t.TempDir(), "a.zip"), tree(t, false), ""); err == nil ||
+		!strings.Contains(err.Error(), "SOURCE_DATE_EPOCH") {
 		t.Errorf("without a time: %v", err)
 	}
 }
 
 func TestWhatIsInAnArchive(t *testing.T) {
-	want := []string{"rowrelay-v1/LICENSE 644", "rowrelay-v1/man/man1/rowrelay.1 644", "rowrelay-v1/rowrelay 755", "rowrelay-v1/sbom.cdx.json 644"}
+	want := []string{"rowrelay-v1/LICENSE 644", "rowrelay-v1/man/man1/rowrelay.1 644", "rowrelay-v1/rowrelay 755",
+		"rowrelay-v1/sbom.cdx.json 644"}
 	unpacked, err := gzip.NewReader(bytes.NewReader(packed(t, tree(t, true), ".tar.gz", "1767225600")))
 	if err != nil {
 		t.Fatal(err)
@@ -139,8 +143,9 @@ func TestLicencesAreDecidedAbout(t *testing.T) {
 		"copyleft":   {module{path: "a", version: "v1", licences: []string{"MIT", "GPL-3.0"}}, "a v1 is under GPL-3.0"},
 		"network":    {module{path: "a", licences: []string{"AGPL-3.0"}}, "AGPL-3.0"},
 		"none":       {module{path: "a", version: "v1"}, "no licence is known for a v1"},
-		"a notice":   {module{path: "a", licences: licencesOf([]licenceText{{"NOTICE", "Copyright somebody"}})}, "no licence is known"},
-		"its text":   {module{path: "a", licences: licencesOf([]licenceText{mit})}, ""},
+		"a notice": {module{path: "a", licences: licencesOf([]licenceText{{"NOTICE", "Copyright somebody"}})},
+			"no licence is known"},
+		"its text": {module{path: "a", licences: licencesOf([]licenceText{mit})}, ""},
 	} {
 		err := refuseUnknown([]module{c.m})
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
@@ -161,7 +166,8 @@ func readLicence(t *testing.T) string {
 	return string(text)
 }
 
-// The list names what is in the binary, the Windows-only module too; nothing that only tests use; and go.mod's version of it.
+// The list names what is in the binary, the Windows-only module too; nothing that only tests use; and go.mod's version
+// of it.
 func TestTheListIsThatOfTheBinary(t *testing.T) {
 	modules, err := listModules(t.Context(), "../..", platforms)
 	if err != nil {
@@ -184,7 +190,8 @@ func TestTheListIsThatOfTheBinary(t *testing.T) {
 			t.Errorf("%s has no text to pass on", m.path)
 		}
 	}
-	if !found["github.com/inconshreveable/mousetrap"] || !found["modernc.org/sqlite"] || !found[standard] || found["github.com/google/go-cmp"] {
+	if !found["github.com/inconshreveable/mousetrap"] || !found["modernc.org/sqlite"] || !found[standard] ||
+		found["github.com/google/go-cmp"] {
 		t.Errorf("the list is not that of the binary on every platform: %v", found)
 	}
 	var texts bytes.Buffer
@@ -202,9 +209,11 @@ func TestTheListIsThatOfTheBinary(t *testing.T) {
 }
 
 func TestSBOM(t *testing.T) {
-	modules := []module{{path: "example.com/A", version: "v1+x", sum: "h1:abc", licences: []string{"MIT"}}, {path: standard, licences: []string{"BSD-3-Clause"}}}
+	modules := []module{{path: "example.com/A", version: "v1+x", sum: "h1:abc", licences: []string{"MIT"}},
+		{path: standard, licences: []string{"BSD-3-Clause"}}}
 	var one, two bytes.Buffer
-	if err := errors.Join(writeSBOM(&one, modules, "linux/amd64", "v1.2.3"), writeSBOM(&two, modules, "linux/amd64", "v1.2.3")); err != nil {
+	if err := errors.Join(writeSBOM(&one, modules, "linux/amd64", "v1.2.3"),
+		writeSBOM(&two, modules, "linux/amd64", "v1.2.3")); err != nil {
 		t.Fatal(err)
 	}
 	if one.String() != two.String() {
@@ -215,7 +224,8 @@ func TestSBOM(t *testing.T) {
 		t.Fatal(err)
 	}
 	components := *bom.Components
-	if len(components) != 2 || components[0].PackageURL != "pkg:golang/example.com/a@v1%2Bx" || components[0].Name != "example.com/A" || components[1].Name != "std" || components[1].Version == "" {
+	if len(components) != 2 || components[0].PackageURL != "pkg:golang/example.com/a@v1%2Bx" ||
+		components[0].Name != "example.com/A" || components[1].Name != "std" || components[1].Version == "" {
 		t.Errorf("%+v", components)
 	}
 	if bom.Metadata.Component.Version != "v1.2.3" || bom.SerialNumber != "" || bom.Metadata.Timestamp != "" {

@@ -12,8 +12,8 @@ import (
 // product is the module of the binary.
 const product = "github.com/rowrelay/rowrelay"
 
-// writeSBOM writes the bill of materials of one platform's binary as CycloneDX 1.6. It has neither a serial number nor a time:
-// two builds of one release have the same one.
+// writeSBOM writes the bill of materials of one platform's binary as CycloneDX 1.6. It has neither a serial number nor
+// a time: two builds of one release have the same one.
 func writeSBOM(w io.Writer, modules []module, platform, version string) error {
 	main := cdx.Component{
 		Type: cdx.ComponentTypeApplication, Name: "rowrelay", Version: version, BOMRef: purl(product, version),
@@ -29,11 +29,13 @@ func writeSBOM(w io.Writer, modules []module, platform, version string) error {
 			name = "std" // as the Go vulnerability database calls it; its version is that of the toolchain
 			v = toolchain()
 		}
-		c := cdx.Component{Type: cdx.ComponentTypeLibrary, Name: name, Version: v, BOMRef: purl(name, v), PackageURL: purl(name, v)}
+		c := cdx.Component{Type: cdx.ComponentTypeLibrary, Name: name, Version: v, BOMRef: purl(name, v),
+			PackageURL: purl(name, v)}
 		if expression := m.spdx(); expression != "" {
 			c.Licenses = &cdx.Licenses{{Expression: expression}}
 		}
-		if m.sum != "" { // go.sum's hash is over the file list of the module, not over one file: CycloneDX has no field for that
+		// go.sum's hash is over the file list of the module, not over one file: CycloneDX has no field for that
+		if m.sum != "" {
 			c.Properties = &[]cdx.Property{{Name: "rowrelay:go.sum", Value: m.sum}}
 		}
 		components, refs = append(components, c), append(refs, c.BOMRef)

@@ -28,7 +28,8 @@ func Azurite(tb testing.TB) string {
 	}
 	_, version, found := strings.Cut(resp.Header.Get("Server"), "Azurite-Blob/")
 	if !found {
-		tb.Fatalf("testenv: what ROWRELAY_TEST_AZURITE names is no Azurite: its Server header is %q", resp.Header.Get("Server"))
+		tb.Fatalf("testenv: what ROWRELAY_TEST_AZURITE names is no Azurite: its Server header is %q",
+			resp.Header.Get("Server"))
 	}
 	record(tb, "Azurite", version)
 	return conn

@@ -24,8 +24,9 @@ func Chromium(tb testing.TB) string {
 	return path
 }
 
-// ChromiumProfile returns a new directory for a browser's profile. Call it before the browser is started: it is removed after the
-// browser's end, with some patience, because its children write there for a moment longer, which a TempDir takes for a failure.
+// ChromiumProfile returns a new directory for a browser's profile. Call it before the browser is started: it is removed
+// after the browser's end, with some patience, because its children write there for a moment longer, which a TempDir
+// takes for a failure.
 func ChromiumProfile(tb testing.TB) string {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "rowrelay-chromium-")

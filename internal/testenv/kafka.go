@@ -30,7 +30,8 @@ func Kafka(tb testing.TB) *KafkaServer {
 // kafkaAt waits until the broker at address answers, and records it.
 func kafkaAt(tb testing.TB, address string) *KafkaServer {
 	tb.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.DisableClientMetrics(), kgo.MetadataMinAge(50*time.Millisecond))
+	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.DisableClientMetrics(),
+		kgo.MetadataMinAge(50*time.Millisecond))
 	if err != nil {
 		tb.Fatalf("testenv: kafka client: %v", err)
 	}
@@ -54,8 +55,8 @@ func kafkaVersion(tb testing.TB) string {
 	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(jars[0]), "kafka-server-"), ".jar")
 }
 
-// TopicName returns a name that no other test has, for a topic that does not exist. Should it come into being, it is deleted
-// when the test ends.
+// TopicName returns a name that no other test has, for a topic that does not exist. Should it come into being, it is
+// deleted when the test ends.
 func (k *KafkaServer) TopicName(tb testing.TB) string {
 	tb.Helper()
 	name := databaseName(tb) + ".events"

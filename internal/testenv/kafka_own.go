@@ -15,14 +15,15 @@ import (
 	"time"
 )
 
-// KafkaBroker is a broker of a test's own, from the same jars as the shared one: it can be killed and started again, has a
-// listener that asks for a login, and one that is meant to be reached through a proxy of the test's.
+// KafkaBroker is a broker of a test's own, from the same jars as the shared one: it can be killed and started again,
+// has a listener that asks for a login, and one that is meant to be reached through a proxy of the test's.
 type KafkaBroker struct {
 	*KafkaServer
-	// Proxied is the address that clients are told where they come through Behind, and where nobody listens: a proxy of the
-	// test's does, and passes on to Behind.
+	// Proxied is the address that clients are told where they come through Behind, and where nobody listens: a proxy of
+	// the test's does, and passes on to Behind.
 	Proxied, Behind string
-	// BearerProxied and BearerBehind are the same for a listener with SASL OAUTHBEARER, which takes any token with alg none.
+	// BearerProxied and BearerBehind are the same for a listener with SASL OAUTHBEARER, which takes any token with alg
+	// none.
 	BearerProxied, BearerBehind string
 	// Login is a listener with SASL, PLAIN and SCRAM-SHA-256, and without TLS, for the user KafkaUser.
 	Login string
@@ -82,8 +83,9 @@ broker.heartbeat.interval.ms=250
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), setup)
 	defer cancel()
-	format := osexec.CommandContext(ctx, "java", b.java("kafka.tools.StorageTool", "format", "-t", "cm93cmVsYXktdGVzdC1rYQ", "-c", b.config(),
-		"--add-scram", fmt.Sprintf("SCRAM-SHA-256=[name=%s,password=%q]", KafkaUser, KafkaPassword))...)
+	format := osexec.CommandContext(ctx, "java",
+		b.java("kafka.tools.StorageTool", "format", "-t", "cm93cmVsYXktdGVzdC1rYQ", "-c", b.config(),
+			"--add-scram", fmt.Sprintf("SCRAM-SHA-256=[name=%s,password=%q]", KafkaUser, KafkaPassword))...)
 	if out, err := format.CombinedOutput(); err != nil {
 		tb.Fatalf("testenv: format Kafka's storage: %v\n%s", err, out)
 	}
@@ -107,7 +109,8 @@ func (b *KafkaBroker) java(args ...string) []string {
 func (b *KafkaBroker) Start() {
 	b.tb.Helper()
 	// The shell kills the broker when its stdin ends: by Kill, or because this process is no more.
-	cmd := osexec.Command("sh", append([]string{"-c", `java "$@" & broker=$!; read -r _; kill -KILL $broker; wait $broker`, "sh"},
+	cmd := osexec.Command("sh", append([]string{"-c", `java "$@" & broker=$!; read -r _; kill -KILL $broker; wait $broker`,
+		"sh"},
 		b.java("kafka.Kafka", b.config())...)...)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -88,7 +88,8 @@ const nobody = 65534
 // stdin ends: also when this process is no more.
 func start(tb testing.TB, name, address, bin string, args ...string) {
 	tb.Helper()
-	cmd := osexec.Command("sh", append([]string{"-c", `"$@" & server=$!; read -r _; kill -KILL $server; wait $server`, "sh", bin}, args...)...)
+	cmd := osexec.Command("sh", append([]string{"-c", `"$@" & server=$!; read -r _; kill -KILL $server; wait $server`,
+		"sh", bin}, args...)...)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		tb.Fatalf("testenv: start %s: %v", name, err)

@@ -36,7 +36,8 @@ func OwnPostgres(tb testing.TB) *PostgresServer {
 func (s *PostgresServer) Standby() *PostgresServer {
 	s.tb.Helper()
 	standby := newPostgresServer(s.tb)
-	standby.tool("pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "rowrelay", "-D", standby.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync")
+	standby.tool("pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "rowrelay", "-D", standby.data(),
+		"-R", "-X", "stream", "-c", "fast", "--no-sync")
 	standby.start()
 	return standby
 }
@@ -81,7 +82,8 @@ func (s *PostgresServer) command(name string, args ...string) []string {
 	slices.Sort(found)
 	command := append([]string{found[len(found)-1]}, args...)
 	if os.Geteuid() == 0 {
-		command = append([]string{"setpriv", "--reuid", "nobody", "--regid", strconv.Itoa(nobody), "--clear-groups"}, command...)
+		command = append([]string{"setpriv", "--reuid", "nobody", "--regid", strconv.Itoa(nobody), "--clear-groups"},
+			command...)
 	}
 	return command
 }
@@ -100,7 +102,8 @@ func (s *PostgresServer) tool(name string, args ...string) {
 
 func (s *PostgresServer) start() {
 	s.tb.Helper()
-	command := s.command("postgres", "-D", s.data(), "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-k", "", "-c", "fsync=off",
+	command := s.command("postgres", "-D", s.data(), "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-k", "", "-c",
+		"fsync=off",
 		"-c", "full_page_writes=off", "-c", "shared_buffers=16MB", "-c", "checkpoint_timeout=1h", "-c", "wal_level=replica",
 		"-c", "max_wal_senders=4", "-c", "hot_standby=on", "-c", "autovacuum=off")
 	start(s.tb, "PostgreSQL", s.Address(), command[0], command[1:]...)

@@ -7,9 +7,9 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// RabbitMQ returns the amqp:// URL, password included, of the broker, and a prefix for the names of this test's exchanges
-// and queues. The broker's one vhost is shared by all tests: a new one takes rabbitmqctl, and that takes seconds. A test
-// deletes what it declares, or declares it exclusive.
+// RabbitMQ returns the amqp:// URL, password included, of the broker, and a prefix for the names of this test's
+// exchanges and queues. The broker's one vhost is shared by all tests: a new one takes rabbitmqctl, and that takes
+// seconds. A test deletes what it declares, or declares it exclusive.
 func RabbitMQ(tb testing.TB) (url, prefix string) {
 	tb.Helper()
 	url = required(tb, "ROWRELAY_TEST_RABBITMQ")

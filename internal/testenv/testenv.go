@@ -4,9 +4,9 @@
 //		url := testenv.Postgres(t) // postgres://…/rr_…: created for this test, dropped after it
 //
 // The engines are those that `scripts/services.sh env` brings up and names in ROWRELAY_TEST_POSTGRES,
-// ROWRELAY_TEST_MYSQL, ROWRELAY_TEST_AZURITE and ROWRELAY_TEST_RABBITMQ. A test whose engine is not there fails and says how
-// to start it: no test skips quietly. The one exception is SQL Server, which no Debian package
-// brings: without ROWRELAY_TEST_SQLSERVER its tests skip, and say so.
+// ROWRELAY_TEST_MYSQL, ROWRELAY_TEST_AZURITE and ROWRELAY_TEST_RABBITMQ. A test whose engine is not there fails and
+// says how to start it: no test skips quietly. The one exception is SQL Server, which no Debian package brings: without
+// ROWRELAY_TEST_SQLSERVER its tests skip, and say so.
 //
 // When ROWRELAY_TEST_ENGINES_FILE names a file, each engine that a test really reached is appended
 // to it as one line, "PostgreSQL 15.14"; `make test` ends with these lines and fails when one of
@@ -131,6 +131,9 @@ func SQLServer(tb testing.TB) string {
 func required(tb testing.TB, name string) string {
 	tb.Helper()
 	v := os.Getenv(name)
+	if v == "" && testing.Short() {
+		tb.Skip("no services: `make test` runs this")
+	}
 	if v == "" {
 		tb.Fatalf("%s is not set. Run the tests with `make test`, or first: eval \"$(scripts/services.sh env)\"", name)
 	}
@@ -209,7 +212,8 @@ func drop(tb testing.TB, driver, dsn, statement string) {
 	exec(tb, db, statement)
 }
 
-// NotRun notes what a test could not do on this machine, and why, among the last lines of `make test`: nothing skips quietly.
+// NotRun notes what a test could not do on this machine, and why, among the last lines of `make test`: nothing skips
+// quietly.
 func NotRun(tb testing.TB, what, why string) {
 	tb.Helper()
 	record(tb, what+":", "NOT RUN ("+why+")")

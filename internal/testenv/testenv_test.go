@@ -17,8 +17,10 @@ func TestEachDatabaseIsItsOwnAndGoesAway(t *testing.T) {
 		url                func(testing.TB) string
 		dsn                func(testing.TB, string) string
 	}{
-		{"postgres", "pgx", "SELECT count(*) FROM pg_database WHERE datname = $1", testenv.Postgres, func(_ testing.TB, u string) string { return u }},
-		{"mysql", "mysql", "SELECT count(*) FROM information_schema.schemata WHERE schema_name = ?", testenv.MySQL, testenv.MySQLDSN},
+		{"postgres", "pgx", "SELECT count(*) FROM pg_database WHERE datname = $1", testenv.Postgres,
+			func(_ testing.TB, u string) string { return u }},
+		{"mysql", "mysql", "SELECT count(*) FROM information_schema.schemata WHERE schema_name = ?", testenv.MySQL,
+			testenv.MySQLDSN},
 	}
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {

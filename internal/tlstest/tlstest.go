@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// Certificate makes one for a host, a name or an address, which vouches for itself. It takes no test, and panics instead, so that a
-// process can keep one: it reads whom it trusts only once.
+// Certificate makes one for a host, a name or an address, which vouches for itself. It takes no test, and panics
+// instead, so that a process can keep one: it reads whom it trusts only once.
 func Certificate(host string) tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -28,7 +28,8 @@ func Certificate(host string) tls.Certificate {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "rowrelay test"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	if ip := net.ParseIP(host); ip != nil {
 		template.IPAddresses = []net.IP{ip}
@@ -42,11 +43,13 @@ func Certificate(host string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// File writes a certificate, without its key, to a PEM file for those who are to trust it. The file is gone with the test.
+// File writes a certificate, without its key, to a PEM file for those who are to trust it. The file is gone with the
+// test.
 func File(t testing.TB, c tls.Certificate) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]}), 0o600); err != nil {
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file

@@ -1,5 +1,6 @@
 // Package azmessaging is what the outputs servicebus and eventhubs share: connection strings, an open link for each
-// destination, the sending of a delivery's events side by side, and what errors of the SDKs and of AMQP say about an event.
+// destination, the sending of a delivery's events side by side, and what errors of the SDKs and of AMQP say about an
+// event.
 package azmessaging
 
 import (
@@ -27,8 +28,8 @@ type Config struct {
 	Format change.Format
 	// Concurrency is how many messages are under way at once, of all deliveries together; 0 means 32.
 	Concurrency int
-	// MaxMessage is the most that a message's body takes, in bytes, where that is less than what the service says; 0 means what
-	// the service says.
+	// MaxMessage is the most that a message's body takes, in bytes, where that is less than what the service says; 0 means
+	// what the service says.
 	MaxMessage int
 }
 
@@ -51,8 +52,8 @@ type Service[L any] struct {
 
 // Message is one event on its way.
 type Message struct {
-	// ID is the event's id, at most 128 characters. Key is what order is kept by, at most 128 characters; "" for an event that
-	// has no aggregate, and so no order.
+	// ID is the event's id, at most 128 characters. Key is what order is kept by, at most 128 characters; "" for an event
+	// that has no aggregate, and so no order.
 	ID, Key string
 	// Type is the event's type, at most 128 characters.
 	Type, ContentType string
@@ -77,7 +78,8 @@ func New[L any](cfg Config, service Service[L]) (*Output[L], error) {
 	if cfg.Concurrency <= 0 {
 		cfg.Concurrency = defaultConcurrency
 	}
-	return &Output[L]{cfg: cfg, service: service, links: newLinks(service.Open, service.Close), places: make(chan struct{}, cfg.Concurrency)}, nil
+	return &Output[L]{cfg: cfg, service: service, links: newLinks(service.Open, service.Close),
+		places: make(chan struct{}, cfg.Concurrency)}, nil
 }
 
 // Close ends all links, those in use when their messages are answered, and waits for it no longer than ctx.
@@ -86,8 +88,8 @@ func (o *Output[L]) Close(ctx context.Context) error { return o.links.shut(ctx) 
 // errNotTried is what became of events whose destination turned out to be down for an earlier one.
 var errNotTried = errors.New("not tried, because the destination was down for an earlier one")
 
-// Deliver sends each event of d as a message of its own, and none after ctx has ended. A crash in here leaves open which
-// messages arrived.
+// Deliver sends each event of d as a message of its own, and none after ctx has ended. A crash in here leaves open
+// which messages arrived.
 func (o *Output[L]) Deliver(ctx context.Context, d change.Delivery) error {
 	call := &call[L]{output: o, d: &d, started: time.Now(), results: make([]result, len(d.Events))}
 	var next atomic.Int64
@@ -111,7 +113,8 @@ type call[L any] struct {
 	d       *change.Delivery
 	started time.Time
 	results []result
-	down    sync.Map // what the destinations that were down said, a result: the other events for one would only hear the same
+	// what the destinations that were down said, a result: the other events for one would only hear the same
+	down sync.Map
 }
 
 // try sends event i when there is a place, unless ctx has ended or its destination is down.
@@ -124,7 +127,8 @@ func (c *call[L]) try(ctx context.Context, i int) result {
 	m := c.message(i)
 	if most := c.output.cfg.MaxMessage; most > 0 && len(m.Body) > most {
 		return result{cause: poller.Impossible, named: true, err: fmt.Errorf(
-			"event %s takes %d bytes of %s, and a message %d: leave columns out with source__columns", e.ID, len(m.Body), c.output.cfg.Format, most)}
+			"event %s takes %d bytes of %s, and a message %d: leave columns out with source__columns", e.ID, len(m.Body),
+			c.output.cfg.Format, most)}
 	}
 	select {
 	case c.output.places <- struct{}{}:
@@ -136,8 +140,8 @@ func (c *call[L]) try(ctx context.Context, i int) result {
 		r, _ := said.(result)
 		return result{cause: r.cause, named: r.named, err: errNotTried}
 	}
-	// The SDKs wait on locks, and for tokens, without looking at ctx: their call is not waited for beyond it. It sends nothing
-	// any more then, because it does look before it sends; the place stays taken as long as it lasts.
+	// The SDKs wait on locks, and for tokens, without looking at ctx: their call is not waited for beyond it. It sends
+	// nothing any more then, because it does look before it sends; the place stays taken as long as it lasts.
 	done := make(chan result, 1)
 	go func() {
 		defer func() { <-c.output.places }()
@@ -159,9 +163,9 @@ func (c *call[L]) try(ctx context.Context, i int) result {
 	return r
 }
 
-// send sends a message over the destination's link. A link that an earlier delivery opened may have died since, which shows
-// only when it is used (the services end idle ones): then the message is sent again, once, over a new one. Where the service
-// had taken it all the same, it has it twice, with one id.
+// send sends a message over the destination's link. A link that an earlier delivery opened may have died since, which
+// shows only when it is used (the services end idle ones): then the message is sent again, once, over a new one. Where
+// the service had taken it all the same, it has it twice, with one id.
 func (c *call[L]) send(ctx context.Context, destination string, m *Message) result {
 	for {
 		l, err := c.output.links.acquire(ctx, destination)
@@ -182,7 +186,8 @@ func (c *call[L]) send(ctx context.Context, destination string, m *Message) resu
 		if v.cause == poller.Impossible {
 			v.err = fmt.Errorf("event %s, with a body of %d bytes: %w", m.ID, len(m.Body), v.err)
 		}
-		if !v.lost || v.cause == poller.Refused || v.cause == poller.Impossible || !l.opened.Before(c.started) || ctx.Err() != nil {
+		if !v.lost || v.cause == poller.Refused || v.cause == poller.Impossible || !l.opened.Before(c.started) ||
+			ctx.Err() != nil {
 			return v.result
 		}
 	}
@@ -237,6 +242,7 @@ func (o *Output[L]) sum(results []result) error {
 	if first == nil {
 		return nil
 	}
-	failure.Err = output.Errorf(first, "sending to %s %s: %d of %d events failed: %v", o.service.Name, o.cfg.Connection, len(failure.Failed), len(results), first)
+	failure.Err = output.Errorf(first, "sending to %s %s: %d of %d events failed: %v", o.service.Name, o.cfg.Connection,
+		len(failure.Failed), len(results), first)
 	return &failure
 }

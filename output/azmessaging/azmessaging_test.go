@@ -58,7 +58,8 @@ func fakeOutput(t testing.TB, f *fake, concurrency int) *Output[string] {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := New(Config{Connection: Connection{Namespace: "shop"}, Destinations: destinations, Concurrency: concurrency}, f.service())
+	o, err := New(Config{Connection: Connection{Namespace: "shop"}, Destinations: destinations, Concurrency: concurrency},
+		f.service())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,8 +119,8 @@ func TestDeafSDK(t *testing.T) {
 	})
 }
 
-// The link of a delivery's own is not replaced: an outage is told at once. It is closed when the last of those that use it is
-// done, and not under them.
+// The link of a delivery's own is not replaced: an outage is told at once. It is closed when the last of those that use
+// it is done, and not under them.
 func TestLostLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}

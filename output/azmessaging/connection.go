@@ -11,8 +11,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
-// Connection says which namespace to send to, and as whom: a connection string, or a name and an identity. The zero value
-// is none. It prints as the name of the namespace only.
+// Connection says which namespace to send to, and as whom: a connection string, or a name and an identity. The zero
+// value is none. It prints as the name of the namespace only.
 type Connection struct {
 	// Namespace is host, or host:port of an emulator: shop.servicebus.windows.net.
 	Namespace string
@@ -79,7 +79,8 @@ func (c *Connection) join(members map[string]string) string {
 	return b.String()
 }
 
-var memberNames = []string{"Endpoint", "SharedAccessKeyName", "SharedAccessKey", "SharedAccessSignature", "EntityPath", "UseDevelopmentEmulator"}
+var memberNames = []string{"Endpoint", "SharedAccessKeyName", "SharedAccessKey", "SharedAccessSignature", "EntityPath",
+	"UseDevelopmentEmulator"}
 
 func parseMembers(text string) (map[string]string, error) {
 	members := make(map[string]string, len(memberNames))
@@ -118,7 +119,8 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 func parseEndpoint(endpoint string) (string, error) {
 	const form = "the connection string's Endpoint is not of the form sb://namespace.servicebus.windows.net"
 	u, err := url.Parse(endpoint)
-	if err != nil || !strings.EqualFold(u.Scheme, "sb") || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || !strings.EqualFold(u.Scheme, "sb") || u.User != nil || strings.Trim(u.Path, "/") != "" ||
+		u.RawQuery != "" || u.Fragment != "" {
 		return "", errors.New(form) // without the value: a key may have slipped into it
 	}
 	if !legalHost(u) {

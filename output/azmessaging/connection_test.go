@@ -20,11 +20,14 @@ func TestParseConnection(t *testing.T) {
 		"Endpoint=sb://shop.servicebus.windows.net/" + key: {
 			Namespace: "shop.servicebus.windows.net", Text: "Endpoint=sb://shop.servicebus.windows.net" + key,
 		},
-		" endpoint = sb://shop.servicebus.windows.net ; sharedaccesskeyname=send;SHAREDACCESSKEY=" + secret + ";entitypath=Orders;": {
-			Namespace: "shop.servicebus.windows.net", EntityPath: "Orders", Text: "Endpoint=sb://shop.servicebus.windows.net" + key,
+		" endpoint = sb://shop.servicebus.windows.net ; sharedaccesskeyname=send;SHAREDACCESSKEY=" + secret +
+			";entitypath=Orders;": {
+			Namespace: "shop.servicebus.windows.net", EntityPath: "Orders",
+			Text: "Endpoint=sb://shop.servicebus.windows.net" + key,
 		},
 		"Endpoint=sb://localhost:5673" + key + ";UseDevelopmentEmulator=true;": {
-			Namespace: "localhost:5673", Emulator: true, Text: "Endpoint=sb://localhost:5673" + key + ";UseDevelopmentEmulator=true",
+			Namespace: "localhost:5673", Emulator: true,
+			Text: "Endpoint=sb://localhost:5673" + key + ";UseDevelopmentEmulator=true",
 		},
 		"Endpoint=sb://shop.servicebus.windows.net/;UseDevelopmentEmulator=false;TransportType=Amqp;SharedAccessSignature=SharedAccessSignature sr=shop&sig=a%3D&se=1&skn=send": {
 			Namespace: "shop.servicebus.windows.net",
@@ -72,7 +75,8 @@ func TestConnectionPrintsWithoutSecrets(t *testing.T) {
 	}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
 		for _, value := range []any{c, &c, azmessaging.Config{Connection: c}} {
-			if text := fmt.Sprintf(verb, value); strings.Contains(text, secret) || !strings.Contains(text, "shop.servicebus.windows.net") {
+			if text := fmt.Sprintf(verb, value); strings.Contains(text, secret) ||
+				!strings.Contains(text, "shop.servicebus.windows.net") {
 				t.Errorf("%s: %s", verb, text)
 			}
 		}
@@ -100,7 +104,8 @@ func TestWithIdentity(t *testing.T) {
 
 // What is accepted here, the SDK accepts and reads in the same way; what is refused is refused without its secret.
 func FuzzParseConnection(f *testing.F) {
-	f.Add("Endpoint=sb://shop.servicebus.windows.net/;SharedAccessKeyName=send;SharedAccessKey=" + secret + ";EntityPath=o;UseDevelopmentEmulator=true")
+	f.Add("Endpoint=sb://shop.servicebus.windows.net/;SharedAccessKeyName=send;SharedAccessKey=" + secret +
+		";EntityPath=o;UseDevelopmentEmulator=true")
 	f.Add("endpoint=sb://h:1;SharedAccessSignature=SharedAccessSignature sr=h&sig=" + secret)
 	f.Add(";;=;Endpoint=")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -7,13 +7,14 @@ import (
 	"net"
 )
 
-// errOutcome ends a connection on which the service settled a message with an outcome that is neither accepted nor rejected.
+// errOutcome ends a connection on which the service settled a message with an outcome that is neither accepted nor
+// rejected.
 var errOutcome = errors.New("the service settled a message without accepting it (released or modified)")
 
-// Dial connects to the namespace, over TLS unless it is an emulator, and watches what comes back: the SDKs take every outcome
-// but `rejected` for `accepted`, so that a message which the service releases would count as delivered (go-amqp 1.4,
-// Sender.Send). On such an outcome the connection ends, and with it everything that is under way on it: the tick sends
-// that again.
+// Dial connects to the namespace, over TLS unless it is an emulator, and watches what comes back: the SDKs take every
+// outcome but `rejected` for `accepted`, so that a message which the service releases would count as delivered (go-amqp
+// 1.4, Sender.Send). On such an outcome the connection ends, and with it everything that is under way on it: the tick
+// sends that again.
 //
 // Both SDKs take a connection by a hook that is meant for web sockets; what they do with it is the same.
 func (c *Connection) Dial(ctx context.Context) (net.Conn, error) {
@@ -45,8 +46,8 @@ type watched struct {
 	ended  bool
 }
 
-// Read reads, and fails where a frame has an outcome that the SDK would misread: before it can, because what came with the
-// outcome is withheld.
+// Read reads, and fails where a frame has an outcome that the SDK would misread: before it can, because what came with
+// the outcome is withheld.
 func (w *watched) Read(p []byte) (int, error) {
 	if w.ended {
 		return 0, errOutcome

@@ -22,8 +22,10 @@ var services = []struct {
 	busy               time.Duration
 	open               func(azmessaging.Config) (amqptest.Output, error)
 }{
-	{"servicebus", "queue or topic", "Azure Service Bus Data Sender", 10 * time.Second, func(c azmessaging.Config) (amqptest.Output, error) { return servicebus.New(c) }},
-	{"eventhubs", "event hub", "Azure Event Hubs Data Sender", 4 * time.Second, func(c azmessaging.Config) (amqptest.Output, error) { return eventhubs.New(c) }},
+	{"servicebus", "queue or topic", "Azure Service Bus Data Sender", 10 * time.Second,
+		func(c azmessaging.Config) (amqptest.Output, error) { return servicebus.New(c) }},
+	{"eventhubs", "event hub", "Azure Event Hubs Data Sender", 4 * time.Second,
+		func(c azmessaging.Config) (amqptest.Output, error) { return eventhubs.New(c) }},
 }
 
 // is says whether f is this, with an error of its own where the service named the event.
@@ -44,10 +46,12 @@ func deliver(t *testing.T, o poller.Output, d change.Delivery) (*poller.Delivery
 	return failure, failure.Failed[0]
 }
 
-// What the peer answers, and what it means: to the event, and to the operator. What passes is sent again, on the same output.
+// What the peer answers, and what it means: to the event, and to the operator. What passes is sent again, on the same
+// output.
 func TestFailures(t *testing.T) {
 	reject := func(condition string) amqptest.Rule {
-		return amqptest.Rule{Do: amqptest.Reject, Condition: amqptest.Condition{Condition: condition, Description: "said the peer"}}
+		return amqptest.Rule{Do: amqptest.Reject,
+			Condition: amqptest.Condition{Condition: condition, Description: "said the peer"}}
 	}
 	detach := func(condition string) amqptest.Rule {
 		r := reject(condition)
@@ -68,27 +72,37 @@ func TestFailures(t *testing.T) {
 		text  string
 		busy  bool
 	}{
-		"there is none":                 {rule: attach("amqp:not-found"), cause: poller.Misplaced, named: true, text: `; create it, or correct output__destination`},
-		"link refused":                  {rule: attach("amqp:unauthorized-access"), cause: poller.Misplaced, named: true, text: "ROLE"},
-		"link refused otherwise":        {rule: attach("amqp:invalid-field"), text: "said the peer"},
-		"token refused":                 {rule: amqptest.Rule{Token: 401}, cause: poller.Misplaced, named: true, text: "ROLE"},
-		"no entity for a token":         {rule: amqptest.Rule{Token: 404}, cause: poller.Misplaced, named: true, text: `; create it, or correct output__destination`},
-		"token service down":            {rule: amqptest.Rule{Token: 503}, text: "503"},
-		"throttled":                     {rule: reject("com.microsoft:server-busy"), text: "throttled", busy: true},
-		"full":                          {rule: reject("amqp:resource-limit-exceeded"), cause: poller.Misplaced, named: true, text: "is full"},
-		"disabled":                      {rule: reject("com.microsoft:entity-disabled"), cause: poller.Misplaced, named: true, text: "enable it"},
-		"timeout of the service":        {rule: reject("com.microsoft:timeout"), text: "said the peer"},
-		"fault of the service":          {rule: reject("amqp:internal-error"), text: "said the peer"},
-		"refused":                       {rule: reject("amqp:not-allowed"), cause: poller.Refused, named: true, text: "said the peer"},
-		"refused in other words":        {rule: reject("amqp:invalid-field"), cause: poller.Refused, text: "said the peer"},
-		"refused without a word":        {rule: reject(""), cause: poller.Refused, text: "rejected"},
-		"too large, the service finds":  {rule: reject("amqp:link:message-size-exceeded"), cause: poller.Impossible, named: true, text: "source__columns"},
-		"released":                      {rule: amqptest.Rule{Do: amqptest.Release}, text: "without accepting it"},
-		"modified":                      {rule: amqptest.Rule{Do: amqptest.Modify}, text: "without accepting it"},
-		"link ended":                    {rule: detach("amqp:link:detach-forced"), text: ""},
-		"link ended, deleted":           {rule: detach("amqp:not-found"), cause: poller.Misplaced, named: true, text: `; create it, or correct output__destination`},
-		"link ended, no right any more": {rule: detach("amqp:unauthorized-access"), cause: poller.Misplaced, named: true, text: "ROLE"},
-		"connection lost":               {rule: amqptest.Rule{Do: amqptest.Cut}, text: ""},
+		"there is none": {rule: attach("amqp:not-found"), cause: poller.Misplaced, named: true,
+			text: `; create it, or correct output__destination`},
+		"link refused": {rule: attach("amqp:unauthorized-access"), cause: poller.Misplaced, named: true,
+			text: "ROLE"},
+		"link refused otherwise": {rule: attach("amqp:invalid-field"), text: "said the peer"},
+		"token refused": {rule: amqptest.Rule{Token: 401}, cause: poller.Misplaced, named: true,
+			text: "ROLE"},
+		"no entity for a token": {rule: amqptest.Rule{Token: 404}, cause: poller.Misplaced, named: true,
+			text: `; create it, or correct output__destination`},
+		"token service down": {rule: amqptest.Rule{Token: 503}, text: "503"},
+		"throttled":          {rule: reject("com.microsoft:server-busy"), text: "throttled", busy: true},
+		"full": {rule: reject("amqp:resource-limit-exceeded"), cause: poller.Misplaced, named: true,
+			text: "is full"},
+		"disabled": {rule: reject("com.microsoft:entity-disabled"), cause: poller.Misplaced, named: true,
+			text: "enable it"},
+		"timeout of the service": {rule: reject("com.microsoft:timeout"), text: "said the peer"},
+		"fault of the service":   {rule: reject("amqp:internal-error"), text: "said the peer"},
+		"refused": {rule: reject("amqp:not-allowed"), cause: poller.Refused, named: true,
+			text: "said the peer"},
+		"refused in other words": {rule: reject("amqp:invalid-field"), cause: poller.Refused, text: "said the peer"},
+		"refused without a word": {rule: reject(""), cause: poller.Refused, text: "rejected"},
+		"too large, the service finds": {rule: reject("amqp:link:message-size-exceeded"), cause: poller.Impossible,
+			named: true, text: "source__columns"},
+		"released":   {rule: amqptest.Rule{Do: amqptest.Release}, text: "without accepting it"},
+		"modified":   {rule: amqptest.Rule{Do: amqptest.Modify}, text: "without accepting it"},
+		"link ended": {rule: detach("amqp:link:detach-forced"), text: ""},
+		"link ended, deleted": {rule: detach("amqp:not-found"), cause: poller.Misplaced, named: true,
+			text: `; create it, or correct output__destination`},
+		"link ended, no right any more": {rule: detach("amqp:unauthorized-access"), cause: poller.Misplaced, named: true,
+			text: "ROLE"},
+		"connection lost": {rule: amqptest.Rule{Do: amqptest.Cut}, text: ""},
 	} {
 		for _, s := range services {
 			t.Run(name+"/"+s.name, func(t *testing.T) {

@@ -43,7 +43,8 @@ var authority = sync.OnceValue(func() tls.Certificate { return tlstest.Certifica
 // wrap is the peer behind TLS; it returns the address.
 func wrap(t *testing.T, peer *amqptest.Peer, cert tls.Certificate) string {
 	t.Helper()
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
+	l, err := tls.Listen("tcp", "127.0.0.1:0",
+		&tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,8 +73,8 @@ func wrap(t *testing.T, peer *amqptest.Peer, cert tls.Certificate) string {
 	return fmt.Sprintf("localhost:%d", l.Addr().(*net.TCPAddr).Port)
 }
 
-// As an identity, over TLS: the way that leads to Azure, up to whose certificate it is. A certificate that is not trusted, and
-// an identity without a token, are outages.
+// As an identity, over TLS: the way that leads to Azure, up to whose certificate it is. A certificate that is not
+// trusted, and an identity without a token, are outages.
 func TestIdentity(t *testing.T) {
 	trusted, other := authority(), tlstest.Certificate("localhost")
 	t.Setenv("SSL_CERT_FILE", tlstest.File(t, trusted)) // nothing else in this package uses TLS
@@ -100,23 +101,27 @@ func TestIdentity(t *testing.T) {
 				t.Errorf("%d messages arrived", len(got))
 			}
 			for _, audience := range peer.Stats().Audiences {
-				if audience[1] != "jwt" || audience[2] != true || !strings.HasPrefix(fmt.Sprint(audience[0]), "amqps://localhost:") {
+				if audience[1] != "jwt" || audience[2] != true ||
+					!strings.HasPrefix(fmt.Sprint(audience[0]), "amqps://localhost:") {
 					t.Errorf("a token was put as %v", audience)
 				}
 			}
 			for _, scope := range me.scopes {
-				if scope != "https://"+map[string]string{"servicebus": "servicebus", "eventhubs": "eventhubs"}[s.name]+".azure.net//.default" {
+				if scope != "https://"+map[string]string{"servicebus": "servicebus", "eventhubs": "eventhubs"}[s.name]+
+					".azure.net//.default" {
 					t.Errorf("a token was asked for for %s", scope)
 				}
 			}
 
 			for want, o := range map[string]amqptest.Output{
-				"certificate":   open(wrap(t, peer, other), &credential{}),
-				"not logged in": open(wrap(t, peer, trusted), &credential{err: errors.New("DefaultAzureCredential:\nnot logged in")}),
+				"certificate": open(wrap(t, peer, other), &credential{}),
+				"not logged in": open(wrap(t, peer, trusted),
+					&credential{err: errors.New("DefaultAzureCredential:\nnot logged in")}),
 			} {
 				failure, event := deliver(t, o, outputtest.Delivery(0, 1))
 				text := failure.Error()
-				if event.Cause != poller.Unavailable || !strings.Contains(text, want) || strings.Contains(text, "planted") || strings.Contains(text, "\n") {
+				if event.Cause != poller.Unavailable || !strings.Contains(text, want) || strings.Contains(text, "planted") ||
+					strings.Contains(text, "\n") {
 					t.Errorf("%s: %s: %q", want, event.Cause, text)
 				}
 			}

@@ -31,8 +31,8 @@ type verdict struct {
 	lost bool // the link is of no more use
 }
 
-// judgeOpening is judge for a link that could not be opened: that says something about the destination, or about the way
-// there, and nothing about any event.
+// judgeOpening is judge for a link that could not be opened: that says something about the destination, or about the
+// way there, and nothing about any event.
 func (s *Service[L]) judgeOpening(ctx context.Context, destination string, err error) result {
 	r := s.judge(ctx, destination, err).result
 	if r.cause != poller.Misplaced {
@@ -41,14 +41,14 @@ func (s *Service[L]) judgeOpening(ctx context.Context, destination string, err e
 	return r
 }
 
-// judge turns an error of the SDK into what it says about the event. Only an answer about the message itself refuses it. What
-// the service says about the entity makes the event misplaced. That a token was refused is said of one entity at a time: where
-// it is the key that is wrong, all are refused, and none can bear witness against another.
+// judge turns an error of the SDK into what it says about the event. Only an answer about the message itself refuses
+// it. What the service says about the entity makes the event misplaced. That a token was refused is said of one entity
+// at a time: where it is the key that is wrong, all are refused, and none can bear witness against another.
 func (s *Service[L]) judge(ctx context.Context, destination string, err error) verdict {
 	v := s.answer(destination, err)
 	if v.cause == poller.Unavailable && ctx.Err() != nil {
-		// Whatever the SDK makes of it: the service may have the message or not. A link on which a message stayed without an answer
-		// until the end may be one that never answers.
+		// Whatever the SDK makes of it: the service may have the message or not. A link on which a message stayed without an
+		// answer until the end may be one that never answers.
 		return verdict{result: result{err: context.Cause(ctx)}, lost: true}
 	}
 	return v
@@ -119,7 +119,8 @@ const (
 	ofMessage       // a rejected disposition, or refused before it was sent
 )
 
-// conditionInText finds the condition in the text of an SDK's error, which hides the error of AMQP that it was made from.
+// conditionInText finds the condition in the text of an SDK's error, which hides the error of AMQP that it was made
+// from.
 var conditionInText = regexp.MustCompile(`Condition: ([^\s,}]+)`)
 
 func conditionOf(err error) (amqp.ErrCond, scope) {

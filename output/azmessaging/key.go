@@ -8,12 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxKey is the most that SessionId, PartitionKey, MessageId and Subject take, in the services' characters: UTF-16 units.
+// maxKey is the most that SessionId, PartitionKey, MessageId and Subject take, in the services' characters: UTF-16
+// units.
 const maxKey = 128
 
-// Key returns a message's key as the services take it: itself up to 128 characters, and beyond that its beginning, "~" and
-// the SHA-256 of all of it. Equal keys stay equal, and different ones different, so that an aggregate has one session and
-// one partition whatever its id.
+// Key returns a message's key as the services take it: itself up to 128 characters, and beyond that its beginning, "~"
+// and the SHA-256 of all of it. Equal keys stay equal, and different ones different, so that an aggregate has one
+// session and one partition whatever its id.
 func Key(key string) string {
 	if utf8.ValidString(key) && units(key) <= maxKey {
 		return key

@@ -8,7 +8,8 @@ import (
 )
 
 func TestKey(t *testing.T) {
-	for _, same := range []string{"", "order-17", strings.Repeat("x", 128), strings.Repeat("é", 128), strings.Repeat("😀", 64)} {
+	for _, same := range []string{"", "order-17", strings.Repeat("x", 128), strings.Repeat("é", 128),
+		strings.Repeat("😀", 64)} {
 		if got := Key(same); got != same {
 			t.Errorf("%q becomes %q", same, got)
 		}

@@ -53,8 +53,8 @@ func newLinks[L any](open func(context.Context, string) (L, error), shut func(co
 	return l
 }
 
-// acquire returns the destination's link, opening it where there is none, and waits for that no longer than ctx. Give it back
-// with release.
+// acquire returns the destination's link, opening it where there is none, and waits for that no longer than ctx. Give
+// it back with release.
 func (l *links[L]) acquire(ctx context.Context, destination string) (*link[L], error) {
 	entry, err := l.enter(destination)
 	if err != nil {
@@ -121,8 +121,8 @@ func (l *links[L]) makeRoom() {
 	}
 }
 
-// release gives a link back. A broken one is given to nobody any more, and is closed when its last user has given it back:
-// what the others have under way on it may still be answered.
+// release gives a link back. A broken one is given to nobody any more, and is closed when its last user has given it
+// back: what the others have under way on it may still be answered.
 func (l *links[L]) release(entry *link[L], broken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

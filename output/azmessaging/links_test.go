@@ -20,7 +20,8 @@ func TestDeadLink(t *testing.T) {
 	for name, kill := range map[string]func(*amqptest.Peer){
 		"connection cut": (*amqptest.Peer).Cut,
 		"link ended": func(p *amqptest.Peer) {
-			p.Set("orders", amqptest.Rule{Do: amqptest.Detach, Condition: amqptest.Condition{Condition: "amqp:link:detach-forced"}, Times: 1})
+			p.Set("orders", amqptest.Rule{Do: amqptest.Detach,
+				Condition: amqptest.Condition{Condition: "amqp:link:detach-forced"}, Times: 1})
 		},
 	} {
 		for _, s := range services {
@@ -51,7 +52,8 @@ func TestAcceptedIsAccepted(t *testing.T) {
 				failed := 0
 				for round := range 8 {
 					d := outputtest.Delivery(100*round, 30)
-					rule := amqptest.Rule{Do: do, Only: []string{d.Events[3+3*round].ID}, Condition: amqptest.Condition{Condition: "amqp:not-allowed"}}
+					rule := amqptest.Rule{Do: do, Only: []string{d.Events[3+3*round].ID},
+						Condition: amqptest.Condition{Condition: "amqp:not-allowed"}}
 					peer.Set("orders", rule)
 					err := o.Deliver(t.Context(), d)
 					var failure *poller.DeliveryError
@@ -98,7 +100,8 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 			if !errors.Is(err, why) || !errors.As(err, &failure) || len(failure.Failed) != 20 {
 				t.Errorf("%v", err)
 			}
-			if err := o.Deliver(t.Context(), outputtest.Delivery(500, 1)); err != nil { // over a new link: the old one does not answer
+			// over a new link: the old one does not answer
+			if err := o.Deliver(t.Context(), outputtest.Delivery(500, 1)); err != nil {
 				t.Fatal(err)
 			}
 			amqptest.Close(t, o) // whatever was still to go has gone
@@ -109,8 +112,8 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	}
 }
 
-// A namespace that takes the connection and then says nothing does not keep a delivery beyond its context, nor the output's
-// end.
+// A namespace that takes the connection and then says nothing does not keep a delivery beyond its context, nor the
+// output's end.
 func TestSilentNamespace(t *testing.T) {
 	for _, s := range services {
 		t.Run(s.name, func(t *testing.T) {
@@ -146,7 +149,8 @@ func TestDestinationsAreApart(t *testing.T) {
 			o := amqptest.Open(t, s.open, cfg)
 			d := outputtest.Delivery(0, 20)
 			for i := range d.Events {
-				box := &change.Outbox{AggregateType: "Order", AggregateID: fmt.Sprint(i), EventType: "OrderShipped", IdempotencyKey: d.Events[i].ID, Payload: []byte("{}"), JSON: true}
+				box := &change.Outbox{AggregateType: "Order", AggregateID: fmt.Sprint(i), EventType: "OrderShipped",
+					IdempotencyKey: d.Events[i].ID, Payload: []byte("{}"), JSON: true}
 				switch i % 4 {
 				case 1:
 					box.AggregateType = "Invoice"

@@ -2,8 +2,8 @@ package azmessaging
 
 import "encoding/binary"
 
-// watcher finds, in a stream of AMQP 1.0 frames as it is read, dispositions of a receiver whose state is released or modified
-// (AMQP 1.0, part 2, sections 2.3 and 2.7.6). It keeps no more than the beginning of a frame.
+// watcher finds, in a stream of AMQP 1.0 frames as it is read, dispositions of a receiver whose state is released or
+// modified (AMQP 1.0, part 2, sections 2.3 and 2.7.6). It keeps no more than the beginning of a frame.
 type watcher struct {
 	head [headSize]byte // the beginning of the frame that is being read
 	have int            // of head
@@ -12,13 +12,14 @@ type watcher struct {
 
 const (
 	frameHeader = 8
-	// headSize is what the longest beginning of a disposition takes that matters: the header, the descriptor (10 bytes), a list
-	// (9), role (2), first and last (5 each), settled (2), the descriptor of the state (10); and some room for an extended header.
+	// headSize is what the longest beginning of a disposition takes that matters: the header, the descriptor (10 bytes), a
+	// list (9), role (2), first and last (5 each), settled (2), the descriptor of the state (10); and some room for an
+	// extended header.
 	headSize = frameHeader + 10 + 9 + 2 + 5 + 5 + 2 + 10 + 13
 )
 
-// look takes the next bytes and reports whether a message was settled without being accepted or rejected. The first such
-// outcome is what matters: nothing is to be read behind it.
+// look takes the next bytes and reports whether a message was settled without being accepted or rejected. The first
+// such outcome is what matters: nothing is to be read behind it.
 func (w *watcher) look(p []byte) bool {
 	for len(p) > 0 {
 		if w.skip > 0 {
@@ -51,7 +52,8 @@ func (w *watcher) want() int {
 	return int(min(w.size(), headSize))
 }
 
-// size is the frame's size. A protocol header, which stands between frames, has the same eight bytes that a frame begins with.
+// size is the frame's size. A protocol header, which stands between frames, has the same eight bytes that a frame
+// begins with.
 func (w *watcher) size() uint64 {
 	if w.isProtocol() {
 		return frameHeader
@@ -90,7 +92,8 @@ func notAccepted(frame []byte) bool {
 	return state == released || state == modified
 }
 
-// reader takes values off the front of what is left; what is not there, or of another type, is -1 or false, and leaves nothing.
+// reader takes values off the front of what is left; what is not there, or of another type, is -1 or false, and leaves
+// nothing.
 type reader []byte
 
 func (r *reader) take(n int) []byte {

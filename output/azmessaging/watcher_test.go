@@ -20,18 +20,21 @@ func settle(role byte, state ...byte) []byte {
 
 func TestWatcher(t *testing.T) {
 	header := []byte("AMQP\x03\x01\x00\x00")
-	transfer := frame(0, append([]byte{0x00, 0x53, 0x14, 0xc0, 3, 1, 0x43}, bytes.Repeat([]byte{0x00, 0x53, 0x26}, 400)...)...)
-	wide := frame(0, 0x00, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x15, 0xd0, 0, 0, 0, 40, 0, 0, 0, 5, 0x56, 1, 0x70, 0, 0, 1, 0, 0x70, 0, 0, 1, 2, 0x56, 1,
+	transfer := frame(0, append([]byte{0x00, 0x53, 0x14, 0xc0, 3, 1, 0x43},
+		bytes.Repeat([]byte{0x00, 0x53, 0x26}, 400)...)...)
+	wide := frame(0, 0x00, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x15, 0xd0, 0, 0, 0, 40, 0, 0, 0, 5, 0x56, 1, 0x70, 0, 0, 1, 0, 0x70,
+		0, 0, 1, 2, 0x56, 1,
 		0x00, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x27, 0x45)
 	rejected := settle(0x41, append([]byte{0x00, 0x53, 0x25, 0xc0, 200, 1}, bytes.Repeat([]byte{0x26}, 199)...)...)
 	for name, c := range map[string]struct {
 		stream [][]byte
 		want   bool
 	}{
-		"nothing":                  {[][]byte{header, header}, false},
-		"accepted":                 {[][]byte{header, settle(0x41, 0x00, 0x53, 0x24, 0x45)}, false},
-		"rejected":                 {[][]byte{rejected, settle(0x41, 0x00, 0x53, 0x24, 0x45)}, false},
-		"released":                 {[][]byte{header, settle(0x41, 0x00, 0x53, 0x24, 0x45), settle(0x41, 0x00, 0x53, 0x26, 0x45)}, true},
+		"nothing":  {[][]byte{header, header}, false},
+		"accepted": {[][]byte{header, settle(0x41, 0x00, 0x53, 0x24, 0x45)}, false},
+		"rejected": {[][]byte{rejected, settle(0x41, 0x00, 0x53, 0x24, 0x45)}, false},
+		"released": {[][]byte{header, settle(0x41, 0x00, 0x53, 0x24, 0x45),
+			settle(0x41, 0x00, 0x53, 0x26, 0x45)}, true},
 		"modified":                 {[][]byte{settle(0x41, 0x00, 0x53, 0x27, 0xc0, 2, 1, 0x41)}, true},
 		"written widely":           {[][]byte{wide}, true},
 		"behind a transfer":        {[][]byte{transfer, settle(0x41, 0x00, 0x53, 0x26, 0x45)}, true},

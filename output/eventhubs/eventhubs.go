@@ -1,22 +1,22 @@
 // Package eventhubs sends events to Azure Event Hubs: one message for each event, in the single form of output__format
 // (output__kind=eventhubs).
 //
-// The partition key is the aggregate's id, or the order key of a row: what has one key stays in one partition, in the order
-// in which it was sent. A key beyond the service's 128 characters stands as its beginning and a hash, the same one every time;
-// an event without an aggregate has no key, and goes to any partition.
-// MessageId is the event's id (Event Hubs drops no repetitions: receivers do, by it), the application properties are the
-// event's attributes.
+// The partition key is the aggregate's id, or the order key of a row: what has one key stays in one partition, in the
+// order in which it was sent. A key beyond the service's 128 characters stands as its beginning and a hash, the same
+// one every time; an event without an aggregate has no key, and goes to any partition. MessageId is the event's id
+// (Event Hubs drops no repetitions: receivers do, by it), the application properties are the event's attributes.
 //
-// A batch of Event Hubs has one partition key, and the events of one delivery have different ones: each goes as a batch of
-// its own, side by side over one link for each hub. They have distinct order keys, so that ordering=key holds; for
+// A batch of Event Hubs has one partition key, and the events of one delivery have different ones: each goes as a batch
+// of its own, side by side over one link for each hub. They have distinct order keys, so that ordering=key holds; for
 // ordering=source a delivery must hold one event, and the tick sees to that.
 //
 // # What is proved, and against what
 //
-// The package is tested with the SDK against Apache Qpid Proton 0.37 (internal/amqptest): wire form, dispositions, refused
-// links and tokens, a lost link and connection, sizes, the end of a context; with a connection string and without TLS, and as an
-// identity over TLS, with tokens that nobody checks. It has never been run against Azure: that the service answers with the
-// conditions that package azmessaging judges is what its documentation and the SDK's source say.
+// The package is tested with the SDK against Apache Qpid Proton 0.37 (internal/amqptest): wire form, dispositions,
+// refused links and tokens, a lost link and connection, sizes, the end of a context; with a connection string and
+// without TLS, and as an identity over TLS, with tokens that nobody checks. It has never been run against Azure: that
+// the service answers with the conditions that package azmessaging judges is what its documentation and the SDK's
+// source say.
 package eventhubs
 
 import (
@@ -57,8 +57,10 @@ func New(cfg Config) (*Output, error) {
 func open(ctx context.Context, c *azmessaging.Connection, hub string) (*azeventhubs.ProducerClient, error) {
 	// The SDK's retries are off: the tick repeats, and does so only while its right to deliver holds.
 	options := &azeventhubs.ProducerClientOptions{
-		RetryOptions:     azeventhubs.RetryOptions{MaxRetries: -1},
-		NewWebSocketConn: func(ctx context.Context, _ azeventhubs.WebSocketConnParams) (net.Conn, error) { return c.Dial(ctx) },
+		RetryOptions: azeventhubs.RetryOptions{MaxRetries: -1},
+		NewWebSocketConn: func(ctx context.Context, _ azeventhubs.WebSocketConnParams) (net.Conn, error) {
+			return c.Dial(ctx)
+		},
 	}
 	var client *azeventhubs.ProducerClient
 	var err error
@@ -70,7 +72,8 @@ func open(ctx context.Context, c *azmessaging.Connection, hub string) (*azeventh
 	if err != nil {
 		return nil, err
 	}
-	// This opens the link. One that takes less than any hub does is none that works: the SDK would call every event too large.
+	// This opens the link. One that takes less than any hub does is none that works: the SDK would call every event too
+	// large.
 	if _, err = client.NewEventDataBatch(ctx, &azeventhubs.EventDataBatchOptions{MaxBytes: leastLimit}); err != nil {
 		end(ctx, client)
 		return nil, err
@@ -94,8 +97,8 @@ func send(ctx context.Context, client *azeventhubs.ProducerClient, m *azmessagin
 	if err := batch.AddEventData(event, nil); err != nil {
 		return err
 	}
-	// Where the service rejects it with a condition that the SDK does not know, the SDK ends the connection: what else is under
-	// way on it is then unavailable, and is sent again.
+	// Where the service rejects it with a condition that the SDK does not know, the SDK ends the connection: what else is
+	// under way on it is then unavailable, and is sent again.
 	return client.SendEventDataBatch(ctx, batch, nil)
 }
 
@@ -103,7 +106,8 @@ func code(err error) azmessaging.Code {
 	if errors.Is(err, azeventhubs.ErrEventDataTooLarge) {
 		return azmessaging.TooLarge
 	}
-	if strings.Contains(err.Error(), "rpc: failed, status code 404") { // the answer to a token; its type is the SDK's own affair
+	// the answer to a token; its type is the SDK's own affair
+	if strings.Contains(err.Error(), "rpc: failed, status code 404") {
 		return azmessaging.NotFound
 	}
 	var own *azeventhubs.Error

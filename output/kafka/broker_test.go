@@ -131,7 +131,8 @@ func fewReplicas(t *testing.T, broker *testenv.KafkaBroker) {
 	p.set(starve)
 	begin := time.Now()
 	err := o.Deliver(t.Context(), outbox(10, 2))
-	failed(t, err, poller.FailedEvent{Index: 0, Cause: poller.Misplaced, Named: true}, poller.FailedEvent{Index: 1, Cause: poller.Misplaced, Named: true})
+	failed(t, err, poller.FailedEvent{Index: 0, Cause: poller.Misplaced, Named: true},
+		poller.FailedEvent{Index: 1, Cause: poller.Misplaced, Named: true})
 	contains(t, err, topic, "NOT_ENOUGH_REPLICAS", "min.insync.replicas")
 	if took := time.Since(begin); took > 15*time.Second { // of the 30 s of output__timeout
 		t.Errorf("it took %s", took)
@@ -139,8 +140,8 @@ func fewReplicas(t *testing.T, broker *testenv.KafkaBroker) {
 	_ = p.listener.Close()
 }
 
-// restarted: a producer sends windows, each key's number n+1 after its number n was confirmed, as the tick does, while the broker
-// is killed under it, and once more between two of them. Nothing is lost or inverted.
+// restarted: a producer sends windows, each key's number n+1 after its number n was confirmed, as the tick does, while
+// the broker is killed under it, and once more between two of them. Nothing is lost or inverted.
 func restarted(t *testing.T, broker *testenv.KafkaBroker) {
 	topic := broker.Topic(t, 3)
 	o := open(t, broker.Address, topic, func(c *kafka.Config) { c.Timeout = 2 * time.Second })
@@ -204,8 +205,8 @@ func restarted(t *testing.T, broker *testenv.KafkaBroker) {
 	t.Logf("%d deliveries failed while the broker was down; %d duplicates", failures, duplicates)
 }
 
-// unavailable delivers d and returns the events that were not brought, which must be for no fault of theirs: while a broker
-// starts, it says of topics that they have no leader.
+// unavailable delivers d and returns the events that were not brought, which must be for no fault of theirs: while a
+// broker starts, it says of topics that they have no leader.
 func unavailable(t *testing.T, o *kafka.Output, d change.Delivery) ([]change.Event, error) {
 	t.Helper()
 	err := o.Deliver(t.Context(), d)

@@ -49,8 +49,8 @@ const (
 	connectionForm = "write kafka://user:password@host:9092,host2:9092?tls=true&sasl=scram-sha-256, or an Event Hubs connection string"
 )
 
-// errConnection begins every error of ParseConnection. They quote nothing of the text, because any part of it may be a piece of
-// a password with a character that was not percent-encoded.
+// errConnection begins every error of ParseConnection. They quote nothing of the text, because any part of it may be a
+// piece of a password with a character that was not percent-encoded.
 var errConnection = errors.New("the kafka connection string")
 
 func invalid(format string, args ...any) (Connection, error) {
@@ -61,9 +61,10 @@ func invalid(format string, args ...any) (Connection, error) {
 //
 //	kafka://user:password@host:9092,host2:9092?tls=true&sasl=scram-sha-256&ca=/etc/kafka/ca.pem
 //
-// where only a host is required, and user and password are percent-encoded; or an Event Hubs connection string. tls is true as soon as
-// a broker is another machine, sasl plain where there is a user, and ca the system's certificates unless said. Without TLS nothing
-// is sent to another machine, and no password by the mechanism plain, unless the text says tls=false.
+// where only a host is required, and user and password are percent-encoded; or an Event Hubs connection string. tls is
+// true as soon as a broker is another machine, sasl plain where there is a user, and ca the system's certificates
+// unless said. Without TLS nothing is sent to another machine, and no password by the mechanism plain, unless the text
+// says tls=false.
 func ParseConnection(text string) (Connection, error) {
 	text = strings.TrimSpace(text)
 	if rest, ok := cutScheme(text); ok {
@@ -180,8 +181,8 @@ func brokerOf(host, port string) (string, bool) {
 	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), legal
 }
 
-// parseEventHubs reads the connection string of a namespace or of one event hub. The whole of it is the password (Event Hubs
-// for Apache Kafka, "Security and authentication").
+// parseEventHubs reads the connection string of a namespace or of one event hub. The whole of it is the password (Event
+// Hubs for Apache Kafka, "Security and authentication").
 func parseEventHubs(text string) (Connection, error) {
 	endpoint := member(text, "Endpoint")
 	host, ok := strings.CutPrefix(strings.ToLower(endpoint), "sb://")

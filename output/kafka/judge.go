@@ -60,8 +60,8 @@ func aboutPlace(err error) bool {
 	return errors.As(err, &one) || slices.ContainsFunc(ofPlace, func(answer error) bool { return errors.Is(err, answer) })
 }
 
-// judge says what an error says about its event. Only an answer about the record itself speaks against it: a topic that is
-// missing, forbidden or without a leader does not, and the event is sent again when the operator has mended it.
+// judge says what an error says about its event. Only an answer about the record itself speaks against it: a topic that
+// is missing, forbidden or without a leader does not, and the event is sent again when the operator has mended it.
 func judge(s *sent) poller.Cause {
 	var never impossible
 	switch {
@@ -78,8 +78,8 @@ func judge(s *sent) poller.Cause {
 	}
 }
 
-// weight orders causes by what is worth telling: what concerns all is worth more to people than what concerns one topic, and
-// that more than what concerns one event, which its own rejection names anyway.
+// weight orders causes by what is worth telling: what concerns all is worth more to people than what concerns one
+// topic, and that more than what concerns one event, which its own rejection names anyway.
 func weight(c poller.Cause) int {
 	return slices.Index([]poller.Cause{poller.Impossible, poller.Refused, poller.Misplaced, poller.Unavailable}, c)
 }
@@ -146,7 +146,8 @@ func (o *Output) sum(ctx context.Context, all []sent) error {
 	if ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
 		err = errors.Join(err, context.Cause(ctx))
 	}
-	failure.Err = o.failure(err, "producing to %s: %d of %d events failed: %s", o.place(worst), len(failure.Failed), len(all), told(worst))
+	failure.Err = o.failure(err, "producing to %s: %d of %d events failed: %s", o.place(worst), len(failure.Failed),
+		len(all), told(worst))
 	return &failure
 }
 
@@ -168,13 +169,14 @@ func told(s *sent) string {
 	return text
 }
 
-// failure returns an error with a text of one line without the connection's secret; err stays reachable. Neither brokers nor
-// the client repeat a secret: a proxy between them, or a credential's error, might.
+// failure returns an error with a text of one line without the connection's secret; err stays reachable. Neither
+// brokers nor the client repeat a secret: a proxy between them, or a credential's error, might.
 func (o *Output) failure(err error, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	for _, secret := range []string{o.cfg.Connection.Password, o.cfg.Connection.key} {
 		if len(secret) >= shortest {
-			text = strings.NewReplacer(secret, "***", url.QueryEscape(secret), "***", url.PathEscape(secret), "***").Replace(text)
+			text = strings.NewReplacer(secret, "***", url.QueryEscape(secret), "***", url.PathEscape(secret),
+				"***").Replace(text)
 		}
 	}
 	return output.Errorf(err, "%s", text)

@@ -1,29 +1,31 @@
-// Package kafka produces events to Apache Kafka, and to Event Hubs through its Kafka endpoint: one record for each event
-// (output__kind=kafka).
+// Package kafka produces events to Apache Kafka, and to Event Hubs through its Kafka endpoint: one record for each
+// event (output__kind=kafka).
 //
-// A record's value is the single form of output__format, its key is change.Event.MessageKey (the aggregate's id, or the row's
-// order key), which the Java client's hash maps to a partition, its headers are change.Delivery.Attributes and content-type,
-// and its topic is the event's destination. An event without an aggregate has the key null: it may go to any partition,
-// and a topic that is compacted, which would keep one event of all those, refuses it.
+// A record's value is the single form of output__format, its key is change.Event.MessageKey (the aggregate's id, or the
+// row's order key), which the Java client's hash maps to a partition, its headers are change.Delivery.Attributes and
+// content-type, and its topic is the event's destination. An event without an aggregate has the key null: it may go to
+// any partition, and a topic that is compacted, which would keep one event of all those, refuses it.
 //
 // # Order
 //
-// Kafka keeps the order of a key within its partition. One delivery holds at most one event of a key, and the tick sends the
-// next one when this one is confirmed by all in-sync replicas, so that order holds whatever the client does in between:
-// several producers, a reconnection, a new producer id. It ends where the number of a topic's partitions is changed, as for
-// every producer.
+// Kafka keeps the order of a key within its partition. One delivery holds at most one event of a key, and the tick
+// sends the next one when this one is confirmed by all in-sync replicas, so that order holds whatever the client does
+// in between: several producers, a reconnection, a new producer id. It ends where the number of a topic's partitions is
+// changed, as for every producer.
 //
 // # One producer for each delivery under way
 //
-// Kafka's producers are made for streams: one client gathers the records of all callers in batches, a batch is refused as a
-// whole, and what is in flight cannot be called back. Here each delivery has a producer to itself, taken from a pool. So the
-// records of one delivery are one request for each broker, a refusal is about this delivery's events only, and when the
-// right to deliver ends the producer is closed with all it holds: nothing is sent after that. What was on its way may still
-// be written, late, as with every output; the header rowrelay_token is what a receiver can refuse it by.
+// Kafka's producers are made for streams: one client gathers the records of all callers in batches, a batch is refused
+// as a whole, and what is in flight cannot be called back. Here each delivery has a producer to itself, taken from a
+// pool. So the records of one delivery are one request for each broker, a refusal is about this delivery's events only,
+// and when the right to deliver ends the producer is closed with all it holds: nothing is sent after that. What was on
+// its way may still be written, late, as with every output; the header rowrelay_token is what a receiver can refuse it
+// by.
 //
 // Within a delivery the producer is idempotent: what it repeats by itself, after a lost connection or a new leader, is
-// written once. It does so until output__timeout or the end of the right to deliver. A producer that ends in doubt is thrown
-// away, and the next delivery has a new producer id: its repetition may then be a duplicate, which idempotency_key shows.
+// written once. It does so until output__timeout or the end of the right to deliver. A producer that ends in doubt is
+// thrown away, and the next delivery has a new producer id: its repetition may then be a duplicate, which
+// idempotency_key shows.
 //
 // # Time
 //
@@ -49,16 +51,16 @@ import (
 type Config struct {
 	// Connection is what output__connection names: see ParseConnection and EventHubs.
 	Connection Connection
-	// Credential is the identity that Event Hubs knows the sender by, instead of a user and a secret in Connection. It needs the
-	// role Azure Event Hubs Data Sender. Nil for none.
+	// Credential is the identity that Event Hubs knows the sender by, instead of a user and a secret in Connection. It
+	// needs the role Azure Event Hubs Data Sender. Nil for none.
 	Credential azcore.TokenCredential
 	// Destinations say which topic an event goes to.
 	Destinations output.Destinations
 	// Format is output__format.
 	Format change.Format
-	// MaxMessage is the most bytes that a batch of records takes, and so a record with its key and headers: what the brokers
-	// have as message.max.bytes, and topics as max.message.bytes. 0 means 1,000,000, a little less than both Kafka's default and
-	// Event Hubs' limit.
+	// MaxMessage is the most bytes that a batch of records takes, and so a record with its key and headers: what the
+	// brokers have as message.max.bytes, and topics as max.message.bytes. 0 means 1,000,000, a little less than both
+	// Kafka's default and Event Hubs' limit.
 	MaxMessage int
 	// Timeout bounds a delivery, connecting included: output__timeout. 0 means 30 s.
 	Timeout time.Duration
@@ -91,7 +93,8 @@ func New(cfg Config) (*Output, error) {
 		cfg.MaxMessage = defaultMaxMessage
 	}
 	if cfg.MaxMessage < 1<<10 || cfg.MaxMessage > maxMaxMessage {
-		return nil, fmt.Errorf("the largest message of a kafka output is %d bytes: choose between 1 KiB and 90 MiB", cfg.MaxMessage)
+		return nil, fmt.Errorf("the largest message of a kafka output is %d bytes: choose between 1 KiB and 90 MiB",
+			cfg.MaxMessage)
 	}
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = defaultTimeout
@@ -116,7 +119,8 @@ func (o *Output) options() []kgo.Opt {
 		kgo.DisableClientMetrics(),
 		kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
-		// Event Hubs takes no compressed batches in its lower tiers. A topic's compression.type compresses where it is stored.
+		// Event Hubs takes no compressed batches in its lower tiers. A topic's compression.type compresses where it is
+		// stored.
 		kgo.ProducerBatchCompression(kgo.NoCompression()),
 		kgo.ProducerBatchMaxBytes(int32(o.cfg.MaxMessage)), //nolint:gosec // New has checked it
 		kgo.MaxBufferedRecords(1 << 30),                    // a delivery is bounded by output__batch and …batch_bytes
@@ -128,8 +132,8 @@ func (o *Output) options() []kgo.Opt {
 		// Within a delivery there is little time: look again soon, for a new leader or a topic that was created a moment ago.
 		kgo.MetadataMinAge(100 * time.Millisecond),
 		kgo.UnknownTopicRetries(1),
-		// After some five seconds, what a partition lacks (a leader, replicas) is told instead of waited for until the time is up:
-		// other topics may work. What may have been written is repeated until then all the same.
+		// After some five seconds, what a partition lacks (a leader, replicas) is told instead of waited for until the time
+		// is up: other topics may work. What may have been written is repeated until then all the same.
 		kgo.RecordRetries(8),
 		kgo.RetryBackoffFn(backoff),
 	}, o.security...)
@@ -141,8 +145,8 @@ func backoff(n int) time.Duration { return min(50*time.Millisecond<<min(max(n-1,
 // errClosed is what Deliver returns after Close.
 var errClosed = errors.New("the kafka output is closed")
 
-// Deliver produces the events of d and waits until each is confirmed by all in-sync replicas, or is not going to be. A crash
-// in here leaves open which of them were written.
+// Deliver produces the events of d and waits until each is confirmed by all in-sync replicas, or is not going to be. A
+// crash in here leaves open which of them were written.
 func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.cfg.Timeout,
 		fmt.Errorf("no confirmation within %s (output__timeout)", o.cfg.Timeout))
@@ -191,8 +195,9 @@ func (o *Output) take(ctx context.Context) (*producer, error) {
 	return connect(ctx, o.options())
 }
 
-// give puts a producer back that has brought records, unless one of them met anything but an answer about its batch: then the
-// producer may hold a sequence in doubt, a fenced producer id, a topic that it asks for again and again, or a dead connection.
+// give puts a producer back that has brought records, unless one of them met anything but an answer about its batch:
+// then the producer may hold a sequence in doubt, a fenced producer id, a topic that it asks for again and again, or a
+// dead connection.
 func (o *Output) give(p *producer, records []*sent) {
 	for _, s := range records {
 		if s.err != nil && !refusesBatch(s.err) {

@@ -105,8 +105,8 @@ func TestTimeIsTheEventsUnlessRetentionOrBrokersWouldMind(t *testing.T) {
 	}
 }
 
-// Without an aggregate there is no key: such events share no partition by force, and a topic that is compacted, which would
-// keep the last of all of them, refuses them.
+// Without an aggregate there is no key: such events share no partition by force, and a topic that is compacted, which
+// would keep the last of all of them, refuses them.
 func TestNoAggregateNoKey(t *testing.T) {
 	server := testenv.Kafka(t)
 	topic, compacted := server.Topic(t, 3), server.Topic(t, 1, "cleanup.policy=compact")

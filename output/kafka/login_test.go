@@ -68,8 +68,10 @@ func logins(t *testing.T, broker *testenv.KafkaBroker) {
 func unauthorized(t *testing.T, broker *testenv.KafkaBroker) {
 	topic, free := broker.Topic(t, 1), broker.Topic(t, 1)
 	acl := kmsg.NewCreateACLsRequestCreation()
-	acl.ResourceType, acl.ResourceName, acl.ResourcePatternType = kmsg.ACLResourceTypeTopic, topic, kmsg.ACLResourcePatternTypeLiteral
-	acl.Principal, acl.Host, acl.Operation, acl.PermissionType = "User:"+testenv.KafkaUser, "*", kmsg.ACLOperationWrite, kmsg.ACLPermissionTypeDeny
+	acl.ResourceType, acl.ResourceName, acl.ResourcePatternType = kmsg.ACLResourceTypeTopic, topic,
+		kmsg.ACLResourcePatternTypeLiteral
+	acl.Principal, acl.Host, acl.Operation, acl.PermissionType = "User:"+testenv.KafkaUser, "*", kmsg.ACLOperationWrite,
+		kmsg.ACLPermissionTypeDeny
 	req := kmsg.NewPtrCreateACLsRequest()
 	req.Creations = append(req.Creations, acl)
 	if err := kerr.ErrorForCode(broker.Do(t, req).(*kmsg.CreateACLsResponse).Results[0].ErrorCode); err != nil {
@@ -99,14 +101,16 @@ func (c *credential) GetToken(_ context.Context, o policy.TokenRequestOptions) (
 	c.scopes = append(c.scopes, o.Scopes...)
 	now, encode := time.Now(), base64.RawURLEncoding.EncodeToString
 	claims := fmt.Sprintf(`{"sub":"publisher","iat":%d,"exp":%d}`, now.Unix(), now.Add(time.Hour).Unix())
-	return azcore.AccessToken{Token: encode([]byte(`{"alg":"none"}`)) + "." + encode([]byte(claims)) + ".", ExpiresOn: now.Add(time.Hour)}, c.err
+	return azcore.AccessToken{Token: encode([]byte(`{"alg":"none"}`)) + "." + encode([]byte(claims)) + ".",
+		ExpiresOn: now.Add(time.Hour)}, c.err
 }
 
 // identity reaches the broker as Event Hubs is reached: by TLS, and SASL OAUTHBEARER with the token of a credential.
 func identity(t *testing.T, broker *testenv.KafkaBroker) {
 	topic := broker.Topic(t, 1)
 	cert := tlstest.Certificate("127.0.0.1")
-	l, err := tls.Listen("tcp", broker.BearerProxied, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
+	l, err := tls.Listen("tcp", broker.BearerProxied,
+		&tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +121,9 @@ func identity(t *testing.T, broker *testenv.KafkaBroker) {
 	}
 	// Without the ca, the certificate is nobody's.
 	cred := &credential{}
-	err = open(t, "", topic, func(cfg *kafka.Config) { cfg.Connection, cfg.Credential = c, cred }).Deliver(t.Context(), outbox(0, 1))
+	err = open(t, "", topic, func(cfg *kafka.Config) {
+		cfg.Connection, cfg.Credential = c, cred
+	}).Deliver(t.Context(), outbox(0, 1))
 	failed(t, err, poller.FailedEvent{Index: 0})
 	contains(t, err, "certificate")
 	c.CAFile = tlstest.File(t, cert)
@@ -128,11 +134,15 @@ func identity(t *testing.T, broker *testenv.KafkaBroker) {
 	if got := len(broker.Records(t, topic)); got != 4 {
 		t.Errorf("%d events arrived, want 4", got)
 	}
-	if len(cred.scopes) == 0 || slices.ContainsFunc(cred.scopes, func(s string) bool { return s != "https://127.0.0.1/.default" }) {
+	if len(cred.scopes) == 0 || slices.ContainsFunc(cred.scopes, func(s string) bool {
+		return s != "https://127.0.0.1/.default"
+	}) {
 		t.Errorf("scopes of the tokens: %q", cred.scopes)
 	}
 	cred = &credential{err: errors.New("no identity\nhere")}
-	err = open(t, "", topic, func(cfg *kafka.Config) { cfg.Connection, cfg.Credential = c, cred }).Deliver(t.Context(), outbox(0, 1))
+	err = open(t, "", topic, func(cfg *kafka.Config) {
+		cfg.Connection, cfg.Credential = c, cred
+	}).Deliver(t.Context(), outbox(0, 1))
 	failed(t, err, poller.FailedEvent{Index: 0})
 	contains(t, err, "no identity here")
 }

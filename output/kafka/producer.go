@@ -23,8 +23,8 @@ type producer struct {
 	closed  bool
 }
 
-// trouble remembers why the last connection was not made. The client goes on trying by itself, and when a delivery's time is
-// up it would only say that it is.
+// trouble remembers why the last connection was not made. The client goes on trying by itself, and when a delivery's
+// time is up it would only say that it is.
 type trouble struct{ last atomic.Pointer[error] }
 
 // OnBrokerConnect implements kgo.HookBrokerConnect.
@@ -36,8 +36,8 @@ func (t *trouble) OnBrokerConnect(_ kgo.BrokerMetadata, _ time.Duration, _ net.C
 	t.last.Store(&err)
 }
 
-// connect makes a producer and proves that a broker answers it: brokers that cannot be reached are found out at once, and by
-// a plain error.
+// connect makes a producer and proves that a broker answers it: brokers that cannot be reached are found out at once,
+// and by a plain error.
 func connect(ctx context.Context, options []kgo.Opt) (*producer, error) {
 	p := &producer{trouble: &trouble{}}
 	var err error
@@ -62,9 +62,9 @@ func (p *producer) close() {
 
 // produce sends records and notes in each what became of it.
 //
-// Brokers take or refuse a batch, the records of one partition, as a whole: one that is too large for its topic takes its
-// neighbours with it. Those are sent again in halves until the one at fault is alone. Their order among each other does not
-// matter, because no two have the same key.
+// Brokers take or refuse a batch, the records of one partition, as a whole: one that is too large for its topic takes
+// its neighbours with it. Those are sent again in halves until the one at fault is alone. Their order among each other
+// does not matter, because no two have the same key.
 func (p *producer) produce(ctx context.Context, records []*sent) {
 	p.window(ctx, records)
 	first, second := halves(records)
@@ -74,8 +74,8 @@ func (p *producer) produce(ctx context.Context, records []*sent) {
 	}
 }
 
-// halves returns what has to be sent again, because its batch was refused, so that the records of each topic are in both
-// parts; a record that is the only such one of its topic is not, but marked to be at fault.
+// halves returns what has to be sent again, because its batch was refused, so that the records of each topic are in
+// both parts; a record that is the only such one of its topic is not, but marked to be at fault.
 func halves(records []*sent) (first, second []*sent) {
 	byTopic := make(map[string][]*sent)
 	var topics []string // in order: the same delivery is cut in the same way
@@ -98,8 +98,8 @@ func halves(records []*sent) (first, second []*sent) {
 	return first, second
 }
 
-// window sends records as one request for each broker, and returns when each is answered or ctx has ended. Then it closes the
-// client, so that nothing is sent any more; a record that was under way is in doubt.
+// window sends records as one request for each broker, and returns when each is answered or ctx has ended. Then it
+// closes the client, so that nothing is sent any more; a record that was under way is in doubt.
 func (p *producer) window(ctx context.Context, records []*sent) {
 	w := &window{left: len(records), done: make(chan struct{}), errs: make([]error, len(records))}
 	for i := range w.errs {
@@ -124,8 +124,8 @@ func (p *producer) window(ctx context.Context, records []*sent) {
 	}
 }
 
-// answerTime is how long a client that was closed is given to answer for what it held: it does so at once. Without a bound, a
-// fault of the client could hold the tick for ever.
+// answerTime is how long a client that was closed is given to answer for what it held: it does so at once. Without a
+// bound, a fault of the client could hold the tick for ever.
 const answerTime = 2 * time.Second
 
 var errInDoubt = errors.New("the client did not say what became of the record")
@@ -170,9 +170,9 @@ func (w *window) take() []error {
 	return errs
 }
 
-// create creates the topics of records, with the brokers' own number of partitions and replicas, and waits until the brokers
-// know them; it returns the records whose topics are there then, and notes in the others why not. Another instance may create
-// one at the same time, which is the same success.
+// create creates the topics of records, with the brokers' own number of partitions and replicas, and waits until the
+// brokers know them; it returns the records whose topics are there then, and notes in the others why not. Another
+// instance may create one at the same time, which is the same success.
 func (p *producer) create(ctx context.Context, records []*sent) []*sent {
 	req, known := kmsg.NewPtrCreateTopicsRequest(), kmsg.NewPtrMetadataRequest()
 	asked := make(map[string]bool)
@@ -233,5 +233,7 @@ const lookAgain = 50 * time.Millisecond
 
 // notReady reports whether a topic, or one of its partitions, has no leader yet.
 func notReady(t kmsg.MetadataResponseTopic) bool {
-	return t.ErrorCode != 0 || slices.ContainsFunc(t.Partitions, func(p kmsg.MetadataResponseTopicPartition) bool { return p.ErrorCode != 0 })
+	return t.ErrorCode != 0 || slices.ContainsFunc(t.Partitions, func(p kmsg.MetadataResponseTopicPartition) bool {
+		return p.ErrorCode != 0
+	})
 }

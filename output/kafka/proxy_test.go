@@ -138,7 +138,8 @@ func (p *proxy) serve(t *testing.T, client net.Conn) {
 	}
 }
 
-// starved answers a produce request as the leader of partitions does whose replicas are down: one broker alone has no such.
+// starved answers a produce request as the leader of partitions does whose replicas are down: one broker alone has no
+// such.
 func starved(request []byte) ([]byte, error) {
 	req := kmsg.NewPtrProduceRequest()
 	req.SetVersion(int16(binary.BigEndian.Uint16(request[2:])))

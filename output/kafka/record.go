@@ -29,7 +29,8 @@ func (o *Output) encode(d *change.Delivery) []sent {
 	all := make([]sent, len(d.Events))
 	records := make([]kgo.Record, len(d.Events))
 	now := time.Now()
-	var buf []byte // all that records hold; where it has to grow, those before keep the old array, which nobody writes to any more
+	// all that records hold; where it has to grow, those before keep the old array, which nobody writes to any more
+	var buf []byte
 	var attributes []change.Attribute
 	for i := range d.Events {
 		e, s := &d.Events[i], &all[i]
@@ -96,9 +97,10 @@ func sizeOf(r *kgo.Record) int {
 // nearNow is how far a record's time may be from now.
 const nearNow = time.Hour
 
-// recordTime is the event's own time if that is within an hour from now, else now. Kafka's retention goes by the records'
-// times: a row of last year, sent by a backfill or after a long outage, would be deleted before anybody reads it. And a broker
-// refuses what is more than an hour ahead (message.timestamp.after.max.ms). The header created_at and the value keep the truth.
+// recordTime is the event's own time if that is within an hour from now, else now. Kafka's retention goes by the
+// records' times: a row of last year, sent by a backfill or after a long outage, would be deleted before anybody reads
+// it. And a broker refuses what is more than an hour ahead (message.timestamp.after.max.ms). The header created_at and
+// the value keep the truth.
 func recordTime(e *change.Event, now time.Time) time.Time {
 	t := e.Time
 	if e.Outbox != nil && !e.Outbox.CreatedAt.IsZero() {
@@ -118,7 +120,8 @@ func checkTopic(topic string) error {
 	if legalTopic.MatchString(topic) && topic != "." && topic != ".." {
 		return nil
 	}
-	return output.Errorf(errTopicName, "its destination %.300q is no legal name of a topic: 1 to 249 letters, digits, '.', '_' and '-'; set output__destination or output__destinations__<event_type>", topic)
+	return output.Errorf(errTopicName,
+		"its destination %.300q is no legal name of a topic: 1 to 249 letters, digits, '.', '_' and '-'; set output__destination or output__destinations__<event_type>", topic)
 }
 
 var errTopicName = errors.New("not a topic's name")

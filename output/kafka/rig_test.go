@@ -103,7 +103,8 @@ func outbox(first, n int) change.Delivery {
 		e := &d.Events[i]
 		e.Outbox = &change.Outbox{
 			AggregateType: "Order", AggregateID: fmt.Sprint(first + i), EventType: "OrderPlaced",
-			IdempotencyKey: fmt.Sprintf("key-%d", first+i), Payload: fmt.Appendf(nil, `{"id":%d}`, first+i), JSON: true, CreatedAt: time.Now(),
+			IdempotencyKey: fmt.Sprintf("key-%d", first+i), Payload: fmt.Appendf(nil, `{"id":%d}`, first+i), JSON: true,
+			CreatedAt: time.Now(),
 		}
 		e.ID = e.Outbox.IdempotencyKey
 	}

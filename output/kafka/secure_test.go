@@ -12,8 +12,8 @@ import (
 	"github.com/rowrelay/rowrelay/output/kafka"
 )
 
-// TestBrokerThatIsNotProved: a real broker without TLS, and a server whose certificate nobody signed, are not used by default
-// when they are another machine's; the error says what to write.
+// TestBrokerThatIsNotProved: a real broker without TLS, and a server whose certificate nobody signed, are not used by
+// default when they are another machine's; the error says what to write.
 func TestBrokerThatIsNotProved(t *testing.T) {
 	broker := testenv.Kafka(t)
 	web := httptest.NewTLSServer(nil)
@@ -32,7 +32,8 @@ func TestBrokerThatIsNotProved(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := kafka.New(kafka.Config{Connection: c, Destinations: to, Format: change.CloudEvents, Timeout: 6 * time.Second})
+			o, err := kafka.New(kafka.Config{Connection: c, Destinations: to, Format: change.CloudEvents,
+				Timeout: 6 * time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}

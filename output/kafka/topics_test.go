@@ -93,7 +93,8 @@ func TestTooLargeForTheTopic(t *testing.T) {
 	d.Events[8].Outbox.EventType = "OrderShipped"
 	d.Events[17].Outbox.Payload = bytes.Repeat([]byte("x"), 30000)
 	err := o.Deliver(t.Context(), d)
-	failed(t, err, poller.FailedEvent{Index: 7, Cause: poller.Impossible, Named: true}, poller.FailedEvent{Index: 17, Cause: poller.Impossible, Named: true})
+	failed(t, err, poller.FailedEvent{Index: 7, Cause: poller.Impossible, Named: true},
+		poller.FailedEvent{Index: 17, Cause: poller.Impossible, Named: true})
 	contains(t, err, "MESSAGE_TOO_LARGE", "max.message.bytes")
 	arrivedOnce(t, append(server.Records(t, topic), server.Records(t, other)...), d, 7, 17)
 }

@@ -23,16 +23,21 @@ type Message struct {
 	Attributes map[string]string
 }
 
-// Outbox returns a delivery of outbox events: JSON, text and bytes, with and without what an outbox may leave out. One is
-// of the type OrderShipped.
+// Outbox returns a delivery of outbox events: JSON, text and bytes, with and without what an outbox may leave out. One
+// is of the type OrderShipped.
 func Outbox() change.Delivery {
 	d := Delivery(0, 4)
 	for i, o := range []change.Outbox{
-		{AggregateType: "Order", AggregateID: "42", EventType: "OrderPlaced", IdempotencyKey: "key-0", Payload: []byte(`{"total": 1.10}`), JSON: true,
-			CreatedAt: time.Date(2026, 4, 7, 1, 2, 3, 456789000, time.UTC), TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: "a=b,c=d"},
-		{AggregateType: "Order", AggregateID: "43", EventType: "OrderShipped", IdempotencyKey: "key-1", Payload: []byte(`null`), JSON: true},
-		{AggregateType: "Order", AggregateID: "ä 44", EventType: "OrderNoted", IdempotencyKey: "key-2", Payload: []byte("text, é")},
-		{AggregateType: "Order", AggregateID: "45", EventType: "OrderSigned", IdempotencyKey: "key-3", Payload: []byte{0, 1, 0xfe, 0xff, '\n'}},
+		{AggregateType: "Order", AggregateID: "42", EventType: "OrderPlaced", IdempotencyKey: "key-0",
+			Payload: []byte(`{"total": 1.10}`), JSON: true,
+			CreatedAt:   time.Date(2026, 4, 7, 1, 2, 3, 456789000, time.UTC),
+			TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: "a=b,c=d"},
+		{AggregateType: "Order", AggregateID: "43", EventType: "OrderShipped", IdempotencyKey: "key-1",
+			Payload: []byte(`null`), JSON: true},
+		{AggregateType: "Order", AggregateID: "ä 44", EventType: "OrderNoted", IdempotencyKey: "key-2",
+			Payload: []byte("text, é")},
+		{AggregateType: "Order", AggregateID: "45", EventType: "OrderSigned", IdempotencyKey: "key-3",
+			Payload: []byte{0, 1, 0xfe, 0xff, '\n'}},
 	} {
 		e := &d.Events[i]
 		e.Outbox, e.ID = &o, o.IdempotencyKey
@@ -68,7 +73,8 @@ func payloads(t *testing.T, f Fixture) {
 }
 
 // compare compares messages with what they are made of, by idempotency key.
-func compare(t *testing.T, d *change.Delivery, messages []Message, destination func(*change.Event) string, format change.Format) {
+func compare(t *testing.T, d *change.Delivery, messages []Message, destination func(*change.Event) string,
+	format change.Format) {
 	t.Helper()
 	byKey := map[string]Message{}
 	for _, m := range messages {

@@ -39,8 +39,8 @@ type Fixture struct {
 	Unreachable poller.Output
 	// Spoil makes the destination, or the output, fail exactly event i of d from now on, with cause.
 	Spoil func(d *change.Delivery, i int) (cause poller.Cause)
-	// Misplace gives event i of d a place that is not there, while Output's other events have theirs; nil where there is only
-	// one place for all.
+	// Misplace gives event i of d a place that is not there, while Output's other events have theirs; nil where there is
+	// only one place for all.
 	Misplace func(d *change.Delivery, i int)
 	// TooLarge is a size of a row, in bytes, that can never be sent; 0 where there is no limit.
 	TooLarge int
@@ -51,10 +51,11 @@ type Fixture struct {
 	IdempotencyKeys func() []string
 	// One says that the output takes one event for each delivery.
 	One bool
-	// Messages returns the messages that all destinations hold, with what stands beside their bodies; nil where nothing does.
+	// Messages returns the messages that all destinations hold, with what stands beside their bodies; nil where nothing
+	// does.
 	Messages func(t *testing.T) []Message
-	// Payloads is an output of the same kind with the format payload, which sends outbox events of the type OrderShipped to the
-	// destination Other, and the others to Default.
+	// Payloads is an output of the same kind with the format payload, which sends outbox events of the type OrderShipped
+	// to the destination Other, and the others to Default.
 	Payloads       poller.Output
 	Default, Other string
 }
@@ -76,7 +77,9 @@ func Run(t *testing.T, build func(t *testing.T) Fixture) {
 		t.Run("a partial failure names exactly the failed events", func(t *testing.T) { partial(t, build(t), several) })
 	}
 	if probe.Misplace != nil {
-		t.Run("an event whose place is missing is misplaced, and the others arrive", func(t *testing.T) { misplaced(t, build(t), several) })
+		t.Run("an event whose place is missing is misplaced, and the others arrive", func(t *testing.T) {
+			misplaced(t, build(t), several)
+		})
 	}
 	if probe.TooLarge > 0 {
 		t.Run("too large is impossible", func(t *testing.T) { tooLarge(t, build(t)) })
@@ -149,7 +152,8 @@ func accepts(t *testing.T, f Fixture, n int) {
 	var gotIDs []string
 	for _, r := range got {
 		gotIDs = append(gotIDs, r.ID)
-		if r.RowrelayPoller != d.Poller || r.RowrelayBatch != d.BatchID || r.RowrelayToken != "9007199254740993" || r.RowrelayDelivery != "101" || r.RowrelayAttempt != 3 {
+		if r.RowrelayPoller != d.Poller || r.RowrelayBatch != d.BatchID || r.RowrelayToken != "9007199254740993" ||
+			r.RowrelayDelivery != "101" || r.RowrelayAttempt != 3 {
 			t.Errorf("event arrived without what it can be fenced by: %+v", r)
 		}
 		i := slices.IndexFunc(d.Events, func(e change.Event) bool { return e.ID == r.ID })
@@ -267,8 +271,8 @@ func concurrent(t *testing.T, f Fixture, n int) {
 	sameIDs(t, got, sent, false)
 }
 
-// borrowed: several goroutines send the same events, which are as they were afterwards. Then they are overwritten: whoever still
-// reads them sends something else, and the race detector sees it.
+// borrowed: several goroutines send the same events, which are as they were afterwards. Then they are overwritten:
+// whoever still reads them sends something else, and the race detector sees it.
 func borrowed(t *testing.T, f Fixture, n int) {
 	d, want := Delivery(100, n), Delivery(100, n)
 	var wg sync.WaitGroup

@@ -13,9 +13,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Places checks, within a bubble of synctest, that the concurrency of an output is all its deliveries' together, and that one
-// which waits for a place notices the end of its context. open returns an output with a concurrency of 4 that calls send for each
-// message.
+// Places checks, within a bubble of synctest, that the concurrency of an output is all its deliveries' together, and
+// that one which waits for a place notices the end of its context. open returns an output with a concurrency of 4 that
+// calls send for each message.
 func Places(t *testing.T, open func(send func()) poller.Output) {
 	t.Helper()
 	var underWay, sent atomic.Int32
@@ -55,8 +55,8 @@ func Places(t *testing.T, open func(send func()) poller.Output) {
 	}
 }
 
-// Panics checks that a panic of what an output calls, which says "planned", is told like any other fault of the way to its
-// destination, in one line with the words, and that the places of the events are given back.
+// Panics checks that a panic of what an output calls, which says "planned", is told like any other fault of the way to
+// its destination, in one line with the words, and that the places of the events are given back.
 func Panics(t *testing.T, o poller.Output, words ...string) {
 	t.Helper()
 	for range 2 {

@@ -16,7 +16,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// The context of a delivery ends before the broker confirms. What it published stays in front of what is published later.
+// The context of a delivery ends before the broker confirms. What it published stays in front of what is published
+// later.
 func TestAnUnconfirmedDeliveryIsNotOvertaken(t *testing.T) {
 	b, p, o := behindProxy(t, rabbitmq.Config{})
 	var wg sync.WaitGroup
@@ -53,8 +54,8 @@ func TestAnUnconfirmedDeliveryIsNotOvertaken(t *testing.T) {
 	}
 }
 
-// A broker that reads nothing: what has not left when the context ends never leaves. The connection is reset, and others that
-// are in flight over it learn so at once.
+// A broker that reads nothing: what has not left when the context ends never leaves. The connection is reset, and
+// others that are in flight over it learn so at once.
 func TestNothingIsWrittenAfterTheEnd(t *testing.T) {
 	b, p, o := behindProxy(t, rabbitmq.Config{})
 	var wg sync.WaitGroup

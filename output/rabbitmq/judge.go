@@ -19,8 +19,8 @@ import (
 // judgeDial tells what a failed attempt to connect means.
 func judgeDial(err error) error {
 	switch {
-	// The library says so for whatever ends the handshake at that point: a broker that closes the connection without a word, as
-	// it does with a wrong password, and one that is just going down.
+	// The library says so for whatever ends the handshake at that point: a broker that closes the connection without a
+	// word, as it does with a wrong password, and one that is just going down.
 	case errors.Is(err, amqp.ErrCredentials), errors.Is(err, amqp.ErrSASL):
 		return output.Errorf(err, "the broker did not let us in: check user and password in the URL that output__connection names (or it is just starting or stopping)")
 	case errors.Is(err, amqp.ErrVhost):
@@ -53,8 +53,8 @@ func (l *link) reason(err error) string {
 // errForeign cannot come from a broker that returns what it was sent.
 var errForeign = errors.New("the broker returned a message that it was not sent over this channel: none of the delivery counts as accepted")
 
-// causeOf says what an error of the broker is about: an answer to one question, which costs its channel only, is about the
-// exchange or queue that was asked for; all else is about the connection.
+// causeOf says what an error of the broker is about: an answer to one question, which costs its channel only, is about
+// the exchange or queue that was asked for; all else is about the connection.
 func causeOf(err error) poller.Cause {
 	var answer *amqp.Error
 	if errors.As(err, &answer) && answer.Server && answer.Recover {
@@ -80,9 +80,9 @@ func about(reason string, r route) bool {
 	return strings.Contains(reason, exchange)
 }
 
-// learnPlace notes that one place of this delivery is missing or forbidden, which cost the channel: its events are misplaced,
-// those of others were only dragged along. A place that is forbidden is not tried again for a while, so that others get
-// through meanwhile; one that is missing is looked for before the next delivery.
+// learnPlace notes that one place of this delivery is missing or forbidden, which cost the channel: its events are
+// misplaced, those of others were only dragged along. A place that is forbidden is not tried again for a while, so that
+// others get through meanwhile; one that is missing is looked for before the next delivery.
 func (n *lane) learnPlace(reason *amqp.Error, routes []route, results []result) {
 	var open, named []int
 	for _, i := range n.events {
@@ -114,7 +114,8 @@ func unroutable(r route, why *amqp.Return) error {
 	if r.exchange == "" {
 		return fmt.Errorf("queue %q does not exist (%s): declare it durable, or set state__create=true; a destination of an exchange is written exchange/routing-key", r.key, plaintext.Cut(plaintext.Line(why.ReplyText), 100))
 	}
-	return fmt.Errorf("exchange %q has no queue for the routing key %q (%s): bind a durable queue to it for that key", r.exchange, r.key, plaintext.Cut(plaintext.Line(why.ReplyText), 100))
+	return fmt.Errorf("exchange %q has no queue for the routing key %q (%s): bind a durable queue to it for that key",
+		r.exchange, r.key, plaintext.Cut(plaintext.Line(why.ReplyText), 100))
 }
 
 // nacked is what basic.nack means.
@@ -130,8 +131,8 @@ func tooLarge(e *change.Event, size int, limit int64) error {
 // sizes finds the two numbers in "message size 134217729 is larger than configured max size 134217728".
 var sizes = regexp.MustCompile(`message size (\d+) .*max size (\d+)`)
 
-// learnLimit notes that the broker's limit is lower than ours. It closed the channel over one event, which is then impossible;
-// what came behind it was not taken, and is sent again without it.
+// learnLimit notes that the broker's limit is lower than ours. It closed the channel over one event, which is then
+// impossible; what came behind it was not taken, and is sent again without it.
 func (n *lane) learnLimit(reason *amqp.Error, d *change.Delivery, results []result) {
 	found := sizes.FindStringSubmatch(reason.Reason)
 	if found == nil {

@@ -30,8 +30,8 @@ type lane struct {
 	end        int64                        // of what was published, in the pipe
 }
 
-// numberHeader holds a message's number on its channel, as its confirm has it. A message that is returned is recognised by that
-// alone: its id need not be unique, nor its route.
+// numberHeader holds a message's number on its channel, as its confirm has it. A message that is returned is recognised
+// by that alone: its id need not be unique, nor its route.
 const numberHeader = "rowrelay_publish"
 
 func (l *link) openLane() (*lane, error) {
@@ -73,8 +73,8 @@ func (n *lane) send(ctx context.Context, d *change.Delivery, routes []route, res
 	return err
 }
 
-// publish hands the messages to the connection, which sends them together. It stops at the first that the library does not
-// take, and at the end of ctx.
+// publish hands the messages to the connection, which sends them together. It stops at the first that the library does
+// not take, and at the end of ctx.
 func (n *lane) publish(ctx context.Context, d *change.Delivery, routes []route, results []result) error {
 	if cap(n.confirms) < len(results) {
 		n.confirms = make([]*amqp.DeferredConfirmation, len(results))
@@ -144,8 +144,8 @@ func (n *lane) compose(d *change.Delivery, i int) (amqp.Publishing, error) {
 	return message, nil
 }
 
-// setHeaders turns the attributes into headers, beside the message's number, and returns their size on the wire. Most values
-// are those of the event before: they are left as they are, which saves their conversion to an interface.
+// setHeaders turns the attributes into headers, beside the message's number, and returns their size on the wire. Most
+// values are those of the event before: they are left as they are, which saves their conversion to an interface.
 func (n *lane) setHeaders(number int64) int {
 	size := 0
 	for range 2 {
@@ -165,7 +165,8 @@ func (n *lane) setHeaders(number int64) int {
 	return size
 }
 
-// collect waits for the confirms, or for the end of ctx, and notes what has come; it reports whether some are still to come.
+// collect waits for the confirms, or for the end of ctx, and notes what has come; it reports whether some are still to
+// come.
 func (n *lane) collect(ctx context.Context, routes []route, results []result) (unconfirmed bool) {
 	var foreign error
 	returned := func(r *amqp.Return) {
@@ -200,8 +201,8 @@ func (n *lane) collect(ctx context.Context, routes []route, results []result) (u
 	return unconfirmed
 }
 
-// await waits for one confirm and reports whether it came before ctx ended. Meanwhile it takes what is returned: the library
-// reads nothing from the connection while nobody does.
+// await waits for one confirm and reports whether it came before ctx ended. Meanwhile it takes what is returned: the
+// library reads nothing from the connection while nobody does.
 func (n *lane) await(ctx context.Context, confirm *amqp.DeferredConfirmation, returned func(*amqp.Return)) bool {
 	returns := n.returns
 	for {
@@ -220,7 +221,8 @@ func (n *lane) await(ctx context.Context, confirm *amqp.DeferredConfirmation, re
 	}
 }
 
-// drain takes the returns that have arrived. One comes before the confirm of its message: none of a confirmed message is missing.
+// drain takes the returns that have arrived. One comes before the confirm of its message: none of a confirmed message
+// is missing.
 func (n *lane) drain(returned func(*amqp.Return)) {
 	for {
 		select {

@@ -64,7 +64,8 @@ func (o *Output) connect(ctx context.Context) (*link, error) {
 	}
 }
 
-// ready returns a connection over which nothing of an earlier delivery can reach the broker behind what is published next.
+// ready returns a connection over which nothing of an earlier delivery can reach the broker behind what is published
+// next.
 func (o *Output) ready(ctx context.Context) (*link, error) {
 	for {
 		l, err := o.connect(ctx)
@@ -102,8 +103,9 @@ func (o *Output) open(p *dialing) {
 func (o *Output) newLink() (*link, error) {
 	l := &link{o: o, proven: map[route]struct{}{}}
 	conn, err := amqp.DialConfig(o.cfg.URL, amqp.Config{
-		Locale:     "en_US",
-		Properties: amqp.Table{"product": "Rowrelay", "version": o.cfg.Version, "platform": "Go", "connection_name": "rowrelay/" + o.cfg.Version},
+		Locale: "en_US",
+		Properties: amqp.Table{"product": "Rowrelay", "version": o.cfg.Version, "platform": "Go",
+			"connection_name": "rowrelay/" + o.cfg.Version},
 		Dial: func(network, addr string) (net.Conn, error) {
 			c, err := (&net.Dialer{Timeout: o.dial}).DialContext(context.Background(), network, addr)
 			if err != nil {
@@ -283,8 +285,8 @@ func (l *link) avoids(r route) error {
 	return nil
 }
 
-// within runs f, which cannot be interrupted, and returns when it has ended, or ctx has; late gets what comes after that.
-// A broker that does not answer ends f by the heartbeats that it misses.
+// within runs f, which cannot be interrupted, and returns when it has ended, or ctx has; late gets what comes after
+// that. A broker that does not answer ends f by the heartbeats that it misses.
 func within[T any](ctx context.Context, f func() (T, error), late func(T)) (T, error) {
 	type outcome struct {
 		value T

@@ -97,7 +97,9 @@ func TestTheConnectionIsLostAgainAndAgain(t *testing.T) {
 				errors.As(o.Deliver(t.Context(), d), &failure)
 				mu.Lock()
 				for j := range d.Events {
-					if failure == nil || !slices.ContainsFunc(failure.Failed, func(f poller.FailedEvent) bool { return f.Index == j }) {
+					if failure == nil || !slices.ContainsFunc(failure.Failed, func(f poller.FailedEvent) bool {
+						return f.Index == j
+					}) {
 						accepted[d.Events[j].ID] = true
 					}
 				}

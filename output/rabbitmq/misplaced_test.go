@@ -13,12 +13,14 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// typed returns a delivery of an outbox's events, of these types; one that is called the same has the same idempotency key.
+// typed returns a delivery of an outbox's events, of these types; one that is called the same has the same idempotency
+// key.
 func typed(key string, types ...string) change.Delivery {
 	d := rows(0, len(types))
 	for i, eventType := range types {
 		e := &d.Events[i]
-		e.Outbox = &change.Outbox{AggregateType: "Order", AggregateID: string(rune('1' + i)), EventType: eventType, Payload: []byte(`"` + eventType + `"`), JSON: true}
+		e.Outbox = &change.Outbox{AggregateType: "Order", AggregateID: string(rune('1' + i)), EventType: eventType,
+			Payload: []byte(`"` + eventType + `"`), JSON: true}
 		if key != "" {
 			e.ID = key
 		}
@@ -27,13 +29,16 @@ func typed(key string, types ...string) change.Delivery {
 	return d
 }
 
-// A mapped table need not keep idempotency keys apart. A message that comes back is booked on the event that it was made of.
+// A mapped table need not keep idempotency keys apart. A message that comes back is booked on the event that it was
+// made of.
 func TestReturnsAmongEqualIDs(t *testing.T) {
 	b := newBroker(t)
 	q := b.queue(t, "there", nil)
-	o := open(t, rabbitmq.Config{URL: b.url, Format: change.Payload}, b.prefix+"missing", map[string]string{"A": q, "C": q, "M": b.prefix + "missing2"})
+	o := open(t, rabbitmq.Config{URL: b.url, Format: change.Payload}, b.prefix+"missing",
+		map[string]string{"A": q, "C": q, "M": b.prefix + "missing2"})
 	for range 2 { // over the same channel
-		for _, types := range [][]string{{"A", "B"}, {"B", "A"}, {"A", "B", "A", "B", "C", "M"}, {"B", "B", "A"}, {"M", "B", "C"}} {
+		for _, types := range [][]string{{"A", "B"}, {"B", "A"}, {"A", "B", "A", "B", "C", "M"}, {"B", "B", "A"},
+			{"M", "B", "C"}} {
 			d := typed("same-key", types...)
 			var gone []int
 			var want, got []string
@@ -75,8 +80,8 @@ func TestAReturnOfNothingThatWasSent(t *testing.T) {
 	deliver(t, o, rows(20, 2))
 }
 
-// An exchange that the user must not write to costs the channel: its own events are misplaced, the others were only dragged
-// along, and get through with the next attempt.
+// An exchange that the user must not write to costs the channel: its own events are misplaced, the others were only
+// dragged along, and get through with the next attempt.
 func TestAnExchangeThatIsForbidden(t *testing.T) {
 	b := newBroker(t)
 	q := b.queue(t, "there", nil)
@@ -126,7 +131,8 @@ func TestASlashInARowIsPartOfTheKey(t *testing.T) {
 		t.Errorf("the message went to exchange %q with the key %q", got[0].Exchange, got[0].RoutingKey)
 	}
 	o = open(t, rabbitmq.Config{URL: b.url, Format: change.Payload}, b.prefix+"{event_type}/{aggregate_id}", nil)
-	failed(t, o.Deliver(t.Context(), typed("", "fanout/evil", "fanout")), poller.Impossible, []int{0}, "must not bring a /")
+	failed(t, o.Deliver(t.Context(), typed("", "fanout/evil", "fanout")), poller.Impossible, []int{0},
+		"must not bring a /")
 	if got := b.take(t); len(got) != 1 {
 		t.Errorf("%d messages arrived, want the one whose type is an exchange", len(got))
 	}
@@ -141,7 +147,8 @@ func TestWhatIsNotThereIsNamedAndTheRestIsAccepted(t *testing.T) {
 		name, destination string
 		want              []string
 	}{
-		{"queue", b.prefix + ".{op}", []string{there[:len(there)-len("upsert")] + "delete", "does not exist", "state__create=true"}},
+		{"queue", b.prefix + ".{op}", []string{there[:len(there)-len("upsert")] + "delete", "does not exist",
+			"state__create=true"}},
 		{"binding", unbound + "/key.{op}", []string{unbound, `"key.delete"`, "bind a durable queue"}},
 		{"exchange", missing + "/k", []string{missing, "does not exist", "state__create=true"}},
 	} {

@@ -10,9 +10,10 @@ import (
 
 // pipe is a connection whose Write never waits for the network: a goroutine writes what has gathered.
 //
-// The library flushes after each message, which would be a system call for each, and it writes under locks, where a broker
-// that does not read (an alarm) would hold a delivery beyond the end of its context. What gathers is bounded by the
-// deliveries under way: the next one starts only when earlier ones are confirmed, or their channel is closed (link.free).
+// The library flushes after each message, which would be a system call for each, and it writes under locks, where a
+// broker that does not read (an alarm) would hold a delivery beyond the end of its context. What gathers is bounded by
+// the deliveries under way: the next one starts only when earlier ones are confirmed, or their channel is closed
+// (link.free).
 type pipe struct {
 	net.Conn
 	wake    chan struct{} // holds one when the writer has something to do
@@ -99,8 +100,8 @@ func (p *pipe) position() int64 {
 	return p.taken
 }
 
-// stop resets the connection unless the kernel has everything up to position: when it returns, nothing leaves any more of what
-// the kernel did not have. It waits for nothing but a system call that is under way.
+// stop resets the connection unless the kernel has everything up to position: when it returns, nothing leaves any more
+// of what the kernel did not have. It waits for nothing but a system call that is under way.
 func (p *pipe) stop(position int64) {
 	s := stop{position, make(chan struct{})}
 	p.mu.Lock()
@@ -221,8 +222,8 @@ func (p *pipe) abort() {
 	<-p.done
 }
 
-// forgo lets the connection's end be a reset: what the broker has not read yet, it never will (TCP's RST discards it on both
-// sides).
+// forgo lets the connection's end be a reset: what the broker has not read yet, it never will (TCP's RST discards it on
+// both sides).
 func (p *pipe) forgo() {
 	if c, ok := p.Conn.(*net.TCPConn); ok {
 		_ = c.SetLinger(0) // fails on a closed connection only

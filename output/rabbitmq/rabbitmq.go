@@ -3,17 +3,19 @@
 //
 // # Destinations
 //
-// A destination is "exchange/routing.key", split at the first slash of its template. Without a slash it is a queue: the text is
-// the routing key, and the exchange is the default one, which brings a message to the queue of that name. So "order.events" is
-// the queue order.events, and "shop/order.events" what the exchange shop makes of the key order.events. A slash that a row
-// brings splits nothing: it belongs to the key, and in an exchange's name it makes the event impossible.
+// A destination is "exchange/routing.key", split at the first slash of its template. Without a slash it is a queue: the
+// text is the routing key, and the exchange is the default one, which brings a message to the queue of that name. So
+// "order.events" is the queue order.events, and "shop/order.events" what the exchange shop makes of the key
+// order.events. A slash that a row brings splits nothing: it belongs to the key, and in an exchange's name it makes the
+// event impossible.
 //
 // # What counts as delivered
 //
-// Channels are in confirm mode, and messages are mandatory: an event is accepted when the broker has confirmed it and has not
-// returned it. The broker confirms a persistent message when every queue that it was routed to has it on disk (a quorum queue:
-// a majority). Whatever else becomes of a message is never held against its event: a broker does not read messages, and says
-// nothing about one but its size. An event is misplaced where the broker is there, and the event's own place is not:
+// Channels are in confirm mode, and messages are mandatory: an event is accepted when the broker has confirmed it and
+// has not returned it. The broker confirms a persistent message when every queue that it was routed to has it on disk
+// (a quorum queue: a majority). Whatever else becomes of a message is never held against its event: a broker does not
+// read messages, and says nothing about one but its size. An event is misplaced where the broker is there, and the
+// event's own place is not:
 //
 //	unroutable           no queue is bound for the routing key: it goes on when the queue is there
 //	nacked               a queue is full (x-overflow=reject-publish), or has failed
@@ -24,15 +26,16 @@
 //	not confirmed        the connection or the channel was lost, or the context ended: the broker may have the message
 //	blocked              the broker has a memory or disk alarm, and reads from no publisher until it ends
 //
-// A message that is returned is known by the header rowrelay_publish, its number on the channel: ids need not be unique.
+// A message that is returned is known by the header rowrelay_publish, its number on the channel: ids need not be
+// unique.
 //
 // # Order and repetition
 //
-// A delivery is published over one channel in its order, and confirmed as one window. message_id is the event's id, which a
-// repetition repeats. While a delivery that ended unconfirmed may still reach the broker, no other is published over the
-// same connection: its channel is closed first, and the broker answers that when it has worked off everything before. Where
-// the context ends before all of a delivery has been written, the rest is never written: the connection is reset at once, and
-// what else was in flight over it is unavailable.
+// A delivery is published over one channel in its order, and confirmed as one window. message_id is the event's id,
+// which a repetition repeats. While a delivery that ended unconfirmed may still reach the broker, no other is published
+// over the same connection: its channel is closed first, and the broker answers that when it has worked off everything
+// before. Where the context ends before all of a delivery has been written, the rest is never written: the connection
+// is reset at once, and what else was in flight over it is unavailable.
 package rabbitmq
 
 import (
@@ -53,8 +56,8 @@ import (
 
 // Config is what an Output needs.
 type Config struct {
-	// URL is what output__connection names: amqp://user:password@host:5672/vhost, or amqps:// for TLS, whose certificate is verified against the
-	// system's authorities or those of ?cacertfile=.
+	// URL is what output__connection names: amqp://user:password@host:5672/vhost, or amqps:// for TLS, whose certificate
+	// is verified against the system's authorities or those of ?cacertfile=.
 	URL string
 	// Destinations are output__destination and output__destinations__<event_type>.
 	Destinations output.Destinations
@@ -62,11 +65,11 @@ type Config struct {
 	Format change.Format
 	// Concurrency is how many deliveries may be under way at once, each on a channel of its own: at most 1000; 0 means 8.
 	Concurrency int
-	// Create declares what is missing: a durable topic exchange, or a durable queue where the destination is one. Queues are
-	// not bound to exchanges: that is the consumers' business.
+	// Create declares what is missing: a durable topic exchange, or a durable queue where the destination is one. Queues
+	// are not bound to exchanges: that is the consumers' business.
 	Create bool
-	// MaxMessage is the most bytes of one message's body; 0 means 128 MiB. Where the broker's max_message_size is less, that
-	// holds as soon as the broker has said so.
+	// MaxMessage is the most bytes of one message's body; 0 means 128 MiB. Where the broker's max_message_size is less,
+	// that holds as soon as the broker has said so.
 	MaxMessage int
 	// Version goes into the connection's properties.
 	Version string
@@ -150,8 +153,8 @@ type result struct {
 	err      error
 }
 
-// Deliver publishes the events of d and waits until the broker has confirmed them. It makes one attempt, over the connection
-// that is there or over a new one. A crash in here leaves open which messages the broker has.
+// Deliver publishes the events of d and waits until the broker has confirmed them. It makes one attempt, over the
+// connection that is there or over a new one. A crash in here leaves open which messages the broker has.
 func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 	results := make([]result, len(d.Events))
 	// What ends a delivery as a whole is why the events that have no reason of their own failed.
@@ -184,7 +187,8 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 			failure.Failed = append(failure.Failed, failed)
 		}
 	}
-	failure.Err = output.Errorf(first, "publishing to RabbitMQ at %s: %d of %d events failed: %v", o.broker, failed, len(results), first)
+	failure.Err = output.Errorf(first, "publishing to RabbitMQ at %s: %d of %d events failed: %v", o.broker, failed,
+		len(results), first)
 	return failure
 }
 
@@ -223,14 +227,15 @@ func (o *Output) routes(d *change.Delivery, results []result) []route {
 		var err error
 		routes[i], err = o.routeOf(d, &d.Events[i])
 		if err != nil {
-			results[i] = result{cause: poller.Impossible, err: output.Errorf(err, "event %s cannot be sent: %v", d.Events[i].ID, err)}
+			results[i] = result{cause: poller.Impossible,
+				err: output.Errorf(err, "event %s cannot be sent: %v", d.Events[i].ID, err)}
 		}
 	}
 	return routes
 }
 
-// maxShort is the most bytes of a short string of AMQP, which names, keys and properties are. The library would cut a longer
-// one without a word.
+// maxShort is the most bytes of a short string of AMQP, which names, keys and properties are. The library would cut a
+// longer one without a word.
 const maxShort = 255
 
 var errLongRoute = errors.New("its destination has an exchange or a routing key of more than 255 bytes, and AMQP has no room for that")

@@ -45,9 +45,10 @@ func TestConformance(t *testing.T) {
 			Misplace: func(d *change.Delivery, i int) { d.Events[i].Op = change.Delete },
 			Hang:     func(*testing.T) <-chan struct{} { return p.hush() },
 			Messages: b.messages,
-			Payloads: open(t, rabbitmq.Config{URL: b.url, Format: change.Payload}, exchange+"/{aggregate_type}.events", map[string]string{"OrderShipped": shipped}),
-			Default:  exchange + "/order.events",
-			Other:    shipped,
+			Payloads: open(t, rabbitmq.Config{URL: b.url, Format: change.Payload}, exchange+"/{aggregate_type}.events",
+				map[string]string{"OrderShipped": shipped}),
+			Default: exchange + "/order.events",
+			Other:   shipped,
 		}
 	})
 }
@@ -58,7 +59,8 @@ func (b *broker) messages(t *testing.T) []outputtest.Message {
 	var all []outputtest.Message
 	for _, d := range b.take(t) {
 		m := outputtest.Message{
-			Destination: d.RoutingKey, Body: d.Body, ID: d.MessageId, Type: d.Type, ContentType: d.ContentType, Time: d.Timestamp,
+			Destination: d.RoutingKey, Body: d.Body, ID: d.MessageId, Type: d.Type, ContentType: d.ContentType,
+			Time:       d.Timestamp,
 			Attributes: map[string]string{},
 		}
 		if d.Exchange != "" {
@@ -71,7 +73,8 @@ func (b *broker) messages(t *testing.T) []outputtest.Message {
 		for name, value := range d.Headers {
 			m.Attributes[name] = value.(string)
 		}
-		if m.ID == "" || m.Type == "" || m.ContentType == "" || m.Time.IsZero() || d.AppId != "shop" || d.DeliveryMode != amqp.Persistent {
+		if m.ID == "" || m.Type == "" || m.ContentType == "" || m.Time.IsZero() || d.AppId != "shop" ||
+			d.DeliveryMode != amqp.Persistent {
 			t.Errorf("a message misses something: %+v, app_id %q, delivery mode %d", m, d.AppId, d.DeliveryMode)
 		}
 		all = append(all, m)
@@ -102,7 +105,8 @@ func TestCreate(t *testing.T) {
 	})
 	d := rows(0, 4)
 	d.Events[2].Outbox = &change.Outbox{EventType: "X"}
-	failed(t, o.Deliver(t.Context(), d), poller.Misplaced, []int{2}, exchange, "bind") // no queue is bound to a new exchange
+	// no queue is bound to a new exchange
+	failed(t, o.Deliver(t.Context(), d), poller.Misplaced, []int{2}, exchange, "bind")
 	if q, err := b.ch.QueueDeclarePassive(queue, true, false, false, false, nil); err != nil || q.Messages != 3 {
 		t.Errorf("the queue: %+v, %v", q, err)
 	}
@@ -245,8 +249,10 @@ func TestNoSecretInErrors(t *testing.T) {
 			}
 		})
 	}
-	for _, bad := range []string{"", "u:" + secret, "http://u:" + secret + "@h/", "amqp://u:" + secret + "@h:x/", "amqp://u:" + secret + "%zz@h/", "amqp://u:" + secret + " @h"} {
-		if _, err := rabbitmq.New(rabbitmq.Config{URL: bad}); err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "output__connection") {
+	for _, bad := range []string{"", "u:" + secret, "http://u:" + secret + "@h/", "amqp://u:" + secret + "@h:x/",
+		"amqp://u:" + secret + "%zz@h/", "amqp://u:" + secret + " @h"} {
+		if _, err := rabbitmq.New(rabbitmq.Config{URL: bad}); err == nil || strings.Contains(err.Error(), secret) ||
+			!strings.Contains(err.Error(), "output__connection") {
 			t.Errorf("New(%q): %v", bad, err)
 		}
 	}
@@ -277,7 +283,8 @@ func BenchmarkDeliver(b *testing.B) {
 	for _, events := range []int{1, 100} {
 		b.Run(fmt.Sprintf("events=%d", events), func(b *testing.B) {
 			r := newBroker(b)
-			// A durable queue, as in production: a confirm waits for the disk. It keeps few messages: only publishing is measured.
+			// A durable queue, as in production: a confirm waits for the disk. It keeps few messages: only publishing is
+			// measured.
 			queue := r.prefix + "bench"
 			if _, err := r.ch.QueueDeclare(queue, true, false, false, false, amqp.Table{"x-max-length": 1000}); err != nil {
 				b.Fatal(err)

@@ -16,7 +16,8 @@ func TestRouteOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := &Output{cfg: Config{Destinations: destinations}}
-		return o.routeOf(&change.Delivery{}, &change.Event{Outbox: &change.Outbox{AggregateType: "shop/x", EventType: eventType}})
+		return o.routeOf(&change.Delivery{},
+			&change.Event{Outbox: &change.Outbox{AggregateType: "shop/x", EventType: eventType}})
 	}
 	long := strings.Repeat("x", maxShort+1)
 	for _, c := range []struct {

@@ -13,9 +13,9 @@ import (
 // maxProven bounds the memory of what exists, where routes are made of ids.
 const maxProven = 10000
 
-// prove looks once in a connection whether an exchange is there, and declares it where that is wanted; the same for a queue
-// where it is wanted. A message to a missing exchange costs the channel, and with it the confirms of all other events of the
-// delivery: so the events of a missing exchange fail before, and the others go.
+// prove looks once in a connection whether an exchange is there, and declares it where that is wanted; the same for a
+// queue where it is wanted. A message to a missing exchange costs the channel, and with it the confirms of all other
+// events of the delivery: so the events of a missing exchange fail before, and the others go.
 func (l *link) prove(ctx context.Context, routes []route, results []result) error {
 	var failed map[route]error
 	for i, r := range routes {

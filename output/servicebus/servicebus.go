@@ -1,24 +1,25 @@
-// Package servicebus sends events to queues and topics of Azure Service Bus: one message for each event, in the single form
-// of output__format (output__kind=servicebus).
+// Package servicebus sends events to queues and topics of Azure Service Bus: one message for each event, in the single
+// form of output__format (output__kind=servicebus).
 //
-// A message's MessageId is the event's id, so that duplicate detection (a property of the entity) drops repetitions within
-// its window. SessionId and PartitionKey are the aggregate's id, or the order key of a row: an entity with sessions keeps
-// each aggregate's order for its receivers, one without ignores the session. An id beyond the service's 128 characters stands
-// as its beginning and a hash, the same one every time. An event without an aggregate has neither: it has no order to keep, and
-// an entity with sessions refuses it. Subject is the event's type, the application properties are the
-// event's attributes.
+// A message's MessageId is the event's id, so that duplicate detection (a property of the entity) drops repetitions
+// within its window. SessionId and PartitionKey are the aggregate's id, or the order key of a row: an entity with
+// sessions keeps each aggregate's order for its receivers, one without ignores the session. An id beyond the service's
+// 128 characters stands as its beginning and a hash, the same one every time. An event without an aggregate has
+// neither: it has no order to keep, and an entity with sessions refuses it. Subject is the event's type, the
+// application properties are the event's attributes.
 //
-// Messages are sent singly, side by side over one link for each destination: a batch of AMQP must not mix partition keys
-// where the entity is partitioned, and the events of one delivery have different ones. They arrive in any order; they have
-// distinct order keys, so that ordering=key holds; for ordering=source a delivery must hold one event, and the tick sees to
-// that.
+// Messages are sent singly, side by side over one link for each destination: a batch of AMQP must not mix partition
+// keys where the entity is partitioned, and the events of one delivery have different ones. They arrive in any order;
+// they have distinct order keys, so that ordering=key holds; for ordering=source a delivery must hold one event, and
+// the tick sees to that.
 //
 // # What is proved, and against what
 //
-// The package is tested with the SDK against Apache Qpid Proton 0.37 (internal/amqptest): wire form, dispositions, refused
-// links and tokens, a lost link and connection, sizes, the end of a context; with a connection string and without TLS, and as an
-// identity over TLS, with tokens that nobody checks. It has never been run against Azure: that the service answers with the
-// conditions that package azmessaging judges is what its documentation and the SDK's source say.
+// The package is tested with the SDK against Apache Qpid Proton 0.37 (internal/amqptest): wire form, dispositions,
+// refused links and tokens, a lost link and connection, sizes, the end of a context; with a connection string and
+// without TLS, and as an identity over TLS, with tokens that nobody checks. It has never been run against Azure: that
+// the service answers with the conditions that package azmessaging judges is what its documentation and the SDK's
+// source say.
 package servicebus
 
 import (
@@ -62,11 +63,13 @@ type link struct {
 }
 
 func open(ctx context.Context, c *azmessaging.Connection, destination string) (*link, error) {
-	// The SDK's retries are off: the tick repeats, and does so only while its right to deliver holds. The SDK still repeats a
-	// message at once, and once, when the link turns out to be detached.
+	// The SDK's retries are off: the tick repeats, and does so only while its right to deliver holds. The SDK still
+	// repeats a message at once, and once, when the link turns out to be detached.
 	options := &azservicebus.ClientOptions{
-		RetryOptions:     azservicebus.RetryOptions{MaxRetries: -1},
-		NewWebSocketConn: func(ctx context.Context, _ azservicebus.NewWebSocketConnArgs) (net.Conn, error) { return c.Dial(ctx) },
+		RetryOptions: azservicebus.RetryOptions{MaxRetries: -1},
+		NewWebSocketConn: func(ctx context.Context, _ azservicebus.NewWebSocketConnArgs) (net.Conn, error) {
+			return c.Dial(ctx)
+		},
 	}
 	var l link
 	var err error

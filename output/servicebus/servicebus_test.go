@@ -13,7 +13,8 @@ var service = amqptest.Service[*servicebus.Output]{
 	Key: func(t testing.TB, m amqptest.Message) string {
 		t.Helper()
 		if m.Group == "" || m.Annotations["x-opt-partition-key"] != m.Group {
-			t.Errorf("message %s has the session %q and the partition key %v", m.ID, m.Group, m.Annotations["x-opt-partition-key"])
+			t.Errorf("message %s has the session %q and the partition key %v", m.ID, m.Group,
+				m.Annotations["x-opt-partition-key"])
 		}
 		return m.Group
 	},

@@ -4,8 +4,8 @@
 //	rowrelay run | jq .data
 //
 // Lines are whole: concurrent deliveries never mix. An event is accepted when the writer took all of its line; what the
-// operating system does with it afterwards (a pipe whose reader dies) is not seen here. A reader that stands still holds
-// the write, and with it every delivery, until it reads on: a write cannot be cancelled.
+// operating system does with it afterwards (a pipe whose reader dies) is not seen here. A reader that stands still
+// holds the write, and with it every delivery, until it reads on: a write cannot be cancelled.
 package stdout
 
 import (

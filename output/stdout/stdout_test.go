@@ -52,8 +52,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// A pipe that breaks at any byte: exactly the events whose lines are out are accepted, and what follows begins on a line
-// of its own.
+// A pipe that breaks at any byte: exactly the events whose lines are out are accepted, and what follows begins on a
+// line of its own.
 func TestBreaksAtEveryByte(t *testing.T) {
 	d := outputtest.Delivery(0, 3)
 	var ends []int
@@ -74,7 +74,8 @@ func TestBreaksAtEveryByte(t *testing.T) {
 		for accepted < len(ends) && ends[accepted] <= room {
 			accepted++
 		}
-		if len(failure.Failed) != 3-accepted || failure.Failed[0].Index != accepted || failure.Failed[0].Cause != poller.Unavailable {
+		if len(failure.Failed) != 3-accepted || failure.Failed[0].Index != accepted ||
+			failure.Failed[0].Cause != poller.Unavailable {
 			t.Fatalf("room %d: failed %v, want those from %d on", room, failure.Failed, accepted)
 		}
 		p.room = -1

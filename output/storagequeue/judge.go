@@ -42,7 +42,8 @@ func (o *Output) judgeAnswer(answer *azcore.ResponseError) result {
 	mend := ""
 	switch {
 	case isMissing(answer):
-		mend = ": the queue does not exist; create it (az storage queue create --name " + o.name + "), or set state__create=true"
+		mend = ": the queue does not exist; create it (az storage queue create --name " + o.name +
+			"), or set state__create=true"
 	case queueerror.HasCode(answer, queueerror.AuthorizationPermissionMismatch, queueerror.AuthorizationFailure,
 		queueerror.InsufficientAccountPermissions):
 		mend = ": give the identity the role Storage Queue Data Message Sender on the queue or the account, and look at the account's network rules"

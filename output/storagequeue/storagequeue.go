@@ -2,11 +2,12 @@
 // output__format, as base64 (output__kind=queue).
 //
 // Base64 is what the queue trigger of Azure Functions expects unless its host.json says
-// extensions.queues.messageEncoding "none". A message never expires. A queue takes 64 KiB for each message after encoding,
-// which leaves 49,152 bytes for the event: one that is larger is impossible to deliver, and its error says so.
+// extensions.queues.messageEncoding "none". A message never expires. A queue takes 64 KiB for each message after
+// encoding, which leaves 49,152 bytes for the event: one that is larger is impossible to deliver, and its error says
+// so.
 //
-// A queue keeps no order, and has no headers: poller, batch, token, delivery number, the key's hash and the cursor are in
-// the message with the formats cloudevents and rowchange, and are not with sqltrigger and row.
+// A queue keeps no order, and has no headers: poller, batch, token, delivery number, the key's hash and the cursor are
+// in the message with the formats cloudevents and rowchange, and are not with sqltrigger and row.
 //
 // The events of one delivery are sent side by side, and reach the queue in any order. They have distinct order keys, so
 // that ordering=key holds; for ordering=source a delivery must hold one event, and the tick sees to that.
@@ -121,8 +122,8 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 	return o.sum(results)
 }
 
-// try sends event i of d when there is a place, unless ctx has ended or the queue is down. A panic is what became of that
-// event: these goroutines are nobody else's to guard.
+// try sends event i of d when there is a place, unless ctx has ended or the queue is down. A panic is what became of
+// that event: these goroutines are nobody else's to guard.
 func (o *Output) try(ctx context.Context, d *change.Delivery, i int, down *atomic.Bool) (r result) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -193,6 +194,7 @@ func (o *Output) sum(results []result) error {
 	if first == nil {
 		return nil
 	}
-	failure.Err = output.Errorf(first, "sending to queue %q: %d of %d events failed: %v", o.name, len(failure.Failed), len(results), first)
+	failure.Err = output.Errorf(first, "sending to queue %q: %d of %d events failed: %v", o.name, len(failure.Failed),
+		len(results), first)
 	return &failure
 }

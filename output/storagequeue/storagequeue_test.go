@@ -94,7 +94,8 @@ func messages(t *testing.T, c *azqueue.QueueClient) [][]byte {
 	t.Helper()
 	var all [][]byte
 	for {
-		some, err := c.DequeueMessages(t.Context(), &azqueue.DequeueMessagesOptions{NumberOfMessages: to.Ptr[int32](32), VisibilityTimeout: to.Ptr[int32](3600)})
+		some, err := c.DequeueMessages(t.Context(),
+			&azqueue.DequeueMessagesOptions{NumberOfMessages: to.Ptr[int32](32), VisibilityTimeout: to.Ptr[int32](3600)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,13 +169,16 @@ func TestMissingQueue(t *testing.T) {
 	c := queue(t, false, nil)
 	err := open(t, storagequeue.Config{Client: c}).Deliver(t.Context(), outputtest.Delivery(0, 3))
 	var failure *poller.DeliveryError
-	if !errors.As(err, &failure) || len(failure.Failed) != 3 || failure.Failed[0].Cause != poller.Unavailable || failure.Failed[0].Status != 404 {
+	if !errors.As(err, &failure) || len(failure.Failed) != 3 || failure.Failed[0].Cause != poller.Unavailable ||
+		failure.Failed[0].Status != 404 {
 		t.Fatalf("%v", err)
 	}
-	if !strings.Contains(err.Error(), "az storage queue create --name test-") || !strings.Contains(err.Error(), "state__create=true") {
+	if !strings.Contains(err.Error(), "az storage queue create --name test-") ||
+		!strings.Contains(err.Error(), "state__create=true") {
 		t.Errorf("no mend in %q", err)
 	}
-	if err := open(t, storagequeue.Config{Client: c, Create: true}).Deliver(t.Context(), outputtest.Delivery(0, 20)); err != nil {
+	if err := open(t, storagequeue.Config{Client: c, Create: true}).Deliver(t.Context(),
+		outputtest.Delivery(0, 20)); err != nil {
 		t.Fatal(err)
 	}
 	if got := messages(t, c); len(got) != 20 {
@@ -187,9 +191,11 @@ func TestWrongKeyIsToldFromAWrongEvent(t *testing.T) {
 	_, rest, _ := strings.Cut(connection, "AccountKey=")
 	key, _, _ := strings.Cut(rest, ";")
 	connection = strings.Replace(connection, key, base64.StdEncoding.EncodeToString([]byte("planted")), 1)
-	err := open(t, storagequeue.Config{Client: client(t, connection, "orders", nil)}).Deliver(t.Context(), outputtest.Delivery(0, 1))
+	err := open(t, storagequeue.Config{Client: client(t, connection, "orders", nil)}).Deliver(t.Context(),
+		outputtest.Delivery(0, 1))
 	var failure *poller.DeliveryError
-	if !errors.As(err, &failure) || failure.Failed[0].Cause != poller.Unavailable || failure.Failed[0].Status != 403 || !strings.Contains(err.Error(), "output__connection") {
+	if !errors.As(err, &failure) || failure.Failed[0].Cause != poller.Unavailable || failure.Failed[0].Status != 403 ||
+		!strings.Contains(err.Error(), "output__connection") {
 		t.Errorf("%v", err)
 	}
 }
@@ -233,16 +239,20 @@ func TestAnswers(t *testing.T) {
 			}
 			err = open(t, storagequeue.Config{Client: client, Concurrency: 1}).Deliver(t.Context(), outputtest.Delivery(0, 3))
 			var failure *poller.DeliveryError
-			if !errors.As(err, &failure) || len(failure.Failed) != 3 || failure.Failed[0].Cause != c.cause || failure.Failed[0].Status != c.status || failure.Failed[0].Named != (c.cause != poller.Unavailable) || failure.RetryAfter != 9*time.Second {
+			if !errors.As(err, &failure) || len(failure.Failed) != 3 || failure.Failed[0].Cause != c.cause ||
+				failure.Failed[0].Status != c.status || failure.Failed[0].Named != (c.cause != poller.Unavailable) ||
+				failure.RetryAfter != 9*time.Second {
 				t.Fatalf("%#v", err)
 			}
 			for _, f := range failure.Failed {
 				// With an error of its own, which keeps what the log may not hold as the whole one does.
-				if (f.Err != nil) != f.Named || f.Err != nil && (!strings.Contains(f.Err.Error(), c.says) || strings.Contains(f.Err.Error(), "planted")) {
+				if (f.Err != nil) != f.Named ||
+					f.Err != nil && (!strings.Contains(f.Err.Error(), c.says) || strings.Contains(f.Err.Error(), "planted")) {
 					t.Errorf("event %d: %v", f.Index, f.Err)
 				}
 			}
-			if text := err.Error(); !strings.Contains(text, c.says) || !strings.Contains(text, `"orders"`) || strings.Contains(text, "planted") || strings.Contains(text, "\n") {
+			if text := err.Error(); !strings.Contains(text, c.says) || !strings.Contains(text, `"orders"`) ||
+				strings.Contains(text, "planted") || strings.Contains(text, "\n") {
 				t.Errorf("%q", text)
 			}
 			var inner *azcore.ResponseError
@@ -262,7 +272,8 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestNewRefusesANameThatNoQueueHas(t *testing.T) {
-	for _, name := range []string{"or", "order_lines", "Orders", "-orders", "orders-", "or--ders", strings.Repeat("x", 64)} {
+	for _, name := range []string{"or", "order_lines", "Orders", "-orders", "orders-", "or--ders",
+		strings.Repeat("x", 64)} {
 		_, err := storagequeue.New(storagequeue.Config{Client: client(t, unreachable, name, nil)})
 		if err == nil || !strings.Contains(err.Error(), "output__queue") || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
@@ -301,7 +312,8 @@ func (f transport) Do(r *http.Request) (*http.Response, error) { return f(r) }
 
 func offline(t *testing.T, concurrency int, answer transport) *storagequeue.Output {
 	t.Helper()
-	c, err := azqueue.NewQueueClientWithNoCredential("http://queue/orders", &azqueue.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: answer}})
+	c, err := azqueue.NewQueueClientWithNoCredential("http://queue/orders",
+		&azqueue.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: answer}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +321,8 @@ func offline(t *testing.T, concurrency int, answer transport) *storagequeue.Outp
 }
 
 func created(r *http.Request) *http.Response {
-	return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("<QueueMessagesList/>")), Request: r}
+	return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader("<QueueMessagesList/>")), Request: r}
 }
 
 func TestConcurrencyIsTheOutputs(t *testing.T) {
@@ -323,7 +336,8 @@ func TestConcurrencyIsTheOutputs(t *testing.T) {
 // TestPanicFailsItsEvent: it does not end the process.
 func TestPanicFailsItsEvent(t *testing.T) {
 	for _, concurrency := range []int{1, 8} {
-		outputtest.Panics(t, offline(t, concurrency, func(*http.Request) (*http.Response, error) { panic("planned") }), "storagequeue")
+		outputtest.Panics(t, offline(t, concurrency, func(*http.Request) (*http.Response, error) { panic("planned") }),
+			"storagequeue")
 	}
 }
 

@@ -14,8 +14,9 @@ import (
 )
 
 // payload is an encoded body in buffers that are used again. RoundTrip may return while the transport still reads the
-// body (an early answer, a cancelled context): the buffers go back to the pool only after the transport has said that it
-// wrote the whole request, and had no reason to write it twice. In every other case they are left to the garbage collector.
+// body (an early answer, a cancelled context): the buffers go back to the pool only after the transport has said that
+// it wrote the whole request, and had no reason to write it twice. In every other case they are left to the garbage
+// collector.
 //
 // The body is an io.NopCloser of a *bytes.Reader and not a reader of our own that would know when it is closed, because
 // net/http knows that type to be in memory, and sends it in one write with the headers.

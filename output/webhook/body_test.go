@@ -61,7 +61,8 @@ func TestBuffersAreNotSharedWithTheTransport(t *testing.T) {
 					for range 20 {
 						size := rand.IntN(1 << 18)
 						ctx, cancel := context.WithCancel(t.Context())
-						d := change.Delivery{BatchID: mark, Events: []change.Event{{ID: "1", Row: []byte(`{"x":"` + strings.Repeat(mark, size) + `"}`)}}}
+						d := change.Delivery{BatchID: mark,
+							Events: []change.Event{{ID: "1", Row: []byte(`{"x":"` + strings.Repeat(mark, size) + `"}`)}}}
 						if rand.IntN(3) == 0 {
 							go cancel()
 						}
@@ -83,7 +84,8 @@ func TestBuffersAreNotSharedWithTheTransport(t *testing.T) {
 // Buffers are used again only after the transport is done with them.
 func TestPayloadIsPooledOnlyWhenWritten(t *testing.T) {
 	o := &Output{format: change.Row}
-	for _, c := range []struct{ wrote, again, pooled bool }{{true, false, true}, {false, false, false}, {true, true, false}} {
+	for _, c := range []struct{ wrote, again, pooled bool }{{true, false, true}, {false, false, false},
+		{true, true, false}} {
 		p, err := o.encode(&change.Delivery{Events: []change.Event{{Row: []byte(`{"a":1}`)}}})
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +111,9 @@ func TestPayloadIsPooledOnlyWhenWritten(t *testing.T) {
 }
 
 func BenchmarkDeliver(b *testing.B) {
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}))
 	defer server.Close()
 	for _, n := range []int{1, 10, 100} {
 		b.Run(fmt.Sprintf("%d events", n), func(b *testing.B) {
@@ -121,7 +125,8 @@ func BenchmarkDeliver(b *testing.B) {
 			d := change.Delivery{App: "shop", Poller: "orders", BatchID: "batch_1", Events: make([]change.Event, n)}
 			for i := range d.Events {
 				key := fmt.Appendf(nil, `{"id":%d}`, i)
-				d.Events[i] = change.Event{ID: fmt.Sprintf("%032d", i), Key: key, Row: []byte(`{"id":1,"text":"some text of a row"}`), Cursor: change.Cursor(`{"kind":"integer","value":1}`)}
+				d.Events[i] = change.Event{ID: fmt.Sprintf("%032d", i), Key: key,
+					Row: []byte(`{"id":1,"text":"some text of a row"}`), Cursor: change.Cursor(`{"kind":"integer","value":1}`)}
 			}
 			b.ReportAllocs()
 			for b.Loop() {

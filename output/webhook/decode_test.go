@@ -11,8 +11,10 @@ import (
 // Whatever a receiver answers: indices are those of events that were sent, and JSON that is not valid accepts nothing.
 func FuzzFailedItems(f *testing.F) {
 	for _, s := range []string{
-		``, `null`, `{}`, `[]`, `{"batchItemFailures":[]}`, `{"batchItemFailures":[{"itemIdentifier":"a"},{"itemIdentifier":"1"}]}`,
-		`{"batchItemFailures":[{"itemIdentifier":2}]}`, `{"batchItemFailures":[{"itemIdentifier":"3"}]}`, `{"batchItemFailures":[{}]}`, `{"batchItemFailures":1}`,
+		``, `null`, `{}`, `[]`, `{"batchItemFailures":[]}`,
+		`{"batchItemFailures":[{"itemIdentifier":"a"},{"itemIdentifier":"1"}]}`,
+		`{"batchItemFailures":[{"itemIdentifier":2}]}`, `{"batchItemFailures":[{"itemIdentifier":"3"}]}`,
+		`{"batchItemFailures":[{}]}`, `{"batchItemFailures":1}`,
 		`{"BATCHITEMFAILURES":[{"ITEMIDENTIFIER":"\u0061"}]}`, `{"batchItemFailures":[{"itemIdentifier":1e0}]}`, "\ufeff{}",
 	} {
 		f.Add([]byte(s))

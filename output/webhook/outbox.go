@@ -20,8 +20,8 @@ const (
 )
 
 // setOutbox sets the headers of an outbox event. What its writer said may be any text, and a header carries printable
-// ASCII only: values are percent-encoded (see encodeHeader). A trace context that is not one is left out, because a trace is
-// no reason to hold an event back.
+// ASCII only: values are percent-encoded (see encodeHeader). A trace context that is not one is left out, because a
+// trace is no reason to hold an event back.
 func setOutbox(h http.Header, set func(name, value string), e *change.Event) {
 	o := e.Outbox
 	set(headerEventType, encodeHeader(o.EventType))
@@ -42,8 +42,9 @@ func setOutbox(h http.Header, set func(name, value string), e *change.Event) {
 	}
 }
 
-// encodeHeader returns s as a header carries it: by the rule of the CloudEvents HTTP binding (1.0.2, 3.1.3.2), spaces, double
-// quotes, percent signs and every byte outside "!" to "~" are percent-encoded. It decodes to s again, whatever s is.
+// encodeHeader returns s as a header carries it: by the rule of the CloudEvents HTTP binding (1.0.2, 3.1.3.2), spaces,
+// double quotes, percent signs and every byte outside "!" to "~" are percent-encoded. It decodes to s again, whatever s
+// is.
 func encodeHeader(s string) string {
 	n := 0
 	for i := range len(s) {
@@ -72,8 +73,8 @@ func encodeHeader(s string) string {
 
 func encoded(c byte) bool { return c <= ' ' || c >= 0x7f || c == '"' || c == '%' }
 
-// headerID returns an event's id as a header carries it: as it is. Ids are printable ASCII; one that is not would hold its event
-// back for ever, and is encoded.
+// headerID returns an event's id as a header carries it: as it is. Ids are printable ASCII; one that is not would hold
+// its event back for ever, and is encoded.
 func headerID(id string) string {
 	if isPrintable(id) {
 		return id
@@ -81,8 +82,8 @@ func headerID(id string) string {
 	return encodeHeader(id)
 }
 
-// isTraceParent reports whether s is a traceparent (W3C Trace Context, 3.2.2): version-trace-parent-flags in lower-case hex.
-// A version beyond 00 may have more behind it.
+// isTraceParent reports whether s is a traceparent (W3C Trace Context, 3.2.2): version-trace-parent-flags in lower-case
+// hex. A version beyond 00 may have more behind it.
 func isTraceParent(s string) bool {
 	const length = len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	if len(s) < length || len(s) > length && (s[:2] == "00" || s[length] != '-' || !isPrintable(s)) {

@@ -36,31 +36,43 @@ func TestOutboxHeaders(t *testing.T) {
 	}{
 		{"plain", func(*change.Outbox, *change.Event) {}, map[string]string{
 			"Idempotency-Key": "order-placed-42", "Rowrelay-Event-Id": "order-placed-42", "Rowrelay-Event-Type": "OrderPlaced",
-			"Rowrelay-Aggregate-Type": "Order", "Rowrelay-Aggregate-Id": "42", "Rowrelay-Created-At": "2026-04-07T01:23:45.000005Z",
+			"Rowrelay-Aggregate-Type": "Order", "Rowrelay-Aggregate-Id": "42",
+			"Rowrelay-Created-At":      "2026-04-07T01:23:45.000005Z",
 			"Rowrelay-Idempotency-Key": "", "traceparent": "", "tracestate": "",
 		}},
 		{"an id of its own", func(_ *change.Outbox, e *change.Event) { e.ID = "6f1e0c" }, map[string]string{
 			"Idempotency-Key": "6f1e0c", "Rowrelay-Event-Id": "6f1e0c", "Rowrelay-Idempotency-Key": "order-placed-42",
 		}},
-		{"an id with spaces", func(o *change.Outbox, e *change.Event) { o.IdempotencyKey, e.ID = `order "42" 100%`, `order "42" 100%` }, map[string]string{
-			"Idempotency-Key": `order "42" 100%`, "Rowrelay-Event-Id": `order "42" 100%`, "Webhook-Id": `order "42" 100%`, "Rowrelay-Idempotency-Key": "",
-		}},
-		{"no created_at", func(o *change.Outbox, _ *change.Event) { o.CreatedAt = time.Time{} }, map[string]string{"Rowrelay-Created-At": ""}},
-		{"odd texts", func(o *change.Outbox, e *change.Event) {
-			o.AggregateType, o.AggregateID, o.EventType, o.IdempotencyKey, e.ID = "Bestellung ä", "4\r\n2: x", `100% "so"`, "k\x00\xff", "k\x00\xff"
+		{"an id with spaces", func(o *change.Outbox, e *change.Event) {
+			o.IdempotencyKey, e.ID = `order "42" 100%`, `order "42" 100%`
 		}, map[string]string{
-			"Rowrelay-Aggregate-Type": "Bestellung%20%C3%A4", "Rowrelay-Aggregate-Id": "4%0D%0A2:%20x", "Rowrelay-Event-Type": "100%25%20%22so%22",
-			"Idempotency-Key": "k%00%FF", "Rowrelay-Event-Id": "k%00%FF", "Rowrelay-Idempotency-Key": "", "Webhook-Id": "k%00%FF",
+			"Idempotency-Key": `order "42" 100%`, "Rowrelay-Event-Id": `order "42" 100%`, "Webhook-Id": `order "42" 100%`,
+			"Rowrelay-Idempotency-Key": "",
+		}},
+		{"no created_at", func(o *change.Outbox, _ *change.Event) {
+			o.CreatedAt = time.Time{}
+		}, map[string]string{"Rowrelay-Created-At": ""}},
+		{"odd texts", func(o *change.Outbox, e *change.Event) {
+			o.AggregateType, o.AggregateID, o.EventType, o.IdempotencyKey, e.ID = "Bestellung ä", "4\r\n2: x", `100% "so"`,
+				"k\x00\xff", "k\x00\xff"
+		}, map[string]string{
+			"Rowrelay-Aggregate-Type": "Bestellung%20%C3%A4", "Rowrelay-Aggregate-Id": "4%0D%0A2:%20x",
+			"Rowrelay-Event-Type": "100%25%20%22so%22",
+			"Idempotency-Key":     "k%00%FF", "Rowrelay-Event-Id": "k%00%FF", "Rowrelay-Idempotency-Key": "",
+			"Webhook-Id": "k%00%FF",
 		}},
 		{"a trace", func(o *change.Outbox, _ *change.Event) { o.TraceParent, o.TraceState = trace, "a=1,b@c=2" },
 			map[string]string{"traceparent": trace, "tracestate": "a=1,b@c=2"}},
-		{"a trace's state that no header carries", func(o *change.Outbox, _ *change.Event) { o.TraceParent, o.TraceState = trace, "a=1\n" },
+		{"a trace's state that no header carries", func(o *change.Outbox, _ *change.Event) {
+			o.TraceParent, o.TraceState = trace, "a=1\n"
+		},
 			map[string]string{"traceparent": trace, "tracestate": ""}},
 		{"a state without a trace", func(o *change.Outbox, _ *change.Event) { o.TraceParent, o.TraceState = "none", "a=1" },
 			map[string]string{"traceparent": "", "tracestate": ""}},
 	} {
 		r := newReceiver(t, nil)
-		out := open(t, webhook.Config{URL: r.URL, Single: true, Format: change.Payload, Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"})
+		out := open(t, webhook.Config{URL: r.URL, Single: true, Format: change.Payload,
+			Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"})
 		d := outboxDelivery(placed())
 		c.change(d.Events[0].Outbox, &d.Events[0])
 		if err := out.Deliver(t.Context(), d); err != nil {
@@ -82,9 +94,12 @@ func TestOutboxHeaders(t *testing.T) {
 // The user of a trace finds it under exactly the header that W3C names; a bad one is not passed on.
 func TestTraceParents(t *testing.T) {
 	for given, sent := range map[string]bool{
-		trace: true, strings.ToUpper(trace): false, trace[:54]: false, trace + "-more": false, "01" + trace[2:] + "-more": true,
-		"01" + trace[2:] + "more": false, "ff" + trace[2:]: false, "01" + trace[2:] + "-\n": false, strings.ReplaceAll(trace, "-", "_"): false,
-		"00-00000000000000000000000000000000-00f067aa0ba902b7-01": false, "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01": false,
+		trace: true, strings.ToUpper(trace): false, trace[:54]: false, trace + "-more": false,
+		"01" + trace[2:] + "-more": true,
+		"01" + trace[2:] + "more":  false, "ff" + trace[2:]: false, "01" + trace[2:] + "-\n": false,
+		strings.ReplaceAll(trace, "-", "_"):                       false,
+		"00-00000000000000000000000000000000-00f067aa0ba902b7-01": false,
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01": false,
 	} {
 		r := newReceiver(t, nil)
 		out := open(t, webhook.Config{URL: r.URL, Single: true})
@@ -145,7 +160,8 @@ func TestSeveralOutboxEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range r.seen()[0].header {
-		if strings.HasPrefix(name, "Rowrelay-Event") || strings.HasPrefix(name, "Rowrelay-Aggregate") || name == "Traceparent" {
+		if strings.HasPrefix(name, "Rowrelay-Event") || strings.HasPrefix(name, "Rowrelay-Aggregate") ||
+			name == "Traceparent" {
 			t.Errorf("%s is set", name)
 		}
 	}

@@ -36,9 +36,10 @@ const (
 	headerWebhookSignature = "Webhook-Signature"
 )
 
-// The two exceptions. net/http takes a POST that has one of these names in its canonical form for one that it may repeat
-// by itself, after a connection that it has used before broke: with the same delivery number, and without anybody asking
-// whether the right to deliver still holds. A receiver sees no difference, because names are compared without case.
+// The two exceptions. net/http takes a POST that has one of these names in its canonical form for one that it may
+// repeat by itself, after a connection that it has used before broke: with the same delivery number, and without
+// anybody asking whether the right to deliver still holds. A receiver sees no difference, because names are compared
+// without case.
 const (
 	headerIdempotencyKey  = "idempotency-key"
 	headerXIdempotencyKey = "x-idempotency-key" // nothing of ours, but output__headers__ may set it

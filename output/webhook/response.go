@@ -106,8 +106,9 @@ func (o *Output) judgeJSON(ctx context.Context, d *change.Delivery, resp *http.R
 		failed[i] = poller.FailedEvent{Index: index, Cause: poller.Refused, Status: resp.StatusCode, Named: true,
 			Err: fmt.Errorf("%s answered %d and named this event in batchItemFailures", o.origin, resp.StatusCode)}
 	}
-	return &poller.DeliveryError{Failed: failed, Err: fmt.Errorf("%s answered %d and named %d of %d events in batchItemFailures, first %s",
-		o.origin, resp.StatusCode, len(indices), len(d.Events), d.Events[indices[0]].ID)}
+	return &poller.DeliveryError{Failed: failed,
+		Err: fmt.Errorf("%s answered %d and named %d of %d events in batchItemFailures, first %s",
+			o.origin, resp.StatusCode, len(indices), len(d.Events), d.Events[indices[0]].ID)}
 }
 
 // isJSON reports whether a Content-Type is application/json or of the +json kind.

@@ -52,7 +52,8 @@ func TestStatus(t *testing.T) {
 		400: "refused 400", 401: "refused 401", 403: "refused 403", 404: "refused 404", 409: "refused 409",
 		413: "refused 413", 415: "refused 415", 422: "refused 422",
 		408: "unavailable 408", 425: "unavailable 425", 429: "unavailable 429",
-		500: "unavailable 500", 502: "unavailable 502", 503: "unavailable 503", 504: "unavailable 504", 599: "unavailable 599",
+		500: "unavailable 500", 502: "unavailable 502", 503: "unavailable 503", 504: "unavailable 504",
+		599: "unavailable 599",
 	} {
 		got, failure := deliver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 		if diff := cmp.Diff(each(want), got); diff != "" {
@@ -65,7 +66,8 @@ func TestStatus(t *testing.T) {
 }
 
 func TestMends(t *testing.T) {
-	for status, mend := range map[int]string{401: "output__headers__", 404: "output__url", 413: "output__batch_bytes", 415: "output__gzip"} {
+	for status, mend := range map[int]string{401: "output__headers__", 404: "output__url", 413: "output__batch_bytes",
+		415: "output__gzip"} {
 		if _, failure := deliver(t, answer(status, "", "")); !strings.Contains(failure.Error(), mend) {
 			t.Errorf("%d: %v does not name %s", status, failure, mend)
 		}
@@ -80,9 +82,13 @@ func TestAnswerBody(t *testing.T) {
 		want                    []string
 		says                    string
 	}{
-		{"by id", "application/json", `{"batchItemFailures":[{"itemIdentifier":"` + ids[1].ID + `"}]}`, []string{"", refused, ""}, ids[1].ID},
-		{"by index", "application/json; charset=utf-8", `{"batchItemFailures":[{"itemIdentifier":"2"},{"itemIdentifier":"0"},{"itemIdentifier":"2"}]}`, []string{refused, "", refused}, "2 of 3"},
-		{"by number", "application/problem+json", `{"batchItemFailures":[{"itemIdentifier":2}]}`, []string{"", "", refused}, ""},
+		{"by id", "application/json", `{"batchItemFailures":[{"itemIdentifier":"` + ids[1].ID + `"}]}`,
+			[]string{"", refused, ""}, ids[1].ID},
+		{"by index", "application/json; charset=utf-8",
+			`{"batchItemFailures":[{"itemIdentifier":"2"},{"itemIdentifier":"0"},{"itemIdentifier":"2"}]}`,
+			[]string{refused, "", refused}, "2 of 3"},
+		{"by number", "application/problem+json", `{"batchItemFailures":[{"itemIdentifier":2}]}`, []string{"", "", refused},
+			""},
 		{".NET casing", "Application/JSON", `{"BatchItemFailures":[{"ItemIdentifier":"1"}]}`, []string{"", refused, ""}, ""},
 		{"all", "application/json", `{"batchItemFailures":[{"itemIdentifier":"0"},{"itemIdentifier":"1"},{"itemIdentifier":"2"}]}`, each(refused), ""},
 		{"none", "application/json", `{"batchItemFailures":[]}`, each(""), ""},
@@ -93,15 +99,19 @@ func TestAnswerBody(t *testing.T) {
 		{"not JSON, not read", "text/plain", `{"batchItemFailures":[{"itemIdentifier":"1"}]}`, each(""), ""},
 		{"malformed", "application/json", `{"batchItemFailures":[{"itemIdentifier":"1"}]`, each(nothing), "malformed"},
 		{"trailing", "application/json", `{"ok":true} x`, each(nothing), "malformed"},
-		{"unknown id", "application/json", `{"batchItemFailures":[{"itemIdentifier":"1"},{"itemIdentifier":"nobody"}]}`, each(nothing), `"nobody"`},
+		{"unknown id", "application/json", `{"batchItemFailures":[{"itemIdentifier":"1"},{"itemIdentifier":"nobody"}]}`,
+			each(nothing), `"nobody"`},
 		{"index beyond", "application/json", `{"batchItemFailures":[{"itemIdentifier":"3"}]}`, each(nothing), `"3"`},
 		{"negative", "application/json", `{"batchItemFailures":[{"itemIdentifier":"-1"}]}`, each(nothing), `"-1"`},
 		{"not canonical", "application/json", `{"batchItemFailures":[{"itemIdentifier":"01"}]}`, each(nothing), `"01"`},
 		{"no identifier", "application/json", `{"batchItemFailures":[{}]}`, each(nothing), "itemIdentifier"},
-		{"null identifier", "application/json", `{"batchItemFailures":[{"itemIdentifier":null}]}`, each(nothing), "itemIdentifier"},
-		{"wrong shape", "application/json", `{"batchItemFailures":{"itemIdentifier":"1"}}`, each(nothing), "batchItemFailures"},
+		{"null identifier", "application/json", `{"batchItemFailures":[{"itemIdentifier":null}]}`, each(nothing),
+			"itemIdentifier"},
+		{"wrong shape", "application/json", `{"batchItemFailures":{"itemIdentifier":"1"}}`, each(nothing),
+			"batchItemFailures"},
 		{"wrong entries", "application/json", `{"batchItemFailures":["1"]}`, each(nothing), "batchItemFailures"},
-		{"too long", "application/json", `{"x":"` + strings.Repeat("x", 1<<20) + `"}`, each(nothing), "longer than 1048576 bytes"},
+		{"too long", "application/json", `{"x":"` + strings.Repeat("x", 1<<20) + `"}`, each(nothing),
+			"longer than 1048576 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, failure := deliver(t, answer(200, c.contentType, c.body))
@@ -153,7 +163,8 @@ func TestRedirectIsRefusedAndNotFollowed(t *testing.T) {
 			w.Header().Set("Location", location)
 			w.WriteHeader(http.StatusPermanentRedirect)
 		})
-		if text := failure.Error(); !strings.Contains(text, says) || strings.Contains(text, "s3cret") || !strings.Contains(text, "output__url") {
+		if text := failure.Error(); !strings.Contains(text, says) || strings.Contains(text, "s3cret") ||
+			!strings.Contains(text, "output__url") {
 			t.Errorf("%s: %s", location, text)
 		}
 	}
@@ -173,7 +184,8 @@ func TestDeadlineTellsItsCause(t *testing.T) {
 	defer cancel()
 	err := o.Deliver(ctx, outputtest.Delivery(0, 1))
 	var failure *poller.DeliveryError
-	if !errors.As(err, &failure) || failure.Failed[0].Cause != poller.Unavailable || !errors.Is(err, over) || !strings.Contains(err.Error(), over.Error()) {
+	if !errors.As(err, &failure) || failure.Failed[0].Cause != poller.Unavailable || !errors.Is(err, over) ||
+		!strings.Contains(err.Error(), over.Error()) {
 		t.Errorf("%v", err)
 	}
 }
@@ -225,8 +237,10 @@ func TestConnectionIsReused(t *testing.T) {
 	r := newReceiver(t, nil)
 	o := open(t, webhook.Config{URL: r.URL})
 	for _, h := range []http.HandlerFunc{
-		answer(200, "", ""), answer(200, "text/html", strings.Repeat("x", 10000)), answer(200, "application/json", `{"ok":1}`),
-		answer(500, "text/html", strings.Repeat("x", 10000)), answer(400, "application/json", `{"error":"no"}`), answer(302, "", "moved"), answer(204, "", ""),
+		answer(200, "", ""), answer(200, "text/html", strings.Repeat("x", 10000)),
+		answer(200, "application/json", `{"ok":1}`),
+		answer(500, "text/html", strings.Repeat("x", 10000)), answer(400, "application/json", `{"error":"no"}`),
+		answer(302, "", "moved"), answer(204, "", ""),
 	} {
 		r.respond(h)
 		_ = o.Deliver(t.Context(), outputtest.Delivery(0, 2)) // the outcomes are tested elsewhere

@@ -24,7 +24,8 @@ func TestTraceHeaders(t *testing.T) {
 		{"several rows", request, nil, 3, request, "shop=1"},
 		{"an event with a trace, and no state", request, own, 1, trace, ""},
 		{"several events, one with a trace", request, own, 2, request, "shop=1"},
-		{"an event with nonsense", request, &change.Outbox{IdempotencyKey: "k", TraceParent: "nonsense"}, 1, request, "shop=1"},
+		{"an event with nonsense", request, &change.Outbox{IdempotencyKey: "k", TraceParent: "nonsense"}, 1, request,
+			"shop=1"},
 	} {
 		r := newReceiver(t, nil)
 		out := open(t, webhook.Config{URL: r.URL})

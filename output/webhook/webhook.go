@@ -13,8 +13,9 @@
 //	is not the event's id), Traceparent, Tracestate                         when that is an event of an outbox
 //	Webhook-Id, Webhook-Timestamp, Webhook-Signature                       when output__secret is set
 //
-// In what an outbox's writer chose (types, the aggregate's id, the key) spaces, double quotes, percent signs, and what is not
-// printable ASCII are percent-encoded. A traceparent or tracestate that no header can carry as it is, is left out.
+// In what an outbox's writer chose (types, the aggregate's id, the key) spaces, double quotes, percent signs, and what
+// is not printable ASCII are percent-encoded. A traceparent or tracestate that no header can carry as it is, is left
+// out.
 //
 // A receiver that remembers the highest pair (Rowrelay-Fencing-Token, Rowrelay-Delivery) for a key can refuse a late
 // request of an owner that has lost its right.
@@ -35,10 +36,10 @@
 // An empty body and JSON without that member accept everything; a body that is malformed, too long, or names an event
 // that was not sent accepts nothing.
 //
-// Deliver makes one attempt, for as long as its context lasts: repeating it, and output__timeout, are the tick's business.
-// net/http takes another connection by itself only where the receiver has not seen the request: nothing of it was written
-// on a connection that turned out to be dead, or an HTTP/2 peer turned its stream away (GOAWAY, REFUSED_STREAM,
-// PROTOCOL_ERROR). Otherwise one Deliver is one POST.
+// Deliver makes one attempt, for as long as its context lasts: repeating it, and output__timeout, are the tick's
+// business. net/http takes another connection by itself only where the receiver has not seen the request: nothing of it
+// was written on a connection that turned out to be dead, or an HTTP/2 peer turned its stream away (GOAWAY,
+// REFUSED_STREAM, PROTOCOL_ERROR). Otherwise one Deliver is one POST.
 package webhook
 
 import (

@@ -154,7 +154,8 @@ func answer(status int, contentType, body string) http.HandlerFunc {
 
 func TestRequestHeaders(t *testing.T) {
 	r := newReceiver(t, nil)
-	o := open(t, webhook.Config{URL: r.URL + "/in?code=s3cret-code", Single: true, Version: "1.2.3", Headers: map[string]string{"x-Api-key": "k"}})
+	o := open(t, webhook.Config{URL: r.URL + "/in?code=s3cret-code", Single: true, Version: "1.2.3",
+		Headers: map[string]string{"x-Api-key": "k"}})
 	d := outputtest.Delivery(7, 1)
 	d.Events[0].Op = change.Delete
 	d.Events[0].Cursor = change.Cursor(`{"kind":"integer+pk","value":1,"tiebreaker":{"code":"ä"}}`)
@@ -182,7 +183,8 @@ func TestRequestHeaders(t *testing.T) {
 // A receiver that took a request on a kept connection and then lost it is not sent the request again behind the tick's
 // back: the right to deliver may be gone by then, and each repetition has a number of its own.
 func TestOneDeliverIsOnePost(t *testing.T) {
-	for name, headers := range map[string]map[string]string{"plain": nil, "a header of the user's": {"X-Idempotency-Key": "mine"}} {
+	for name, headers := range map[string]map[string]string{"plain": nil,
+		"a header of the user's": {"X-Idempotency-Key": "mine"}} {
 		t.Run(name, func(t *testing.T) {
 			r := newReceiver(t, nil)
 			o := open(t, webhook.Config{URL: r.URL, Headers: headers})
@@ -233,8 +235,9 @@ func TestSeveralEventsHaveNoHeadersOfOne(t *testing.T) {
 	}
 }
 
-// A receiver of row or sqltrigger builds the seed's {poller_name}:{pk_hash}:{cursor} from the headers of a request that
-// holds one event; it is the very text that the bodies of the other formats give (change.TestSeedKeyFromBody).
+// A receiver of row or sqltrigger builds azure-functions-db's {poller_name}:{pk_hash}:{cursor} from the headers of a
+// request that holds one event; it is the very text that the bodies of the other formats give
+// (change.TestSeedKeyFromBody).
 func TestSeedKeyFromHeaders(t *testing.T) {
 	for _, format := range []change.Format{change.Row, change.SQLTrigger} {
 		for _, single := range []bool{true, false} {

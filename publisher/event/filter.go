@@ -11,8 +11,8 @@ import (
 // Filter chooses events; a zero member does not restrict.
 type Filter struct {
 	States []State
-	// IDs are rows: the seq of an own table, the id of a mapped one. Keys are idempotency keys, which may look like a seq and be
-	// another event's. With both, an event is chosen that is in either.
+	// IDs are rows: the seq of an own table, the id of a mapped one. Keys are idempotency keys, which may look like a
+	// seq and be another event's. With both, an event is chosen that is in either.
 	IDs, Keys                []string
 	AggregateType, Aggregate string
 	EventType                string
@@ -45,7 +45,8 @@ func (f *Filter) Check() error {
 		}
 	}
 	if n := len(f.IDs) + len(f.Keys); n > filterNames {
-		return fmt.Errorf("%w: %d ids and keys are named: at most %d are taken at once", poller.ErrConfig, n, filterNames)
+		return fmt.Errorf("%w: %d ids and keys are named: at most %d are taken at once", poller.ErrConfig, n,
+			filterNames)
 	}
 	if slices.Contains(f.IDs, "") || slices.Contains(f.Keys, "") {
 		return fmt.Errorf("%w: an id or a key is empty", poller.ErrConfig)

@@ -48,8 +48,8 @@ func (m *Marks) Plain() bool {
 	return len(m.Retried)+len(m.Failed)+len(m.Waiting)+len(m.Returned)+len(m.Freed) == 0
 }
 
-// Unblocked are the aggregates whose waiting events may go on: those of a retried event, and of a dead one where that does
-// not block.
+// Unblocked are the aggregates whose waiting events may go on: those of a retried event, and of a dead one where that
+// does not block.
 func (m *Marks) Unblocked(block bool) []Aggregate {
 	var list []Aggregate
 	for _, r := range m.Retried {

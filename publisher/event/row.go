@@ -49,14 +49,16 @@ type Ref struct {
 // SetPayload takes a payload in that was read, of a size in bytes, unless it is larger than most (0: no bound).
 func (r *Row) SetPayload(payload []byte, size, most int) {
 	if most > 0 && (payload == nil && size > most || len(payload) > most) {
-		r.Broken = fmt.Errorf("the payload has %d bytes, and max_row_bytes is %d: raise that, or write less", max(size, len(payload)), most)
+		r.Broken = fmt.Errorf("the payload has %d bytes, and max_row_bytes is %d: raise that, or write less",
+			max(size, len(payload)), most)
 		return
 	}
 	r.Outbox.Payload, r.Outbox.JSON = payload, json.Valid(payload)
 }
 
 // Read runs a statement of events' columns and stops at the limit; more says that there was another row.
-func Read(ctx context.Context, s *statement.Statement, q statement.Querier, limit poller.Limit, scanned func(func(...any) error) (Row, error)) (rows []Row, more bool, err error) {
+func Read(ctx context.Context, s *statement.Statement, q statement.Querier, limit poller.Limit,
+	scanned func(func(...any) error) (Row, error)) (rows []Row, more bool, err error) {
 	size := 0
 	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		if len(rows) > 0 && (len(rows) >= limit.Rows || limit.Bytes > 0 && size >= limit.Bytes) {

@@ -1,3 +1,5 @@
+// Package event holds the words of an outbox: the states of its events, the rows that are fetched, and the marks that a
+// settlement makes of them.
 package event
 
 import "strings"

@@ -26,8 +26,8 @@ var goldenTypes = map[string]struct{ id, uuid, text, moment, flag, number string
 	"sqlite":    {"INTEGER", "uuid", "VARCHAR(255)", "TIMESTAMP", "BOOLEAN", "INT"},
 }
 
-// mappedEngines are what engines write.
-var mappedEngines = map[string]struct {
+// goldenEngines are what engines write.
+var goldenEngines = map[string]struct {
 	statement statement.Syntax
 	claims    claims.Syntax
 	mapping   Syntax
@@ -38,8 +38,8 @@ var mappedEngines = map[string]struct {
 	"sqlserver": {sqlserver.Statement{}, sqlserver.Claims{}, sqlserver.Mapping{}},
 }
 
-// goldenLayouts are a table with a number and a flag (the seed's), one with a text state and no aggregate, one whose rows are
-// deleted, and one that is ordered by time.
+// goldenLayouts are a table with a number and a flag (the seed's), one with a text state and no aggregate, one whose
+// rows are deleted, and one that is ordered by time.
 func goldenLayouts(t *testing.T, engine string) map[string]layout {
 	t.Helper()
 	g := goldenTypes[engine]
@@ -65,7 +65,7 @@ func goldenLayouts(t *testing.T, engine string) map[string]layout {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.textTimes = mappedEngines[engine].mapping.TextTimes()
+		m.textTimes = goldenEngines[engine].mapping.TextTimes()
 		if layouts[name], err = m.resolve("outbox", c.columns); err != nil {
 			t.Fatal(err)
 		}
@@ -82,13 +82,13 @@ var goldenFilter = event.Filter{
 // TestGoldenMapped pins every statement that a mapped table is sent.
 func TestGoldenMapped(t *testing.T) {
 	for _, engine := range []string{"postgres", "mysql", "sqlserver", "sqlite"} {
-		e := mappedEngines[engine]
+		e := goldenEngines[engine]
 		db := statement.NewDB(e.statement, statement.Low{}, nil, 0, nil, nil)
 		outbox, beside := statement.NewName(e.statement, "shop", "outbox"), statement.NewName(e.statement, "shop", "rowrelay_claims")
 		for layoutName, l := range goldenLayouts(t, engine) {
 			g := &statementtest.Script{T: t, Engine: engine}
 			who := claims.New(db, e.claims, claims.Place{Table: beside.String(), Outbox: "shop.outbox"}, "", nil)
-			m := newMapped(db, e.mapping, who, outbox, SideOf(beside), l,
+			m := newTable(db, e.mapping, who, outbox, SideOf(beside), l,
 				Config{Ordering: poller.OrderKey, Block: true, MaxRowBytes: 4 << 20, Retention: 720 * time.Hour})
 			q := &m.sql
 			ids := []string{"7", "8"}

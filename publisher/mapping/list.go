@@ -14,9 +14,9 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// done is the condition that the user's table says of a row that was published; rows in states of somebody else's (CAP's
-// Delayed) are neither that nor pending, and are none of ours.
-func (q *mappedSQL) isDone(alias string) string {
+// done is the condition that the user's table says of a row that was published; rows in states of somebody else's
+// (CAP's Delayed) are neither that nor pending, and are none of ours.
+func (q *writer) isDone(alias string) string {
 	switch {
 	case q.deletes:
 		return "1 = 0"
@@ -30,7 +30,7 @@ func (q *mappedSQL) isDone(alias string) string {
 }
 
 // stateExpr is the state of o, whose entry is s.
-func (q *mappedSQL) stateExpr(s *statement.Statement) {
+func (q *writer) stateExpr(s *statement.Statement) {
 	s.Add("CASE WHEN NOT (", q.pending("o"), ") THEN 'PUBLISHED' WHEN s.state IS NOT NULL THEN s.state")
 	if blocked := q.blocked(s); blocked != "" {
 		s.Add(" WHEN ", blocked, " THEN 'WAITING'")
@@ -39,7 +39,7 @@ func (q *mappedSQL) stateExpr(s *statement.Statement) {
 }
 
 // inStates adds the condition that o, whose entry is s, is in one of the states.
-func (q *mappedSQL) inStates(s *statement.Statement, states []event.State) {
+func (q *writer) inStates(s *statement.Statement, states []event.State) {
 	if len(states) == 0 {
 		s.Add("(", q.pending("o"), " OR ", q.isDone("o"), ")")
 		return
@@ -70,8 +70,9 @@ func (q *mappedSQL) inStates(s *statement.Statement, states []event.State) {
 }
 
 // chosen adds FROM, and the condition that o is one of the events that f chooses.
-func (q *mappedSQL) chosen(s *statement.Statement, f *event.Filter) {
-	s.Add(" FROM ", q.table, " o LEFT JOIN ", q.side, " s ON s.outbox = ", s.Arg(q.outbox), " AND s.event = ", q.text(&q.id), " WHERE ")
+func (q *writer) chosen(s *statement.Statement, f *event.Filter) {
+	s.Add(" FROM ", q.table, " o LEFT JOIN ", q.side, " s ON s.outbox = ", s.Arg(q.outbox), " AND s.event = ",
+		q.text(&q.id), " WHERE ")
 	q.inStates(s, f.States)
 	if len(f.IDs)+len(f.Keys) > 0 {
 		s.Add(" AND (1 = 0")
@@ -96,12 +97,13 @@ func (q *mappedSQL) chosen(s *statement.Statement, f *event.Filter) {
 		s.Add(" AND ", q.column(q.createdAt, "o"), " <= ", q.syntax.Now(q.createdAt, s.Arg(f.OlderThan.Milliseconds())))
 	}
 	if f.YoungerThan > 0 {
-		s.Add(" AND ", q.column(q.createdAt, "o"), " > ", q.syntax.Now(q.createdAt, s.Arg(f.YoungerThan.Milliseconds())))
+		s.Add(" AND ", q.column(q.createdAt, "o"), " > ", q.syntax.Now(q.createdAt,
+			s.Arg(f.YoungerThan.Milliseconds())))
 	}
 }
 
 // equals adds OR for each of the values that the column can have.
-func (q *mappedSQL) equals(s *statement.Statement, c *column.Column, values []string) {
+func (q *writer) equals(s *statement.Statement, c *column.Column, values []string) {
 	for _, v := range values {
 		if q.couldBe(c, v) {
 			s.Add(" OR ", q.column(c, "o"), " = ", q.syntax.Typed(c, s.Arg(v)))
@@ -115,7 +117,7 @@ var (
 )
 
 // couldBe reports whether a text can be a value of the column: engines fail where it cannot.
-func (q *mappedSQL) couldBe(c *column.Column, value string) bool {
+func (q *writer) couldBe(c *column.Column, value string) bool {
 	switch c.Kind {
 	case column.Integer:
 		return isInteger(value)
@@ -131,13 +133,14 @@ func (q *mappedSQL) couldBe(c *column.Column, value string) bool {
 // answerable says of a filter what the table cannot tell.
 func (m *mapped) answerable(f *event.Filter) error {
 	if m.sql.createdAt == nil && f.OlderThan+f.YoungerThan > 0 {
-		return fmt.Errorf("%w: the age of events is asked for, and the mapped table has no time of writing: set %s", poller.ErrConfig, roleCreatedAt.setting())
+		return fmt.Errorf("%w: the age of events is asked for, and the mapped table has no time of writing: set %s",
+			poller.ErrConfig, roleCreatedAt.setting())
 	}
 	return nil
 }
 
 // place is where a row stands in the order, as text that behind takes.
-func (q *mappedSQL) place() string {
+func (q *writer) place() string {
 	if q.seq != nil {
 		return q.text(q.seq)
 	}
@@ -145,18 +148,19 @@ func (q *mappedSQL) place() string {
 }
 
 // behind adds the condition that o comes after a place and, of those at one instant, after an id.
-func (q *mappedSQL) behind(s *statement.Statement, place, id string) {
+func (q *writer) behind(s *statement.Statement, place, id string) {
 	if q.seq != nil {
 		s.Add(" AND ", q.column(q.seq, "o"), " > ", q.syntax.Typed(q.seq, s.Arg(place)))
 		return
 	}
 	created := q.column(q.createdAt, "o")
 	s.Add(" AND ", created, " >= ", q.syntax.AtInstant(q.createdAt, s.Arg(place)))
-	s.Add(" AND (", created, " > ", q.syntax.AtInstant(q.createdAt, s.Arg(place)), " OR ", q.text(&q.id), " > ", s.Arg(id), ")")
+	s.Add(" AND (", created, " > ", q.syntax.AtInstant(q.createdAt, s.Arg(place)), " OR ", q.text(&q.id), " > ",
+		s.Arg(id), ")")
 }
 
 // entriesOf reads the events that f chooses behind a position, or those of some ids.
-func (q *mappedSQL) entriesOf(f *event.Filter, ids []string, place, id string, limit int) *statement.Statement {
+func (q *writer) entriesOf(f *event.Filter, ids []string, place, id string, limit int) *statement.Statement {
 	s := q.db.Statement("SELECT ", q.text(&q.id), ", ")
 	typ, aggregateID := q.aggregateExpr()
 	created := "NULL"
@@ -165,7 +169,8 @@ func (q *mappedSQL) entriesOf(f *event.Filter, ids []string, place, id string, l
 	}
 	s.Add(typ, ", ", aggregateID, ", ", q.orNull(q.eventType), ", ", q.orNull(q.key), ", ")
 	q.stateExpr(s)
-	s.Add(", COALESCE(s.attempts, ", q.stored(), "), ", created, ", ", q.syntax.Shown("s.next_attempt_at"), ", s.last_error, ", q.place())
+	s.Add(", COALESCE(s.attempts, ", q.stored(), "), ", created, ", ", q.syntax.Shown("s.next_attempt_at"),
+		", s.last_error, ", q.place())
 	q.chosen(s, f)
 	switch {
 	case ids != nil:
@@ -179,12 +184,15 @@ func (q *mappedSQL) entriesOf(f *event.Filter, ids []string, place, id string, l
 // positionBreak stands between the two parts of a position: neither holds it.
 const positionBreak = "\x00"
 
-// inSide says that only events with an entry are asked for: then the side table leads, and what was published is not read.
+// inSide says that only events with an entry are asked for: then the side table leads, and what was published is not
+// read.
 func inSide(states []event.State) bool {
-	return len(states) > 0 && !slices.ContainsFunc(states, func(s event.State) bool { return s != event.Failed && s != event.Dead && s != event.Discarded })
+	return len(states) > 0 && !slices.ContainsFunc(states,
+		func(s event.State) bool { return s != event.Failed && s != event.Dead && s != event.Discarded })
 }
 
-func (m *mapped) Page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry, last string, err error) {
+func (m *mapped) Page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry,
+	last string, err error) {
 	if err := m.answerable(f); err != nil {
 		return nil, "", err
 	}
@@ -211,7 +219,8 @@ func (m *mapped) Page(ctx context.Context, f *event.Filter, after string, limit 
 }
 
 // sidePage reads the ids of the next entries, and the position of the last; "" where there are no more.
-func (m *mapped) sidePage(ctx context.Context, q statement.Querier, states []event.State, position, id string, limit int) (ids []string, last string, err error) {
+func (m *mapped) sidePage(ctx context.Context, q statement.Querier, states []event.State, position, id string,
+	limit int) (ids []string, last string, err error) {
 	err = m.sql.sideIDs(states, position, id, limit).Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var event, at string
 		if err := scan(&event, &at); err != nil {
@@ -226,21 +235,24 @@ func (m *mapped) sidePage(ctx context.Context, q statement.Querier, states []eve
 	return ids, last, err
 }
 
-func (q *mappedSQL) sideIDs(states []event.State, position, id string, limit int) *statement.Statement {
+func (q *writer) sideIDs(states []event.State, position, id string, limit int) *statement.Statement {
 	s := q.db.Statement("SELECT s.event, s.position FROM ", q.side, " s WHERE s.outbox = ")
 	s.Add(s.Arg(q.outbox), " AND s.state IN (", event.Quoted(states), ")")
 	if position != "" {
-		s.Add(" AND (s.position > ", s.Arg(position), " OR (s.position = ", s.Arg(position), " AND s.event > ", s.Arg(id), "))")
+		s.Add(" AND (s.position > ", s.Arg(position), " OR (s.position = ", s.Arg(position), " AND s.event > ",
+			s.Arg(id), "))")
 	}
 	return s.Add(" ORDER BY s.position, s.event", q.db.Limit(s.Arg(limit), 0))
 }
 
-func (m *mapped) readEntries(ctx context.Context, q statement.Querier, s *statement.Statement) (entries []event.Entry, last string, err error) {
+func (m *mapped) readEntries(ctx context.Context, q statement.Querier, s *statement.Statement) (entries []event.Entry,
+	last string, err error) {
 	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var e event.Entry
 		var state, place string
 		var eventType, key, created, next, lastError sql.NullString
-		if err := scan(&e.ID, &e.AggregateType, &e.AggregateID, &eventType, &key, &state, &e.Attempts, &created, &next, &lastError, &place); err != nil {
+		if err := scan(&e.ID, &e.AggregateType, &e.AggregateID, &eventType, &key, &state, &e.Attempts, &created,
+			&next, &lastError, &place); err != nil {
 			return false, err
 		}
 		e.EventType, e.IdempotencyKey, e.State, e.LastError = eventType.String, key.String, event.State(state), lastError.String
@@ -274,14 +286,15 @@ func (m *mapped) RequeueThese(ctx context.Context, entries []event.Entry) (n int
 	return n, err
 }
 
-func (q *mappedSQL) requeueStatement(ids []string) *statement.Statement {
-	s := q.db.Statement("UPDATE ", q.side, " SET state = '", string(event.Failed), "', attempts = 0, next_attempt_at = ", q.db.Now(), " WHERE outbox = ")
+func (q *writer) requeueStatement(ids []string) *statement.Statement {
+	s := q.db.Statement("UPDATE ", q.side, " SET state = '", string(event.Failed),
+		"', attempts = 0, next_attempt_at = ", q.db.Now(), " WHERE outbox = ")
 	s.Add(s.Arg(q.outbox), " AND state IN ('", string(event.Dead), "', '", string(event.Failed), "') AND ")
 	return s.Add(q.db.AnyText(s, "event", ids))
 }
 
-// DiscardThese changes the entries of events that failed, and makes entries for those that only wait. What waited behind them
-// is pending from then on, because nothing of it is stored.
+// DiscardThese changes the entries of events that failed, and makes entries for those that only wait. What waited
+// behind them is pending from then on, because nothing of it is stored.
 func (m *mapped) DiscardThese(ctx context.Context, entries []event.Entry, reason string) (n int64, err error) {
 	err = m.db.Tx(ctx, "discard events", func(ctx context.Context, q statement.Querier) error {
 		if n, err = m.sql.discardStatement(entryIDs(entries), reason).Exec(ctx, q); err != nil {
@@ -303,15 +316,17 @@ func (m *mapped) DiscardThese(ctx context.Context, entries []event.Entry, reason
 	return n, err
 }
 
-func (q *mappedSQL) discardStatement(ids []string, reason string) *statement.Statement {
-	s := q.db.Statement("UPDATE ", q.side, " SET state = '", string(event.Discarded), "', next_attempt_at = NULL, last_error = ")
-	s.Add(s.Arg(reason), " WHERE outbox = ", s.Arg(q.outbox), " AND state IN ('", string(event.Dead), "', '", string(event.Failed), "') AND ")
+func (q *writer) discardStatement(ids []string, reason string) *statement.Statement {
+	s := q.db.Statement("UPDATE ", q.side, " SET state = '", string(event.Discarded),
+		"', next_attempt_at = NULL, last_error = ")
+	s.Add(s.Arg(reason), " WHERE outbox = ", s.Arg(q.outbox), " AND state IN ('", string(event.Dead), "', '",
+		string(event.Failed), "') AND ")
 	return s.Add(q.db.AnyText(s, "event", ids))
 }
 
-// discardWaiting does nothing to events that do not wait any more. It does not ask again whether they wait: what is discarded
-// with them may have been what they waited for.
-func (q *mappedSQL) discardWaiting(ids []string, reason string) *statement.Statement {
+// discardWaiting does nothing to events that do not wait any more. It does not ask again whether they wait: what is
+// discarded with them may have been what they waited for.
+func (q *writer) discardWaiting(ids []string, reason string) *statement.Statement {
 	s := q.db.Statement()
 	typ, id := q.aggregateExpr()
 	s.Add("INSERT INTO ", q.side, " (outbox, event, aggregate_type, aggregate_id, position, state, attempts, last_error) SELECT ", s.Arg(q.outbox), ", ",

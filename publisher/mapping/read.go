@@ -11,7 +11,7 @@ import (
 )
 
 // visible adds the conditions of a row that may be published now.
-func (q *mappedSQL) visible(s *statement.Statement) {
+func (q *writer) visible(s *statement.Statement) {
 	s.Add(q.pending("o"), " AND NOT ", q.settled(s))
 	if blocked := q.blocked(s); blocked != "" {
 		s.Add(" AND NOT ", blocked)
@@ -19,7 +19,7 @@ func (q *mappedSQL) visible(s *statement.Statement) {
 }
 
 // publishable reads rows that may be published now, in order, of no aggregate in avoid.
-func (q *mappedSQL) publishable(columns string, limit int, avoid []event.Aggregate) *statement.Statement {
+func (q *writer) publishable(columns string, limit int, avoid []event.Aggregate) *statement.Statement {
 	s := q.db.Statement("SELECT ", columns, " FROM ", q.table, " o WHERE ")
 	q.visible(s)
 	typ, id := q.aggregateExpr()
@@ -38,7 +38,8 @@ func (m *mapped) scan(scan func(...any) error) (event.Row, error) {
 	o := &r.Outbox
 	var size int
 	var payload []byte
-	if err := scan(&r.Ref.ID, &o.AggregateType, &o.AggregateID, &eventType, &size, &payload, &created, &key, &traceParent, &traceState,
+	if err := scan(&r.Ref.ID, &o.AggregateType, &o.AggregateID, &eventType, &size, &payload, &created, &key,
+		&traceParent, &traceState,
 		&r.Attempts); err != nil {
 		return event.Row{}, err
 	}
@@ -72,7 +73,8 @@ func (m *mapped) lookStatement() *statement.Statement {
 	s.Add(", CASE WHEN EXISTS (SELECT 1 FROM ", q.table, " o WHERE ")
 	q.visible(s)
 	s.Add(") THEN 1 WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
-	s.Add(s.Arg(q.outbox), " AND s.state = '", string(event.Failed), "' AND s.next_attempt_at <= ", q.db.Now(), " AND ").Add(q.head(s))
+	s.Add(s.Arg(q.outbox), " AND s.state = '", string(event.Failed), "' AND s.next_attempt_at <= ", q.db.Now(),
+		" AND ").Add(q.head(s))
 	// What waits is not stored: mend looks at the entries that it waits behind.
 	s.Add(") THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
 	return s.Add(s.Arg(q.outbox), " AND s.state IN (", event.Quoted(q.blocks), ")) THEN 1 ELSE 0 END")
@@ -113,17 +115,17 @@ func (m *mapped) count(ctx context.Context, c statement.Querier, s *statement.St
 }
 
 // bounded counts the rows of a query up to figuresBound.
-func (q *mappedSQL) bounded(from func(s *statement.Statement)) *statement.Statement {
+func (q *writer) bounded(from func(s *statement.Statement)) *statement.Statement {
 	s := q.db.Statement("SELECT COUNT(*) FROM (SELECT 1 AS one FROM ")
 	from(s)
 	return s.Add(q.syntax.Unordered(), q.db.Limit(s.Arg(figuresBound), 0), ") counted")
 }
 
-func (q *mappedSQL) countVisible() *statement.Statement {
+func (q *writer) countVisible() *statement.Statement {
 	return q.bounded(func(s *statement.Statement) { q.visible(s.Add(q.table, " o WHERE ")) })
 }
 
-func (q *mappedSQL) countWaiting() *statement.Statement {
+func (q *writer) countWaiting() *statement.Statement {
 	return q.bounded(func(s *statement.Statement) {
 		s.Add(q.table, " o WHERE ", q.pending("o"), " AND NOT ", q.settled(s))
 		if blocked := q.blocked(s); blocked != "" {
@@ -134,7 +136,7 @@ func (q *mappedSQL) countWaiting() *statement.Statement {
 	})
 }
 
-func (q *mappedSQL) countEntries(state event.State) *statement.Statement {
+func (q *writer) countEntries(state event.State) *statement.Statement {
 	return q.bounded(func(s *statement.Statement) {
 		s.Add(q.side, " s WHERE s.outbox = ", s.Arg(q.outbox), " AND s.state = ", s.Arg(string(state)))
 	})

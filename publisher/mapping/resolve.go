@@ -14,7 +14,8 @@ type layout struct {
 	id, payload column.Column
 	// seq orders events where it is given; otherwise createdAt and id do.
 	seq *column.Column
-	// aggregateID is nil with source__map__aggregate_id=none: every event is then an aggregate of its own, named by its id.
+	// aggregateID is nil with source__map__aggregate_id=none: every event is then an aggregate of its own, named by
+	// its id.
 	aggregateType, aggregateID, eventType, key *column.Column
 	createdAt, published, publishedAt, state   *column.Column
 	attempts, traceParent, traceState          *column.Column
@@ -91,7 +92,8 @@ func (m *mapping) find(table string, catalog []column.Column, r role, required s
 				continue
 			}
 			if found >= 0 {
-				return nil, fmt.Errorf("%w: %s=%s could be %q or %q in %s: write it exactly", poller.ErrConfig, r.setting(), name,
+				return nil, fmt.Errorf("%w: %s=%s could be %q or %q in %s: write it exactly", poller.ErrConfig,
+					r.setting(), name,
 					catalog[found].Name, c.Name, table)
 			}
 			found = i
@@ -102,9 +104,11 @@ func (m *mapping) find(table string, catalog []column.Column, r role, required s
 		c := catalog[found]
 		return &c, nil
 	case said:
-		return nil, fmt.Errorf("%w: %s=%s: %s has no such column; it has: %s: name one of them", poller.ErrConfig, r.setting(), name, table, names(catalog))
+		return nil, fmt.Errorf("%w: %s=%s: %s has no such column; it has: %s: name one of them", poller.ErrConfig,
+			r.setting(), name, table, names(catalog))
 	case required != "":
-		return nil, fmt.Errorf("%w: %s has no column %q, and %s is not set; it has: %s: set %s to %s", poller.ErrConfig, table, name, r.setting(),
+		return nil, fmt.Errorf("%w: %s has no column %q, and %s is not set; it has: %s: set %s to %s",
+			poller.ErrConfig, table, name, r.setting(),
 			names(catalog), r.setting(), required)
 	}
 	return nil, nil
@@ -115,7 +119,8 @@ func (l *layout) checkState(m *mapping, table string, catalog []column.Column) e
 	_, said := m.columns[roleState]
 	if m.pending == "" {
 		if said {
-			return fmt.Errorf("%w: %s=%s needs %s, the value that means \"to be published\": set it", poller.ErrConfig, roleState.setting(),
+			return fmt.Errorf("%w: %s=%s needs %s, the value that means \"to be published\": set it",
+				poller.ErrConfig, roleState.setting(),
 				l.state.Name, setting(optionPending))
 		}
 		l.state = nil // a column that happens to have the name
@@ -132,7 +137,8 @@ func (l *layout) checkState(m *mapping, table string, catalog []column.Column) e
 		return nil
 	}
 	if l.state != nil && m.done == "" {
-		return fmt.Errorf("%w: %s=%s needs %s, the value that means \"published\": set it, or %s=delete", poller.ErrConfig, roleState.setting(),
+		return fmt.Errorf("%w: %s=%s needs %s, the value that means \"published\": set it, or %s=delete",
+			poller.ErrConfig, roleState.setting(),
 			l.state.Name, setting(optionDone), setting(optionOnPublished))
 	}
 	if l.state == nil && l.published == nil && l.publishedAt == nil {
@@ -155,12 +161,15 @@ func (l *layout) checkKinds(textTimes bool) error {
 		allowed []column.Kind
 		want    string
 	}{
-		{roleID, &l.id, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes}, "an integer, text, a uuid or bytes"},
+		{roleID, &l.id, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes},
+			"an integer, text, a uuid or bytes"},
 		{roleSeq, l.seq, []column.Kind{column.Integer}, "an integer"},
-		{roleAggregateID, l.aggregateID, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes}, "an integer, text, a uuid or bytes"},
+		{roleAggregateID, l.aggregateID, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes},
+			"an integer, text, a uuid or bytes"},
 		{roleAggregateType, l.aggregateType, []column.Kind{column.Integer, column.Text}, "text"},
 		{roleEventType, l.eventType, []column.Kind{column.Integer, column.Text}, "text"},
-		{roleKey, l.key, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes}, "text, a uuid, an integer or bytes"},
+		{roleKey, l.key, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes},
+			"text, a uuid, an integer or bytes"},
 		{rolePayload, &l.payload, []column.Kind{column.Text, column.JSON, column.Bytes}, "text, JSON or bytes"},
 		{roleCreatedAt, l.createdAt, times, "a date and time"},
 		{rolePublishedAt, l.publishedAt, times, "a date and time"},
@@ -176,14 +185,16 @@ func (l *layout) checkKinds(textTimes bool) error {
 	}
 	for option, value := range map[string]string{optionPending: l.pending, optionDone: l.done} {
 		if l.state != nil && l.state.Kind == column.Integer && value != "" && !isInteger(value) {
-			return fmt.Errorf("%w: %s=%s is no number, and column %s is %s: write a number", poller.ErrConfig, setting(option), value,
+			return fmt.Errorf("%w: %s=%s is no number, and column %s is %s: write a number", poller.ErrConfig,
+				setting(option), value,
 				l.state.Name, l.state.Type)
 		}
 	}
 	return nil
 }
 
-// checkOrder decides what events are ordered by: seq; else the id where it is a number; else created_at and then the id.
+// checkOrder decides what events are ordered by: seq; else the id where it is a number; else created_at and then the
+// id.
 func (l *layout) checkOrder(m *mapping, table string, catalog []column.Column) error {
 	if l.id.Nullable {
 		return fmt.Errorf("%w: %s: column %s may be NULL, so that it does not identify an event: declare it NOT NULL, or name another one", poller.ErrConfig,

@@ -78,7 +78,8 @@ func parseMapping(settings map[string]string) (mapping, error) {
 	for _, name := range sortedKeys(settings) {
 		value := strings.TrimSpace(settings[name])
 		if value == "" {
-			return mapping{}, fmt.Errorf("%w: %s is empty: name a column, or leave the setting out", poller.ErrConfig, setting(name))
+			return mapping{}, fmt.Errorf("%w: %s is empty: name a column, or leave the setting out", poller.ErrConfig,
+				setting(name))
 		}
 		switch name {
 		case optionPending:
@@ -87,12 +88,14 @@ func parseMapping(settings map[string]string) (mapping, error) {
 			m.done = value
 		case optionOnPublished:
 			if value != "mark" && value != "delete" {
-				return mapping{}, fmt.Errorf("%w: %s=%s is not known: write mark or delete", poller.ErrConfig, setting(name), value)
+				return mapping{}, fmt.Errorf("%w: %s=%s is not known: write mark or delete", poller.ErrConfig,
+					setting(name), value)
 			}
 			m.deletes = value == "delete"
 		default:
 			if !slices.Contains(roles, role(name)) {
-				return mapping{}, fmt.Errorf("%w: %s is not known: the roles are %s, and the options %s, %s and %s", poller.ErrConfig, setting(name),
+				return mapping{}, fmt.Errorf("%w: %s is not known: the roles are %s, and the options %s, %s and %s",
+					poller.ErrConfig, setting(name),
 					listRoles(), optionPending, optionDone, optionOnPublished)
 			}
 			m.columns[role(name)] = value
@@ -105,7 +108,8 @@ func parseMapping(settings map[string]string) (mapping, error) {
 func (m *mapping) check() error {
 	for _, r := range []role{roleID, rolePayload} {
 		if m.columns[r] == noColumn {
-			return fmt.Errorf("%w: %s=%s: every event needs one: name the column", poller.ErrConfig, r.setting(), noColumn)
+			return fmt.Errorf("%w: %s=%s: every event needs one: name the column", poller.ErrConfig, r.setting(),
+				noColumn)
 		}
 	}
 	for _, option := range []struct{ name, value string }{{optionPending, m.pending}, {optionDone, m.done}} {
@@ -117,7 +121,8 @@ func (m *mapping) check() error {
 				setting(option.name), roleState.setting(), noColumn)
 		}
 		// The values stand in statements as literals, because only so can a filtered index serve them.
-		if i := strings.IndexFunc(option.value, func(c rune) bool { return c < ' ' || c == '\'' || c == '\\' || c == 0x7f }); i >= 0 {
+		if i := strings.IndexFunc(option.value,
+			func(c rune) bool { return c < ' ' || c == '\'' || c == '\\' || c == 0x7f }); i >= 0 {
 			return fmt.Errorf("%w: %s holds a quote, a backslash or a control character, which a state's value cannot have here", poller.ErrConfig,
 				setting(option.name))
 		}
@@ -127,7 +132,8 @@ func (m *mapping) check() error {
 			setting(optionPending), setting(optionDone), m.pending)
 	}
 	if m.deletes && m.done != "" {
-		return fmt.Errorf("%w: %s=delete deletes published rows, and %s says how to mark them: leave one of them out", poller.ErrConfig,
+		return fmt.Errorf("%w: %s=delete deletes published rows, and %s says how to mark them: leave one of them out",
+			poller.ErrConfig,
 			setting(optionOnPublished), setting(optionDone))
 	}
 	seen := make(map[string]role)
@@ -137,15 +143,16 @@ func (m *mapping) check() error {
 			continue
 		}
 		if other, twice := seen[column]; twice && !shareable(r, other) {
-			return fmt.Errorf("%w: %s and %s name the same column %q: give each its own", poller.ErrConfig, other.setting(), r.setting(), m.columns[r])
+			return fmt.Errorf("%w: %s and %s name the same column %q: give each its own", poller.ErrConfig,
+				other.setting(), r.setting(), m.columns[r])
 		}
 		seen[column] = r
 	}
 	return nil
 }
 
-// shareable reports whether one column can serve two roles: an id may be seq, aggregate and idempotency key at once; what
-// is written when an event is published can be nothing else.
+// shareable reports whether one column can serve two roles: an id may be seq, aggregate and idempotency key at once;
+// what is written when an event is published can be nothing else.
 func shareable(a, b role) bool {
 	written := []role{rolePublished, rolePublishedAt, roleState, roleAttempts}
 	return !slices.Contains(written, a) && !slices.Contains(written, b)

@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// Settle makes marks durable. What waits is not marked (see mappedSQL), and nothing is ever PUBLISHING.
+// Settle makes marks durable. What waits is not marked (see writer), and nothing is ever PUBLISHING.
 //
-// Only marks of publishing: one statement, unless there are more rows than it can name. A crash between two of them is a
-// crash before the second: its events are published again.
+// Only marks of publishing: one statement, unless there are more rows than it can name. A crash between two of them
+// is a crash before the second: its events are published again.
 func (m *mapped) Settle(ctx context.Context, owner string, held int, marks event.Marks) error {
 	if len(marks.Retried) == 0 && len(marks.Failed) == 0 {
 		return m.publish(ctx, owner, held, marks.Published)
@@ -45,8 +45,8 @@ func (m *mapped) Settle(ctx context.Context, owner string, held int, marks event
 	})
 }
 
-// publish marks rows under the guard of the claims. The marks are true whatever has become of the claims, but an instance
-// that lost them has to know.
+// publish marks rows under the guard of the claims. The marks are true whatever has become of the claims, but an
+// instance that lost them has to know.
 func (m *mapped) publish(ctx context.Context, owner string, held int, published []event.Ref) error {
 	for part := range slices.Chunk(refIDs(published), m.chunk) {
 		err := m.db.Do(ctx, "mark as published", func(ctx context.Context, q statement.Querier) error {
@@ -56,7 +56,8 @@ func (m *mapped) publish(ctx context.Context, owner string, held int, published 
 			if err != nil || n == int64(len(part)) {
 				return err
 			}
-			// Fewer than named: an operator was there before us, a repetition after a lost answer; or the claims are gone.
+			// Fewer than named: an operator was there before us, a repetition after a lost answer; or the claims are
+			// gone.
 			return m.claims.Check(ctx, q, owner, held)
 		})
 		if err != nil {

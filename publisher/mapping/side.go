@@ -7,10 +7,12 @@ import (
 	"strconv"
 )
 
-// mark is the one statement that makes rows published, or deletes them. Rows that are not pending any more are left alone.
-func (q *mappedSQL) mark(ids []string) *statement.Statement {
+// mark is the one statement that makes rows published, or deletes them. Rows that are not pending any more are left
+// alone.
+func (q *writer) mark(ids []string) *statement.Statement {
 	if q.deletes {
-		return q.oneOf(q.db.Statement("DELETE FROM ", q.table, " WHERE "), q.table, ids).Add(" AND ", q.pending(q.table))
+		return q.oneOf(q.db.Statement("DELETE FROM ", q.table, " WHERE "), q.table, ids).Add(" AND ",
+			q.pending(q.table))
 	}
 	s := q.db.Statement("UPDATE ", q.table, " SET ")
 	separator := ""
@@ -31,23 +33,25 @@ func (q *mappedSQL) mark(ids []string) *statement.Statement {
 }
 
 // countAttempt is one failed attempt more in the user's table.
-func (q *mappedSQL) countAttempt(id string) *statement.Statement {
+func (q *writer) countAttempt(id string) *statement.Statement {
 	name := q.db.Quote(q.attempts.Name)
 	s := q.db.Statement("UPDATE ", q.table, " SET ", name, " = COALESCE(", name, ", 0) + 1 WHERE ")
 	return s.Add(q.db.Quote(q.id.Name), " = ", q.syntax.Typed(&q.id, s.Arg(id)))
 }
 
-// failAgain changes the entry of an event that failed before, unless an operator did in the meantime. A misplaced event's attempts
-// stop short of the last one: they need not grow.
-func (q *mappedSQL) failAgain(f *event.Failure) *statement.Statement {
+// failAgain changes the entry of an event that failed before, unless an operator did in the meantime. A misplaced
+// event's attempts stop short of the last one: they need not grow.
+func (q *writer) failAgain(f *event.Failure) *statement.Statement {
 	s := q.db.Statement("UPDATE ", q.side, " SET ")
-	return s.Add("state = ", s.Arg(string(f.State())), ", attempts = ", s.Arg(f.Attempts), ", next_attempt_at = ", q.next(s, f),
+	return s.Add("state = ", s.Arg(string(f.State())), ", attempts = ", s.Arg(f.Attempts), ", next_attempt_at = ",
+		q.next(s, f),
 		", last_error = ", s.Arg(f.Reason)).
-		Add(" WHERE outbox = ", s.Arg(q.outbox), " AND event = ", s.Arg(f.Ref.ID), " AND state = '", string(event.Failed), "' AND attempts IN (", s.Arg(f.Attempts-1), ", ", s.Arg(f.Attempts), ")")
+		Add(" WHERE outbox = ", s.Arg(q.outbox), " AND event = ", s.Arg(f.Ref.ID), " AND state = '",
+			string(event.Failed), "' AND attempts IN (", s.Arg(f.Attempts-1), ", ", s.Arg(f.Attempts), ")")
 }
 
 // failFirst makes the entry of an event that did not fail before, if it is still to be published.
-func (q *mappedSQL) failFirst(f *event.Failure) *statement.Statement {
+func (q *writer) failFirst(f *event.Failure) *statement.Statement {
 	s := q.db.Statement()
 	typ, id := q.aggregateExpr()
 	return s.Add("INSERT INTO ", q.side, " (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT ",
@@ -58,7 +62,7 @@ func (q *mappedSQL) failFirst(f *event.Failure) *statement.Statement {
 }
 
 // next is when a failed event is tried again.
-func (q *mappedSQL) next(s *statement.Statement, f *event.Failure) string {
+func (q *writer) next(s *statement.Statement, f *event.Failure) string {
 	if f.Dead {
 		return "NULL"
 	}
@@ -66,7 +70,7 @@ func (q *mappedSQL) next(s *statement.Statement, f *event.Failure) string {
 }
 
 // forget removes the entries of events that are not to be published any more: what waits behind them may go on.
-func (q *mappedSQL) forget(ids []string) *statement.Statement {
+func (q *writer) forget(ids []string) *statement.Statement {
 	s := q.db.Statement("DELETE FROM ", q.side, " WHERE outbox = ")
 	s.Add(s.Arg(q.outbox), " AND event IN (")
 	for i, id := range ids {
@@ -79,7 +83,7 @@ func (q *mappedSQL) forget(ids []string) *statement.Statement {
 }
 
 // head is the condition that no earlier event of an entry's aggregate failed: only the first is tried again.
-func (q *mappedSQL) head(s *statement.Statement) string {
+func (q *writer) head(s *statement.Statement) string {
 	if !q.byAggregate && !q.everything {
 		return "1 = 1"
 	}
@@ -91,39 +95,40 @@ func (q *mappedSQL) head(s *statement.Statement) string {
 }
 
 // nextDue is how long it is until the first of the failed events is due; NULL where there is none.
-func (q *mappedSQL) nextDue() *statement.Statement {
+func (q *writer) nextDue() *statement.Statement {
 	s := q.db.Statement("SELECT MIN(-(", q.db.Age("s.next_attempt_at"), ")) FROM ", q.side, " s WHERE s.outbox = ")
 	return s.Add(s.Arg(q.outbox), " AND s.state = '", string(event.Failed), "' AND ").Add(q.head(s))
 }
 
-// dueIDs reads the ids and attempts of failed events whose time has come, in order. The rows are read by these: a join would
-// compare columns of two collations, which SQL Server refuses and MySQL uses no index for.
-func (q *mappedSQL) dueIDs(limit int) *statement.Statement {
+// dueIDs reads the ids and attempts of failed events whose time has come, in order. The rows are read by these: a
+// join would compare columns of two collations, which SQL Server refuses and MySQL uses no index for.
+func (q *writer) dueIDs(limit int) *statement.Statement {
 	s := q.db.Statement("SELECT s.event, s.attempts FROM ", q.side, " s WHERE s.outbox = ")
-	s.Add(s.Arg(q.outbox), " AND s.state = '", string(event.Failed), "' AND s.next_attempt_at <= ", q.db.Now(), " AND ").Add(q.head(s))
+	s.Add(s.Arg(q.outbox), " AND s.state = '", string(event.Failed), "' AND s.next_attempt_at <= ", q.db.Now(),
+		" AND ").Add(q.head(s))
 	return s.Add(" ORDER BY s.position, s.event", q.db.Limit(s.Arg(limit), 0))
 }
 
 // byID reads rows that are to be published, in order, whatever the side table says of them.
-func (q *mappedSQL) byID(ids []string) *statement.Statement {
+func (q *writer) byID(ids []string) *statement.Statement {
 	s := q.db.Statement("SELECT ", q.projection(), " FROM ", q.table, " o WHERE ", q.pending("o"), " AND ")
 	return q.oneOf(s, "o", ids).Add(" ORDER BY ", q.ordered())
 }
 
 // stillPending reads which of ids are to be published.
-func (q *mappedSQL) stillPending(ids []string) *statement.Statement {
+func (q *writer) stillPending(ids []string) *statement.Statement {
 	s := q.db.Statement("SELECT ", q.text(&q.id), " FROM ", q.table, " o WHERE ", q.pending("o"), " AND ")
 	return q.oneOf(s, "o", ids)
 }
 
 // entries reads the ids in the side table behind an id.
-func (q *mappedSQL) entries(after string, limit int) *statement.Statement {
+func (q *writer) entries(after string, limit int) *statement.Statement {
 	s := q.db.Statement("SELECT s.event FROM ", q.side, " s WHERE s.outbox = ")
 	return s.Add(s.Arg(q.outbox), " AND s.event > ", s.Arg(after), " ORDER BY s.event", q.db.Limit(s.Arg(limit), 0))
 }
 
 // oneOf adds the condition that a row of the user's table is one of ids.
-func (q *mappedSQL) oneOf(s *statement.Statement, alias string, ids []string) *statement.Statement {
+func (q *writer) oneOf(s *statement.Statement, alias string, ids []string) *statement.Statement {
 	s.Add(q.column(&q.id, alias), " IN (")
 	for i, id := range ids {
 		if i > 0 {

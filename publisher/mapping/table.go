@@ -1,3 +1,5 @@
+// Package mapping publishes from tables of other frameworks (source__map__…). Settings name what each column is for
+// (settings.go); the catalog proves that (resolve.go). Failed events are kept in a side table beside the claims.
 package mapping
 
 import (
@@ -12,14 +14,14 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// mapped is an outbox that is not ours: the seed's own table, or another framework's (mapping.go). Nothing is written there
-// but the mark of publishing, and the count of failed attempts where the table has one; failures stand in the side table.
-// Its only strategy is leader.
+// mapped is an outbox that is not ours: the seed's own table, or another framework's (mapping.go). Nothing is written
+// there but the mark of publishing, and the count of failed attempts where the table has one; failures stand in the
+// side table. Its only strategy is leader.
 type mapped struct {
 	db     *statement.DB
 	claims *claims.Table
 	cfg    Config
-	sql    mappedSQL
+	sql    writer
 	// chunk bounds the ids in one statement.
 	chunk int
 }
@@ -38,15 +40,16 @@ type Config struct {
 	Retention time.Duration
 }
 
-// mappedChunk stays below the parameters that every engine takes (SQL Server: 2,100).
-const mappedChunk = 1000
+// idsAtOnce stays below the parameters that every engine takes (SQL Server: 2,100).
+const idsAtOnce = 1000
 
 // SideOf is the name of the side table, which lies beside the claims.
 func SideOf(claims statement.Name) statement.Name { return claims.Suffixed("_events") }
 
-// Open proves source__map__… against the catalog. table is the user's, and qualified its name for people. Beside the table it
-// returns what is to be warned of.
-func Open(ctx context.Context, q statement.Querier, db *statement.DB, d Syntax, claims *claims.Table, table, side statement.Name, qualified string, cfg Config) (
+// Open proves source__map__… against the catalog. table is the user's, and qualified its name for people. Beside the
+// table it returns what is to be warned of.
+func Open(ctx context.Context, q statement.Querier, db *statement.DB, d Syntax, claims *claims.Table, table,
+	side statement.Name, qualified string, cfg Config) (
 	*mapped, []string, error) {
 	m, err := parseMapping(cfg.Map)
 	if err != nil {
@@ -69,11 +72,13 @@ func Open(ctx context.Context, q statement.Querier, db *statement.DB, d Syntax, 
 		return nil, nil, fmt.Errorf("%w: there is no table %s, where the failed events of the mapped table %s are kept: run `rowrelay outbox init %s --beside --apply`",
 			poller.ErrConfig, side, qualified, cfg.Poller)
 	}
-	return newMapped(db, d, claims, table, side, l, cfg), l.warnings, nil
+	return newTable(db, d, claims, table, side, l, cfg), l.warnings, nil
 }
 
-func newMapped(db *statement.DB, d Syntax, claims *claims.Table, table, side statement.Name, l layout, cfg Config) *mapped {
-	q := mappedSQL{layout: l, db: db, syntax: d, outbox: claims.Place.Outbox, table: table.String(), side: side.String(), blocks: []event.State{event.Failed},
+func newTable(db *statement.DB, d Syntax, claims *claims.Table, table, side statement.Name, l layout,
+	cfg Config) *mapped {
+	q := writer{layout: l, db: db, syntax: d, outbox: claims.Place.Outbox, table: table.String(),
+		side: side.String(), blocks: []event.State{event.Failed},
 		maxBytes: cfg.MaxRowBytes}
 	if cfg.Block {
 		q.blocks = append(q.blocks, event.Dead)
@@ -85,12 +90,13 @@ func newMapped(db *statement.DB, d Syntax, claims *claims.Table, table, side sta
 	default:
 		q.byAggregate = l.aggregateID != nil
 	}
-	return &mapped{db: db, claims: claims, cfg: cfg, sql: q, chunk: mappedChunk}
+	return &mapped{db: db, claims: claims, cfg: cfg, sql: q, chunk: idsAtOnce}
 }
 
-// Fetch shows what is pending and waits for nothing, always from the top: the ranges and the position are those of a table
-// with buckets. The session leaves out what it has in flight.
-func (m *mapped) Fetch(ctx context.Context, _ []claims.Range, _ event.Position, limit poller.Limit) ([]event.Row, bool, error) {
+// Fetch shows what is pending and waits for nothing, always from the top: the ranges and the position are those of a
+// table with buckets. The session leaves out what it has in flight.
+func (m *mapped) Fetch(ctx context.Context, _ []claims.Range, _ event.Position, limit poller.Limit) ([]event.Row,
+	bool, error) {
 	var rows []event.Row
 	var more bool
 	s := m.sql.publishable(m.sql.projection(), limit.Rows+1, nil)
@@ -102,7 +108,8 @@ func (m *mapped) Fetch(ctx context.Context, _ []claims.Range, _ event.Position, 
 }
 
 // Due shows the first failed event of each aggregate whose time has come. One round trip while nothing has failed.
-func (m *mapped) Due(ctx context.Context, _ []claims.Range, limit poller.Limit, _ claims.Claim) (rows []event.Row, next time.Duration, err error) {
+func (m *mapped) Due(ctx context.Context, _ []claims.Range, limit poller.Limit, _ claims.Claim) (rows []event.Row,
+	next time.Duration, err error) {
 	err = m.db.Do(ctx, "look for events that are due", func(ctx context.Context, q statement.Querier) error {
 		rows, next = nil, -1
 		var ms *int64
@@ -165,8 +172,8 @@ func (m *mapped) Work(ctx context.Context, _ int) ([]int, error) {
 	return []int{0}, nil
 }
 
-// Mend removes entries of events that somebody published or deleted by hand: what waits behind them goes on. Waiting itself
-// is not stored, so that nothing else can be left over.
+// Mend removes entries of events that somebody published or deleted by hand: what waits behind them goes on. Waiting
+// itself is not stored, so that nothing else can be left over.
 func (m *mapped) Mend(ctx context.Context) (mended int, err error) {
 	for after, more := "", true; more; {
 		err := m.db.Tx(ctx, "mend", func(ctx context.Context, q statement.Querier) error {

@@ -13,10 +13,11 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// Due returns failed events whose time has come, and which are the first of their aggregate: where an operator made several due
-// at once, they go out one after the other. For skip_locked their aggregates are claimed; the events stay FAILED, so that a
-// crash leaves them due.
-func (e *Table) Due(ctx context.Context, ranges []claims.Range, limit poller.Limit, by claims.Claim) (rows []event.Row, next time.Duration, err error) {
+// Due returns failed events whose time has come, and which are the first of their aggregate: where an operator made
+// several due at once, they go out one after the other. For skip_locked their aggregates are claimed; the events stay
+// FAILED, so that a crash leaves them due.
+func (e *Table) Due(ctx context.Context, ranges []claims.Range, limit poller.Limit,
+	by claims.Claim) (rows []event.Row, next time.Duration, err error) {
 	limit.Rows = max(limit.Rows, 1)
 	work := func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
@@ -52,8 +53,8 @@ func (e *Table) Due(ctx context.Context, ranges []claims.Range, limit poller.Lim
 	return rows, next, nil
 }
 
-// first adds the condition that o, a failed event, is the first of its aggregate that is in the way. It seeks that one: to ask for
-// one before o reads all that wait behind it on MariaDB.
+// first adds the condition that o, a failed event, is the first of its aggregate that is in the way. It seeks that
+// one: to ask for one before o reads all that wait behind it on MariaDB.
 func (e *Table) first(s *statement.Statement) {
 	if e.cfg.Ordering == poller.OrderNone {
 		return
@@ -66,14 +67,16 @@ func (e *Table) first(s *statement.Statement) {
 	if e.bySource() {
 		s.Add("1 = 1")
 	} else {
-		s.Add(e.syntax.Seek("b", "o.aggregate_id"), e.syntax.Same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"))
+		s.Add(e.syntax.Seek("b", "o.aggregate_id"), e.syntax.Same("b.aggregate_type", "b.aggregate_id",
+			"o.aggregate_type", "o.aggregate_id"))
 	}
 	s.Add(e.inTheWay("b", true), " ORDER BY ", e.seq("b"), e.db.Limit("1", 0), ") = ", e.seq("o"), ")")
 }
 
-// claimRows is steps 2 and 3 of pick for failed events: a row that is not FAILED any more when its aggregate is claimed was
-// settled by another instance in between.
-func (e *Table) claimRows(ctx context.Context, q statement.Querier, by claims.Claim, rows []event.Row) ([]event.Row, error) {
+// claimRows is steps 2 and 3 of pick for failed events: a row that is not FAILED any more when its aggregate is
+// claimed was settled by another instance in between.
+func (e *Table) claimRows(ctx context.Context, q statement.Querier, by claims.Claim, rows []event.Row) ([]event.Row,
+	error) {
 	found := make([]candidate, 0, len(rows))
 	seen := map[string]bool{}
 	for i := range rows {
@@ -125,7 +128,8 @@ func (e *Table) inRanges(s *statement.Statement, ranges []claims.Range) {
 // nextDue is how long until a failed event is due that is not yet; -1 where there is none.
 func (e *Table) nextDue(ctx context.Context, q statement.Querier, ranges []claims.Range) (time.Duration, error) {
 	s := e.db.Statement()
-	s.Add("SELECT COALESCE(-MAX(", e.db.Age("n.due"), "), -1) FROM (SELECT o.next_attempt_at AS due FROM ", e.outbox.String(),
+	s.Add("SELECT COALESCE(-MAX(", e.db.Age("n.due"), "), -1) FROM (SELECT o.next_attempt_at AS due FROM ",
+		e.outbox.String(),
 		" o WHERE o.state = 'FAILED' AND o.next_attempt_at > ", e.db.Now())
 	e.inRanges(s, ranges)
 	s.Add(" ORDER BY o.next_attempt_at", e.db.Limit("1", 0), ") n")
@@ -156,13 +160,14 @@ func (e *Table) Mend(ctx context.Context) (int, error) {
 	return left + loose, err
 }
 
-// mendAtOnce bounds what one transaction mends of each kind; the next one does more. SQL Server makes one lock of the table
-// of 5000 locks of rows.
+// mendAtOnce bounds what one transaction mends of each kind; the next one does more. SQL Server makes one lock of the
+// table of 5000 locks of rows.
 const mendAtOnce = 4_000
 
-// orphans makes PUBLISHING events without a live claim PENDING. The rows are locked first, leaving out those that a pick is
-// about to mark; then claims are looked at again, by a statement that sees what picks have committed until then. A pick that
-// claims such an aggregate meanwhile has its events PENDING in flight, which nobody else finds as long as the claim lives.
+// orphans makes PUBLISHING events without a live claim PENDING. The rows are locked first, leaving out those that a
+// pick is about to mark; then claims are looked at again, by a statement that sees what picks have committed until
+// then. A pick that claims such an aggregate meanwhile has its events PENDING in flight, which nobody else finds as
+// long as the claim lives.
 func (e *Table) orphans(ctx context.Context, q statement.Querier) (int, error) {
 	find := func(list []int64) ([]int64, error) {
 		hint, suffix := e.db.Lock(true)
@@ -170,7 +175,8 @@ func (e *Table) orphans(ctx context.Context, q statement.Querier) (int, error) {
 		if list != nil {
 			hint, suffix = "", ""
 		}
-		s.Add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(event.Publishing), hint, " WHERE o.state = 'PUBLISHING'")
+		s.Add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(event.Publishing), hint,
+			" WHERE o.state = 'PUBLISHING'")
 		if list != nil {
 			s.Add(" AND ", e.db.AnyInt(s, e.seq("o"), list))
 		}
@@ -189,14 +195,15 @@ func (e *Table) orphans(ctx context.Context, q statement.Querier) (int, error) {
 	return len(list), e.set(ctx, q, "state = 'PENDING'", list, "'PUBLISHING'")
 }
 
-// loose makes WAITING events without a head PENDING, some aggregates at a time. An event can become loose and blocked again only
-// by marks of its aggregate's owner: at worst it becomes PENDING here, and is absorbed once more.
+// loose makes WAITING events without a head PENDING, some aggregates at a time. An event can become loose and blocked
+// again only by marks of its aggregate's owner: at worst it becomes PENDING here, and is absorbed once more.
 func (e *Table) loose(ctx context.Context) (int, error) {
 	var waiting []event.Aggregate
 	err := e.db.Do(ctx, "look for waiting events", func(ctx context.Context, q statement.Querier) error {
 		waiting = nil
 		s := e.db.Statement()
-		s.Add("SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o", e.forced(event.Waiting), " WHERE o.state IN (", blockedStates,
+		s.Add("SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o",
+			e.forced(event.Waiting), " WHERE o.state IN (", blockedStates,
 			") AND o.state = 'WAITING'")
 		return s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var a event.Aggregate
@@ -258,8 +265,8 @@ func (e *Table) Work(ctx context.Context, n int) (parts []int, err error) {
 // bound is where counting stops.
 const bound = 100_000
 
-// Figures counts each state up to the bound. The oldest pending event is the one with the smallest seq: one seek for each
-// bucket, where the table keeps no index by time.
+// Figures counts each state up to the bound. The oldest pending event is the one with the smallest seq: one seek for
+// each bucket, where the table keeps no index by time.
 func (e *Table) Figures(ctx context.Context) (f poller.OutboxFigures, err error) {
 	buckets := make([]struct {
 		B int `json:"b"`
@@ -276,10 +283,12 @@ func (e *Table) Figures(ctx context.Context) (f poller.OutboxFigures, err error)
 			if state == event.Waiting || state == event.Dead {
 				where = "o.state IN (" + blockedStates + ") AND " + where
 			}
-			s.Add("(SELECT COUNT(*) FROM (SELECT 1 AS one FROM ", e.outbox.String(), " o", e.forced(state), " WHERE ", where, " ORDER BY ", e.order(state),
+			s.Add("(SELECT COUNT(*) FROM (SELECT 1 AS one FROM ", e.outbox.String(), " o", e.forced(state), " WHERE ",
+				where, " ORDER BY ", e.order(state),
 				e.db.Limit(s.Arg(bound+1), 0), ") n), ")
 		}
-		s.Add("(SELECT ", e.db.Age("a.created_at"), " FROM ", e.outbox.String(), " a WHERE ", e.seq("a"), " = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", e.seq("o"),
+		s.Add("(SELECT ", e.db.Age("a.created_at"), " FROM ", e.outbox.String(), " a WHERE ", e.seq("a"),
+			" = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", e.seq("o"),
 			" FROM ", e.outbox.String(), " o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, ", e.seq("o"), e.db.Limit("1", 0), ") AS seq FROM ",
 			s.Rows("r", []statement.Field{statement.Int("b")}, buckets), ") h))")
 		f = poller.OutboxFigures{}

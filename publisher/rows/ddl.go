@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// blockedStates are the words of events that others wait for, or which wait: a search with the same words as the index' is known to
-// be served by it.
+// blockedStates are the words of events that others wait for, or which wait: a search with the same words as the
+// index' is known to be served by it.
 const blockedStates = "'FAILED', 'DEAD LETTER', 'WAITING'"
 
 // DDL returns the statements that create an outbox and, with one of them, its claims table.
@@ -21,7 +21,8 @@ func IsOwn(d Syntax, columns []string) bool {
 	for _, c := range columns {
 		have[strings.ToLower(c)] = true
 	}
-	for _, c := range []string{d.Seq(), "id", "aggregate_type", "aggregate_id", "event_type", "payload", "created_at", "published_at", "retry_count",
+	for _, c := range []string{d.Seq(), "id", "aggregate_type", "aggregate_id", "event_type", "payload", "created_at",
+		"published_at", "retry_count",
 		"idempotency_key", "state", "next_attempt_at", "last_error", "bucket", "traceparent", "tracestate"} {
 		if !have[c] {
 			return false

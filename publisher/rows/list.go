@@ -60,7 +60,8 @@ func (e *Table) PageStatement(f *event.Filter, after int64, limit int) *statemen
 	return s.Add(" ORDER BY ", e.seq("o"), e.db.Limit(s.Arg(limit), 0))
 }
 
-func (e *Table) Page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry, last string, err error) {
+func (e *Table) Page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry,
+	last string, err error) {
 	from := int64(-1 << 63)
 	if after != "" {
 		if from, err = strconv.ParseInt(after, 10, 64); err != nil {
@@ -74,7 +75,8 @@ func (e *Table) Page(ctx context.Context, f *event.Filter, after string, limit i
 			var state string
 			var created, next any
 			var lastError sql.NullString
-			if err := scan(&entry.ID, &entry.AggregateType, &entry.AggregateID, &entry.EventType, &entry.IdempotencyKey, &state, &entry.Attempts,
+			if err := scan(&entry.ID, &entry.AggregateType, &entry.AggregateID, &entry.EventType,
+				&entry.IdempotencyKey, &state, &entry.Attempts,
 				&created, &next, &lastError); err != nil {
 				return false, err
 			}

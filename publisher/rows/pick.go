@@ -22,36 +22,40 @@ import (
 //     the owner's membership is locked, and all is undone where that has lapsed.
 //  3. In a new statement read the events of the aggregates that were got, pending and PUBLISHING, by seq, and mark them.
 //
-// An aggregate that something holds up is handed out as well, once: its events say that they wait, and settle as WAITING, which
-// no search for pending events finds again. Its failed event is due again when that claim has ended.
+// An aggregate that something holds up is handed out as well, once: its events say that they wait, and settle as
+// WAITING, which no search for pending events finds again. Its failed event is due again when that claim has ended.
 //
 // Why no two instances have one aggregate: the claim's row is unique, and is replaced only when it has expired by the
 // database's clock. Nothing else decides.
 //
-// Why the order holds: what step 1 saw may be old. Another instance may have had the aggregate in between, and published its
-// events, or given them back, or failed one. It ended its claim in the transaction that wrote so, and step 2 cannot get the
-// claim before that commit; step 3's statement begins after step 2, and so sees what was written: it never misses an earlier
-// event because somebody had it locked, and does not bring one that was published. A claim that expired has no last commit: its
-// events are PUBLISHING still, which is why step 3 reads those. (The old owner's mark, if it comes now, is refused.)
+// Why the order holds: what step 1 saw may be old. Another instance may have had the aggregate in between, and
+// published its events, or given them back, or failed one. It ended its claim in the transaction that wrote so, and
+// step 2 cannot get the claim before that commit; step 3's statement begins after step 2, and so sees what was
+// written: it never misses an earlier event because somebody had it locked, and does not bring one that was
+// published. A claim that expired has no last commit: its events are PUBLISHING still, which is why step 3 reads
+// those. (The old owner's mark, if it comes now, is refused.)
 //
-// Why nothing deadlocks: every transaction of an instance (a pick, a settlement, a renewal, a release) locks claims first, in
-// the order of their names, and then events of aggregates that it has claimed, which no other instance's transaction writes.
-// What it locks of the claims it finds by their keys: a search by owner would lock others' on the way, out of that order. The
-// member's row ("i:") comes behind those of aggregates ("a:"), too, and nobody locks it for long but its owner; a survey that ends
-// skip_locked locks the counter and members, and then events, but no aggregates, so that a pick that waits for it holds nothing that
-// it wants.
+// Why nothing deadlocks: every transaction of an instance (a pick, a settlement, a renewal, a release) locks claims
+// first, in the order of their names, and then events of aggregates that it has claimed, which no other instance's
+// transaction writes. What it locks of the claims it finds by their keys: a search by owner would lock others' on the
+// way, out of that order. The member's row ("i:") comes behind those of aggregates ("a:"), too, and nobody locks it
+// for long but its owner; a survey that ends skip_locked locks the counter and members, and then events, but no
+// aggregates, so that a pick that waits for it holds nothing that it wants.
 //
-// Why no pick leaves events PUBLISHING for another strategy, which would pass them over, however late it takes effect: a survey puts
-// another one into force only after it has deleted every lapsed member's row (see dropLapsed), and a pick holds its owner's from
-// step 2 to its commit. Where the pick has locked it first, the survey waits, and its next statements see claims and events as the
-// pick has left them: either the claims live, and skip_locked stays in force, or they have expired, and the events become PENDING
-// with all others. Where the survey was first, the pick finds no row, whenever its statement began, and is undone. Nobody brings the
-// row back: a renewal extends only what is there and live, and join is sent once.
-func (e *Table) Pick(ctx context.Context, by claims.Claim, limit poller.Limit) (rows []event.Row, more bool, err error) {
+// Why no pick leaves events PUBLISHING for another strategy, which would pass them over, however late it takes
+// effect: a survey puts another one into force only after it has deleted every lapsed member's row (see dropLapsed),
+// and a pick holds its owner's from step 2 to its commit. Where the pick has locked it first, the survey waits, and
+// its next statements see claims and events as the pick has left them: either the claims live, and skip_locked stays
+// in force, or they have expired, and the events become PENDING with all others. Where the survey was first, the pick
+// finds no row, whenever its statement began, and is undone. Nobody brings the row back: a renewal extends only what
+// is there and live, and join is sent once.
+func (e *Table) Pick(ctx context.Context, by claims.Claim, limit poller.Limit) (rows []event.Row, more bool,
+	err error) {
 	return e.PickFrom(ctx, rand.IntN(claims.Buckets), by, limit) //nolint:gosec // a place to begin at
 }
 
-func (e *Table) PickFrom(ctx context.Context, bucket int, by claims.Claim, limit poller.Limit) (rows []event.Row, more bool, err error) {
+func (e *Table) PickFrom(ctx context.Context, bucket int, by claims.Claim, limit poller.Limit) (rows []event.Row,
+	more bool, err error) {
 	err = e.db.Tx(ctx, "pick events", func(ctx context.Context, q statement.Querier) error {
 		rows, more = nil, false
 		found, err := e.candidates(ctx, q, bucket, max(limit.Rows, 1))
@@ -80,8 +84,8 @@ type candidate struct {
 	shard string
 }
 
-// candidates are heads among the first n pending events from a bucket on, and round to it again; where there are fewer, also
-// those of aggregates whose owner has died with events PUBLISHING.
+// candidates are heads among the first n pending events from a bucket on, and round to it again; where there are
+// fewer, also those of aggregates whose owner has died with events PUBLISHING.
 func (e *Table) candidates(ctx context.Context, q statement.Querier, from, n int) ([]candidate, error) {
 	var found []candidate
 	seen := map[event.Aggregate]bool{}
@@ -124,7 +128,8 @@ func (e *Table) candidates(ctx context.Context, q statement.Querier, from, n int
 }
 
 func (e *Table) candidateStatement(s *statement.Statement, state event.State, r *claims.Range, n int) {
-	s.Add("SELECT ", e.seq("o"), ", o.bucket, o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
+	s.Add("SELECT ", e.seq("o"), ", o.bucket, o.aggregate_type, o.aggregate_id FROM ", e.outbox.String(), " o",
+		e.forced(state), " WHERE o.state = '", string(state), "'")
 	if r != nil {
 		s.Add(" AND o.bucket >= ", s.Arg(r.From), " AND o.bucket < ", s.Arg(r.To))
 	}
@@ -134,7 +139,8 @@ func (e *Table) candidateStatement(s *statement.Statement, state event.State, r 
 }
 
 // claimAggregates claims the aggregates of heads, for a live member only; it returns those that it got.
-func (e *Table) claimAggregates(ctx context.Context, q statement.Querier, c claims.Claim, found []candidate) ([]candidate, error) {
+func (e *Table) claimAggregates(ctx context.Context, q statement.Querier, c claims.Claim,
+	found []candidate) ([]candidate, error) {
 	shards := make([]claims.Shard, len(found))
 	for i := range found {
 		shards[i] = claims.Shard{Name: found[i].shard, Info: shardInfo(found[i].Aggregate)}
@@ -152,7 +158,8 @@ func (e *Table) claimAggregates(ctx context.Context, q statement.Querier, c clai
 
 // shardInfo tells people which aggregate a hashed shard is.
 func shardInfo(a event.Aggregate) string {
-	data, err := json.Marshal(map[string]string{"type": plaintext.Start(statement.Sayable(a.Type), 120), "id": plaintext.Start(statement.Sayable(a.ID), 120)})
+	data, err := json.Marshal(map[string]string{"type": plaintext.Start(statement.Sayable(a.Type), 120),
+		"id": plaintext.Start(statement.Sayable(a.ID), 120)})
 	if err != nil {
 		return ""
 	}
@@ -160,7 +167,8 @@ func shardInfo(a event.Aggregate) string {
 }
 
 // handOut reads and marks the events of aggregates that were just claimed.
-func (e *Table) handOut(ctx context.Context, q statement.Querier, got []candidate, limit poller.Limit) (rows []event.Row, more bool, err error) {
+func (e *Table) handOut(ctx context.Context, q statement.Querier, got []candidate,
+	limit poller.Limit) (rows []event.Row, more bool, err error) {
 	s := e.db.Statement()
 	e.handOutStatement(s, got, max(limit.Rows, 1)+1)
 	if rows, more, err = event.Read(ctx, s, q, limit, e.scan); err != nil {
@@ -186,24 +194,29 @@ func (e *Table) handOutStatement(s *statement.Statement, got []candidate, n int)
 	slices.Sort(buckets)
 	buckets = slices.Compact(buckets)
 	arm := func(state event.State) {
-		s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "' AND o.bucket >= ", s.Arg(buckets[0]),
+		s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(state),
+			" WHERE o.state = '", string(state), "' AND o.bucket >= ", s.Arg(buckets[0]),
 			" AND o.bucket <= ", s.Arg(buckets[len(buckets)-1]), " AND ", e.db.AnyInt(s, "o.bucket", buckets))
-		s.Add(" AND ", e.db.AnyText(s, e.syntax.Shard("o.aggregate_type", "o.aggregate_id"), shards), " ORDER BY o.bucket, ", e.seq("o"), e.db.Limit(s.Arg(n), 0))
+		s.Add(" AND ", e.db.AnyText(s, e.syntax.Shard("o.aggregate_type", "o.aggregate_id"), shards),
+			" ORDER BY o.bucket, ", e.seq("o"), e.db.Limit(s.Arg(n), 0))
 	}
 	s.Add("SELECT ")
 	e.columns(s)
 	s.Add(", CASE WHEN ")
 	e.blocks(s, false)
-	s.Add(" THEN 1 ELSE 0 END FROM (SELECT bucket, ", e.syntax.Seq(), " FROM (SELECT bucket, ", e.syntax.Seq(), " FROM (")
+	s.Add(" THEN 1 ELSE 0 END FROM (SELECT bucket, ", e.syntax.Seq(), " FROM (SELECT bucket, ", e.syntax.Seq(),
+		" FROM (")
 	arm(event.Pending)
 	s.Add(") p UNION ALL SELECT bucket, ", e.syntax.Seq(), " FROM (")
 	arm(event.Publishing)
-	s.Add(") l) u ORDER BY bucket, ", e.syntax.Seq(), e.db.Limit(s.Arg(n), 0), ") k JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.Seq(),
+	s.Add(") l) u ORDER BY bucket, ", e.syntax.Seq(), e.db.Limit(s.Arg(n), 0), ") k JOIN ", e.outbox.String(),
+		" o ON ", e.seq("o"), " = k.", e.syntax.Seq(),
 		" ORDER BY k.bucket, k.", e.syntax.Seq())
 }
 
 // dropUnused ends the claims of aggregates whose events did not fit into the limit.
-func (e *Table) dropUnused(ctx context.Context, q statement.Querier, owner string, got []candidate, rows []event.Row) error {
+func (e *Table) dropUnused(ctx context.Context, q statement.Querier, owner string, got []candidate,
+	rows []event.Row) error {
 	used := map[event.Aggregate]bool{}
 	for i := range rows {
 		used[rows[i].Aggregate()] = true
@@ -223,8 +236,10 @@ func (e *Table) dropUnused(ctx context.Context, q statement.Querier, owner strin
 // Restore makes PENDING again what the owner's claims left PUBLISHING.
 func (e *Table) Restore(ctx context.Context, q statement.Querier, owner string, shards []string) error {
 	s := e.db.Statement()
-	s.Add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM ", e.Claims.Place.Table,
-		" c WHERE c.outbox = ", s.Arg(e.Claims.Place.Outbox), " AND c.unit = ", e.syntax.Shard("o.aggregate_type", "o.aggregate_id"), " AND c.owner = ", s.Arg(owner))
+	s.Add("SELECT ", e.seq("o"), " FROM ", e.outbox.String(),
+		" o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM ", e.Claims.Place.Table,
+		" c WHERE c.outbox = ", s.Arg(e.Claims.Place.Outbox), " AND c.unit = ", e.syntax.Shard("o.aggregate_type",
+			"o.aggregate_id"), " AND c.owner = ", s.Arg(owner))
 	if shards != nil {
 		s.Add(" AND ", e.db.AnyText(s, "c.unit", shards))
 	}
@@ -238,7 +253,8 @@ func (e *Table) Restore(ctx context.Context, q statement.Querier, owner string, 
 
 // Free makes every event PENDING that is PUBLISHING.
 func (e *Table) Free(ctx context.Context, q statement.Querier) error {
-	_, err := e.db.Statement("UPDATE ", e.outbox.String(), " SET state = 'PENDING' WHERE state = 'PUBLISHING'").Exec(ctx, q)
+	_, err := e.db.Statement("UPDATE ", e.outbox.String(),
+		" SET state = 'PENDING' WHERE state = 'PUBLISHING'").Exec(ctx, q)
 	if err != nil {
 		return fmt.Errorf("free what is left PUBLISHING: %w", err)
 	}

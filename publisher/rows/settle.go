@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Settle is idempotent but for one thing: where the answer to a commit that freed aggregates is lost, the repetition finds
-// their claims gone and says errLost, although all was marked. The session then ends as if it had lost them, which is safe.
+// Settle is idempotent but for one thing: where the answer to a commit that freed aggregates is lost, the repetition
+// finds their claims gone and says errLost, although all was marked. The session then ends as if it had lost them,
+// which is safe.
 func (e *Table) Settle(ctx context.Context, owner string, held int, m event.Marks) error { //nolint:gocritic // the interface's
 	if m.Plain() && len(m.Published) == 0 {
 		return nil
@@ -40,9 +41,11 @@ func (e *Table) Settle(ctx context.Context, owner string, held int, m event.Mark
 	return nil
 }
 
-// apply makes marks, in the order in which they depend on each other: what failed decides what waits, and what does not wait
-// any more is found last. It returns the aggregates of which more events wait for nothing than one transaction lets go.
-func (e *Table) apply(ctx context.Context, q statement.Querier, owner string, m *event.Marks) (rest []event.Aggregate, err error) {
+// apply makes marks, in the order in which they depend on each other: what failed decides what waits, and what does
+// not wait any more is found last. It returns the aggregates of which more events wait for nothing than one
+// transaction lets go.
+func (e *Table) apply(ctx context.Context, q statement.Querier, owner string, m *event.Marks) (rest []event.Aggregate,
+	err error) {
 	published := seqs(m.Published)
 	for _, r := range m.Retried {
 		published = append(published, r.Ref.Seq)
@@ -88,7 +91,8 @@ func (e *Table) published() string {
 }
 
 // markPublished is the one statement that acknowledges a batch.
-func (e *Table) markPublished(ctx context.Context, q statement.Querier, owner string, held int, refs []event.Ref) (int64, error) {
+func (e *Table) markPublished(ctx context.Context, q statement.Querier, owner string, held int,
+	refs []event.Ref) (int64, error) {
 	s := e.db.Statement()
 	e.syntax.BySeq(s, e.outbox, e.published, seqs(refs))
 	s.Add(" AND state IN ('PENDING', 'PUBLISHING', 'FAILED') AND ")
@@ -108,10 +112,11 @@ func (e *Table) set(ctx context.Context, q statement.Querier, set string, seqs [
 	return err
 }
 
-var failureColumns = []statement.Field{statement.Int("seq"), statement.Int("attempts"), statement.Int("pause"), statement.Int("dead"), statement.Text("reason")}
+var failureColumns = []statement.Field{statement.Int("seq"), statement.Int("attempts"), statement.Int("pause"),
+	statement.Int("dead"), statement.Text("reason")}
 
-// fail leaves alone what an operator has requeued since it was handed out: that has no attempts. (A misplaced event's attempts
-// stop short of the last one, so that they need not grow.)
+// fail leaves alone what an operator has requeued since it was handed out: that has no attempts. (A misplaced event's
+// attempts stop short of the last one, so that they need not grow.)
 func (e *Table) fail(ctx context.Context, q statement.Querier, failed []event.Failure) error {
 	if len(failed) == 0 {
 		return nil
@@ -162,12 +167,14 @@ func (e *Table) wait(ctx context.Context, q statement.Querier, waiting []event.M
 	return e.set(ctx, q, "state = 'PENDING'", all, "'PUBLISHING'")
 }
 
-// GoAtOnce is how many events one transaction lets go, of all its aggregates together: however many wait, it must not take
-// longer than source__timeout, or it would never succeed. (SQL Server makes one lock of the table of 5000 locks of rows.)
+// GoAtOnce is how many events one transaction lets go, of all its aggregates together: however many wait, it must not
+// take longer than source__timeout, or it would never succeed. (SQL Server makes one lock of the table of 5000 locks
+// of rows.)
 var GoAtOnce = 4_000
 
-// letRestGo goes on with letGo in transactions of their own, when the marks that made it possible are durable. It takes as long as
-// one statement may: the session settles nothing else meanwhile. What is left then, or by a crash or a fault, mend finds.
+// letRestGo goes on with letGo in transactions of their own, when the marks that made it possible are durable. It
+// takes as long as one statement may: the session settles nothing else meanwhile. What is left then, or by a crash or
+// a fault, mend finds.
 func (e *Table) letRestGo(ctx context.Context, rest []event.Aggregate) {
 	begun := time.Now()
 	for len(rest) > 0 && (e.cfg.Timeout <= 0 || time.Since(begun) < e.cfg.Timeout) {
@@ -182,14 +189,16 @@ func (e *Table) letRestGo(ctx context.Context, rest []event.Aggregate) {
 	}
 }
 
-// LetGo makes the waiting events of aggregates PENDING up to the first one that is in the way still, by seq, and no more of them
-// than goAtOnce. It returns how many, and the aggregates that have more. It is two statements however many events wait.
+// LetGo makes the waiting events of aggregates PENDING up to the first one that is in the way still, by seq, and no
+// more of them than goAtOnce. It returns how many, and the aggregates that have more. It is two statements however
+// many events wait.
 //
-// The order holds between one part and the next, and after a crash there: an event that is PENDING while an earlier one of its
-// aggregate is WAITING is fetched with waits set, and absorbed instead of sent, be it of the aggregate's rest, let go by
-// somebody else out of turn, or written since. What goes first is the beginning of what waits, so that nothing else stands before
-// that, and it is sent as it comes.
-func (e *Table) LetGo(ctx context.Context, q statement.Querier, of []event.Aggregate) (n int64, rest []event.Aggregate, err error) {
+// The order holds between one part and the next, and after a crash there: an event that is PENDING while an earlier
+// one of its aggregate is WAITING is fetched with waits set, and absorbed instead of sent, be it of the aggregate's
+// rest, let go by somebody else out of turn, or written since. What goes first is the beginning of what waits, so
+// that nothing else stands before that, and it is sent as it comes.
+func (e *Table) LetGo(ctx context.Context, q statement.Querier, of []event.Aggregate) (n int64,
+	rest []event.Aggregate, err error) {
 	if len(of) == 0 {
 		return 0, nil, nil
 	}
@@ -202,10 +211,12 @@ func (e *Table) LetGo(ctx context.Context, q statement.Querier, of []event.Aggre
 	}
 	where := "o.state IN (" + blockedStates + ") AND o.state = 'WAITING' AND " + e.seq("o") + " < h.head"
 	if !e.bySource() {
-		where += " AND " + e.syntax.Seek("o", "h.id") + e.syntax.Same("o.aggregate_type", "o.aggregate_id", "h.typ", "h.id")
+		where += " AND " + e.syntax.Seek("o", "h.id") + e.syntax.Same("o.aggregate_type", "o.aggregate_id", "h.typ",
+			"h.id")
 	}
 	s := e.db.Statement()
-	s.Add(e.syntax.Update(e.outbox.String(), "o"+e.syntax.Force(e.blockedIndex()), "state = 'PENDING'", s.Rows("h", headColumns, heads), where))
+	s.Add(e.syntax.Update(e.outbox.String(), "o"+e.syntax.Force(e.blockedIndex()), "state = 'PENDING'", s.Rows("h",
+		headColumns, heads), where))
 	n, err = s.Exec(ctx, q)
 	return n, rest, err
 }
@@ -218,12 +229,15 @@ type head struct {
 	Head int64  `json:"head"`
 }
 
-// heads returns for each aggregate the first event that is not let go now: one that holds up others, or the first waiting one beyond
-// this aggregate's part of goAtOnce; a number beyond all where there is neither. rest are those where it is the latter.
-func (e *Table) heads(ctx context.Context, q statement.Querier, of []event.Aggregate) (list []head, rest []event.Aggregate, err error) {
+// heads returns for each aggregate the first event that is not let go now: one that holds up others, or the first
+// waiting one beyond this aggregate's part of goAtOnce; a number beyond all where there is neither. rest are those
+// where it is the latter.
+func (e *Table) heads(ctx context.Context, q statement.Querier, of []event.Aggregate) (list []head,
+	rest []event.Aggregate, err error) {
 	s := e.db.Statement()
 	first := func(cond string, skip int) {
-		s.Add("(SELECT b.", e.syntax.Seq(), " FROM ", e.outbox.String(), " b", e.syntax.Force(e.blockedIndex()), " WHERE ")
+		s.Add("(SELECT b.", e.syntax.Seq(), " FROM ", e.outbox.String(), " b", e.syntax.Force(e.blockedIndex()),
+			" WHERE ")
 		if e.bySource() {
 			s.Add("1 = 1")
 		} else {

@@ -1,3 +1,5 @@
+// Package rows reads and changes the events of an outbox of our own, a table of `rowrelay outbox init`: fetching, picking,
+// marking, what waits and what is due, listing and cleaning up.
 package rows
 
 import (
@@ -12,12 +14,12 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// Table are the events of a table of `rowrelay outbox init`. In its statements o is the outbox, b another row of it that
-// may be in the way, and c a claim.
+// Table are the events of a table of `rowrelay outbox init`. In its statements o is the outbox, b another row of it
+// that may be in the way, and c a claim.
 //
-// Every search for pending events goes by (bucket, seq) over the index of pending ones, and says so in ORDER BY even where one
-// row would do: statistics from another hour must not make a plan that reads the whole table. Where ordering is source, the
-// order is seq alone; the pending ones' keys are then sorted.
+// Every search for pending events goes by (bucket, seq) over the index of pending ones, and says so in ORDER BY even
+// where one row would do: statistics from another hour must not make a plan that reads the whole table. Where
+// ordering is source, the order is seq alone; the pending ones' keys are then sorted.
 type Table struct {
 	db     *statement.DB
 	syntax Syntax
@@ -73,8 +75,8 @@ func (e *Table) order(state event.State) string {
 
 func (e *Table) bySource() bool { return e.cfg.Ordering == poller.OrderSource }
 
-// blocks adds the condition that an earlier event is in the way of o: one that failed, that waits (unless only heads count),
-// or that was given up where the policy says so.
+// blocks adds the condition that an earlier event is in the way of o: one that failed, that waits (unless only heads
+// count), or that was given up where the policy says so.
 func (e *Table) blocks(s *statement.Statement, heads bool) {
 	if e.cfg.Ordering == poller.OrderNone {
 		s.Add("1 = 0")
@@ -82,12 +84,14 @@ func (e *Table) blocks(s *statement.Statement, heads bool) {
 	}
 	s.Add("EXISTS (SELECT 1 FROM ", e.outbox.String(), " b", e.syntax.Force(e.blockedIndex()), " WHERE ")
 	if !e.bySource() {
-		s.Add(e.syntax.Seek("b", "o.aggregate_id"), e.syntax.Same("b.aggregate_type", "b.aggregate_id", "o.aggregate_type", "o.aggregate_id"), " AND ", e.ordered(), " AND ")
+		s.Add(e.syntax.Seek("b", "o.aggregate_id"), e.syntax.Same("b.aggregate_type", "b.aggregate_id",
+			"o.aggregate_type", "o.aggregate_id"), " AND ", e.ordered(), " AND ")
 	}
 	s.Add(e.seq("b"), " < ", e.seq("o"), e.inTheWay("b", heads), ")")
 }
 
-// ordered is the condition that o has an aggregate: events without one wait for none. (To SQL Server a blank equals "".)
+// ordered is the condition that o has an aggregate: events without one wait for none. (To SQL Server a blank equals
+// "".)
 func (e *Table) ordered() string { return e.db.Bytes("o.aggregate_id") + " > 0" }
 
 // blockedIndex is the index that finds what is in the way.
@@ -98,8 +102,8 @@ func (e *Table) blockedIndex() string {
 	return "blocked"
 }
 
-// inTheWay is the condition that an event holds up others. It repeats the index' own words, which engines need to see that
-// the index serves it.
+// inTheWay is the condition that an event holds up others. It repeats the index' own words, which engines need to see
+// that the index serves it.
 func (e *Table) inTheWay(alias string, heads bool) string {
 	state := alias + ".state"
 	cond := " AND " + state + " IN (" + blockedStates + ")"
@@ -135,19 +139,22 @@ func (e *Table) Look(ctx context.Context) (g event.Glance, err error) {
 			s.Add(" AND NOT ")
 			e.claimed(s)
 		})
-		// Where no index leads with the state, the index of what waits holds what others wait behind too: to look for WAITING in it
-		// would read every dead letter. That there is anything of the kind is reason enough to let mend look.
+		// Where no index leads with the state, the index of what waits holds what others wait behind too: to look for
+		// WAITING in it would read every dead letter. That there is anything of the kind is reason enough to let mend
+		// look.
 		s.Add(", 0), COALESCE(")
 		if e.syntax.ByState() {
 			first(s, event.Waiting, func() {})
 		} else {
-			s.Add("(SELECT 1 FROM ", e.outbox.String(), " o WHERE o.state IN (", blockedStates, ") ORDER BY ", e.order(event.Waiting), e.db.Limit("1", 0), ")")
+			s.Add("(SELECT 1 FROM ", e.outbox.String(), " o WHERE o.state IN (", blockedStates, ") ORDER BY ",
+				e.order(event.Waiting), e.db.Limit("1", 0), ")")
 		}
 		s.Add(", 0), ")
 		e.Claims.Paused(s, "p")
 		s.Add(", ")
 		e.Claims.Counter(s)
-		// SQL Server evaluates a subquery in COALESCE twice, and what the first one saw may be gone: NULL says that there was work.
+		// SQL Server evaluates a subquery in COALESCE twice, and what the first one saw may be gone: NULL says that
+		// there was work.
 		var work, waiting sql.NullInt64
 		var by, info sql.NullString
 		if err := s.Row(ctx, q, &work, &waiting, &by, &info); err != nil {
@@ -162,15 +169,18 @@ func (e *Table) Look(ctx context.Context) (g event.Glance, err error) {
 	return g, err
 }
 
-// keys adds a table expression k of (bucket, seq), in order, of pending rows in ranges after a position, at most n. Ranges that
-// do not touch are one seek each: a search over all that lies between them would read what others have to publish.
-func (e *Table) keys(s *statement.Statement, ranges []claims.Range, after event.Position, n int, also func(*statement.Statement)) {
+// keys adds a table expression k of (bucket, seq), in order, of pending rows in ranges after a position, at most n.
+// Ranges that do not touch are one seek each: a search over all that lies between them would read what others have to
+// publish.
+func (e *Table) keys(s *statement.Statement, ranges []claims.Range, after event.Position, n int,
+	also func(*statement.Statement)) {
 	s.Add("(")
 	e.keysOnly(s, ranges, after, n, also)
 	s.Add(") k")
 }
 
-func (e *Table) keysOnly(s *statement.Statement, ranges []claims.Range, after event.Position, n int, also func(*statement.Statement)) {
+func (e *Table) keysOnly(s *statement.Statement, ranges []claims.Range, after event.Position, n int,
+	also func(*statement.Statement)) {
 	if e.bySource() || after.BySeq {
 		e.keysBySeq(s, ranges, after, n, also)
 		return
@@ -196,8 +206,8 @@ func (e *Table) keysOnly(s *statement.Statement, ranges []claims.Range, after ev
 	s.Add(") u", order, e.db.Limit(s.Arg(n), 0))
 }
 
-// arms are the ranges after a position. Where the engine does not seek by row values, the rest of the position's bucket is a range
-// of its own: it would read, for every page anew, the events of that bucket that are in flight.
+// arms are the ranges after a position. Where the engine does not seek by row values, the rest of the position's
+// bucket is a range of its own: it would read, for every page anew, the events of that bucket that are in flight.
 func (e *Table) arms(ranges []claims.Range, after event.Position) []claims.Range {
 	arms := make([]claims.Range, 0, len(ranges)+1)
 	split := e.syntax.Orderly("o", "", "") == ""
@@ -205,7 +215,8 @@ func (e *Table) arms(ranges []claims.Range, after event.Position) []claims.Range
 		switch {
 		case r.To <= after.Bucket: // before the position
 		case split && after.Seq > 0 && r.From <= after.Bucket && after.Bucket+1 < r.To:
-			arms = append(arms, claims.Range{From: after.Bucket, To: after.Bucket + 1}, claims.Range{From: after.Bucket + 1, To: r.To})
+			arms = append(arms, claims.Range{From: after.Bucket, To: after.Bucket + 1},
+				claims.Range{From: after.Bucket + 1, To: r.To})
 		default:
 			arms = append(arms, r)
 		}
@@ -217,8 +228,10 @@ func (e *Table) arms(ranges []claims.Range, after event.Position) []claims.Range
 }
 
 // keysBySeq is keysOnly in the order of seq. What lies in other buckets is passed over in the index.
-func (e *Table) keysBySeq(s *statement.Statement, ranges []claims.Range, after event.Position, n int, also func(*statement.Statement)) {
-	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.syntax.Force("order"), " WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.Arg(after.Seq))
+func (e *Table) keysBySeq(s *statement.Statement, ranges []claims.Range, after event.Position, n int,
+	also func(*statement.Statement)) {
+	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.syntax.Force("order"),
+		" WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.Arg(after.Seq))
 	if len(ranges) > 0 && ranges[0] != (claims.Range{From: 0, To: claims.Buckets}) {
 		for i, r := range ranges {
 			s.Add([]string{" AND (", " OR "}[min(i, 1)], "o.bucket >= ", s.Arg(r.From), " AND o.bucket < ", s.Arg(r.To))
@@ -230,14 +243,18 @@ func (e *Table) keysBySeq(s *statement.Statement, ranges []claims.Range, after e
 }
 
 // arm is one seek.
-func (e *Table) arm(s *statement.Statement, r claims.Range, after event.Position, n int, also func(*statement.Statement)) {
-	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(event.Pending), " WHERE o.state = 'PENDING' AND ")
+func (e *Table) arm(s *statement.Statement, r claims.Range, after event.Position, n int,
+	also func(*statement.Statement)) {
+	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(event.Pending),
+		" WHERE o.state = 'PENDING' AND ")
 	within := after.Bucket >= r.From && after.Seq > 0
 	switch split := e.syntax.Orderly("o", "", "") == ""; {
 	case within && split:
-		s.Add("o.bucket = ", s.Arg(after.Bucket), " AND ", e.seq("o"), " > ", s.Arg(after.Seq)) // all of the range that is left
+		s.Add("o.bucket = ", s.Arg(after.Bucket), " AND ", e.seq("o"), " > ",
+			s.Arg(after.Seq)) // all of the range that is left
 	case within:
-		s.Add("o.bucket >= ", s.Arg(after.Bucket), " AND ", e.syntax.Orderly("o", s.Arg(after.Bucket), s.Arg(after.Seq)), " AND o.bucket < ", s.Arg(r.To))
+		s.Add("o.bucket >= ", s.Arg(after.Bucket), " AND ", e.syntax.Orderly("o", s.Arg(after.Bucket),
+			s.Arg(after.Seq)), " AND o.bucket < ", s.Arg(r.To))
 	default:
 		s.Add("o.bucket >= ", s.Arg(max(r.From, after.Bucket)), " AND o.bucket < ", s.Arg(r.To))
 	}
@@ -267,7 +284,8 @@ func (e *Table) scan(scan func(...any) error) (event.Row, error) {
 	var size int
 	var payload []byte
 	o := &r.Outbox
-	if err := scan(&r.Ref.Seq, &r.At.Bucket, &o.AggregateType, &o.AggregateID, &o.EventType, &o.IdempotencyKey, &created, &r.Attempts, &parent, &state,
+	if err := scan(&r.Ref.Seq, &r.At.Bucket, &o.AggregateType, &o.AggregateID, &o.EventType, &o.IdempotencyKey,
+		&created, &r.Attempts, &parent, &state,
 		&size, &payload, &r.Waits); err != nil {
 		return event.Row{}, err
 	}
@@ -280,7 +298,8 @@ func (e *Table) scan(scan func(...any) error) (event.Row, error) {
 	return r, nil
 }
 
-func (e *Table) Fetch(ctx context.Context, ranges []claims.Range, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error) {
+func (e *Table) Fetch(ctx context.Context, ranges []claims.Range, after event.Position,
+	limit poller.Limit) (rows []event.Row, more bool, err error) {
 	err = e.db.Do(ctx, "fetch events", func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
 		e.fetchStatement(s, ranges, after, max(limit.Rows, 1)+1)
@@ -304,9 +323,10 @@ func (e *Table) fetchStatement(s *statement.Statement, ranges []claims.Range, af
 	s.Add("k.", e.syntax.Seq())
 }
 
-// Other leaves out what waits, what is avoided, and for skip_locked what anybody has claimed or has left PUBLISHING under a claim
-// that expired: what comes first among the rest is the next of its aggregate.
-func (e *Table) Other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (found *event.Row, err error) {
+// Other leaves out what waits, what is avoided, and for skip_locked what anybody has claimed or has left PUBLISHING
+// under a claim that expired: what comes first among the rest is the next of its aggregate.
+func (e *Table) Other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (found *event.Row,
+	err error) {
 	err = e.db.Do(ctx, "look for another event", func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
 		s.Add("SELECT ")
@@ -316,13 +336,15 @@ func (e *Table) Other(ctx context.Context, ranges []claims.Range, avoid []event.
 			s.Add(" AND NOT ")
 			e.blocks(s, false)
 			if len(avoid) > 0 {
-				s.Add(" AND NOT EXISTS (SELECT 1 FROM ", s.Rows("a", aggregateColumns, jsonAggregates(avoid)), " WHERE ",
+				s.Add(" AND NOT EXISTS (SELECT 1 FROM ", s.Rows("a", aggregateColumns, jsonAggregates(avoid)),
+					" WHERE ",
 					e.syntax.Same("o.aggregate_type", "o.aggregate_id", "a.typ", "a.id"), ")")
 			}
 			if e.cfg.Strategy == claims.SkipLocked {
 				s.Add(" AND NOT ")
 				e.claimed(s)
-				s.Add(" AND NOT EXISTS (SELECT 1 FROM ", e.outbox.String(), " p WHERE p.state = 'PUBLISHING' AND p.bucket = o.bucket AND ",
+				s.Add(" AND NOT EXISTS (SELECT 1 FROM ", e.outbox.String(),
+					" p WHERE p.state = 'PUBLISHING' AND p.bucket = o.bucket AND ",
 					e.syntax.Same("p.aggregate_type", "p.aggregate_id", "o.aggregate_type", "o.aggregate_id"), ")")
 			}
 		})

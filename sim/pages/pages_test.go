@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // sqliteRow is a row of the real table, with ties in its cursor.
@@ -69,7 +70,7 @@ func read(ctx context.Context, file string, seed uint64) (err error) {
 	if err != nil {
 		return err
 	}
-	src, err := source.New(source.Config{Poller: "orders", Table: "orders", Cursor: []string{"at"}, Where: where, LateCommits: "none"}, parsed)
+	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Cursor: []string{"at"}, Where: where, LateCommits: "none"}, parsed)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Engine is a real engine, with an empty database of its own.
@@ -88,12 +89,12 @@ func (f fixture) table(columns string) string {
 }
 
 // open returns the source, closed when the test ends.
-func (f fixture) open(cfg source.Config) *source.Cursor {
+func (f fixture) open(cfg plan.Config) *source.Cursor {
 	f.Helper()
 	return f.openURL(f.e.URL, cfg)
 }
 
-func (f fixture) openURL(url string, cfg source.Config) *source.Cursor {
+func (f fixture) openURL(url string, cfg plan.Config) *source.Cursor {
 	f.Helper()
 	conn, err := engines.Parse(url)
 	if err != nil {
@@ -125,7 +126,7 @@ func (f fixture) describe(src *source.Cursor) poller.Description {
 }
 
 // refused expects the settings to be refused with every one of the words.
-func (f fixture) refused(cfg source.Config, words ...string) {
+func (f fixture) refused(cfg plan.Config, words ...string) {
 	f.Helper()
 	_, err := f.open(cfg).Describe(f.ctx())
 	f.isFault(err, poller.ErrConfig, words...)

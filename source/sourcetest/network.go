@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // proxy stands between a source and its server. It counts round trips: a message of the client after one of the server
@@ -130,7 +130,7 @@ func roundTrips(f fixture) {
 	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL")
 	f.exec("INSERT INTO " + name + " (id, v) VALUES (1, 1), (2, 2)")
 	via, p := f.through()
-	src := f.openURL(via, source.Config{Table: name, Cursor: []string{"v"}})
+	src := f.openURL(via, plan.Config{Table: name, Cursor: []string{"v"}})
 	f.describe(src)
 	all := f.drain(src, nil, 1)
 	p.count()
@@ -152,7 +152,7 @@ func cut(f fixture) {
 	}
 	name := orders(f)
 	via, p := f.through()
-	src := f.openURL(via, source.Config{Table: name, Cursor: []string{"v"}})
+	src := f.openURL(via, plan.Config{Table: name, Cursor: []string{"v"}})
 	page := f.page(src, nil, poller.Limit{Rows: 1, Bytes: plenty})
 	for range 3 {
 		p.cut()
@@ -180,7 +180,7 @@ func login(f fixture) {
 		f.Fatal("the engine's URL does not parse")
 	}
 	u.User = url.UserPassword(u.User.Username(), "planted-secret")
-	_, err = f.openURL(u.String(), source.Config{Table: "orders", Cursor: []string{"v"}}).Describe(f.ctx())
+	_, err = f.openURL(u.String(), plan.Config{Table: "orders", Cursor: []string{"v"}}).Describe(f.ctx())
 	f.isFault(err, poller.ErrConfig, "refused the login", "source__connection")
 	if err != nil && strings.Contains(err.Error(), "planted-secret") {
 		f.Error("the error shows the password")

@@ -7,13 +7,14 @@ import (
 
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // position makes positions of what a person types, and reads on from there.
 func position(f fixture) {
 	name := f.table("tenant " + f.e.Text + " NOT NULL, id " + f.e.BigInt + " NOT NULL, v " + f.e.BigInt + " NOT NULL, PRIMARY KEY (tenant, id)")
 	f.exec("INSERT INTO " + name + " (tenant, id, v) VALUES ('a', 1, 10), ('a', 2, 20), ('b', 3, 20), ('b', 4, 20), ('c', 5, 30)")
-	src := f.open(source.Config{Table: name, Cursor: []string{"v"}})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}})
 	for _, c := range []struct {
 		cursor string
 		key    map[string]string
@@ -55,7 +56,7 @@ func position(f fixture) {
 		f.Errorf("the latest is %s, %v", at, err)
 	}
 
-	composite := f.open(source.Config{Table: name, Cursor: []string{"v", "id"}})
+	composite := f.open(plan.Config{Table: name, Cursor: []string{"v", "id"}})
 	at, err = composite.Position(f.ctx(), `[20, "2"]`, map[string]string{"tenant": "a"}, "")
 	if err != nil || string(at) != `{"kind":"composite+pk","value":[20,2],"tiebreaker":{"tenant":"a","id":2}}` {
 		f.Errorf("a key column in the cursor: %s, %v", at, err)
@@ -81,7 +82,7 @@ func patience(f fixture) {
 	if slow == "" {
 		return
 	}
-	src := f.open(source.Config{Table: name, Cursor: []string{"v"}, Where: slow, Timeout: time.Second, Connections: 1})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: slow, Timeout: time.Second, Connections: 1})
 	f.describe(src) // a session is kept
 	if n := f.counted(src, poller.Range{}); n != 3 {
 		f.Errorf("%d rows", n)

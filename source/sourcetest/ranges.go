@@ -7,6 +7,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // within reads a range to its end, page by page.
@@ -45,7 +46,7 @@ func upTo(f fixture) {
 		f.exec(fmt.Sprintf("INSERT INTO %s (tenant, id, major, minor) VALUES ('%c', %d, %d, %d)", name, 'a'+i%3, i, i/6, i/3))
 	}
 	f.exec("INSERT INTO " + name + " (tenant, id, major, minor) VALUES ('z', 99, 1, NULL)")
-	for _, cfg := range []source.Config{
+	for _, cfg := range []plan.Config{
 		{Table: name, Cursor: []string{"major"}}, {Table: name, Cursor: []string{"major", "minor"}, Where: "id < 3 OR id > 3"},
 		{Query: "SELECT * FROM " + name, Cursor: []string{"minor"}, Key: []string{"tenant", "id"}},
 	} {
@@ -85,7 +86,7 @@ func upToBoundary(f fixture) {
 		for i, literal := range b.Literals {
 			f.exec(fmt.Sprintf("INSERT INTO %s (id, c) VALUES (%d, %s), (%d, %s)", name, 2*i+1, literal, 2*i+2, literal))
 		}
-		src := f.open(source.Config{Table: name, Cursor: []string{"c"}, LateCommits: "none"})
+		src := f.open(plan.Config{Table: name, Cursor: []string{"c"}, LateCommits: "none"})
 		all := f.drain(src, nil, 100)
 		if n := f.counted(src, poller.Range{After: all[0].Cursor, UpTo: all[len(all)-2].Cursor}); n != int64(len(all)-2) {
 			f.Errorf("%s: %d of %d rows are counted", b.Type, n, len(all))
@@ -99,7 +100,7 @@ func upToBoundary(f fixture) {
 			f.same(what+", nothing between", keys(f.within(src, poller.Range{After: all[i].Cursor, UpTo: all[i].Cursor}, 100)), "")
 		}
 	}
-	src := f.open(source.Config{Table: "t_up_to_0", Cursor: []string{"c"}, LateCommits: "none"})
+	src := f.open(plan.Config{Table: "t_up_to_0", Cursor: []string{"c"}, LateCommits: "none"})
 	_, err := src.Fetch(f.ctx(), poller.Range{UpTo: change.Cursor(`{"kind":"other"}`)}, poller.Limit{Rows: 1, Bytes: plenty})
 	f.isFault(err, poller.ErrConfig, "stored cursor")
 	_, err = src.Count(f.ctx(), poller.Range{UpTo: change.Cursor(`{"kind":"other"}`)})
@@ -110,7 +111,7 @@ func upToBoundary(f fixture) {
 func other(f fixture) {
 	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL, tenant " + f.e.Text + " NULL, region " + f.e.BigInt + " NULL")
 	f.exec("INSERT INTO " + name + " (id, v, tenant, region) VALUES (1, 1, 'a', 1), (2, 2, 'a', NULL), (3, 3, NULL, 1), (4, 4, NULL, NULL), (5, 5, 'b', 1), (6, 6, 'a', 1)")
-	src := f.open(source.Config{Table: name, Cursor: []string{"v"}, OrderKey: []string{"tenant", "region"}, Columns: []string{"v"}, Where: "id > 0 OR id < 0"})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, OrderKey: []string{"tenant", "region"}, Columns: []string{"v"}, Where: "id > 0 OR id < 0"})
 	all := f.drain(src, nil, 10)
 	var avoid [][]byte
 	for i := range 5 {
@@ -135,7 +136,7 @@ func other(f fixture) {
 	}
 	// What can never be sent proves nothing.
 	f.exec("UPDATE " + name + " SET tenant = '" + strings.Repeat("x", 80) + "' WHERE id = 1")
-	narrow := f.open(source.Config{Table: name, Cursor: []string{"v"}, OrderKey: []string{"region"}, MaxRowBytes: 140})
+	narrow := f.open(plan.Config{Table: name, Cursor: []string{"v"}, OrderKey: []string{"region"}, MaxRowBytes: 140})
 	if found, err := narrow.Other(f.ctx(), nil, nil); err != nil || found == nil || string(found.Key) != ids(2) {
 		f.Errorf("behind a broken row: %v, %v", found, err)
 	}
@@ -146,7 +147,7 @@ func broken(f fixture) {
 	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, note " + f.e.Text + " NOT NULL")
 	f.exec(fmt.Sprintf("INSERT INTO %s (id, note) VALUES (1, 'small'), (2, '%s'), (3, 'small')", name, strings.Repeat("x", 95)))
 	read := func(limit int) change.Event {
-		all := f.drain(f.open(source.Config{Table: name, Cursor: []string{"id"}, MaxRowBytes: limit}), nil, 2)
+		all := f.drain(f.open(plan.Config{Table: name, Cursor: []string{"id"}, MaxRowBytes: limit}), nil, 2)
 		f.same("rows", keys(all), ids(1, 2, 3))
 		if all[0].Broken != nil || all[2].Broken != nil {
 			f.Errorf("the small rows: %v, %v", all[0].Broken, all[2].Broken)
@@ -168,7 +169,7 @@ func broken(f fixture) {
 	if whole := read(1000); whole.Broken != nil || whole.ID == e.ID {
 		f.Errorf("with a larger max_row_bytes: %v, id %s", whole.Broken, whole.ID)
 	}
-	found, err := f.open(source.Config{Table: name, Cursor: []string{"id"}, MaxRowBytes: 150}).Reread(f.ctx(), [][]byte{e.Key})
+	found, err := f.open(plan.Config{Table: name, Cursor: []string{"id"}, MaxRowBytes: 150}).Reread(f.ctx(), [][]byte{e.Key})
 	if err != nil || len(found) != 1 || found[0].Broken == nil || found[0].ID != e.ID {
 		f.Errorf("read again: %+v, %v", found, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 func (f fixture) reread(src *source.Cursor, keys ...string) []change.Event {
@@ -26,7 +27,7 @@ func (f fixture) reread(src *source.Cursor, keys ...string) []change.Event {
 // reread reads rows by their keys: the newest state, in the order asked for, without those that are gone.
 func reread(f fixture) {
 	name := orders(f)
-	cfg := source.Config{Table: name, Cursor: []string{"v"}, Where: "id < 4 OR id = 4"}
+	cfg := plan.Config{Table: name, Cursor: []string{"v"}, Where: "id < 4 OR id = 4"}
 	src := f.open(cfg)
 	all := f.drain(src, nil, 10)
 	got := f.reread(src, ids(4), ids(77), ids(1), `{ "id" : 3 }`, ids(1))
@@ -44,7 +45,7 @@ func reread(f fixture) {
 	if len(got) != 1 || !strings.Contains(string(got[0].Row), `"note":"new"`) || got[0].ID == all[0].ID {
 		f.Errorf("after an update and a delete: %s", keys(got))
 	}
-	q := f.open(source.Config{Query: "SELECT id, v FROM " + name, Cursor: []string{"v"}, Key: []string{"id"}})
+	q := f.open(plan.Config{Query: "SELECT id, v FROM " + name, Cursor: []string{"v"}, Key: []string{"id"}})
 	f.same("a query", keys(f.reread(q, ids(4), ids(1))), ids(4, 1))
 }
 
@@ -52,7 +53,7 @@ func reread(f fixture) {
 // table cannot be known.
 func rereadDeleted(f fixture) {
 	name := orders(f)
-	src := f.open(source.Config{Table: name, Cursor: []string{"v"}, DeleteWhen: "gone"})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, DeleteWhen: "gone"})
 	f.exec("UPDATE "+name+" SET gone = "+f.e.True+", v = 30 WHERE id = 1", "DELETE FROM "+name+" WHERE id = 4")
 	got := f.reread(src, ids(1), ids(4))
 	if len(got) != 1 || got[0].Op != change.Delete || string(got[0].Key) != ids(1) {
@@ -70,10 +71,10 @@ func rereadMany(f fixture) {
 	}
 	f.exec("INSERT INTO " + name + " (tenant, id, v) VALUES " + strings.Join(rows[:800], ","))
 	f.exec("INSERT INTO " + name + " (tenant, id, v) VALUES " + strings.Join(rows[800:], ","))
-	src := f.open(source.Config{Table: name, Cursor: []string{"v"}})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}})
 	slices.Reverse(composite)
 	f.same("composite", keys(f.reread(src, composite...)), strings.Join(composite, " "))
-	q := f.open(source.Config{Query: "SELECT id, v FROM " + name, Cursor: []string{"v"}, Key: []string{"id"}})
+	q := f.open(plan.Config{Query: "SELECT id, v FROM " + name, Cursor: []string{"v"}, Key: []string{"id"}})
 	var simple []string
 	for i := range 1500 {
 		simple = append(simple, ids(1499-i))
@@ -91,7 +92,7 @@ func rereadBoundary(f fixture) {
 		for i, literal := range b.Literals {
 			f.exec(fmt.Sprintf("INSERT INTO %s (v, c) VALUES (%d, %s)", name, i, literal))
 		}
-		src := f.open(source.Config{Table: name, Cursor: []string{"v"}})
+		src := f.open(plan.Config{Table: name, Cursor: []string{"v"}})
 		var want []string
 		for _, e := range f.drain(src, nil, 100) {
 			want = append(want, string(e.Key))
@@ -113,13 +114,13 @@ func rereadFolded(f fixture) {
 	if equal > 0 {
 		want = `{"k":"Cafe"} {"k":"water"} {"k":"Tea"}`
 	}
-	src := f.open(source.Config{Table: name, Cursor: []string{"v"}})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}})
 	f.same("by other cases", keys(f.reread(src, `{"k":"cafe"}`, `{"k":"water"}`, `{"k":"tea"}`)), want)
 }
 
 // rereadRefused: whatever stands in a stored object, the error is one of the settings.
 func rereadRefused(f fixture) {
-	src := f.open(source.Config{Table: orders(f), Cursor: []string{"v"}})
+	src := f.open(plan.Config{Table: orders(f), Cursor: []string{"v"}})
 	for _, k := range []string{"", "null", "7", "{", `{"id":1} x`, `{}`, `{"other":1}`, `{"id":1,"v":2}`, `{"id":null}`, `{"id":[1]}`, `{"id":{}}`, `{"id":"x"}`} {
 		if f.e.Name == "sqlite" && strings.Contains(k, `"x"`) {
 			continue // a column declared bigint may hold text there

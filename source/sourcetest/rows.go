@@ -6,7 +6,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // orders creates a table with a nullable cursor and some rows.
@@ -19,7 +19,7 @@ func orders(f fixture) string {
 
 func nulls(f fixture) {
 	name := orders(f)
-	src := f.open(source.Config{Table: name, Cursor: []string{"v"}})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}})
 	p := f.page(src, nil, poller.Limit{Rows: 10, Bytes: plenty})
 	f.same("rows with a cursor", keys(p.Events), ids(1, 3, 4))
 	if p.NullCursors != 2 {
@@ -33,7 +33,7 @@ func nulls(f fixture) {
 }
 
 func nullsFail(f fixture) {
-	src := f.open(source.Config{Table: orders(f), Cursor: []string{"v"}, NullCursor: "fail"})
+	src := f.open(plan.Config{Table: orders(f), Cursor: []string{"v"}, NullCursor: "fail"})
 	_, err := src.Fetch(f.ctx(), poller.Range{After: nil}, poller.Limit{Rows: 10, Bytes: plenty})
 	f.isFault(err, poller.ErrNormalize, "2 row(s) with a NULL cursor", "source__null_cursor")
 }
@@ -41,7 +41,7 @@ func nullsFail(f fixture) {
 // where holds that an OR in the user's condition does not swallow the position.
 func where(f fixture) {
 	name := orders(f)
-	src := f.open(source.Config{Table: name, Cursor: []string{"v"}, Where: "note = 'a' OR r.note = 'd' -- (not the others"})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "note = 'a' OR r.note = 'd' -- (not the others"})
 	f.same("filtered", keys(f.drain(src, nil, 1)), ids(1, 4))
 }
 
@@ -52,13 +52,13 @@ func whereBreakout(f fixture) {
 		{"1=1 /* not closed", "comment that does not end"}, {"note = 'not closed", "quote that does not end"}, {"WHERE 1=1", "begins with WHERE"},
 		{"1=1 ORDER BY id", "ORDER BY"}, {"-- nothing", "no condition"},
 	} {
-		f.refused(source.Config{Table: name, Cursor: []string{"v"}, Where: c.where}, "source__where", c.word)
+		f.refused(plan.Config{Table: name, Cursor: []string{"v"}, Where: c.where}, "source__where", c.word)
 	}
-	src := f.open(source.Config{Table: name, Cursor: []string{"v"}, Where: "note = ')' OR note = 'a' /* ( */"})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "note = ')' OR note = 'a' /* ( */"})
 	f.same("quoted parentheses", keys(f.drain(src, nil, 10)), ids(1))
-	_, err := f.open(source.Config{Table: name, Cursor: []string{"v"}, Where: "nosuch = 1"}).Fetch(f.ctx(), poller.Range{}, poller.Limit{Rows: 1, Bytes: plenty})
+	_, err := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "nosuch = 1"}).Fetch(f.ctx(), poller.Range{}, poller.Limit{Rows: 1, Bytes: plenty})
 	f.isFault(err, poller.ErrConfig, "nosuch", "source__where")
-	_, err = f.open(source.Config{Table: name, Cursor: []string{"v"}, Where: "note = = 1"}).Fetch(f.ctx(), poller.Range{}, poller.Limit{Rows: 1, Bytes: plenty})
+	_, err = f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "note = = 1"}).Fetch(f.ctx(), poller.Range{}, poller.Limit{Rows: 1, Bytes: plenty})
 	f.isFault(err, poller.ErrConfig, "source__where")
 }
 
@@ -71,7 +71,7 @@ func oddNames(f fixture) {
 	f.Cleanup(func() { _, _ = f.e.DB.Exec("DROP TABLE " + q(table)) })
 	f.exec("INSERT INTO " + q(table) + " VALUES (1, 7), (2, 7), (3, 8)")
 	// The setting quotes in the standard's way, whatever the engine's own is.
-	src := f.open(source.Config{Table: `"` + strings.ReplaceAll(table, `"`, `""`) + `"`, Cursor: []string{v}})
+	src := f.open(plan.Config{Table: `"` + strings.ReplaceAll(table, `"`, `""`) + `"`, Cursor: []string{v}})
 	all := f.drain(src, nil, 2)
 	if len(all) != 3 {
 		f.Fatalf("%d rows", len(all))
@@ -81,7 +81,7 @@ func oddNames(f fixture) {
 
 func projection(f fixture) {
 	name := orders(f)
-	src := f.open(source.Config{Table: name, Cursor: []string{"V"}, Columns: []string{"note"}, OrderKey: []string{"note"}, DeleteWhen: "gone"})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"V"}, Columns: []string{"note"}, OrderKey: []string{"note"}, DeleteWhen: "gone"})
 	all := f.drain(src, nil, 10)
 	f.same("keys", keys(all), ids(1, 3, 4))
 	f.same("row", string(all[0].Row), `{"note":"a"}`)
@@ -100,7 +100,7 @@ func batchBytes(f fixture) {
 		f.exec(fmt.Sprintf("INSERT INTO %s (id, note) VALUES (%d, '%s')", name, i, strings.Repeat("x", size)))
 		want = append(want, i)
 	}
-	src := f.open(source.Config{Table: name, Cursor: []string{"id"}})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"id"}})
 	for _, limit := range []int{1, 150, 400, 1000, 100_000} {
 		var all []change.Event
 		var after change.Cursor
@@ -127,7 +127,7 @@ func batchBytes(f fixture) {
 }
 
 func deletes(f fixture) {
-	src := f.open(source.Config{Table: orders(f), Cursor: []string{"v"}, DeleteWhen: "gone"})
+	src := f.open(plan.Config{Table: orders(f), Cursor: []string{"v"}, DeleteWhen: "gone"})
 	var ops []string
 	for _, e := range f.drain(src, nil, 10) {
 		ops = append(ops, e.Op.String())
@@ -137,7 +137,7 @@ func deletes(f fixture) {
 	if f.e.Name == "sqlite" { // what a query computes has no type there
 		mend = "generated column"
 	}
-	f.refused(source.Config{Table: orders2(f), Cursor: []string{"v"}, DeleteWhen: "note"}, "source__delete_when", "note", mend)
+	f.refused(plan.Config{Table: orders2(f), Cursor: []string{"v"}, DeleteWhen: "note"}, "source__delete_when", "note", mend)
 }
 
 // orders2 is a second table for tests that need one.
@@ -148,7 +148,7 @@ func orders2(f fixture) string {
 }
 
 func tombstones(f fixture) {
-	src := f.open(source.Config{Table: orders(f), Cursor: []string{"v"}, Op: "delete"})
+	src := f.open(plan.Config{Table: orders(f), Cursor: []string{"v"}, Op: "delete"})
 	for _, e := range f.drain(src, nil, 10) {
 		if e.Op != change.Delete {
 			f.Errorf("%s is %v", e.Key, e.Op)
@@ -158,7 +158,7 @@ func tombstones(f fixture) {
 
 func query(f fixture) {
 	name := orders(f)
-	src := f.open(source.Config{Query: "SELECT a.id, a.v, b.note AS other\nFROM " + name + " a JOIN " + name + " b ON a.id = b.id -- a comment at the end",
+	src := f.open(plan.Config{Query: "SELECT a.id, a.v, b.note AS other\nFROM " + name + " a JOIN " + name + " b ON a.id = b.id -- a comment at the end",
 		Cursor: []string{"v"}, Key: []string{"id"}, Where: "id > 1 OR 1 = 0"})
 	d := f.describe(src)
 	f.warned(d.Warnings, "not provable")
@@ -175,7 +175,7 @@ func queryDuplicates(f fixture) {
 	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, k " + f.e.BigInt + " NOT NULL, v " + f.e.BigInt + " NOT NULL")
 	f.exec("INSERT INTO " + name + " (id, k, v) VALUES (1, 1, 1), (2, 2, 1), (3, 3, 2), (4, 3, 2), (5, 4, 3)")
 	for size := 1; size <= 5; size++ {
-		src := f.open(source.Config{Query: "SELECT k, v, id FROM " + name, Cursor: []string{"v"}, Key: []string{"k"}})
+		src := f.open(plan.Config{Query: "SELECT k, v, id FROM " + name, Cursor: []string{"v"}, Key: []string{"k"}})
 		var got []change.Event
 		var after change.Cursor
 		var err error
@@ -202,10 +202,10 @@ func queryRefused(f fixture) {
 		{"DELETE FROM " + name, "one SELECT"},
 		{"SELECT id, v FROM " + name + " LIMIT 3", "LIMIT"},
 	} {
-		f.refused(source.Config{Query: c.query, Cursor: []string{"v"}, Key: []string{"id"}}, "source__query", c.word)
+		f.refused(plan.Config{Query: c.query, Cursor: []string{"v"}, Key: []string{"id"}}, "source__query", c.word)
 	}
-	f.refused(source.Config{Query: "SELECT id, v FROM " + name, Cursor: []string{"v"}}, "source__key is required for a query")
-	f.refused(source.Config{Query: "SELECT id, v FROM t_nosuch", Cursor: []string{"v"}, Key: []string{"id"}}, "t_nosuch", "source__query")
+	f.refused(plan.Config{Query: "SELECT id, v FROM " + name, Cursor: []string{"v"}}, "source__key is required for a query")
+	f.refused(plan.Config{Query: "SELECT id, v FROM t_nosuch", Cursor: []string{"v"}, Key: []string{"id"}}, "t_nosuch", "source__query")
 	var n int
 	if err := f.e.DB.QueryRowContext(f.ctx(), "SELECT COUNT(*) FROM "+name).Scan(&n); err != nil || n != 5 {
 		f.Errorf("the table has %d rows (%v)", n, err)
@@ -218,7 +218,7 @@ func queryFolded(f fixture) {
 	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, k " + f.e.Text + " NOT NULL, v " + f.e.BigInt + " NOT NULL")
 	f.exec("INSERT INTO " + name + " (id, k, v) VALUES (1, 'a', 1), (2, 'b', 1), (3, 'B', 1), (4, 'c', 1), (5, 'B', 2), (6, 'd', 2)")
 	for size := 2; size <= 6; size++ {
-		src := f.open(source.Config{Query: "SELECT k, v, id FROM " + name, Cursor: []string{"v"}, Key: []string{"k"}})
+		src := f.open(plan.Config{Query: "SELECT k, v, id FROM " + name, Cursor: []string{"v"}, Key: []string{"k"}})
 		seen := map[string]bool{}
 		for _, e := range f.drain(src, nil, size) {
 			seen[string(e.Row)] = true
@@ -240,7 +240,7 @@ func largeRows(f fixture) {
 		want = append(want, i)
 	}
 	f.exec("INSERT INTO " + name + " (id, note) VALUES " + strings.Join(values, ", "))
-	src := f.open(source.Config{Table: name, Cursor: []string{"id"}})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"id"}})
 	var all []change.Event
 	var after change.Cursor
 	for {

@@ -8,23 +8,23 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 func noKey(f fixture) {
 	name := f.table("id " + f.e.BigInt + " NOT NULL, v " + f.e.BigInt + " NOT NULL")
-	f.refused(source.Config{Table: name, Cursor: []string{"v"}}, "source__key is required", "no primary key", name)
-	f.refused(source.Config{Table: name, Cursor: []string{"v"}, Key: []string{"id"}}, "source__key", "unique index")
+	f.refused(plan.Config{Table: name, Cursor: []string{"v"}}, "source__key is required", "no primary key", name)
+	f.refused(plan.Config{Table: name, Cursor: []string{"v"}, Key: []string{"id"}}, "source__key", "unique index")
 	f.exec("CREATE UNIQUE INDEX ux_nokey ON " + name + " (id)")
-	f.describe(f.open(source.Config{Table: name, Cursor: []string{"v"}, Key: []string{"id"}}))
+	f.describe(f.open(plan.Config{Table: name, Cursor: []string{"v"}, Key: []string{"id"}}))
 }
 
 func view(f fixture) {
 	name := orders(f)
 	f.exec("CREATE VIEW v_orders AS SELECT id, v, note FROM " + name + " WHERE v IS NOT NULL")
 	f.Cleanup(func() { _, _ = f.e.DB.Exec("DROP VIEW v_orders") })
-	f.refused(source.Config{Table: "v_orders", Cursor: []string{"v"}}, "source__key is required", "a view has no primary key")
-	src := f.open(source.Config{Table: "v_orders", Cursor: []string{"v"}, Key: []string{"id"}})
+	f.refused(plan.Config{Table: "v_orders", Cursor: []string{"v"}}, "source__key is required", "a view has no primary key")
+	src := f.open(plan.Config{Table: "v_orders", Cursor: []string{"v"}, Key: []string{"id"}})
 	f.warned(f.describe(src).Warnings, "not provable")
 	f.same("rows", keys(f.drain(src, nil, 2)), ids(1, 3, 4))
 }
@@ -32,27 +32,27 @@ func view(f fixture) {
 func keyNotUnique(f fixture) {
 	name := f.table("a " + f.e.BigInt + " NOT NULL, b " + f.e.BigInt + " NOT NULL, n " + f.e.BigInt + " NULL, v " + f.e.BigInt + " NOT NULL, PRIMARY KEY (a, b)")
 	f.exec("CREATE UNIQUE INDEX ux_keynotunique ON " + name + " (n)")
-	f.refused(source.Config{Table: name, Cursor: []string{"v"}, Key: []string{"a"}}, "source__key", "unique")
-	f.refused(source.Config{Table: name, Cursor: []string{"v"}, Key: []string{"n"}}, "source__key", "NULL")
-	f.describe(f.open(source.Config{Table: name, Cursor: []string{"v"}, Key: []string{"b", "a"}}))
+	f.refused(plan.Config{Table: name, Cursor: []string{"v"}, Key: []string{"a"}}, "source__key", "unique")
+	f.refused(plan.Config{Table: name, Cursor: []string{"v"}, Key: []string{"n"}}, "source__key", "NULL")
+	f.describe(f.open(plan.Config{Table: name, Cursor: []string{"v"}, Key: []string{"b", "a"}}))
 }
 
 func refused(f fixture) {
 	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL, note " + f.e.Text + " NOT NULL")
-	f.refused(source.Config{Table: "t_nosuch", Cursor: []string{"v"}}, "source__table", "t_nosuch")
-	f.refused(source.Config{Table: "nosuch." + name, Cursor: []string{"v"}}, "source__table", "nosuch")
-	f.refused(source.Config{Table: name, Cursor: []string{"nosuch"}}, "source__cursor", "nosuch", "there are: id, v, note")
-	f.refused(source.Config{Table: name, Cursor: []string{"note"}}, "source__cursor", "text is not a cursor")
-	f.refused(source.Config{Table: name}, "source__cursor is required")
+	f.refused(plan.Config{Table: "t_nosuch", Cursor: []string{"v"}}, "source__table", "t_nosuch")
+	f.refused(plan.Config{Table: "nosuch." + name, Cursor: []string{"v"}}, "source__table", "nosuch")
+	f.refused(plan.Config{Table: name, Cursor: []string{"nosuch"}}, "source__cursor", "nosuch", "there are: id, v, note")
+	f.refused(plan.Config{Table: name, Cursor: []string{"note"}}, "source__cursor", "text is not a cursor")
+	f.refused(plan.Config{Table: name}, "source__cursor is required")
 	// Every fault at once.
-	f.refused(source.Config{Table: name, Cursor: []string{"c1"}, Key: []string{"k1"}, OrderKey: []string{"o1"}, Columns: []string{"p1"}, DeleteWhen: "d1", Where: "("},
+	f.refused(plan.Config{Table: name, Cursor: []string{"c1"}, Key: []string{"k1"}, OrderKey: []string{"o1"}, Columns: []string{"p1"}, DeleteWhen: "d1", Where: "("},
 		`"c1"`, `"k1"`, `"o1"`, `"p1"`, `"d1"`, "source__where")
 }
 
 func start(f fixture) {
 	name := orders(f)
 	at := func(start string) (string, error) {
-		c, _, err := f.open(source.Config{Table: name, Cursor: []string{"v"}, Start: start}).Start(f.ctx())
+		c, _, err := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Start: start}).Start(f.ctx())
 		return string(c), err
 	}
 	for _, c := range []struct{ start, want string }{
@@ -66,7 +66,7 @@ func start(f fixture) {
 	}
 	_, err := at("yesterday")
 	f.isFault(err, poller.ErrConfig, "source__start", "yesterday")
-	src := f.open(source.Config{Table: name, Cursor: []string{"v"}})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}})
 	f.same("after the value", keys(f.drain(src, change.Cursor(`{"kind":"integer+pk","value":10}`), 1)), ids(3, 4))
 	f.exec("DELETE FROM " + name)
 	got, err := at("latest")
@@ -77,29 +77,29 @@ func start(f fixture) {
 
 func fingerprint(f fixture) {
 	name := orders(f)
-	base := source.Config{Table: name, Cursor: []string{"v"}}
-	of := func(change func(*source.Config)) string {
+	base := plan.Config{Table: name, Cursor: []string{"v"}}
+	of := func(change func(*plan.Config)) string {
 		cfg := base
 		change(&cfg)
 		return f.describe(f.open(cfg)).Fingerprint
 	}
-	same := of(func(*source.Config) {})
+	same := of(func(*plan.Config) {})
 	if !strings.HasPrefix(same, "sha256:") || len(same) != 71 {
 		f.Errorf("the fingerprint is %q", same)
 	}
-	for what, c := range map[string]func(*source.Config){
-		"projection": func(c *source.Config) { c.Columns = []string{"note"} }, "start": func(c *source.Config) { c.Start = "latest" },
-		"the key said": func(c *source.Config) { c.Key = []string{"ID"} }, "poller": func(c *source.Config) { c.Poller = "other" },
+	for what, c := range map[string]func(*plan.Config){
+		"projection": func(c *plan.Config) { c.Columns = []string{"note"} }, "start": func(c *plan.Config) { c.Start = "latest" },
+		"the key said": func(c *plan.Config) { c.Key = []string{"ID"} }, "poller": func(c *plan.Config) { c.Poller = "other" },
 	} {
 		if of(c) != same {
 			f.Errorf("%s changes the fingerprint", what)
 		}
 	}
-	for what, c := range map[string]func(*source.Config){
-		"where": func(c *source.Config) { c.Where = "1=1" }, "delete_when": func(c *source.Config) { c.DeleteWhen = "gone" },
-		"op": func(c *source.Config) { c.Op = "delete" }, "identity": func(c *source.Config) { c.Identity = "elsewhere" },
-		"cursor": func(c *source.Config) { c.Cursor = []string{"v", "id"} },
-		"query":  func(c *source.Config) { c.Table, c.Query, c.Key = "", "SELECT * FROM "+name, []string{"id"} },
+	for what, c := range map[string]func(*plan.Config){
+		"where": func(c *plan.Config) { c.Where = "1=1" }, "delete_when": func(c *plan.Config) { c.DeleteWhen = "gone" },
+		"op": func(c *plan.Config) { c.Op = "delete" }, "identity": func(c *plan.Config) { c.Identity = "elsewhere" },
+		"cursor": func(c *plan.Config) { c.Cursor = []string{"v", "id"} },
+		"query":  func(c *plan.Config) { c.Table, c.Query, c.Key = "", "SELECT * FROM "+name, []string{"id"} },
 	} {
 		if of(c) == same {
 			f.Errorf("%s does not change the fingerprint", what)
@@ -110,7 +110,7 @@ func fingerprint(f fixture) {
 // eventIdentity: one id for one state of a row, another for another.
 func eventIdentity(f fixture) {
 	name := orders(f)
-	cfg := source.Config{Table: name, Cursor: []string{"v"}}
+	cfg := plan.Config{Table: name, Cursor: []string{"v"}}
 	first := f.drain(f.open(cfg), nil, 1)
 	again := f.drain(f.open(cfg), nil, 10)
 	seen := map[string]bool{}
@@ -130,7 +130,7 @@ func eventIdentity(f fixture) {
 }
 
 func foreignCursor(f fixture) {
-	src := f.open(source.Config{Table: orders(f), Cursor: []string{"v"}})
+	src := f.open(plan.Config{Table: orders(f), Cursor: []string{"v"}})
 	for _, c := range []string{
 		`{"kind":"timestamp+pk","value":"2026-04-07T00:00:00Z","tiebreaker":{"id":1}}`, `{"kind":"integer+pk"}`, `{"kind":"snapshot","xmin":1}`,
 		`{"kind":"integer+pk","value":1,"tiebreaker":{"other":1}}`, `{"kind":"integer+pk","value":1,"tiebreaker":{"id":1,"b":2}}`,
@@ -147,14 +147,14 @@ func foreignCursor(f fixture) {
 
 func indexes(f fixture) {
 	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL")
-	d := f.describe(f.open(source.Config{Table: name, Cursor: []string{"v"}}))
+	d := f.describe(f.open(plan.Config{Table: name, Cursor: []string{"v"}}))
 	f.warned(d.Warnings, "no index serves the order")
 	_, advice, ok := strings.Cut(strings.Join(ofIndexes(d.Warnings), "\n"), ": CREATE INDEX")
 	if !ok {
 		f.Fatalf("no advice: %q", d.Warnings)
 	}
 	f.exec("CREATE INDEX" + advice) // the advice is a statement that works
-	d = f.describe(f.open(source.Config{Table: name, Cursor: []string{"v"}}))
+	d = f.describe(f.open(plan.Config{Table: name, Cursor: []string{"v"}}))
 	for _, w := range ofIndexes(d.Warnings) {
 		f.Errorf("with the index: %s", w)
 	}
@@ -167,20 +167,20 @@ func ofIndexes(warnings []string) []string {
 
 func insertOnly(f fixture) {
 	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, created_at " + f.e.DateTime + " NOT NULL")
-	d := f.describe(f.open(source.Config{Table: name, Cursor: []string{"created_at"}}))
+	d := f.describe(f.open(plan.Config{Table: name, Cursor: []string{"created_at"}}))
 	f.warned(d.Warnings, "updates will not be seen")
 	f.exec("INSERT INTO " + name + " (id, created_at) VALUES (1, '2026-04-07 01:23:45')")
-	src := f.open(source.Config{Table: name, Cursor: []string{"created_at"}})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"created_at"}})
 	if e := f.page(src, nil, poller.Limit{Rows: 1, Bytes: plenty}).Events[0]; e.Undated || e.Time.UTC().Format(time.DateOnly) != "2026-04-07" {
 		f.Errorf("a row of 2026-04-07 is of %s, undated %v", e.Time, e.Undated)
 	}
-	d = f.describe(f.open(source.Config{Table: name, Cursor: []string{"id"}}))
+	d = f.describe(f.open(plan.Config{Table: name, Cursor: []string{"id"}}))
 	f.warned(d.Warnings, "updates are not")
 }
 
 func check(f fixture) {
 	name := orders(f)
-	src := f.open(source.Config{Table: name, Cursor: []string{"v"}, Where: "id < 100"})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "id < 100"})
 	c, err := src.Check(f.ctx(), nil, 2, 500)
 	if err != nil {
 		f.Fatal(err)
@@ -205,7 +205,7 @@ func check(f fixture) {
 // schemaChange drops a column that the plan knows, and adds one: the next fetch goes by the new catalog.
 func schemaChange(f fixture) {
 	name := orders(f)
-	src := f.open(source.Config{Table: name, Cursor: []string{"v"}})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}})
 	p := f.page(src, nil, poller.Limit{Rows: 1, Bytes: plenty})
 	f.exec("ALTER TABLE "+name+" DROP COLUMN note", "ALTER TABLE "+name+" ADD extra "+f.e.BigInt+" NULL")
 	p = f.page(src, p.Events[0].Cursor, poller.Limit{Rows: 1, Bytes: plenty})
@@ -219,7 +219,7 @@ func schemaChange(f fixture) {
 
 // concurrent reads one source from several goroutines, as the outputs of one poller do.
 func concurrent(f fixture) {
-	src := f.open(source.Config{Table: orders(f), Cursor: []string{"v"}, Connections: 2})
+	src := f.open(plan.Config{Table: orders(f), Cursor: []string{"v"}, Connections: 2})
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

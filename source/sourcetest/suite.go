@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // Run runs the whole suite.
@@ -39,7 +40,7 @@ func Run(t *testing.T, e Engine) {
 func reference(f fixture) {
 	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL")
 	f.exec("INSERT INTO " + name + " (id, v) VALUES (1, 100), (2, 100), (3, 200), (4, 200), (5, 300)")
-	src := f.open(source.Config{Table: name, Cursor: []string{"v"}})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}})
 	f.describe(src)
 	p := f.page(src, change.Cursor(`{"kind":"integer+pk","value":100,"tiebreaker":{"id":1}}`), poller.Limit{Rows: 100, Bytes: plenty})
 	f.same("after (100,1)", keys(p.Events), ids(2, 3, 4, 5))
@@ -71,7 +72,7 @@ func ties(f fixture) {
 		want = append(want, fmt.Sprintf(`{"id":%d}`, i))
 	}
 	f.exec("INSERT INTO " + name + " (id, v) VALUES " + strings.Join(values, ", "))
-	src := f.open(source.Config{Table: name, Cursor: []string{"v"}})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}})
 	for size := 1; size <= 25; size++ {
 		f.same(fmt.Sprintf("pages of %d", size), keys(f.drain(src, nil, size)), strings.Join(want, " "))
 	}
@@ -93,7 +94,7 @@ func composite(f fixture) {
 			}
 		}
 	}
-	src := f.open(source.Config{Table: name, Cursor: []string{"major", "minor"}})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"major", "minor"}})
 	for _, size := range []int{1, 2, 3, 5, 7, 54, 55} {
 		f.same(fmt.Sprintf("pages of %d", size), keys(f.drain(src, nil, size)), strings.Join(want, " "))
 	}
@@ -123,7 +124,7 @@ func boundaries(f fixture) {
 				f.exec(fmt.Sprintf("INSERT INTO %s (id, c) VALUES (%d, %s), (%d, %s), (%d, %s)", name, 3*i+2, literal, 3*i+1, literal, 3*i+3, literal))
 				want = append(want, 3*i+1, 3*i+2, 3*i+3)
 			}
-			src := f.open(source.Config{Table: name, Cursor: []string{"c"}, LateCommits: "none"})
+			src := f.open(plan.Config{Table: name, Cursor: []string{"c"}, LateCommits: "none"})
 			for _, size := range []int{1, 2, 3, 4} {
 				all := f.drain(src, nil, size)
 				f.same(fmt.Sprintf("pages of %d", size), keys(all), ids(want...))
@@ -157,7 +158,7 @@ func (f fixture) lookUp(src *source.Cursor, name string) {
 		}
 		n--
 	}
-	latest := f.open(source.Config{Table: name, Cursor: []string{"c"}, Start: "latest", LateCommits: "none"})
+	latest := f.open(plan.Config{Table: name, Cursor: []string{"c"}, Start: "latest", LateCommits: "none"})
 	at, _, err := latest.Start(f.ctx())
 	if err != nil {
 		f.Fatal(err)

@@ -22,7 +22,8 @@ func TestAnswers(t *testing.T) {
 		is        error
 		says      string
 	}{
-		"role missing":     {403, "AuthorizationPermissionMismatch", true, nil, "Storage Blob Data Contributor on the container db-state"},
+		"role missing": {403, "AuthorizationPermissionMismatch", true, nil,
+			"Storage Blob Data Contributor on the container db-state"},
 		"firewall":         {403, "AuthorizationFailure", true, nil, "firewall"},
 		"expired token":    {401, "InvalidAuthenticationInfo", true, nil, "state__connection"},
 		"busy":             {503, "ServerBusy", false, nil, "503 ServerBusy"},

@@ -1,5 +1,5 @@
-// Package blobstore keeps state documents as blobs of one Azure Storage container: for Azure Functions, where the storage
-// account of the app is at hand (state__kind=blob). Conditional writes by ETag make it linearizable.
+// Package blobstore keeps state documents as blobs of one Azure Storage container: for Azure Functions, where the
+// storage account of the app is at hand (state__kind=blob). Conditional writes by ETag make it linearizable.
 //
 // The identity that the app runs under needs the role Storage Blob Data Contributor on the container. The container is
 // created only when the store is told to; locally the same code runs against Azurite.
@@ -25,8 +25,8 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// margin is how far the clocks of a storage account's front ends, read at the Date header's resolution of one second, may
-// be apart.
+// margin is how far the clocks of a storage account's front ends, read at the Date header's resolution of one second,
+// may be apart.
 const margin = 2 * time.Second
 
 // Config says where the documents are.
@@ -40,14 +40,15 @@ type Config struct {
 // tryTimeout bounds one request, with its body, of up to a MiB to send or a chunk to read.
 const tryTimeout = 10 * time.Second
 
-// ClientOptions are the options for [Config.Client]. One repetition inside the SDK covers a dropped connection; the rest
-// is the caller's, who knows how long a lease lasts.
+// ClientOptions are the options for [Config.Client]. One repetition inside the SDK covers a dropped connection; the
+// rest is the caller's, who knows how long a lease lasts.
 func ClientOptions() *container.ClientOptions {
 	return &container.ClientOptions{ClientOptions: azcore.ClientOptions{Retry: retryOptions(tryTimeout)}}
 }
 
 func retryOptions(timeout time.Duration) policy.RetryOptions {
-	return policy.RetryOptions{MaxRetries: 1, TryTimeout: timeout, RetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second}
+	return policy.RetryOptions{MaxRetries: 1, TryTimeout: timeout, RetryDelay: 100 * time.Millisecond,
+		MaxRetryDelay: time.Second}
 }
 
 // Store is a [state.Store] in a container.
@@ -105,8 +106,8 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	return keys, err
 }
 
-// ListSome is List that ends once it has so many keys: a page of them takes a request, and there may be very many. All says that it
-// has come to the end.
+// ListSome is List that ends once it has so many keys: a page of them takes a request, and there may be very many. All
+// says that it has come to the end.
 func (s *Store) ListSome(ctx context.Context, prefix string, enough int) (keys []string, all bool, err error) {
 	pages := s.client.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{Prefix: &prefix})
 	for pages.More() && len(keys) < enough {
@@ -161,7 +162,8 @@ func (s *Store) conflictIfGone(err error) error {
 	return err
 }
 
-// azurite reports whether the account is the emulator's, whose name is the same everywhere and stands in the path of its URL.
+// azurite reports whether the account is the emulator's, whose name is the same everywhere and stands in the path of
+// its URL.
 func (s *Store) azurite() bool {
 	u, err := url.Parse(s.client.URL())
 	return err == nil && strings.HasPrefix(u.Path, "/devstoreaccount1/")

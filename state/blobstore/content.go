@@ -21,7 +21,8 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// chunk is what one request reads: a document comes in one, a large side object in several, each with a timeout of its own.
+// chunk is what one request reads: a document comes in one, a large side object in several, each with a timeout of its
+// own.
 const chunk = 8 << 20
 
 // Load implements [state.Store].
@@ -42,7 +43,9 @@ func (s *Store) Load(ctx context.Context, key string) (state.Stored, error) {
 		total = of
 		if total > state.MaxObject {
 			// A foreign blob must not fill the memory.
-			return state.Stored{}, &state.PermanentError{Err: fmt.Errorf("the blob %s is larger than anything that Rowrelay writes", key)}
+			return state.Stored{}, &state.PermanentError{
+				Err: fmt.Errorf("the blob %s is larger than anything that Rowrelay writes", key),
+			}
 		}
 		if len(part.Data) == 0 && total > 0 {
 			return state.Stored{}, errors.New("reading a state document: the storage account's answer holds nothing of it")
@@ -57,7 +60,9 @@ func (s *Store) read(ctx context.Context, key string, from int64, version state.
 	options := &blob.DownloadStreamOptions{Range: blob.HTTPRange{Offset: from, Count: chunk}}
 	if version != "" {
 		tag := azcore.ETag(version)
-		options.AccessConditions = &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: &tag}}
+		options.AccessConditions = &blob.AccessConditions{
+			ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: &tag},
+		}
 	}
 	client := s.client.NewBlobClient(key)
 	got, err := client.DownloadStream(ctx, options)
@@ -73,7 +78,8 @@ func (s *Store) read(ctx context.Context, key string, from int64, version state.
 	}
 	size := int64(len(data))
 	if got.ContentRange != nil { // bytes 0-1023/4096
-		if size, err = strconv.ParseInt((*got.ContentRange)[strings.LastIndexByte(*got.ContentRange, '/')+1:], 10, 64); err != nil {
+		if size, err = strconv.ParseInt((*got.ContentRange)[strings.LastIndexByte(*got.ContentRange, '/')+1:], 10,
+			64); err != nil {
 			return state.Stored{}, 0, fmt.Errorf("the answer's Content-Range: %w", err)
 		}
 	}
@@ -82,7 +88,8 @@ func (s *Store) read(ctx context.Context, key string, from int64, version state.
 }
 
 // upload writes a blob in one request, which has a second for each MiB beyond the time of a small one.
-func (s *Store) upload(ctx context.Context, key string, data []byte, condition *blob.ModifiedAccessConditions) (state.Stamp, error) {
+func (s *Store) upload(ctx context.Context, key string, data []byte,
+	condition *blob.ModifiedAccessConditions) (state.Stamp, error) {
 	contentType := "application/octet-stream"
 	if path.Ext(key) == ".json" {
 		contentType = "application/json"
@@ -90,10 +97,11 @@ func (s *Store) upload(ctx context.Context, key string, data []byte, condition *
 	if more := len(data) >> 20; more > 0 {
 		ctx = policy.WithRetryOptions(ctx, retryOptions(tryTimeout+time.Duration(more)*time.Second))
 	}
-	got, err := s.client.NewBlockBlobClient(key).Upload(ctx, streaming.NopCloser(bytes.NewReader(data)), &blockblob.UploadOptions{
-		HTTPHeaders:      &blob.HTTPHeaders{BlobContentType: &contentType},
-		AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: condition},
-	})
+	got, err := s.client.NewBlockBlobClient(key).Upload(ctx, streaming.NopCloser(bytes.NewReader(data)),
+		&blockblob.UploadOptions{
+			HTTPHeaders:      &blob.HTTPHeaders{BlobContentType: &contentType},
+			AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: condition},
+		})
 	if err != nil {
 		return state.Stamp{}, err
 	}

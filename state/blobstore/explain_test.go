@@ -30,7 +30,8 @@ func unreachable(t *testing.T, address, account string, azurite bool) {
 	t.Helper()
 	options := blobstore.ClientOptions()
 	options.Retry.MaxRetries = -1
-	c, err := container.NewClientWithNoCredential("http://"+address+"/"+account+"/db-state?sv=2024-11-04&sig=planted-signature", options)
+	c, err := container.NewClientWithNoCredential("http://"+address+"/"+account+
+		"/db-state?sv=2024-11-04&sig=planted-signature", options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,8 @@ func unreachable(t *testing.T, address, account string, azurite bool) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if said := strings.Contains(err.Error(), "UseDevelopmentStorage=true is Azurite: start it (npx azurite), or set state__kind=file"); said != azurite {
+		if said := strings.Contains(err.Error(),
+			"UseDevelopmentStorage=true is Azurite: start it (npx azurite), or set state__kind=file"); said != azurite {
 			t.Errorf("%s: %v", name, err)
 		}
 		if strings.Contains(err.Error(), "planted") {

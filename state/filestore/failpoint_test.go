@@ -17,8 +17,8 @@ import (
 
 const key = "state/shop/orders.json"
 
-// TestFailureAtEachStep: a write that fails, or a process that dies, at any step leaves the old document or the new one,
-// whole, and the next write works.
+// TestFailureAtEachStep: a write that fails, or a process that dies, at any step leaves the old document or the new
+// one, whole, and the next write works.
 func TestFailureAtEachStep(t *testing.T) {
 	for step, want := range map[string]string{"write": "old", "sync": "old", "rename": "old", "sync directory": "new"} {
 		t.Run(step, func(t *testing.T) {
@@ -50,7 +50,8 @@ func TestFailureAtEachStep(t *testing.T) {
 			}
 			begun := step == "rename" || step == "sync directory"
 			if begun != (got.Version != old.Version) {
-				t.Errorf("version before %s, after %s: it must change once the document may have changed, and not before", old.Version, got.Version)
+				t.Errorf("version before %s, after %s: it must change once the document may have changed, and not before",
+					old.Version, got.Version)
 			}
 			if _, err := other.Replace(t.Context(), key, []byte("next"), got.Version); err != nil {
 				t.Error(err)

@@ -7,8 +7,8 @@
 // document take turns by a lock on a file beside it, also between processes of one machine. It is not safe on network
 // file systems whose locks are not.
 //
-// The version of a document is a counter, kept beside it, together with a hash of its content. The hash makes an edit by
-// hand count as a change; the counter tells two writes of equal content apart.
+// The version of a document is a counter, kept beside it, together with a hash of its content. The hash makes an edit
+// by hand count as a change; the counter tells two writes of equal content apart.
 package filestore
 
 import (
@@ -155,8 +155,8 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	return keys, nil
 }
 
-// Delete implements [state.Store]. Counter and lock go with the document, as side objects come and go by the thousand; a new
-// document of that key begins to count at the present time, so that no version comes twice.
+// Delete implements [state.Store]. Counter and lock go with the document, as side objects come and go by the thousand;
+// a new document of that key begins to count at the present time, so that no version comes twice.
 func (s *Store) Delete(ctx context.Context, key string, version state.Version) error {
 	file := s.file(key)
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {

@@ -12,8 +12,8 @@ import (
 const helperPrefix = "~"
 
 // file returns the path of a document. Every slash of a key begins a directory; in each part, everything but lower-case
-// letters, digits, and the likes of '-', '_', '.' is written as %XX: file systems that ignore case must not take two keys
-// for one, and a key cannot leave the directory.
+// letters, digits, and the likes of '-', '_', '.' is written as %XX: file systems that ignore case must not take two
+// keys for one, and a key cannot leave the directory.
 func (s *Store) file(key string) string {
 	parts := strings.Split(key, "/")
 	for i, part := range parts {

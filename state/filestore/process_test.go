@@ -70,7 +70,8 @@ func keeper(dir string) (*state.Keeper, error) {
 		return nil, err
 	}
 	return state.New(state.Config{
-		Store: s, Key: state.Key("shop", "orders", ""), Poller: "orders", Owner: fmt.Sprintf("shop/%d", os.Getpid()), TTL: time.Minute,
+		Store: s, Key: state.Key("shop", "orders", ""), Poller: "orders", Owner: fmt.Sprintf("shop/%d", os.Getpid()),
+		TTL: time.Minute,
 	})
 }
 

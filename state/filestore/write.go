@@ -42,8 +42,8 @@ func (s *Store) lock(ctx context.Context, file string) (func(), error) {
 	}, nil
 }
 
-// lockCurrent locks the lock file that has the name at that moment. One that was opened, and deleted with its document before
-// it could be locked, locks nothing.
+// lockCurrent locks the lock file that has the name at that moment. One that was opened, and deleted with its document
+// before it could be locked, locks nothing.
 func lockCurrent(ctx context.Context, name string) (*flock.Flock, error) {
 	for {
 		lock := flock.New(name, flock.SetPermissions(0o600))
@@ -133,12 +133,13 @@ func (s *Store) at(step string) error {
 	return s.step(step)
 }
 
-// explain adds the mend to faults that an operator has to see to, and marks those that a repetition will not mend. A full
-// disk is worth a repetition: somebody may be making room.
+// explain adds the mend to faults that an operator has to see to, and marks those that a repetition will not mend. A
+// full disk is worth a repetition: somebody may be making room.
 func explain(err error) error {
 	switch {
 	case isFull(err):
-		return fmt.Errorf("the disk under state__path is full, the document is unchanged: make room, or move state__path: %w", err)
+		return fmt.Errorf("the disk under state__path is full, the document is unchanged: make room, or move state__path: %w",
+			err)
 	case errors.Is(err, fs.ErrPermission):
 		return &state.PermanentError{Err: fmt.Errorf("state__path must be readable and writable for this process: %w", err)}
 	}

@@ -1,5 +1,5 @@
-// Package memstore keeps state documents in memory: for tests, and for trying things out. What it holds is gone with the
-// process, so that every start begins where source__start says (state__kind=memory).
+// Package memstore keeps state documents in memory: for tests, and for trying things out. What it holds is gone with
+// the process, so that every start begins where source__start says (state__kind=memory).
 package memstore
 
 import (

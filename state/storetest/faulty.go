@@ -1,5 +1,5 @@
-// Package storetest holds what every [state.Store] must pass: [Run] is the contract of the store itself, [RunLease] drives
-// keepers and leases over it while its answers fail in three ways.
+// Package storetest holds what every [state.Store] must pass: [Run] is the contract of the store itself, [RunLease]
+// drives keepers and leases over it while its answers fail in three ways.
 //
 //	func TestStore(t *testing.T) { storetest.Run(t, open) }
 //	func TestLease(t *testing.T) { storetest.RunLease(t, storetest.Lease{Open: open, TTL: time.Second}) }
@@ -74,8 +74,8 @@ func NewFaulty(store state.Store) *Faulty {
 	return &Faulty{Store: store, counts: map[Op]int{}}
 }
 
-// Plan asks decide about every further call. A write that is done later lands just before the after-th call that follows,
-// or, if after is negative, with Land.
+// Plan asks decide about every further call. A write that is done later lands just before the after-th call that
+// follows, or, if after is negative, with Land.
 func (f *Faulty) Plan(decide func(Op) (fault Fault, after int)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -166,7 +166,9 @@ func (f *Faulty) Create(ctx context.Context, key string, data []byte) (state.Sta
 
 // Replace implements [state.Store].
 func (f *Faulty) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
-	return f.write(ctx, Replace, func(ctx context.Context) (state.Stamp, error) { return f.Store.Replace(ctx, key, data, version) })
+	return f.write(ctx, Replace, func(ctx context.Context) (state.Stamp, error) {
+		return f.Store.Replace(ctx, key, data, version)
+	})
 }
 
 func (f *Faulty) write(ctx context.Context, op Op, do func(context.Context) (state.Stamp, error)) (state.Stamp, error) {

@@ -48,7 +48,8 @@ func (w *world) commitUnder(fault Fault, times int) {
 	w.must(l.Commit(w.Context(), step(1)))
 	w.must(l.Check())
 	w.wantStored(1, true, at(2))
-	if doc := w.stored(); doc.Checkpoint.LastBatchID != "batch_2" || doc.Checkpoint.RowCount != 10 || doc.Checkpoint.Incarnation != "life-1" {
+	if doc := w.stored(); doc.Checkpoint.LastBatchID != "batch_2" || doc.Checkpoint.RowCount != 10 ||
+		doc.Checkpoint.Incarnation != "life-1" {
 		w.Errorf("checkpoint %+v", doc.Checkpoint)
 	}
 	moves := 0

@@ -29,7 +29,8 @@ func (w *world) parkUnder(fault Fault, times int) {
 			w.Errorf("%s holds %d bytes that differ", name, len(got))
 		}
 		in.store.FailNext(Replace, fault, times)
-		w.must(l.Commit(w.Context(), state.Commit{From: at(1), To: at(1), Parked: &state.ObjectRef{Object: name, Count: round + 1}}))
+		w.must(l.Commit(w.Context(), state.Commit{From: at(1), To: at(1),
+			Parked: &state.ObjectRef{Object: name, Count: round + 1}}))
 		in.store.Land()
 		doc := w.stored()
 		if doc.Parked != (state.ObjectRef{Object: name, Count: round + 1}) || !slices.Contains(doc.Requires, "parked") {
@@ -74,7 +75,8 @@ func (w *world) collectUnder(fault Fault, times int) {
 		w.must(err)
 		names = append(names, name)
 	}
-	w.must(l.Commit(w.Context(), state.Commit{Parked: &state.ObjectRef{Object: names[0]}, Late: &state.Late{Memory: state.ObjectRef{Object: names[1]}}}))
+	w.must(l.Commit(w.Context(), state.Commit{Parked: &state.ObjectRef{Object: names[0]},
+		Late: &state.Late{Memory: state.ObjectRef{Object: names[1]}}}))
 	for i, op := range []Op{List, Load, Delete} {
 		if i > 0 { // one that this process did not write, and one that it did
 			old = fmt.Sprintf("objects/shop/orders/memory-%d", i)
@@ -203,8 +205,8 @@ func (w *world) amendUnder(fault Fault, times int) {
 	}
 }
 
-// breakUnder: what the holder stored before the break is stored, what it writes after it is refused, and the next token is
-// above both.
+// breakUnder: what the holder stored before the break is stored, what it writes after it is refused, and the next token
+// is above both.
 func (w *world) breakUnder(fault Fault, times int) {
 	in, operator, heir := w.instance(), w.instance(), w.instance()
 	l := w.acquire(in, w.create(in))
@@ -222,7 +224,8 @@ func (w *world) breakUnder(fault Fault, times int) {
 	w.must(err)
 	operator.store.Land()
 	w.wantStored(2, false, at(2))
-	w.wantErr(l.Commit(w.Context(), state.Commit{From: at(2), To: at(2), Late: &state.Late{Mode: "overlap"}}), state.ErrLost)
+	w.wantErr(l.Commit(w.Context(), state.Commit{From: at(2), To: at(2), Late: &state.Late{Mode: "overlap"}}),
+		state.ErrLost)
 	w.wantErr(l.Check(), state.ErrLost)
 	w.wantErr(context.Cause(l.Context()), state.ErrLost)
 	w.wantErr(l.Release(w.Context()), state.ErrLost)
@@ -247,10 +250,12 @@ func (w *world) cloneUnder(fault Fault, times int) {
 	w.must(err)
 	store.Land()
 	doc := s.Doc
-	if doc.PollerName != "copy" || !doc.Checkpoint.Cursor.Equal(at(3)) || doc.SourceFingerprint != "sha256:f" || doc.Checkpoint.Incarnation != "life-1" {
+	if doc.PollerName != "copy" || !doc.Checkpoint.Cursor.Equal(at(3)) || doc.SourceFingerprint != "sha256:f" ||
+		doc.Checkpoint.Incarnation != "life-1" {
 		w.Errorf("the clone is %+v", doc)
 	}
-	if doc.Parked.Object != "" || doc.Late.Memory.Object != "" || doc.Late.Mode != "overlap" || doc.Lease.FencingToken != 0 || s.Held() != nil {
+	if doc.Parked.Object != "" || doc.Late.Memory.Object != "" || doc.Late.Mode != "overlap" ||
+		doc.Lease.FencingToken != 0 || s.Held() != nil {
 		w.Errorf("the clone took what is not its own: %+v", doc)
 	}
 	if _, err := k.Clone(w.Context(), w.stored()); !errors.Is(err, state.ErrConflict) {
@@ -300,7 +305,8 @@ func (w *world) backfills() {
 	want("two", 0)
 	w.must(l.Commit(w.Context(), step(0))) // it meets the second
 	begin("three")
-	w.must(l.Commit(w.Context(), state.Commit{From: at(1), To: at(1), Backfill: &state.Backfill{}})) // ends what it knows: the second
+	// ends what it knows: the second
+	w.must(l.Commit(w.Context(), state.Commit{From: at(1), To: at(1), Backfill: &state.Backfill{}}))
 	want("three", 0)
 	w.must(l.Commit(w.Context(), state.Commit{From: at(1), To: at(1), Backfill: &state.Backfill{}}))
 	want("", 0)

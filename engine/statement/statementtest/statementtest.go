@@ -96,7 +96,8 @@ func (r *Recorder) answer(text string, args []sqldriver.NamedValue) [][]sqldrive
 	case has("AS one"):
 		return row(int64(1), int64(1), int64(1), int64(1), int64(1000))
 	case has("o.event_type"):
-		return row(int64(1), int64(5), "O", "1", "Happened", "k", time.Unix(0, 0), int64(0), nil, nil, int64(2), []byte("{}"), int64(0))
+		return row(int64(1), int64(5), "O", "1", "Happened", "k", time.Unix(0, 0), int64(0), nil, nil, int64(2),
+			[]byte("{}"), int64(0))
 	case has("SELECT COALESCE((SELECT 1"):
 		return row(int64(1), int64(0), nil, `{"strategy":"skip_locked","partitions":64}`)
 	case has("o.bucket, o.aggregate_type"):
@@ -161,8 +162,9 @@ func IsTSQL(t *testing.T, text string) {
 		}
 	}
 	word, _, _ := strings.Cut(text, " ")
-	want := map[string]string{"SELECT": "SelectStatement", "INSERT": "InsertStatement", "UPDATE": "UpdateStatement", "DELETE": "DeleteStatement",
-		"IF": "IfStatement"}[word]
+	want := map[string]string{"SELECT": "SelectStatement", "INSERT": "InsertStatement", "UPDATE": "UpdateStatement",
+		"DELETE": "DeleteStatement",
+		"IF":     "IfStatement"}[word]
 	if !slices.Equal(got, []string{want}) {
 		t.Errorf("got the statements %v, want %q:\n%s", got, want, text)
 	}

@@ -1,0 +1,266 @@
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+func TestPauseWorksUnderALease(t *testing.T) {
+	f := newFixture(t)
+	f.held()
+	if r := f.apply(f.Pause(t.Context())); !strings.HasPrefix(r.Text, "paused; ") || !strings.Contains(r.Text, "gives it back") {
+		t.Errorf("%q", r.Text)
+	}
+	if p := f.doc().Paused; p == nil || p.By != "ann" || !p.Until.IsZero() {
+		t.Errorf("paused: %+v", p)
+	}
+	f.logged("paused", "poller=orders")
+	_, err := f.Pause(t.Context())
+	nothingToDo(t, err, "has been paused since")
+	f.apply(f.Resume(t.Context()))
+	if f.doc().Paused != nil {
+		t.Error("it is still paused")
+	}
+	f.logged("resumed")
+	_, err = f.Resume(t.Context())
+	nothingToDo(t, err, "is not paused")
+}
+
+// A person's pause takes the place of a replay's, whose end would end it too.
+func TestPauseOutlastsAReplay(t *testing.T) {
+	f := newFixture(t)
+	replays := state.Paused{At: time.Now(), Until: time.Now().Add(time.Minute), By: "bob" + forReplay}
+	if _, err := f.Keeper.Amend(t.Context(), func(doc *state.Document) error { doc.Paused = &replays; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	f.apply(f.Pause(t.Context()))
+	if p := f.doc().Paused; p.By != "ann" || !p.Until.IsZero() {
+		t.Errorf("paused: %+v", p)
+	}
+}
+
+func TestADocumentThatIsNotThere(t *testing.T) {
+	f := newFixture(t)
+	_, err := f.document(f.Store, "stock").Pause(t.Context())
+	refused(t, err, "the first tick that runs creates it")
+	if r := new(Refusal); !errors.As(err, &r) || !r.Missing {
+		t.Errorf("%+v is not said to be missing", err)
+	}
+}
+
+func TestResetCountsAndNotes(t *testing.T) {
+	for to, c := range map[string]struct {
+		at             int
+		again, skipped int64
+		what           string
+	}{
+		"beginning": {0, 5, 0, "5 row(s) will be delivered again"},
+		"cursor=3":  {3, 2, 0, "2 row(s) will be delivered again"},
+		"cursor=7":  {7, 0, 2, "2 row(s) will be SKIPPED"},
+		"latest":    {10, 0, 5, "5 row(s) will be SKIPPED"},
+	} {
+		t.Run(to, func(t *testing.T) {
+			f := newFixture(t)
+			m, err := f.Reset(t.Context(), &Reset{To: to})
+			if err != nil || m.Again != c.again || m.Skipped != c.skipped || m.Lost() != c.skipped || !strings.Contains(m.What, c.what) {
+				t.Fatalf("%+v, %v", m, err)
+			}
+			if m.Key != f.Key || m.Reached.String() != at(5).String() {
+				t.Errorf("the plan is about %s at %s", m.Key, m.Reached)
+			}
+			if got := f.doc(); number(got.Checkpoint.Cursor) != 5 {
+				t.Errorf("the plan has moved it to %s", got.Checkpoint.Cursor)
+			}
+			if r := f.apply(&m.Plan, nil); r.Text != "done" || len(r.Notes) > 0 {
+				t.Errorf("%+v", r)
+			}
+			doc := f.doc()
+			if number(doc.Checkpoint.Cursor) != c.at {
+				t.Errorf("it is at %s", doc.Checkpoint.Cursor)
+			}
+			if c.skipped == 0 {
+				f.logged("checkpoint_reset_manually", fmt.Sprintf("count=%d", c.again))
+			} else {
+				f.logged("checkpoint_advanced_manually", fmt.Sprintf("count=%d", c.skipped))
+			}
+			if (len(doc.Skips) == 1) != (c.skipped > 0) || c.skipped > 0 && (doc.Skips[0].Rows != c.skipped || doc.Skips[0].By != "ann") {
+				t.Errorf("skips: %+v", doc.Skips)
+			}
+		})
+	}
+}
+
+func TestResetSaysWhatItCannotCount(t *testing.T) {
+	f := newFixture(t)
+	f.table.err = errors.New("the database is away")
+	m, err := f.Reset(t.Context(), &Reset{To: "cursor=7"})
+	if err != nil || m.Lost() != -1 || len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "the database is away") {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	f.apply(&m.Plan, nil)
+	if s := f.doc().Skips; len(s) != 1 || s[0].Rows != -1 {
+		t.Errorf("skips: %+v", s)
+	}
+}
+
+func TestResetUnderALease(t *testing.T) {
+	f := newFixture(t)
+	lease := f.held()
+	_, err := f.Reset(t.Context(), &Reset{To: "beginning"})
+	refused(t, err, "rowrelay state pause orders")
+	if held := new(state.HeldError); !errors.As(err, &held) {
+		t.Errorf("%v does not say who holds it", err)
+	}
+	m, err := f.Reset(t.Context(), &Reset{To: "beginning", BreakLease: true})
+	r := f.apply(&m.Plan, err)
+	token := f.doc().Lease.FencingToken
+	if token <= lease.Token() || len(r.Notes) != 1 || r.Notes[0] != fmt.Sprintf("the lease is free, the token is %d", token) {
+		t.Errorf("token %d after %d, %+v", token, lease.Token(), r)
+	}
+	f.logged("lease_broken_manually", "holder=shop/test")
+	_, err = f.Reset(t.Context(), &Reset{BreakLease: true})
+	nothingToDo(t, err, "nobody holds the lease")
+}
+
+func TestResetWithParkedEvents(t *testing.T) {
+	f := newFixture(t)
+	f.parks(poller.ParkedEntry{ID: "e2", Key: keyOf(2), OrderKey: keyOf(2)})
+	_, err := f.Reset(t.Context(), &Reset{To: "cursor=3"})
+	refused(t, err, "--parked drop")
+	m, err := f.Reset(t.Context(), &Reset{To: "cursor=3", Parked: "drop"})
+	if err != nil || m.Parked != 1 {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	f.apply(&m.Plan, nil)
+	if keys := f.parkedKeys(); len(keys) > 0 {
+		t.Errorf("parked: %q", keys)
+	}
+	f.logged("parked_dropped_manually", "id=e2")
+	if s := f.doc().Skips; len(s) != 1 || s[0].Rows != 1 {
+		t.Errorf("skips: %+v", s)
+	}
+}
+
+func TestResetRewritesADamagedDocument(t *testing.T) {
+	f := newFixture(t)
+	stored, err := f.Store.Load(t.Context(), f.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Store.Replace(t.Context(), f.Key, []byte("{"), stored.Version); err != nil {
+		t.Fatal(err)
+	}
+	damage := new(state.DocumentError)
+	if _, err := f.Reset(t.Context(), &Reset{To: "latest"}); !errors.As(err, &damage) {
+		t.Errorf("to latest: %v", err)
+	}
+	m, err := f.Reset(t.Context(), &Reset{To: "beginning"})
+	if err != nil || m.Key != "" || !strings.Contains(m.What, "It will be written anew") {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	f.apply(&m.Plan, nil)
+	if doc := f.doc(); !doc.Checkpoint.Cursor.IsStart() || doc.SourceFingerprint != "sha256:1" {
+		t.Errorf("%+v", doc)
+	}
+}
+
+func TestExportIsReadBack(t *testing.T) {
+	f := newFixture(t)
+	x, err := f.Export(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(x)
+	path := filepath.Join(t.TempDir(), "orders.json")
+	if err := errors.Join(err, os.WriteFile(path, data, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := f.Reset(t.Context(), &Reset{To: "latest"})
+	f.apply(&m.Plan, err)
+	m, err = f.Reset(t.Context(), &Reset{To: "file=" + path})
+	f.apply(&m.Plan, err)
+	if got := f.doc().Checkpoint.Cursor; number(got) != 5 {
+		t.Errorf("it is at %s", got)
+	}
+	f.table.incarnation = "db2"
+	if _, err := f.Reset(t.Context(), &Reset{To: "file=" + path}); err == nil || !strings.Contains(err.Error(), "another database") {
+		t.Errorf("of a restored database: %v", err)
+	}
+}
+
+func TestClone(t *testing.T) {
+	f := newFixture(t)
+	stock := f.document(f.Store, "stock")
+	f.apply(f.Clone(t.Context(), "orders", stock, "stock"))
+	snap, err := stock.Snapshot(t.Context())
+	if err != nil || number(snap.Doc.Checkpoint.Cursor) != 5 {
+		t.Errorf("%+v, %v", snap, err)
+	}
+	if _, err := f.Clone(t.Context(), "orders", stock, "stock"); err == nil || !strings.Contains(err.Error(), "nothing is written over it") {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+func TestAcceptFingerprint(t *testing.T) {
+	f := newFixture(t)
+	_, err := f.AcceptFingerprint(t.Context(), "")
+	nothingToDo(t, err, "nothing to accept")
+	f.table.now.Fingerprint = "sha256:2"
+	f.apply(f.AcceptFingerprint(t.Context(), ""))
+	if doc := f.doc(); doc.SourceFingerprint != "sha256:2" || number(doc.Checkpoint.Cursor) != 5 {
+		t.Errorf("%+v", doc)
+	}
+	f.logged("fingerprint_accepted", "from=sha256:1", "to=sha256:2")
+}
+
+func TestAcceptGap(t *testing.T) {
+	f := newFixture(t)
+	f.table.ahead, f.table.last = fmt.Errorf("%w: the counter went back", poller.ErrGap), 3
+	p, err := f.AcceptGap(t.Context())
+	if err != nil || !strings.Contains(p.What, "at most 3 row(s) up to it are SKIPPED") {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	f.apply(p, nil)
+	doc := f.doc()
+	if number(doc.Checkpoint.Cursor) != 3 || doc.Checkpoint.Incarnation != "" || len(doc.Skips) != 1 {
+		t.Errorf("%+v", doc)
+	}
+	f.logged("gap_accepted")
+	f.table.ahead = nil
+	_, err = f.AcceptGap(t.Context())
+	nothingToDo(t, err, "no gap to accept")
+}
+
+func TestImport(t *testing.T) {
+	f := newFixture(t)
+	path := filepath.Join(t.TempDir(), "old.json")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stock := f.document(f.Store, "stock")
+	write(`{"version":1,"lease":{"owner_id":"old","expires_at":"2999-01-01T00:00:00Z"},"checkpoint":{"cursor":[4,4]}}`)
+	if _, err := stock.Import(t.Context(), foreigner{}, path, nil); err == nil || !strings.Contains(err.Error(), "stop that function first") {
+		t.Errorf("under a lease: %v", err)
+	}
+	write(`{"version":1,"checkpoint":{"cursor":[4,4],"batch_id":"b1"}}`)
+	p, err := stock.Import(t.Context(), foreigner{}, path, nil)
+	if err != nil || !strings.Contains(p.What, "(batch b1)") || !strings.Contains(p.What, "6 row(s) lie after it") {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	f.apply(p, nil)
+	snap, err := stock.Snapshot(t.Context())
+	if err != nil || number(snap.Doc.Checkpoint.Cursor) != 4 {
+		t.Errorf("%+v, %v", snap, err)
+	}
+}

@@ -1,0 +1,284 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/deadletter"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// chosen are the dead letters with these ids.
+func (f *fixture) chosen(ids ...string) *Chosen {
+	f.t.Helper()
+	c, err := f.Choose(f.t.Context(), &Choice{IDs: ids})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return c
+}
+
+func (f *fixture) ids() (ids []string) {
+	f.t.Helper()
+	found, err := f.Find(f.t.Context(), &Choice{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, e := range found.Entries {
+		ids = append(ids, e.Record.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestReplayParksAndDeletes(t *testing.T) {
+	f := newFixture(t)
+	f.letter(1)
+	f.letter(2)
+	f.table.gone[2] = true
+	plan, err := f.chosen().Replay(t.Context())
+	if err != nil || len(plan.Rows) != 1 || !strings.Contains(plan.What, "1 row(s) will be read again") {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	refused(t, plan.Kept, "--as-recorded")
+	r, err := plan.Apply(t.Context())
+	if r.Text != "done: 1" || !errors.Is(err, plan.Kept) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if got := f.parkedKeys(); !slices.Equal(got, []string{`{"id":1}`}) {
+		t.Errorf("parked: %q", got)
+	}
+	if got := f.ids(); !slices.Equal(got, []string{"e2"}) {
+		t.Errorf("dead letters: %q", got)
+	}
+	f.logged("deadletter_replayed", "id=e1")
+}
+
+func TestReplayOfWhatIsNotThere(t *testing.T) {
+	f := newFixture(t)
+	_, err := f.Choose(t.Context(), &Choice{})
+	nothingToDo(t, err, "there are no such dead letters")
+	_, err = f.Choose(t.Context(), &Choice{IDs: []string{"e1"}})
+	refused(t, err, "rowrelay deadletter list orders")
+	_, err = f.Choose(t.Context(), &Choice{IDs: []string{"e1"}, Parked: true})
+	refused(t, err, "rowrelay state show orders --json")
+	if err := CanReplay("audit"); err != nil {
+		t.Error(err)
+	}
+	refused(t, CanReplay(BackfillPrefix+"history"), "--as-recorded")
+}
+
+func TestReplayOfTooMany(t *testing.T) {
+	f := newFixture(t)
+	for n := range 4 {
+		f.letter(n + 1)
+	}
+	plan, err := f.chosen().Replay(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := plan.Apply(t.Context())
+	refused(t, err, "raise max_parked")
+	if r.Text != "" || len(f.ids()) != 4 || len(f.parkedKeys()) != 0 {
+		t.Errorf("%+v, %q", r, f.ids())
+	}
+	if held := f.doc().Lease.OwnerID; held != "" {
+		t.Errorf("%s keeps the lease", held)
+	}
+}
+
+// Whoever loses the race against a busy poller is told how to win it.
+func TestReplayWhileATickIsAtWork(t *testing.T) {
+	f := newFixture(t)
+	f.letter(1)
+	plan, err := f.chosen().Replay(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease := f.held()
+	_, err = plan.Apply(t.Context())
+	refused(t, err, "rowrelay state pause orders")
+	if err := lease.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = plan.Apply(t.Context())
+	refused(t, err, "rowrelay state pause orders")
+	if !errors.Is(err, state.ErrConflict) {
+		t.Errorf("the document has moved: %v", err)
+	}
+}
+
+// The page's replay pauses the tick at work, and leaves the poller as it was.
+func TestReplayNowPausesATickAtWork(t *testing.T) {
+	f := newFixture(t)
+	f.letter(1)
+	lease := f.held()
+	go func() { // the tick at work, which looks for a pause between two batches
+		for t.Context().Err() == nil {
+			if snap, err := f.Keeper.Load(t.Context()); err == nil && snap.Doc.Paused != nil {
+				_ = lease.Release(t.Context())
+				return
+			}
+		}
+	}()
+	if r, err := f.ReplayNow(t.Context(), "e1", nil, nil); err != nil || r.Text != "done: 1" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if p := f.doc().Paused; p != nil {
+		t.Errorf("it is left paused: %+v", p)
+	}
+	f.logged("paused", `for="a replay"`)
+	f.logged("resumed", `after="a replay"`)
+}
+
+func TestReplayNowIsStopped(t *testing.T) {
+	f := newFixture(t)
+	f.letter(1)
+	f.held()
+	stop, cause := make(chan struct{}), errors.New("told to stop")
+	close(stop)
+	if _, err := f.ReplayNow(t.Context(), "e1", stop, cause); !errors.Is(err, cause) {
+		t.Errorf("%v", err)
+	}
+	if p := f.doc().Paused; p != nil || len(f.ids()) != 1 {
+		t.Errorf("paused: %+v, dead letters %q", p, f.ids())
+	}
+}
+
+// What a replay stores outlasts the clean-up of the tick before it, in another process or in this one. Otherwise the poller would
+// stop at a missing object, and the records would be gone.
+func TestReplayWhileATickTidiesUp(t *testing.T) {
+	for name, same := range map[string]bool{"another process": false, "the status page's own": true} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			tick := f.Keeper
+			if !same {
+				tick = f.document(f.Store, "orders").Keeper
+			}
+			letter := deadletter.Entry{Record: &deadletter.Record{ID: "e2", Key: keyOf(2), OrderKey: keyOf(2), Cause: poller.Refused}}
+			for range 40 {
+				tidied(t, tick, func() {
+					err := f.load(t.Context())
+					if err == nil {
+						err = f.park(t.Context(), []deadletter.Entry{letter})
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+				})
+				if keys := f.parkedKeys(); len(keys) != 1 {
+					t.Fatalf("the replay was done, and it stored %q", keys)
+				}
+			}
+		})
+	}
+}
+
+// tidied runs while a tick that has given its lease back still removes the objects that nobody names any more.
+func tidied(t *testing.T, k *state.Keeper, do func()) {
+	t.Helper()
+	snap, err := k.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := k.Acquire(t.Context(), snap)
+	if err == nil {
+		err = lease.Release(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	tidying, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for tidying.Err() == nil {
+			_ = lease.Collect(tidying) // it is stopped in the middle
+		}
+	}()
+	defer func() { stop(); <-ended }()
+	do()
+}
+
+func TestPurgeLetsWhatWaitsGoOn(t *testing.T) {
+	f := newFixture(t)
+	f.letter(1)
+	f.parks(poller.ParkedEntry{ID: "e1", Key: keyOf(1), OrderKey: keyOf(1), Blocked: true, Followers: rawKeys(2, 3)})
+	f.apply(f.chosen("e1").Purge())
+	if got := f.parkedKeys(); !slices.Equal(got, []string{`{"id":2}`, `{"id":3}`}) {
+		t.Errorf("parked: %q", got)
+	}
+	if got := f.ids(); len(got) > 0 {
+		t.Errorf("dead letters: %q", got)
+	}
+	f.logged("deadletter_purged", "id=e1")
+	if skips := f.doc().Skips; len(skips) > 0 {
+		t.Errorf("its record told of it: %+v", skips)
+	}
+}
+
+func TestPurgeOfParkedEventsIsNoted(t *testing.T) {
+	f := newFixture(t)
+	f.parks(poller.ParkedEntry{ID: "e1", Key: keyOf(1), OrderKey: keyOf(1)}, poller.ParkedEntry{ID: "x", Key: []byte(`"x"`), OrderKey: []byte(`"x"`)})
+	c, err := f.Choose(t.Context(), &Choice{Parked: true})
+	if err != nil || len(c.Entries) != 2 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	r := f.apply(c.Purge())
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "does not fit the settings any more") || r.Text != "done: 2" {
+		t.Errorf("%+v", r)
+	}
+	if skips := f.doc().Skips; len(skips) != 1 || skips[0].Rows != 2 {
+		t.Errorf("skips: %+v", skips)
+	}
+	f.logged("parked_purged", "id=e1")
+}
+
+// A record whose key does not wait is deleted without the lease, which a busy poller holds.
+func TestPurgeUnderALease(t *testing.T) {
+	f := newFixture(t)
+	f.letter(1)
+	f.held()
+	f.apply(f.chosen("e1").Purge())
+	if got := f.ids(); len(got) > 0 {
+		t.Errorf("dead letters: %q", got)
+	}
+}
+
+// receiver takes events until one is wrong.
+type receiver struct {
+	wrong string
+	took  []string
+}
+
+func (r *receiver) Deliver(_ context.Context, d change.Delivery) error {
+	if d.Events[0].ID == r.wrong {
+		return errors.New("no")
+	}
+	r.took = append(r.took, d.Events[0].ID)
+	return nil
+}
+
+func TestResendStopsAtTheFirstThatFails(t *testing.T) {
+	f := newFixture(t)
+	f.letter(1)
+	f.letter(2)
+	to := &receiver{wrong: "e2"}
+	p, err := f.chosen("e1", "e2").Resend(func() (poller.Output, error) { return to, nil }, time.Minute)
+	if err != nil || !strings.Contains(p.What, "BREAKS THE ORDER") {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if r, err := p.Apply(t.Context()); r.Text != "done: 1" || err == nil || !strings.Contains(err.Error(), "sending e2: no") {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if got := f.ids(); !slices.Equal(to.took, []string{"e1"}) || !slices.Equal(got, []string{"e2"}) {
+		t.Errorf("sent %q, left %q", to.took, got)
+	}
+	f.logged("deadletter_sent_as_recorded", "id=e1")
+}

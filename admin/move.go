@@ -1,0 +1,206 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// Move is the plan of a reset.
+type Move struct {
+	Plan
+	From, To change.Cursor
+	// Again and Skipped are rows that are delivered again, and that are never delivered. -1: they could not be counted.
+	Again, Skipped int64
+	// Late is how many rows of the window of late commits, which are not remembered as delivered, are not looked for any
+	// more, at most: those that the move skips among them. -1: they could not be counted.
+	Late int64
+	// Parked is how many parked events are forgotten.
+	Parked int
+
+	d      *Document
+	window bool // the window of late commits, or a part of it, is before the new position
+	// source is as it is defined now. The move accepts it; changed says that the document was written for another.
+	source  poller.Description
+	changed bool
+	// foreign says that the position the document has means nothing in the source as it is defined now. So Skipped are all
+	// rows up to the new one.
+	foreign bool
+	// retyped are the columns of the cursor or key as the document has them, where they have changed their type since.
+	retyped string
+	// backfill was begun in the source as it was defined before; nil where none is stopped.
+	backfill *state.Backfill
+}
+
+// Lost is how many rows the move skips, at most; -1 where they could not be counted.
+func (m *Move) Lost() int64 {
+	if m.Skipped < 0 || m.Late < 0 {
+		return -1
+	}
+	return max(m.Skipped, m.Late)
+}
+
+// move works out what a reset will do.
+func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
+	to, err := d.position(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	m := &Move{d: d, From: d.reached(), To: to}
+	if m.source, err = d.describe(ctx); err != nil {
+		return nil, err
+	}
+	doc := &d.snap.Doc
+	another := doc.SourceFingerprint != m.source.Fingerprint
+	m.changed, m.retyped = another || !sameLate(doc, m.source), retyped(doc, m.source)
+	if m.foreign = another || m.retyped != ""; m.foreign {
+		m.backfill, m.window = doc.Backfill, m.source.Late == poller.LateOverlap && !to.IsStart()
+		m.Skipped = d.before(ctx, to, &m.Plan) // which of them were delivered, nobody knows
+	} else {
+		m.weigh(ctx)
+	}
+	drop, err := d.drops(r.Parked)
+	if drop {
+		m.Parked = doc.Parked.Count
+	}
+	return m, err
+}
+
+// weigh counts what a move repeats and skips, where the position that the document has is one in the source as it is.
+func (m *Move) weigh(ctx context.Context) {
+	var err error
+	if m.Again, m.Skipped, err = m.d.distance(ctx, m.From, m.To); err != nil {
+		m.note("how many rows lie between could not be counted: %v", poller.NameDocument(err, m.d.address()))
+	}
+	if err := m.weighWindow(ctx); err != nil {
+		m.note("the rows of the window could not be counted: %v", err)
+	}
+}
+
+// weighWindow counts the rows of the window of late commits that are not remembered as delivered and lie before the new
+// position, as an upper bound: with overlap they, and those to come, would have been found by the next sweeps.
+func (m *Move) weighWindow(ctx context.Context) error {
+	doc := &m.d.snap.Doc
+	if doc.Late.Mode != string(poller.LateOverlap) || m.To.IsStart() {
+		return nil
+	}
+	low := doc.Checkpoint.Cursor
+	m.window, m.Late = true, -1
+	before, err := m.d.upTo(ctx, low, m.To)
+	switch {
+	case err != nil:
+		return err
+	case before == 0: // it lies before the window, or at its low edge, or no row of the window is left
+		m.window, m.Late = m.Again == 0 && !bytes.Equal(low, m.To), 0
+		return nil
+	case m.Again <= 0:
+		m.Late = max(0, before-int64(doc.Late.Memory.Count))
+		return nil
+	}
+	// Where the position goes back into the window, what is remembered of the rows after it counts for those.
+	all, err := m.d.Positions.Count(ctx, poller.Range{After: low, UpTo: m.From})
+	if err != nil {
+		return err
+	}
+	m.Late = min(before, max(0, all-int64(doc.Late.Memory.Count)))
+	return nil
+}
+
+// text says what the move will do.
+func (m *Move) text() string {
+	text := fmt.Sprintf("The poller will go on at %s: %s.", m.To, m.rows())
+	if m.window {
+		text += "\nRows that commit late behind that position are not looked for any more: the memory of late commits is forgotten."
+		switch {
+		case m.Late < 0:
+			text += " How many such rows there are already could not be counted."
+		case m.Late > m.Skipped:
+			text += fmt.Sprintf(" At most %d row(s) up to there that are not remembered as delivered are SKIPPED, which is data loss.",
+				m.Late)
+		}
+	}
+	if m.Parked > 0 {
+		text += fmt.Sprintf("\n%d parked event(s) will be forgotten.", m.Parked)
+	}
+	if m.changed {
+		text += "\nThe source is defined in another way than when the document was written: it is accepted as the settings have it now."
+	}
+	if m.retyped != "" {
+		text += fmt.Sprintf("\nThe columns of the cursor or key were %s, and are %s: they are accepted as they are now.",
+			m.retyped, m.source.Columns)
+	}
+	return text + stopping(m.backfill)
+}
+
+func (m *Move) rows() string {
+	switch {
+	case m.foreign && m.Skipped > 0:
+		return fmt.Sprintf("at most %d row(s) up to there will be SKIPPED: they are never delivered, which is data loss where they "+
+			"were not delivered before", m.Skipped)
+	case m.foreign && m.Skipped == 0:
+		return "every row after that will be delivered"
+	case m.Again < 0 || m.Skipped < 0:
+		return "how many rows lie between could not be counted"
+	case m.Skipped > 0:
+		return fmt.Sprintf("%d row(s) will be SKIPPED: they are never delivered, which is data loss", m.Skipped)
+	default:
+		return fmt.Sprintf("%d row(s) will be delivered again", m.Again)
+	}
+}
+
+// carryOut makes the move.
+func (m *Move) carryOut(ctx context.Context, r *Result) error {
+	d, lost, was := m.d, m.Lost(), m.d.snap.Doc
+	var dropped []poller.ParkedEntry
+	if m.Parked > 0 {
+		var err error
+		if dropped, err = d.toDrop(ctx); err != nil {
+			r.note("%v", err)
+		}
+	}
+	if err := d.edit(ctx, func(doc *state.Document) { m.write(doc, lost) }); err != nil {
+		return err
+	}
+	d.auditDropped(dropped)
+	if m.changed {
+		d.audit("fingerprint_accepted", "from", was.SourceFingerprint, "to", m.source.Fingerprint,
+			"late_from", was.Late.Mode, "late_to", string(m.source.Late))
+	}
+	d.auditStopped(m.backfill)
+	if lost != 0 {
+		d.audit("checkpoint_advanced_manually", "from", m.From.String(), "to", m.To.String(), "count", lost)
+	} else {
+		d.audit("checkpoint_reset_manually", "from", m.From.String(), "to", m.To.String(), "count", m.Again)
+	}
+	d.forgetNote(ctx)
+	return nil
+}
+
+// write puts the move into a document.
+func (m *Move) write(doc *state.Document, lost int64) {
+	if lost != 0 {
+		m.d.skip(doc, m.From, m.To, lost)
+	}
+	move(doc, m.To)
+	if m.To.IsStart() || doc.SourceFingerprint != m.source.Fingerprint {
+		doc.Checkpoint.Incarnation = "" // another source may be another database: the next commit says
+	}
+	if m.changed {
+		doc.SourceFingerprint, doc.Late = m.source.Fingerprint, state.Late{}
+	}
+	if m.foreign {
+		doc.Backfill = nil
+	}
+	// The position is one that a person chose in the table as it is now.
+	doc.Checkpoint.Table, doc.Checkpoint.Columns = "", ""
+	if m.Parked > 0 {
+		if !m.To.IsStart() { // from the beginning they come again
+			m.d.forget(doc, int64(m.Parked))
+		}
+		doc.Parked = state.ObjectRef{}
+	}
+}

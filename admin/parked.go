@@ -1,0 +1,197 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/deadletter"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// Parked reads the parked events of a document.
+func Parked(ctx context.Context, k *state.Keeper, doc *state.Document) ([]poller.ParkedEntry, error) {
+	if doc.Parked.Object == "" {
+		return []poller.ParkedEntry{}, nil
+	}
+	data, err := k.Object(ctx, doc.Parked.Object)
+	if err != nil {
+		return nil, fmt.Errorf("reading the parked events: %w", err)
+	}
+	return poller.DecodeParked(data)
+}
+
+// ParkedRows counts parked rows: entries, and what waits behind them.
+func ParkedRows(entries []poller.ParkedEntry) int {
+	n := len(entries)
+	for i := range entries {
+		n += len(entries[i].Followers)
+	}
+	return n
+}
+
+// leased does what changes the parked events while nobody else can: a tick would fetch and settle meanwhile, and only who
+// holds the lease may store an object. change returns what the document is to name (nil: what it names now). The lease is
+// given back with the write that does so, or without one where change fails. It is free for who asks while the document is
+// as it was shown.
+func (d *Document) leased(ctx context.Context, change func(*state.Lease) (*state.ObjectRef, error)) error {
+	lease, err := d.Keeper.Acquire(ctx, d.snap)
+	var moved *state.MovedError
+	var held *state.HeldError
+	switch {
+	case errors.As(err, &moved) && strings.HasPrefix(d.Output, BackfillPrefix):
+		return &Refusal{Err: fmt.Errorf("%w since it was shown", state.ErrConflict),
+			Remedy: "run the command again when the process that sends this backfill has ended"}
+	case errors.As(err, &moved):
+		return &Refusal{Err: fmt.Errorf("%w since it was shown", state.ErrConflict),
+			Remedy: fmt.Sprintf("run the command again; where the poller is too busy for that, pause it first "+
+				"(`rowrelay state pause %s`)", d.address())}
+	case errors.As(err, &held):
+		return d.busy(held)
+	case err != nil:
+		return err
+	}
+	kept := context.WithoutCancel(ctx) // bounded by the lease
+	ref, err := change(lease)
+	if err == nil && ref != nil {
+		at := lease.Known().Checkpoint.Cursor
+		if err = lease.Commit(kept, state.Commit{From: at, To: at, Parked: ref, Release: true}); err == nil {
+			return nil
+		}
+	}
+	return errors.Join(err, lease.Release(kept))
+}
+
+// park puts the rows of records among the parked events, due at once.
+func (d *Document) park(ctx context.Context, letters []deadletter.Entry) error {
+	return d.leased(ctx, func(lease *state.Lease) (*state.ObjectRef, error) {
+		entries, err := Parked(ctx, d.Keeper, &d.snap.Doc)
+		if err != nil {
+			return nil, err
+		}
+		for i := range letters {
+			entries = d.withRow(entries, letters[i].Record)
+		}
+		if n := ParkedRows(entries); n > d.MaxParked {
+			return nil, &Refusal{Err: fmt.Errorf("these would be %d parked rows, and max_parked is %d", n, d.MaxParked),
+				Remedy: "replay fewer at a time, or raise max_parked"}
+		}
+		return store(ctx, lease, entries)
+	})
+}
+
+// withRow puts the row of a record among parked events.
+func (d *Document) withRow(entries []poller.ParkedEntry, r *deadletter.Record) []poller.ParkedEntry {
+	orderKey := r.OrderKey
+	if d.Ordering == poller.OrderNone {
+		orderKey = r.Key
+	}
+	at := slices.IndexFunc(entries, func(e poller.ParkedEntry) bool { return bytes.Equal(e.OrderKey, orderKey) })
+	switch {
+	case at < 0:
+		return append(entries, poller.ParkedEntry{OrderKey: orderKey, Key: r.Key})
+	case bytes.Equal(entries[at].Key, r.Key):
+		// The same row, blocked or waiting: it starts anew.
+		entries[at] = poller.ParkedEntry{OrderKey: orderKey, Key: r.Key, Followers: entries[at].Followers}
+	case !slices.ContainsFunc(entries[at].Followers, func(k json.RawMessage) bool { return bytes.Equal(k, r.Key) }):
+		entries[at].Followers = append(entries[at].Followers, r.Key)
+	}
+	return entries
+}
+
+// store stores entries for a document to name.
+func store(ctx context.Context, lease *state.Lease, entries []poller.ParkedEntry) (*state.ObjectRef, error) {
+	if len(entries) == 0 {
+		return &state.ObjectRef{}, nil
+	}
+	data, err := poller.EncodeParked(entries)
+	if err != nil {
+		return nil, err
+	}
+	name, err := lease.PutObject(ctx, "parked", data)
+	return &state.ObjectRef{Object: name, Count: ParkedRows(entries)}, err
+}
+
+// unblock lets what waits behind purged events go on. Where the events have no record (parked), the document notes them as
+// skipped: nothing else tells of them.
+func (d *Document) unblock(ctx context.Context, purge []deadletter.Entry, parked bool, r *Result) error {
+	if d.snap.Doc.Parked.Count == 0 {
+		return nil // nothing waits: the lease, which a poller at work holds, is not needed
+	}
+	return d.leased(ctx, func(lease *state.Lease) (*state.ObjectRef, error) {
+		ref, err := d.let(ctx, lease, purge, r)
+		if err != nil || ref == nil || !parked || ref.Count >= d.snap.Doc.Parked.Count {
+			return ref, err
+		}
+		// Before they are dropped: a note too many is better than rows that left without one.
+		_, err = d.Keeper.Amend(ctx, func(doc *state.Document) error {
+			d.forget(doc, int64(d.snap.Doc.Parked.Count-ref.Count))
+			return nil
+		})
+		return ref, err
+	})
+}
+
+// let stores the parked events without those that the records block, or are stand-ins for, and returns nil where there are
+// none. Where rows wait behind one, the first of them becomes the head. Where the row itself was changed since, its newest
+// state goes on: events of a parked key settle without being sent, so that nobody else would deliver it. A change that comes
+// after this read is fetched after the lease was given back. Keys that do not fit the settings any more (another source__key)
+// are taken out with all that waits behind them: they can never be read.
+func (d *Document) let(
+	ctx context.Context, lease *state.Lease, records []deadletter.Entry, r *Result,
+) (*state.ObjectRef, error) {
+	entries, err := Parked(ctx, d.Keeper, &d.snap.Doc)
+	if err != nil {
+		return nil, err
+	}
+	var left []poller.ParkedEntry
+	changed := false
+	for i := range entries {
+		e := &entries[i]
+		if !slices.ContainsFunc(records, func(r deadletter.Entry) bool {
+			return bytes.Equal(r.Record.Key, e.Key) && (e.Blocked || r.Name == "" && r.Record.ID == e.ID)
+		}) {
+			left = append(left, *e)
+			continue
+		}
+		changed = true
+		next, err := d.successor(ctx, e, r)
+		if err != nil {
+			return nil, err
+		}
+		if next != nil {
+			left = append(left, *next)
+		}
+	}
+	if !changed {
+		return nil, nil
+	}
+	return store(ctx, lease, left)
+}
+
+// successor is what waits in the place of an entry that is let go; nil for nothing. A head that waited for its next attempt,
+// and was changed since, keeps its place: its changes were taken for the newest state that the attempt would read. Those of
+// a blocked head wait behind it.
+func (d *Document) successor(ctx context.Context, e *poller.ParkedEntry, r *Result) (*poller.ParkedEntry, error) {
+	newest, err := d.Source.Reread(ctx, [][]byte{e.Key})
+	switch {
+	case errors.Is(err, poller.ErrConfig):
+		r.note("the key %s does not fit the settings any more: it is taken out, with %d row(s) behind it", e.Key, len(e.Followers))
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the row %s again: %w", e.Key, err)
+	}
+	changed := len(newest) > 0 && e.ID != "" && newest[0].ID != e.ID
+	switch {
+	case changed && (!e.Blocked || len(e.Followers) == 0):
+		return &poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Key, Followers: e.Followers}, nil
+	case len(e.Followers) > 0:
+		return &poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,126 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// exportFormat tells an export from any other JSON.
+const exportFormat = "rowrelay-position/1"
+
+// Export is a position in a file: Reset goes there with "file=PATH".
+type Export struct {
+	Format      string        `json:"format"`
+	Poller      string        `json:"poller"`
+	Fingerprint string        `json:"source_fingerprint"`
+	Position    change.Cursor `json:"position"`
+	Incarnation string        `json:"incarnation"`
+	BatchID     string        `json:"last_successful_batch_id"`
+	UpdatedAt   time.Time     `json:"updated_at"`
+	ExportedAt  time.Time     `json:"exported_at"`
+}
+
+// Export returns the position of the document.
+func (d *Document) Export(ctx context.Context) (*Export, error) {
+	if err := d.load(ctx); err != nil {
+		return nil, err
+	}
+	doc := &d.snap.Doc
+	return &Export{
+		Format: exportFormat, Poller: doc.PollerName, Fingerprint: doc.SourceFingerprint, Position: doc.Checkpoint.Cursor,
+		Incarnation: doc.Checkpoint.Incarnation, BatchID: doc.Checkpoint.LastBatchID, UpdatedAt: doc.Checkpoint.UpdatedAt,
+		ExportedAt: time.Now().UTC(),
+	}, nil
+}
+
+// position finds where a reset leads.
+func (d *Document) position(ctx context.Context, r *Reset) (change.Cursor, error) {
+	value, isCursor := strings.CutPrefix(r.To, "cursor=")
+	path, isFile := strings.CutPrefix(r.To, "file=")
+	if !isCursor && (len(r.Key) > 0 || r.Ties != "") {
+		return nil, errors.New("--key and --ties belong to --to cursor=VALUE")
+	}
+	switch {
+	case r.To == "beginning":
+		return nil, nil
+	case r.To == "latest":
+		return d.Positions.Latest(ctx)
+	case isCursor:
+		return d.Positions.Position(ctx, value, r.Key, r.Ties)
+	case isFile:
+		return d.exported(ctx, path)
+	}
+	return nil, fmt.Errorf("--to %q is not beginning, latest, cursor=VALUE or file=PATH", r.To)
+}
+
+// exported reads an Export, and refuses one of another source or database.
+func (d *Document) exported(ctx context.Context, path string) (change.Cursor, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--to file=: %w", err)
+	}
+	var x Export
+	if err := json.Unmarshal(data, &x); err != nil || x.Format != exportFormat {
+		return nil, fmt.Errorf("--to file=%s: this is not what `rowrelay state export` writes", path)
+	}
+	source, err := d.describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if x.Fingerprint != source.Fingerprint {
+		return nil, fmt.Errorf("--to file=%s: it was written for another source definition (its fingerprint is %s, that of the "+
+			"settings %s)", path, x.Fingerprint, source.Fingerprint)
+	}
+	_, incarnation, err := d.Source.Start(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("asking the database which one it is: %w", err)
+	}
+	if relation, _ := d.Source.Compare(x.Incarnation, incarnation); relation != poller.SameDatabase {
+		return nil, fmt.Errorf("--to file=%s: it was written in another database, or before this one was restored or failed over "+
+			"(incarnation %s, now %s): what lies behind that position here is not what was delivered. Use --to beginning, or --to "+
+			"cursor=VALUE where you know what was; to go on at the stored position: rowrelay state accept-gap %s",
+			path, x.Incarnation, incarnation, d.address())
+	}
+	return x.Position, nil
+}
+
+// distance counts the rows between two positions: those that are sent again when the second is the earlier one, and those
+// that are skipped when it is the later one. -1: they could not be counted.
+func (d *Document) distance(ctx context.Context, from, to change.Cursor) (again, skipped int64, err error) {
+	if again, err = d.upTo(ctx, to, from); err != nil {
+		if to.IsStart() {
+			return -1, 0, err // nothing can be skipped by going there
+		}
+		return -1, -1, err
+	}
+	if skipped, err = d.upTo(ctx, from, to); err != nil {
+		return -1, -1, err
+	}
+	return again, skipped, nil
+}
+
+// upTo counts the rows after one position and up to another.
+func (d *Document) upTo(ctx context.Context, after, to change.Cursor) (int64, error) {
+	if to.IsStart() {
+		return 0, nil // nothing lies before the beginning
+	}
+	return d.Positions.Count(ctx, poller.Range{After: after, UpTo: to})
+}
+
+// before counts the rows up to a position; -1 where they could not be counted, which the plan notes.
+func (d *Document) before(ctx context.Context, to change.Cursor, p *Plan) int64 {
+	n, err := d.upTo(ctx, nil, to)
+	if err != nil {
+		p.note("how many rows lie up to there could not be counted: %v", err)
+		return -1
+	}
+	return n
+}

@@ -1,0 +1,195 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/deadletter"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// CanReplay refuses a replay to an output where no poller would deliver the rows.
+func CanReplay(output string) error {
+	if strings.HasPrefix(output, BackfillPrefix) {
+		return &Refusal{Err: errors.New("no live poller delivers what a named backfill has given up"),
+			Remedy: "add --as-recorded, or send its rows again by rowrelay backfill with --from and --to and another name"}
+	}
+	return nil
+}
+
+// Replay is the plan of a replay.
+type Replay struct {
+	Plan
+	// Rows are the records whose rows are read again.
+	Rows []deadletter.Entry
+	// Kept says which records are kept, because their rows do not come; nil where all do. Apply returns it too.
+	Kept error
+}
+
+// Replay hands rows back to the poller: its next tick reads each again by its key and delivers its newest state, in order
+// with everything else of that key. A record is deleted when its row was handed over. One whose row is gone is kept: it is
+// all that is left of it.
+func (c *Chosen) Replay(ctx context.Context) (*Replay, error) {
+	d := c.d
+	if err := d.free(); err != nil {
+		return nil, err
+	}
+	found, gone, err := d.present(ctx, c.Entries)
+	if err != nil {
+		return nil, err
+	}
+	r := &Replay{Rows: found}
+	if len(gone) > 0 {
+		r.Kept = &Refusal{Err: fmt.Errorf("%d of %d dead letter(s) are kept: their rows are gone from the source, do not meet "+
+			"source__where any more, or have keys that do not fit the settings (%s)", len(gone), len(c.Entries), namesOf(gone)),
+			Remedy: "send them with --as-recorded, or delete them with rowrelay deadletter purge"}
+	}
+	if len(found) == 0 {
+		return nil, r.Kept
+	}
+	r.Plan = d.plan("%d row(s) will be read again and delivered with the next tick.", len(found))
+	r.apply = func(ctx context.Context, out *Result) error {
+		if err := d.park(ctx, found); err != nil {
+			return err
+		}
+		// From here on the rows are the poller's again: a crash now leaves records behind whose rows are delivered.
+		return errors.Join(d.remove(ctx, found, "deadletter_replayed", out), r.Kept)
+	}
+	return r, nil
+}
+
+// presentChunk is how many rows present reads at once: they are held in memory, content and all.
+const presentChunk = 100
+
+// present divides records into those whose rows the source shows, and those whose rows are gone, do not meet source__where
+// any more, or have keys that do not fit the settings.
+func (d *Document) present(ctx context.Context, letters []deadletter.Entry) (found, gone []deadletter.Entry, err error) {
+	for chunk := range slices.Chunk(letters, presentChunk) {
+		keys := make([][]byte, len(chunk))
+		for i := range chunk {
+			keys[i] = chunk[i].Record.Key
+		}
+		rows, err := d.Source.Reread(ctx, keys)
+		if err != nil && !errors.Is(err, poller.ErrConfig) { // else one key may be at fault: each is read alone
+			return nil, nil, err
+		}
+		for i := range chunk {
+			shown := slices.ContainsFunc(rows, func(e change.Event) bool { return bytes.Equal(e.Key, keys[i]) })
+			if !shown {
+				// A key that the database holds for equal comes back as the row spells it.
+				alone, err := d.Source.Reread(ctx, keys[i:i+1])
+				if err != nil && !errors.Is(err, poller.ErrConfig) {
+					return nil, nil, err
+				}
+				shown = len(alone) > 0
+			}
+			if shown {
+				found = append(found, chunk[i])
+			} else {
+				gone = append(gone, chunk[i])
+			}
+		}
+	}
+	return found, gone, nil
+}
+
+// Resend sends recorded rows from here, one by one, under the lease: as they were, out of order. open makes the output;
+// timeout bounds each request.
+func (c *Chosen) Resend(open func() (poller.Output, error), timeout time.Duration) (*Plan, error) {
+	d, letters := c.d, c.Entries
+	if err := d.free(); err != nil {
+		return nil, err
+	}
+	p := d.plan("%d recorded row(s) will be sent now, as they were. This BREAKS THE ORDER: newer states of them may have arrived already.",
+		len(letters))
+	p.apply = func(ctx context.Context, out *Result) error {
+		for i := range letters {
+			if letters[i].Record.Row == nil {
+				return &Refusal{Err: fmt.Errorf("the store has no recorded row of %s (it could not be written when it was given up, "+
+					"or lies in a queue)", letters[i].Record.ID), Remedy: "replay it without --as-recorded"}
+			}
+		}
+		to, err := open()
+		if err != nil {
+			return err
+		}
+		source, err := d.describe(ctx)
+		if err != nil {
+			return err
+		}
+		sent := 0
+		var failed error
+		kept := context.WithoutCancel(ctx) // what was sent is sent
+		err = d.leased(ctx, func(lease *state.Lease) (*state.ObjectRef, error) {
+			sent, failed = d.sendRecorded(ctx, lease, to, timeout, source.Fingerprint, letters)
+			return d.let(kept, lease, letters[:sent], out)
+		})
+		if err != nil && sent == 0 {
+			return errors.Join(failed, err)
+		}
+		if err != nil {
+			// The records stay: purging them lets their keys go.
+			return errors.Join(failed, fmt.Errorf("%d recorded row(s) were sent; letting their keys go: %w", sent, err))
+		}
+		return errors.Join(d.remove(kept, letters[:sent], "deadletter_sent_as_recorded", out), failed)
+	}
+	return &p, nil
+}
+
+// sendRecorded delivers recorded rows under the lease, and returns how many arrived.
+func (d *Document) sendRecorded(
+	ctx context.Context, lease *state.Lease, to poller.Output, timeout time.Duration, fingerprint string, letters []deadletter.Entry,
+) (int, error) {
+	for i := range letters {
+		if err := lease.Check(); err != nil {
+			return i, err
+		}
+		r := letters[i].Record
+		delivery := change.Delivery{
+			App: r.App, Poller: r.Poller, Engine: r.Engine, Table: r.Table, Fingerprint: fingerprint,
+			BatchID: "deadletter_" + r.ID,
+			Token:   lease.Token(), Number: uint64(i + 1), Attempt: 1, Events: []change.Event{r.Event()},
+			Backfill: d.backfill(),
+		}
+		bounded, cancel := context.WithTimeout(lease.Context(), timeout)
+		stop := context.AfterFunc(ctx, cancel) // Ctrl-C
+		err := to.Deliver(bounded, delivery)
+		stop()
+		cancel()
+		if err != nil {
+			return i, fmt.Errorf("sending %s: %w", r.ID, err)
+		}
+	}
+	return len(letters), nil
+}
+
+// Purge deletes records for good, or takes out parked events. What waits behind them goes on.
+func (c *Chosen) Purge() (*Plan, error) {
+	d := c.d
+	if d.snap.Doc.Parked.Count > 0 {
+		if err := d.free(); err != nil {
+			return nil, err
+		}
+	}
+	p := d.plan("%d dead letter(s) will be deleted for good.", len(c.Entries))
+	event := "deadletter_purged"
+	if c.parked {
+		p = d.plan("%d parked event(s) will be forgotten: their rows come when they are changed, or with rowrelay backfill.",
+			len(c.Entries))
+		event = "parked_purged"
+	}
+	p.apply = func(ctx context.Context, r *Result) error {
+		if err := d.unblock(ctx, c.Entries, c.parked, r); err != nil {
+			return err
+		}
+		return d.remove(ctx, c.Entries, event, r)
+	}
+	return &p, nil
+}

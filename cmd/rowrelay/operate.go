@@ -1,0 +1,286 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/rowrelay/rowrelay/admin"
+)
+
+// target is what a command is about that shows or changes a poller's state.
+type target struct {
+	*console
+	output string // --output
+	yes    bool   // --yes
+	dryRun bool   // --dry-run
+	// command is the command's path, "rowrelay state show", for a poller that has no document.
+	command string
+	// history says that output may also be backfill-NAME, the document of a named backfill.
+	history bool
+}
+
+// remember notes which command runs.
+func (t *target) remember(cmd *cobra.Command, _ []string) { t.command = cmd.CommandPath() }
+
+// flags adds what every command has that changes something.
+func (t *target) flags(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&t.yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&t.dryRun, "dry-run", false, "only show what would be done")
+	return cmd
+}
+
+// onDocument opens the document of a poller's output for some work on it.
+func (t *target) onDocument(ctx context.Context, name string, work func(*managedDocument) error) error {
+	cfg, err := load(t.console)
+	if err != nil {
+		return err
+	}
+	a := wire(t.console, cfg)
+	defer func() { _ = a.Close() }() // what was to be written is written by now
+	d, err := t.find(ctx, a, name)
+	if err != nil {
+		return err
+	}
+	return work(d)
+}
+
+// find returns the document of the target's output of a poller, for the person at the console.
+func (t *target) find(ctx context.Context, a *app, name string) (*managedDocument, error) {
+	w, out, err := a.find(ctx, t, name)
+	if err != nil {
+		return nil, err
+	}
+	return a.administered(w, out, t.output, operator(), newLogger(t.console, a.cfg)), nil
+}
+
+// carryOut shows a plan, asks for the poller's name, and applies it. err is that of the planning.
+func (t *target) carryOut(ctx context.Context, name string, plan *admin.Plan, err error) error {
+	ok, err := t.agreed(name, plan, err)
+	if err != nil || !ok {
+		return err
+	}
+	return t.apply(ctx, plan)
+}
+
+// agreed shows a plan and asks. It is false for a dry run, and where there is nothing to do.
+func (t *target) agreed(name string, plan *admin.Plan, err error) (bool, error) {
+	if plan != nil {
+		if err := t.notes(plan.Notes); err != nil {
+			return false, err
+		}
+	}
+	var nothing *admin.Nothing
+	if errors.As(err, &nothing) {
+		return false, t.idle("%s", nothing.Why)
+	}
+	if err != nil {
+		return false, err
+	}
+	text := plan.What
+	if plan.Key != "" {
+		text += fmt.Sprintf("\n  document  %s\n  delivered as far as  %s", plan.Key, plan.Reached)
+	}
+	if err := t.say("%s", text); err != nil {
+		return false, err
+	}
+	if t.dryRun {
+		return false, t.idle("dry run: nothing was changed")
+	}
+	if t.yes {
+		return true, nil
+	}
+	return true, confirm(t.console, name)
+}
+
+// apply makes a planned change and says how it ended.
+func (t *target) apply(ctx context.Context, plan *admin.Plan) error {
+	result, err := plan.Apply(ctx)
+	return t.ended(result, err)
+}
+
+// ended says what came of a change. Something may have been done although something else failed.
+func (t *target) ended(result admin.Result, err error) error {
+	if err := t.notes(result.Notes); err != nil {
+		return err
+	}
+	if stopped := new(admin.Stopped); errors.As(err, &stopped) {
+		return t.stopped("%s", stopped.Text)
+	}
+	if result.Text == "" {
+		return err
+	}
+	return errors.Join(err, t.done("%s", result.Text))
+}
+
+func (t *target) notes(notes []string) error {
+	for _, note := range notes {
+		if err := t.say("%s", note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// say writes a line for the person at the console. With --json standard output is the result's: see done.
+func (t *target) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(t.talk(), format+"\n", args...)
+	return err
+}
+
+// talk is where a command talks to the person at the console.
+func (c *console) talk() io.Writer {
+	if c.json {
+		return c.err
+	}
+	return c.out
+}
+
+// outcome is what a command that changes something prints with --json: one line.
+type outcome struct {
+	Done   bool   `json:"done"` // false: nothing was changed and nothing failed, or it was stopped
+	Result string `json:"result"`
+}
+
+// done says how a command ended that has done what it was for, as its last line.
+func (t *target) done(format string, args ...any) error { return t.outcome(true, format, args...) }
+
+// idle says why a command has changed nothing, as its last line.
+func (t *target) idle(format string, args ...any) error { return t.outcome(false, format, args...) }
+
+// stopped says as the last line how far a command came that was stopped, which fails.
+func (t *target) stopped(format string, args ...any) error {
+	if err := t.outcome(false, format, args...); err != nil {
+		return err
+	}
+	return &exitError{fmt.Errorf(format, args...)}
+}
+
+func (t *target) outcome(done bool, format string, args ...any) error {
+	if !t.json {
+		return t.say(format, args...)
+	}
+	return json.NewEncoder(t.out).Encode(outcome{done, fmt.Sprintf(format, args...)})
+}
+
+// operator names the person at the console, as far as the system knows.
+func operator() string {
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return name + "@" + host
+}
+
+// confirm asks for the poller's name. Ctrl-C ends it at once.
+func confirm(c *console, name string) error {
+	to := c.talk()
+	if _, err := fmt.Fprintf(to, "Type the poller's name to go on (%s): ", name); err != nil {
+		return err
+	}
+	if c.lines == nil {
+		c.lines = bufio.NewReader(c.in)
+	}
+	type answer struct {
+		line string
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() { // a read from a terminal cannot be stopped: it ends with the process
+		line, err := c.lines.ReadString('\n')
+		answers <- answer{line, err}
+	}()
+	var line string
+	var err error
+	select {
+	case a := <-answers:
+		line, err = a.line, a.err
+	case <-c.stop:
+		if _, err := fmt.Fprintln(to); err != nil {
+			return err
+		}
+		return errors.New("stopped: nothing was changed")
+	}
+	if strings.TrimSpace(line) == name {
+		return nil
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	return errors.New("not confirmed: nothing was changed (--yes goes on without asking)")
+}
+
+// progress shows how far long work is: a bar where a person is watching, else a line now and then. It writes to standard
+// error, so that what a command prints can be piped.
+type progress struct {
+	console *console
+	bar     *progressbar.ProgressBar // nil where nobody is watching
+	said    time.Time
+}
+
+// sayEvery is how often a line is written where there is no bar.
+const sayEvery = 10 * time.Second
+
+func newProgress(c *console) *progress {
+	p := &progress{console: c}
+	if f, ok := c.err.(*os.File); ok && !c.json && term.IsTerminal(int(f.Fd())) {
+		p.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(f), progressbar.OptionShowCount(),
+			progressbar.OptionShowIts(), progressbar.OptionSetItsString("rows"), progressbar.OptionSetPredictTime(true),
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+	}
+	return p
+}
+
+// show tells how much is done, of total (0: not known). A screen that cannot be written to stops nothing.
+func (p *progress) show(done, total int64, line string) {
+	if p.bar != nil {
+		if total > 0 {
+			p.bar.ChangeMax64(max(total, done))
+		}
+		_ = p.bar.Set64(done) // only a screen
+		return
+	}
+	if time.Since(p.said) < sayEvery {
+		return
+	}
+	p.said = time.Now()
+	_, _ = fmt.Fprintln(p.console.err, line) // only a screen
+}
+
+// end takes the bar away.
+func (p *progress) end() {
+	if p.bar != nil {
+		_ = p.bar.Finish() // only a screen
+	}
+}
+
+// watch shows progress until its result is called.
+func (c *console) watch(tell *func(done, total int64, line string)) (end func()) {
+	var p *progress
+	*tell = func(done, total int64, line string) {
+		if p == nil {
+			p = newProgress(c)
+		}
+		p.show(done, total, line)
+	}
+	return func() {
+		if p != nil {
+			p.end()
+		}
+	}
+}

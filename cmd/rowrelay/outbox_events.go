@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/plaintext"
+	"github.com/rowrelay/rowrelay/publisher/event"
+)
+
+func newOutboxRequeue(t *target) *cobra.Command {
+	var f choiceOfEvents
+	cmd := t.flags(&cobra.Command{
+		Use:   "requeue <poller>",
+		Short: "Publish dead letters again, and then what waits behind them",
+		Long: `Requeue makes dead letters (with --state failed: events that wait for their next attempt) due at once, with their attempts
+forgotten. The instances that publish find them within a few seconds; the later events of each aggregate follow in order. What
+fails again is tried max_attempts times again.
+
+It works in chunks: Ctrl-C stops between two of them, and the same command goes on.`,
+		Example: `  rowrelay outbox requeue orders
+  rowrelay outbox requeue orders --id 4711 --yes
+  rowrelay outbox requeue orders --event-type OrderPlaced --younger-than 24h --dry-run`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.requeue(cmd.Context(), &f) })
+		},
+	})
+	return f.flags(cmd, "dead", 0)
+}
+
+func newOutboxDiscard(t *target) *cobra.Command {
+	var f choiceOfEvents
+	cmd := t.flags(&cobra.Command{
+		Use:   "discard <poller>",
+		Short: "Give events up for ever, and let what waits behind them go on",
+		Long: `Discard gives dead letters (with --state also failed and waiting events) up: they are NEVER published, which is data loss for
+whoever waits for them. Their rows stay, as DISCARDED and with who did it, until clean-up deletes them. What waits only behind
+them goes on.
+
+It works in chunks: Ctrl-C stops between two of them, and the same command goes on.`,
+		Example: `  rowrelay outbox discard orders --id 4711
+  rowrelay outbox discard orders --key order-placed-4711
+  rowrelay outbox discard orders --event-type Heartbeat --older-than 168h --dry-run`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.discard(cmd.Context(), &f) })
+		},
+	})
+	return f.flags(cmd, "dead", 0)
+}
+
+func (d *managedOutbox) requeue(ctx context.Context, f *choiceOfEvents) error {
+	return d.changeEvents(ctx, f, []event.State{event.Dead, event.Failed}, d.Requeue)
+}
+
+func (d *managedOutbox) discard(ctx context.Context, f *choiceOfEvents) error {
+	return d.changeEvents(ctx, f, []event.State{event.Dead, event.Failed, event.Waiting}, d.Discard)
+}
+
+// changeEvents shows the first of the events that the flags choose, asks, and changes them. They are dead letters unless --state says
+// others, which are allowed.
+func (d *managedOutbox) changeEvents(
+	ctx context.Context, f *choiceOfEvents, allowed []event.State, plan func(context.Context, event.Filter) (*admin.Events, error),
+) error {
+	filter, err := f.filter([]event.State{event.Dead}, allowed)
+	if err != nil {
+		return err
+	}
+	events, err := plan(ctx, filter)
+	if err != nil {
+		return d.carryOut(ctx, d.poller.Name, nil, err)
+	}
+	p := &printer{w: d.talk()}
+	for i := range events.First {
+		p.entry(&events.First[i])
+	}
+	if more := events.Total - int64(len(events.First)); more > 0 {
+		p.line("and %d more", more)
+	}
+	if p.err != nil {
+		return p.err
+	}
+	defer d.watch(&d.Progress)()
+	return d.carryOut(ctx, d.poller.Name, &events.Plan, nil)
+}
+
+// listed is how many events are shown unless --limit says otherwise.
+const listed = 100
+
+func newOutboxList(t *target) *cobra.Command {
+	var f choiceOfEvents
+	cmd := &cobra.Command{
+		Use:   "list <poller>",
+		Short: "List events that failed, wait or were given up, the oldest first",
+		Long: `List shows events without their payloads, in the order in which they are published: when each was created, its number and
+state, what it is, how often it failed, when the next attempt is due, and what the destination said last. With --json it prints
+one event a line.`,
+		Example: `  rowrelay outbox list orders
+  rowrelay outbox list orders --state dead --json | jq -r .last_error | sort | uniq -c
+  rowrelay outbox list orders --aggregate 4711 --state pending,failed,waiting,published,dead`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.list(cmd.Context(), &f) })
+		},
+	}
+	return f.flags(cmd, "dead, failed, waiting", listed)
+}
+
+func (d *managedOutbox) list(ctx context.Context, f *choiceOfEvents) error {
+	filter, err := f.filter([]event.State{event.Dead, event.Failed, event.Waiting}, nil)
+	if err != nil {
+		return err
+	}
+	n := 0
+	p := &printer{w: d.out}
+	encoder := json.NewEncoder(d.out)
+	encoder.SetEscapeHTML(false)
+	err = d.Events.List(ctx, filter, func(e event.Entry) error {
+		n++
+		if d.json {
+			return encoder.Encode(e)
+		}
+		p.entry(&e)
+		return p.err
+	})
+	if err != nil || d.json {
+		return err
+	}
+	p.line("%d event(s)", n)
+	if filter.Limit > 0 && n == filter.Limit {
+		p.line("there may be more: --limit 0 shows all")
+	}
+	return p.err
+}
+
+// entry writes one event on one line.
+func (p *printer) entry(e *event.Entry) {
+	text := fmt.Sprintf("%s  %s  %-11s  %s/%s  %s  %s", e.CreatedAt.UTC().Format(time.RFC3339), e.ID, e.State, e.AggregateType, e.AggregateID, e.EventType, e.IdempotencyKey)
+	if e.Attempts > 0 {
+		text += fmt.Sprintf("  failed %d time(s)", e.Attempts)
+	}
+	if !e.NextAttempt.IsZero() && e.State == event.Failed {
+		text += "  next attempt " + e.NextAttempt.UTC().Format(time.RFC3339)
+	}
+	if e.LastError != "" {
+		text += "  " + plaintext.Line(e.LastError)
+	}
+	p.line("%s", text)
+}
+
+// choiceOfEvents is what the flags that choose events say.
+type choiceOfEvents struct {
+	states, ids, keys        []string
+	aggregateType, aggregate string
+	eventType                string
+	olderThan, youngerThan   time.Duration
+	limit                    int
+	given                    *pflag.FlagSet // nil: not from a command line
+}
+
+// flags adds the flags that choose events. what is the default of --state, for people; limit that of --limit.
+func (f *choiceOfEvents) flags(cmd *cobra.Command, what string, limit int) *cobra.Command {
+	cmd.Flags().StringSliceVar(&f.states, "state", nil, "only events in these states: "+strings.Join(stateNames(), ", ")+" (default "+what+")")
+	cmd.Flags().StringArrayVar(&f.ids, "id", nil, "only the event with this seq, of a mapped table: with this id; may be repeated")
+	cmd.Flags().StringArrayVar(&f.keys, "key", nil, "only the event with this idempotency key; may be repeated")
+	cmd.Flags().StringVar(&f.aggregateType, "aggregate-type", "", "only events of this aggregate type")
+	cmd.Flags().StringVar(&f.aggregate, "aggregate", "", "only events of the aggregate with this id")
+	cmd.Flags().StringVar(&f.eventType, "event-type", "", "only events of this type")
+	cmd.Flags().DurationVar(&f.olderThan, "older-than", 0, "only events created longer ago than this: 24h")
+	cmd.Flags().DurationVar(&f.youngerThan, "younger-than", 0, "only events created within this time")
+	cmd.Flags().IntVar(&f.limit, "limit", limit, "the most events, the oldest first"+map[bool]string{true: "; 0 is all"}[limit > 0])
+	f.given = cmd.Flags()
+	return cmd
+}
+
+func stateNames() []string {
+	names := make([]string, len(admin.States))
+	for i, s := range admin.States {
+		names[i] = s.Name
+	}
+	return names
+}
+
+// stateOf reads a state as the flag or the column spells it.
+func stateOf(text string) (event.State, error) {
+	for _, s := range admin.States {
+		if strings.EqualFold(text, s.Name) || strings.EqualFold(strings.NewReplacer("_", " ", "-", " ").Replace(text), string(s.State)) {
+			return s.State, nil
+		}
+	}
+	return "", fmt.Errorf("--state %q is not one of %s", text, strings.Join(stateNames(), ", "))
+}
+
+// unsaid is an error where a flag that chooses was given with an empty value, or zero: in a script that is a variable which was
+// not set, and the flag would restrict nothing. given is nil where there is no command line.
+func unsaid(given *pflag.FlagSet, names ...string) error {
+	if given == nil {
+		return nil
+	}
+	var faults []string
+	given.Visit(func(flag *pflag.Flag) { // only those that were given
+		if !slices.Contains(names, flag.Name) {
+			return
+		}
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		switch {
+		case flag.Value.Type() == "duration":
+			if d, err := time.ParseDuration(values[0]); err != nil || d == 0 {
+				faults = append(faults, fmt.Sprintf("--%s is zero: give it a duration such as 24h, or leave it out for any age", flag.Name))
+			}
+		case flag.Value.Type() == "int":
+			if values[0] == "0" && flag.DefValue == "0" { // where a limit is the default, 0 says that all are wanted
+				faults = append(faults, fmt.Sprintf("--%s is zero: give it a number, or leave it out for all", flag.Name))
+			}
+		case len(values) == 0 || slices.Contains(values, ""):
+			faults = append(faults, fmt.Sprintf("--%s is empty: give it a value, or leave it out to choose whatever it is", flag.Name))
+		}
+	})
+	if len(faults) > 0 {
+		return errors.New(strings.Join(faults, "; "))
+	}
+	return nil
+}
+
+// filter is what the flags choose: of these states, unless --state says others; only of allowed ones (nil: any).
+func (f *choiceOfEvents) filter(states, allowed []event.State) (event.Filter, error) {
+	if err := unsaid(f.given, "state", "id", "key", "aggregate-type", "aggregate", "event-type", "older-than", "younger-than", "limit"); err != nil {
+		return event.Filter{}, err
+	}
+	switch {
+	case f.limit < 0:
+		return event.Filter{}, errors.New("--limit must not be negative")
+	case f.olderThan < 0, f.youngerThan < 0:
+		return event.Filter{}, errors.New("--older-than and --younger-than must not be negative")
+	case f.olderThan > 0 && f.youngerThan > 0 && f.olderThan >= f.youngerThan:
+		return event.Filter{}, fmt.Errorf("no event is older than %s and younger than %s", f.olderThan, f.youngerThan)
+	}
+	chosen := event.Filter{
+		States: states, IDs: f.ids, Keys: f.keys, AggregateType: f.aggregateType, Aggregate: f.aggregate, EventType: f.eventType,
+		OlderThan: f.olderThan, YoungerThan: f.youngerThan, Limit: f.limit,
+	}
+	if len(f.states) == 0 {
+		return chosen, nil
+	}
+	chosen.States = nil
+	for _, text := range f.states {
+		s, err := stateOf(text)
+		if err != nil {
+			return chosen, err
+		}
+		if allowed != nil && !slices.Contains(allowed, s) {
+			return chosen, fmt.Errorf("--state %s cannot be changed by this command: only %s", text, admin.StateNames(allowed))
+		}
+		chosen.States = append(chosen.States, s)
+	}
+	return chosen, nil
+}

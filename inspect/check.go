@@ -1,0 +1,72 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Check asks the database and the state documents all that a tick would use, and moves nothing. It reads the first rows that would be
+// sent: so many of an outbox, and of any other source at least one, to see that they can be read.
+func (p *Poller) Check(ctx context.Context, rows int) {
+	switch {
+	case !p.Runs(): // what is at fault is told with the settings
+		p.Broken = "the poller has a fault: see settings"
+	case p.wired.Outbox != nil:
+		p.checkOutbox(ctx, rows)
+	default:
+		p.checkTable(ctx, rows)
+	}
+}
+
+func (p *Poller) checkTable(ctx context.Context, rows int) {
+	for _, out := range p.Outputs {
+		position, err := p.position(ctx, out)
+		name := p.address(out)
+		p.fault(poller.NameDocument(err, name))
+		var unread *startError
+		told := errors.As(err, &unread) // the source's own fault, which it would repeat
+		found, err := p.wired.Source.Check(ctx, position, rows, p.Config.BatchSize)
+		if !told {
+			p.fault(poller.NameDocument(errors.Join(err, found.ReadError), name)) // at most one of them
+		}
+		if err != nil {
+			continue
+		}
+		if p.Table.Late == nil { // the outputs share the source
+			p.Table.Check = found
+			p.Warnings = append(p.Warnings, found.Warnings...)
+			if found.NullCursors > 0 {
+				p.Warnings = append(p.Warnings, fmt.Sprintf("%d rows have a NULL cursor and are not delivered until they have one", found.NullCursors))
+			}
+			p.Table.Late, err = lateOf(ctx, p.wired.Source, &found, &p.Config.Source)
+			p.fault(err)
+		}
+		out.Events = p.rendered(out.Config, &found)
+	}
+}
+
+// audit asks what production needs beside a check.
+func (p *Poller) audit(ctx context.Context) {
+	if !p.Runs() {
+		return
+	}
+	p.Rights, p.RightsErr = engine.AskRights(ctx, p.wired.Connection, p.Config.Source.Table, p.Config.Source.Timeout)
+	p.askQueues(ctx)
+	if p.wired.Outbox != nil {
+		if p.Outbox == nil {
+			p.Broken = "the outbox has a fault: see settings"
+		}
+		return
+	}
+	var err error
+	if p.Cursor, err = p.wired.Source.CursorColumns(ctx); err != nil {
+		p.Broken = "the source has a fault: see settings"
+	}
+	if p.app.store != nil {
+		p.Letters.Stored, p.Letters.StoredErr = p.countLetters(ctx)
+	}
+}

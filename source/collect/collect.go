@@ -1,0 +1,356 @@
+// Package collect turns the rows of one statement into events: JSON, key, order key, position and id. It decides where a page
+// ends, and which row can never be sent.
+package collect
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/snapshot"
+	"github.com/rowrelay/rowrelay/source/timeform"
+)
+
+// Collector turns the rows of one statement into events. A row is encoded into a scratch buffer that is used again for
+// each, then copied into a chunk that many events share: a page costs a few large allocations and one small one per
+// event (its id).
+type Collector struct {
+	Plan    *plan.Plan
+	Cfg     *plan.Config
+	Limit   poller.Limit
+	Fetched time.Time // Event.Time where the cursor is no time
+
+	Events []change.Event
+	bytes  int
+	// More says that the reading stopped at a limit, full that it was the limit on bytes.
+	More, Full bool
+	// Bad is why the row after the last event cannot become an event. The events before it are good.
+	Bad error
+	// nulled are the columns of the row in scratch that have no form, and null in its place; why is the first one's reason.
+	// size is what the row would have taken.
+	nulled []int
+	why    error
+	size   int
+	// Tied is a whole page that could not be ended anywhere, which is then what bad says, and next the position of the row
+	// behind it (ties.go).
+	Tied []change.Event
+	Next keyset.Position
+	// Scan is the window of a page whose rows come by key alone (postgres_snapshot_fetch.go); nil where they come by cursor and key.
+	Scan *snapshot.Window
+	// Times are the stored times that the page has shown last, for each cursor column; nil where forms do not matter.
+	Times []storedTime
+
+	scratch []byte
+	ends    []int // where each column's value ends in scratch…
+	starts  []int // … and begins
+	chunk   []byte
+	values  [][]byte // the cursor columns' JSON, for appendCursor
+}
+
+// chunkSize is the size of a chunk of an idle table's page; larger rows get chunks of their own.
+const chunkSize = 64 << 10
+
+// Add takes one row. It returns false when the page is full or a row is bad.
+func (c *Collector) Add(r engine.Row) bool {
+	if len(c.Events) >= c.Limit.Rows && c.Plan.KeyProved {
+		// The one row beyond the limit, asked for to know that there is more. Its key differs for certain.
+		c.More = true
+		return false
+	}
+	event, ok := c.Make(r)
+	if !ok {
+		c.end(r)
+		return false
+	}
+	if n := len(c.Events); n > 0 && c.sameRow(&c.Events[n-1], &event) {
+		// Both rows are held back: had the first been delivered, the next fetch would pass over the second.
+		c.Bad = fmt.Errorf("two rows have the same %s: source__key does not identify a row; name columns that do", c.place(&event))
+		c.Events = c.Events[:n-1]
+		c.end(r)
+		return false
+	}
+	// A broken row counts with what was read of it: a page of them is no longer on its way than any other.
+	size := c.size
+	full := len(c.Events) > 0 && c.bytes+size > c.Limit.Bytes
+	if full || len(c.Events) >= c.Limit.Rows {
+		c.More, c.Full = true, full
+		c.end(r)
+		return false
+	}
+	if c.Events == nil {
+		c.Events = make([]change.Event, 0, min(c.Limit.Rows, 1024))
+	}
+	c.bytes += size
+	c.Events = append(c.Events, event)
+	return true
+}
+
+// sameRow reports whether two rows stand at one place in the order of the page.
+func (c *Collector) sameRow(a, b *change.Event) bool {
+	if c.Scan != nil {
+		return bytes.Equal(a.Key, b.Key)
+	}
+	return a.Cursor.Equal(b.Cursor)
+}
+
+// place says for people where a row stands in the order of the page.
+func (c *Collector) place(e *change.Event) string {
+	if c.Scan != nil {
+		return "key " + string(e.Key)
+	}
+	return "cursor and key " + string(e.Cursor)
+}
+
+// Unread estimates the bytes of the rows that the statement still has when the page ended before them.
+func (c *Collector) Unread() int {
+	taken := len(c.Events)
+	switch {
+	case !c.Full && c.Bad == nil:
+		return 0
+	case taken == 0:
+		return len(c.scratch) * c.Limit.Rows
+	default:
+		return c.bytes / taken * (c.Limit.Rows - taken)
+	}
+}
+
+// Make turns the row into an event. One that cannot be sent is an event with Broken set; one that has no place is kept as
+// c.bad: it is no fault of the reading, and what was read before it is good.
+func (c *Collector) Make(r engine.Row) (event change.Event, ok bool) {
+	if c.Bad = c.encode(r); c.Bad == nil {
+		event, c.Bad = c.event()
+	}
+	return event, c.Bad == nil
+}
+
+// encode writes the row's JSON object to scratch and notes where each column's value stands. A value without a form is
+// null there and makes the row broken, unless the row's place is made of it.
+func (c *Collector) encode(r engine.Row) error {
+	p := c.Plan
+	c.nulled = c.nulled[:0]
+	c.scratch, c.starts, c.ends = append(c.scratch[:0], '{'), c.starts[:0], c.ends[:0]
+	var err error
+	for i := range p.Sel.Columns {
+		if i < len(p.Names) {
+			if i > 0 {
+				c.scratch = append(c.scratch, ',')
+			}
+			c.scratch = append(c.scratch, p.Names[i]...)
+		}
+		c.starts = append(c.starts, len(c.scratch))
+		if c.scratch, err = r.AppendJSON(c.scratch, i); err != nil {
+			// A type that is not the plan's is the plan's fault, not the row's.
+			if p.Sel.Columns[i].Positional || errors.Is(err, engine.ErrSchemaChanged) {
+				return fmt.Errorf("%w%s", c.formless(i, err), c.where(i))
+			}
+			if len(c.nulled) == 0 {
+				c.why = err
+			}
+			c.nulled = append(c.nulled, i)
+			c.scratch = append(c.scratch[:c.starts[i]], keyset.Null...)
+		}
+		c.ends = append(c.ends, len(c.scratch))
+		if i == len(p.Names)-1 {
+			c.scratch = append(c.scratch, '}')
+		}
+	}
+	return nil
+}
+
+// formless reports a value of column i that has no form.
+func (c *Collector) formless(i int, why error) error {
+	col := &c.Plan.Sel.Columns[i]
+	return fmt.Errorf("column %q of type %s: %w; correct the row, or leave the column out by source__columns", col.Name, col.Type, why)
+}
+
+// where names the row that could not be encoded at column failed, as far as it was read.
+func (c *Collector) where(failed int) string {
+	for _, i := range c.Plan.Key {
+		if i >= failed {
+			return c.afterLast()
+		}
+	}
+	return " (the row with key " + string(c.object(nil, c.Plan.KeyNames, c.Plan.Key)) + ")"
+}
+
+func (c *Collector) afterLast() string {
+	if n := len(c.Events); n > 0 {
+		return " (the row after key " + string(c.Events[n-1].Key) + ")"
+	}
+	return " (the first row of the page)"
+}
+
+// value is column i's JSON in scratch.
+func (c *Collector) value(i int) []byte { return c.scratch[c.starts[i]:c.ends[i]] }
+
+// object writes a JSON object of columns.
+func (c *Collector) object(dst []byte, names []string, at []int) []byte {
+	dst = append(dst, '{')
+	for n, i := range at {
+		if n > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, names[n]...)
+		dst = append(dst, c.value(i)...)
+	}
+	return append(dst, '}')
+}
+
+// brokenContent stands for the content in the id of a row that cannot be sent: once the row is mended, or max_row_bytes is
+// raised, its id is another, also where the cursor alone makes it.
+var brokenContent = []byte("broken")
+
+// lost reports whether one of the columns, all of them beside the position, could not be encoded: what stands in its place
+// is not its value.
+func (c *Collector) lost(at []int) bool {
+	if len(c.nulled) == 0 {
+		return false
+	}
+	for _, i := range at {
+		if slices.Contains(c.nulled, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// event makes the event of the row in scratch.
+func (c *Collector) event() (change.Event, error) {
+	p := c.Plan
+	rowEnd := c.ends[len(p.Names)-1] + 1
+	start := len(c.scratch)
+	c.scratch = c.object(c.scratch, p.KeyNames, p.Key)
+	keyEnd := len(c.scratch)
+	// An order key without a form cannot be told: the row is then by itself, and so is every other of that order key.
+	same := slices.Equal(p.Key, p.OrderKey) || c.lost(p.OrderKey)
+	if !same {
+		c.scratch = c.object(c.scratch, p.OrderKeyNames, p.OrderKey)
+	}
+	orderEnd := len(c.scratch)
+	c.values = c.values[:0]
+	for n, i := range p.Cursor {
+		if err := c.checkCursor(n, &p.Sel.Columns[i], c.value(i)); err != nil {
+			return change.Event{}, fmt.Errorf("%w (the row with key %s)", err, c.scratch[start:keyEnd])
+		}
+		c.values = append(c.values, c.value(i))
+	}
+	c.scratch = p.AppendCursor(c.scratch, c.values, c.scratch[start:keyEnd])
+
+	for _, i := range p.Key {
+		if bytes.Equal(c.value(i), keyset.Null) {
+			return change.Event{}, errNullKey(c.scratch[start:keyEnd])
+		}
+	}
+	c.size = rowEnd + (keyEnd - start) + (len(c.scratch) - orderEnd)
+	var broken error
+	switch {
+	case len(c.nulled) > 0:
+		broken = fmt.Errorf("%w (the row with key %s)", c.formless(c.nulled[0], c.why), c.scratch[start:keyEnd])
+	case c.size > c.Cfg.MaxRowBytes:
+		broken = fmt.Errorf("the row with key %s takes %d bytes, more than max_row_bytes (%d): raise max_row_bytes, or leave large columns out by source__columns",
+			c.scratch[start:keyEnd], c.size, c.Cfg.MaxRowBytes)
+	}
+	var content, rest []byte
+	if broken == nil {
+		kept := c.keep(c.scratch[:rowEnd], c.scratch[start:])
+		content, rest = kept[:rowEnd:rowEnd], kept[rowEnd:]
+	} else {
+		content, rest = keyset.Null, c.keep(nil, c.scratch[start:])
+	}
+	e := change.Event{
+		Op:      c.op(),
+		Key:     rest[: keyEnd-start : keyEnd-start],
+		Row:     content,
+		Cursor:  change.Cursor(rest[orderEnd-start : len(rest) : len(rest)]),
+		Time:    c.Fetched,
+		Undated: true,
+		Broken:  broken,
+	}
+	e.OrderKey = e.Key
+	if !same {
+		e.OrderKey = rest[keyEnd-start : orderEnd-start : orderEnd-start]
+	}
+	if p.TimeOf >= 0 {
+		if at, ok := timeform.Parse(c.value(p.Cursor[p.TimeOf]), p.Zone(c.Cfg)); ok {
+			e.Time, e.Undated = at, false
+		}
+	}
+	switch {
+	case broken != nil:
+		content = brokenContent
+	case p.UniqueCursor:
+		content = nil
+	}
+	e.ID = change.EventID(c.Cfg.Poller, e.Op, e.Key, e.Cursor, content)
+	return e, nil
+}
+
+// op is the row's operation: by setting, or by the soft-delete column.
+func (c *Collector) op() change.Op {
+	if c.Plan.DeleteWhen >= 0 && truthy(c.value(c.Plan.DeleteWhen)) {
+		return change.Delete
+	}
+	return c.Plan.Op
+}
+
+// truthy reports whether a soft-delete column's value says that the row is gone: true, or neither null nor zero.
+func truthy(v []byte) bool {
+	switch string(v) {
+	case "null", "false", "true":
+		return len(v) == 4 && v[0] == 't'
+	}
+	for _, b := range v {
+		if b >= '1' && b <= '9' || b >= 'a' && b <= 'z' {
+			return true
+		}
+	}
+	return false
+}
+
+// keep copies two parts, one behind the other, to where they stay.
+func (c *Collector) keep(a, b []byte) []byte {
+	n := len(a) + len(b)
+	if cap(c.chunk)-len(c.chunk) < n {
+		c.chunk = make([]byte, 0, max(n, chunkSize))
+	}
+	at := len(c.chunk)
+	c.chunk = append(append(c.chunk, a...), b...)
+	return c.chunk[at : at+n : at+n]
+}
+
+// CursorOf writes the position of a row that holds the order columns only.
+func CursorOf(p *plan.Plan, r engine.Row) (change.Cursor, error) {
+	c := Collector{Plan: &plan.Plan{Sel: keyset.Selection{Columns: p.Sel.Order}}} // without names: the values alone
+	if err := c.encode(r); err != nil {
+		return nil, fmt.Errorf("%w: %w", poller.ErrNormalize, err)
+	}
+	at := map[string]int{}
+	for i, col := range p.Sel.Order {
+		at[col.Name] = i
+	}
+	var key []int
+	for _, i := range p.Key {
+		key = append(key, at[p.Sel.Columns[i].Name])
+	}
+	object := c.object(nil, p.KeyNames, key)
+	for _, i := range key {
+		if bytes.Equal(c.value(i), keyset.Null) {
+			return nil, fmt.Errorf("%w: %w", poller.ErrNormalize, errNullKey(object))
+		}
+	}
+	var values [][]byte
+	for i := range p.Sel.Cursors {
+		if err := p.CheckCursorValue(&p.Sel.Order[i], c.value(i)); err != nil {
+			return nil, fmt.Errorf("%w: %w (the row with key %s)", poller.ErrNormalize, err, object)
+		}
+		values = append(values, c.value(i))
+	}
+	return p.AppendCursor(nil, values, object), nil
+}

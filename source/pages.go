@@ -1,0 +1,204 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
+)
+
+// rowPages reads pages whose positions are those of rows. It implements strategy.
+type rowPages struct {
+	c *Cursor
+	p *plan.Plan
+}
+
+// page reads below the safe point where the source keeps one, unless the range asks for what is above it too.
+func (w rowPages) page(ctx context.Context, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error) {
+	c, p := w.c, w.p
+	switch {
+	case r.Unsafe && p.Table.Locking:
+		above, none := aboveLocks(p)
+		return c.page(ctx, above, r, limit, append(also[:len(also):len(also)], none...)...)
+	case r.Unsafe:
+	case p.Late.Exact == plan.ExactWatermark:
+		return c.watermarkPage(ctx, p, r, limit, also...)
+	case p.Late.Mode == poller.LateSettle:
+		return c.settledPage(ctx, p, r, limit, also...)
+	}
+	return c.page(ctx, p, r, limit, also...)
+}
+
+// aboveLocks is the plan for rows above the safe point where reads wait for locks. Rows that are locked are passed over: what holds the
+// safe point back would hold up the look past it, too. They come when they are below it. (Live rows must never be read so: a row
+// whose change is undone would be lost.) In a view or a query no hint says so for certain, and nothing is read.
+func aboveLocks(p *plan.Plan) (*plan.Plan, []keyset.Condition) {
+	if p.Sel.Query != "" || p.Table.View {
+		return p, []keyset.Condition{func(b *keyset.Builder, _ *keyset.Selection) { b.Add("1 = 0") }}
+	}
+	above := *p
+	above.Sel.Hint = p.Syntax.SkipLocked
+	return &above, nil
+}
+
+// start is the beginning (earliest), the last row there is (latest), or after every row of a value.
+func (w rowPages) start(ctx context.Context, s *session) (change.Cursor, error) {
+	c, p := w.c, w.p
+	switch c.cfg.Start {
+	case "", "earliest":
+		return nil, nil
+	case "latest":
+		return c.latest(ctx, s, p)
+	}
+	at, err := p.StartAt(&c.cfg)
+	if err != nil {
+		return nil, err
+	}
+	return c.inForm(ctx, s, p, at)
+}
+
+func (w rowPages) prove(ctx context.Context, s *session, after change.Cursor) error {
+	p := w.p
+	pos, err := p.Decode(after)
+	if err != nil {
+		return err
+	}
+	st := p.Sel.Page(1, keyset.Span{After: len(pos)})
+	args, err := p.Args(st, pos, nil)
+	if err != nil {
+		return err
+	}
+	return firstRow(ctx, s, p, st, args, p.Sel.Columns)
+}
+
+// firstRow reads a statement's first row, and throws it away.
+func firstRow(ctx context.Context, s *session, p *plan.Plan, st keyset.Statement, args []any, columns []engine.Column) error {
+	err := p.Dialect.Read(ctx, s.conn, st.Text, args, columns, func(engine.Row) (bool, error) { return false, nil })
+	if err != nil {
+		return fmt.Errorf("read the first row: %w", err)
+	}
+	return nil
+}
+
+func (w rowPages) latest(ctx context.Context, s *session) (change.Cursor, error) {
+	return w.c.latest(ctx, s, w.p)
+}
+
+// latest is the position of the last row, but for those that are dated beyond the database's clock.
+func (c *Cursor) latest(ctx context.Context, s *session, p *plan.Plan) (last change.Cursor, err error) {
+	err = c.dialect.Read(ctx, s.conn, p.Sel.Latest().Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
+		last, err = collect.CursorOf(p, r)
+		return false, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the latest row: %w", err)
+	}
+	if last, err = c.notAhead(ctx, s, p, last); err != nil {
+		return nil, fmt.Errorf("read the latest row that is not dated ahead: %w", err)
+	}
+	return last, nil
+}
+
+// position is after a row, or before or after all rows of a value.
+func (w rowPages) position(ctx context.Context, cursor string, key map[string]string, ties string) (change.Cursor, error) {
+	c, p := w.c, w.p
+	values, err := p.CursorValues("the cursor", cursor, &c.cfg)
+	if err != nil {
+		return nil, err
+	}
+	keyColumns := keyset.ColumnNames(keyset.Pick(p.Sel.Columns, p.Key))
+	switch {
+	case ties != "" && ties != TiesBefore && ties != TiesAfter:
+		return nil, fmt.Errorf("%w: ties are %q: they are %s or %s", poller.ErrConfig, ties, TiesBefore, TiesAfter)
+	case ties != "" && len(key) > 0:
+		return nil, fmt.Errorf("%w: a key names one row, and ties %s all of one value: give one of them", poller.ErrConfig, ties)
+	case ties == TiesAfter, ties == "" && len(key) == 0 && p.UniqueCursor:
+		return c.placed(ctx, p, p.AppendCursor(nil, values, nil))
+	case ties == TiesBefore:
+		return c.lastBelow(ctx, p, values)
+	case len(key) == 0 && len(p.Sel.Order) > p.Sel.Cursors:
+		return nil, fmt.Errorf("%w: several rows may share the cursor %s: name the row by every column of its key (%s), or say whether the position is %s or %s all of them",
+			poller.ErrConfig, cursor, strings.Join(keyColumns, ", "), TiesBefore, TiesAfter)
+	}
+	object, err := p.KeyOf(key, values, &c.cfg)
+	if err != nil {
+		return nil, err
+	}
+	return c.placed(ctx, p, p.AppendCursor(nil, values, object))
+}
+
+func (w rowPages) count(ctx context.Context, r poller.Range) (n int64, err error) {
+	c, p := w.c, w.p
+	pos, err := p.Decode(r.After)
+	if err != nil {
+		return 0, err
+	}
+	end, err := p.Decode(r.UpTo)
+	if err != nil {
+		return 0, err
+	}
+	st := p.Sel.Count(keyset.Span{After: len(pos), UpTo: len(end)})
+	args, err := p.Args(st, pos, end)
+	if err != nil {
+		return 0, err
+	}
+	err = c.sessions.patiently(ctx, func(ctx context.Context, s *session) error {
+		return s.conn.QueryRowContext(ctx, st.Text, args...).Scan(&n)
+	})
+	return n, err
+}
+
+// gap holds a position against the engine's own counter.
+func (w rowPages) gap(ctx context.Context, at change.Cursor) (gap, err error) {
+	c, p := w.c, w.p
+	pos, err := p.Decode(at)
+	if err != nil || !p.Counted(at) {
+		return nil, err
+	}
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
+		if !s.server.ReadOnly {
+			gap, _, err = c.lookForGap(ctx, s, p, at, pos)
+		}
+		return err
+	})
+	return gap, err
+}
+
+func (w rowPages) statements(limit int) (first, next keyset.Statement) {
+	c, p := w.c, w.p
+	var also []keyset.Condition
+	switch {
+	case p.Late.Exact == plan.ExactWatermark:
+		also = append(also, new(watermark).below)
+	case p.Late.Mode == poller.LateSettle && p.SettlesByClock():
+		also = append(also, c.settled(p))
+	}
+	return p.Sel.Page(limit, keyset.Span{Also: also}), p.Sel.Page(limit, keyset.Span{After: len(p.Sel.Order), Also: also})
+}
+
+// explain is for the statement that runs most, for the last row there is: a plan without values would be another.
+func (w rowPages) explain(ctx context.Context, s *session, batch int) (string, error) {
+	c, p := w.c, w.p
+	st, args := p.Sel.First(batch+1), []any(nil)
+	last, err := c.latest(ctx, s, p)
+	if err != nil {
+		return "", err
+	}
+	if !last.IsStart() {
+		pos, err := p.Decode(last)
+		if err != nil {
+			return "", err
+		}
+		st = p.Sel.After(batch + 1)
+		if args, err = p.Args(st, pos, nil); err != nil {
+			return "", err
+		}
+	}
+	return p.Dialect.Explain(ctx, s.conn, st.Text, args)
+}

@@ -1,0 +1,82 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Config is what a poller's source__… settings say, already parsed. Names are the settings' own.
+type Config struct {
+	// Poller is the poller's name: part of every event's id.
+	Poller string
+	// Exactly one of Table and Query. Table holds one to three parts, each plain or quoted in the engine's or the
+	// standard's way: orders, dbo.orders, "Order Lines", [a.b].[c].
+	Table, Query string
+	// Cursor and Key name columns; an empty Key is the primary key. OrderKey empty is Key. Columns empty is all.
+	Cursor, Key, OrderKey, Columns []string
+	// Where filters rows: an SQL condition of the engine. Columns stand bare, or qualified by the alias r.
+	Where string
+	// Start is "earliest" (also when empty), "latest", or a cursor value: rows with a cursor above it are delivered.
+	// For a composite cursor it is a JSON array with one member per column.
+	Start string
+	// TimeZone gives zoneless cursors their instant (Event.Time only); nil is UTC.
+	TimeZone *time.Location
+	// DeleteWhen names a column: where it is true, or neither NULL nor zero, the event is a delete.
+	DeleteWhen string
+	// Op is "" or "upsert", or "delete" for a tombstone table: every row is a delete.
+	Op string
+	// LateCommits is "auto" (also when empty), "exact", "overlap", "settle" or "none"; LateWindow is how old rows are before
+	// settle shows them, 0 is 2 min. (The session keeps overlap's window.)
+	LateCommits string
+	LateWindow  time.Duration
+	// NullCursor is "report" (also when empty) or "fail".
+	NullCursor string
+	// Identity replaces the connection's own identity in the fingerprint.
+	Identity string
+	// Timeout bounds each statement; 0 is 30 s.
+	Timeout time.Duration
+	// Connections bounds the pool; 0 is 4.
+	Connections int
+	// MaxRowBytes is the largest row that may travel; 0 is 4 MiB.
+	MaxRowBytes int
+}
+
+// Complete fills in the defaults and checks what can be checked without a database.
+func (c *Config) Complete() error {
+	if c.Timeout == 0 {
+		c.Timeout = 30 * time.Second
+	}
+	if c.Connections == 0 {
+		c.Connections = 4
+	}
+	if c.MaxRowBytes == 0 {
+		c.MaxRowBytes = 4 << 20
+	}
+	if c.TimeZone == nil {
+		c.TimeZone = time.UTC
+	}
+	if c.NullCursor == "" {
+		c.NullCursor = "report"
+	}
+	c.Query, c.Where = strings.TrimSpace(c.Query), strings.TrimSpace(c.Where)
+	var faults []error
+	if (c.Table == "") == (c.Query == "") {
+		faults = append(faults, errors.New("give one of source__table and source__query, not both"))
+	}
+	if c.NullCursor != "report" && c.NullCursor != "fail" {
+		faults = append(faults, fmt.Errorf("source__null_cursor is %q: it is report or fail", c.NullCursor))
+	}
+	if c.Op != "" && c.Op != "upsert" && c.Op != "delete" {
+		faults = append(faults, fmt.Errorf("source__op is %q: it is upsert or delete", c.Op))
+	}
+	if c.Op == "delete" && c.DeleteWhen != "" {
+		faults = append(faults, errors.New("source__op=delete makes every row a delete: remove source__delete_when, or source__op"))
+	}
+	if c.Timeout < 0 || c.Connections < 0 || c.MaxRowBytes < 0 {
+		faults = append(faults, errors.New("source__timeout, source__connections and max_row_bytes must be positive"))
+	}
+	faults = append(faults, c.checkLate())
+	return errors.Join(faults...)
+}

@@ -1,0 +1,227 @@
+// Package plan is what the settings of a source mean on its table, as the catalog shows it: which columns are the cursor, the
+// key and the order key, how a position is written and read, which way late commits are handled, and what is to be said of
+// all that. It asks no database: a [Plan] is made of a [Config] and an engine.Table.
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/snapshot"
+	"github.com/rowrelay/rowrelay/source/timeform"
+)
+
+// Plan is what the settings mean on the table as the catalog shows it. It is immutable: a catalog that changed gives a
+// new plan.
+type Plan struct {
+	Dialect engine.Dialect
+	Syntax  engine.Syntax
+	Table   engine.Table
+	Sel     keyset.Selection
+	// Names holds, for each projected column of the row, `"name":` ready to be written; the first len(names) columns of
+	// sel.columns are the row's, the others are read for key, cursor, order key and delete_when only.
+	Names []string
+	// The columns of each part, as indexes in sel.columns.
+	Cursor, Key, OrderKey   []int
+	Order                   []int // sel.order's: cursor, then the key's that are not in it
+	StoredTimes             bool  // the syntax's
+	Forms                   timeform.Rules
+	KeyNames, OrderKeyNames []string // `"name":` of each
+	DeleteWhen              int      // -1: none
+	Op                      change.Op
+	CursorKind              string // integer+pk, …
+	Late                    Late
+	Coarse                  bool // the order key is not the row's key
+	TimeOf                  int  // index in cursor of the column that gives Event.Time; -1: none
+	UniqueCursor            bool // a rowversion: the cursor alone tells two versions of a row apart
+	KeyProved               bool
+	KeyProof                string // for people
+	IndexName               string // the index that serves the order; "" when none does, or unknown
+	IndexAdvice             string // the statement that makes one; "" when there is one, or for a query
+	Fingerprint             string
+	Warnings                []string
+}
+
+// New resolves and proves the settings. All of its errors are configuration faults; it reports every one.
+func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan, error) {
+	p := &Plan{Dialect: d, Syntax: d.Syntax(), Table: t, StoredTimes: d.Syntax().StoredTimes, DeleteWhen: -1, TimeOf: -1, Warnings: slices.Clone(t.Warnings)}
+	r := resolver{cfg: cfg, plan: p}
+	r.checkText()
+	cursor := r.columns("source__cursor", cfg.Cursor)
+	key := r.key()
+	orderKey := key
+	if len(cfg.OrderKey) > 0 {
+		orderKey = r.columns("source__order_key", cfg.OrderKey)
+	}
+	projected := r.projection()
+	r.checkCursor(cursor)
+	r.checkKey(key)
+	deleteWhen := r.deleteWhen()
+	p.Late = r.late(cursor)
+	p.Forms = timeform.Rules{Lengths: p.Late.Mode != poller.LateOverlap, Utc: cfg.TimeZone == time.UTC}
+	p.Coarse = !sameColumns(key, orderKey)
+	if len(r.faults) > 0 {
+		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, errors.Join(r.faults...))
+	}
+
+	p.Sel = keyset.Selection{Syntax: &p.Syntax, From: t.From, Query: r.query(), Where: cfg.Where, Cursors: len(cursor)}
+	for _, i := range projected {
+		p.Sel.Columns = append(p.Sel.Columns, t.Columns[i])
+		p.Names = append(p.Names, JSONName(t.Columns[i].Name))
+	}
+	p.Cursor = p.indexes(cursor)
+	p.Key = p.indexes(key)
+	p.OrderKey = p.indexes(orderKey)
+	if deleteWhen >= 0 {
+		p.DeleteWhen = p.indexes([]int{deleteWhen})[0]
+	}
+	for _, i := range slices.Concat(p.Cursor, p.Key) {
+		p.Sel.Columns[i].Positional = true
+	}
+	p.Order = slices.Clone(p.Cursor)
+	for _, i := range p.Key {
+		if !slices.Contains(p.Cursor, i) {
+			p.Order = append(p.Order, i)
+		}
+	}
+	p.Sel.Order = keyset.Pick(p.Sel.Columns, p.Order)
+	p.KeyNames = JSONNames(t.Columns, key)
+	p.OrderKeyNames = JSONNames(t.Columns, orderKey)
+	if cfg.Op == "delete" {
+		p.Op = change.Delete
+	}
+	p.describeCursor(t, cursor)
+	if p.ByWindows() {
+		// A version of a row is its transaction and its key: within one transaction only the last is ever seen.
+		p.CursorKind, p.UniqueCursor = snapshot.TransactionKind, true
+	}
+	p.Fingerprint = fingerprint(cfg, p.Syntax.Name, identity, t, keyset.ColumnNames(keyset.Pick(t.Columns, cursor)), keyset.ColumnNames(keyset.Pick(t.Columns, key)))
+	p.findIndex()
+	r.warn(cursor, key)
+	return p, nil
+}
+
+// indexes finds catalog columns in the selection, adding those that are not yet selected.
+func (p *Plan) indexes(catalog []int) []int {
+	var at []int
+	for _, i := range catalog {
+		c := p.Table.Columns[i]
+		j := slices.IndexFunc(p.Sel.Columns, func(s engine.Column) bool { return s.Name == c.Name })
+		if j < 0 {
+			j = len(p.Sel.Columns)
+			p.Sel.Columns = append(p.Sel.Columns, c)
+		}
+		at = append(at, j)
+	}
+	return at
+}
+
+// describeCursor decides the kind of the stored cursor and where Event.Time comes from.
+func (p *Plan) describeCursor(t engine.Table, cursor []int) {
+	for n, i := range cursor {
+		k := t.Columns[i].Value.Kind
+		if k.IsTime() && p.TimeOf < 0 {
+			p.TimeOf = n
+		}
+		p.UniqueCursor = p.UniqueCursor || k == engine.KindRowVersion
+	}
+	p.CursorKind = "composite+pk"
+	if len(cursor) == 1 {
+		p.CursorKind = kindOfCursor(t.Columns[cursor[0]].Value.Kind)
+	}
+}
+
+// Zone is what zoneless values of the cursor's time column are in.
+func (p *Plan) Zone(cfg *Config) *time.Location {
+	if p.Sel.Columns[p.Cursor[p.TimeOf]].Value.Zoned {
+		return time.UTC
+	}
+	return cfg.TimeZone
+}
+
+// kindOfCursor is the stored cursor's "kind"; "" where values of a kind cannot be a cursor.
+func kindOfCursor(k engine.Kind) string {
+	switch k {
+	case engine.KindInteger:
+		return "integer+pk"
+	case engine.KindDecimal:
+		return "decimal+pk"
+	case engine.KindDate:
+		return "date+pk"
+	case engine.KindDateTime, engine.KindInstant, engine.KindOffsetTime:
+		return "timestamp+pk"
+	case engine.KindRowVersion:
+		return "rowversion+pk"
+	default:
+		return ""
+	}
+}
+
+// JSONName is `"name":`.
+func JSONName(name string) string { return string(append(change.AppendString(nil, name), ':')) }
+
+func JSONNames(columns []engine.Column, at []int) []string {
+	names := make([]string, len(at))
+	for n, i := range at {
+		names[n] = JSONName(columns[i].Name)
+	}
+	return names
+}
+
+// findIndex looks for an index that reads rows in the cursor's order, and writes the statement that would make one.
+func (p *Plan) findIndex() {
+	if p.Sel.Query != "" {
+		return
+	}
+	order := keyset.ColumnNames(p.Sel.Order)
+	for _, ix := range p.Table.Indexes {
+		if ix.Partial {
+			continue
+		}
+		if len(ix.Columns) >= len(order) && slices.Equal(ix.Columns[:len(order)], order) {
+			p.IndexName = ix.Name
+			return
+		}
+		// A unique index over a prefix leaves no ties that would need sorting.
+		if ix.Unique && ix.Declared > 0 && ix.Declared <= len(ix.Columns) && ix.Declared <= len(order) &&
+			slices.Equal(ix.Columns[:ix.Declared], order[:ix.Declared]) {
+			p.IndexName = ix.Name
+			return
+		}
+	}
+	if p.Table.View {
+		return
+	}
+	quoted := make([]string, len(order))
+	for i, name := range order {
+		quoted[i] = p.Syntax.Quote(name)
+	}
+	plain := strings.NewReplacer(".", "_", " ", "_").Replace(p.Table.Name + "_" + strings.Join(order, "_"))
+	if len(plain) > 50 {
+		plain = plain[:50]
+	}
+	p.IndexAdvice = "CREATE INDEX " + p.Syntax.Quote("ix_"+strings.ToValidUTF8(plain, "")) + " ON " + p.Sel.From + " (" + strings.Join(quoted, ", ") + ")"
+}
+
+// Kinds names the columns of cursor and key with the kinds of their values.
+func (p *Plan) Kinds() string {
+	parts := make([]string, len(p.Sel.Order))
+	for i := range p.Sel.Order {
+		col := &p.Sel.Order[i]
+		parts[i] = strconv.Quote(col.Name) + " " + col.Value.Kind.String()
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Snapshots are the plan's, where it is read by them.
+func (p *Plan) Snapshots() snapshot.Reader {
+	return snapshot.Reader{Dialect: p.Dialect, Sel: &p.Sel, Key: keyset.Pick(p.Sel.Columns, p.Key)}
+}

@@ -1,0 +1,166 @@
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
+	"github.com/rowrelay/rowrelay/source/plan"
+)
+
+// Where a position stands that names a cursor's value and no key.
+const (
+	// TiesBefore: in front of every row of that value, which all come again.
+	TiesBefore = "before"
+	// TiesAfter: behind every row of that value, of which none comes.
+	TiesAfter = "after"
+)
+
+// Latest returns the position of the last row there is now: the beginning where there is none.
+func (c *Cursor) Latest(ctx context.Context) (last change.Cursor, err error) {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		return c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+			last, err = c.strategy(p).latest(ctx, s)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find the latest position: %w", err)
+	}
+	return last, nil
+}
+
+// Position makes a position of what a person types: a cursor's value, written as source__start is (a JSON array for a
+// composite cursor), and either the value of every key column (rows come after that row, which need not exist any more;
+// a key column that is part of the cursor may be left out), or ties, TiesBefore or TiesAfter, for a value as a whole.
+// Where the cursor holds the key, or is unique for every write, the value alone says it, and TiesAfter is meant.
+//
+// TiesBefore is the position of the last row below the value, as the table is now, or the beginning where there is none:
+// positions come after something, and this one needs no form of its own. A row that is written later between that row and the
+// value comes as well.
+//
+// Errors wrap poller.ErrConfig where the values are at fault.
+func (c *Cursor) Position(ctx context.Context, cursor string, key map[string]string, ties string) (at change.Cursor, err error) {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		at, err = c.strategy(p).position(ctx, cursor, key, ties)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find the position: %w", err)
+	}
+	return at, nil
+}
+
+// lastBelow finds the position of the last row whose cursor is below the values.
+func (c *Cursor) lastBelow(ctx context.Context, p *plan.Plan, values [][]byte) (at change.Cursor, err error) {
+	value, err := c.placed(ctx, p, p.AppendCursor(nil, values, nil))
+	if err != nil {
+		return nil, err
+	}
+	pos, err := p.Decode(value)
+	if err != nil {
+		return nil, err
+	}
+	st := p.Sel.Below()
+	args, err := p.Args(st, pos, nil)
+	if err != nil {
+		return nil, err
+	}
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+		at = nil
+		return c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Order, func(r engine.Row) (bool, error) {
+			at, err = collect.CursorOf(p, r)
+			return false, err
+		})
+	})
+	return at, err
+}
+
+// Foreign makes a position of what azure-functions-db stores of one: the value of its cursor_column and those of its
+// pk_columns, as Python writes them to JSON, without names. keys are the names of pk_columns, needed where there are
+// several: a key in another order is another order of rows. Errors wrap poller.ErrConfig where the position would not
+// be the same, and say what to do.
+func (c *Cursor) Foreign(ctx context.Context, parts []json.RawMessage, keys []string) (at change.Cursor, err error) {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		if at, err = p.Foreign(parts, keys); err != nil {
+			return fmt.Errorf("%w: %w", poller.ErrConfig, err)
+		}
+		if err = c.checkRounding(ctx, p, parts); err != nil {
+			return err
+		}
+		at, err = c.placed(ctx, p, at)
+		return err
+	})
+	return at, err
+}
+
+// InForm returns a position of another program's with its stored times as the table's own rows have them.
+func (c *Cursor) InForm(ctx context.Context, at change.Cursor) (in change.Cursor, err error) {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		if p.ByWindows() {
+			in = at
+			return nil
+		}
+		in, err = c.placed(ctx, p, at)
+		return err
+	})
+	return in, err
+}
+
+// checkRounding refuses a position that SQLAlchemy has rounded: of a NUMERIC(12,3) in SQLite it reads three digits,
+// whatever is stored.
+func (c *Cursor) checkRounding(ctx context.Context, p *plan.Plan, parts []json.RawMessage) error {
+	col := &p.Sel.Order[0]
+	var text string
+	if !p.StoredTimes || col.Value.Kind != engine.KindDecimal || json.Unmarshal(parts[0], &text) != nil {
+		return nil //nolint:nilerr // a number, not a Decimal, is what is stored
+	}
+	at, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil //nolint:nilerr // told before
+	}
+	_, fraction, _ := strings.Cut(text, ".")
+	half := 0.5 * math.Pow10(-len(fraction))
+	st := p.Sel.Between(0, at-half, at+half)
+	args, err := p.Args(st, nil, nil)
+	if err != nil {
+		return err
+	}
+	return c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+		var other error
+		err := c.dialect.Read(ctx, s.conn, st.Text, args, []engine.Column{*col}, func(r engine.Row) (bool, error) {
+			v, err := r.AppendJSON(nil, 0)
+			if err != nil {
+				return false, err
+			}
+			if n, err := strconv.ParseFloat(strings.Trim(string(v), `"`), 64); err == nil && n != at {
+				other = fmt.Errorf("%w: it has %q for column %q, and the table holds %s: azure-functions-db has rounded it, "+
+					"and which row it stands for is not known; begin with source__start, at a value below both",
+					poller.ErrConfig, text, col.Name, v)
+			}
+			return other == nil, nil
+		})
+		return errors.Join(err, other)
+	})
+}
+
+// Count returns how many rows a range holds, for operators: it reads all of them, is bounded by ctx and not by
+// source__timeout, and does not repeat itself. Range.Unsafe has no effect: all rows count that are visible.
+func (c *Cursor) Count(ctx context.Context, r poller.Range) (n int64, err error) {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		n, err = c.strategy(p).count(ctx, r)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count rows: %w", err)
+	}
+	return n, nil
+}

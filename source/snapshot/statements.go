@@ -1,0 +1,218 @@
+package snapshot
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/source/keyset"
+)
+
+// The statements of a source that reads by snapshots. Each is one statement, so that it sees by one snapshot, and that is
+// what pg_current_snapshot() returns in it: the window's end is the very snapshot that its first page was read by. Each
+// returns at least one row, with the columns of a row, then those of Columns. rowrelay_s is named so that it hides
+// no table that the user's condition or query reads.
+
+// textParam is the column of a parameter that is text.
+func textParam(name string) engine.Column { return engine.Column{Name: name, Type: "text"} }
+
+// WindowPage reads the rows that upTo saw and seen did not, by transaction and key; those of transactions that were open
+// in seen come first, since they are the older. An empty upTo is the present snapshot. args are the last row's place, or
+// nil for the window's begin.
+//
+// The branches are each one range, or a few, of an index on (xid, key): the rest of the transaction that the last page
+// ended in; the transactions that were open in seen and have ended; and all that began since. A transaction that is open
+// for long costs nothing there, while xid >= xmin(seen) would read everything since its begin with every poll.
+func WindowPage(s *keyset.Selection, limit int, seen, upTo string, args []any, also []keyset.Condition) keyset.Statement {
+	b := keyset.NewBuilder(s.Syntax)
+	xid := &s.Order[0]
+	b.Add("WITH rowrelay_s AS MATERIALIZED (\n\tSELECT x.s1, x.s2, x.now, pg_is_in_recovery() AS standby,\n\t\tARRAY(SELECT i FROM pg_snapshot_xip(x.s1) AS i WHERE pg_visible_in_snapshot(i, x.s2)")
+	if args != nil {
+		b.Add(" AND i > ")
+		b.Value(xid, args[0])
+	}
+	b.Add(") AS late\n\tFROM (SELECT " + b.Own(textParam("s1"), seen) + "::text::pg_snapshot AS s1, ")
+	addSnapshot(b, "s2", upTo)
+	b.Add(" AS s2, pg_current_snapshot() AS now) AS x\n)\n")
+
+	name := s.Column(*xid)
+	visible := "pg_visible_in_snapshot(" + name + ", (SELECT s2 FROM rowrelay_s))"
+	branches := []keyset.Condition{
+		func(b *keyset.Builder, _ *keyset.Selection) {
+			b.Add(name + " = ANY ((SELECT late FROM rowrelay_s)::xid8[]) AND " + visible)
+		},
+		func(b *keyset.Builder, _ *keyset.Selection) {
+			b.Add(name + " >= (SELECT pg_snapshot_xmax(s1) FROM rowrelay_s) AND " + name + " < (SELECT pg_snapshot_xmax(s2) FROM rowrelay_s)")
+			if args != nil {
+				b.Add(" AND " + name + " > ")
+				b.Value(xid, args[0])
+			}
+			b.Add(" AND " + visible)
+		},
+	}
+	if args != nil {
+		rest := func(b *keyset.Builder, s *keyset.Selection) {
+			b.Add(name + " = ")
+			b.Value(xid, args[0])
+			b.Add(" AND ")
+			afterRow(b, s, s.Order[1:], args[1:])
+			b.Add(" AND " + visible)
+		}
+		branches = append([]keyset.Condition{rest}, branches...)
+	}
+	snapshotRows(b, s, s.Order, branches, limit, also)
+	return b.Statement()
+}
+
+// ScanPage reads the rows that a snapshot saw by key; an empty one is the present. args are the last row's key, or nil.
+func ScanPage(s *keyset.Selection, limit int, key []engine.Column, seen string, args []any, also []keyset.Condition) keyset.Statement {
+	b := keyset.NewBuilder(s.Syntax)
+	b.Add("WITH rowrelay_s AS MATERIALIZED (\n\tSELECT ")
+	addSnapshot(b, "scan", seen)
+	b.Add(" AS s2, pg_current_snapshot() AS now, pg_is_in_recovery() AS standby\n)\n")
+	branch := func(b *keyset.Builder, s *keyset.Selection) {
+		if args != nil {
+			afterRow(b, s, key, args)
+			b.Add(" AND ")
+		}
+		b.Add("pg_visible_in_snapshot(" + s.Column(s.Order[0]) + ", (SELECT s2 FROM rowrelay_s))")
+	}
+	snapshotRows(b, s, key, []keyset.Condition{branch}, limit, also)
+	return b.Statement()
+}
+
+// Count counts the rows that are behind one position and not behind another; the zero window is the beginning as the
+// one, and the present as the other. The arguments are those of the positions' places.
+func Count(s *keyset.Selection, from, upTo Window, fromArgs, upToArgs []any, key []engine.Column) keyset.Statement {
+	b := keyset.NewBuilder(s.Syntax)
+	b.Add("SELECT count(*)")
+	b.From(s)
+	also := []keyset.Condition{func(b *keyset.Builder, s *keyset.Selection) { coveredBy(b, s, &upTo, upToArgs, key, "end") }}
+	if from.Begun {
+		also = append(also, func(b *keyset.Builder, s *keyset.Selection) {
+			b.Add("NOT (")
+			coveredBy(b, s, &from, fromArgs, key, "begin")
+			b.Add(")")
+		})
+	}
+	b.Conditions(s, keyset.Span{Also: also})
+	return b.Statement()
+}
+
+// coveredBy writes that a row, as it is now, is behind a position.
+func coveredBy(b *keyset.Builder, s *keyset.Selection, w *Window, args []any, key []engine.Column, name string) {
+	saw := func(name, text string) {
+		b.Add("pg_visible_in_snapshot(" + s.Column(s.Order[0]) + ", ")
+		addSnapshot(b, name, text)
+		b.Add(")")
+	}
+	order := s.Order
+	switch {
+	case !w.Begun:
+		saw(name, "")
+		return
+	case w.Scanning && args == nil:
+		b.Add("false")
+		return
+	case w.Scanning:
+		saw(name, w.Seen.String())
+		b.Add(" AND NOT ")
+		order = key
+	case w.Open:
+		b.Add("(")
+		saw(name+"1", w.Seen.String())
+		b.Add(" OR ")
+		saw(name+"2", w.UpTo.String())
+		b.Add(" AND NOT ")
+	default:
+		saw(name, w.Seen.String())
+		return
+	}
+	afterRow(b, s, order, args)
+	if w.Open {
+		b.Add(")")
+	}
+}
+
+// Present reads the present snapshot, whether the server is a standby, and the highest transaction of a row: NULL in an
+// empty table. Rows that source__where leaves out count as well: then it is the index's end.
+func Present(s *keyset.Selection) keyset.Statement {
+	b := keyset.NewBuilder(s.Syntax)
+	b.Add("SELECT pg_current_snapshot()::text, pg_is_in_recovery()::text, (\n\tSELECT " + s.Column(s.Order[0]) + "::text")
+	b.From(s)
+	b.Add("\nWHERE " + s.Column(s.Order[0]) + " IS NOT NULL ORDER BY " + s.Column(s.Order[0]) + " DESC LIMIT 1)")
+	return b.Statement()
+}
+
+// addSnapshot writes a snapshot that is given, or the present one.
+func addSnapshot(b *keyset.Builder, name, text string) {
+	if text == "" {
+		b.Add("pg_current_snapshot()")
+		return
+	}
+	b.Add(b.Own(textParam(name), text) + "::text::pg_snapshot")
+}
+
+// afterRow writes that a row comes after another in the order of columns.
+func afterRow(b *keyset.Builder, s *keyset.Selection, columns []engine.Column, args []any) {
+	if len(columns) == 0 { // the key is the transaction itself
+		b.Add("false")
+		return
+	}
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = s.Column(c)
+	}
+	b.Add("(" + strings.Join(names, ", ") + ") > (")
+	for i := range columns {
+		b.Add(keyset.Comma(i))
+		b.Value(&columns[i], args[i])
+	}
+	b.Add(")")
+}
+
+// snapshotRows writes the rows of the branches, each in order and up to the limit, merged, beside s's columns.
+func snapshotRows(b *keyset.Builder, s *keyset.Selection, order []engine.Column, branches []keyset.Condition, limit int, also []keyset.Condition) {
+	columns, sorted := make([]string, len(s.Columns)), make([]string, len(order))
+	for i := range s.Columns {
+		columns[i] = "w.c" + strconv.Itoa(i)
+	}
+	for i := range order {
+		sorted[i] = "o" + strconv.Itoa(i)
+	}
+	b.Add("SELECT " + strings.Join(columns, ", ") + ", s.s2::text, s.now::text, s.standby::text, (w.o0 IS NULL)::text\nFROM rowrelay_s AS s LEFT JOIN (\n\tSELECT * FROM (")
+	for n, branch := range branches {
+		if n > 0 {
+			b.Add("\n\tUNION ALL")
+		}
+		b.Add("\n\t(SELECT ")
+		for i, c := range s.Columns {
+			fmt.Fprintf(&b.Text, "%s%s AS c%d", keyset.Comma(i), engine.Fill(c.Value.Expr, s.Column(c)), i)
+		}
+		for i, c := range order {
+			fmt.Fprintf(&b.Text, ", %s AS o%d", s.Column(c), i)
+		}
+		b.From(s)
+		b.Conditions(s, keyset.Span{Also: append([]keyset.Condition{branch}, also...)})
+		b.Add("\nORDER BY ")
+		for i, c := range order {
+			b.Add(keyset.Comma(i) + s.Column(c))
+		}
+		b.Add(" LIMIT " + strconv.Itoa(limit) + ")")
+	}
+	b.Add("\n\t) AS u ORDER BY " + strings.Join(sorted, ", ") + " LIMIT " + strconv.Itoa(limit) + "\n) AS w ON true\nORDER BY w." + strings.Join(sorted, ", w."))
+}
+
+// Ahead reads one row whose transaction the server has not come to. A row that is visible was committed, by a transaction
+// below the snapshot's end: one that says otherwise was written with another server's number.
+func Ahead(s *keyset.Selection) keyset.Statement {
+	b := keyset.NewBuilder(s.Syntax)
+	b.Add("SELECT " + s.Column(s.Order[0]) + "::text, pg_snapshot_xmax(pg_current_snapshot())::text")
+	b.From(s)
+	b.Conditions(s, keyset.Span{Also: []keyset.Condition{func(b *keyset.Builder, s *keyset.Selection) {
+		b.Add(s.Column(s.Order[0]) + " >= pg_snapshot_xmax(pg_current_snapshot())")
+	}}})
+	b.Limit(1)
+	return b.Statement()
+}

@@ -1,0 +1,136 @@
+package snapshot
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine/scalar"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+)
+
+// The kinds of cursors of a source that reads by snapshots: a position between rows, and a row's own.
+const (
+	positionKind    = "snapshot+pk"
+	TransactionKind = "xid8+pk"
+	integerKind     = "integer+pk" // a row's, before the mode was exact
+)
+
+// Window is a decoded position of a source that reads by snapshots (facts/late-commits.md, PgQ's way). It is one of
+//
+//	{"kind":"snapshot+pk","scan":S,"after":key}           the scan phase: the rows that S saw, by key
+//	{"kind":"snapshot+pk","s1":S}                         everything that S saw is behind it
+//	{"kind":"snapshot+pk","s1":S1,"s2":S2,"after":{…}}    within the rows that S2 saw and S1 did not, by (xid, key)
+//
+// with after absent at the begin of a scan. The zero window is the beginning: a scan whose snapshot is not taken yet.
+type Window struct {
+	// Begun says that it is not the beginning, scanning that it is the scan phase.
+	Begun, Scanning bool
+	// OfRow says that seen is not a snapshot that was taken, but all transactions below a row's: of those, what is open when
+	// the position is first used has to be left out (beginWindow).
+	OfRow bool
+	// Seen is the scan's snapshot, or the one that the window begins with.
+	Seen Snapshot
+	// upTo is the snapshot that the window ends with, where one is open.
+	Open bool
+	UpTo Snapshot
+	// After is the last row: its key when scanning, otherwise its transaction and key in the plan's order. Nil for none.
+	After keyset.Position
+}
+
+// storedWindow is a window as a checkpoint holds it.
+type storedWindow struct {
+	Kind  string          `json:"kind"`
+	Scan  *Snapshot       `json:"scan"`
+	S1    *Snapshot       `json:"s1"`
+	S2    *Snapshot       `json:"s2"`
+	After json.RawMessage `json:"after"`
+}
+
+// rowPosition is a row's place within a window.
+type rowPosition struct {
+	Value      json.RawMessage            `json:"value"`
+	Tiebreaker map[string]json.RawMessage `json:"tiebreaker"`
+}
+
+// transactionOf reads a transaction's id as a row has it.
+func transactionOf(value json.RawMessage) (uint64, error) {
+	text, err := scalar.Text(value)
+	if err != nil {
+		return 0, err
+	}
+	xid, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, errors.New("it is no transaction's id")
+	}
+	return xid, nil
+}
+
+// After is the position at which everything that a snapshot saw is behind.
+func After(s Snapshot) change.Cursor {
+	return append(strconv.AppendQuote([]byte(`{"kind":"`+positionKind+`","s1":`), s.String()), '}')
+}
+
+// ScanFrom is the position at the begin of a scan.
+func ScanFrom(s Snapshot) change.Cursor {
+	return append(strconv.AppendQuote([]byte(`{"kind":"`+positionKind+`","scan":`), s.String()), '}')
+}
+
+// Positions returns a function that gives each event its position: the window with the event's own place in it.
+func (w *Window) Positions() func(*change.Event) change.Cursor {
+	if w.Scanning {
+		begin := string(ScanFrom(w.Seen))
+		begin = begin[:len(begin)-1] + `,"after":`
+		return func(e *change.Event) change.Cursor {
+			at := make(change.Cursor, 0, len(begin)+len(e.Key)+1)
+			return append(append(append(at, begin...), e.Key...), '}')
+		}
+	}
+	begin := string(After(w.Seen))
+	begin = begin[:len(begin)-1] + `,"s2":"` + w.UpTo.String() + `","after":{`
+	skip := len(`{"kind":"` + TransactionKind + `",`)
+	return func(e *change.Event) change.Cursor {
+		// The row's own cursor is its place, but for the kind: {"kind":"xid8+pk","value":…,"tiebreaker":{…}}.
+		at := make(change.Cursor, 0, len(begin)+len(e.Cursor)-skip+1)
+		return append(append(append(at, begin...), e.Cursor[skip:]...), '}')
+	}
+}
+
+// Lasting is what of a window's end a crash of the server cannot take back: up to the transaction of the last row.
+func (w *Window) Lasting(end Snapshot, last *change.Event) (Snapshot, error) {
+	var s keyset.StoredCursor
+	if err := json.Unmarshal(last.Cursor, &s); err != nil {
+		return end, fmt.Errorf("read a row's transaction: %w", err)
+	}
+	xid, err := transactionOf(s.Value)
+	if err != nil {
+		return end, fmt.Errorf("read a row's transaction: %w", err)
+	}
+	return end.Below(max(w.Seen.XMax, xid+1)), nil
+}
+
+// With is the window as it is once its snapshot is taken.
+func (w Window) With(upTo Snapshot) *Window {
+	if !w.Scanning {
+		w.Open, w.UpTo = true, upTo
+	}
+	return &w
+}
+
+// ParseHeard reads what the server said of its snapshots.
+func ParseHeard(heard [3]string) (upTo, now Snapshot, err error) {
+	if heard[2] != "false" {
+		return upTo, now, fmt.Errorf("%w: source__late_commits=exact: the server that answered is a standby, whose snapshots leave out open transactions, so that rows would be lost: "+
+			"connect to the primary (target_session_attrs=read-write), or use overlap", poller.ErrConfig)
+	}
+	if upTo, err = Parse(heard[0]); err != nil {
+		return upTo, now, fmt.Errorf("read the snapshot: %w", err)
+	}
+	if now, err = Parse(heard[1]); err != nil {
+		return upTo, now, fmt.Errorf("read the present snapshot: %w", err)
+	}
+	return upTo, now, nil
+}

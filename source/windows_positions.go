@@ -1,0 +1,198 @@
+package source
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/big"
+	"strconv"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/snapshot"
+)
+
+// now reads the present snapshot of a primary.
+func (c *Cursor) now(ctx context.Context, s *session) (snapshot.Snapshot, error) {
+	var heard [3]string
+	if err := s.conn.QueryRowContext(ctx, "SELECT pg_current_snapshot()::text, pg_is_in_recovery()::text").Scan(&heard[0], &heard[2]); err != nil {
+		return snapshot.Snapshot{}, fmt.Errorf("read the present snapshot: %w", err)
+	}
+	heard[1] = heard[0]
+	now, _, err := snapshot.ParseHeard(heard)
+	return now, err
+}
+
+// present is now, and what of it lasts, whatever happens to the server: up to the last transaction that has a row in the
+// table, whose id is on disk. In an empty table nothing is behind: every row is still to come.
+func (c *Cursor) present(ctx context.Context, s *session, p *plan.Plan) (now, lasting snapshot.Snapshot, err error) {
+	var heard [3]string
+	var last sql.NullString
+	if err := s.conn.QueryRowContext(ctx, snapshot.Present(&p.Sel).Text).Scan(&heard[0], &heard[2], &last); err != nil {
+		return now, lasting, fmt.Errorf("read the present snapshot: %w", err)
+	}
+	heard[1] = heard[0]
+	if now, _, err = snapshot.ParseHeard(heard); err != nil {
+		return now, lasting, err
+	}
+	xid := uint64(firstTransaction)
+	if last.Valid {
+		if xid, err = strconv.ParseUint(last.String, 10, 64); err != nil {
+			return now, lasting, fmt.Errorf("read the last row's transaction: %w", err)
+		}
+		xid++
+	}
+	return now, now.Below(xid).AtMost(snapshot.MaxOpen), nil
+}
+
+// firstTransaction is the first id that a transaction of a user may have (FirstNormalTransactionId).
+const firstTransaction = 3
+
+// gap holds a position against the server's own counter of transactions.
+func (ws windows) gap(ctx context.Context, at change.Cursor) (gap, err error) {
+	c := ws.c
+	w, err := ws.p.Snapshots().Decode(at)
+	if err != nil {
+		return nil, err
+	}
+	var now snapshot.Snapshot
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
+		now, err = c.now(ctx, s)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.windowGap(w, now), nil
+}
+
+// latest is the position after everything that is committed now.
+func (ws windows) latest(ctx context.Context, s *session) (change.Cursor, error) {
+	_, lasting, err := ws.c.present(ctx, s, ws.p)
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.After(lasting), nil
+}
+
+// start: earliest is a scan of what is there now, latest everything
+// from now on, and a value the transactions above it, with those that are open now.
+func (ws windows) start(ctx context.Context, s *session) (change.Cursor, error) {
+	c, p := ws.c, ws.p
+	now, lasting, err := c.present(ctx, s, p)
+	if err != nil {
+		return nil, err
+	}
+	switch c.cfg.Start {
+	case "", "earliest":
+		return snapshot.ScanFrom(lasting), nil
+	case "latest":
+		return snapshot.After(lasting), nil
+	}
+	at, err := p.StartAt(&c.cfg)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := p.Snapshots().OfRow(at)
+	if err != nil {
+		return nil, fmt.Errorf("%w: source__start %q: %w", poller.ErrConfig, c.cfg.Start, err)
+	}
+	if wanted.XMax > now.XMax {
+		return nil, fmt.Errorf("%w: source__start %q: the server has come to transaction %d only", poller.ErrConfig, c.cfg.Start, now.XMax)
+	}
+	return snapshot.After(lasting.Below(wanted.XMax)), nil
+}
+
+func (ws windows) prove(ctx context.Context, s *session, after change.Cursor) error {
+	p := ws.p
+	w, err := p.Snapshots().Decode(after)
+	if err != nil {
+		return err
+	}
+	st, args, err := p.Snapshots().Statement(1, w, "", nil)
+	if err != nil {
+		return err
+	}
+	n := len(p.Sel.Columns)
+	return firstRow(ctx, s, p, st, args, append(p.Sel.Columns[:n:n], p.Snapshots().Columns()...))
+}
+
+// count counts those that are behind the range's end, and not behind its begin. A
+// row that was written again since then is where its new transaction is.
+func (ws windows) count(ctx context.Context, r poller.Range) (n int64, err error) {
+	c, p := ws.c, ws.p
+	var ends [2]snapshot.Window
+	var places [2][]any
+	for i, at := range []change.Cursor{r.After, r.UpTo} {
+		if ends[i], err = p.Snapshots().Decode(at); err != nil {
+			return 0, err
+		}
+		if places[i], err = p.Snapshots().Args(&ends[i]); err != nil {
+			return 0, err
+		}
+	}
+	st := snapshot.Count(&p.Sel, ends[0], ends[1], places[0], places[1], keyset.Pick(p.Sel.Columns, p.Key))
+	args, err := p.Args(st, nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	err = c.sessions.patiently(ctx, func(ctx context.Context, s *session) error {
+		return s.conn.QueryRowContext(ctx, st.Text, args...).Scan(&n)
+	})
+	return n, err
+}
+
+// explain is for the statement that runs most: a window that was opened just now.
+func (ws windows) explain(ctx context.Context, s *session, batch int) (string, error) {
+	c, p := ws.c, ws.p
+	now, err := c.now(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	st, args, err := p.Snapshots().Statement(batch+1, snapshot.Window{Begun: true, Seen: now}, "", nil)
+	if err != nil {
+		return "", err
+	}
+	return c.dialect.Explain(ctx, s.conn, st.Text, args)
+}
+
+func (ws windows) statements(limit int) (first, next keyset.Statement) {
+	p := ws.p
+	key := keyset.Pick(p.Sel.Columns, p.Key)
+	return snapshot.ScanPage(&p.Sel, limit, key, "", nil, nil), snapshot.WindowPage(&p.Sel, limit, "1:1:", "", nil, nil)
+}
+
+// position is before or after everything of a transaction: a row has no position of its own among the rows of snapshots.
+func (ws windows) position(ctx context.Context, cursor string, key map[string]string, ties string) (change.Cursor, error) {
+	c, p := ws.c, ws.p
+	values, err := p.CursorValues("the cursor", cursor, &c.cfg)
+	if err != nil {
+		return nil, err
+	}
+	xid, err := cursorNumber(values[0])
+	if err != nil || len(key) > 0 || ties != TiesBefore && ties != TiesAfter {
+		return nil, fmt.Errorf("%w: source__late_commits=exact reads %q by snapshots, where a position is %s or %s all of a transaction: name one of them, and no key",
+			poller.ErrConfig, p.Sel.Order[0].Name, TiesBefore, TiesAfter)
+	}
+	if ties == TiesBefore {
+		xid.Sub(xid, big.NewInt(1))
+	}
+	wanted, err := p.Snapshots().OfRow(p.AppendCursor(nil, [][]byte{change.AppendIntegerText(nil, xid.String())}, nil))
+	if err != nil {
+		return nil, fmt.Errorf("%w: the cursor: %w", poller.ErrConfig, err)
+	}
+	var now, lasting snapshot.Snapshot
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
+		now, lasting, err = c.present(ctx, s, p)
+		return err
+	})
+	if err == nil && wanted.XMax > now.XMax {
+		err = fmt.Errorf("%w: the server has come to transaction %d only", poller.ErrConfig, now.XMax)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.After(lasting.Below(wanted.XMax)), nil
+}

@@ -1,0 +1,87 @@
+package status
+
+import (
+	"time"
+
+	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// partBound is how long a report waits for the database or the state store of one output.
+const partBound = 5 * time.Second
+
+// BoardOf gives the report over the pollers of an app. ticks says which of them tick in this process by their schedules. cfg has what
+// the description has not: who answers, the state store, and what was seen.
+func BoardOf(app *inspect.App, cfg BoardConfig, ticks func(poller string) bool) *Board {
+	cfg.App, cfg.Bound = app.Config.State.AppName, partBound
+	for _, f := range app.Config.Faults {
+		cfg.Faults = append(cfg.Faults, settingProblem(f.Setting, f.Problem, f.Mend))
+	}
+	slots := make(chan struct{}, recordsOnce)
+	for _, p := range app.Pollers {
+		cfg.Outputs = append(cfg.Outputs, subjects(p, &cfg, ticks(p.Config.Name), slots)...)
+	}
+	return NewBoard(cfg)
+}
+
+// settingProblem is a fault of settings, as a report shows it.
+func settingProblem(setting, problem, mend string) Problem {
+	return Problem{Event: string(poller.ConfigInvalid), Text: setting + ": " + problem, Mend: mend}
+}
+
+// subjects are the outputs of a poller. What has faults is there too, with as much as can be read. slots are for reads of dead
+// letters, those of all pollers.
+func subjects(p *inspect.Poller, cfg *BoardConfig, ticks bool, slots chan struct{}) (list []Subject) {
+	base := Output{Poller: p.Config.Name, Mode: p.Config.Source.Mode, Source: p.Config.Source.Table}
+	if p.Config.Source.Query != "" {
+		base.Source = "query"
+	}
+	if p.Can(mode.Document) {
+		base.MaxParked = int64(p.Config.MaxParked)
+	}
+	if p.Config.DeadLetter.Kind == "queue" {
+		base.DeadLetterQueue = p.Config.DeadLetter.Queue
+	}
+	var faults []Problem
+	for _, f := range p.SettingFaults() {
+		faults = append(faults, settingProblem(f.Setting, f.Problem, f.Mend))
+	}
+	for _, out := range inspect.OutputsOf(p.Config) {
+		s := Subject{Base: base, Faults: faults, Ticks: ticks, Parts: parts(p, out.Name, cfg, slots)}
+		s.Base.Output, s.Base.Kind = out.Name, out.Kind
+		if p.Timer.Schedule != nil && !p.Timer.Assumed {
+			s.Next, s.Limit = p.Timer.Schedule.Next, silentFor(p)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// silentFor is how long no tick may end well before that is a sign of something: three times as long as the schedule and a tick
+// take, and two minutes at least.
+func silentFor(p *inspect.Poller) time.Duration {
+	if !p.Timer.Fires {
+		return 0
+	}
+	return max(2*time.Minute, 3*(p.Timer.Gap+p.Config.TickBudget+p.LongestRequest()))
+}
+
+// parts are what is read of an output: its state document and the dead letters beside it, or its outbox.
+func parts(p *inspect.Poller, output string, cfg *BoardConfig, slots chan struct{}) []Part {
+	if p.Publishes() {
+		return []Part{{
+			What: "the outbox", Main: true, Every: outboxEvery, Read: (&outboxPart{p}).read,
+		}}
+	}
+	for _, o := range p.Outputs {
+		if o.Config.Name == output {
+			d, l := &documentPart{out: o, backfill: cfg.Backfill}, newDeadLetterPart(cfg.Store, cfg.App, p.Config.Name, output, slots)
+			return []Part{
+				{What: "the state document", Main: true, Stored: true, Every: documentEvery, Read: d.read},
+				{What: "the dead letters", Stored: true, Every: recordsEvery, Read: l.read},
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package status
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/host"
+	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/schedule"
+	"github.com/rowrelay/rowrelay/state/memstore"
+)
+
+// TestNextRun: standalone by the setting schedule; under the host by function.json, with %NAME% as the host resolves it.
+func TestNextRun(t *testing.T) {
+	root := t.TempDir()
+	every, err := schedule.Parse("*/5 * * * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := &config.Poller{Name: "orders", TickBudget: time.Minute, Outputs: []config.Output{{Timeout: 30 * time.Second}}}
+	noon := time.Date(2026, 4, 7, 12, 0, 0, 0, time.UTC)
+	write := func(schedule string) {
+		t.Helper()
+		text := `{"bindings":[{"type":"timerTrigger","name":"timer","schedule":"` + schedule + `"}]}`
+		err := os.MkdirAll(filepath.Join(root, "orders"), 0o750)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(root, "orders", "function.json"), []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := func(hosted bool) string {
+		app := inspect.New(inspect.Wiring{
+			Config: &config.App{}, Functions: host.AppOf([]string{"FUNCTIONS_APP_ROOT_PATH=" + root, "ORDERS_SCHEDULE=0 0 3 * * *"}), Hosted: hosted,
+			Pollers: []inspect.Wired{{Config: cfg, Schedule: every}},
+		})
+		s := subjects(app.Pollers[0], &BoardConfig{}, false, nil)[0]
+		if s.Next == nil {
+			return "not known"
+		}
+		at, _ := s.Next(noon)
+		return at.Format(time.DateTime) + " " + s.Limit.String()
+	}
+	if got := next(false); got != "2026-04-07 12:00:05 4m45s" {
+		t.Errorf("standalone: %s", got)
+	}
+	if got := next(true); got != "not known" {
+		t.Errorf("without function.json: %s", got)
+	}
+	write("%ORDERS_SCHEDULE%")
+	if got := next(true); got != "2026-04-08 03:00:00 72h4m30s" {
+		t.Errorf("by an app setting: %s", got)
+	}
+	write("%ABSENT%")
+	if got := next(true); got != "not known" {
+		t.Errorf("by a setting that is absent: %s", got)
+	}
+}
+
+// TestReadsOfTheStoreWaitTheirTurns: every part of a poller with a document is read from the state store, a few at a time, and shared by
+// those who look at about the same time.
+func TestReadsOfTheStoreWaitTheirTurns(t *testing.T) {
+	cfg := &config.Poller{Name: "orders", Source: config.Source{Mode: mode.Cursor}, Outputs: make([]config.Output, 1)}
+	app := inspect.New(inspect.Wiring{Config: &config.App{}, Pollers: []inspect.Wired{{
+		Config: cfg, Outputs: []inspect.WiredOutput{{Config: &cfg.Outputs[0]}},
+	}}})
+	list := subjects(app.Pollers[0], &BoardConfig{Store: memstore.New()}, false, nil)
+	if len(list) != 1 || len(list[0].Parts) != 2 {
+		t.Fatalf("%+v", list)
+	}
+	for _, p := range list[0].Parts {
+		if !p.Stored || p.Every == 0 {
+			t.Errorf("%+v", p)
+		}
+	}
+}
