@@ -62,7 +62,7 @@ func everyEngine(t *testing.T, test func(t *testing.T, w *world)) {
 	}
 }
 
-// seedTable is the seed's own (seeds/004, "Outbox Table Schema"), as each engine writes it.
+// seedTable is the table that frameworks have in common, as each engine writes it.
 func (w *world) seedTable() string {
 	id, moment := "BIGINT PRIMARY KEY AUTO_INCREMENT", "TIMESTAMP"
 	switch w.engine {

@@ -16,7 +16,7 @@ import (
 )
 
 // These tests run ticks one after the other over the model of an outbox, in simulated time, with the seed's attempts
-// and waits (seeds/004, "Handling Failures").
+// and waits.
 
 // target accepts events, but those that it refuses, or none while it is down.
 type target struct {

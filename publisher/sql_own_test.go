@@ -140,7 +140,7 @@ func TestFetchStopsAtBytes(t *testing.T) {
 	})
 }
 
-// TestLifeOfAnEvent goes through the states of seeds/004 with an aggregate of four, beside others that flow.
+// TestLifeOfAnEvent goes through the states with an aggregate of four, beside others that flow.
 func TestLifeOfAnEvent(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		ctx := t.Context()

@@ -49,7 +49,7 @@ const (
 	noColumn          = "none"         // instead of a column: there is none
 )
 
-// byDefault is the column of a role that the settings do not name: the seed's (seeds/004, "Outbox Table Schema").
+// byDefault is the column of a role that the settings do not name: those of the table that frameworks have in common.
 func (r role) byDefault() string {
 	if r == roleAttempts {
 		return "retry_count"
