@@ -94,7 +94,8 @@ type Events struct {
 
 // Requeue makes events due at once, with their attempts forgotten; what waits behind them follows in order.
 func (o *Outbox) Requeue(ctx context.Context, f event.Filter) (*Events, error) {
-	return o.change(ctx, f, "outbox_requeued", "%d event(s) will be published again, and then what waits behind them.", o.Events.Requeue)
+	return o.change(ctx, f, "outbox_requeued", "%d event(s) will be published again, and then what waits behind them.",
+		o.Events.Requeue)
 }
 
 // Discard gives events up for ever, and lets what waits only behind them go on.
@@ -135,7 +136,10 @@ func (o *Outbox) change(
 	}
 	first := f
 	first.Limit = int(min(firstEvents, total))
-	if err := o.Events.List(ctx, first, func(found event.Entry) error { e.First = append(e.First, found); return nil }); err != nil {
+	if err := o.Events.List(ctx, first, func(found event.Entry) error {
+		e.First = append(e.First, found)
+		return nil
+	}); err != nil {
 		return e, err
 	}
 	e.apply = func(ctx context.Context, r *Result) error {
@@ -149,7 +153,8 @@ func (o *Outbox) change(
 		}
 		switch {
 		case ctx.Err() != nil && err != nil:
-			return &Stopped{fmt.Sprintf("stopped: %d of %d events were changed; the same command goes on with the others", n, total)}
+			return &Stopped{fmt.Sprintf("stopped: %d of %d events were changed; the same command goes on with the others", n,
+				total)}
 		case err != nil:
 			return fmt.Errorf("after %d of %d events: %w", n, total, err)
 		}
@@ -159,8 +164,8 @@ func (o *Outbox) change(
 	return e, nil
 }
 
-// unmatched names the ids and keys that no event has which the filter chooses: "; no such event has --id 7". It is "" where
-// each has one.
+// unmatched names the ids and keys that no event has which the filter chooses: "; no such event has --id 7". It is ""
+// where each has one.
 func (o *Outbox) unmatched(ctx context.Context, f event.Filter) (string, error) {
 	if len(f.IDs)+len(f.Keys) == 0 {
 		return "", nil
@@ -207,7 +212,8 @@ var States = []struct {
 	State event.State
 }{
 	{"pending", event.Pending}, {"publishing", event.Publishing}, {"published", event.Published},
-	{"failed", event.Failed}, {"waiting", event.Waiting}, {"dead", event.Dead}, {"discarded", event.Discarded},
+	{"failed", event.Failed}, {"waiting", event.Waiting}, {"dead", event.Dead},
+	{"discarded", event.Discarded},
 }
 
 // StateNames are states as commands name them.

@@ -33,7 +33,8 @@ func (o *events) Resume(context.Context) error { o.paused = ""; return nil }
 func (o *events) List(_ context.Context, f event.Filter, each func(event.Entry) error) error {
 	n := 0
 	for _, e := range o.all {
-		if !slices.Contains(f.States, e.State) || len(f.IDs) > 0 && !slices.Contains(f.IDs, e.ID) || f.Limit > 0 && n == f.Limit {
+		if !slices.Contains(f.States, e.State) || len(f.IDs) > 0 && !slices.Contains(f.IDs, e.ID) ||
+			f.Limit > 0 && n == f.Limit {
 			continue
 		}
 		n++
@@ -82,7 +83,8 @@ func TestOutboxIsPausedAndResumed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := p.Apply(t.Context()); err != nil || r.Text != "paused; 2 instance(s) finish what is under way" || rows.paused != "by ann" {
+	if r, err := p.Apply(t.Context()); err != nil || r.Text != "paused; 2 instance(s) finish what is under way" ||
+		rows.paused != "by ann" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	_, err = o.Pause(t.Context())
@@ -95,7 +97,8 @@ func TestOutboxIsPausedAndResumed(t *testing.T) {
 	}
 	_, err = o.Resume(t.Context())
 	nothingToDo(t, err, "is not paused")
-	if text := log.String(); !strings.Contains(text, "event=paused poller=events by=ann") || !strings.Contains(text, "event=resumed") {
+	if text := log.String(); !strings.Contains(text, "event=paused poller=events by=ann") ||
+		!strings.Contains(text, "event=resumed") {
 		t.Error(text)
 	}
 }
@@ -112,7 +115,8 @@ func TestRequeueSaysWhatIsMissing(t *testing.T) {
 	if r, err := e.Apply(t.Context()); err != nil || r.Text != "done: 1; no such event has --id '9 9'" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if text := log.String(); !strings.Contains(text, "event=outbox_requeued") || !strings.Contains(text, `filter="state=dead id=`) {
+	if text := log.String(); !strings.Contains(text, "event=outbox_requeued") ||
+		!strings.Contains(text, `filter="state=dead id=`) {
 		t.Error(text)
 	}
 	_, err = o.Requeue(t.Context(), dead("1"))
@@ -131,14 +135,16 @@ func TestRequeueThatIsStopped(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := e.Apply(ctx); !errors.As(err, new(*Stopped)) || !strings.Contains(err.Error(), "the same command goes on") {
+	if _, err := e.Apply(ctx); !errors.As(err, new(*Stopped)) ||
+		!strings.Contains(err.Error(), "the same command goes on") {
 		t.Error(err)
 	}
 }
 
 func TestReplayNowOfAnOutbox(t *testing.T) {
 	o, rows, _ := newOutbox()
-	if _, err := o.ReplayNow(t.Context(), "3", nil, nil); err != nil || rows.all[2].State != event.Pending || rows.all[0].State != event.Dead {
+	if _, err := o.ReplayNow(t.Context(), "3", nil, nil); err != nil || rows.all[2].State != event.Pending ||
+		rows.all[0].State != event.Dead {
 		t.Errorf("%+v, %v", rows.all, err)
 	}
 	_, err := o.ReplayNow(t.Context(), "3", nil, nil)

@@ -105,6 +105,9 @@ func (to *target) inOrder(db *fakeDB) {
 }
 
 func TestOutageOfHalfAnHour(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: `make test` runs it")
+	}
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			in(t, func(t *testing.T, db *fakeDB) {
@@ -142,6 +145,9 @@ func TestOutageOfHalfAnHour(t *testing.T) {
 }
 
 func TestPoisonEvent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: `make test` runs it")
+	}
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			in(t, func(t *testing.T, db *fakeDB) {

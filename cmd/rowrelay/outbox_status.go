@@ -59,8 +59,10 @@ type ownerView struct {
 func outboxViewOf(p *config.Poller, about *publisher.About) outboxView {
 	f := &about.Figures
 	v := outboxView{
-		Poller: p.Name, Table: p.Source.Table, Layout: about.Layout, Strategy: string(about.Strategy), Partitions: about.Partitions,
-		Claims: p.Source.ClaimsTable, Paused: about.Paused, Pending: f.Pending, Failed: f.Failed, Waiting: f.Waiting, Dead: f.Dead,
+		Poller: p.Name, Table: p.Source.Table, Layout: about.Layout, Strategy: string(about.Strategy),
+		Partitions: about.Partitions,
+		Claims:     p.Source.ClaimsTable, Paused: about.Paused, Pending: f.Pending, Failed: f.Failed, Waiting: f.Waiting,
+		Dead:  f.Dead,
 		Bound: f.Bound, Oldest: f.OldestPending.Seconds(), Owners: []ownerView{},
 	}
 	for _, o := range about.Owners {
@@ -94,7 +96,8 @@ func (v *outboxView) print(w io.Writer) error {
 	for _, row := range []struct {
 		state event.State
 		n     int64
-	}{{event.Pending, v.Pending}, {event.Failed, v.Failed}, {event.Waiting, v.Waiting}, {event.Dead, v.Dead}} {
+	}{{event.Pending, v.Pending}, {event.Failed, v.Failed}, {event.Waiting, v.Waiting},
+		{event.Dead, v.Dead}} {
 		rows.line("%s\t%s\t", row.state, v.count(row.n))
 	}
 	if p.err == nil && rows.err == nil {
@@ -106,7 +109,8 @@ func (v *outboxView) print(w io.Writer) error {
 		p.field("owners", "nobody publishes now")
 	}
 	for _, o := range v.Owners {
-		p.field("owner", fmt.Sprintf("%s: %d unit(s), token %d, until %s from now unless renewed", o.Name, o.Units, o.Token, seconds(o.Expires)))
+		p.field("owner", fmt.Sprintf("%s: %d unit(s), token %d, until %s from now unless renewed", o.Name, o.Units, o.Token,
+			seconds(o.Expires)))
 	}
 	if p.err == nil {
 		p.err = rows.err
