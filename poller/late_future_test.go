@@ -330,3 +330,30 @@ func TestClockFallsWhileTheMemoryIsFull(t *testing.T) {
 		})
 	}
 }
+
+// TestFullMemoryAfterARestart: the rows of a memory that is full have all been changed since, so that no sweep meets them. A
+// new process must not take them for rows that are dated ahead for as long as it has no room to look.
+func TestFullMemoryAfterARestart(t *testing.T) {
+	inDated(t, LateOverlap, FutureDeliver, func(t *testing.T, d *dated) {
+		d.late.most, d.cfg.LateMemory = 10, 10
+		for range 40 {
+			d.put(0)
+			time.Sleep(10 * time.Millisecond)
+		}
+		d.drain()
+		for key := range d.table.rows {
+			if d.versions[key] > 0 {
+				time.Sleep(10 * time.Millisecond)
+				d.table.rows[key] = lateRow{d.wall(d.now()), "changed"}
+			}
+		}
+		if n := d.late.remembered.len(); n < 10 {
+			t.Fatalf("%d rows are remembered", n)
+		}
+		d.crash()
+		d.quiet(10 * time.Minute)
+		if lost := d.lost(); len(lost) > 0 {
+			t.Errorf("%d of %d rows never came", len(lost), len(d.table.rows))
+		}
+	})
+}

@@ -9,7 +9,7 @@
 // the database, and no transaction stays open between pages.
 //
 //	conn, err := engines.Parse("postgres://reader@db.example/shop")
-//	src, err := source.New(source.Config{Poller: "orders", Table: "orders", Cursor: []string{"updated_at"}}, conn)
+//	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Cursor: []string{"updated_at"}}, conn)
 //	page, err := src.Fetch(ctx, poller.Range{After: nil}, poller.Limit{Rows: 500, Bytes: 8 << 20})
 //	page, err = src.Fetch(ctx, page.Events[len(page.Events)-1].Cursor, …)
 //
@@ -24,7 +24,7 @@
 // [Cursor.Position], [Cursor.Latest] and [Cursor.Gap] are for operators.
 //
 // A row that can never be sent (it is larger than max_row_bytes, or a value of it has no lossless form) is an event with
-// Broken set, so that nothing behind it waits; without a key or cursor of its own it has no place, and the fetch fails.
+// Broken set, so that nothing after it waits; without a key or cursor of its own it has no place, and the fetch fails.
 //
 // On an idle table a position is held against the engine's own counter, once a minute (gap.go): one that is ahead of it is
 // ErrGap, because what comes next would stand below it and never be seen.
@@ -47,9 +47,17 @@
 // The other engines' sessions are set up once. So Page.Incarnation is that of whoever answered. A fault of the
 // connection is retried on a new one, at most three times in all.
 //
-// # Engines
+// # Rooms
 //
-// What differs between engines is behind engine.Dialect: quoting, placeholders, reading the catalog and the rows, mapping of
-// types, and the meaning of errors. This package knows no engine by name. The statements are built in one place (build.go)
-// from the plan, and pinned by golden files.
+//	plan      what the settings mean on the table: columns, positions, late commits; asks no database
+//	keyset    the statements: pages in the order of cursor and key
+//	collect   rows to events
+//	timeform  the forms in which times are stored as text
+//	snapshot  positions and statements of a table that is read by PostgreSQL's snapshots
+//
+// This folder is what asks the database: sessions, pages, and what is looked for beside them. How pages follow each other is a
+// strategy (strategy.go): positions of rows (pages.go), or windows between snapshots (windows.go).
+//
+// What differs between engines is behind engine.Dialect: the catalog, the rows, the types, the meaning of errors. This package
+// knows no engine by name. Golden files pin every statement.
 package source

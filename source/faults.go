@@ -17,7 +17,7 @@ func (ss *sessions) explain(ctx context.Context, kind engine.Fault, err error) e
 	}
 	where := ss.name
 	if engine.Untrusted(err) {
-		return fmt.Errorf("%w: %s: %w", poller.ErrConfig, where, err) // engine.Verified has said what to do
+		return fmt.Errorf("%w: %s: %w", poller.ErrConfig, where, err) // engine.Verified has said the remedy
 	}
 	switch kind {
 	case engine.FaultTimeout:

@@ -19,7 +19,7 @@ import (
 // at all, and on an idle table one or two hold the position against the engine's counter.
 //
 // A row that can never be sent comes as an event with Broken set. One that has no place (its key or cursor is NULL where
-// it must not be, has no form, or sorts behind everything to come) ends the page before it: what came before is
+// it must not be, has no form, or sorts after everything to come) ends the page before it: what came before is
 // returned, and the fetch that begins with the bad row fails with ErrNormalize. So good rows are delivered as far as
 // order allows, and the tick still fails.
 func (c *Cursor) Fetch(ctx context.Context, r poller.Range, limit poller.Limit) (poller.Page, error) {
@@ -122,9 +122,9 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r poller.Range, limit p
 	return page, nil
 }
 
-// witness notes which database and table answered. Where the catalog has to be asked for the table, it is asked behind a
+// witness notes which database and table answered. Where the catalog has to be asked for the table, it is asked after a
 // page that has rows: such a page moves the position, and what the catalog said minutes ago may be said of another table,
-// whose rows would be held against the position behind them later.
+// whose rows would be held against the position after them later.
 func (c *Cursor) witness(ctx context.Context, s *session, p *plan.Plan, page *poller.Page, rows bool) error {
 	if !s.broken { // one that was given up in the middle of a page cannot be asked: it is as it was opened
 		if err := c.dialect.Refresh(ctx, s.conn, &s.server); err != nil {
@@ -199,4 +199,48 @@ func (c *Cursor) learn(n, asked, limit int, full bool) {
 			c.rows = 0
 		}
 	}
+}
+
+// How many of a tied page's ends untie tries, and how many rows it reads at each.
+const (
+	untieEnds = 4
+	untieRows = 16
+)
+
+// untie ends a tied page where the database itself tells two keys apart: when it gives the one as a row after the other.
+// That costs a round trip, which only a page pays that is tied as a whole.
+func (c *Cursor) untie(ctx context.Context, s *session, col *collect.Collector) error {
+	p, next := col.Plan, col.Next
+	sel := p.Sel
+	sel.Columns = p.Sel.Order
+	for n := len(col.Tied); n > max(0, len(col.Tied)-untieEnds); n-- {
+		at, err := p.Decode(col.Tied[n-1].Cursor)
+		if err != nil {
+			return err
+		}
+		st := sel.Page(untieRows, keyset.Span{After: len(at)})
+		if col.Scan != nil {
+			if st, err = p.Snapshots().ScanAfter(&sel, &col.Tied[n-1], col.Scan, untieRows); err != nil {
+				return err
+			}
+		}
+		args, err := p.Args(st, at, nil)
+		if err != nil {
+			return err
+		}
+		apart := false
+		err = c.dialect.Read(ctx, s.conn, st.Text, args, sel.Columns, func(r engine.Row) (bool, error) {
+			apart = next.Is(r)
+			return !apart, nil
+		})
+		if err != nil {
+			return fmt.Errorf("compare two keys: %w", err)
+		}
+		if apart {
+			col.Events, col.Tied, col.Bad = col.Tied[:n], nil, nil
+			return nil
+		}
+		next = at
+	}
+	return nil
 }

@@ -48,8 +48,8 @@ func (c *Cursor) sound(at change.Cursor) {
 	c.places.note(at, time.Now(), false)
 }
 
-// seekGap holds a position against the engine's own counter, where no row came behind it: at once when a process first
-// idles there, then once a minute. What is behind a position that is ahead of the counter is never seen: rows to come
+// seekGap holds a position against the engine's own counter, where no row came after it: at once when a process first
+// idles there, then once a minute. What comes after a position that is ahead of the counter is never seen: rows to come
 // have values below it. While its verdict stands every fetch looks
 // again.
 //
@@ -140,7 +140,7 @@ func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan.Plan, at ch
 func (c *Cursor) errGap(at change.Cursor, n engine.Counter) error {
 	return fmt.Errorf("%w: %s: the position %s is ahead of %s, which is at %s: the table was emptied, its counter set back, or the database restored, "+
 		"and rows to come would stand below the position and never be seen. Deliver every row again: %s; "+
-		"or go on behind the last row that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, n.Name, n.Highest, keyset.StartAgain, poller.AnyDocument)
+		"or go on after the last row that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, n.Name, n.Highest, keyset.StartAgain, poller.AnyDocument)
 }
 
 // anyFrom reports whether any row of the table, source__where or not, has the position's cursor or a higher one.

@@ -20,7 +20,7 @@ import (
 const (
 	// TiesBefore: in front of every row of that value, which all come again.
 	TiesBefore = "before"
-	// TiesAfter: behind every row of that value, of which none comes.
+	// TiesAfter: after every row of that value, of which none comes.
 	TiesAfter = "after"
 )
 

@@ -38,7 +38,7 @@ const (
 )
 
 // settledPage reads a page of rows that are older than the window. Page.Safe is where the page ended, where rows are held
-// back behind it.
+// back after it.
 func (c *Cursor) settledPage(ctx context.Context, p *plan.Plan, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error) {
 	var page poller.Page
 	var err error

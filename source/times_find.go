@@ -99,7 +99,7 @@ func (c *Cursor) firstOf(
 	return verdict, err
 }
 
-// checkForms holds the times of the table against the last row's: now is the verdict that a tick behind that row would
+// checkForms holds the times of the table against the last row's: now is the verdict that a tick after that row would
 // come to, ever one on all of them.
 func (c *Cursor) checkForms(ctx context.Context, s *session, p *plan.Plan, last change.Cursor) (now, ever, err error) {
 	pos, err := p.Decode(last)

@@ -29,14 +29,14 @@ type windows struct {
 // with the same ids, but for those that were written again since; these come with a later window.
 //
 // A position must outlive a crash of the server, too. A transaction that was rolled back has an id that no disk knows for
-// a moment (up to three times wal_writer_delay): after a crash another transaction gets it, and its rows would be behind a
+// a moment (up to three times wal_writer_delay): after a crash another transaction gets it, and its rows would stand before a
 // position that counts it. The id of a committed row is on disk, and so are all below it. So a window ends at the last
 // row that was read of it, a scan's snapshot at the last row there is (present), and an idle position moves only to
 // where the server was a minute ago (idling). This takes the server's word for commits: synchronous_commit=off, and a
 // failover to a standby that is not synchronous, lose rows and give their ids again (docs/late-commits.md).
 //
 // A range with an end ends with the snapshot of that position (a window's own end, where one is open there): it may bring
-// rows that are behind the position's row. From the beginning it is a scan of what that snapshot saw.
+// rows that come after the position's row. From the beginning it is a scan of what that snapshot saw.
 func (ws windows) page(ctx context.Context, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error) {
 	c, p := ws.c, ws.p
 	w, end, err := p.Snapshots().DecodeRange(r)
@@ -71,7 +71,7 @@ func (ws windows) page(ctx context.Context, r poller.Range, limit poller.Limit, 
 }
 
 // beginWindow completes a position that holds no snapshot: the beginning, of which a scan begins (of what the range's end
-// saw, where it has one), and that of a row, of which the transactions below it are behind but for those that are open.
+// saw, where it has one), and that of a row, of which the transactions below it are covered, but for those that are open.
 func (c *Cursor) beginWindow(ctx context.Context, p *plan.Plan, w snapshot.Window, end string) (snapshot.Window, error) {
 	switch {
 	case w.Begun && !w.OfRow:
@@ -107,7 +107,7 @@ func (ws windows) next(ctx context.Context, r poller.Range, limit poller.Limit, 
 	return page, err
 }
 
-// snapshotPage reads a page by one statement, and returns the snapshot behind the scan or window that it belongs to. end is
+// snapshotPage reads a page by one statement, and returns the snapshot after the scan or window that it belongs to. end is
 // the snapshot that a new window ends with; "" is the present. fresh says that it is the server's of this moment, and no
 // position's, which lasts.
 func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Window, end string, fresh bool, limit poller.Limit, also []keyset.Condition) (page poller.Page, after snapshot.Snapshot, err error) {
@@ -198,7 +198,7 @@ func (c *Cursor) windowGap(w snapshot.Window, now snapshot.Snapshot) error {
 		poller.ErrGap, c.name(), ahead, now.XMax, keyset.StartAgain, poller.AnyDocument)
 }
 
-// readSnapshot runs a page's statement as read does, and takes what stands behind the row's columns.
+// readSnapshot runs a page's statement as read does, and takes what follows the row's columns.
 func (c *Cursor) readSnapshot(ctx context.Context, s *session, text string, args []any, col *collect.Collector, heard *[3]string) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
@@ -239,13 +239,13 @@ func (c *Cursor) findAhead(ctx context.Context, s *session, p *plan.Plan) (verdi
 	case err != nil:
 		return nil, fmt.Errorf("look for rows that are ahead of the server: %w", err)
 	}
-	mend := "where the rows come from, write them again"
+	remedy := "where the rows come from, write them again"
 	if from := p.Table.From; from != "" {
 		column := p.Syntax.Quote(p.Sel.Order[0].Name)
 		key := p.Syntax.Quote(p.Sel.Columns[p.Key[0]].Name)
-		mend = fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s >= pg_snapshot_xmax(pg_current_snapshot())", from, key, key, column)
+		remedy = fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s >= pg_snapshot_xmax(pg_current_snapshot())", from, key, key, column)
 	}
 	return fmt.Errorf("%w: %s: a row carries transaction %s, and the server has come to %s only: it was restored from another server's dump, "+
 		"and would not be delivered before the server has come that far. Give these rows numbers of this server (with the trigger that sets them): %s",
-		poller.ErrGap, c.name(), xid, now, mend), nil
+		poller.ErrGap, c.name(), xid, now, remedy), nil
 }

@@ -26,7 +26,7 @@ func (c *Cursor) now(ctx context.Context, s *session) (snapshot.Snapshot, error)
 }
 
 // present is now, and what of it lasts, whatever happens to the server: up to the last transaction that has a row in the
-// table, whose id is on disk. In an empty table nothing is behind: every row is still to come.
+// table, whose id is on disk. In an empty table nothing is covered: every row is still to come.
 func (c *Cursor) present(ctx context.Context, s *session, p *plan.Plan) (now, lasting snapshot.Snapshot, err error) {
 	var heard [3]string
 	var last sql.NullString
@@ -119,7 +119,7 @@ func (ws windows) prove(ctx context.Context, s *session, after change.Cursor) er
 	return firstRow(ctx, s, p, st, args, append(p.Sel.Columns[:n:n], p.Snapshots().Columns()...))
 }
 
-// count counts those that are behind the range's end, and not behind its begin. A
+// count counts those that the range's end covers, and its begin does not. A
 // row that was written again since then is where its new transaction is.
 func (ws windows) count(ctx context.Context, r poller.Range) (n int64, err error) {
 	c, p := ws.c, ws.p

@@ -19,7 +19,7 @@ func Host(host string) string {
 var ErrURL = errors.New("it is not a valid URL: percent-encode the characters : / ? # [ ] @ % in the user and the password " +
 	"(@ is %40, / is %2F, # is %23, ? is %3F, % is %25)")
 
-// StrayUserinfo reports an @ behind the authority of a URL that has none in it: the sign of a password with an
+// StrayUserinfo reports an @ after the authority of a URL that has none in it: the sign of a password with an
 // unescaped / ? or #, whose pieces must not be named as if they were hosts or parameters.
 func StrayUserinfo(text string) bool {
 	_, rest, _ := strings.Cut(text, "://")

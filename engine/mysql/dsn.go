@@ -216,14 +216,14 @@ func (t *target) secure(cfg *mysql.Config, mode, rootCA string) (engine.Link, []
 		return engine.LinkVerified, nil, nil
 	}
 	cfg.TLSConfig = mode
-	const mend = "set tls=true, the default, with ssl-ca where the authority is not one of the system's"
+	const remedy = "set tls=true, the default, with ssl-ca where the authority is not one of the system's"
 	switch {
 	case local:
 		return engine.LinkLocal, nil, nil
 	case mode == "false":
-		return engine.LinkPlain, []string{dsn.Unencrypted("tls=false", mend)}, nil
+		return engine.LinkPlain, []string{dsn.Unencrypted("tls=false", remedy)}, nil
 	default:
-		return engine.LinkUnverified, []string{dsn.Unverified("tls="+mode, mend)}, nil
+		return engine.LinkUnverified, []string{dsn.Unverified("tls="+mode, remedy)}, nil
 	}
 }
 

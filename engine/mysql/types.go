@@ -26,7 +26,7 @@ const (
 type Type struct {
 	Data  string // bigint, datetime …
 	Full  string // bigint(20) unsigned
-	Scale int    // digits behind the point, of seconds or of decimals
+	Scale int    // digits after the point, of seconds or of decimals
 	// Precision is a decimal's; 0 where it is not known.
 	Precision int
 	JSON      bool // MariaDB: a longtext whose column check is json_valid

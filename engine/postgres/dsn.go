@@ -162,6 +162,6 @@ func flawOf(err error, u *url.URL, query url.Values) error {
 			}
 		}
 	}
-	return errors.New("the driver refuses it: check the parameters behind the question mark (sslmode, connect_timeout, " +
+	return errors.New("the driver refuses it: check the parameters after the question mark (sslmode, connect_timeout, " +
 		"target_session_attrs …)")
 }

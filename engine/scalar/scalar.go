@@ -23,14 +23,14 @@ func Int(scalar []byte) (int64, error) {
 	return 0, errors.New("expected a whole number")
 }
 
-// Decimal is a decimal number with at most scale digits behind the point.
+// Decimal is a decimal number with at most scale digits after the point.
 func Decimal(scalar []byte, scale int) (string, error) {
 	s, err := Text(scalar)
 	if err != nil || !isPlainDecimal(s) {
 		return "", errors.New("expected a decimal number, as in 12.50")
 	}
 	if _, fraction, _ := strings.Cut(s, "."); len(strings.TrimRight(fraction, "0")) > scale {
-		return "", fmt.Errorf("expected at most %d digits behind the point", scale)
+		return "", fmt.Errorf("expected at most %d digits after the point", scale)
 	}
 	return s, nil
 }
@@ -45,12 +45,12 @@ func isPlainDecimal(s string) bool {
 type moment struct {
 	Date     string // 2026-04-07
 	Clock    string // 01:23:45
-	fraction string // digits behind the point, as written
+	fraction string // digits after the point, as written
 	Offset   string // "", "Z" or "+02:00"
 }
 
 // ParseMoment reads 2026-04-07, 2026-04-07T01:23 or …T01:23:45.1234567, with a blank or a T between, and Z or +02:00
-// behind it.
+// after it.
 func ParseMoment(scalar []byte) (moment, error) {
 	fault := errors.New("expected a date and time, as in 2026-04-07T01:23:45.123")
 	s, err := Text(scalar)
@@ -76,7 +76,7 @@ func ParseMoment(scalar []byte) (moment, error) {
 	return m, nil
 }
 
-// ParseClock reads 01:23, 01:23:45 or 01:23:45.1234567, with Z or +02:00 behind it.
+// ParseClock reads 01:23, 01:23:45 or 01:23:45.1234567, with Z or +02:00 after it.
 func ParseClock(s string) (moment, error) {
 	fault := errors.New("expected a time of day, as in 01:23:45.123")
 	var m moment

@@ -116,7 +116,7 @@ func parseURL(text string) (engine.Connection, error) {
 	for name, values := range query {
 		key := strings.ToLower(strings.ReplaceAll(name, " ", ""))
 		if key == "server" || key == "datasource" || key == "port" {
-			return engine.Connection{}, fmt.Errorf("the parameter %q has no place in a URL: the server stands behind sqlserver://", key)
+			return engine.Connection{}, fmt.Errorf("the parameter %q has no place in a URL: the server stands after sqlserver://", key)
 		}
 		word, ok := known[key]
 		if !ok && !dsn.Nameable(key) {
@@ -172,7 +172,7 @@ func IdentityConnection(server, database, credential, clientID string) (engine.C
 
 func (t *target) apply(word keyword, key, value string) error {
 	if word.set == nil {
-		return fmt.Errorf("the keyword %q is not supported: %s", key, word.mend)
+		return fmt.Errorf("the keyword %q is not supported: %s", key, word.remedy)
 	}
 	if isPlaceholder(value) {
 		return fmt.Errorf("the value of %q is still a placeholder: put the real one there", key)

@@ -13,8 +13,8 @@ import (
 type keyword struct {
 	// set stores the value; nil where the keyword is refused.
 	set func(*target, string) error
-	// mend says why a refused keyword is refused, and what to do.
-	mend string
+	// remedy says why a refused keyword is refused, and what to do.
+	remedy string
 }
 
 func option(name string) keyword {
@@ -31,7 +31,7 @@ func number(name string) keyword {
 	}}
 }
 
-func refuse(mend string) keyword { return keyword{mend: mend} }
+func refuse(remedy string) keyword { return keyword{remedy: remedy} }
 
 // keywords is a function, not a variable: it is read once for each string.
 func keywords() map[string]keyword {
@@ -121,7 +121,7 @@ func setIntent(t *target, value string) error {
 	switch strings.ToLower(value) {
 	case "readonly":
 		t.options["applicationintent"] = "ReadOnly"
-		t.warnings = append(t.warnings, "ApplicationIntent=ReadOnly may read a secondary that lags behind: rows arrive as late as it does")
+		t.warnings = append(t.warnings, "ApplicationIntent=ReadOnly may read a secondary that lags: rows arrive as late as it does")
 	case "readwrite":
 	default:
 		return errors.New("must be ReadWrite or ReadOnly")

@@ -201,7 +201,7 @@ func timeArg(code, scale int, stored []byte) (any, error) {
 	case code == msOffset && m.Offset != "":
 		return m.Join("T", scale) + m.Offset, nil
 	case code == msOffset:
-		return nil, errors.New("expected an offset or Z behind the time, as in 2026-04-07T01:23:45+02:00")
+		return nil, errors.New("expected an offset or Z after the time, as in 2026-04-07T01:23:45+02:00")
 	case m.Offset != "":
 		return nil, errors.New("expected a time without a zone: the column has none")
 	}

@@ -39,10 +39,10 @@ type Collector struct {
 	why    error
 	size   int
 	// Tied is a whole page that could not be ended anywhere, which is then what bad says, and next the position of the row
-	// behind it (ties.go).
+	// after it.
 	Tied []change.Event
 	Next keyset.Position
-	// Scan is the window of a page whose rows come by key alone (postgres_snapshot_fetch.go); nil where they come by cursor and key.
+	// Scan is the window of a page whose rows come by key alone (package snapshot); nil where they come by cursor and key.
 	Scan *snapshot.Window
 	// Times are the stored times that the page has shown last, for each cursor column; nil where forms do not matter.
 	Times []storedTime
@@ -314,7 +314,7 @@ func truthy(v []byte) bool {
 	return false
 }
 
-// keep copies two parts, one behind the other, to where they stay.
+// keep copies two parts, one after the other, to where they stay.
 func (c *Collector) keep(a, b []byte) []byte {
 	n := len(a) + len(b)
 	if cap(c.chunk)-len(c.chunk) < n {

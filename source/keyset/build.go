@@ -41,7 +41,7 @@ type bound struct {
 }
 
 // Span is what a statement reads of the rows in order. Both numbers say how many order columns a position gives: all, the
-// cursor's only (every row of that value is behind the one, and within the other), or 0 for no bound.
+// cursor's only (the one comes after every row of that value, the other includes them), or 0 for no bound.
 type Span struct {
 	After, UpTo int
 	// Common says how many of the first columns both positions are known to have in common.
@@ -58,7 +58,7 @@ type Selection struct {
 	Syntax *engine.Syntax
 	// From is the quoted table; query the text of a query, wrapped as a derived table. One of them is set.
 	From, Query string
-	// Hint stands behind the table and its alias.
+	// Hint follows the table and its alias.
 	Hint string
 	// Columns are what is projected.
 	Columns []engine.Column

@@ -30,7 +30,7 @@ func (p *Plan) CheckCursorValue(col *engine.Column, v []byte) error {
 	if !last {
 		return nil
 	}
-	return fmt.Errorf("column %q of type %s holds %.60s, which sorts after all values to come: no row behind it would ever be delivered; "+
+	return fmt.Errorf("column %q of type %s holds %.60s, which sorts after all values to come: no row after it would ever be delivered; "+
 		"correct the row, or exclude it by source__where", col.Name, col.Type, v)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 )
 
-// fingerprint identifies the source definition (seeds/001, §9): a checkpoint taken under one fingerprint is not used
+// fingerprint identifies the source definition: a checkpoint taken under one fingerprint is not used
 // under another. It holds the server's identity, table or query, cursor, key and filters: what decides which rows come
 // in which order. User, password, host case, driver options, projection, start and outputs do not change it.
 //

@@ -15,7 +15,7 @@ import (
 // defaultLateWindow is source__late_window where it is not said.
 const defaultLateWindow = 2 * time.Minute
 
-// Late is how a plan keeps rows from being passed over that become visible behind the position (facts/late-commits.md):
+// Late is how a plan keeps rows from being passed over that become visible below the position (docs/late-commits.md):
 // what source__late_commits says, or what auto chose.
 type Late struct {
 	Mode poller.LateCommits
@@ -180,7 +180,7 @@ func wordsOf(name string) (words []string) {
 			end()
 			continue
 		}
-		// A capital begins a word behind a small letter (updatedAt), and before one (RowIDUpdated).
+		// A capital begins a word after a small letter (updatedAt), and before one (RowIDUpdated).
 		if unicode.IsUpper(r) && i > 0 && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1])) {
 			end()
 		}

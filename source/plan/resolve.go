@@ -105,12 +105,12 @@ func (r *resolver) checkMapped(i int) {
 	if c.Value.Refused == "" {
 		return
 	}
-	mend := "leave it out by source__columns"
+	remedy := "leave it out by source__columns"
 	if c.Value.Cast != "" {
 		name := r.plan.Syntax.Quote(c.Name)
-		mend = fmt.Sprintf("select %s AS %s in a source__query, or %s", engine.Fill(c.Value.Cast, name), name, mend)
+		remedy = fmt.Sprintf("select %s AS %s in a source__query, or %s", engine.Fill(c.Value.Cast, name), name, remedy)
 	}
-	r.fault("column %q of %s has type %s, %s: %s", c.Name, r.plan.Table.Name, c.Type, c.Value.Refused, mend)
+	r.fault("column %q of %s has type %s, %s: %s", c.Name, r.plan.Table.Name, c.Type, c.Value.Refused, remedy)
 }
 
 // checkCursor proves that the cursor's columns can carry a position.
@@ -126,27 +126,27 @@ func (r *resolver) checkCursor(at []int) {
 	}
 }
 
-const cursorMend = "name a column that grows with every change: a timestamp that every write sets, an integer version, a rowversion"
+const cursorRemedy = "name a column that grows with every change: a timestamp that every write sets, an integer version, a rowversion"
 
-// CursorRefusal says why a column cannot be a cursor, with the mend; "" when it can.
+// CursorRefusal says why a column cannot be a cursor, with the remedy; "" when it can.
 func CursorRefusal(c *engine.Column) string {
 	if c.Value.NoCursor != "" {
 		return c.Value.NoCursor
 	}
 	switch c.Value.Kind {
 	case engine.KindNone:
-		return c.Value.Refused + ": " + cursorMend
+		return c.Value.Refused + ": " + cursorRemedy
 	case engine.KindText:
-		return "and text is not a cursor: its order is the collation's, and new values do not sort after old ones; " + cursorMend
+		return "and text is not a cursor: its order is the collation's, and new values do not sort after old ones; " + cursorRemedy
 	case engine.KindUUID:
-		return "and a uuid is not a cursor: new values do not sort after old ones; " + cursorMend
+		return "and a uuid is not a cursor: new values do not sort after old ones; " + cursorRemedy
 	case engine.KindFloat:
-		return "and a float is not a cursor: it rounds, and NaN has no place in the order; CAST it to a decimal in a query, or " + cursorMend
+		return "and a float is not a cursor: it rounds, and NaN has no place in the order; CAST it to a decimal in a query, or " + cursorRemedy
 	case engine.KindTime:
-		return "and a time of day is not a cursor: it begins again each day; " + cursorMend
+		return "and a time of day is not a cursor: it begins again each day; " + cursorRemedy
 	}
 	if kindOfCursor(c.Value.Kind) == "" {
-		return "which is not a cursor; " + cursorMend
+		return "which is not a cursor; " + cursorRemedy
 	}
 	return ""
 }

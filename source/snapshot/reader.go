@@ -72,7 +72,7 @@ func (p Reader) Statement(limit int, w Window, end string, also []keyset.Conditi
 
 // Decode reads a stored position and holds it against the settings. A position of a row, or of a cursor value, is
 // understood too (source__start, an operator's reset, a document from before the mode was exact): all transactions below
-// the row's are behind it, so that at most the rows of that one come again.
+// the row's are covered by it, so that at most the rows of that one come again.
 func (p Reader) Decode(c change.Cursor) (Window, error) {
 	if c.IsStart() {
 		return Window{}, nil
@@ -149,7 +149,7 @@ func (p Reader) keyPosition(pos keyset.Position, members map[string]json.RawMess
 	return pos, nil
 }
 
-// OfRow is the snapshot behind a position of another kind: that of a row, or after all rows of a value.
+// OfRow is the snapshot of a position of another kind: that of a row, or after all rows of a value.
 func (p Reader) OfRow(c change.Cursor) (Snapshot, error) {
 	var s keyset.StoredCursor
 	if err := json.Unmarshal(c, &s); err != nil {
@@ -163,7 +163,7 @@ func (p Reader) OfRow(c change.Cursor) (Snapshot, error) {
 		return Snapshot{}, fmt.Errorf("read its value: %w", err)
 	}
 	if s.Tiebreaker == nil {
-		xid++ // behind all rows of the value
+		xid++ // after all rows of the value
 	}
 	return everythingBelow(xid)
 }

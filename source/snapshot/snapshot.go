@@ -2,7 +2,7 @@
 // later saw and the earlier did not was committed in between, however its transactions overlapped.
 //
 // A [Snapshot] is pg_snapshot's value. A [Window] is a position, decoded. A [Reader] decodes positions, and makes the
-// statements. How the pages follow each other is package source's (windows.go).
+// statements. How the pages follow each other, package source says.
 package snapshot
 
 import (

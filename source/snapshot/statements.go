@@ -82,7 +82,7 @@ func ScanPage(s *keyset.Selection, limit int, key []engine.Column, seen string, 
 	return b.Statement()
 }
 
-// Count counts the rows that are behind one position and not behind another; the zero window is the beginning as the
+// Count counts the rows that one position covers and another does not; the zero window is the beginning as the
 // one, and the present as the other. The arguments are those of the positions' places.
 func Count(s *keyset.Selection, from, upTo Window, fromArgs, upToArgs []any, key []engine.Column) keyset.Statement {
 	b := keyset.NewBuilder(s.Syntax)
@@ -100,7 +100,7 @@ func Count(s *keyset.Selection, from, upTo Window, fromArgs, upToArgs []any, key
 	return b.Statement()
 }
 
-// coveredBy writes that a row, as it is now, is behind a position.
+// coveredBy writes that a row, as it is now, is covered by a position: it came before.
 func coveredBy(b *keyset.Builder, s *keyset.Selection, w *Window, args []any, key []engine.Column, name string) {
 	saw := func(name, text string) {
 		b.Add("pg_visible_in_snapshot(" + s.Column(s.Order[0]) + ", ")

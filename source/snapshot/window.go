@@ -19,10 +19,10 @@ const (
 	integerKind     = "integer+pk" // a row's, before the mode was exact
 )
 
-// Window is a decoded position of a source that reads by snapshots (facts/late-commits.md, PgQ's way). It is one of
+// Window is a decoded position of a source that reads by snapshots. It is one of
 //
 //	{"kind":"snapshot+pk","scan":S,"after":key}           the scan phase: the rows that S saw, by key
-//	{"kind":"snapshot+pk","s1":S}                         everything that S saw is behind it
+//	{"kind":"snapshot+pk","s1":S}                         everything that S saw came before it
 //	{"kind":"snapshot+pk","s1":S1,"s2":S2,"after":{…}}    within the rows that S2 saw and S1 did not, by (xid, key)
 //
 // with after absent at the begin of a scan. The zero window is the beginning: a scan whose snapshot is not taken yet.
@@ -69,7 +69,7 @@ func transactionOf(value json.RawMessage) (uint64, error) {
 	return xid, nil
 }
 
-// After is the position at which everything that a snapshot saw is behind.
+// After is the position after everything that a snapshot saw.
 func After(s Snapshot) change.Cursor {
 	return append(strconv.AppendQuote([]byte(`{"kind":"`+positionKind+`","s1":`), s.String()), '}')
 }

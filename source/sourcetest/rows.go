@@ -133,11 +133,11 @@ func deletes(f fixture) {
 		ops = append(ops, e.Op.String())
 	}
 	f.same("false, true, NULL", strings.Join(ops, " "), "upsert delete upsert")
-	mend := "CASE"
+	remedy := "CASE"
 	if f.e.Name == "sqlite" { // what a query computes has no type there
-		mend = "generated column"
+		remedy = "generated column"
 	}
-	f.refused(plan.Config{Table: orders2(f), Cursor: []string{"v"}, DeleteWhen: "note"}, "source__delete_when", "note", mend)
+	f.refused(plan.Config{Table: orders2(f), Cursor: []string{"v"}, DeleteWhen: "note"}, "source__delete_when", "note", remedy)
 }
 
 // orders2 is a second table for tests that need one.

@@ -36,7 +36,7 @@ func Run(t *testing.T, e Engine) {
 	}
 }
 
-// reference is the given/when/then of facts/polling-trigger.md.
+// reference is the reference behaviour of a polling trigger, as given, when and then.
 func reference(f fixture) {
 	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL")
 	f.exec("INSERT INTO " + name + " (id, v) VALUES (1, 100), (2, 100), (3, 200), (4, 200), (5, 300)")

@@ -18,7 +18,7 @@ import (
 type Form struct {
 	// Sep is what stands between day and hour: 'T' or ' ', DateAlone, or aNumber.
 	Sep byte
-	// Zone is what stands behind the time: "", "Z", "+02:00". Of " +0200 CEST", as Go writes it, it is the first six
+	// Zone is what follows the time: "", "Z", "+02:00". Of " +0200 CEST", as Go writes it, it is the first six
 	// bytes.
 	Zone string
 	// Width is the length of the text, where times of two lengths do not sort: 'Z' sorts after '.' and after every
@@ -164,7 +164,7 @@ func (f Form) Spell(at time.Time, like []byte, zone *time.Location) []byte {
 }
 
 // Apart reports whether two stored times are so far from each other that they sort as the moments do, whatever text
-// form each has: forms differ in what stands behind the day, and zones by 26 hours at most.
+// form each has: forms differ in what follows the day, and zones by 26 hours at most.
 func Apart(a, b []byte) bool {
 	first, ok1 := DayOf(a)
 	second, ok2 := DayOf(b)

@@ -3,7 +3,7 @@ package timeform
 import "time"
 
 // Parse reads the JSON of a time value as the one rule writes it ("2026-04-07", "2026-04-07T01:23:45.1234567",
-// with Z or +02:00), and as it stands in SQLite's files (without seconds, "+0000 UTC" behind it). What has no zone is in
+// with Z or +02:00), and as it stands in SQLite's files (without seconds, "+0000 UTC" after it). What has no zone is in
 // zone. It is called once per row, so it does not go through time.Parse.
 // ok is false for what is no such time (PostgreSQL's "infinity", a year beyond 9999).
 func Parse(scalar []byte, zone *time.Location) (at time.Time, ok bool) {
@@ -70,7 +70,7 @@ func fraction(s []byte, i int) (nanos, end int) {
 	return nanos, i
 }
 
-// offsetAt reads "", "Z", "+02", "+02:00", or " +0200" with a blank and the zone's name behind it, as Go writes it.
+// offsetAt reads "", "Z", "+02", "+02:00", or " +0200" with a blank and the zone's name after it, as Go writes it.
 func offsetAt(s []byte) (offset time.Duration, zoned, ok bool) {
 	if len(s) >= 6 && s[0] == ' ' && (len(s) == 6 || s[6] == ' ') {
 		s = []byte{s[1], s[2], s[3], ':', s[4], s[5]}
