@@ -7,7 +7,8 @@
 //	Compare   which versions of the shop the receiver does not hold: after a clean end there must be none
 //	View      one look at all this, as a line, a block for a terminal, or JSON
 //
-// Delivery is at-least-once: after a crash some events arrive a second time, and the receiver counts them as duplicates.
+// Delivery is at-least-once: after a crash some events arrive a second time, and the receiver counts them as
+// duplicates.
 //
 // The cursor is the column version. The writer takes it inside its transaction, as one more than the highest committed
 // one, and the column is UNIQUE: version n+1 can only be written by somebody who has seen n committed. So versions
