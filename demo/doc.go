@@ -9,7 +9,8 @@
 //	View      all this at one moment, as a line, a block for a terminal, or JSON
 //	Screen    draws views: in place on a terminal, elsewhere a line each
 //
-// Delivery is at-least-once: after a crash some events arrive a second time, and the receiver counts them as duplicates.
+// Delivery is at-least-once: after a crash some events arrive a second time, and the receiver counts them as
+// duplicates.
 //
 // The cursor is the column version. The writer takes it inside its transaction, as one more than the highest committed
 // one, and the column is UNIQUE: version n+1 can only be written by somebody who has seen n committed. So versions

@@ -64,8 +64,10 @@ func (v *View) Block(width, rows int) []string {
 	half := min(max((width-3)/2, 24), 46)
 	lines := []string{
 		beside(half, "THE SHOP WRITES", "THE RECEIVER GETS"),
-		beside(half, fmt.Sprintf("written   %d  (%.0f/s)", v.Written, v.WriteRate), fmt.Sprintf("received   %d  (%.0f/s)", v.Received, v.ReceiveRate)),
-		beside(half, fmt.Sprintf("waiting   %d", v.Waiting), fmt.Sprintf("duplicates %d   out of order %d", v.Duplicates, v.Inverted)),
+		beside(half, fmt.Sprintf("written   %d  (%.0f/s)", v.Written, v.WriteRate),
+			fmt.Sprintf("received   %d  (%.0f/s)", v.Received, v.ReceiveRate)),
+		beside(half, fmt.Sprintf("waiting   %d", v.Waiting),
+			fmt.Sprintf("duplicates %d   out of order %d", v.Duplicates, v.Inverted)),
 		beside(half, "position  "+v.Position, fmt.Sprintf("lag        %s", lag(v.Lag))),
 		"",
 	}
@@ -115,7 +117,8 @@ func lag(d time.Duration) string {
 
 // Summary is the last word: what was written against what arrived.
 func (c *Comparison) Summary(t Totals) string {
-	text := fmt.Sprintf("written %d, received %d, missing %d, duplicates %d", c.Written, c.Received, c.Missing, t.Duplicates)
+	text := fmt.Sprintf("written %d, received %d, missing %d, duplicates %d", c.Written, c.Received, c.Missing,
+		t.Duplicates)
 	if t.Inverted > 0 {
 		text += fmt.Sprintf(", OUT OF ORDER %d", t.Inverted)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/state"
@@ -111,8 +112,8 @@ type Table struct {
 // Outbox is what is found of an outbox.
 type Outbox struct {
 	publisher.About
-	Unsuited []string          // what does not suit the table, the engine or the instances
-	Next     []publisher.Entry // the first pending events, without their payloads
+	Unsuited []string      // what does not suit the table, the engine or the instances
+	Next     []event.Entry // the first pending events, without their payloads
 }
 
 // Letters are the dead letters that wait.
