@@ -53,6 +53,7 @@ type future struct {
 	took  time.Duration
 	stamp uint8 // of what the look under way, or else the last one, met
 	early bool  // some hashes may have such a stamp
+	read  bool  // some hashes may have the stamp loaded
 	swept bool  // since the memory was read, its part of the window was met by a sweep, or there was none
 
 	fellTo  time.Time // the clock fell to this moment, and the position is ahead of it; zero: it is not
@@ -60,8 +61,12 @@ type future struct {
 	told    map[string]time.Time
 }
 
-// foreseen is the lower one of the two stamps that looks take in turn. The stamps of sweeps are below.
-const foreseen uint8 = 254
+const (
+	// foreseen is the lower one of the two stamps that looks take in turn.
+	foreseen uint8 = 254
+	// loaded is the stamp of a memory that was just read: these rows may be dated ahead. The stamps of sweeps are below.
+	loaded uint8 = 253
+)
 
 // tellEvery is how often what lasts is told again.
 const tellEvery = time.Hour
@@ -287,7 +292,7 @@ func (l *late) forgetAhead(keep func(stamp uint8) bool) {
 	}
 	left := false
 	dropped := l.remembered.keep(func(s uint8) bool {
-		ahead := s >= foreseen
+		ahead := s >= loaded
 		stays := ahead && keep(s) || !ahead && !plain
 		left = left || ahead && stays
 		return stays
@@ -305,10 +310,23 @@ func (l *late) loadedAhead() {
 	}
 	for i, h := range l.remembered.places {
 		if h != 0 {
-			l.remembered.stamps[i] = foreseen
+			l.remembered.stamps[i] = loaded
 		}
 	}
 	l.future.early, l.future.swept = l.remembered.len() > 0, l.low.Equal(l.front)
+	l.future.read = l.future.early
+}
+
+// forgetLoaded makes room in a full memory, in which there is none for the live rows and for the look behind them. What a
+// sweep and a look have not met since the memory was read is gone from the window, or is dated ahead and comes once more.
+func (l *late) forgetLoaded() {
+	if !l.future.read || !l.future.swept {
+		return
+	}
+	l.future.read = false
+	if l.remembered.keep(func(s uint8) bool { return s != loaded }) > 0 {
+		l.changes++
+	}
 }
 
 // tellLead tells of live rows that are ahead of the clock by more than clocks differ: their zone may be another.

@@ -93,6 +93,9 @@ func (l *late) nextOverlap(ctx context.Context) lateStep {
 // full reports whether the memory has no room for live rows, keeps account of since when, and makes the most of the wait:
 // the mark moves up to all that is delivered, unless it is half way through its window.
 func (l *late) full() bool {
+	if l.remembered.len()+len(l.inFlight) >= l.most {
+		l.forgetLoaded()
+	}
 	if l.remembered.len()+len(l.inFlight) < l.most {
 		l.heldSince = time.Time{}
 		return false
@@ -192,7 +195,7 @@ func (l *late) beginSweep(ctx context.Context) {
 	if !l.since.IsZero() {
 		s.to, s.first = l.markAt, true
 	}
-	s.old, s.new = (s.new+1)%foreseen, (s.new+2)%foreseen
+	s.old, s.new = (s.new+1)%loaded, (s.new+2)%loaded
 }
 
 // swept takes a page of the sweep. The first leg ends at the mark.
@@ -215,7 +218,7 @@ func (l *late) swept(page *Page) {
 	s.on, s.ended = false, time.Now()
 	s.took = s.ended.Sub(s.began)
 	l.future.swept = true
-	if dropped := l.remembered.keep(func(stamp uint8) bool { return stamp == s.old || stamp == s.new || stamp >= foreseen }); dropped > 0 {
+	if dropped := l.remembered.keep(func(stamp uint8) bool { return stamp == s.old || stamp == s.new || stamp >= loaded }); dropped > 0 {
 		l.changes++
 	}
 }
@@ -250,7 +253,7 @@ func (l *late) advance() {
 	}
 	if l.low.Equal(l.reached) && !l.sweep.on && len(l.inFlight) == 0 {
 		l.future.swept = true
-		l.remembered.keep(func(stamp uint8) bool { return stamp >= foreseen })
+		l.remembered.keep(func(stamp uint8) bool { return stamp >= loaded })
 	}
 	l.mark()
 }

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -91,10 +90,8 @@ func TestSeededBugs(t *testing.T) {
 		t.Fatal(err)
 	}
 	only := os.Getenv("BUG") // a name, or "all"
-	var mu sync.Mutex
 	var wg sync.WaitGroup
 	free := make(chan struct{}, runtime.NumCPU())
-	found := map[string]string{}
 	for _, file := range files {
 		b, err := readBug(file)
 		if err != nil {
@@ -111,21 +108,14 @@ func TestSeededBugs(t *testing.T) {
 			free <- struct{}{}
 			defer func() { <-free }()
 			text, err := b.find(t.Context(), base, clean, t.TempDir())
-			mu.Lock()
-			defer mu.Unlock()
-			found[b.name] = text
 			if err != nil {
-				t.Errorf("%s: %v", b.name, err)
-				found[b.name] = "NOT FOUND: " + err.Error()
+				t.Errorf("%-28s NOT FOUND: %v", b.name, err)
+				return
 			}
+			t.Logf("%-28s %s", b.name, text)
 		})
 	}
 	wg.Wait()
-	var lines []string
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		lines = append(lines, fmt.Sprintf("%-28s %s", name, found[name]))
-	}
-	t.Logf("seeded bugs:\n  %s", strings.Join(lines, "\n  "))
 }
 
 // find builds with the bug and looks for it; clean is the binary without it. It says how it was found.

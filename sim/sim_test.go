@@ -59,7 +59,7 @@ func number(name string, otherwise int) int {
 
 // hungSeed is how long a seed may take at all, by the real clock: time stands still in a run in which a goroutine never
 // waits.
-const hungSeed = 20 * time.Second
+const hungSeed = 2 * time.Minute
 
 // slowSeed is how long a seed may take without a remark.
 const slowSeed = 2 * time.Second

@@ -13,7 +13,7 @@ import (
 )
 
 // sink is the receiver. It keeps two accounts of what it accepted: without and with the rule that a request with a lower
-// (token, number) than the highest one seen for an order key is refused (DESIGN.md §1).
+// (token, number) than the highest one seen for an order key is refused (docs/duplicates.md).
 type sink struct {
 	w       *world
 	plain   account

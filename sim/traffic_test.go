@@ -6,7 +6,7 @@ import (
 )
 
 // trafficEvery is how often good rows are inserted once faults have stopped: without an event of another key that is
-// accepted there is no evidence against a bad one, and nothing happens to it (issue 3, §2).
+// accepted there is no evidence against a bad one, and nothing happens to it (docs/failures.md).
 const trafficEvery = 20 * time.Second
 
 // mostTraffic bounds these rows: a memory of late commits that is small lets no more than so many through in a window.
