@@ -169,6 +169,7 @@ func kindOfCursor(k engine.Kind) string {
 // JSONName is `"name":`.
 func JSONName(name string) string { return string(append(change.AppendString(nil, name), ':')) }
 
+// JSONNames are `"name":` of some columns.
 func JSONNames(columns []engine.Column, at []int) []string {
 	names := make([]string, len(at))
 	for n, i := range at {
