@@ -3,13 +3,16 @@
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test sim sim-bugs late chaos outbox bench-outbox static check build compile format vet lint settings vuln licences licences-check sbom release release-check recording bench services stop
+.PHONY: help demo quick test sim sim-bugs late chaos outbox bench-outbox static check build compile format vet lint settings vuln licences licences-check sbom release release-check recording bench services stop
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 demo: ## rows of a real table arriving at a real endpoint; needs nothing but Go
 	@go run ./cmd/rowrelay demo
+
+quick: ## race tests without services, in a minute at most: for each save (make test runs everything)
+	@scripts/quick.sh
 
 test: ## race tests on real engines, which it starts; ends with the engines that ran
 	@scripts/test.sh

@@ -85,14 +85,15 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 		}
 		d.auditDropped(dropped)
 		d.auditStopped(ended)
-		d.audit("fingerprint_accepted", "from", stored, "to", source.Fingerprint, "late_from", late, "late_to", string(source.Late))
+		d.audit("fingerprint_accepted", "from", stored, "to", source.Fingerprint, "late_from", late, "late_to",
+			string(source.Late))
 		return nil
 	}
 	return &p, nil
 }
 
-// unfit says that the stored position cannot be read in the source as it is now, which another cursor or key may cause: the
-// next tick would say so. Else it is "".
+// unfit says that the stored position cannot be read in the source as it is now, which another cursor or key may cause:
+// the next tick would say so. Else it is "".
 func (d *Document) unfit(ctx context.Context) string {
 	_, err := d.Source.Fetch(ctx, poller.Range{After: d.reached()}, poller.Limit{Rows: 1, Bytes: 1})
 	if !errors.Is(err, poller.ErrConfig) {
@@ -102,8 +103,8 @@ func (d *Document) unfit(ctx context.Context) string {
 		poller.NameDocument(err, d.address()))
 }
 
-// AcceptGap goes on although the database was restored, failed over or replaced: at the stored position, or at the last row
-// that there is now where the position is ahead of the source.
+// AcceptGap goes on although the database was restored, failed over or replaced: at the stored position, or at the last
+// row that there is now where the position is ahead of the source.
 func (d *Document) AcceptGap(ctx context.Context) (*Plan, error) {
 	if err := d.loadFree(ctx); err != nil {
 		return nil, err
@@ -145,7 +146,8 @@ func (d *Document) AcceptGap(ctx context.Context) (*Plan, error) {
 	p.apply = func(ctx context.Context, _ *Result) error {
 		err := d.edit(ctx, func(doc *state.Document) {
 			doc.Checkpoint.Incarnation, doc.Checkpoint.Table = "", ""
-			// The memory of delivered rows is the old database's: a cursor that is drawn again would be taken for a row that came.
+			// The memory of delivered rows is the old database's: a cursor that is drawn again would be taken for a row
+			// that came.
 			if move(doc, doc.Checkpoint.Cursor); ahead != nil {
 				move(doc, to)
 			}

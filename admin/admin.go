@@ -1,9 +1,9 @@
-// Package admin is what a person does with a poller, beside letting it run: pause and resume it, move its position, accept
-// a changed source, copy or import a position, send rows again, and decide about events that were given up.
+// Package admin is what a person does with a poller, beside letting it run: pause and resume it, move its position,
+// accept a changed source, copy or import a position, send rows again, and decide about events that were given up.
 //
-// A [Document] is a poller's output with a state document, an [Outbox] a poller whose position is the state of its rows.
-// Their methods find out what a change would do and return a [Plan], which [Plan.Apply] carries out. Nothing is asked and
-// nothing printed here: commands show the plan and ask, the status page applies it at once.
+// A [Document] is a poller's output with a state document, an [Outbox] a poller whose position is the state of its
+// rows. Their methods find out what a change would do and return a [Plan], which [Plan.Apply] carries out. Nothing is
+// asked and nothing printed here: commands show the plan and ask, the status page applies it at once.
 //
 // Every change of a document is one compare-and-swap on the version that the plan was made from, or an amendment that a
 // lease at work bears. Every change is written to the log, with who made it.
@@ -65,7 +65,8 @@ type Positions interface {
 	Count(ctx context.Context, r poller.Range) (int64, error)
 	// Latest is the position of the last row that there is now.
 	Latest(ctx context.Context) (change.Cursor, error)
-	// Position is that of a value of the cursor: at the row with this key, or with ties before or after all rows of the value.
+	// Position is that of a value of the cursor: at the row with this key, or with ties before or after all rows of the
+	// value.
 	Position(ctx context.Context, value string, key map[string]string, ties string) (change.Cursor, error)
 	// Gap returns an error that wraps poller.ErrGap where a position is ahead of the source.
 	Gap(ctx context.Context, at change.Cursor) error

@@ -50,7 +50,8 @@ func TestBackfillOfNoRows(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.Backfill(t.Context(), &Rows{From: "cursor=10"})
 	nothingToDo(t, err, "the range holds no rows")
-	if _, err := f.Backfill(t.Context(), &Rows{From: "cursor=1", Rate: -1}); err == nil || !strings.Contains(err.Error(), "--rate") {
+	if _, err := f.Backfill(t.Context(), &Rows{From: "cursor=1", Rate: -1}); err == nil ||
+		!strings.Contains(err.Error(), "--rate") {
 		t.Error(err)
 	}
 }
@@ -69,16 +70,17 @@ func TestNamedBackfillGoesOn(t *testing.T) {
 	named := f.document(f.Store, "named")
 	start := func(rows Rows, ticks ...poller.Report) (Result, error) {
 		d := f.document(f.Store, "orders")
-		p, err := d.NamedBackfill(t.Context(), &Named{Rows: rows, Name: "history", Open: func(src poller.Source) (*Sender, error) {
-			from, _, err := src.Start(t.Context())
-			if err == nil && number(from) != 0 {
-				err = errors.New("the part begins elsewhere")
-			}
-			if d, _ := src.Describe(t.Context()); d.Late != poller.LateNone {
-				err = errors.New("the part remembers late commits")
-			}
-			return &Sender{Relay: (*relay)(&ticks), Keeper: named.Keeper, Key: named.Key}, err
-		}})
+		p, err := d.NamedBackfill(t.Context(),
+			&Named{Rows: rows, Name: "history", Open: func(src poller.Source) (*Sender, error) {
+				from, _, err := src.Start(t.Context())
+				if err == nil && number(from) != 0 {
+					err = errors.New("the part begins elsewhere")
+				}
+				if d, _ := src.Describe(t.Context()); d.Late != poller.LateNone {
+					err = errors.New("the part remembers late commits")
+				}
+				return &Sender{Relay: (*relay)(&ticks), Keeper: named.Keeper, Key: named.Key}, err
+			}})
 		if err != nil {
 			return Result{}, err
 		}
@@ -86,18 +88,22 @@ func TestNamedBackfillGoesOn(t *testing.T) {
 	}
 	whole := Rows{From: "beginning", To: "cursor=4"}
 	broken := poller.Report{Event: poller.HandlerFailed, Err: errors.New("no receiver")}
-	if _, err := start(whole, poller.Report{Event: poller.TickComplete, Rows: 2}, broken); err == nil || !strings.Contains(err.Error(), "start it again") {
+	if _, err := start(whole, poller.Report{Event: poller.TickComplete, Rows: 2}, broken); err == nil ||
+		!strings.Contains(err.Error(), "start it again") {
 		t.Errorf("a broken one: %v", err)
 	}
-	if _, err := start(Rows{From: "cursor=1"}); err == nil || !strings.Contains(err.Error(), "for another range give another --name") {
+	if _, err := start(Rows{From: "cursor=1"}); err == nil ||
+		!strings.Contains(err.Error(), "for another range give another --name") {
 		t.Errorf("another range: %v", err)
 	}
 	given := poller.Report{Event: poller.TickComplete, Rows: 4, DeadLettered: make([]poller.DeadLetter, 1)}
 	r, err := start(Rows{}, given, poller.Report{Event: poller.FetchEmpty})
-	if err != nil || !strings.Contains(r.Text, "done: 4 row(s), of which 1 were given up: rowrelay deadletter list orders --output backfill-history") {
+	if err != nil || !strings.Contains(r.Text,
+		"done: 4 row(s), of which 1 were given up: rowrelay deadletter list orders --output backfill-history") {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := (Ranges{f.Store, "shop", "orders"}).OutputOf(t.Context(), "other"); err == nil || errors.Is(err, state.ErrConflict) {
+	if _, err := (Ranges{f.Store, "shop", "orders"}).OutputOf(t.Context(), "other"); err == nil ||
+		errors.Is(err, state.ErrConflict) {
 		t.Errorf("one that was never begun: %v", err)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// Clone gives to, a poller of the same source that has no document yet, the position of this one. from and to are how their
-// pollers were named.
+// Clone gives to, a poller of the same source that has no document yet, the position of this one. from and to are how
+// their pollers were named.
 func (d *Document) Clone(ctx context.Context, from string, other *Document, to string) (*Plan, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err
@@ -144,7 +144,8 @@ func readForeign(path string) (*foreignDocument, error) {
 	}
 	switch at := doc.Checkpoint.Cursor; {
 	case doc.Version != 1:
-		return nil, fmt.Errorf("%s is no state document of azure-functions-db: it needs version 1, and has %d", path, doc.Version)
+		return nil, fmt.Errorf("%s is no state document of azure-functions-db: it needs version 1, and has %d", path,
+			doc.Version)
 	case len(at) == 0 || string(at) == "null":
 		return nil, fmt.Errorf("%s is no state document of azure-functions-db with a position: its checkpoint has no cursor, because "+
 			"that function has delivered no batch (it stores no date, for instance); begin with source__start instead", path)

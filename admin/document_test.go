@@ -17,7 +17,8 @@ import (
 func TestPauseWorksUnderALease(t *testing.T) {
 	f := newFixture(t)
 	f.held()
-	if r := f.apply(f.Pause(t.Context())); !strings.HasPrefix(r.Text, "paused; ") || !strings.Contains(r.Text, "gives it back") {
+	if r := f.apply(f.Pause(t.Context())); !strings.HasPrefix(r.Text, "paused; ") ||
+		!strings.Contains(r.Text, "gives it back") {
 		t.Errorf("%q", r.Text)
 	}
 	if p := f.doc().Paused; p == nil || p.By != "ann" || !p.Until.IsZero() {
@@ -39,7 +40,10 @@ func TestPauseWorksUnderALease(t *testing.T) {
 func TestPauseOutlastsAReplay(t *testing.T) {
 	f := newFixture(t)
 	replays := state.Paused{At: time.Now(), Until: time.Now().Add(time.Minute), By: "bob" + forReplay}
-	if _, err := f.Keeper.Amend(t.Context(), func(doc *state.Document) error { doc.Paused = &replays; return nil }); err != nil {
+	if _, err := f.Keeper.Amend(t.Context(), func(doc *state.Document) error {
+		doc.Paused = &replays
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	f.apply(f.Pause(t.Context()))
@@ -71,7 +75,8 @@ func TestResetCountsAndNotes(t *testing.T) {
 		t.Run(to, func(t *testing.T) {
 			f := newFixture(t)
 			m, err := f.Reset(t.Context(), &Reset{To: to})
-			if err != nil || m.Again != c.again || m.Skipped != c.skipped || m.Lost() != c.skipped || !strings.Contains(m.What, c.what) {
+			if err != nil || m.Again != c.again || m.Skipped != c.skipped || m.Lost() != c.skipped ||
+				!strings.Contains(m.What, c.what) {
 				t.Fatalf("%+v, %v", m, err)
 			}
 			if m.Key != f.Key || m.Reached.String() != at(5).String() {
@@ -92,7 +97,8 @@ func TestResetCountsAndNotes(t *testing.T) {
 			} else {
 				f.logged("checkpoint_advanced_manually", fmt.Sprintf("count=%d", c.skipped))
 			}
-			if (len(doc.Skips) == 1) != (c.skipped > 0) || c.skipped > 0 && (doc.Skips[0].Rows != c.skipped || doc.Skips[0].By != "ann") {
+			if (len(doc.Skips) == 1) != (c.skipped > 0) ||
+				c.skipped > 0 && (doc.Skips[0].Rows != c.skipped || doc.Skips[0].By != "ann") {
 				t.Errorf("skips: %+v", doc.Skips)
 			}
 		})
@@ -123,7 +129,8 @@ func TestResetUnderALease(t *testing.T) {
 	m, err := f.Reset(t.Context(), &Reset{To: "beginning", BreakLease: true})
 	r := f.apply(&m.Plan, err)
 	token := f.doc().Lease.FencingToken
-	if token <= lease.Token() || len(r.Notes) != 1 || r.Notes[0] != fmt.Sprintf("the lease is free, the token is %d", token) {
+	if token <= lease.Token() || len(r.Notes) != 1 ||
+		r.Notes[0] != fmt.Sprintf("the lease is free, the token is %d", token) {
 		t.Errorf("token %d after %d, %+v", token, lease.Token(), r)
 	}
 	f.logged("lease_broken_manually", "holder=shop/test")
@@ -192,7 +199,8 @@ func TestExportIsReadBack(t *testing.T) {
 		t.Errorf("it is at %s", got)
 	}
 	f.table.incarnation = "db2"
-	if _, err := f.Reset(t.Context(), &Reset{To: "file=" + path}); err == nil || !strings.Contains(err.Error(), "another database") {
+	if _, err := f.Reset(t.Context(), &Reset{To: "file=" + path}); err == nil ||
+		!strings.Contains(err.Error(), "another database") {
 		t.Errorf("of a restored database: %v", err)
 	}
 }
@@ -205,7 +213,8 @@ func TestClone(t *testing.T) {
 	if err != nil || number(snap.Doc.Checkpoint.Cursor) != 5 {
 		t.Errorf("%+v, %v", snap, err)
 	}
-	if _, err := f.Clone(t.Context(), "orders", stock, "stock"); err == nil || !strings.Contains(err.Error(), "nothing is written over it") {
+	if _, err := f.Clone(t.Context(), "orders", stock, "stock"); err == nil ||
+		!strings.Contains(err.Error(), "nothing is written over it") {
 		t.Errorf("a second time: %v", err)
 	}
 }
@@ -250,7 +259,8 @@ func TestImport(t *testing.T) {
 	}
 	stock := f.document(f.Store, "stock")
 	write(`{"version":1,"lease":{"owner_id":"old","expires_at":"2999-01-01T00:00:00Z"},"checkpoint":{"cursor":[4,4]}}`)
-	if _, err := stock.Import(t.Context(), foreigner{}, path, nil); err == nil || !strings.Contains(err.Error(), "stop that function first") {
+	if _, err := stock.Import(t.Context(), foreigner{}, path, nil); err == nil ||
+		!strings.Contains(err.Error(), "stop that function first") {
 		t.Errorf("under a lease: %v", err)
 	}
 	write(`{"version":1,"checkpoint":{"cursor":[4,4],"batch_id":"b1"}}`)

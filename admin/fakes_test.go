@@ -99,7 +99,8 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, table: &table{
-		last: 10, incarnation: "db1", gone: map[int]bool{}, now: poller.Description{Fingerprint: "sha256:1", Late: poller.LateNone},
+		last: 10, incarnation: "db1", gone: map[int]bool{},
+		now: poller.Description{Fingerprint: "sha256:1", Late: poller.LateNone},
 	}}
 	f.Document = f.document(memstore.New(), "orders")
 	if _, err := f.Keeper.Create(t.Context(), "sha256:1", "db1", at(5)); err != nil {
@@ -188,7 +189,8 @@ func (f *fixture) letter(n int) {
 	f.t.Helper()
 	err := deadletter.NewStore(f.Store).Put(f.t.Context(), poller.DeadLetter{
 		App: "shop", Poller: "orders", Attempts: 5,
-		Event: change.Event{ID: fmt.Sprint("e", n), Key: keyOf(n), OrderKey: keyOf(n), Cursor: at(n), Row: []byte(`{"id":1}`)},
+		Event: change.Event{ID: fmt.Sprint("e", n), Key: keyOf(n), OrderKey: keyOf(n), Cursor: at(n),
+			Row: []byte(`{"id":1}`)},
 		Cause: poller.Refused, Status: 422, Reason: "no",
 	})
 	if err != nil {
@@ -236,7 +238,8 @@ func nothingToDo(t *testing.T, err error, why string) {
 // refused fails unless an error refuses something with a remedy.
 func refused(t *testing.T, err error, remedy string) {
 	t.Helper()
-	if r := new(Refusal); !errors.As(err, &r) || !strings.Contains(r.Remedy, remedy) || !strings.HasSuffix(r.Error(), ": "+r.Remedy) {
+	if r := new(Refusal); !errors.As(err, &r) || !strings.Contains(r.Remedy, remedy) ||
+		!strings.HasSuffix(r.Error(), ": "+r.Remedy) {
 		t.Errorf("%v, want a refusal with the remedy: %s", err, remedy)
 	}
 }

@@ -63,8 +63,8 @@ func (d *Document) Choose(ctx context.Context, c *Choice) (*Chosen, error) {
 	return chosen, nothing("there are no such dead letters%s", d.elsewhere())
 }
 
-// find reads the records that are chosen. blocked are those of keys that wait for a person: they count where the store has
-// no record of theirs.
+// find reads the records that are chosen. blocked are those of keys that wait for a person: they count where the store
+// has no record of theirs.
 func (d *Document) find(ctx context.Context, c *Choice, blocked []deadletter.Entry) (found Found, err error) {
 	if len(c.IDs) > 0 {
 		found.Entries, err = d.byID(ctx, c.IDs, blocked)
@@ -92,14 +92,17 @@ func (d *Document) find(ctx context.Context, c *Choice, blocked []deadletter.Ent
 }
 
 // byID reads the records with these ids, each once.
-func (d *Document) byID(ctx context.Context, ids []string, blocked []deadletter.Entry) (entries []deadletter.Entry, err error) {
+func (d *Document) byID(
+	ctx context.Context, ids []string, blocked []deadletter.Entry,
+) (entries []deadletter.Entry, err error) {
 	for _, id := range ids {
 		e, err := d.Letters.Get(ctx, deadletter.Name(d.App, d.Poller, d.Output, id))
 		if at := indexOf(blocked, id); errors.Is(err, state.ErrNotFound) && at >= 0 {
 			e, err = blocked[at], nil
 		}
 		if errors.Is(err, state.ErrNotFound) {
-			return nil, &Refusal{Missing: true, Err: fmt.Errorf("poller %s has no dead letter %s%s", d.Poller, id, d.elsewhere()),
+			return nil, &Refusal{Missing: true,
+				Err:    fmt.Errorf("poller %s has no dead letter %s%s", d.Poller, id, d.elsewhere()),
 				Remedy: fmt.Sprintf("rowrelay deadletter list %s shows those that there are", d.Poller)}
 		}
 		if err != nil {
@@ -147,8 +150,8 @@ func (d *Document) elsewhere() string {
 }
 
 // standIns are records of parked events, without a name and a row: with blocked of those that wait for a person
-// (after_dead_letter=block), whose record may lie in a queue, or be gone, and which must be let go all the same; else of
-// those that wait for their next attempt, which have no record.
+// (after_dead_letter=block), whose record may lie in a queue, or be gone, and which must be let go all the same; else
+// of those that wait for their next attempt, which have no record.
 func (d *Document) standIns(parked []poller.ParkedEntry, blocked bool) []deadletter.Entry {
 	var entries []deadletter.Entry
 	for i := range parked {

@@ -151,8 +151,8 @@ func TestReplayNowIsStopped(t *testing.T) {
 	}
 }
 
-// What a replay stores outlasts the clean-up of the tick before it, in another process or in this one. Otherwise the poller would
-// stop at a missing object, and the records would be gone.
+// What a replay stores outlasts the clean-up of the tick before it, in another process or in this one. Otherwise the
+// poller would stop at a missing object, and the records would be gone.
 func TestReplayWhileATickTidiesUp(t *testing.T) {
 	for name, same := range map[string]bool{"another process": false, "the status page's own": true} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +161,8 @@ func TestReplayWhileATickTidiesUp(t *testing.T) {
 			if !same {
 				tick = f.document(f.Store, "orders").Keeper
 			}
-			letter := deadletter.Entry{Record: &deadletter.Record{ID: "e2", Key: keyOf(2), OrderKey: keyOf(2), Cause: poller.Refused}}
+			letter := deadletter.Entry{Record: &deadletter.Record{ID: "e2", Key: keyOf(2), OrderKey: keyOf(2),
+				Cause: poller.Refused}}
 			for range 40 {
 				tidied(t, tick, func() {
 					err := f.load(t.Context())
@@ -225,7 +226,8 @@ func TestPurgeLetsWhatWaitsGoOn(t *testing.T) {
 
 func TestPurgeOfParkedEventsIsNoted(t *testing.T) {
 	f := newFixture(t)
-	f.parks(poller.ParkedEntry{ID: "e1", Key: keyOf(1), OrderKey: keyOf(1)}, poller.ParkedEntry{ID: "x", Key: []byte(`"x"`), OrderKey: []byte(`"x"`)})
+	f.parks(poller.ParkedEntry{ID: "e1", Key: keyOf(1), OrderKey: keyOf(1)},
+		poller.ParkedEntry{ID: "x", Key: []byte(`"x"`), OrderKey: []byte(`"x"`)})
 	c, err := f.Choose(t.Context(), &Choice{Parked: true})
 	if err != nil || len(c.Entries) != 2 {
 		t.Fatalf("%+v, %v", c, err)
@@ -274,7 +276,8 @@ func TestResendStopsAtTheFirstThatFails(t *testing.T) {
 	if err != nil || !strings.Contains(p.What, "BREAKS THE ORDER") {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	if r, err := p.Apply(t.Context()); r.Text != "done: 1" || err == nil || !strings.Contains(err.Error(), "sending e2: no") {
+	if r, err := p.Apply(t.Context()); r.Text != "done: 1" || err == nil ||
+		!strings.Contains(err.Error(), "sending e2: no") {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if got := f.ids(); !slices.Equal(to.took, []string{"e1"}) || !slices.Equal(got, []string{"e2"}) {

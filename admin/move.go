@@ -16,8 +16,8 @@ type Move struct {
 	From, To change.Cursor
 	// Again and Skipped are rows that are delivered again, and that are never delivered. -1: they could not be counted.
 	Again, Skipped int64
-	// Late is how many rows of the window of late commits, which are not remembered as delivered, are not looked for any
-	// more, at most: those that the move skips among them. -1: they could not be counted.
+	// Late is how many rows of the window of late commits, which are not remembered as delivered, are not looked for
+	// any more, at most: those that the move skips among them. -1: they could not be counted.
 	Late int64
 	// Parked is how many parked events are forgotten.
 	Parked int
@@ -27,8 +27,8 @@ type Move struct {
 	// source is as it is defined now. The move accepts it; changed says that the document was written for another.
 	source  poller.Description
 	changed bool
-	// foreign says that the position the document has means nothing in the source as it is defined now. So Skipped are all
-	// rows up to the new one.
+	// foreign says that the position the document has means nothing in the source as it is defined now. So Skipped are
+	// all rows up to the new one.
 	foreign bool
 	// retyped are the columns of the cursor or key as the document has them, where they have changed their type since.
 	retyped string

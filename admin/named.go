@@ -16,14 +16,14 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// BackfillPrefix is what a named backfill's document, side objects and dead letters have before its name where an output's
-// have the output's. No output can be called so.
+// BackfillPrefix is what a named backfill's document, side objects and dead letters have before its name where an
+// output's have the output's. No output can be called so.
 const BackfillPrefix = "backfill-"
 
 var backfillName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
 
-// Range is what a named backfill sends. It is written once, before the backfill's document, and stays: started again under
-// its name, a backfill goes on with this range and no other.
+// Range is what a named backfill sends. It is written once, before the backfill's document, and stays: started again
+// under its name, a backfill goes on with this range and no other.
 type Range struct {
 	Version int `json:"version"` // 1
 	// Output is the name of the poller's output that it sends to.
@@ -129,9 +129,10 @@ func (p part) Fetch(ctx context.Context, r poller.Range, limit poller.Limit) (po
 	return p.Source.Fetch(ctx, r, limit)
 }
 
-// Named is a backfill that is sent from this process, under a name, and with a state document and a lease of its own. Its
-// requests carry its name, because its events are outside the order promise: the live poller may send a newer state of a
-// row first. It goes on where it was when it is started again under its name; its range is fixed by its first start.
+// Named is a backfill that is sent from this process, under a name, and with a state document and a lease of its own.
+// Its requests carry its name, because its events are outside the order promise: the live poller may send a newer state
+// of a row first. It goes on where it was when it is started again under its name; its range is fixed by its first
+// start.
 type Named struct {
 	Rows
 	Name string
@@ -165,7 +166,8 @@ func (d *Document) NamedBackfill(ctx context.Context, b *Named) (*Plan, error) {
 	var total int64
 	switch {
 	case fresh:
-		r = &Range{Version: rangeVersion, Output: d.Output, FromText: b.From, ToText: b.To, StartedAt: time.Now().UTC(), By: d.By}
+		r = &Range{Version: rangeVersion, Output: d.Output, FromText: b.From, ToText: b.To, StartedAt: time.Now().UTC(),
+			By: d.By}
 		if r.ToText == "" {
 			r.ToText = "latest"
 		}
@@ -277,7 +279,8 @@ func (d *Document) givenUp(b *Named, n int) string {
 	case n == 0:
 		return ""
 	case d.Queue != "":
-		return fmt.Sprintf(", of which %d were given up: their dead letters are in the queue %s (dead_letter__kind=queue)", n, d.Queue)
+		return fmt.Sprintf(", of which %d were given up: their dead letters are in the queue %s (dead_letter__kind=queue)", n,
+			d.Queue)
 	}
 	return fmt.Sprintf(", of which %d were given up: rowrelay deadletter list %s --output %s%s shows them",
 		n, d.Poller, BackfillPrefix, b.Name)

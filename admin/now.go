@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// leasePatience is how long a replay waits for the tick at work to give the lease back: its batch has to end. It is less
-	// than the page gives an action, so that there is time left for the rest.
+	// leasePatience is how long a replay waits for the tick at work to give the lease back: its batch has to end. It is
+	// less than the page gives an action, so that there is time left for the rest.
 	leasePatience = 20 * time.Second
 	// RestoreBound is how long it is tried to end the pause of a replay.
 	RestoreBound = 8 * time.Second
-	// ReplayPause is when the pause of a replay ends by itself: later than any replay, which the page's bound and RestoreBound
-	// bound.
+	// ReplayPause is when the pause of a replay ends by itself: later than any replay, which the page's bound and
+	// RestoreBound bound.
 	ReplayPause = time.Minute
 )
 
@@ -57,9 +57,9 @@ func isAtWork(err error) bool {
 	return errors.As(err, &held) || errors.Is(err, state.ErrConflict)
 }
 
-// whilePaused does what needs the lease to be free: a tick with poll_interval, or with much to do, holds it nearly always. The
-// poller is paused, unless it is, the tick at work is waited for, and then it goes on as before. If this process dies in
-// between, the pause ends by itself.
+// whilePaused does what needs the lease to be free: a tick with poll_interval, or with much to do, holds it nearly
+// always. The poller is paused, unless it is, the tick at work is waited for, and then it goes on as before. If this
+// process dies in between, the pause ends by itself.
 func (d *Document) whilePaused(
 	ctx context.Context, stop <-chan struct{}, cause error, do func(context.Context) error,
 ) (err error) {
@@ -67,8 +67,10 @@ func (d *Document) whilePaused(
 		return err
 	}
 	snap := d.snap
-	// At is what the document can hold, so that our pause is known again. Until is of the store's clock, which others judge it by.
-	ours := state.Paused{At: time.Now().UTC().Truncate(time.Millisecond), Until: snap.Now().Add(ReplayPause), By: d.By + forReplay}
+	// At is what the document can hold, so that our pause is known again. Until is of the store's clock, which others
+	// judge it by.
+	ours := state.Paused{At: time.Now().UTC().Truncate(time.Millisecond), Until: snap.Now().Add(ReplayPause),
+		By: d.By + forReplay}
 	isOurs := func(p *state.Paused) bool { return p != nil && p.By == ours.By && p.At.Equal(ours.At) }
 	defer func() { err = errors.Join(err, d.restore(ctx, isOurs)) }()
 	after, err := d.Keeper.Amend(ctx, func(doc *state.Document) error {
@@ -76,7 +78,8 @@ func (d *Document) whilePaused(
 		case p == nil, p.Over(snap.Now()):
 			doc.Paused = &ours
 		case !p.Until.IsZero() && !isOurs(p): // its end would let the poller go on under us
-			return &Refusal{Err: fmt.Errorf("another replay of %s is under way, by %s", d.Poller, strings.TrimSuffix(p.By, forReplay)),
+			return &Refusal{Err: fmt.Errorf("another replay of %s is under way, by %s", d.Poller,
+				strings.TrimSuffix(p.By, forReplay)),
 				Remedy: "try again when it has ended, in a minute at the latest"}
 		}
 		return nil
@@ -123,7 +126,8 @@ func (d *Document) restore(ctx context.Context, isOurs func(*state.Paused) bool)
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("%s may still be paused for the replay, which ends by itself within %s: %w", d.Poller, ReplayPause, err)
+		return fmt.Errorf("%s may still be paused for the replay, which ends by itself within %s: %w", d.Poller, ReplayPause,
+			err)
 	}
 	if ended {
 		d.audit("resumed", "after", "a replay")

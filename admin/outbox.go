@@ -93,7 +93,8 @@ type Events struct {
 
 // Requeue makes events due at once, with their attempts forgotten; what waits behind them follows in order.
 func (o *Outbox) Requeue(ctx context.Context, f publisher.Filter) (*Events, error) {
-	return o.change(ctx, f, "outbox_requeued", "%d event(s) will be published again, and then what waits behind them.", o.Events.Requeue)
+	return o.change(ctx, f, "outbox_requeued", "%d event(s) will be published again, and then what waits behind them.",
+		o.Events.Requeue)
 }
 
 // Discard gives events up for ever, and lets what waits only behind them go on.
@@ -134,7 +135,10 @@ func (o *Outbox) change(
 	}
 	first := f
 	first.Limit = int(min(firstEvents, total))
-	if err := o.Events.List(ctx, first, func(found publisher.Entry) error { e.First = append(e.First, found); return nil }); err != nil {
+	if err := o.Events.List(ctx, first, func(found publisher.Entry) error {
+		e.First = append(e.First, found)
+		return nil
+	}); err != nil {
 		return e, err
 	}
 	e.apply = func(ctx context.Context, r *Result) error {
@@ -148,7 +152,8 @@ func (o *Outbox) change(
 		}
 		switch {
 		case ctx.Err() != nil && err != nil:
-			return &Stopped{fmt.Sprintf("stopped: %d of %d events were changed; the same command goes on with the others", n, total)}
+			return &Stopped{fmt.Sprintf("stopped: %d of %d events were changed; the same command goes on with the others", n,
+				total)}
 		case err != nil:
 			return fmt.Errorf("after %d of %d events: %w", n, total, err)
 		}
@@ -158,8 +163,8 @@ func (o *Outbox) change(
 	return e, nil
 }
 
-// unmatched names the ids and keys that no event has which the filter chooses: "; no such event has --id 7". It is "" where
-// each has one.
+// unmatched names the ids and keys that no event has which the filter chooses: "; no such event has --id 7". It is ""
+// where each has one.
 func (o *Outbox) unmatched(ctx context.Context, f publisher.Filter) (string, error) {
 	if len(f.IDs)+len(f.Keys) == 0 {
 		return "", nil
@@ -206,7 +211,8 @@ var States = []struct {
 	State publisher.State
 }{
 	{"pending", publisher.Pending}, {"publishing", publisher.Publishing}, {"published", publisher.Published},
-	{"failed", publisher.Failed}, {"waiting", publisher.Waiting}, {"dead", publisher.Dead}, {"discarded", publisher.Discarded},
+	{"failed", publisher.Failed}, {"waiting", publisher.Waiting}, {"dead", publisher.Dead},
+	{"discarded", publisher.Discarded},
 }
 
 // StateNames are states as commands name them.

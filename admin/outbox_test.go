@@ -31,7 +31,8 @@ func (o *events) Resume(context.Context) error { o.paused = ""; return nil }
 func (o *events) List(_ context.Context, f publisher.Filter, each func(publisher.Entry) error) error {
 	n := 0
 	for _, e := range o.all {
-		if !slices.Contains(f.States, e.State) || len(f.IDs) > 0 && !slices.Contains(f.IDs, e.ID) || f.Limit > 0 && n == f.Limit {
+		if !slices.Contains(f.States, e.State) || len(f.IDs) > 0 && !slices.Contains(f.IDs, e.ID) ||
+			f.Limit > 0 && n == f.Limit {
 			continue
 		}
 		n++
@@ -80,7 +81,8 @@ func TestOutboxIsPausedAndResumed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := p.Apply(t.Context()); err != nil || r.Text != "paused; 2 instance(s) finish what is under way" || rows.paused != "by ann" {
+	if r, err := p.Apply(t.Context()); err != nil || r.Text != "paused; 2 instance(s) finish what is under way" ||
+		rows.paused != "by ann" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	_, err = o.Pause(t.Context())
@@ -93,7 +95,8 @@ func TestOutboxIsPausedAndResumed(t *testing.T) {
 	}
 	_, err = o.Resume(t.Context())
 	nothingToDo(t, err, "is not paused")
-	if text := log.String(); !strings.Contains(text, "event=paused poller=events by=ann") || !strings.Contains(text, "event=resumed") {
+	if text := log.String(); !strings.Contains(text, "event=paused poller=events by=ann") ||
+		!strings.Contains(text, "event=resumed") {
 		t.Error(text)
 	}
 }
@@ -110,7 +113,8 @@ func TestRequeueSaysWhatIsMissing(t *testing.T) {
 	if r, err := e.Apply(t.Context()); err != nil || r.Text != "done: 1; no such event has --id '9 9'" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if text := log.String(); !strings.Contains(text, "event=outbox_requeued") || !strings.Contains(text, `filter="state=dead id=`) {
+	if text := log.String(); !strings.Contains(text, "event=outbox_requeued") ||
+		!strings.Contains(text, `filter="state=dead id=`) {
 		t.Error(text)
 	}
 	_, err = o.Requeue(t.Context(), dead("1"))
@@ -129,14 +133,16 @@ func TestRequeueThatIsStopped(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := e.Apply(ctx); !errors.As(err, new(*Stopped)) || !strings.Contains(err.Error(), "the same command goes on") {
+	if _, err := e.Apply(ctx); !errors.As(err, new(*Stopped)) ||
+		!strings.Contains(err.Error(), "the same command goes on") {
 		t.Error(err)
 	}
 }
 
 func TestReplayNowOfAnOutbox(t *testing.T) {
 	o, rows, _ := newOutbox()
-	if _, err := o.ReplayNow(t.Context(), "3", nil, nil); err != nil || rows.all[2].State != publisher.Pending || rows.all[0].State != publisher.Dead {
+	if _, err := o.ReplayNow(t.Context(), "3", nil, nil); err != nil || rows.all[2].State != publisher.Pending ||
+		rows.all[0].State != publisher.Dead {
 		t.Errorf("%+v, %v", rows.all, err)
 	}
 	_, err := o.ReplayNow(t.Context(), "3", nil, nil)

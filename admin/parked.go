@@ -35,10 +35,10 @@ func ParkedRows(entries []poller.ParkedEntry) int {
 	return n
 }
 
-// leased does what changes the parked events while nobody else can: a tick would fetch and settle meanwhile, and only who
-// holds the lease may store an object. change returns what the document is to name (nil: what it names now). The lease is
-// given back with the write that does so, or without one where change fails. It is free for who asks while the document is
-// as it was shown.
+// leased does what changes the parked events while nobody else can: a tick would fetch and settle meanwhile, and only
+// who holds the lease may store an object. change returns what the document is to name (nil: what it names now). The
+// lease is given back with the write that does so, or without one where change fails. It is free for who asks while the
+// document is as it was shown.
 func (d *Document) leased(ctx context.Context, change func(*state.Lease) (*state.ObjectRef, error)) error {
 	lease, err := d.Keeper.Acquire(ctx, d.snap)
 	var moved *state.MovedError
@@ -117,8 +117,8 @@ func store(ctx context.Context, lease *state.Lease, entries []poller.ParkedEntry
 	return &state.ObjectRef{Object: name, Count: ParkedRows(entries)}, err
 }
 
-// unblock lets what waits behind purged events go on. Where the events have no record (parked), the document notes them as
-// skipped: nothing else tells of them.
+// unblock lets what waits behind purged events go on. Where the events have no record (parked), the document notes them
+// as skipped: nothing else tells of them.
 func (d *Document) unblock(ctx context.Context, purge []deadletter.Entry, parked bool, r *Result) error {
 	if d.snap.Doc.Parked.Count == 0 {
 		return nil // nothing waits: the lease, which a poller at work holds, is not needed
@@ -137,11 +137,11 @@ func (d *Document) unblock(ctx context.Context, purge []deadletter.Entry, parked
 	})
 }
 
-// let stores the parked events without those that the records block, or are stand-ins for, and returns nil where there are
-// none. Where rows wait behind one, the first of them becomes the head. Where the row itself was changed since, its newest
-// state goes on: events of a parked key settle without being sent, so that nobody else would deliver it. A change that comes
-// after this read is fetched after the lease was given back. Keys that do not fit the settings any more (another source__key)
-// are taken out with all that waits behind them: they can never be read.
+// let stores the parked events without those that the records block, or are stand-ins for, and returns nil where there
+// are none. Where rows wait behind one, the first of them becomes the head. Where the row itself was changed since, its
+// newest state goes on: events of a parked key settle without being sent, so that nobody else would deliver it. A
+// change that comes after this read is fetched after the lease was given back. Keys that do not fit the settings any
+// more (another source__key) are taken out with all that waits behind them: they can never be read.
 func (d *Document) let(
 	ctx context.Context, lease *state.Lease, records []deadletter.Entry, r *Result,
 ) (*state.ObjectRef, error) {
@@ -174,14 +174,15 @@ func (d *Document) let(
 	return store(ctx, lease, left)
 }
 
-// successor is what waits in the place of an entry that is let go; nil for nothing. A head that waited for its next attempt,
-// and was changed since, keeps its place: its changes were taken for the newest state that the attempt would read. Those of
-// a blocked head wait behind it.
+// successor is what waits in the place of an entry that is let go; nil for nothing. A head that waited for its next
+// attempt, and was changed since, keeps its place: its changes were taken for the newest state that the attempt would
+// read. Those of a blocked head wait behind it.
 func (d *Document) successor(ctx context.Context, e *poller.ParkedEntry, r *Result) (*poller.ParkedEntry, error) {
 	newest, err := d.Source.Reread(ctx, [][]byte{e.Key})
 	switch {
 	case errors.Is(err, poller.ErrConfig):
-		r.note("the key %s does not fit the settings any more: it is taken out, with %d row(s) behind it", e.Key, len(e.Followers))
+		r.note("the key %s does not fit the settings any more: it is taken out, with %d row(s) behind it", e.Key,
+			len(e.Followers))
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading the row %s again: %w", e.Key, err)

@@ -16,7 +16,8 @@ type Plan struct {
 	Notes []string
 	// What says what Apply will do, in sentences.
 	What string
-	// Key and Reached are the document that is changed, and how far its rows were delivered. Key is "" where that is none.
+	// Key and Reached are the document that is changed, and how far its rows were delivered. Key is "" where that is
+	// none.
 	Key     string
 	Reached change.Cursor
 
@@ -81,7 +82,8 @@ func move(doc *state.Document, to change.Cursor) {
 	doc.Late = state.Late{Mode: doc.Late.Mode}
 }
 
-// retyped are the columns of the cursor or key as a document has them, where they have changed their type since; else "".
+// retyped are the columns of the cursor or key as a document has them, where they have changed their type since; else
+// "".
 func retyped(doc *state.Document, source poller.Description) string {
 	if was := doc.Checkpoint.Columns; source.Columns != "" && was != source.Columns {
 		return was
@@ -89,7 +91,8 @@ func retyped(doc *state.Document, source poller.Description) string {
 	return ""
 }
 
-// sameLate reports whether late commits are handled as when the document was written; it is silent before the first commit.
+// sameLate reports whether late commits are handled as when the document was written; it is silent before the first
+// commit.
 func sameLate(doc *state.Document, source poller.Description) bool {
 	return doc.Late.Mode == "" || doc.Late.Mode == string(source.Late)
 }

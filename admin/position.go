@@ -92,8 +92,8 @@ func (d *Document) exported(ctx context.Context, path string) (change.Cursor, er
 	return x.Position, nil
 }
 
-// distance counts the rows between two positions: those that are sent again when the second is the earlier one, and those
-// that are skipped when it is the later one. -1: they could not be counted.
+// distance counts the rows between two positions: those that are sent again when the second is the earlier one, and
+// those that are skipped when it is the later one. -1: they could not be counted.
 func (d *Document) distance(ctx context.Context, from, to change.Cursor) (again, skipped int64, err error) {
 	if again, err = d.upTo(ctx, to, from); err != nil {
 		if to.IsStart() {

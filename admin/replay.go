@@ -33,9 +33,9 @@ type Replay struct {
 	Kept error
 }
 
-// Replay hands rows back to the poller: its next tick reads each again by its key and delivers its newest state, in order
-// with everything else of that key. A record is deleted when its row was handed over. One whose row is gone is kept: it is
-// all that is left of it.
+// Replay hands rows back to the poller: its next tick reads each again by its key and delivers its newest state, in
+// order with everything else of that key. A record is deleted when its row was handed over. One whose row is gone is
+// kept: it is all that is left of it.
 func (c *Chosen) Replay(ctx context.Context) (*Replay, error) {
 	d := c.d
 	if err := d.free(); err != nil {
@@ -68,9 +68,10 @@ func (c *Chosen) Replay(ctx context.Context) (*Replay, error) {
 // presentChunk is how many rows present reads at once: they are held in memory, content and all.
 const presentChunk = 100
 
-// present divides records into those whose rows the source shows, and those whose rows are gone, do not meet source__where
-// any more, or have keys that do not fit the settings.
-func (d *Document) present(ctx context.Context, letters []deadletter.Entry) (found, gone []deadletter.Entry, err error) {
+// present divides records into those whose rows the source shows, and those whose rows are gone, do not meet
+// source__where any more, or have keys that do not fit the settings.
+func (d *Document) present(ctx context.Context, letters []deadletter.Entry) (found, gone []deadletter.Entry,
+	err error) {
 	for chunk := range slices.Chunk(letters, presentChunk) {
 		keys := make([][]byte, len(chunk))
 		for i := range chunk {
@@ -145,7 +146,8 @@ func (c *Chosen) Resend(open func() (poller.Output, error), timeout time.Duratio
 
 // sendRecorded delivers recorded rows under the lease, and returns how many arrived.
 func (d *Document) sendRecorded(
-	ctx context.Context, lease *state.Lease, to poller.Output, timeout time.Duration, fingerprint string, letters []deadletter.Entry,
+	ctx context.Context, lease *state.Lease, to poller.Output, timeout time.Duration, fingerprint string,
+	letters []deadletter.Entry,
 ) (int, error) {
 	for i := range letters {
 		if err := lease.Check(); err != nil {

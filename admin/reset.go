@@ -22,8 +22,8 @@ type Reset struct {
 }
 
 // Reset moves the position, and forgets the memory of late commits. Where the source has changed since, it accepts what
-// the settings have now. A document that cannot be read is written anew, at the beginning. Where only the lease is broken,
-// the move is zero but for its plan.
+// the settings have now. A document that cannot be read is written anew, at the beginning. Where only the lease is
+// broken, the move is zero but for its plan.
 func (d *Document) Reset(ctx context.Context, r *Reset) (*Move, error) {
 	if r.To == "" && !r.BreakLease {
 		return nil, errors.New("say where to: --to beginning, latest, cursor=VALUE or file=PATH")
@@ -121,13 +121,14 @@ func (d *Document) drops(parked string) (bool, error) {
 	case parked != "":
 		return false, fmt.Errorf("--parked %q is not keep or drop", parked)
 	}
-	return false, &Refusal{Err: fmt.Errorf("%d event(s) are parked", n), Remedy: "say --parked keep (they are tried again as they " +
-		"are due) or --parked drop (they are forgotten: right where the new position brings their rows again, or where " +
-		"source__key has changed)"}
+	return false, &Refusal{Err: fmt.Errorf("%d event(s) are parked", n),
+		Remedy: "say --parked keep (they are tried again as they " +
+			"are due) or --parked drop (they are forgotten: right where the new position brings their rows again, or where " +
+			"source__key has changed)"}
 }
 
-// toDrop are the parked events that a change is about to drop, for the log. Those that cannot be read may be dropped all
-// the same: that is the way out then.
+// toDrop are the parked events that a change is about to drop, for the log. Those that cannot be read may be dropped
+// all the same: that is the way out then.
 func (d *Document) toDrop(ctx context.Context) ([]poller.ParkedEntry, error) {
 	entries, err := Parked(ctx, d.Keeper, &d.snap.Doc)
 	if err != nil {
@@ -148,8 +149,8 @@ func (d *Document) auditDropped(entries []poller.ParkedEntry) {
 // noteBound is how long it is tried to delete a note.
 const noteBound = 5 * time.Second
 
-// forgetNote deletes what ticks have noted for the status page: it tells of the position of before. It is for looking at:
-// where it cannot be deleted, the next tick that does something replaces it.
+// forgetNote deletes what ticks have noted for the status page: it tells of the position of before. It is for looking
+// at: where it cannot be deleted, the next tick that does something replaces it.
 func (d *Document) forgetNote(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, noteBound)
 	defer cancel()

@@ -90,6 +90,9 @@ func (hanging) Create(ctx context.Context, _ string, _ []byte) (state.Stamp, err
 
 // TestRowThatNoStoreTakes is left out, and said to be, rather than holding up its poller for ever.
 func TestRowThatNoStoreTakes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: `make test` runs it")
+	}
 	s := deadletter.NewStore(memstore.New())
 	d := letter("e1")
 	d.Event.Row = []byte(`"` + strings.Repeat("x", state.MaxObject) + `"`)

@@ -139,6 +139,9 @@ func TestAcceptanceOfAClockThatIsAhead(t *testing.T) {
 
 // TestOneEventIsAnswered503: an event that the destination has no room for, while it accepts all others, comes to its end.
 func TestOneEventIsAnswered503(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: `make test` runs it")
+	}
 	for _, every := range []time.Duration{time.Second, 10 * time.Minute} { // between two other rows
 		synctest.Test(t, func(t *testing.T) {
 			shop := newShop()

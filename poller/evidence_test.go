@@ -123,6 +123,9 @@ func TestPoisonRows(t *testing.T) {
 // TestDestinationThatAcceptsNothing: whatever it answers, no attempt is counted, the position stays, and a tick costs a
 // bounded number of requests.
 func TestDestinationThatAcceptsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: `make test` runs it")
+	}
 	for name, answer := range map[string]func(context.Context, change.Delivery) error{
 		"400":     func(_ context.Context, d change.Delivery) error { return status(d, 400) },
 		"401":     func(_ context.Context, d change.Delivery) error { return status(d, 401) },

@@ -83,6 +83,9 @@ func (d *dated) writes(n int) {
 // TestFutureRow: a row that is dated ahead is delivered once, or held, and hides no row that is written after it: not
 // after a crash, not when the clock has passed it.
 func TestFutureRow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: `make test` runs it")
+	}
 	for _, mode := range []LateCommits{LateOverlap, LateNone} {
 		for _, rule := range []FutureRows{FutureDeliver, FutureHold, FutureFail} {
 			for _, ahead := range []time.Duration{10 * time.Minute, 365 * 24 * time.Hour} {
@@ -148,6 +151,9 @@ func futureRow(t *testing.T, d *dated, ahead time.Duration) {
 
 // TestManyFutureRows: they take half of the memory at most, and live rows are not held back by them.
 func TestManyFutureRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: `make test` runs it")
+	}
 	inDated(t, LateOverlap, FutureDeliver, func(t *testing.T, d *dated) {
 		d.cfg.LateMemory = 40
 		d.start()
@@ -188,6 +194,9 @@ func TestFutureRowThatIsCorrected(t *testing.T) {
 
 // TestClockFalls: rows that are written by a clock that was set back are below the position.
 func TestClockFalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: `make test` runs it")
+	}
 	for _, mode := range []LateCommits{LateOverlap, LateNone} {
 		for _, fall := range []time.Duration{20 * time.Second, 2 * time.Minute, time.Hour} {
 			t.Run(fmt.Sprint(mode, " ", fall), func(t *testing.T) {
@@ -231,6 +240,9 @@ func TestPositionAhead(t *testing.T) {
 
 // TestWallClockPutBack: in the hour that comes twice rows stand below those of the hour before.
 func TestWallClockPutBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: `make test` runs it")
+	}
 	for _, crashes := range []bool{false, true} {
 		inDated(t, LateOverlap, FutureDeliver, func(t *testing.T, d *dated) {
 			d.putBack = d.now().Add(50 * time.Minute)

@@ -61,6 +61,9 @@ func (w *world) unpublished() map[string]bool {
 // TestCleanup deletes 50,000 events' worth of history while an application writes and a publisher marks; it is stopped in the
 // middle, and begun again.
 func TestCleanup(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: `make test` runs it")
+	}
 	layouts(t, func(t *testing.T, w *world) {
 		const n = 50_000
 		w.fillHistory(n)

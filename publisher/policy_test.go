@@ -103,6 +103,9 @@ func (to *target) inOrder(db *fakeDB) {
 }
 
 func TestOutageOfHalfAnHour(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: `make test` runs it")
+	}
 	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			in(t, func(t *testing.T, db *fakeDB) {
@@ -139,6 +142,9 @@ func TestOutageOfHalfAnHour(t *testing.T) {
 }
 
 func TestPoisonEvent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: `make test` runs it")
+	}
 	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			in(t, func(t *testing.T, db *fakeDB) {

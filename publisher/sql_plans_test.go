@@ -44,6 +44,9 @@ var planned = map[string]func(context.Context, *sqlTable) error{
 // TestPlans: with many published events, many that wait and a handful of others, no statement reads the table. PostgreSQL plans by
 // statistics from when all of them were pending, the worst that autovacuum can leave.
 func TestPlans(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: `make test` runs it")
+	}
 	everyEngine(t, func(t *testing.T, b *bench) {
 		if b.conn.Engine == "sqlserver" {
 			t.Skip("SQL Server shows no plan of a parametrised statement")

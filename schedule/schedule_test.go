@@ -103,6 +103,9 @@ func TestDatesThatDoNotExistNeverFire(t *testing.T) {
 }
 
 func TestLongestGap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: `make test` runs it")
+	}
 	const day = 24 * time.Hour
 	tests := []struct {
 		expr string

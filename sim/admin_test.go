@@ -18,13 +18,16 @@ import (
 // document is the output's document, as a command of this process changes it.
 func (p *process) document() *admin.Document {
 	return &admin.Document{
-		App: "app", Poller: "orders", Output: p.out.name, Key: p.out.key, Keeper: p.keeper(), Store: storeOf{p}, Letters: recordsOf{p},
-		Source: sourceOf{p}, Positions: positionsOf{p}, Ordering: p.set.ordering, MaxParked: p.set.policy.MaxParked, By: "op",
+		App: "app", Poller: "orders", Output: p.out.name, Key: p.out.key, Keeper: p.keeper(), Store: storeOf{p},
+		Letters: recordsOf{p},
+		Source:  sourceOf{p}, Positions: positionsOf{p}, Ordering: p.set.ordering, MaxParked: p.set.policy.MaxParked,
+		By:  "op",
 		Log: slog.New(slog.DiscardHandler),
 	}
 }
 
-// done applies a plan. intent is what it is about, done when the document with other parked events lands; nil for nothing.
+// done applies a plan. intent is what it is about, done when the document with other parked events lands; nil for
+// nothing.
 func (p *process) done(ctx context.Context, plan *admin.Plan, err error, intent func()) error {
 	if err != nil {
 		return err
@@ -75,7 +78,8 @@ type recordsOf struct{ p *process }
 // entry is a record as the store has it.
 func (o recordsOf) entry(r *record) deadletter.Entry {
 	return deadletter.Entry{Name: o.name(r), Record: &deadletter.Record{
-		ID: r.id, App: "app", Poller: "orders", Output: o.p.out.name, Key: json.RawMessage(r.key), OrderKey: json.RawMessage(r.orderKey),
+		ID: r.id, App: "app", Poller: "orders", Output: o.p.out.name, Key: json.RawMessage(r.key),
+		OrderKey: json.RawMessage(r.orderKey),
 	}}
 }
 

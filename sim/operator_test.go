@@ -151,13 +151,14 @@ func (o *operator) startBackfill() {
 	if len(rows) == 0 {
 		return
 	}
-	o.command(fmt.Sprintf("backfill %d rows after %s up to %s", len(rows), from, to), func(ctx context.Context, p *process, d *admin.Document) error {
-		started, err := d.Backfill(ctx, &admin.Rows{From: from.to(), To: to.to(), Rate: rate})
-		if err != nil {
-			return err
-		}
-		return p.done(ctx, &started.Plan, nil, nil)
-	})
+	o.command(fmt.Sprintf("backfill %d rows after %s up to %s", len(rows), from, to),
+		func(ctx context.Context, p *process, d *admin.Document) error {
+			started, err := d.Backfill(ctx, &admin.Rows{From: from.to(), To: to.to(), Rate: rate})
+			if err != nil {
+				return err
+			}
+			return p.done(ctx, &started.Plan, nil, nil)
+		})
 }
 
 // reset moves the position: to the beginning, back, or forward over rows, which are then skipped on purpose.
@@ -229,10 +230,12 @@ func (o *operator) commanded(p *process, was *state.Document) {
 		w.fail("the position cannot be read: %v, %v", err, err2)
 		return
 	}
-	if order, err := from.compare(to); err != nil || order < 0 || now.Checkpoint.Incarnation != was.Checkpoint.Incarnation {
+	if order, err := from.compare(to); err != nil || order < 0 ||
+		now.Checkpoint.Incarnation != was.Checkpoint.Incarnation {
 		w.table.skipTo(to)
 	}
-	if front, err := placeOf(now.Late.Frontier); err == nil && front.begun && now.Checkpoint.Incarnation != was.Checkpoint.Incarnation {
+	if front, err := placeOf(now.Late.Frontier); err == nil && front.begun &&
+		now.Checkpoint.Incarnation != was.Checkpoint.Incarnation {
 		w.table.skipTo(front) // an accepted gap gives up what is written again behind the rows that were delivered
 	}
 	if b := now.Backfill; b != nil && (was.Backfill == nil || was.Backfill.ID != b.ID) {
@@ -253,7 +256,8 @@ func (o *operator) backfilled(was, now *state.Document) {
 		return
 	}
 	for _, v := range o.rows {
-		if v.row.cur == v && !o.w.waits(v) && !o.w.letters.ids[v.event.ID] && o.w.sink.ruled.last[v.event.ID].Before(o.since) {
+		if v.row.cur == v && !o.w.waits(v) && !o.w.letters.ids[v.event.ID] &&
+			o.w.sink.ruled.last[v.event.ID].Before(o.since) {
 			o.w.fail("the backfill has ended, and did not bring row %d rev %d (%s)", v.row.key, v.rev, o.w.id(v.event.ID))
 		}
 	}

@@ -33,21 +33,22 @@ func (o *operator) replay() {
 	for _, r := range chosen {
 		ids = append(ids, r.id)
 	}
-	o.command(fmt.Sprintf("replay %d dead letters", len(chosen)), func(ctx context.Context, p *process, d *admin.Document) error {
-		letters, err := d.Choose(ctx, &admin.Choice{IDs: ids})
-		if err != nil {
-			return err
-		}
-		replay, err := letters.Replay(ctx)
-		if err != nil {
-			return err
-		}
-		return p.done(ctx, &replay.Plan, nil, func() { w.letters.back(replay.Rows) })
-	})
+	o.command(fmt.Sprintf("replay %d dead letters", len(chosen)),
+		func(ctx context.Context, p *process, d *admin.Document) error {
+			letters, err := d.Choose(ctx, &admin.Choice{IDs: ids})
+			if err != nil {
+				return err
+			}
+			replay, err := letters.Replay(ctx)
+			if err != nil {
+				return err
+			}
+			return p.done(ctx, &replay.Plan, nil, func() { w.letters.back(replay.Rows) })
+		})
 }
 
-// purge lets a parked event go: one that is blocked behind its dead letter, or one that waits for its next attempt, which is
-// then skipped on purpose.
+// purge lets a parked event go: one that is blocked behind its dead letter, or one that waits for its next attempt,
+// which is then skipped on purpose.
 func (o *operator) purge() {
 	w := o.w
 	if len(w.parked) == 0 {

@@ -45,11 +45,14 @@ dead letters of its own: rowrelay deadletter list orders --output backfill-NAME.
 		RunE: func(cmd *cobra.Command, args []string) error { return t.backfill(cmd.Context(), args[0], &b) },
 	})
 	cmd.PreRun = t.remember
-	cmd.Flags().StringVar(&t.output, "output", "", "name of a further output (outputs__<name>); default is the poller's own")
+	cmd.Flags().StringVar(&t.output, "output", "",
+		"name of a further output (outputs__<name>); default is the poller's own")
 	cmd.Flags().StringVar(&b.From, "from", "", "where the range begins: beginning or cursor=VALUE (rows after it)")
-	cmd.Flags().StringVar(&b.To, "to", "", "where it ends: latest (the last row that there is now) or cursor=VALUE (rows of that value included); default is latest")
+	cmd.Flags().StringVar(&b.To, "to", "",
+		"where it ends: latest (the last row that there is now) or cursor=VALUE (rows of that value included); default is latest")
 	cmd.Flags().IntVar(&b.Rate, "rate", 0, "the most rows per second; 0 does not throttle")
-	cmd.Flags().StringVar(&b.name, "name", "", "send it from here, under a name and a position of its own, outside the order promise")
+	cmd.Flags().StringVar(&b.name, "name", "",
+		"send it from here, under a name and a position of its own, outside the order promise")
 	cmd.Flags().BoolVar(&b.status, "status", false, "show the backfill that is running")
 	cmd.Flags().BoolVar(&b.stop, "stop", false, "stop it; what was sent is sent")
 	cmd.Flags().BoolVar(&b.detach, "detach", false, "do not wait for its end")
@@ -103,9 +106,10 @@ func (t *target) startBackfill(ctx context.Context, d *managedDocument, b *backf
 }
 
 func (t *target) namedBackfill(ctx context.Context, d *managedDocument, b *backfillFlags) error {
-	plan, err := d.NamedBackfill(ctx, &admin.Named{Rows: b.Rows, Name: b.name, Open: func(src poller.Source) (*admin.Sender, error) {
-		return d.sender(t.console, b.name, b.Rate, src)
-	}})
+	plan, err := d.NamedBackfill(ctx,
+		&admin.Named{Rows: b.Rows, Name: b.name, Open: func(src poller.Source) (*admin.Sender, error) {
+			return d.sender(t.console, b.name, b.Rate, src)
+		}})
 	ok, err := t.agreed(d.Poller, plan, err)
 	if err != nil || !ok {
 		return err

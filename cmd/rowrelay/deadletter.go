@@ -39,8 +39,9 @@ the ones that were too large for the queue lie here too.`,
 	}
 	l := &letters{target: &target{console: c, history: true}}
 	cmd.PersistentPreRun = l.remember
-	cmd.PersistentFlags().StringVar(&l.output, "output", "", "name of a further output (outputs__<name>), or backfill-NAME for those of rowrelay backfill --name NAME; "+
-		"default is the poller's own")
+	cmd.PersistentFlags().StringVar(&l.output, "output", "",
+		"name of a further output (outputs__<name>), or backfill-NAME for those of rowrelay backfill --name NAME; "+
+			"default is the poller's own")
 	list := l.filters(&cobra.Command{
 		Use:   "list <poller>",
 		Short: "List dead letters, the oldest first",
@@ -68,7 +69,8 @@ Both need the lease for a moment: pause a poller whose ticks never end.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return l.replay(cmd.Context(), args[0], args[1:]) },
 	}))
-	replay.Flags().BoolVar(&l.asRecorded, "as-recorded", false, "send the recorded rows under their recorded ids, out of order")
+	replay.Flags().BoolVar(&l.asRecorded, "as-recorded", false,
+		"send the recorded rows under their recorded ids, out of order")
 	purge := l.flags(l.filters(&cobra.Command{
 		Use:   "purge <poller> [event id ...]",
 		Short: "Delete dead letters for good",
@@ -80,7 +82,8 @@ and they cannot be read by their keys any more. Rows that have changed meanwhile
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return l.purge(cmd.Context(), args[0], args[1:]) },
 	}))
-	purge.Flags().BoolVar(&l.parked, "parked", false, "take out parked events that wait for their next attempt, instead of deleting records")
+	purge.Flags().BoolVar(&l.parked, "parked", false,
+		"take out parked events that wait for their next attempt, instead of deleting records")
 	cmd.AddCommand(list, show, replay, purge)
 	return cmd
 }
@@ -153,7 +156,8 @@ func (l *letters) tellElsewhere(w *wired) error {
 		return nil
 	}
 	_, err := fmt.Fprintf(l.err, "the dead letters of %s go to the queue %s (dead_letter__kind=queue, %s): read them there. "+
-		"What lies beside the state document are those that were too large for it, and those of before\n", w.cfg.Name, to.Queue, to.ConnectionSetting)
+		"What lies beside the state document are those that were too large for it, and those of before\n", w.cfg.Name,
+		to.Queue, to.ConnectionSetting)
 	return err
 }
 
@@ -183,7 +187,8 @@ func (l *letters) list(ctx context.Context, name string) error {
 		p := &printer{w: l.out}
 		for i := range found.Entries {
 			r := found.Entries[i].Record
-			p.line("%s  %s  %s  %s %d after %d attempt(s)  %s", r.WrittenAt.UTC().Format(time.RFC3339), r.ID, r.Key, r.Cause, r.Status, r.Attempts, r.Reason)
+			p.line("%s  %s  %s  %s %d after %d attempt(s)  %s", r.WrittenAt.UTC().Format(time.RFC3339), r.ID, r.Key, r.Cause,
+				r.Status, r.Attempts, r.Reason)
 		}
 		p.line("%d dead letter(s)", len(found.Entries))
 		return p.err
@@ -214,7 +219,8 @@ func (l *letters) print(r *deadletter.Record) error {
 }
 
 // onChosen does something with what ids and flags choose, after showing it.
-func (l *letters) onChosen(ctx context.Context, name string, ids []string, work func(*managedDocument, *admin.Chosen) error) error {
+func (l *letters) onChosen(ctx context.Context, name string, ids []string,
+	work func(*managedDocument, *admin.Chosen) error) error {
 	c, err := l.choice(ids)
 	if err != nil {
 		return err

@@ -48,7 +48,8 @@ func TestHeldNamedBackfillSaysWhatWorks(t *testing.T) {
 	}
 	leased(t, d)
 	_, errs, err := s.cli("deadletter", "replay", "orders", "--output", "backfill-history", "--as-recorded", "--yes")
-	if err == nil || strings.Contains(err.Error()+errs, "rowrelay state") || !strings.Contains(err.Error(), "stop the process that sends this backfill") {
+	if err == nil || strings.Contains(err.Error()+errs, "rowrelay state") ||
+		!strings.Contains(err.Error(), "stop the process that sends this backfill") {
 		t.Errorf("%v: %s", err, errs)
 	}
 }
@@ -57,7 +58,8 @@ func TestHeldNamedBackfillSaysWhatWorks(t *testing.T) {
 func TestStoppedBeforeItListens(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	err := run(stopped, []string{"serve"}, []string{"FUNCTIONS_CUSTOMHANDLER_PORT=0"}, strings.NewReader(""), &strings.Builder{}, &strings.Builder{})
+	err := run(stopped, []string{"serve"}, []string{"FUNCTIONS_CUSTOMHANDLER_PORT=0"}, strings.NewReader(""),
+		&strings.Builder{}, &strings.Builder{})
 	if restart := new(host.RestartError); !errors.As(err, &restart) {
 		t.Errorf("it ends with %v", err)
 	}

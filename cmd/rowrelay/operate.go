@@ -225,8 +225,8 @@ func confirm(c *console, name string) error {
 	return errors.New("not confirmed: nothing was changed (--yes goes on without asking)")
 }
 
-// progress shows how far long work is: a bar where a person is watching, else a line now and then. It writes to standard
-// error, so that what a command prints can be piped.
+// progress shows how far long work is: a bar where a person is watching, else a line now and then. It writes to
+// standard error, so that what a command prints can be piped.
 type progress struct {
 	console *console
 	bar     *progressbar.ProgressBar // nil where nobody is watching

@@ -94,7 +94,8 @@ func (e *flatError) Error() string { return strings.Join(strings.Fields(e.err.Er
 func (e *flatError) Unwrap() error { return e.err }
 
 // carryOutOn plans something about the outbox, asks, and does it.
-func (d *managedOutbox) carryOutOn(ctx context.Context, plan func(admin.Controls, context.Context) (*admin.Plan, error)) error {
+func (d *managedOutbox) carryOutOn(ctx context.Context,
+	plan func(admin.Controls, context.Context) (*admin.Plan, error)) error {
 	p, err := plan(d.Outbox, ctx)
 	return d.carryOut(ctx, d.poller.Name, p, err)
 }
@@ -150,20 +151,24 @@ Ctrl-C stops between two chunks; the same command, or the next clean-up, goes on
 			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.cleanup(cmd.Context()) })
 		},
 	}
-	cmd.Flags().BoolVar(&t.dryRun, "dry-run", false, "only count the events that were created before the retention; it reads them all")
+	cmd.Flags().BoolVar(&t.dryRun, "dry-run", false,
+		"only count the events that were created before the retention; it reads them all")
 	return cmd
 }
 
 func (d *managedOutbox) cleanup(ctx context.Context) error {
 	s := &d.poller.Source
 	if d.dryRun {
-		n, err := d.Events.Count(ctx, publisher.Filter{States: []publisher.State{publisher.Published, publisher.Discarded}, OlderThan: s.Retention})
+		n, err := d.Events.Count(ctx, publisher.Filter{States: []publisher.State{publisher.Published, publisher.Discarded},
+			OlderThan: s.Retention})
 		if err != nil {
 			return err
 		}
-		return d.idle("dry run: about %d event(s) are older than %s (source__retention); nothing was deleted", n, inspect.Plain(s.Retention))
+		return d.idle("dry run: about %d event(s) are older than %s (source__retention); nothing was deleted", n,
+			inspect.Plain(s.Retention))
 	}
-	if err := d.say("events of %s published more than %s ago are deleted, %d at a time; Ctrl-C stops between two chunks", d.poller.Name, inspect.Plain(s.Retention), s.CleanupChunk); err != nil {
+	if err := d.say("events of %s published more than %s ago are deleted, %d at a time; Ctrl-C stops between two chunks",
+		d.poller.Name, inspect.Plain(s.Retention), s.CleanupChunk); err != nil {
 		return err
 	}
 	end := d.watch(&d.Progress)
@@ -177,7 +182,9 @@ func (d *managedOutbox) cleanup(ctx context.Context) error {
 	case did.Chunks == 0: // one that runs looks at a chunk at least
 		return d.idle("another clean-up is under way: nothing was done")
 	case did.Rows == 0:
-		return d.done("done: 0 event(s) were deleted: none was published or discarded more than %s ago", inspect.Plain(s.Retention))
+		return d.done("done: 0 event(s) were deleted: none was published or discarded more than %s ago",
+			inspect.Plain(s.Retention))
 	}
-	return d.done("done: %d event(s) were deleted in %d chunk(s), in %s", did.Rows, did.Chunks, did.Took.Round(time.Millisecond))
+	return d.done("done: %d event(s) were deleted in %d chunk(s), in %s", did.Rows, did.Chunks,
+		did.Took.Round(time.Millisecond))
 }

@@ -67,10 +67,11 @@ func (d *managedOutbox) discard(ctx context.Context, f *choiceOfEvents) error {
 	return d.changeEvents(ctx, f, []publisher.State{publisher.Dead, publisher.Failed, publisher.Waiting}, d.Discard)
 }
 
-// changeEvents shows the first of the events that the flags choose, asks, and changes them. They are dead letters unless --state says
-// others, which are allowed.
+// changeEvents shows the first of the events that the flags choose, asks, and changes them. They are dead letters
+// unless --state says others, which are allowed.
 func (d *managedOutbox) changeEvents(
-	ctx context.Context, f *choiceOfEvents, allowed []publisher.State, plan func(context.Context, publisher.Filter) (*admin.Events, error),
+	ctx context.Context, f *choiceOfEvents, allowed []publisher.State,
+	plan func(context.Context, publisher.Filter) (*admin.Events, error),
 ) error {
 	filter, err := f.filter([]publisher.State{publisher.Dead}, allowed)
 	if err != nil {
@@ -145,7 +146,8 @@ func (d *managedOutbox) list(ctx context.Context, f *choiceOfEvents) error {
 
 // entry writes one event on one line.
 func (p *printer) entry(e *publisher.Entry) {
-	text := fmt.Sprintf("%s  %s  %-11s  %s/%s  %s  %s", e.CreatedAt.UTC().Format(time.RFC3339), e.ID, e.State, e.AggregateType, e.AggregateID, e.EventType, e.IdempotencyKey)
+	text := fmt.Sprintf("%s  %s  %-11s  %s/%s  %s  %s", e.CreatedAt.UTC().Format(time.RFC3339), e.ID, e.State,
+		e.AggregateType, e.AggregateID, e.EventType, e.IdempotencyKey)
 	if e.Attempts > 0 {
 		text += fmt.Sprintf("  failed %d time(s)", e.Attempts)
 	}
@@ -170,15 +172,18 @@ type choiceOfEvents struct {
 
 // flags adds the flags that choose events. what is the default of --state, for people; limit that of --limit.
 func (f *choiceOfEvents) flags(cmd *cobra.Command, what string, limit int) *cobra.Command {
-	cmd.Flags().StringSliceVar(&f.states, "state", nil, "only events in these states: "+strings.Join(stateNames(), ", ")+" (default "+what+")")
-	cmd.Flags().StringArrayVar(&f.ids, "id", nil, "only the event with this seq, of a mapped table: with this id; may be repeated")
+	cmd.Flags().StringSliceVar(&f.states, "state", nil,
+		"only events in these states: "+strings.Join(stateNames(), ", ")+" (default "+what+")")
+	cmd.Flags().StringArrayVar(&f.ids, "id", nil,
+		"only the event with this seq, of a mapped table: with this id; may be repeated")
 	cmd.Flags().StringArrayVar(&f.keys, "key", nil, "only the event with this idempotency key; may be repeated")
 	cmd.Flags().StringVar(&f.aggregateType, "aggregate-type", "", "only events of this aggregate type")
 	cmd.Flags().StringVar(&f.aggregate, "aggregate", "", "only events of the aggregate with this id")
 	cmd.Flags().StringVar(&f.eventType, "event-type", "", "only events of this type")
 	cmd.Flags().DurationVar(&f.olderThan, "older-than", 0, "only events created longer ago than this: 24h")
 	cmd.Flags().DurationVar(&f.youngerThan, "younger-than", 0, "only events created within this time")
-	cmd.Flags().IntVar(&f.limit, "limit", limit, "the most events, the oldest first"+map[bool]string{true: "; 0 is all"}[limit > 0])
+	cmd.Flags().IntVar(&f.limit, "limit", limit,
+		"the most events, the oldest first"+map[bool]string{true: "; 0 is all"}[limit > 0])
 	f.given = cmd.Flags()
 	return cmd
 }
@@ -194,15 +199,16 @@ func stateNames() []string {
 // stateOf reads a state as the flag or the column spells it.
 func stateOf(text string) (publisher.State, error) {
 	for _, s := range admin.States {
-		if strings.EqualFold(text, s.Name) || strings.EqualFold(strings.NewReplacer("_", " ", "-", " ").Replace(text), string(s.State)) {
+		if strings.EqualFold(text, s.Name) ||
+			strings.EqualFold(strings.NewReplacer("_", " ", "-", " ").Replace(text), string(s.State)) {
 			return s.State, nil
 		}
 	}
 	return "", fmt.Errorf("--state %q is not one of %s", text, strings.Join(stateNames(), ", "))
 }
 
-// unsaid is an error where a flag that chooses was given with an empty value, or zero: in a script that is a variable which was
-// not set, and the flag would restrict nothing. given is nil where there is no command line.
+// unsaid is an error where a flag that chooses was given with an empty value, or zero: in a script that is a variable
+// which was not set, and the flag would restrict nothing. given is nil where there is no command line.
 func unsaid(given *pflag.FlagSet, names ...string) error {
 	if given == nil {
 		return nil
@@ -219,14 +225,16 @@ func unsaid(given *pflag.FlagSet, names ...string) error {
 		switch {
 		case flag.Value.Type() == "duration":
 			if d, err := time.ParseDuration(values[0]); err != nil || d == 0 {
-				faults = append(faults, fmt.Sprintf("--%s is zero: give it a duration such as 24h, or leave it out for any age", flag.Name))
+				faults = append(faults, fmt.Sprintf("--%s is zero: give it a duration such as 24h, or leave it out for any age",
+					flag.Name))
 			}
 		case flag.Value.Type() == "int":
 			if values[0] == "0" && flag.DefValue == "0" { // where a limit is the default, 0 says that all are wanted
 				faults = append(faults, fmt.Sprintf("--%s is zero: give it a number, or leave it out for all", flag.Name))
 			}
 		case len(values) == 0 || slices.Contains(values, ""):
-			faults = append(faults, fmt.Sprintf("--%s is empty: give it a value, or leave it out to choose whatever it is", flag.Name))
+			faults = append(faults, fmt.Sprintf("--%s is empty: give it a value, or leave it out to choose whatever it is",
+				flag.Name))
 		}
 	})
 	if len(faults) > 0 {
@@ -237,7 +245,8 @@ func unsaid(given *pflag.FlagSet, names ...string) error {
 
 // filter is what the flags choose: of these states, unless --state says others; only of allowed ones (nil: any).
 func (f *choiceOfEvents) filter(states, allowed []publisher.State) (publisher.Filter, error) {
-	if err := unsaid(f.given, "state", "id", "key", "aggregate-type", "aggregate", "event-type", "older-than", "younger-than", "limit"); err != nil {
+	if err := unsaid(f.given, "state", "id", "key", "aggregate-type", "aggregate", "event-type", "older-than",
+		"younger-than", "limit"); err != nil {
 		return publisher.Filter{}, err
 	}
 	switch {
@@ -249,7 +258,8 @@ func (f *choiceOfEvents) filter(states, allowed []publisher.State) (publisher.Fi
 		return publisher.Filter{}, fmt.Errorf("no event is older than %s and younger than %s", f.olderThan, f.youngerThan)
 	}
 	chosen := publisher.Filter{
-		States: states, IDs: f.ids, Keys: f.keys, AggregateType: f.aggregateType, Aggregate: f.aggregate, EventType: f.eventType,
+		States: states, IDs: f.ids, Keys: f.keys, AggregateType: f.aggregateType, Aggregate: f.aggregate,
+		EventType: f.eventType,
 		OlderThan: f.olderThan, YoungerThan: f.youngerThan, Limit: f.limit,
 	}
 	if len(f.states) == 0 {

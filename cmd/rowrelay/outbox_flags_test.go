@@ -39,8 +39,10 @@ func parsed(t *testing.T, listing bool, args ...string) *choiceOfEvents {
 // A flag that was given without a value is a script's mistake: it must not choose every event.
 func TestFlagsWithoutValuesAreRefused(t *testing.T) {
 	for _, args := range [][]string{
-		{"--id", ""}, {"--id="}, {"--id", "1", "--id", ""}, {"--key", ""}, {"--key", "k1", "--key", ""}, {"--aggregate", ""}, {"--aggregate-type", ""},
-		{"--event-type", ""}, {"--state", ""}, {"--older-than", "0s"}, {"--older-than", "0"}, {"--younger-than", "0h"}, {"--limit", "0"},
+		{"--id", ""}, {"--id="}, {"--id", "1", "--id", ""}, {"--key", ""}, {"--key", "k1", "--key", ""}, {"--aggregate", ""},
+		{"--aggregate-type", ""},
+		{"--event-type", ""}, {"--state", ""}, {"--older-than", "0s"}, {"--older-than", "0"}, {"--younger-than", "0h"},
+		{"--limit", "0"},
 	} {
 		o := &fakeOutbox{events: some()}
 		d, _, _ := outboxOf(o, "")
@@ -59,11 +61,13 @@ func TestFlagsWithoutValuesAreRefused(t *testing.T) {
 			t.Errorf("list %q: %v", args, err)
 		}
 	}
-	if _, err := parsed(t, false, "--id", "", "--older-than", "0s").filter(nil, nil); err == nil || !strings.Contains(err.Error(), "--id is empty") ||
+	if _, err := parsed(t, false, "--id", "", "--older-than", "0s").filter(nil, nil); err == nil ||
+		!strings.Contains(err.Error(), "--id is empty") ||
 		!strings.Contains(err.Error(), "--older-than is zero") {
 		t.Errorf("two at once: %v", err)
 	}
-	if _, err := parsed(t, false, "--id", "1", "--aggregate", "0", "--older-than", "1s", "--limit", "1").filter(nil, nil); err != nil {
+	if _, err := parsed(t, false, "--id", "1", "--aggregate", "0", "--older-than", "1s", "--limit", "1").filter(nil,
+		nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -111,10 +115,12 @@ func TestUnmatchedIDsAreNamed(t *testing.T) {
 		says string
 		none bool
 	}{
-		"one of two":       {[]string{"--id", "6", "--id", "77"}, "done: 1; no such event has --id 77", false},
-		"a key":            {[]string{"--id", "6", "--key", "$(x) y"}, "done: 1; no such event has --key '$(x) y'", false},
-		"both":             {[]string{"--id", "78", "--id", "6", "--key", "no"}, "done: 1; no such event has --id 78, --key no", false},
-		"none":             {[]string{"--id", "77", "--key", "no"}, "there are no such events; no such event has --id 77, --key no", true},
+		"one of two": {[]string{"--id", "6", "--id", "77"}, "done: 1; no such event has --id 77", false},
+		"a key":      {[]string{"--id", "6", "--key", "$(x) y"}, "done: 1; no such event has --key '$(x) y'", false},
+		"both": {[]string{"--id", "78", "--id", "6", "--key", "no"},
+			"done: 1; no such event has --id 78, --key no", false},
+		"none": {[]string{"--id", "77", "--key", "no"},
+			"there are no such events; no such event has --id 77, --key no", true},
 		"of another state": {[]string{"--id", "6", "--id", "3"}, "done: 1; no such event has --id 3", false},
 		"all are there":    {[]string{"--id", "006", "--id", "6"}, "done: 1\n", false},
 		"beyond the limit": {[]string{"--id", "1", "--id", "6", "--limit", "1"}, "done: 1\n", false},
@@ -147,10 +153,12 @@ func TestLimitShowsWhatItChanges(t *testing.T) {
 
 // An empty clean-up speaks of no chunks, and of another one that is under way.
 func TestEmptyCleanup(t *testing.T) {
-	for says, did := range map[string]publisher.Cleaned{"done: 0 event(s) were deleted: none": {Chunks: 1}, "another clean-up is under way": {}} {
+	for says, did := range map[string]publisher.Cleaned{"done: 0 event(s) were deleted: none": {Chunks: 1},
+		"another clean-up is under way": {}} {
 		d, out, _ := outboxOf(&fakeOutbox{}, "")
 		d.Events = cleaned{did: did}
-		if err := d.cleanup(t.Context()); err != nil || !strings.Contains(out.String(), says) || strings.Contains(out.String(), "chunk(s)") {
+		if err := d.cleanup(t.Context()); err != nil || !strings.Contains(out.String(), says) ||
+			strings.Contains(out.String(), "chunk(s)") {
 			t.Errorf("%v\n%s", err, out)
 		}
 	}
@@ -170,7 +178,8 @@ func TestStopAtTheQuestion(t *testing.T) {
 	stop := make(chan struct{})
 	time.AfterFunc(10*time.Millisecond, func() { close(stop) })
 	var out bytes.Buffer
-	if err := confirm(&console{in: in, out: &out, err: &out, stop: stop}, "orders"); err == nil || err.Error() != "stopped: nothing was changed" {
+	if err := confirm(&console{in: in, out: &out, err: &out, stop: stop}, "orders"); err == nil ||
+		err.Error() != "stopped: nothing was changed" {
 		t.Error(err)
 	}
 }
@@ -198,15 +207,19 @@ func sharing(t *testing.T, connections []string, a, b string) (faults []config.F
 
 // Two outboxes of one table would divide the events between their destinations.
 func TestOutboxesThatShareATableAreRefused(t *testing.T) {
-	connections := []string{"PG=postgres://u:p@h/shop", "PG2=postgres://other:p@H:5432/shop?sslmode=require", "PG3=postgres://u:p@h/other",
+	connections := []string{"PG=postgres://u:p@h/shop", "PG2=postgres://other:p@H:5432/shop?sslmode=require",
+		"PG3=postgres://u:p@h/other",
 		"MY=mysql://u:p@h/shop", "LITE=sqlite:shop.db", "MS=Server=h;Database=shop;User Id=u;Password=p"}
 	for _, c := range []struct {
 		a, b string
 		same bool
 	}{
-		{"PG outbox", "PG outbox", true}, {"PG outbox", "PG2 public.outbox", true}, {"PG outbox", "PG3 outbox", false}, {"PG outbox", "PG events", false},
-		{"PG outbox", "PG sales.outbox", false}, {"PG outbox", "PG Outbox", false}, {"MY outbox", "MY shop.OUTBOX", true}, {"MY outbox", "MY other.outbox", false},
-		{"LITE outbox", "LITE main.Outbox", true}, {"MS outbox", "MS [dbo].[outbox]", true}, {"MS outbox", "MS sales.outbox", false}, {"PG outbox", "MY outbox", false},
+		{"PG outbox", "PG outbox", true}, {"PG outbox", "PG2 public.outbox", true}, {"PG outbox", "PG3 outbox", false},
+		{"PG outbox", "PG events", false},
+		{"PG outbox", "PG sales.outbox", false}, {"PG outbox", "PG Outbox", false}, {"MY outbox", "MY shop.OUTBOX", true},
+		{"MY outbox", "MY other.outbox", false},
+		{"LITE outbox", "LITE main.Outbox", true}, {"MS outbox", "MS [dbo].[outbox]", true},
+		{"MS outbox", "MS sales.outbox", false}, {"PG outbox", "MY outbox", false},
 	} {
 		faults := sharing(t, connections, c.a, c.b)
 		if !c.same {
@@ -216,7 +229,8 @@ func TestOutboxesThatShareATableAreRefused(t *testing.T) {
 			continue
 		}
 		for i, other := range []string{"b", "a"} {
-			if len(faults[i]) != 1 || !strings.Contains(faults[i][0].Problem, "pollers__"+other+"__source__table") || faults[i][0].Mend == "" {
+			if len(faults[i]) != 1 || !strings.Contains(faults[i][0].Problem, "pollers__"+other+"__source__table") ||
+				faults[i][0].Mend == "" {
 				t.Errorf("%s, %s: %v", c.a, c.b, faults[i])
 			}
 		}
@@ -225,30 +239,39 @@ func TestOutboxesThatShareATableAreRefused(t *testing.T) {
 
 // What an operator does with the rows needs nothing of the output, nor of fan-out, to be right.
 func TestDeskNeedsOnlyTheTable(t *testing.T) {
-	good := []string{"DB=sqlite:" + filepath.Join(t.TempDir(), "shop.db"), "pollers__events__source__mode=outbox", "pollers__events__source__connection=DB",
+	good := []string{"DB=sqlite:" + filepath.Join(t.TempDir(), "shop.db"), "pollers__events__source__mode=outbox",
+		"pollers__events__source__connection=DB",
 		"pollers__events__source__table=outbox"}
 	for name, c := range map[string]struct {
 		more []string
 		err  string
 	}{
-		"no output":               {nil, ""},
-		"a broker not set":        {[]string{"pollers__events__output__kind=rabbitmq", "pollers__events__output__connection=MQ"}, ""},
-		"a broken broker":         {[]string{"pollers__events__output__kind=rabbitmq", "pollers__events__output__connection=MQ", "MQ=http://x"}, ""},
-		"a broker of a like name": {[]string{"pollers__events__output__kind=rabbitmq", "pollers__events__output__connection=DB_MQ", "DB_MQ=http://x"}, ""},
-		"a misspelt poller":       {[]string{"poller__events__source__claim_ttl=9s"}, "poller__events__source__claim_ttl"},
-		"fan-out half set":        {[]string{"pollers__events__output__kind=stdout", "pollers__events__source__fanout_queue=parts"}, ""},
-		"a schedule":              {[]string{"pollers__events__output__kind=stdout", "pollers__events__source__cleanup_schedule=never", "pollers__events__schedule=x"}, ""},
-		"a number":                {[]string{"pollers__events__batch_size=many", "pollers__events__max_attempts=none", "pollers__events__tick_budget=x"}, ""},
-		"dead letters":            {[]string{"pollers__events__dead_letter__kind=queue"}, ""},
-		"another poller":          {[]string{"pollers__orders__batch_size=0"}, ""},
-		"the app":                 {[]string{"state__kind=paper"}, ""},
-		"the claims":              {[]string{"pollers__events__source__claim_ttl=soon"}, "pollers__events__source__claim_ttl"},
-		"the strategy":            {[]string{"pollers__events__source__strategy=best"}, "pollers__events__source__strategy"},
-		"a misspelt setting":      {[]string{"pollers__events__source__tabel=x"}, "pollers__events__source__tabel"},
-		"the order":               {[]string{"pollers__events__ordering=any"}, "pollers__events__ordering"},
-		"no connection":           {[]string{"pollers__events__source__connection=ABSENT"}, "ABSENT, which is not set"},
-		"a broken connection":     {[]string{"DB=nonsense"}, "DB"},
-		"it is no outbox":         {[]string{"pollers__events__source__mode=cursor", "pollers__events__source__cursor=id"}, "is no outbox"},
+		"no output": {nil, ""},
+		"a broker not set": {[]string{"pollers__events__output__kind=rabbitmq",
+			"pollers__events__output__connection=MQ"}, ""},
+		"a broken broker": {[]string{"pollers__events__output__kind=rabbitmq",
+			"pollers__events__output__connection=MQ", "MQ=http://x"}, ""},
+		"a broker of a like name": {[]string{"pollers__events__output__kind=rabbitmq",
+			"pollers__events__output__connection=DB_MQ", "DB_MQ=http://x"}, ""},
+		"a misspelt poller": {[]string{"poller__events__source__claim_ttl=9s"}, "poller__events__source__claim_ttl"},
+		"fan-out half set": {[]string{"pollers__events__output__kind=stdout",
+			"pollers__events__source__fanout_queue=parts"}, ""},
+		"a schedule": {[]string{"pollers__events__output__kind=stdout",
+			"pollers__events__source__cleanup_schedule=never", "pollers__events__schedule=x"}, ""},
+		"a number": {[]string{"pollers__events__batch_size=many", "pollers__events__max_attempts=none",
+			"pollers__events__tick_budget=x"}, ""},
+		"dead letters":   {[]string{"pollers__events__dead_letter__kind=queue"}, ""},
+		"another poller": {[]string{"pollers__orders__batch_size=0"}, ""},
+		"the app":        {[]string{"state__kind=paper"}, ""},
+		"the claims": {[]string{"pollers__events__source__claim_ttl=soon"},
+			"pollers__events__source__claim_ttl"},
+		"the strategy":        {[]string{"pollers__events__source__strategy=best"}, "pollers__events__source__strategy"},
+		"a misspelt setting":  {[]string{"pollers__events__source__tabel=x"}, "pollers__events__source__tabel"},
+		"the order":           {[]string{"pollers__events__ordering=any"}, "pollers__events__ordering"},
+		"no connection":       {[]string{"pollers__events__source__connection=ABSENT"}, "ABSENT, which is not set"},
+		"a broken connection": {[]string{"DB=nonsense"}, "DB"},
+		"it is no outbox": {[]string{"pollers__events__source__mode=cursor", "pollers__events__source__cursor=id"},
+			"is no outbox"},
 	} {
 		env := map[string]string{}
 		for _, pair := range append(good[:len(good):len(good)], c.more...) {
@@ -284,7 +307,8 @@ func TestCleanupScheduleThatNeverFires(t *testing.T) {
 func TestLogLinesStayOutOfTheEvents(t *testing.T) {
 	for kind, want := range map[string]bool{"stdout": true, "http": false} {
 		var out, errs bytes.Buffer
-		cfg := &config.App{Log: config.Log{Level: "info"}, Pollers: []*config.Poller{{}, {Outputs: []config.Output{{Kind: "http"}, {Kind: kind}}}}}
+		cfg := &config.App{Log: config.Log{Level: "info"},
+			Pollers: []*config.Poller{{}, {Outputs: []config.Output{{Kind: "http"}, {Kind: kind}}}}}
 		newLogger(&console{out: &out, err: &errs}, cfg).Info("hello")
 		if (out.Len() == 0) != want || (errs.Len() > 0) != want {
 			t.Errorf("%s: out %q, err %q", kind, &out, &errs)
@@ -294,7 +318,8 @@ func TestLogLinesStayOutOfTheEvents(t *testing.T) {
 
 func TestErrorsAreOneLine(t *testing.T) {
 	cause := errors.New("failed to connect:\n\t127.0.0.1:1: refused\n\t[::1]:1: refused")
-	if err := flat(cause); !errors.Is(err, cause) || err.Error() != "failed to connect: 127.0.0.1:1: refused [::1]:1: refused" {
+	if err := flat(cause); !errors.Is(err, cause) ||
+		err.Error() != "failed to connect: 127.0.0.1:1: refused [::1]:1: refused" {
 		t.Error(err)
 	}
 	if flat(nil) != nil {

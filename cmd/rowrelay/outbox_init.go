@@ -71,7 +71,8 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 		return err
 	}
 	if foreign {
-		d.note = fmt.Sprintf("%s exists, with columns of its own: only what goes beside it is created, as with --beside.", w.cfg.Source.Table)
+		d.note = fmt.Sprintf("%s exists, with columns of its own: only what goes beside it is created, as with --beside.",
+			w.cfg.Source.Table)
 	}
 	if !apply {
 		return t.printInit(w, &d)
@@ -94,8 +95,8 @@ func createFile(w *wired) error {
 // lookTimeout bounds the look at the database before statements are printed: whoever prints them may have no access.
 const lookTimeout = 3 * time.Second
 
-// isForeign reports whether the table exists, and is not one that init has made. Where statements are only printed, a database
-// that cannot be asked is taken for one without the table.
+// isForeign reports whether the table exists, and is not one that init has made. Where statements are only printed, a
+// database that cannot be asked is taken for one without the table.
 func isForeign(ctx context.Context, w *wired, must bool) (bool, error) {
 	if !must {
 		var cancel context.CancelFunc
@@ -150,7 +151,8 @@ func (t *target) printInit(w *wired, d *ddl) error {
 	return p.err
 }
 
-// applyInit runs the statements one after the other. One that fails ends it; those before it stand, and are skipped next time.
+// applyInit runs the statements one after the other. One that fails ends it; those before it stand, and are skipped
+// next time.
 func (t *target) applyInit(ctx context.Context, w *wired, d *ddl) error {
 	if d.note != "" {
 		if err := t.say("%s", d.note); err != nil {

@@ -58,8 +58,10 @@ type ownerView struct {
 func outboxViewOf(p *config.Poller, about *publisher.About) outboxView {
 	f := &about.Figures
 	v := outboxView{
-		Poller: p.Name, Table: p.Source.Table, Layout: about.Layout, Strategy: string(about.Strategy), Partitions: about.Partitions,
-		Claims: p.Source.ClaimsTable, Paused: about.Paused, Pending: f.Pending, Failed: f.Failed, Waiting: f.Waiting, Dead: f.Dead,
+		Poller: p.Name, Table: p.Source.Table, Layout: about.Layout, Strategy: string(about.Strategy),
+		Partitions: about.Partitions,
+		Claims:     p.Source.ClaimsTable, Paused: about.Paused, Pending: f.Pending, Failed: f.Failed, Waiting: f.Waiting,
+		Dead:  f.Dead,
 		Bound: f.Bound, Oldest: f.OldestPending.Seconds(), Owners: []ownerView{},
 	}
 	for _, o := range about.Owners {
@@ -93,7 +95,8 @@ func (v *outboxView) print(w io.Writer) error {
 	for _, row := range []struct {
 		state publisher.State
 		n     int64
-	}{{publisher.Pending, v.Pending}, {publisher.Failed, v.Failed}, {publisher.Waiting, v.Waiting}, {publisher.Dead, v.Dead}} {
+	}{{publisher.Pending, v.Pending}, {publisher.Failed, v.Failed}, {publisher.Waiting, v.Waiting},
+		{publisher.Dead, v.Dead}} {
 		rows.line("%s\t%s\t", row.state, v.count(row.n))
 	}
 	if p.err == nil && rows.err == nil {
@@ -105,7 +108,8 @@ func (v *outboxView) print(w io.Writer) error {
 		p.field("owners", "nobody publishes now")
 	}
 	for _, o := range v.Owners {
-		p.field("owner", fmt.Sprintf("%s: %d unit(s), token %d, until %s from now unless renewed", o.Name, o.Units, o.Token, seconds(o.Expires)))
+		p.field("owner", fmt.Sprintf("%s: %d unit(s), token %d, until %s from now unless renewed", o.Name, o.Units, o.Token,
+			seconds(o.Expires)))
 	}
 	if p.err == nil {
 		p.err = rows.err

@@ -35,7 +35,8 @@ func (o *fakeOutbox) chosen(f publisher.Filter) []int {
 	var at []int
 	for i := range o.events {
 		e := &o.events[i]
-		if (len(f.States) == 0 || slices.Contains(f.States, e.State)) && (len(f.IDs)+len(f.Keys) == 0 || slices.Contains(f.IDs, e.ID) || slices.Contains(f.Keys, e.IdempotencyKey)) &&
+		if (len(f.States) == 0 || slices.Contains(f.States, e.State)) &&
+			(len(f.IDs)+len(f.Keys) == 0 || slices.Contains(f.IDs, e.ID) || slices.Contains(f.Keys, e.IdempotencyKey)) &&
 			(f.EventType == "" || f.EventType == e.EventType) && (f.Limit == 0 || len(at) < f.Limit) {
 			at = append(at, i)
 		}
@@ -56,7 +57,8 @@ func (o *fakeOutbox) List(_ context.Context, f publisher.Filter, each func(publi
 	return o.err
 }
 
-func (o *fakeOutbox) move(ctx context.Context, f publisher.Filter, to publisher.State, progress func(int64)) (int64, error) {
+func (o *fakeOutbox) move(ctx context.Context, f publisher.Filter, to publisher.State, progress func(int64)) (int64,
+	error) {
 	n := int64(0)
 	for _, i := range o.chosen(f) {
 		if err := ctx.Err(); err != nil {
@@ -105,11 +107,13 @@ func (o *fakeOutbox) Cleanup(ctx context.Context, progress func(int64)) (publish
 func some() []publisher.Entry {
 	at := time.Date(2026, 4, 7, 1, 2, 3, 0, time.UTC)
 	var list []publisher.Entry
-	for i, s := range []publisher.State{publisher.Dead, publisher.Waiting, publisher.Published, publisher.Failed, publisher.Pending, publisher.Dead} {
+	for i, s := range []publisher.State{publisher.Dead, publisher.Waiting, publisher.Published, publisher.Failed,
+		publisher.Pending, publisher.Dead} {
 		id := string(rune('1' + i))
 		list = append(list, publisher.Entry{
-			ID: id, AggregateType: "Order", AggregateID: "4711", EventType: "OrderPlaced", IdempotencyKey: "k" + id, State: s, CreatedAt: at,
-			Attempts: 5, LastError: "the receiver\nanswered 422",
+			ID: id, AggregateType: "Order", AggregateID: "4711", EventType: "OrderPlaced", IdempotencyKey: "k" + id, State: s,
+			CreatedAt: at,
+			Attempts:  5, LastError: "the receiver\nanswered 422",
 		})
 	}
 	return list
@@ -119,9 +123,12 @@ func some() []publisher.Entry {
 func outboxOf(o *fakeOutbox, answers string) (d *managedOutbox, out, errs *bytes.Buffer) {
 	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
 	c := &console{in: strings.NewReader(answers), out: out, err: errs}
-	p := &config.Poller{Name: "orders", Source: config.Source{Mode: "outbox", Table: "outbox", ClaimsTable: "rowrelay_claims", Retention: 168 * time.Hour, CleanupChunk: 10}}
+	p := &config.Poller{Name: "orders",
+		Source: config.Source{Mode: "outbox", Table: "outbox", ClaimsTable: "rowrelay_claims", Retention: 168 * time.Hour,
+			CleanupChunk: 10}}
 	outbox := &admin.Outbox{Poller: p.Name, Events: o, By: operator(), Log: newLogger(c, &config.App{})}
-	return &managedOutbox{target: &target{console: c}, Outbox: outbox, poller: p, close: func() error { return nil }}, out, errs
+	return &managedOutbox{target: &target{console: c}, Outbox: outbox, poller: p, close: func() error { return nil }}, out,
+		errs
 }
 
 func (o *fakeOutbox) states() string {
@@ -144,18 +151,26 @@ func TestRequeueAsksAndCounts(t *testing.T) {
 		err    string
 		says   []string
 	}{
-		"agreed":         {answer: "orders\n", states: "PENDING,WAITING,PUBLISHED,FAILED,PENDING,PENDING", says: []string{"2 event(s) will be published again", "done: 2", "the receiver answered 422"}},
-		"yes":            {yes: true, states: "PENDING,WAITING,PUBLISHED,FAILED,PENDING,PENDING", says: []string{"done: 2"}},
-		"not agreed":     {answer: "no\n", states: untouched, err: "not confirmed"},
-		"no answer":      {states: untouched, err: "not confirmed"},
-		"dry run":        {dry: true, states: untouched, says: []string{"dry run: nothing was changed"}},
-		"failed too":     {f: choiceOfEvents{states: []string{"failed", "DEAD LETTER"}}, yes: true, states: "PENDING,WAITING,PUBLISHED,PENDING,PENDING,PENDING", says: []string{"done: 3"}},
-		"one":            {f: choiceOfEvents{ids: []string{"6"}}, yes: true, states: "DEAD LETTER,WAITING,PUBLISHED,FAILED,PENDING,PENDING", says: []string{"done: 1"}},
-		"none":           {f: choiceOfEvents{eventType: "x"}, yes: true, states: untouched, says: []string{"there are no such events"}},
-		"at most one":    {f: choiceOfEvents{limit: 1}, yes: true, states: "PENDING,WAITING,PUBLISHED,FAILED,PENDING,DEAD LETTER", says: []string{"1 event(s)", "done: 1"}},
-		"published ones": {f: choiceOfEvents{states: []string{"published"}}, yes: true, states: untouched, err: "only failed, dead"},
-		"no state":       {f: choiceOfEvents{states: []string{"lost"}}, yes: true, states: untouched, err: "pending, publishing, published"},
-		"no such time":   {f: choiceOfEvents{olderThan: 2 * time.Hour, youngerThan: time.Hour}, yes: true, states: untouched, err: "no event is older than"},
+		"agreed": {answer: "orders\n", states: "PENDING,WAITING,PUBLISHED,FAILED,PENDING,PENDING",
+			says: []string{"2 event(s) will be published again", "done: 2", "the receiver answered 422"}},
+		"yes":        {yes: true, states: "PENDING,WAITING,PUBLISHED,FAILED,PENDING,PENDING", says: []string{"done: 2"}},
+		"not agreed": {answer: "no\n", states: untouched, err: "not confirmed"},
+		"no answer":  {states: untouched, err: "not confirmed"},
+		"dry run":    {dry: true, states: untouched, says: []string{"dry run: nothing was changed"}},
+		"failed too": {f: choiceOfEvents{states: []string{"failed", "DEAD LETTER"}}, yes: true,
+			states: "PENDING,WAITING,PUBLISHED,PENDING,PENDING,PENDING", says: []string{"done: 3"}},
+		"one": {f: choiceOfEvents{ids: []string{"6"}}, yes: true,
+			states: "DEAD LETTER,WAITING,PUBLISHED,FAILED,PENDING,PENDING", says: []string{"done: 1"}},
+		"none": {f: choiceOfEvents{eventType: "x"}, yes: true, states: untouched,
+			says: []string{"there are no such events"}},
+		"at most one": {f: choiceOfEvents{limit: 1}, yes: true,
+			states: "PENDING,WAITING,PUBLISHED,FAILED,PENDING,DEAD LETTER", says: []string{"1 event(s)", "done: 1"}},
+		"published ones": {f: choiceOfEvents{states: []string{"published"}}, yes: true, states: untouched,
+			err: "only failed, dead"},
+		"no state": {f: choiceOfEvents{states: []string{"lost"}}, yes: true, states: untouched,
+			err: "pending, publishing, published"},
+		"no such time": {f: choiceOfEvents{olderThan: 2 * time.Hour, youngerThan: time.Hour}, yes: true, states: untouched,
+			err: "no event is older than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &fakeOutbox{events: some()}
@@ -173,7 +188,8 @@ func TestRequeueAsksAndCounts(t *testing.T) {
 					t.Errorf("lacks %q:\n%s", text, out)
 				}
 			}
-			if changed := c.states != untouched; changed != strings.Contains(errs.String()+out.String(), `"event":"outbox_requeued"`) {
+			if changed := c.states != untouched; changed != strings.Contains(errs.String()+out.String(),
+				`"event":"outbox_requeued"`) {
 				t.Errorf("changed %t, and the log says %s", changed, errs)
 			}
 		})
@@ -200,25 +216,29 @@ func TestStopBetweenChunks(t *testing.T) {
 	o := &fakeOutbox{events: some(), stop: stop, chunk: 1}
 	d, out, _ := outboxOf(o, "")
 	d.yes = true
-	if err := d.requeue(ctx, &choiceOfEvents{}); !isQuiet(err) || !strings.Contains(out.String(), "stopped: 1 of 2 events were changed; the same command goes on") {
+	if err := d.requeue(ctx, &choiceOfEvents{}); !isQuiet(err) ||
+		!strings.Contains(out.String(), "stopped: 1 of 2 events were changed; the same command goes on") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	ctx, stop = context.WithCancel(t.Context())
 	o = &fakeOutbox{stop: stop}
 	d, out, _ = outboxOf(o, "")
-	if err := d.cleanup(ctx); !isQuiet(err) || !strings.Contains(out.String(), "stopped: 20 event(s) were deleted; the same command goes on") {
+	if err := d.cleanup(ctx); !isQuiet(err) ||
+		!strings.Contains(out.String(), "stopped: 20 event(s) were deleted; the same command goes on") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	ctx, stop = context.WithCancel(t.Context())
 	o = &fakeOutbox{events: some(), stop: stop, chunk: 1}
 	d, out, _ = outboxOf(o, "")
 	d.yes, d.json = true, true
-	if err := d.discard(ctx, &choiceOfEvents{}); !isQuiet(err) || !strings.HasPrefix(out.String(), `{"done":false,"result":"stopped: 1 of 2 events`) {
+	if err := d.discard(ctx, &choiceOfEvents{}); !isQuiet(err) ||
+		!strings.HasPrefix(out.String(), `{"done":false,"result":"stopped: 1 of 2 events`) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	o = &fakeOutbox{}
 	d, out, _ = outboxOf(o, "")
-	if err := d.cleanup(t.Context()); err != nil || !strings.Contains(out.String(), "done: 40 event(s) were deleted in 4 chunk(s)") {
+	if err := d.cleanup(t.Context()); err != nil ||
+		!strings.Contains(out.String(), "done: 40 event(s) were deleted in 4 chunk(s)") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	o = &fakeOutbox{err: errors.New("the disk is full")}
@@ -251,14 +271,16 @@ func TestOutboxListShowsWhatNeedsAttention(t *testing.T) {
 func TestOutboxStatus(t *testing.T) {
 	o := &fakeOutbox{about: publisher.About{
 		Layout: "own", Strategy: publisher.Partitioned, Partitions: 64, Paused: "by anna@desk since 2026-04-07T01:02:03Z",
-		Owners:  []publisher.Owner{{Name: "shop/host-1", Token: 7, Units: 32, Expires: 29 * time.Second}},
-		Figures: poller.OutboxFigures{Pending: 1000, Failed: 1, Waiting: 3, Dead: 2, Bound: 1000, OldestPending: 90 * time.Second},
+		Owners: []publisher.Owner{{Name: "shop/host-1", Token: 7, Units: 32, Expires: 29 * time.Second}},
+		Figures: poller.OutboxFigures{Pending: 1000, Failed: 1, Waiting: 3, Dead: 2, Bound: 1000,
+			OldestPending: 90 * time.Second},
 	}}
 	d, out, _ := outboxOf(o, "")
 	if err := d.status(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"own columns", "64 partitions in force", "by anna@desk", "at least 1000", "1m30s is the age", "shop/host-1: 32 unit(s), token 7, until 29s"} {
+	for _, text := range []string{"own columns", "64 partitions in force", "by anna@desk", "at least 1000",
+		"1m30s is the age", "shop/host-1: 32 unit(s), token 7, until 29s"} {
 		if !strings.Contains(out.String(), text) {
 			t.Errorf("lacks %q:\n%s", text, out)
 		}
@@ -269,7 +291,8 @@ func TestOutboxStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	var v map[string]any
-	if err := json.Unmarshal(out.Bytes(), &v); err != nil || v["dead"] != 2.0 || v["oldest_pending_seconds"] != 90.0 || v["counted_to"] != 1000.0 {
+	if err := json.Unmarshal(out.Bytes(), &v); err != nil || v["dead"] != 2.0 || v["oldest_pending_seconds"] != 90.0 ||
+		v["counted_to"] != 1000.0 {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -310,14 +333,15 @@ func TestWhenTheNextTickBeginsAtOnce(t *testing.T) {
 		reports  []poller.Report
 		want     bool
 	}{
-		"at its budget":          {p.PollInterval, []poller.Report{report(poller.TickComplete, 50*time.Second)}, true},
-		"idle until its budget":  {p.PollInterval, []poller.Report{report(poller.FetchEmpty, 51*time.Second)}, true},
-		"no polling":             {0, []poller.Report{report(poller.TickComplete, 50*time.Second)}, false},
-		"max_batches":            {p.PollInterval, []poller.Report{report(poller.TickComplete, time.Second)}, false},
-		"failed at its budget":   {p.PollInterval, []poller.Report{report(poller.HandlerFailed, 50*time.Second)}, false},
-		"held by another":        {p.PollInterval, []poller.Report{report(poller.LeaseAcquireSkipped, 0)}, false},
-		"one failed, one polled": {p.PollInterval, []poller.Report{report(poller.HandlerFailed, 0), report(poller.FetchEmpty, 50*time.Second)}, true},
-		"nothing ran":            {p.PollInterval, nil, false},
+		"at its budget":         {p.PollInterval, []poller.Report{report(poller.TickComplete, 50*time.Second)}, true},
+		"idle until its budget": {p.PollInterval, []poller.Report{report(poller.FetchEmpty, 51*time.Second)}, true},
+		"no polling":            {0, []poller.Report{report(poller.TickComplete, 50*time.Second)}, false},
+		"max_batches":           {p.PollInterval, []poller.Report{report(poller.TickComplete, time.Second)}, false},
+		"failed at its budget":  {p.PollInterval, []poller.Report{report(poller.HandlerFailed, 50*time.Second)}, false},
+		"held by another":       {p.PollInterval, []poller.Report{report(poller.LeaseAcquireSkipped, 0)}, false},
+		"one failed, one polled": {p.PollInterval,
+			[]poller.Report{report(poller.HandlerFailed, 0), report(poller.FetchEmpty, 50*time.Second)}, true},
+		"nothing ran": {p.PollInterval, nil, false},
 	} {
 		q := *p
 		q.PollInterval = c.interval
@@ -328,7 +352,8 @@ func TestWhenTheNextTickBeginsAtOnce(t *testing.T) {
 }
 
 func TestCleanupBudgetLeavesRoom(t *testing.T) {
-	for timeout, want := range map[time.Duration]time.Duration{5 * time.Minute: 270 * time.Second, 40 * time.Second: 20 * time.Second, 0: 0} {
+	for timeout, want := range map[time.Duration]time.Duration{5 * time.Minute: 270 * time.Second,
+		40 * time.Second: 20 * time.Second, 0: 0} {
 		if got := cleanupBudget(timeout); got != want {
 			t.Errorf("%s: %s, want %s", timeout, got, want)
 		}

@@ -22,7 +22,8 @@ compare-and-swap, and is written to the log.`,
 	}
 	t := &target{console: c}
 	cmd.PersistentPreRun = t.remember
-	cmd.PersistentFlags().StringVar(&t.output, "output", "", "name of a further output (outputs__<name>); default is the poller's own")
+	cmd.PersistentFlags().StringVar(&t.output, "output", "",
+		"name of a further output (outputs__<name>); default is the poller's own")
 	cmd.AddCommand(newStateShow(t), newStateReset(t), newStatePause(t), newStateResume(t), newStateAcceptFingerprint(t),
 		newStateAcceptGap(t), newStateExport(t), newStateClone(t), newStateImport(t))
 	return cmd
@@ -81,7 +82,8 @@ Pause the poller first. Alone, without --to, it does only that.`,
 		},
 	})
 	cmd.Flags().StringVar(&r.To, "to", "", "beginning, latest, cursor=VALUE or file=PATH")
-	cmd.Flags().StringToStringVar(&r.Key, "key", nil, "a key column and its value, as `column=value`, for --to cursor=; once for each")
+	cmd.Flags().StringToStringVar(&r.Key, "key", nil,
+		"a key column and its value, as `column=value`, for --to cursor=; once for each")
 	cmd.Flags().Lookup("key").DefValue = "" // none, which help need not say as []
 	cmd.Flags().StringVar(&r.Ties, "ties", "", "before or after all rows of the value of --to cursor=")
 	cmd.Flags().StringVar(&r.Parked, "parked", "", "keep or drop the parked events (asked for where there are some)")
@@ -104,7 +106,8 @@ cursor), or the way in which late commits are found. Rows that the new definitio
 			})
 		},
 	})
-	cmd.Flags().StringVar(&parked, "parked", "", "keep or drop the parked events (asked for where there are some); drop where source__key has changed")
+	cmd.Flags().StringVar(&parked, "parked", "",
+		"keep or drop the parked events (asked for where there are some); drop where source__key has changed")
 	return cmd
 }
 
@@ -186,7 +189,8 @@ be the same in Rowrelay is refused, with what to do instead.`,
 			})
 		},
 	})
-	cmd.Flags().StringSliceVar(&keys, "key", nil, "pk_columns of the old function, in its order; needed where there are several")
+	cmd.Flags().StringSliceVar(&keys, "key", nil,
+		"pk_columns of the old function, in its order; needed where there are several")
 	cmd.Flags().Lookup("key").DefValue = "" // none, which help need not say as []
 	return cmd
 }
@@ -209,7 +213,8 @@ func (t *target) resume(ctx context.Context, name string) error {
 }
 
 // onEither does something with the document of a poller, or with its outbox.
-func (t *target) onEither(ctx context.Context, name string, plan func(admin.Controls, context.Context) (*admin.Plan, error)) error {
+func (t *target) onEither(ctx context.Context, name string,
+	plan func(admin.Controls, context.Context) (*admin.Plan, error)) error {
 	if d, err := t.outbox(name); err == nil {
 		defer d.end()
 		return flat(d.carryOutOn(ctx, plan))

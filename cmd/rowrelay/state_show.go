@@ -72,8 +72,9 @@ func viewOf(out *wiredOutput, s *state.Snapshot) stateView {
 	v := stateView{
 		Document: out.key, Poller: doc.PollerName, Position: doc.Checkpoint.Cursor, BatchID: doc.Checkpoint.LastBatchID,
 		UpdatedAt: doc.Checkpoint.UpdatedAt, Fingerprint: doc.SourceFingerprint, Incarnation: doc.Checkpoint.Incarnation,
-		Token: doc.Lease.FencingToken, Owner: doc.Lease.OwnerID, HeartbeatAt: doc.Lease.HeartbeatAt, ExpiresAt: doc.Lease.ExpiresAt,
-		Backfill: admin.BackfillOf(doc.Backfill), Parked: []poller.ParkedEntry{}, Skips: []skipView{},
+		Token: doc.Lease.FencingToken, Owner: doc.Lease.OwnerID, HeartbeatAt: doc.Lease.HeartbeatAt,
+		ExpiresAt: doc.Lease.ExpiresAt,
+		Backfill:  admin.BackfillOf(doc.Backfill), Parked: []poller.ParkedEntry{}, Skips: []skipView{},
 	}
 	if held := s.Held(); held != nil {
 		v.Held = held.Error()
@@ -127,7 +128,8 @@ func printState(w io.Writer, v *stateView) error {
 	if v.Late != nil {
 		late := v.Late.Mode
 		if v.Late.Mode == string(poller.LateOverlap) {
-			late += fmt.Sprintf(": the position is the window's low edge; delivered as far as %s, %d row(s) remembered", v.Late.Frontier, v.Late.Remembered)
+			late += fmt.Sprintf(": the position is the window's low edge; delivered as far as %s, %d row(s) remembered",
+				v.Late.Frontier, v.Late.Remembered)
 		}
 		p.line("late commits %s", late)
 	}

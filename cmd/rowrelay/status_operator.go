@@ -45,7 +45,8 @@ func (o *statusOperator) Resume(ctx context.Context, name, output, by string) (s
 	})
 }
 
-// Replay hands one dead letter back: rowrelay deadletter replay, or outbox requeue --id. A tick at work is paused for it.
+// Replay hands one dead letter back: rowrelay deadletter replay, or outbox requeue --id. A tick at work is paused for
+// it.
 func (o *statusOperator) Replay(ctx context.Context, name, output, letter, by string) (string, error) {
 	done := "The row will be read again and delivered with the next tick."
 	if w, err := o.app.poller(strings.ToLower(name)); err == nil && w.cfg.Source.Mode.Can(mode.Marks) {
@@ -73,7 +74,8 @@ func applied(ctx context.Context, done string, plan func(context.Context) (*admi
 }
 
 // act does something with a poller's document or outbox for somebody, and returns what was done in a sentence.
-func (o *statusOperator) act(ctx context.Context, name, output, by string, do func(admin.Controls) (string, error)) (string, error) {
+func (o *statusOperator) act(ctx context.Context, name, output, by string,
+	do func(admin.Controls) (string, error)) (string, error) {
 	if err := o.begin(); err != nil {
 		return "", err
 	}
@@ -95,7 +97,9 @@ func (o *statusOperator) act(ctx context.Context, name, output, by string, do fu
 }
 
 // controls are those of an outbox that can be opened, else of the document. Whoever calls it ends them.
-func (o *statusOperator) controls(ctx context.Context, name, output, by string) (c admin.Controls, end func(), err error) {
+func (o *statusOperator) controls(
+	ctx context.Context, name, output, by string,
+) (c admin.Controls, end func(), err error) {
 	if p, pub, err := openTable(o.console, o.app.cfg, name); err == nil {
 		outbox := &admin.Outbox{Poller: p.Name, Events: pub, By: by, Log: o.log}
 		return outbox, func() { _ = pub.Close() }, nil // what was to be written is written by then
@@ -127,8 +131,8 @@ func (o *statusOperator) begin() error {
 	return nil
 }
 
-// end lets no action begin any more, and waits a while for those under way: what they use is closed after it. A replay that waits for
-// a lease ends by itself when the process is told to stop.
+// end lets no action begin any more, and waits a while for those under way: what they use is closed after it. A replay
+// that waits for a lease ends by itself when the process is told to stop.
 func (o *statusOperator) end() {
 	o.mu.Lock()
 	o.ended = true
@@ -143,7 +147,8 @@ func (o *statusOperator) end() {
 	select {
 	case <-idle:
 	case <-bound.C:
-		o.log.Warn("an action of the status page has not ended in time, and the process ends without it", "waited", admin.RestoreBound.String(),
+		o.log.Warn("an action of the status page has not ended in time, and the process ends without it", "waited",
+			admin.RestoreBound.String(),
 			"next", "look at what it was to change; a pause for a replay ends by itself within "+admin.ReplayPause.String())
 	}
 }
@@ -154,7 +159,8 @@ func (o *statusOperator) missing(name, output string) error {
 	if err != nil {
 		return &status.Refusal{Err: err, Missing: true}
 	}
-	if !w.cfg.Source.Mode.Can(mode.Document) || slices.ContainsFunc(w.cfg.Outputs, func(c config.Output) bool { return c.Name == output }) {
+	if !w.cfg.Source.Mode.Can(mode.Document) ||
+		slices.ContainsFunc(w.cfg.Outputs, func(c config.Output) bool { return c.Name == output }) {
 		return nil
 	}
 	return &status.Refusal{Err: fmt.Errorf("poller %s has no output %q", w.cfg.Name, output), Missing: true}

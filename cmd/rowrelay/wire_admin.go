@@ -60,7 +60,8 @@ func (w *wired) output(name string) *wiredOutput {
 	return nil
 }
 
-// administered is the document of a poller's output, for somebody to change. output is its name, or that of a named backfill.
+// administered is the document of a poller's output, for somebody to change. output is its name, or that of a named
+// backfill.
 func (a *app) administered(w *wired, out *wiredOutput, output, by string, log *slog.Logger) *managedDocument {
 	d := &admin.Document{
 		App: a.cfg.State.AppName, Poller: w.cfg.Name, Output: output, Key: out.key, Keeper: out.keeper,
@@ -110,7 +111,8 @@ func (d *managedDocument) sender(c *console, name string, rate int, src poller.S
 		return nil, err
 	}
 	policy := policyOf(p)
-	policy.Block = false // a key that waits for an operator would keep it from ending; what comes after it is the live poller's
+	// A key that waits for a person would keep it from ending. What comes after it is the live poller's.
+	policy.Block = false
 	feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
 		App: a.cfg.State.AppName, Poller: p.Name, Output: admin.BackfillPrefix + name, Source: src, Keeper: named.keeper,
 		Ordering: poller.Ordering(p.Ordering), Policy: policy, DeadLetters: letters,
@@ -126,15 +128,18 @@ func (d *managedDocument) sender(c *console, name string, rate int, src poller.S
 	}
 	relay, err := poller.NewRelay(poller.Config{
 		App: a.cfg.State.AppName, Poller: p.Name, Output: out.Name, Backfill: name, Feed: feed, To: to,
-		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency, Fetch: poller.Limit{Rows: rows, Bytes: p.BatchBytes},
-		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size, RejectStatus: out.RejectStatus, Retries: out.Retries,
+		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
+		Fetch:         poller.Limit{Rows: rows, Bytes: p.BatchBytes},
+		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size, RejectStatus: out.RejectStatus,
+		Retries: out.Retries,
 		Timeout: out.Timeout, Budget: p.TickBudget, MaxBatches: 1,
 	})
 	return &admin.Sender{Relay: relay, Keeper: named.keeper, Key: named.key}, err
 }
 
-// openTable opens the outbox of a poller, for its table alone. Nothing is published here: of its settings only those of the table and
-// the claims have to be right, so that it can be paused, or looked into, while others are being mended. Whoever calls it closes it.
+// openTable opens the outbox of a poller, for its table alone. Nothing is published here: of its settings only those of
+// the table and the claims have to be right, so that it can be paused, or looked into, while others are being mended.
+// Whoever calls it closes it.
 func openTable(c *console, cfg *config.App, name string) (*config.Poller, *publisher.Publisher, error) {
 	a := &app{cfg: cfg}
 	w, err := a.tableOf(name)
@@ -148,7 +153,8 @@ func openTable(c *console, cfg *config.App, name string) (*config.Poller, *publi
 	return w.cfg, pub, nil
 }
 
-// tableOf returns a poller that is an outbox, connected, without faults that concern its table. Nothing else of it is wired.
+// tableOf returns a poller that is an outbox, connected, without faults that concern its table. Nothing else of it is
+// wired.
 func (a *app) tableOf(name string) (*wired, error) {
 	for _, p := range a.cfg.Pollers {
 		a.pollers = append(a.pollers, &wired{cfg: p})
@@ -174,13 +180,14 @@ func (a *app) tableOf(name string) (*wired, error) {
 	return w, nil
 }
 
-// aboutTable reports whether a setting says where a poller's outbox and its claims are, what is in its columns, or which events
-// wait behind others there.
+// aboutTable reports whether a setting says where a poller's outbox and its claims are, what is in its columns, or
+// which events wait behind others there.
 func aboutTable(p *config.Poller, setting string) bool {
 	rest, ok := strings.CutPrefix(strings.ToLower(setting), "pollers__"+p.Name+"__")
 	if !ok { // the setting that holds a connection, or a misspelt name
 		lower := strings.ToLower(setting)
-		for _, name := range []string{strings.ToLower(p.Source.ConnectionSetting), strings.ToLower(p.Source.Connection.Setting)} {
+		for _, name := range []string{strings.ToLower(p.Source.ConnectionSetting),
+			strings.ToLower(p.Source.Connection.Setting)} {
 			if lower == name || strings.HasPrefix(lower, name+"__") {
 				return true
 			}

@@ -92,6 +92,9 @@ type Peer struct {
 // Start starts a peer of the test's own.
 func Start(tb testing.TB) *Peer {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("starts a broker: `make test` runs this")
+	}
 	_, file, _, _ := runtime.Caller(0)
 	script := filepath.Join(filepath.Dir(file), "..", "..", "scripts", "amqp-peer.sh")
 	port := freePort(tb)

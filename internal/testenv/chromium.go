@@ -11,6 +11,9 @@ import (
 // Chromium returns the path of a real browser. Without one the test fails: `make test` installs it.
 func Chromium(tb testing.TB) string {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("starts a browser: `make test` runs this")
+	}
 	path, err := osexec.LookPath("chromium")
 	if err != nil {
 		tb.Fatalf("testenv: this test needs a real browser: apt-get install -y chromium (make test does it): %v", err)

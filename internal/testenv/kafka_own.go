@@ -44,6 +44,9 @@ const (
 // OwnKafka starts a broker and stops it when the test ends. That takes about three seconds and 200 MB.
 func OwnKafka(tb testing.TB) *KafkaBroker {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("starts a broker: `make test` runs this")
+	}
 	b := &KafkaBroker{tb: tb, dir: tb.TempDir()}
 	ports := freePorts(tb, 7)
 	address := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }

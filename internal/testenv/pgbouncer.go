@@ -18,6 +18,9 @@ import (
 // leads through it. Its pool is of one server connection: what a client leaves on that, the next one finds.
 func PgBouncer(tb testing.TB, postgresURL string) string {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("starts a pooler: `make test` runs this")
+	}
 	bin, err := osexec.LookPath("pgbouncer")
 	if err != nil {
 		if bin, err = osexec.LookPath("/usr/sbin/pgbouncer"); err != nil {

@@ -26,6 +26,9 @@ type PostgresServer struct {
 // OwnPostgres starts a primary that standbys can be made of. No checkpoint is made unless a test asks for one.
 func OwnPostgres(tb testing.TB) *PostgresServer {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("starts a server: `make test` runs this")
+	}
 	s := newPostgresServer(tb)
 	s.tool("initdb", "-D", s.data(), "-U", "rowrelay", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
 	s.start()
