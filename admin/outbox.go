@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // Outbox is the outbox of a poller, and what is needed to change it.
@@ -76,7 +77,7 @@ func (o *Outbox) Resume(ctx context.Context) (*Plan, error) {
 
 // ReplayNow requeues one dead letter. Nothing is waited for.
 func (o *Outbox) ReplayNow(ctx context.Context, id string, _ <-chan struct{}, _ error) (Result, error) {
-	plan, err := o.Requeue(ctx, publisher.Filter{States: []publisher.State{publisher.Dead}, IDs: []string{id}})
+	plan, err := o.Requeue(ctx, event.Filter{States: []event.State{event.Dead}, IDs: []string{id}})
 	if err != nil {
 		return Result{}, err
 	}
@@ -88,20 +89,20 @@ type Events struct {
 	Plan
 	// Total is how many there are, First the first of them.
 	Total int64
-	First []publisher.Entry
+	First []event.Entry
 }
 
 // Requeue makes events due at once, with their attempts forgotten; what waits behind them follows in order.
-func (o *Outbox) Requeue(ctx context.Context, f publisher.Filter) (*Events, error) {
+func (o *Outbox) Requeue(ctx context.Context, f event.Filter) (*Events, error) {
 	return o.change(ctx, f, "outbox_requeued", "%d event(s) will be published again, and then what waits behind them.",
 		o.Events.Requeue)
 }
 
 // Discard gives events up for ever, and lets what waits only behind them go on.
-func (o *Outbox) Discard(ctx context.Context, f publisher.Filter) (*Events, error) {
+func (o *Outbox) Discard(ctx context.Context, f event.Filter) (*Events, error) {
 	return o.change(ctx, f, "outbox_discarded",
 		"%d event(s) will NEVER be published, which is data loss; what waits only behind them goes on.",
-		func(ctx context.Context, f publisher.Filter, progress func(int64)) (int64, error) {
+		func(ctx context.Context, f event.Filter, progress func(int64)) (int64, error) {
 			return o.Events.Discard(ctx, f, o.By, progress)
 		})
 }
@@ -111,8 +112,8 @@ const firstEvents = 10
 
 // change plans a change of events, which is made in chunks: a stop leaves whole chunks done.
 func (o *Outbox) change(
-	ctx context.Context, f publisher.Filter, event, what string,
-	do func(context.Context, publisher.Filter, func(int64)) (int64, error),
+	ctx context.Context, f event.Filter, named, what string,
+	do func(context.Context, event.Filter, func(int64)) (int64, error),
 ) (*Events, error) {
 	total, err := o.Events.Count(ctx, f)
 	if err != nil {
@@ -135,7 +136,7 @@ func (o *Outbox) change(
 	}
 	first := f
 	first.Limit = int(min(firstEvents, total))
-	if err := o.Events.List(ctx, first, func(found publisher.Entry) error {
+	if err := o.Events.List(ctx, first, func(found event.Entry) error {
 		e.First = append(e.First, found)
 		return nil
 	}); err != nil {
@@ -148,7 +149,7 @@ func (o *Outbox) change(
 			}
 		})
 		if n > 0 {
-			o.audit(event, "events", n, "filter", filterText(&f))
+			o.audit(named, "events", n, "filter", filterText(&f))
 		}
 		switch {
 		case ctx.Err() != nil && err != nil:
@@ -165,13 +166,13 @@ func (o *Outbox) change(
 
 // unmatched names the ids and keys that no event has which the filter chooses: "; no such event has --id 7". It is ""
 // where each has one.
-func (o *Outbox) unmatched(ctx context.Context, f publisher.Filter) (string, error) {
+func (o *Outbox) unmatched(ctx context.Context, f event.Filter) (string, error) {
 	if len(f.IDs)+len(f.Keys) == 0 {
 		return "", nil
 	}
 	var ids, keys []string
 	f.Limit = 0
-	err := o.Events.List(ctx, f, func(e publisher.Entry) error {
+	err := o.Events.List(ctx, f, func(e event.Entry) error {
 		ids, keys = append(ids, e.ID), append(keys, e.IdempotencyKey)
 		return nil
 	})
@@ -208,15 +209,15 @@ func sameID(a, b string) bool {
 // States are the states of events by the names that commands give them.
 var States = []struct {
 	Name  string
-	State publisher.State
+	State event.State
 }{
-	{"pending", publisher.Pending}, {"publishing", publisher.Publishing}, {"published", publisher.Published},
-	{"failed", publisher.Failed}, {"waiting", publisher.Waiting}, {"dead", publisher.Dead},
-	{"discarded", publisher.Discarded},
+	{"pending", event.Pending}, {"publishing", event.Publishing}, {"published", event.Published},
+	{"failed", event.Failed}, {"waiting", event.Waiting}, {"dead", event.Dead},
+	{"discarded", event.Discarded},
 }
 
 // StateNames are states as commands name them.
-func StateNames(states []publisher.State) string {
+func StateNames(states []event.State) string {
 	var names []string
 	for _, s := range States {
 		if slices.Contains(states, s.State) {
@@ -227,7 +228,7 @@ func StateNames(states []publisher.State) string {
 }
 
 // filterText is a filter for the log.
-func filterText(f *publisher.Filter) string {
+func filterText(f *event.Filter) string {
 	text := "state=" + StateNames(f.States)
 	for _, part := range []struct {
 		name, value string

@@ -9,26 +9,28 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // events is an outbox in memory.
 type events struct {
 	publisher.Operator // what is not needed here
-	all                []publisher.Entry
+	all                []event.Entry
 	paused             string
 	err                error // of changes, after one
 }
 
 func (o *events) About(context.Context) (publisher.About, error) {
-	return publisher.About{Paused: o.paused, Owners: make([]publisher.Owner, 2)}, nil
+	return publisher.About{Paused: o.paused, Owners: make([]claims.Owner, 2)}, nil
 }
 
 func (o *events) Pause(_ context.Context, by string) error { o.paused = "by " + by; return nil }
 
 func (o *events) Resume(context.Context) error { o.paused = ""; return nil }
 
-func (o *events) List(_ context.Context, f publisher.Filter, each func(publisher.Entry) error) error {
+func (o *events) List(_ context.Context, f event.Filter, each func(event.Entry) error) error {
 	n := 0
 	for _, e := range o.all {
 		if !slices.Contains(f.States, e.State) || len(f.IDs) > 0 && !slices.Contains(f.IDs, e.ID) ||
@@ -43,16 +45,16 @@ func (o *events) List(_ context.Context, f publisher.Filter, each func(publisher
 	return nil
 }
 
-func (o *events) Count(ctx context.Context, f publisher.Filter) (n int64, err error) {
-	err = o.List(ctx, f, func(publisher.Entry) error { n++; return nil })
+func (o *events) Count(ctx context.Context, f event.Filter) (n int64, err error) {
+	err = o.List(ctx, f, func(event.Entry) error { n++; return nil })
 	return n, err
 }
 
-func (o *events) Requeue(ctx context.Context, f publisher.Filter, progress func(int64)) (int64, error) {
+func (o *events) Requeue(ctx context.Context, f event.Filter, progress func(int64)) (int64, error) {
 	n := int64(0)
 	for i := range o.all {
 		if slices.Contains(f.States, o.all[i].State) && (len(f.IDs) == 0 || slices.Contains(f.IDs, o.all[i].ID)) {
-			o.all[i].State = publisher.Pending
+			o.all[i].State = event.Pending
 			n++
 			progress(n)
 			if o.err != nil {
@@ -65,14 +67,14 @@ func (o *events) Requeue(ctx context.Context, f publisher.Filter, progress func(
 
 func newOutbox() (*Outbox, *events, *bytes.Buffer) {
 	var log bytes.Buffer
-	rows := &events{all: []publisher.Entry{
-		{ID: "1", State: publisher.Dead}, {ID: "2", State: publisher.Waiting}, {ID: "3", State: publisher.Dead},
+	rows := &events{all: []event.Entry{
+		{ID: "1", State: event.Dead}, {ID: "2", State: event.Waiting}, {ID: "3", State: event.Dead},
 	}}
 	return &Outbox{Poller: "events", Events: rows, By: "ann", Log: slog.New(slog.NewTextHandler(&log, nil))}, rows, &log
 }
 
-func dead(ids ...string) publisher.Filter {
-	return publisher.Filter{States: []publisher.State{publisher.Dead}, IDs: ids}
+func dead(ids ...string) event.Filter {
+	return event.Filter{States: []event.State{event.Dead}, IDs: ids}
 }
 
 func TestOutboxIsPausedAndResumed(t *testing.T) {
@@ -107,7 +109,7 @@ func TestRequeueSaysWhatIsMissing(t *testing.T) {
 	if err != nil || e.Total != 1 || len(e.First) != 1 || !strings.Contains(e.What, "; no such event has --id '9 9'.") {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	if rows.all[0].State != publisher.Dead {
+	if rows.all[0].State != event.Dead {
 		t.Error("the plan has changed it")
 	}
 	if r, err := e.Apply(t.Context()); err != nil || r.Text != "done: 1; no such event has --id '9 9'" {
@@ -141,8 +143,8 @@ func TestRequeueThatIsStopped(t *testing.T) {
 
 func TestReplayNowOfAnOutbox(t *testing.T) {
 	o, rows, _ := newOutbox()
-	if _, err := o.ReplayNow(t.Context(), "3", nil, nil); err != nil || rows.all[2].State != publisher.Pending ||
-		rows.all[0].State != publisher.Dead {
+	if _, err := o.ReplayNow(t.Context(), "3", nil, nil); err != nil || rows.all[2].State != event.Pending ||
+		rows.all[0].State != event.Dead {
 		t.Errorf("%+v, %v", rows.all, err)
 	}
 	_, err := o.ReplayNow(t.Context(), "3", nil, nil)

@@ -1,11 +1,13 @@
-// Command bench measures Rowrelay's outbox beside two Go libraries that do the same job, in one run, on the same PostgreSQL and
-// the same sinks: github.com/oagudo/outbox and github.com/ThreeDotsLabs/watermill-sql. It is a module of its own, so that the
-// product does not depend on them. `make bench-outbox` builds the binary, starts the engines and runs it.
+// Command bench measures Rowrelay's outbox beside two Go libraries that do the same job, in one run, on the same
+// PostgreSQL and the same sinks: github.com/oagudo/outbox and github.com/ThreeDotsLabs/watermill-sql. It is a module of
+// its own, so that the product does not depend on them. `make bench-outbox` builds the binary, starts the engines and
+// runs it.
 //
-// Each contender has a table as its own documentation lays it out, filled with the same events of the same aggregates, and
-// publishes them in the order of each aggregate: an event is done when RabbitMQ has confirmed it, or the HTTP server has
-// answered 200. The libraries have settings that favour them: large pages, no pauses. What counts is the time between the first
-// and the last arrival; the contenders take turns, so that a slow minute of the machine hits all of them.
+// Each contender has a table as its own documentation lays it out, filled with the same events of the same aggregates,
+// and publishes them in the order of each aggregate: an event is done when RabbitMQ has confirmed it, or the HTTP
+// server has answered 200. The libraries have settings that favour them: large pages, no pauses. What counts is the
+// time between the first and the last arrival; the contenders take turns, so that a slow minute of the machine hits all
+// of them.
 package main
 
 import (
@@ -69,7 +71,8 @@ func run(ctx context.Context, o options) error {
 		{"oagudo/outbox", fillOagudo, relayOagudo},
 		{"watermill-sql", fillWatermill, relayWatermill},
 	}
-	for _, kind := range []string{"rabbitmq", "http, 1 per request", "http, 1 per request, answered after 1 ms", "http, 100 per request"} {
+	for _, kind := range []string{"rabbitmq", "http, 1 per request", "http, 1 per request, answered after 1 ms",
+		"http, 100 per request"} {
 		rates := make(map[string][]float64)
 		for range o.rounds {
 			for _, c := range contenders {

@@ -23,7 +23,8 @@ const aggregates = 200
 func payload(i int) string {
 	return fmt.Sprintf(`{"id":"%d","aggregate":"a-%d","customer":"c-%06d","total":"%d.%02d","items":[{"sku":"s-%d","quantity":%d},`+
 		`{"sku":"s-%d","quantity":1}],"note":"the quick brown fox jumps over the lazy dog, and does so again and again and again, `+
-		`until the payload is about as long as payloads are","currency":"EUR"}`, i, i%aggregates, i*7, i%1000, i%100, i%50, i%9+1, i%77)
+		`until the payload is about as long as payloads are","currency":"EUR"}`, i, i%aggregates, i*7, i%1000, i%100, i%50,
+		i%9+1, i%77)
 }
 
 // publisher sends one message and waits for the confirmation, as both libraries want it.
@@ -101,7 +102,8 @@ func fillOagudo(ctx context.Context, d *database, events int) error {
 	past := time.Now().Add(-time.Hour)
 	return d.insert(ctx, events, `INSERT INTO outbox (id, created_at, scheduled_at, metadata, payload, times_attempted) VALUES ($1, $2, $2, $3, $4, 0)`,
 		func(i int) []any {
-			return []any{uuid.New(), past.Add(time.Duration(i) * time.Microsecond), []byte(fmt.Sprintf(`{"aggregate":"a-%d"}`, i%aggregates)), []byte(payload(i))}
+			return []any{uuid.New(), past.Add(time.Duration(i) * time.Microsecond),
+				[]byte(fmt.Sprintf(`{"aggregate":"a-%d"}`, i%aggregates)), []byte(payload(i))}
 		})
 }
 
@@ -176,7 +178,8 @@ func fillWatermill(ctx context.Context, d *database, events int) error {
 		return err
 	}
 	table := watermillSchema().MessagesTable(topic)
-	return d.insert(ctx, events, `INSERT INTO `+table+` ("uuid", "payload", "metadata", "transaction_id") VALUES ($1, $2, $3, pg_current_xact_id())`,
+	return d.insert(ctx, events, `INSERT INTO `+table+
+		` ("uuid", "payload", "metadata", "transaction_id") VALUES ($1, $2, $3, pg_current_xact_id())`,
 		func(i int) []any {
 			metadata, _ := json.Marshal(map[string]string{"aggregate": fmt.Sprintf("a-%d", i%aggregates)})
 			return []any{uuid.NewString(), payload(i), string(metadata)}

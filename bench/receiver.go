@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// receiver is the HTTP server that events are sent to. It is a process of its own, as every contender's receiver is in life:
-// beside a library that runs in this process it would be called without a switch between processes.
+// receiver is the HTTP server that events are sent to. It is a process of its own, as every contender's receiver is in
+// life: beside a library that runs in this process it would be called without a switch between processes.
 type receiver struct {
 	think time.Duration // for each request
 

@@ -103,8 +103,8 @@ func work(ctx context.Context, kind string, more ...string) (*working, error) {
 	}}, nil
 }
 
-// latency writes events at a steady rate while `rowrelay run` publishes them to RabbitMQ, and shows the time from each commit to the
-// arrival at a consumer, which follows the confirmation.
+// latency writes events at a steady rate while `rowrelay run` publishes them to RabbitMQ, and shows the time from each
+// commit to the arrival at a consumer, which follows the confirmation.
 func latency(ctx context.Context, o options) error {
 	w, err := work(ctx, "rabbitmq")
 	if err != nil {
@@ -120,7 +120,8 @@ func latency(ctx context.Context, o options) error {
 	committed := make(map[int]time.Time)
 	arrived := make(map[int]time.Time)
 	total := int(o.latency.Seconds() * float64(o.rate))
-	if err := d.transaction(ctx, total, total+1); err != nil { // starting is not latency: the rate begins when this one arrives
+	// starting is not latency: the rate begins when this one arrives
+	if err := d.transaction(ctx, total, total+1); err != nil {
 		return err
 	}
 	select {
@@ -161,8 +162,10 @@ func latency(ctx context.Context, o options) error {
 		all = append(all, at.Sub(committed[id]))
 	}
 	slices.Sort(all)
-	fmt.Printf("\nLatency from commit to arrival at %d events/s, %d events, poll_interval 100ms: p50 %s, p99 %s, max %s\n", o.rate, total,
-		all[len(all)/2].Round(time.Millisecond), all[len(all)*99/100].Round(time.Millisecond), all[len(all)-1].Round(time.Millisecond))
+	fmt.Printf("\nLatency from commit to arrival at %d events/s, %d events, poll_interval 100ms: p50 %s, p99 %s, max %s\n",
+		o.rate, total,
+		all[len(all)/2].Round(time.Millisecond), all[len(all)*99/100].Round(time.Millisecond),
+		all[len(all)-1].Round(time.Millisecond))
 	return nil
 }
 
@@ -194,10 +197,11 @@ func (d *database) transaction(ctx context.Context, first, end int) error {
 	return tx.Commit()
 }
 
-// growth shows how the table, its indexes and its dead rows grow under load, with a clean-up every minute that keeps one minute of
-// published rows, and PostgreSQL's autovacuum as it is delivered.
+// growth shows how the table, its indexes and its dead rows grow under load, with a clean-up every minute that keeps
+// one minute of published rows, and PostgreSQL's autovacuum as it is delivered.
 func growth(ctx context.Context, o options) error {
-	w, err := work(ctx, "http, 100 per request", "pollers__orders__source__retention=1m", "pollers__orders__source__cleanup_schedule=0 * * * * *")
+	w, err := work(ctx, "http, 100 per request", "pollers__orders__source__retention=1m",
+		"pollers__orders__source__cleanup_schedule=0 * * * * *")
 	if err != nil {
 		return err
 	}

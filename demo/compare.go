@@ -14,7 +14,7 @@ type Comparison struct {
 	// Received is how many different ones the receiver holds.
 	Received int64
 	// Overtaken is how many versions were overwritten by a later one of their order before the relay read the row: a
-	// cursor shows the latest state of a row (seeds/000, §4, W7).
+	// cursor shows the latest state of a row (docs/duplicates.md).
 	Overtaken int64
 	// Missing is how many orders the receiver does not hold in their present version. A clean end leaves none.
 	Missing int64

@@ -33,8 +33,8 @@ INSERT INTO totals VALUES (1, 0, 0, 0) ON CONFLICT DO NOTHING;
 `
 
 // Receiver is an HTTP endpoint for CloudEvents batches. It keeps each (order, version), which is (key, cursor), once:
-// a repetition changes nothing but a count. It answers 200 only after its own commit, so that what it has vouched for is
-// still there after a kill -9.
+// a repetition changes nothing but a count. It answers 200 only after its own commit, so that what it has vouched for
+// is still there after a kill -9.
 type Receiver struct {
 	db *sql.DB
 
@@ -115,7 +115,8 @@ func (r *Receiver) keep(ctx context.Context, arrivals []arrival) error {
 	for i := range arrivals {
 		a := &arrivals[i]
 		var newest int64
-		if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(version), 0) FROM received WHERE id = ?", a.Data.ID).Scan(&newest); err != nil {
+		if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(version), 0) FROM received WHERE id = ?",
+			a.Data.ID).Scan(&newest); err != nil {
 			return fmt.Errorf("look an order up: %w", err)
 		}
 		result, err := tx.ExecContext(ctx, "INSERT INTO received VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -133,7 +134,8 @@ func (r *Receiver) keep(ctx context.Context, arrivals []arrival) error {
 			inverted++
 		}
 	}
-	if _, err := tx.ExecContext(ctx, "UPDATE totals SET events = events + ?, duplicates = duplicates + ?, inverted = inverted + ?",
+	if _, err := tx.ExecContext(ctx,
+		"UPDATE totals SET events = events + ?, duplicates = duplicates + ?, inverted = inverted + ?",
 		len(arrivals), duplicates, inverted); err != nil {
 		return fmt.Errorf("count: %w", err)
 	}
@@ -169,7 +171,8 @@ func (r *Receiver) Recent() ([]Order, time.Duration) {
 // Totals reads the counts.
 func (r *Receiver) Totals(ctx context.Context) (Totals, error) {
 	var t Totals
-	err := r.db.QueryRowContext(ctx, "SELECT events, duplicates, inverted FROM totals").Scan(&t.Events, &t.Duplicates, &t.Inverted)
+	err := r.db.QueryRowContext(ctx, "SELECT events, duplicates, inverted FROM totals").Scan(&t.Events, &t.Duplicates,
+		&t.Inverted)
 	if err != nil {
 		return t, fmt.Errorf("read the receiver's counts: %w", err)
 	}

@@ -125,14 +125,16 @@ func TestCompare(t *testing.T) {
 		t.Fatalf("the last order is %v", skipped)
 	}
 	got, err := Compare(t.Context(), s, r, 390)
-	if err != nil || got.Written != 390 || got.Received != 388 || got.Overtaken != 1 || got.Missing != 1 || len(got.First) != 1 || got.First[0].Version != 380 {
+	if err != nil || got.Written != 390 || got.Received != 388 || got.Overtaken != 1 || got.Missing != 1 ||
+		len(got.First) != 1 || got.First[0].Version != 380 {
 		t.Errorf("got %+v (%v)", got, err)
 	}
 	if got, err := Compare(t.Context(), s, r, 1000); err != nil || got.Missing != 12 || len(got.First) != 5 {
 		t.Errorf("got %+v (%v)", got, err)
 	}
 	text := got.Summary(Totals{Duplicates: 3})
-	if !strings.HasPrefix(text, "written 390, received 388, missing 1, duplicates 3\n") || !strings.Contains(text, "overtaken") {
+	if !strings.HasPrefix(text, "written 390, received 388, missing 1, duplicates 3\n") ||
+		!strings.Contains(text, "overtaken") {
 		t.Error(text)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -161,3 +162,20 @@ var (
 	customers = []string{"Ada", "Grace", "Edsger", "Barbara", "Alan", "Frances", "Ken"}
 	items     = []string{"tea", "coffee", "honey", "bread", "apples", "cheese", "walnuts", "figs"}
 )
+
+// Remove removes what the demo keeps in its directory, and returns what it was. The rest of the directory stays.
+func Remove(dir string) (removed []string, err error) {
+	for _, name := range []string{
+		"state", "rowrelay.log", "shop.db", "shop.db-wal", "shop.db-shm", "receiver.db", "receiver.db-wal", "receiver.db-shm",
+	} {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return removed, fmt.Errorf("remove what the demo kept: %w", err)
+		}
+		removed = append(removed, path)
+	}
+	return removed, nil
+}

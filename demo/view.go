@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// View is one look at the demo.
+// View is the demo at one moment.
 type View struct {
 	// Written, Received, Duplicates and Inverted count since the beginning of the shop, restarts included.
 	Written    int64 `json:"written"`
 	Received   int64 `json:"received"`
 	Duplicates int64 `json:"duplicates"`
 	Inverted   int64 `json:"out_of_order"`
-	// Waiting is the number of orders behind the checkpoint.
+	// Waiting is the number of orders after the checkpoint.
 	Waiting int64 `json:"waiting"`
 	// WriteRate and ReceiveRate are in events per second, over the last seconds.
 	WriteRate   float64 `json:"write_rate"`
@@ -64,8 +64,10 @@ func (v *View) Block(width, rows int) []string {
 	half := min(max((width-3)/2, 24), 46)
 	lines := []string{
 		beside(half, "THE SHOP WRITES", "THE RECEIVER GETS"),
-		beside(half, fmt.Sprintf("written   %d  (%.0f/s)", v.Written, v.WriteRate), fmt.Sprintf("received   %d  (%.0f/s)", v.Received, v.ReceiveRate)),
-		beside(half, fmt.Sprintf("waiting   %d", v.Waiting), fmt.Sprintf("duplicates %d   out of order %d", v.Duplicates, v.Inverted)),
+		beside(half, fmt.Sprintf("written   %d  (%.0f/s)", v.Written, v.WriteRate),
+			fmt.Sprintf("received   %d  (%.0f/s)", v.Received, v.ReceiveRate)),
+		beside(half, fmt.Sprintf("waiting   %d", v.Waiting),
+			fmt.Sprintf("duplicates %d   out of order %d", v.Duplicates, v.Inverted)),
 		beside(half, "position  "+v.Position, fmt.Sprintf("lag        %s", lag(v.Lag))),
 		"",
 	}
@@ -115,7 +117,8 @@ func lag(d time.Duration) string {
 
 // Summary is the last word: what was written against what arrived.
 func (c *Comparison) Summary(t Totals) string {
-	text := fmt.Sprintf("written %d, received %d, missing %d, duplicates %d", c.Written, c.Received, c.Missing, t.Duplicates)
+	text := fmt.Sprintf("written %d, received %d, missing %d, duplicates %d", c.Written, c.Received, c.Missing,
+		t.Duplicates)
 	if t.Inverted > 0 {
 		text += fmt.Sprintf(", OUT OF ORDER %d", t.Inverted)
 	}

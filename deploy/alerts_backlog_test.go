@@ -13,7 +13,8 @@ import (
 // always is a value at every time.
 func always(value int) func(int) int { return func(int) int { return value } }
 
-// Rows that wait ring although every tick succeeds; a restart, another instance, a pause, and what other alerts tell ring no second time.
+// Rows that wait ring although every tick succeeds; a restart, another instance, a pause, and what other alerts tell
+// ring no second time.
 func TestAlertsKnowABacklog(t *testing.T) {
 	t.Parallel()
 	const backlog, hour = "RowrelayBacklog", 60 * minute
@@ -28,36 +29,58 @@ func TestAlertsKnowABacklog(t *testing.T) {
 		end    int
 		want   []string
 	}{
-		{"busy for 20 minutes", (&life{schedule: 10, end: 2 * hour, behind: between(hour, hour+20*minute)}).series(), 2 * hour, nil},
-		{"for half an hour", (&life{schedule: 10, end: 2 * hour, behind: between(hour, hour+30*minute)}).series(), 2 * hour, []string{backlog}},
-		{"every 5 minutes, for good", (&life{schedule: 5 * minute, end: 2 * hour, behind: from(hour)}).series(), 2 * hour, []string{backlog}},
-		{"every 15 minutes, one tick leaves rows to the next", (&life{schedule: 15 * minute, end: 3 * hour, behind: between(hour, hour+minute)}).series(), 3 * hour, []string{backlog}},
-		{"every 15 minutes, for good", (&life{schedule: 15 * minute, end: 3 * hour, behind: from(hour)}).series(), 3 * hour, []string{backlog}},
+		{"busy for 20 minutes", (&life{schedule: 10, end: 2 * hour, behind: between(hour, hour+20*minute)}).series(),
+			2 * hour, nil},
+		{"for half an hour", (&life{schedule: 10, end: 2 * hour, behind: between(hour, hour+30*minute)}).series(), 2 * hour,
+			[]string{backlog}},
+		{"every 5 minutes, for good", (&life{schedule: 5 * minute, end: 2 * hour, behind: from(hour)}).series(), 2 * hour,
+			[]string{backlog}},
+		{"every 15 minutes, one tick leaves rows to the next",
+			(&life{schedule: 15 * minute, end: 3 * hour, behind: between(hour, hour+minute)}).series(), 3 * hour,
+			[]string{backlog}},
+		{"every 15 minutes, for good", (&life{schedule: 15 * minute, end: 3 * hour, behind: from(hour)}).series(), 3 * hour,
+			[]string{backlog}},
 		{"a first load of 20 minutes", (&life{schedule: 10, end: hour, behind: between(0, 20*minute)}).series(), hour, nil},
 		{"a first load that goes on", (&life{schedule: 10, end: hour, behind: from(0)}).series(), hour, []string{backlog}},
-		{"a restart, drained", (&life{schedule: 5 * minute, end: 2 * hour, starts: []int{hour + minute}}).series(), 2 * hour, nil},
-		{"a restart in a backlog", (&life{schedule: 10, end: 2 * hour, starts: []int{hour + 5*minute}, behind: from(hour)}).series(), 2 * hour, []string{backlog}},
-		{"dies every 5 minutes in a backlog", (&life{schedule: 10, end: 2 * hour, starts: every(5*minute, hour, 2*hour), behind: from(hour)}).series(), 2 * hour, []string{backlog}},
-		{"another instance takes over, drained", both(&life{schedule: 10, end: 2 * hour, silent: from(hour)}, &life{schedule: 10, end: 2 * hour, silent: between(0, hour)}), 2 * hour, nil},
+		{"a restart, drained", (&life{schedule: 5 * minute, end: 2 * hour, starts: []int{hour + minute}}).series(), 2 * hour,
+			nil},
+		{"a restart in a backlog", (&life{schedule: 10, end: 2 * hour, starts: []int{hour + 5*minute},
+			behind: from(hour)}).series(), 2 * hour, []string{backlog}},
+		{"dies every 5 minutes in a backlog",
+			(&life{schedule: 10, end: 2 * hour, starts: every(5*minute, hour, 2*hour), behind: from(hour)}).series(), 2 * hour,
+			[]string{backlog}},
+		{"another instance takes over, drained",
+			both(&life{schedule: 10, end: 2 * hour, silent: from(hour)},
+				&life{schedule: 10, end: 2 * hour, silent: between(0, hour)}), 2 * hour, nil},
 		{"another instance takes over, and rows wait", both(&life{schedule: 10, end: 2 * hour, silent: from(hour)},
 			&life{schedule: 10, end: 2 * hour, silent: between(0, hour), behind: from(hour)}), 2 * hour, []string{backlog}},
-		{"two by turns, and rows wait", both(&life{schedule: 10, end: 2 * hour, silent: func(at int) bool { return at%20 == 0 }, behind: from(hour)},
-			&life{schedule: 10, end: 2 * hour, silent: func(at int) bool { return at%20 != 0 }, behind: from(hour)}), 2 * hour, []string{backlog}},
-		{"paused in a backlog", (&life{schedule: 10, end: 2 * hour, behind: from(hour), more: map[string]func(int) int{"rowrelay_paused": func(at int) int {
-			if at >= hour {
-				return 1
-			}
-			return 0
-		}}}).series(), 2 * hour, []string{"RowrelayPaused"}},
-		{"an outage", (&life{schedule: 10, end: 2 * hour, behind: from(hour), fails: from(hour)}).series(), 2 * hour, []string{"RowrelayNoSuccess", "RowrelayTicksFailing"}},
-		{"what the lag tells", (&life{schedule: 10, end: 2 * hour, behind: from(hour), more: map[string]func(int) int{lag: always(400)}}).series(), 2 * hour, []string{"RowrelayLag"}},
-		{"a lag that comes and goes", (&life{schedule: 10, end: 2 * hour, behind: from(hour), more: map[string]func(int) int{lag: func(at int) int { return at % 600 }}}).series(), 2 * hour, []string{backlog}},
-		{"what is held back", (&life{schedule: 10, end: 2 * hour, behind: from(hour), more: map[string]func(int) int{held: always(400)}}).series(), 2 * hour, []string{"RowrelayHeldBack"}},
-		{"held back for moments", (&life{schedule: 10, end: 2 * hour, behind: from(hour), more: map[string]func(int) int{held: func(at int) int { return at % 400 }}}).series(), 2 * hour, []string{backlog}},
+		{"two by turns, and rows wait",
+			both(&life{schedule: 10, end: 2 * hour, silent: func(at int) bool { return at%20 == 0 }, behind: from(hour)},
+				&life{schedule: 10, end: 2 * hour, silent: func(at int) bool {
+					return at%20 != 0
+				}, behind: from(hour)}), 2 * hour, []string{backlog}},
+		{"paused in a backlog", (&life{schedule: 10, end: 2 * hour, behind: from(hour),
+			more: map[string]func(int) int{"rowrelay_paused": func(at int) int {
+				if at >= hour {
+					return 1
+				}
+				return 0
+			}}}).series(), 2 * hour, []string{"RowrelayPaused"}},
+		{"an outage", (&life{schedule: 10, end: 2 * hour, behind: from(hour), fails: from(hour)}).series(), 2 * hour,
+			[]string{"RowrelayNoSuccess", "RowrelayTicksFailing"}},
+		{"what the lag tells", (&life{schedule: 10, end: 2 * hour, behind: from(hour),
+			more: map[string]func(int) int{lag: always(400)}}).series(), 2 * hour, []string{"RowrelayLag"}},
+		{"a lag that comes and goes", (&life{schedule: 10, end: 2 * hour, behind: from(hour),
+			more: map[string]func(int) int{lag: func(at int) int { return at % 600 }}}).series(), 2 * hour, []string{backlog}},
+		{"what is held back", (&life{schedule: 10, end: 2 * hour, behind: from(hour),
+			more: map[string]func(int) int{held: always(400)}}).series(), 2 * hour, []string{"RowrelayHeldBack"}},
+		{"held back for moments", (&life{schedule: 10, end: 2 * hour, behind: from(hour),
+			more: map[string]func(int) int{held: func(at int) int { return at % 400 }}}).series(), 2 * hour, []string{backlog}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if said, ok := simulate(t, c.end, c.series, question{Expr: fired, Samples: firing(map[string][]string{"orders": c.want})}); !ok {
+			if said, ok := simulate(t, c.end, c.series,
+				question{Expr: fired, Samples: firing(map[string][]string{"orders": c.want})}); !ok {
 				t.Errorf("other alerts fired than expected:\n%s", said)
 			}
 		})
@@ -78,14 +101,16 @@ func TestABacklogIsToldInWords(t *testing.T) {
 		t.Run(summary, func(t *testing.T) {
 			t.Parallel()
 			l := life{schedule: 10, end: end, behind: behind}
-			said, ok := promtoolTest(t, map[string]any{"interval": "15s", "input_series": l.series(), "alert_rule_test": []any{map[string]any{
-				"eval_time": fmt.Sprint(end * time.Second), "alertname": "RowrelayBacklog", "exp_alerts": []any{map[string]any{
-					"exp_labels": map[string]string{"severity": "warning", "job": "rowrelay", "poller": "orders"},
-					"exp_annotations": map[string]string{
-						"summary": summary, "description": told(rules[i].Annotations["description"]), "runbook_url": rules[i].Annotations["runbook_url"],
-					},
-				}},
-			}}})
+			said, ok := promtoolTest(t, map[string]any{"interval": "15s", "input_series": l.series(),
+				"alert_rule_test": []any{map[string]any{
+					"eval_time": fmt.Sprint(end * time.Second), "alertname": "RowrelayBacklog", "exp_alerts": []any{map[string]any{
+						"exp_labels": map[string]string{"severity": "warning", "job": "rowrelay", "poller": "orders"},
+						"exp_annotations": map[string]string{
+							"summary": summary, "description": told(rules[i].Annotations["description"]),
+							"runbook_url": rules[i].Annotations["runbook_url"],
+						},
+					}},
+				}}})
 			if !ok {
 				t.Error(said)
 			}
@@ -93,8 +118,8 @@ func TestABacklogIsToldInWords(t *testing.T) {
 	}
 }
 
-// rowsWait looks at the status of the poller "flooded", whose cursor is no time and whose ticks leave rows behind: it says since when, and
-// no lag.
+// rowsWait looks at the status of the poller "flooded", whose cursor is no time and whose ticks leave rows behind: it
+// says since when, and no lag.
 func rowsWait(t *testing.T, listen string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listen+"/status.json", nil)

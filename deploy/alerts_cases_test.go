@@ -17,8 +17,8 @@ import (
 // minute is in seconds, as everything of a life.
 const minute = 60
 
-// life is one instance with one poller, as scrapes every 15 seconds see it. The recordings of the real program are too short and too
-// coarse for what a schedule of minutes does.
+// life is one instance with one poller, as scrapes every 15 seconds see it. The recordings of the real program are too
+// short and too coarse for what a schedule of minutes does.
 type life struct {
 	instance string // "" for shop:7878
 	schedule int    // a tick every so many seconds
@@ -31,7 +31,8 @@ type life struct {
 	more     map[string]func(at int) int
 }
 
-// series are what it shows. promtool's clock begins at 0, where the world's is at now: the gauge's 0 is as far in the past here.
+// series are what it shows. promtool's clock begins at 0, where the world's is at now: the gauge's 0 is as far in the
+// past here.
 func (l *life) series() []inputSeries {
 	const scraped, now = 15, 1_700_000_000
 	failures, success, drained, started := 0, -now, -now, 0
@@ -105,23 +106,35 @@ func TestAlertsKnowABlipAndASlowSchedule(t *testing.T) {
 	}{
 		{"three failures in 30 seconds", life{schedule: 10, end: hour, fails: between(20*minute, 20*minute+30)}, nil},
 		{"six minutes of failures", life{schedule: 10, end: hour, fails: between(20*minute, 26*minute)}, nil},
-		{"a quarter of an hour of failures", life{schedule: 10, end: hour, fails: between(20*minute, 35*minute)}, []string{failing}},
-		{"every other tick fails", life{schedule: 10, end: hour, fails: func(at int) bool { return at%20 == 0 }}, []string{failing}},
+		{"a quarter of an hour of failures", life{schedule: 10, end: hour, fails: between(20*minute, 35*minute)},
+			[]string{failing}},
+		{"every other tick fails", life{schedule: 10, end: hour, fails: func(at int) bool { return at%20 == 0 }},
+			[]string{failing}},
 		{"every 5 minutes", life{schedule: 5 * minute, end: 3 * hour}, nil},
 		{"every 5 minutes, one failure", life{schedule: 5 * minute, end: 3 * hour, fails: between(hour, hour+minute)}, nil},
-		{"every 5 minutes, two in a row", life{schedule: 5 * minute, end: 3 * hour, fails: between(hour, hour+6*minute)}, nil},
-		{"every 5 minutes, three in a row", life{schedule: 5 * minute, end: 90 * minute, fails: between(hour, hour+11*minute)}, nil},
-		{"every 5 minutes, all fail", life{schedule: 5 * minute, end: 2 * hour, fails: from(hour)}, []string{without, failing}},
+		{"every 5 minutes, two in a row", life{schedule: 5 * minute, end: 3 * hour, fails: between(hour, hour+6*minute)},
+			nil},
+		{"every 5 minutes, three in a row",
+			life{schedule: 5 * minute, end: 90 * minute, fails: between(hour, hour+11*minute)}, nil},
+		{"every 5 minutes, all fail", life{schedule: 5 * minute, end: 2 * hour, fails: from(hour)},
+			[]string{without, failing}},
 		{"every 15 minutes", life{schedule: 15 * minute, end: 6 * hour}, nil},
-		{"every 15 minutes, all fail", life{schedule: 15 * minute, end: 3 * hour, fails: from(hour)}, []string{without, failing}},
-		{"every 15 minutes, none succeeded ever", life{schedule: 15 * minute, end: 3 * hour, fails: from(0)}, []string{without, failing}},
-		{"every 5 minutes, restarts", life{schedule: 5 * minute, end: 4 * hour, starts: []int{hour + minute, 2 * hour, 3*hour - 10}}, nil},
-		{"every 15 minutes, restarts over a tick", life{schedule: 15 * minute, end: 4 * hour, starts: []int{2*hour - 5, 3*hour - 10}}, nil},
+		{"every 15 minutes, all fail", life{schedule: 15 * minute, end: 3 * hour, fails: from(hour)},
+			[]string{without, failing}},
+		{"every 15 minutes, none succeeded ever", life{schedule: 15 * minute, end: 3 * hour, fails: from(0)},
+			[]string{without, failing}},
+		{"every 5 minutes, restarts", life{schedule: 5 * minute, end: 4 * hour,
+			starts: []int{hour + minute, 2 * hour, 3*hour - 10}}, nil},
+		{"every 15 minutes, restarts over a tick",
+			life{schedule: 15 * minute, end: 4 * hour, starts: []int{2*hour - 5, 3*hour - 10}}, nil},
 		{"no tick comes", life{schedule: 10, end: 2 * hour, silent: from(hour)}, []string{without}},
-		{"no tick comes after a restart", life{schedule: 10, end: 2 * hour, starts: []int{hour}, silent: from(hour)}, []string{without}},
+		{"no tick comes after a restart", life{schedule: 10, end: 2 * hour, starts: []int{hour}, silent: from(hour)},
+			[]string{without}},
 		{"no tick ever comes", life{schedule: 10, end: hour, silent: from(0)}, []string{without}},
-		{"dies every 5 minutes, without a tick", life{schedule: 10, end: 3 * hour, starts: every(5*minute, hour, 3*hour), silent: from(hour)}, []string{without}},
-		{"dies every 5 minutes from the first", life{schedule: 10, end: 2 * hour, starts: every(5*minute, 5*minute, 2*hour), silent: from(0)}, []string{without}},
+		{"dies every 5 minutes, without a tick",
+			life{schedule: 10, end: 3 * hour, starts: every(5*minute, hour, 3*hour), silent: from(hour)}, []string{without}},
+		{"dies every 5 minutes from the first",
+			life{schedule: 10, end: 2 * hour, starts: every(5*minute, 5*minute, 2*hour), silent: from(0)}, []string{without}},
 		{"is gone", life{schedule: 10, end: 2 * hour, dies: func(at int) bool { return at < hour }}, []string{without}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -134,8 +147,8 @@ func TestAlertsKnowABlipAndASlowSchedule(t *testing.T) {
 	}
 }
 
-// simulate lets promtool run the rules over series with a sample every 15 seconds, and returns what it says where the answer at the end
-// is not the expected one.
+// simulate lets promtool run the rules over series with a sample every 15 seconds, and returns what it says where the
+// answer at the end is not the expected one.
 func simulate(t *testing.T, end int, series []inputSeries, q question) (string, bool) {
 	t.Helper()
 	q.At = (time.Duration(end) * time.Second).String()
@@ -149,7 +162,8 @@ func promtoolTest(t *testing.T, test map[string]any) (string, bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(map[string]any{"rule_files": []string{rules}, "evaluation_interval": "15s", "tests": []any{test}})
+	text, err := json.Marshal(map[string]any{"rule_files": []string{rules}, "evaluation_interval": "15s",
+		"tests": []any{test}})
 	if err != nil {
 		t.Fatal(err)
 	}

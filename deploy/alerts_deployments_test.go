@@ -56,8 +56,9 @@ func TestAlertRulesTellDeploymentsApart(t *testing.T) {
 	}
 }
 
-// checkDeployments puts other deployments beside the sick one, whose pollers have the same names and are healthy, paused, or outboxes:
-// none hides what is wrong with it, and a second sick one is told by itself. So the labels in "by" and "on" of every rule are right.
+// checkDeployments puts other deployments beside the sick one, whose pollers have the same names and are healthy,
+// paused, or outboxes: none hides what is wrong with it, and a second sick one is told by itself. So the labels in "by"
+// and "on" of every rule are right.
 func checkDeployments(t *testing.T, sick recording) {
 	t.Helper()
 	names := []string{}
@@ -98,7 +99,8 @@ func checkDeployments(t *testing.T, sick recording) {
 				alerts = nil
 			}
 			for _, alert := range alerts {
-				wanted = append(wanted, sample{fmt.Sprintf(`{alertname=%q, namespace=%q, job=%q, poller=%q}`, alert, d.namespace, d.job, name), 1})
+				wanted = append(wanted, sample{fmt.Sprintf(`{alertname=%q, namespace=%q, job=%q, poller=%q}`, alert, d.namespace,
+					d.job, name), 1})
 			}
 		}
 	}

@@ -38,7 +38,8 @@ func newApplication(t *testing.T) *application {
 // poller adds a poller over a table of its own, in a database of its own. More settings are pairs of key and value.
 func (a *application) poller(t *testing.T, name, url string, more ...string) {
 	t.Helper()
-	a.set(name, append([]string{"source__table", "orders", "source__cursor", "id", "output__kind", "http", "output__url", url,
+	a.set(name, append([]string{"source__table", "orders", "source__cursor", "id", "output__kind", "http", "output__url",
+		url,
 		"output__retries", "1", "output__timeout", "5s"}, more...)...)
 	db := a.database(t, name)
 	execute(t, db, `CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, note TEXT NOT NULL, updated_at TIMESTAMP)`)
@@ -47,7 +48,8 @@ func (a *application) poller(t *testing.T, name, url string, more ...string) {
 // outbox adds a poller over an outbox of its own.
 func (a *application) outbox(t *testing.T, name, url string, more ...string) {
 	t.Helper()
-	a.set(name, append([]string{"source__mode", "outbox", "source__table", "outbox", "poll_interval", "0", "output__kind", "http", "output__url", url,
+	a.set(name, append([]string{"source__mode", "outbox", "source__table", "outbox", "poll_interval", "0", "output__kind",
+		"http", "output__url", url,
 		"output__retries", "1", "output__batch", "1", "output__timeout", "5s"}, more...)...)
 	a.database(t, name)
 	a.command(t, "outbox", "init", name, "--apply")
@@ -65,7 +67,8 @@ func (a *application) set(name string, pairs ...string) {
 
 func (a *application) database(t *testing.T, name string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(a.dir, name+".db")+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)")
+	db, err := sql.Open("sqlite", filepath.Join(a.dir, name+".db")+
+		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +120,8 @@ func (a *application) start(t *testing.T, more map[string]string, pollers ...str
 	return programtest.Start(t, a.options(more), append([]string{"run"}, pollers...)...)
 }
 
-// receiver is a destination: /ok takes everything, /picky refuses what has "poison" in it, /forbid refuses all, and /hang answers
-// when the test ends.
+// receiver is a destination: /ok takes everything, /picky refuses what has "poison" in it, /forbid refuses all, and
+// /hang answers when the test ends.
 type receiver struct {
 	*httptest.Server
 	hanging chan struct{} // one for each request that hangs

@@ -22,9 +22,9 @@ import (
 	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
-// step is what lies between two scrapes in the simulated time. In the test's own it is at least one tick of every poller, about a
-// second: so an hour of a sick application is seen in half a minute. It is less than the five minutes after which Prometheus takes
-// a series for gone.
+// step is what lies between two scrapes in the simulated time. In the test's own it is at least one tick of every
+// poller, about a second: so an hour of a sick application is seen in half a minute. It is less than the five minutes
+// after which Prometheus takes a series for gone.
 const step = 4 * time.Minute
 
 // scrape is what one GET of /metrics showed; samples are nil where nobody answered.
@@ -142,8 +142,8 @@ func (r *recording) next(t *testing.T, listen string, pollers []string, worth fu
 	})
 }
 
-// simulated is a moment of the test in the simulated time, in seconds: scrapes are a step apart there, moments between two
-// scrapes are in proportion, and what was before the first is as far before it as it was.
+// simulated is a moment of the test in the simulated time, in seconds: scrapes are a step apart there, moments between
+// two scrapes are in proportion, and what was before the first is as far before it as it was.
 func (r recording) simulated(at time.Time) float64 {
 	if at.Before(r[0].at) {
 		return at.Sub(r[0].at).Seconds()
@@ -157,8 +157,8 @@ func (r recording) simulated(at time.Time) float64 {
 	return float64(len(r)-1) * step.Seconds()
 }
 
-// value is what a sample would have been had the simulated time been the real one. Figures that are moments or ages are moved with
-// the time; all others are what the program said.
+// value is what a sample would have been had the simulated time been the real one. Figures that are moments or ages are
+// moved with the time; all others are what the program said.
 func (r recording) value(name string, s *scrape, v float64) float64 {
 	name, _, _ = strings.Cut(name, "{")
 	switch {
@@ -225,7 +225,8 @@ type sample struct {
 	Value  float64 `json:"value"`
 }
 
-// ask lets promtool run rules over the recording, and returns what it says where the answers are not the expected ones. JSON is YAML.
+// ask lets promtool run rules over the recording, and returns what it says where the answers are not the expected ones.
+// JSON is YAML.
 func (r recording) ask(t *testing.T, rules string, questions []question) (string, bool) {
 	t.Helper()
 	return r.askOver(t, rules, r.series(), questions)

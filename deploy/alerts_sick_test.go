@@ -21,12 +21,14 @@ func runSick(t *testing.T) recording {
 	a.poller(t, "down", "http://"+programtest.FreeAddress(t)+"/")
 	a.poller(t, "forbidden", to.URL+"/forbid")
 	a.poller(t, "stuck", ok)
-	a.poller(t, "slow", ok, "source__cursor", "updated_at", "source__late_commits", "none", "batch_size", "5", "max_batches", "1")
+	a.poller(t, "slow", ok, "source__cursor", "updated_at", "source__late_commits", "none", "batch_size", "5",
+		"max_batches", "1")
 	a.poller(t, "flooded", ok, "batch_size", "5", "max_batches", "1") // its cursor is no time
 	a.poller(t, "leased", ok, "lease_ttl", "10s")
 	a.poller(t, "refused", to.URL+"/picky", "retry_delays", "24h", "output__batch", "1")
 	a.poller(t, "dead", to.URL+"/picky", "max_attempts", "1", "output__batch", "1")
-	a.poller(t, "held", ok, "source__cursor", "updated_at", "source__late_commits", "overlap", "source__late_memory", "1000", "source__late_window", "1h")
+	a.poller(t, "held", ok, "source__cursor", "updated_at", "source__late_commits", "overlap", "source__late_memory",
+		"1000", "source__late_window", "1h")
 	a.poller(t, "skipped", ok)
 	a.poller(t, "moved", ok)
 	a.poller(t, "nulls", ok, "source__cursor", "updated_at", "source__late_commits", "none")
@@ -36,15 +38,18 @@ func runSick(t *testing.T) recording {
 	a.outbox(t, "uncleanable", ok, "source__cleanup_schedule", "* * * * * *")
 
 	execute(t, a.databases["nulls"], `INSERT INTO orders (note) VALUES ('no cursor')`)
-	execute(t, a.databases["flooded"], `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO orders (note) SELECT 'old' FROM n`)
+	execute(t, a.databases["flooded"],
+		`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO orders (note) SELECT 'old' FROM n`)
 	execute(t, a.databases["slow"], `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
 		INSERT INTO orders (note, updated_at) SELECT 'old', strftime('%Y-%m-%d %H:%M:%f', 'now', '-2 hours', '+' || (i / 100.0) || ' seconds') FROM n`)
 	a.write(t, "uncleanable", "old", `{}`)
-	execute(t, a.databases["uncleanable"], `UPDATE outbox SET state = 'PUBLISHED', published_at = strftime('%Y-%m-%d %H:%M:%f', 'now', '-30 days')`)
-	execute(t, a.databases["uncleanable"], `CREATE TRIGGER keep BEFORE DELETE ON outbox BEGIN SELECT RAISE(ABORT, 'nobody deletes here'); END`)
+	execute(t, a.databases["uncleanable"],
+		`UPDATE outbox SET state = 'PUBLISHED', published_at = strftime('%Y-%m-%d %H:%M:%f', 'now', '-30 days')`)
+	execute(t, a.databases["uncleanable"],
+		`CREATE TRIGGER keep BEFORE DELETE ON outbox BEGIN SELECT RAISE(ABORT, 'nobody deletes here'); END`)
 
-	// The documents of "stuck" and "moved" are of another definition of their sources. An operator moves the second one on, in a process
-	// that has never had a tick of it that went well.
+	// The documents of "stuck" and "moved" are of another definition of their sources. An operator moves the second one
+	// on, in a process that has never had a tick of it that went well.
 	for _, name := range []string{"stuck", "moved"} {
 		where := "pollers__" + name + "__source__where"
 		a.insert(t, name, "first")
@@ -56,13 +61,15 @@ func runSick(t *testing.T) recording {
 
 	// "leased" is held by another instance, which is frozen while its request is under way.
 	a.insert(t, "leased", "held by another")
-	other := a.start(t, map[string]string{"status__listen": "127.0.0.1:0", "pollers__leased__output__url": to.URL + "/hang", "pollers__leased__output__timeout": "1m"}, "leased")
+	other := a.start(t, map[string]string{"status__listen": "127.0.0.1:0",
+		"pollers__leased__output__url": to.URL + "/hang", "pollers__leased__output__timeout": "1m"}, "leased")
 	other.Until("the other instance holds the lease", func() bool { return len(to.hanging) > 0 })
 
 	a.start(t, nil)
 	pollers := slices.Sorted(maps.Keys(a.databases))
 	var r recording
-	// A heartbeat is stale for five seconds at most, then the lease is taken over: a scrape that shows it is taken at once.
+	// A heartbeat is stale for five seconds at most, then the lease is taken over: a scrape that shows it is taken at
+	// once.
 	once := func(s scrape) bool { return stale(s) && !slices.ContainsFunc(r, stale) }
 	for i := 0; i < scrapes || !slices.ContainsFunc(r, stale); i++ {
 		if i > 5*scrapes {
@@ -99,12 +106,13 @@ func runSick(t *testing.T) recording {
 	return r
 }
 
-// runHealthy runs an application that has nothing wrong, busy at first and then idle, and kills it in the end. gone goes on with
-// scrapes of the process that is no more.
+// runHealthy runs an application that has nothing wrong, busy at first and then idle, and kills it in the end. gone
+// goes on with scrapes of the process that is no more.
 func runHealthy(t *testing.T) (healthy, gone recording) {
 	a, to := newApplication(t), newReceiver(t)
 	a.poller(t, "orders", to.URL+"/ok")
-	a.poller(t, "stamped", to.URL+"/ok", "source__cursor", "updated_at", "source__late_commits", "overlap", "source__late_window", "1s")
+	a.poller(t, "stamped", to.URL+"/ok", "source__cursor", "updated_at", "source__late_commits", "overlap",
+		"source__late_window", "1s")
 	a.outbox(t, "events", to.URL+"/ok", "source__cleanup_schedule", "* * * * * *")
 	p := a.start(t, nil)
 	pollers := slices.Sorted(maps.Keys(a.databases))

@@ -1,5 +1,5 @@
-// Package deploy_test proves what lies in deploy/ and is not Go: here the alert rules and the board, with the metrics of the real
-// program, sick and healthy.
+// Package deploy_test proves what lies in deploy/ and is not Go: here the alert rules and the board, with the metrics
+// of the real program, sick and healthy.
 package deploy_test
 
 import (
@@ -47,7 +47,8 @@ func alertRules(t *testing.T) []rule {
 
 // Every rule says how bad it is, what is wrong, what to do, and where more of that stands.
 func TestAlertRulesSayWhatToDo(t *testing.T) {
-	if out, err := exec.CommandContext(t.Context(), promtool(t), "check", "rules", "alerts.yaml").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), promtool(t), "check", "rules",
+		"alerts.yaml").CombinedOutput(); err != nil {
 		t.Fatalf("promtool check rules: %v\n%s", err, out)
 	}
 	for _, r := range alertRules(t) {
@@ -101,8 +102,8 @@ func firing(alerts map[string][]string) []sample {
 	return samples
 }
 
-// The real program runs sick in every way that an alert is for, and healthy; its real scrapes are the series over which Prometheus'
-// own engine runs the rules. Exactly the expected alerts fire.
+// The real program runs sick in every way that an alert is for, and healthy; its real scrapes are the series over which
+// Prometheus' own engine runs the rules. Exactly the expected alerts fire.
 func TestAlertsFireForASickProgramAndNotForAHealthyOne(t *testing.T) {
 	t.Parallel()
 	var sick, healthy, gone recording
@@ -125,7 +126,8 @@ func TestAlertsFireForASickProgramAndNotForAHealthyOne(t *testing.T) {
 	})
 	t.Run("gone", func(t *testing.T) {
 		if said, ok := gone.ask(t, "alerts.yaml", []question{{Expr: fired, Samples: firing(map[string][]string{
-			"": {"RowrelayDown"}, "orders": {"RowrelayNoSuccess"}, "stamped": {"RowrelayNoSuccess"}, "events": {"RowrelayNoSuccess"},
+			"": {"RowrelayDown"}, "orders": {"RowrelayNoSuccess"}, "stamped": {"RowrelayNoSuccess"},
+			"events": {"RowrelayNoSuccess"},
 		})}}); !ok {
 			t.Errorf("other alerts fired than expected:\n%s", said)
 		}

@@ -60,7 +60,8 @@ func TestAzdProjectFitsTheTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if run := p.Hooks["postprovision"].Run; !strings.Contains(run, "$ROWRELAY_IDENTITY") || !strings.Contains(string(environment), "output ROWRELAY_IDENTITY ") {
+	if run := p.Hooks["postprovision"].Run; !strings.Contains(run, "$ROWRELAY_IDENTITY") ||
+		!strings.Contains(string(environment), "output ROWRELAY_IDENTITY ") {
 		t.Error("the hook postprovision shows an output that the template does not have")
 	}
 }

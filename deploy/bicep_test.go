@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// bicepTypes is the directory `generated` of a clone of Azure/bicep-types-az, where there is one: then every property is looked up
-// in it. Without it, the properties are compared with testdata/bicep-properties.txt, which was looked up.
+// bicepTypes is the directory `generated` of a clone of Azure/bicep-types-az, where there is one: then every property
+// is looked up in it. Without it, the properties are compared with testdata/bicep-properties.txt, which was looked up.
 const bicepTypes = "ROWRELAY_BICEP_TYPES"
 
 // bicepResult is what bicep/check.py prints.
@@ -72,16 +72,20 @@ func TestBicepIsSoundAndSetsPropertiesThatExist(t *testing.T) {
 func TestBicepCheckFindsFaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, old, with, fault string }{
-		"syntax":           {"main.bicep", "location: location\n  tags: tags\n}", "location: location\n  tags tags\n}", "syntax error"},
+		"syntax": {"main.bicep", "location: location\n  tags: tags\n}", "location: location\n  tags tags\n}",
+			"syntax error"},
 		"undeclared":       {"modules/vault.bicep", "tags: tags", "tags: labels", "labels is not declared"},
 		"unused parameter": {"modules/vault.bicep", "tags: tags\n", "", "parameter tags is not used"},
 		"no function":      {"main.bicep", "uniqueString(", "uniqueText(", "no function uniqueText"},
 		"no decorator":     {"main.bicep", "@minLength(2)", "@minimumLength(2)", "no decorator minimumLength"},
 		"no module":        {"main.bicep", "modules/vault.bicep", "modules/vaults.bicep", "there is no file"},
 		"parameter lacks":  {"main.bicep", "    stateAppName: stateAppName\n", "", "needs the parameter stateAppName"},
-		"parameter more":   {"main.bicep", "    clientId: identity.properties.clientId\n", "    clientId: identity.properties.clientId\n    clientSecret: name\n", "has no parameter clientSecret"},
-		"no output":        {"main.bicep", "monitoring.outputs.connectionString", "monitoring.outputs.key", "monitoring has no output"},
-		"twice":            {"modules/vault.bicep", "param tags object\n", "param tags object\nparam tags object\n", "tags is declared twice"},
+		"parameter more": {"main.bicep", "    clientId: identity.properties.clientId\n",
+			"    clientId: identity.properties.clientId\n    clientSecret: name\n", "has no parameter clientSecret"},
+		"no output": {"main.bicep", "monitoring.outputs.connectionString", "monitoring.outputs.key",
+			"monitoring has no output"},
+		"twice": {"modules/vault.bicep", "param tags object\n", "param tags object\nparam tags object\n",
+			"tags is declared twice"},
 	} {
 		t.Run(name, func(t *testing.T) { mutant(t, c.file, c.old, c.with, c.fault) })
 	}
@@ -95,7 +99,8 @@ func TestBicepCheckFindsFaults(t *testing.T) {
 		"a wrong text":  {"modules/vault.bicep", "'standard'", "'cheap'", "not one of"},
 		"needed":        {"modules/storage.bicep", "  kind: 'StorageV2'\n", "", "needs kind"},
 		"read-only":     {"modules/app.bicep", "httpsOnly: true", "defaultHostName: name", "is read-only"},
-		"existing":      {"modules/storage-access.bicep", "  name: account\n", "  name: account\n  location: account\n", "existing resource sets location"},
+		"existing": {"modules/storage-access.bicep", "  name: account\n", "  name: account\n  location: account\n",
+			"existing resource sets location"},
 	} {
 		t.Run(name, func(t *testing.T) { mutant(t, c.file, c.old, c.with, c.fault) })
 	}

@@ -86,11 +86,12 @@ func TestTheBoardCanBeImported(t *testing.T) {
 
 // filled is an expression as Grafana sends it, with all pollers chosen.
 func filled(expr string) string {
-	return strings.NewReplacer("$namespace", ".*", "$job", "rowrelay", "$poller", ".*", "$output", ".*", "$__rate_interval", "15m").Replace(expr)
+	return strings.NewReplacer("$namespace", ".*", "$job", "rowrelay", "$poller", ".*", "$output", ".*",
+		"$__rate_interval", "15m").Replace(expr)
 }
 
-// checkBoard lets Prometheus' own engine evaluate each expression of the board over what the real program showed: each must parse, and
-// have an answer.
+// checkBoard lets Prometheus' own engine evaluate each expression of the board over what the real program showed: each
+// must parse, and have an answer.
 func checkBoard(t *testing.T, r recording) {
 	panels, _ := board(t)
 	exists := r.names()
@@ -102,11 +103,13 @@ func checkBoard(t *testing.T, r recording) {
 					t.Errorf("the panel %q shows %s, which the program does not have", p.Title, name)
 				}
 			}
-			questions = append(questions, question{Expr: fmt.Sprintf("count(%s) > bool 0", filled(target.Expr)), Samples: []sample{{"{}", 1}}})
+			questions = append(questions, question{Expr: fmt.Sprintf("count(%s) > bool 0", filled(target.Expr)),
+				Samples: []sample{{"{}", 1}}})
 			if !strings.Contains(target.Expr, `namespace=~"$namespace",job=~"$job"`) {
 				t.Errorf("the panel %q is not about the deployment that was chosen: %s", p.Title, target.Expr)
 			}
-			if by := regexp.MustCompile(`by \([a-z, ]*poller`).FindString(target.Expr); by != "" && !strings.Contains(by, "namespace, job, poller") {
+			if by := regexp.MustCompile(`by \([a-z, ]*poller`).FindString(target.Expr); by != "" &&
+				!strings.Contains(by, "namespace, job, poller") {
 				t.Errorf("the panel %q mixes up deployments: %s", p.Title, target.Expr)
 			}
 		}
@@ -142,11 +145,12 @@ func checkBoard(t *testing.T, r recording) {
 	}
 }
 
-// neverSucceeded asks the panels of the last success and the last time drained for the poller "forbidden", which has had neither: it is
-// shown with a day, and not left out.
+// neverSucceeded asks the panels of the last success and the last time drained for the poller "forbidden", which has
+// had neither: it is shown with a day, and not left out.
 func neverSucceeded(t *testing.T, panels []panel) (questions []question) {
 	t.Helper()
-	for _, title := range []string{"Longest without success", "Seconds since the last success", "Longest not drained", "Seconds since it was last drained"} {
+	for _, title := range []string{"Longest without success", "Seconds since the last success", "Longest not drained",
+		"Seconds since it was last drained"} {
 		i := slices.IndexFunc(panels, func(p panel) bool { return p.Title == title })
 		if i < 0 {
 			t.Fatalf("there is no panel %q", title)

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// composeLoader is the library that docker compose itself reads these files with. It is run, not imported: nothing else needs it.
+// composeLoader is the library that docker compose itself reads these files with. It is run, not imported: nothing else
+// needs it.
 const composeLoader = "github.com/compose-spec/compose-go/v2/cmd@v2.9.0"
 
 // composed is what the loader makes of a file: schema, references between services, variables.
@@ -35,7 +36,8 @@ func compose(t *testing.T, path string) (c composed) {
 		t.Fatal(err)
 	}
 	// The loader's command knows no variables of the environment.
-	filled := regexp.MustCompile(`\$\{ROWRELAY_(DB_PASSWORD|STATUS_TOKEN):\?[^}]*\}`).ReplaceAllString(string(text), "Planted-in-the-test-1")
+	filled := regexp.MustCompile(`\$\{ROWRELAY_(DB_PASSWORD|STATUS_TOKEN):\?[^}]*\}`).ReplaceAllString(string(text),
+		"Planted-in-the-test-1")
 	dir := filepath.Join(t.TempDir(), "deploy")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -109,7 +111,8 @@ func TestReceiverOfTheLaptopPrintsWhatArrives(t *testing.T) {
 		t.Fatal("the receiver did not start")
 	}
 	port := lines.Text()[strings.LastIndex(lines.Text(), " ")+1:]
-	answer, err := http.Post("http://127.0.0.1:"+port+"/orders", "application/json", strings.NewReader(`{"type":"rowrelay.row.upsert"}`))
+	answer, err := http.Post("http://127.0.0.1:"+port+"/orders", "application/json",
+		strings.NewReader(`{"type":"rowrelay.row.upsert"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,8 +38,8 @@ func instructions(t *testing.T, path string) (list []string) {
 	return list
 }
 
-// runs is the RUN instruction of a Dockerfile that holds a text, as a command for this machine: /src is the clone, and files of the
-// image's root lie below root.
+// runs is the RUN instruction of a Dockerfile that holds a text, as a command for this machine: /src is the clone, and
+// files of the image's root lie below root.
 func runs(t *testing.T, path, part, root string) string {
 	t.Helper()
 	for _, line := range instructions(t, path) {

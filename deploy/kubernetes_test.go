@@ -19,8 +19,8 @@ import (
 	"github.com/rowrelay/rowrelay/config"
 )
 
-// Kubernetes' own schemas know no objects of the Prometheus operator and of KEDA; the types below hold what their manifests use, and
-// decode refuses what they do not know.
+// Kubernetes' own schemas know no objects of the Prometheus operator and of KEDA; the types below hold what their
+// manifests use, and decode refuses what they do not know.
 var foreign = []string{"servicemonitor.yaml", "outbox-scaling.yaml"}
 
 type meta struct {
@@ -140,7 +140,8 @@ func TestManifestsMatchTheirSchemas(t *testing.T) {
 		}
 	}
 	for _, version := range []string{"1.30", "1.37"} {
-		if out, err := inDir(".", nil, checker(t, "kubernetes-validate"), append([]string{"--strict", "-k", version}, own...)...); err != nil {
+		if out, err := inDir(".", nil, checker(t, "kubernetes-validate"),
+			append([]string{"--strict", "-k", version}, own...)...); err != nil {
 			t.Errorf("Kubernetes %s: %v\n%s", version, err, out)
 		}
 	}
@@ -149,7 +150,8 @@ func TestManifestsMatchTheirSchemas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(broken, bytes.Replace(text, []byte("\n  replicas:"), []byte("\n  replica:"), 1), 0o600); err != nil {
+	if err := os.WriteFile(broken, bytes.Replace(text, []byte("\n  replicas:"), []byte("\n  replica:"), 1),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := inDir(".", nil, checker(t, "kubernetes-validate"), "--strict", broken); err == nil {
@@ -179,7 +181,8 @@ func TestManifestsFitEachOther(t *testing.T) {
 			t.Errorf("the Service selects %s=%v, which pods do not have", key, value)
 		}
 	}
-	if token := monitor.Spec.Endpoints[0].Authorization.Credentials; all["Secret"].StringData[token.Key] == "" || token.Name != all["Secret"].Metadata.Name {
+	if token := monitor.Spec.Endpoints[0].Authorization.Credentials; all["Secret"].StringData[token.Key] == "" ||
+		token.Name != all["Secret"].Metadata.Name {
 		t.Errorf("the ServiceMonitor takes the token from %+v", token)
 	}
 	if scaled.Spec.ScaleTargetRef.Name != all["Deployment"].Metadata.Name || scaled.Spec.MinReplicaCount < 2 {
@@ -188,12 +191,14 @@ func TestManifestsFitEachOther(t *testing.T) {
 	if all["Deployment"].Spec.Replicas != 2 || all["PodDisruptionBudget"].Spec.MinAvailable >= 2 {
 		t.Error("two replicas are wanted, and one may be missing")
 	}
-	if refs := container.EnvFrom; refs[0].ConfigMapRef.Name != all["ConfigMap"].Metadata.Name || refs[1].SecretRef.Name != all["Secret"].Metadata.Name {
+	if refs := container.EnvFrom; refs[0].ConfigMapRef.Name != all["ConfigMap"].Metadata.Name ||
+		refs[1].SecretRef.Name != all["Secret"].Metadata.Name {
 		t.Errorf("the settings come from %+v", refs)
 	}
 }
 
-// settings are what the container gets: the ConfigMap and the example's Secret, with secrets in the place of the example's.
+// settings are what the container gets: the ConfigMap and the example's Secret, with secrets in the place of the
+// example's.
 func settings(t *testing.T) map[string]string {
 	given := exampleSettings(t)
 	given["status__token"] = "planted in the test"
@@ -208,8 +213,8 @@ func exampleSettings(t *testing.T) map[string]string {
 	return given
 }
 
-// TestTheSecretsOfTheExampleAreRefused: whoever applies it unchanged must not serve under a token, nor sign with a secret, that everybody
-// can read here.
+// TestTheSecretsOfTheExampleAreRefused: whoever applies it unchanged must not serve under a token, nor sign with a
+// secret, that everybody can read here.
 func TestTheSecretsOfTheExampleAreRefused(t *testing.T) {
 	for _, name := range []string{"status__token", "pollers__orders__output__secret"} {
 		given := settings(t)
@@ -218,7 +223,8 @@ func TestTheSecretsOfTheExampleAreRefused(t *testing.T) {
 		for name, value := range given {
 			environ = append(environ, name+"="+value)
 		}
-		if _, err := config.Load(environ); err == nil || !strings.HasPrefix(err.Error(), name+": ") || strings.Contains(err.Error(), "\n") {
+		if _, err := config.Load(environ); err == nil || !strings.HasPrefix(err.Error(), name+": ") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("the settings of the manifests, with the %s of the example: %v", name, err)
 		}
 	}
@@ -231,12 +237,15 @@ func TestSettingsOfTheManifestsAreAccepted(t *testing.T) {
 		t.Errorf("the settings make %+v", cfg.State)
 	}
 	_, port, err := net.SplitHostPort(given["status__listen"])
-	if container := manifests(t)["Deployment"].Spec.Template.Spec.Containers[0]; err != nil || container.Ports[0].ContainerPort != port {
-		t.Errorf("status__listen is %s, and the container's port %s", given["status__listen"], container.Ports[0].ContainerPort)
+	if container := manifests(t)["Deployment"].Spec.Template.Spec.Containers[0]; err != nil ||
+		container.Ports[0].ContainerPort != port {
+		t.Errorf("status__listen is %s, and the container's port %s", given["status__listen"],
+			container.Ports[0].ContainerPort)
 	}
 }
 
-// TestProbesOfTheManifestsAreAnswered asks the program what Kubernetes would ask it: without a token, which Kubernetes has not.
+// TestProbesOfTheManifestsAreAnswered asks the program what Kubernetes would ask it: without a token, which Kubernetes
+// has not.
 func TestProbesOfTheManifestsAreAnswered(t *testing.T) {
 	t.Parallel()
 	a := newApplication(t)
@@ -244,7 +253,8 @@ func TestProbesOfTheManifestsAreAnswered(t *testing.T) {
 	a.settings["status__token"] = settings(t)["status__token"]
 	running := a.start(t, nil)
 	container := manifests(t)["Deployment"].Spec.Template.Spec.Containers[0]
-	for name, p := range map[string]probe{"startup": container.StartupProbe, "liveness": container.LivenessProbe, "readiness": container.ReadinessProbe} {
+	for name, p := range map[string]probe{"startup": container.StartupProbe, "liveness": container.LivenessProbe,
+		"readiness": container.ReadinessProbe} {
 		if p.HTTPGet.Path == "" || p.HTTPGet.Port != container.Ports[0].Name {
 			t.Fatalf("the %s probe asks %+v", name, p.HTTPGet)
 		}
@@ -259,8 +269,8 @@ func TestProbesOfTheManifestsAreAnswered(t *testing.T) {
 	}
 }
 
-// TestTheNetworkPolicyLetsOut: to Azure SQL by its redirects too, without which nothing connects from AKS; and what is offered as a comment
-// is right when the comment is taken off.
+// TestTheNetworkPolicyLetsOut: to Azure SQL by its redirects too, without which nothing connects from AKS; and what is
+// offered as a comment is right when the comment is taken off.
 func TestTheNetworkPolicyLetsOut(t *testing.T) {
 	text, err := os.ReadFile("kubernetes/network.yaml")
 	if err != nil {
@@ -325,7 +335,8 @@ func TestScalingAsksForAMetricThatExists(t *testing.T) {
 	var scaled scaledObject
 	decode(t, "kubernetes/outbox-scaling.yaml", &scaled)
 	promql := scaled.Spec.Triggers[0].Metadata.Query
-	rules, err := json.Marshal(map[string]any{"groups": []any{map[string]any{"name": "scaling", "rules": []any{map[string]string{"record": "scaling", "expr": promql}}}}})
+	rules, err := json.Marshal(map[string]any{"groups": []any{map[string]any{"name": "scaling",
+		"rules": []any{map[string]string{"record": "scaling", "expr": promql}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,12 +9,14 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// What is fetched is named by its whole version, where whoever made it keeps such names: a job of today is the job of tomorrow.
+// What is fetched is named by its whole version, where whoever made it keeps such names: a job of today is the job of
+// tomorrow.
 func TestWhatIsFetchedHasAVersion(t *testing.T) {
 	whole := regexp.MustCompile(`\d+\.\d+\.\d+|-CU\d+-`)
 	named := regexp.MustCompile(`\b(?:golang|mssql/server|azure-storage/azurite):[\w.-]+|\b(?:azure-functions-core-tools|azurite)@[\w.-]+`)
 	seen := map[string]bool{}
-	for _, path := range append([]string{"../.github/workflows/ci.yml"}, append(glob(t, "compose*.yaml", 2), dockerfiles...)...) {
+	for _, path := range append([]string{"../.github/workflows/ci.yml"},
+		append(glob(t, "compose*.yaml", 2), dockerfiles...)...) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -33,7 +35,8 @@ func TestWhatIsFetchedHasAVersion(t *testing.T) {
 	}
 }
 
-// TestOtherProgramsOfTheServersImage: the image's own entrypoint prepares and starts the server; another program takes its place.
+// TestOtherProgramsOfTheServersImage: the image's own entrypoint prepares and starts the server; another program takes
+// its place.
 func TestOtherProgramsOfTheServersImage(t *testing.T) {
 	text, err := os.ReadFile("compose.laptop.yaml")
 	if err != nil {
@@ -63,7 +66,8 @@ func TestOtherProgramsOfTheServersImage(t *testing.T) {
 	}
 }
 
-// TestScalingNamesItsKEDA: before 2.17 a ScaledObject has no fallback.behavior (keda-docs, 2.16 and 2.17, scaledobject-spec).
+// TestScalingNamesItsKEDA: before 2.17 a ScaledObject has no fallback.behavior (keda-docs, 2.16 and 2.17,
+// scaledobject-spec).
 func TestScalingNamesItsKEDA(t *testing.T) {
 	var scaled scaledObject
 	decode(t, "kubernetes/outbox-scaling.yaml", &scaled)

@@ -10,19 +10,22 @@ import (
 	"testing"
 )
 
-// TestPublishTakesTheDirectoryInWhichItIsCalled: the functions are that directory's and the program is this clone's, for both ways of
-// publishing. func, az and zip are stand-ins, which show the directory that they were given, and so is go: what package.sh really builds
-// is another test's business.
+// TestPublishTakesTheDirectoryInWhichItIsCalled: the functions are that directory's and the program is this clone's,
+// for both ways of publishing. func, az and zip are stand-ins, which show the directory that they were given, and so is
+// go: what package.sh really builds is another test's business.
 func TestPublishTakesTheDirectoryInWhichItIsCalled(t *testing.T) {
 	tools, app := t.TempDir(), t.TempDir()
 	for _, name := range []string{"func", "zip", "az"} {
-		text := fmt.Sprintf("#!/bin/bash -e\necho \"$*\" >>%[1]q/%[2]s.arguments\ncp -a . %[1]q/%[2]s.directory\n", tools, name)
+		text := fmt.Sprintf("#!/bin/bash -e\necho \"$*\" >>%[1]q/%[2]s.arguments\ncp -a . %[1]q/%[2]s.directory\n", tools,
+			name)
 		if name == "az" {
 			text = "#!/bin/bash\n"
 		}
 		write(t, filepath.Join(tools, name), text, 0o700)
 	}
-	write(t, filepath.Join(tools, "go"), fmt.Sprintf("#!/bin/bash -e\necho \"$1 $2 $3\" >>%q/go.arguments\nwhile [[ $1 != -o ]]; do shift; done\n: >\"$2\"\n", tools), 0o700)
+	write(t, filepath.Join(tools, "go"),
+		fmt.Sprintf("#!/bin/bash -e\necho \"$1 $2 $3\" >>%q/go.arguments\nwhile [[ $1 != -o ]]; do shift; done\n: >\"$2\"\n",
+			tools), 0o700)
 	write(t, filepath.Join(app, "host.json"), `{"version":"2.0","its":"own"}`, 0o600)
 	write(t, filepath.Join(app, "invoices", "function.json"), `{"bindings":[]}`, 0o600)
 	write(t, filepath.Join(app, "local.settings.json"), `{"Values":{"SHOP_DB":"secret"}}`, 0o600)
@@ -31,7 +34,8 @@ func TestPublishTakesTheDirectoryInWhichItIsCalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for script, args := range map[string][]string{"publish.sh": {"shop-relay", "--force"}, "publish-package.sh": {"rg-shop", "shop-relay", "strrhost"}} {
+	for script, args := range map[string][]string{"publish.sh": {"shop-relay", "--force"},
+		"publish-package.sh": {"rg-shop", "shop-relay", "strrhost"}} {
 		if out, err := inDir(app, environ, filepath.Join(here, script), args...); err != nil {
 			t.Fatalf("%s: %v\n%s", script, err, out)
 		}
@@ -64,7 +68,8 @@ func TestPackageNeedsFunctions(t *testing.T) {
 	app := t.TempDir()
 	refused := func(to, want string) {
 		t.Helper()
-		if out, err := inDir(app, nil, "bash", filepath.Join(here, "package.sh"), to); err == nil || !strings.Contains(out, want) {
+		if out, err := inDir(app, nil, "bash", filepath.Join(here, "package.sh"), to); err == nil ||
+			!strings.Contains(out, want) {
 			t.Errorf("%v: %s", err, out)
 		}
 	}

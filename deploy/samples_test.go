@@ -16,9 +16,9 @@ import (
 	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
-// TestSamplesPassTheChecklist goes through the production checklist with the settings of each sample: what it asks to mend stands in a
-// comment of the sample that says so, and nothing else does. The services of the samples are not there: the two items that reach for
-// them say that.
+// TestSamplesPassTheChecklist goes through the production checklist with the settings of each sample: what it asks to
+// mend stands in a comment of the sample that says so, and nothing else does. The services of the samples are not
+// there: the two items that reach for them say that.
 func TestSamplesPassTheChecklist(t *testing.T) {
 	for name, sample := range map[string]struct {
 		settings func(t *testing.T) map[string]string
@@ -58,15 +58,16 @@ func nowhere(t *testing.T, given map[string]string) map[string]string {
 	}))
 	t.Cleanup(tokens.Close)
 	moved := map[string]string{"IDENTITY_ENDPOINT": tokens.URL, "IDENTITY_HEADER": "x"}
-	names := strings.NewReplacer("windows.net", "windows.invalid", "example.com", "example.invalid", "=sqlserver;", "=sqlserver.invalid;", "//azurite:", "//azurite.invalid:")
+	names := strings.NewReplacer("windows.net", "windows.invalid", "example.com", "example.invalid", "=sqlserver;",
+		"=sqlserver.invalid;", "//azurite:", "//azurite.invalid:")
 	for name, value := range given {
 		moved[name] = names.Replace(value)
 	}
 	return moved
 }
 
-// production returns the items that `check --production` asks to mend, with what it saw, and the ids of all. Those that say of nothing but
-// names that cannot be found are left out.
+// production returns the items that `check --production` asks to mend, with what it saw, and the ids of all. Those that
+// say of nothing but names that cannot be found are left out.
 func production(t *testing.T, o programtest.Options) (toMend map[string]string, items []string) {
 	t.Helper()
 	out, err := programtest.Command(t.Context(), t, o, "check", "--production", "--json").Output()
@@ -90,7 +91,9 @@ func production(t *testing.T, o programtest.Options) (toMend map[string]string, 
 		for _, a := range i.Answers {
 			switch {
 			case a.Verdict != "to mend":
-			case !slices.ContainsFunc(strings.Split(a.Seen, " | "), func(part string) bool { return !strings.Contains(part, "lookup ") }):
+			case !slices.ContainsFunc(strings.Split(a.Seen, " | "), func(part string) bool {
+				return !strings.Contains(part, "lookup ")
+			}):
 				unreached = append(unreached, i.ID)
 			default:
 				toMend[i.ID] = a.Seen

@@ -17,8 +17,8 @@ var (
 	sqlSetting   = regexp.MustCompile(`'\$\{c\.name\}(__[A-Za-z]+)', c => (c\.)?([A-Za-z]+)`)
 )
 
-// bicepSettings are the app settings that bicep/modules/settings.bicep makes of the parameters of an example, with values as Azure
-// and azd's environment would give them.
+// bicepSettings are the app settings that bicep/modules/settings.bicep makes of the parameters of an example, with
+// values as Azure and azd's environment would give them.
 func bicepSettings(t *testing.T, parametersFile string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("bicep/modules/settings.bicep")
@@ -64,7 +64,8 @@ func bicepSettings(t *testing.T, parametersFile string) map[string]string {
 	for name := range parameters["vaultReferences"].Value.(map[string]any) {
 		found[name] = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" // what Azure puts for the reference
 	}
-	environment := strings.NewReplacer("${ORDERS_SQL_SERVER}", "sql-shop.database.windows.net", "${ORDERS_SQL_DATABASE}", "shop", "${ORDERS_URL}", "https://example.com/hooks/orders")
+	environment := strings.NewReplacer("${ORDERS_SQL_SERVER}", "sql-shop.database.windows.net", "${ORDERS_SQL_DATABASE}",
+		"shop", "${ORDERS_URL}", "https://example.com/hooks/orders")
 	for name, value := range found {
 		found[name] = environment.Replace(value)
 	}
@@ -91,7 +92,8 @@ func TestSettingsOfTheTemplatesAreAccepted(t *testing.T) {
 		p := fmt.Sprintf("pollers__poller%d__", i)
 		maps.Copy(settings, map[string]string{
 			p + "source__connection": "ORDERS_DB", p + "source__table": "dbo.orders", p + "source__cursor": "row_version",
-			p + "output__kind": kind, p + "output__connection": map[string]string{"queue": "RowrelayQueues", "servicebus": "RowrelayServiceBus", "eventhubs": "RowrelayEventHubs"}[kind],
+			p + "output__kind": kind, p + "output__connection": map[string]string{"queue": "RowrelayQueues",
+				"servicebus": "RowrelayServiceBus", "eventhubs": "RowrelayEventHubs"}[kind],
 		})
 	}
 	app := accepted(t, settings)
@@ -102,7 +104,8 @@ func TestSettingsOfTheTemplatesAreAccepted(t *testing.T) {
 		t.Errorf("the state's account is %q", got)
 	}
 	db := app.Poller("orders").Source.Connection
-	if db.Server != "sql-shop.database.windows.net" || db.Database != "shop" || db.Credential != "managedidentity" || db.ClientID == "" {
+	if db.Server != "sql-shop.database.windows.net" || db.Database != "shop" || db.Credential != "managedidentity" ||
+		db.ClientID == "" {
 		t.Errorf("the database is %+v", db)
 	}
 }

@@ -33,8 +33,10 @@ func TestGrantsSufficeOnSQLServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	limited.User = url.UserPassword(login, password)
-	a.set("orders", "source__table", "dbo.orders", "source__cursor", "row_version", "output__kind", "http", "output__url", receiver.URL+"/ok")
-	a.set("events", "source__mode", "outbox", "source__table", "dbo.outbox", "output__kind", "http", "output__url", receiver.URL+"/ok")
+	a.set("orders", "source__table", "dbo.orders", "source__cursor", "row_version", "output__kind", "http", "output__url",
+		receiver.URL+"/ok")
+	a.set("events", "source__mode", "outbox", "source__table", "dbo.outbox", "output__kind", "http", "output__url",
+		receiver.URL+"/ok")
 
 	// What makes tables is run by somebody who may, and the app does not need it.
 	a.settings["DB_orders"], a.settings["DB_events"] = admin, admin
@@ -46,7 +48,8 @@ func TestGrantsSufficeOnSQLServer(t *testing.T) {
 
 	a.command(t, "run", "orders", "events", "--once")
 	var published int
-	if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM dbo.outbox WHERE state = 'PUBLISHED'").Scan(&published); err != nil || published != 1 {
+	if err := db.QueryRowContext(t.Context(),
+		"SELECT COUNT(*) FROM dbo.outbox WHERE state = 'PUBLISHED'").Scan(&published); err != nil || published != 1 {
 		t.Errorf("%d events were published, %v", published, err)
 	}
 	as, err := sql.Open("sqlserver", limited.String())
@@ -71,7 +74,8 @@ func script(t *testing.T, db *sql.DB, path, login, table string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	execute(t, db, strings.NewReplacer("$(identity)", login, "$(schema)", "dbo", "$(table)", table, "$(claims)", "rowrelay_claims").Replace(string(text)))
+	execute(t, db, strings.NewReplacer("$(identity)", login, "$(schema)", "dbo", "$(table)", table, "$(claims)",
+		"rowrelay_claims").Replace(string(text)))
 }
 
 // dropLogin is for the server, where the test's database is dropped by then or not.

@@ -15,7 +15,8 @@ import (
 )
 
 // The scripts of sql/ with the names of the publisher's golden files.
-var sqlcmd = strings.NewReplacer("$(identity)", "id-app", "$(login)", "rowrelay", "$(schema)", "shop", "$(table)", "outbox",
+var sqlcmd = strings.NewReplacer("$(identity)", "id-app", "$(login)", "rowrelay", "$(schema)", "shop", "$(table)",
+	"outbox",
 	"$(claims)", "rowrelay_claims", "$(password)", "Secret-1")
 
 // statementsOf parses a script as T-SQL, batch by batch.
@@ -97,7 +98,8 @@ var (
 	assign  = regexp.MustCompile(`^ ?\[?([a-z_]+)\]? = `)
 )
 
-// needed is what the statements of golden files do to tables. columns says whether updates are told apart by their columns.
+// needed is what the statements of golden files do to tables. columns says whether updates are told apart by their
+// columns.
 func needed(t *testing.T, columns bool, files ...string) rights {
 	t.Helper()
 	r := rights{}

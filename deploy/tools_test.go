@@ -33,8 +33,8 @@ func checker(t *testing.T, name string) string {
 	return filepath.Join(dir, "venv", "bin", name)
 }
 
-// goRun runs a tool that is named with its version. It is built as the program is (make build), so that both share the packages of
-// the standard library in the build cache.
+// goRun runs a tool that is named with its version. It is built as the program is (make build), so that both share the
+// packages of the standard library in the build cache.
 func goRun(dir string, environ []string, tool string, args ...string) *exec.Cmd {
 	cmd := exec.Command("go", append([]string{"run", "-trimpath", tool}, args...)...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), append(environ, "CGO_ENABLED=0")...)

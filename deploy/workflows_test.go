@@ -14,7 +14,8 @@ const actionlint = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7"
 
 func TestWorkflowsPassActionlint(t *testing.T) {
 	t.Parallel()
-	path := filepath.Dir(checker(t, "shellcheck")) + string(os.PathListSeparator) + os.Getenv("PATH") // for the scripts in them
+	// for the scripts in them
+	path := filepath.Dir(checker(t, "shellcheck")) + string(os.PathListSeparator) + os.Getenv("PATH")
 	out, err := goRun("..", []string{"PATH=" + path}, actionlint, "-pyflakes=", "-no-color").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -23,10 +23,13 @@ func TestStateFailsBeforeTheCommit(t *testing.T) {
 		"full disk": {sqliteStall, "2s", func(t *testing.T, _ *stall) (settings, func(*fakehost.Host), func(*fakehost.Host)) {
 			return nil, limitTo(t, "0:"), limitTo(t, "unlimited:")
 		}},
-		"access denied": {postgresStall, "10s", func(t *testing.T, s *stall) (settings, func(*fakehost.Host), func(*fakehost.Host)) {
-			storage, through := countStorage(t, s.settings["AzureWebJobsStorage"])
-			return settings{".AzureWebJobsStorage": through}, func(*fakehost.Host) { storage.broken.Store(403) }, func(*fakehost.Host) { storage.broken.Store(0) }
-		}},
+		"access denied": {postgresStall, "10s",
+			func(t *testing.T, s *stall) (settings, func(*fakehost.Host), func(*fakehost.Host)) {
+				storage, through := countStorage(t, s.settings["AzureWebJobsStorage"])
+				return settings{".AzureWebJobsStorage": through}, func(*fakehost.Host) {
+					storage.broken.Store(403)
+				}, func(*fakehost.Host) { storage.broken.Store(0) }
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // each waits for the end of a lease
@@ -78,7 +81,8 @@ func TestStateFailsBeforeTheCommit(t *testing.T) {
 // limitTo sets the size of the largest file that the worker may write, as soft and hard limit.
 func limitTo(t *testing.T, fsize string) func(*fakehost.Host) {
 	return func(host *fakehost.Host) {
-		if out, err := exec.Command("prlimit", "--pid", fmt.Sprint(host.PID()), "--fsize="+fsize).CombinedOutput(); err != nil {
+		if out, err := exec.Command("prlimit", "--pid", fmt.Sprint(host.PID()),
+			"--fsize="+fsize).CombinedOutput(); err != nil {
 			t.Errorf("prlimit: %v: %s", err, out)
 		}
 	}

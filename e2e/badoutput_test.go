@@ -29,17 +29,29 @@ func TestBadInputOutput(t *testing.T) {
 	t.Parallel()
 	const json = "application/json"
 	cases := []badInput{
-		{name: "redirect", spoil: receiverAnswers(307, "Location", "https://elsewhere.example/hook?key=hidden", ""), says: []string{"answered 307", "redirects to https://elsewhere.example:", "set output__url"}},
-		{name: "malformed JSON", spoil: receiverAnswers(200, "Content-Type", json, `{"batchItemFailures":[`), says: []string{"answered 200", "JSON", "nothing was acknowledged"}},
-		{name: "an id that was not sent", spoil: receiverAnswers(200, "Content-Type", json, `{"batchItemFailures":[{"itemIdentifier":"no-such-event"}]}`), says: []string{"no-such-event", "neither the id nor the index"}},
-		{name: "every event failed", spoil: everyEventFailed, says: []string{"the destination is unavailable", "batchItemFailures", "no attempt is counted"}},
-		{name: "unauthorized", spoil: receiverAnswers(401, "Content-Type", "text/plain", "who are you?"), says: []string{"answered 401", "check the key in output__url, output__headers__ and output__secret", "who are you?"}},
-		{name: "not found", spoil: receiverAnswers(404, "Content-Type", "text/plain", ""), says: []string{"answered 404", "check output__url"}},
-		{name: "bad request", spoil: receiverAnswers(400, "Content-Type", "text/plain", "no such customer"), says: []string{"answered 400", "no such customer", "the destination is unavailable", "no attempt is counted"}},
-		{name: "too large", spoil: receiverAnswers(413, "Content-Type", "text/plain", ""), says: []string{"answered 413", "lower output__batch"}},
-		{name: "unavailable", spoil: receiverAnswers(503, "Content-Type", "text/plain", "down for lunch"), says: []string{"answered 503", "down for lunch", "pollers__orders__output__"}},
+		{name: "redirect", spoil: receiverAnswers(307, "Location", "https://elsewhere.example/hook?key=hidden", ""),
+			says: []string{"answered 307", "redirects to https://elsewhere.example:", "set output__url"}},
+		{name: "malformed JSON", spoil: receiverAnswers(200, "Content-Type", json, `{"batchItemFailures":[`),
+			says: []string{"answered 200", "JSON", "nothing was acknowledged"}},
+		{name: "an id that was not sent",
+			spoil: receiverAnswers(200, "Content-Type", json, `{"batchItemFailures":[{"itemIdentifier":"no-such-event"}]}`),
+			says:  []string{"no-such-event", "neither the id nor the index"}},
+		{name: "every event failed", spoil: everyEventFailed,
+			says: []string{"the destination is unavailable", "batchItemFailures", "no attempt is counted"}},
+		{name: "unauthorized", spoil: receiverAnswers(401, "Content-Type", "text/plain", "who are you?"),
+			says: []string{"answered 401", "check the key in output__url, output__headers__ and output__secret",
+				"who are you?"}},
+		{name: "not found", spoil: receiverAnswers(404, "Content-Type", "text/plain", ""),
+			says: []string{"answered 404", "check output__url"}},
+		{name: "bad request", spoil: receiverAnswers(400, "Content-Type", "text/plain", "no such customer"),
+			says: []string{"answered 400", "no such customer", "the destination is unavailable", "no attempt is counted"}},
+		{name: "too large", spoil: receiverAnswers(413, "Content-Type", "text/plain", ""),
+			says: []string{"answered 413", "lower output__batch"}},
+		{name: "unavailable", spoil: receiverAnswers(503, "Content-Type", "text/plain", "down for lunch"),
+			says: []string{"answered 503", "down for lunch", "pollers__orders__output__"}},
 		{name: "receiver down", spoil: receiverDown, says: []string{"connection refused", "pollers__orders__output__"}},
-		{name: "no such host", bad: settings{"output__url": "http://no-such-host.invalid/hook"}, says: []string{"no-such-host.invalid", "pollers__orders__output__"}},
+		{name: "no such host", bad: settings{"output__url": "http://no-such-host.invalid/hook"},
+			says: []string{"no-such-host.invalid", "pollers__orders__output__"}},
 		{name: "not TLS", spoil: notTLS, says: []string{"https://127.0.0.1", "pollers__orders__output__"}},
 	}
 	for i := range cases {
@@ -86,7 +98,8 @@ func TestBadInputMissingQueue(t *testing.T) {
 	host := startHost(t, root, set)
 	for range 2 {
 		line := readLine(t, mustFail(t, host, "lines"))
-		for _, want := range []string{"the queue does not exist", "az storage queue create --name " + name, "state__create=true"} {
+		for _, want := range []string{"the queue does not exist", "az storage queue create --name " + name,
+			"state__create=true"} {
 			if line.Event != "handler_failed" || !strings.Contains(line.Error, want) {
 				t.Errorf("the line lacks %q: %s", want, line)
 			}
@@ -110,7 +123,8 @@ func TestBadInputMissingQueue(t *testing.T) {
 
 func signedQueues(t *testing.T, connection string) string {
 	t.Helper()
-	credential, err := azqueue.NewSharedKeyCredential(storageMember(t, connection, "AccountName"), storageMember(t, connection, "AccountKey"))
+	credential, err := azqueue.NewSharedKeyCredential(storageMember(t, connection, "AccountName"),
+		storageMember(t, connection, "AccountKey"))
 	if err != nil {
 		t.Fatal("the storage connection string cannot be read")
 	}
@@ -123,5 +137,6 @@ func signedQueues(t *testing.T, connection string) string {
 	if err != nil {
 		t.Fatal("no signature could be made")
 	}
-	return "QueueEndpoint=" + storageMember(t, connection, "QueueEndpoint") + ";SharedAccessSignature=" + signature.Encode()
+	return "QueueEndpoint=" + storageMember(t, connection, "QueueEndpoint") + ";SharedAccessSignature=" +
+		signature.Encode()
 }

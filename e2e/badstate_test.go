@@ -52,13 +52,20 @@ func require(member string) func(string) string {
 func TestBadInputState(t *testing.T) {
 	t.Parallel()
 	cases := []badInput{
-		{name: "another version", spoil: tampered(replace(`"version": 1`, `"version": 2`)), says: []string{"version 2", "this binary knows 1", "use a newer rowrelay"}},
-		{name: "an unknown requirement", spoil: tampered(require("clairvoyance")), says: []string{`"clairvoyance"`, "use a newer rowrelay"}},
-		{name: "truncated", spoil: tampered(func(s string) string { return s[:len(s)/2] }), says: []string{"is truncated", "restore it", "state reset <poller> --to beginning"}},
-		{name: "empty", spoil: tampered(func(string) string { return "" }), says: []string{"is empty", "restore it", "state reset <poller> --to beginning"}},
-		{name: "not JSON", spoil: tampered(func(string) string { return "<html>" }), says: []string{"is not JSON", "restore it", "state reset <poller> --to beginning"}},
-		{name: "no cursor", spoil: tampered(replace(`"cursor"`, `"kursor"`)), says: []string{"checkpoint.cursor is missing", "restore it", "state reset <poller> --to beginning"}},
-		{name: "another poller's", spoil: tampered(replace(`"poller_name": "`, `"poller_name": "not_`)), says: []string{"belongs to another poller", "state__app_name"}},
+		{name: "another version", spoil: tampered(replace(`"version": 1`, `"version": 2`)),
+			says: []string{"version 2", "this binary knows 1", "use a newer rowrelay"}},
+		{name: "an unknown requirement", spoil: tampered(require("clairvoyance")),
+			says: []string{`"clairvoyance"`, "use a newer rowrelay"}},
+		{name: "truncated", spoil: tampered(func(s string) string { return s[:len(s)/2] }),
+			says: []string{"is truncated", "restore it", "state reset <poller> --to beginning"}},
+		{name: "empty", spoil: tampered(func(string) string { return "" }),
+			says: []string{"is empty", "restore it", "state reset <poller> --to beginning"}},
+		{name: "not JSON", spoil: tampered(func(string) string { return "<html>" }),
+			says: []string{"is not JSON", "restore it", "state reset <poller> --to beginning"}},
+		{name: "no cursor", spoil: tampered(replace(`"cursor"`, `"kursor"`)),
+			says: []string{"checkpoint.cursor is missing", "restore it", "state reset <poller> --to beginning"}},
+		{name: "another poller's", spoil: tampered(replace(`"poller_name": "`, `"poller_name": "not_`)),
+			says: []string{"belongs to another poller", "state__app_name"}},
 	}
 	for i := range cases {
 		cases[i].event, cases[i].stored = "checkpoint_load_failed", true
@@ -69,22 +76,31 @@ func TestBadInputState(t *testing.T) {
 		cases = append(cases, c)
 	}
 	cases = append(cases, []badInput{
-		{name: "another source", stall: sqliteStall, stored: true, bad: settings{"source__where": "version > 0"}, event: "fingerprint_mismatch",
-			says: []string{"Undo the change", "rowrelay state accept-fingerprint orders", "--to beginning"}},
-		{name: "a directory in its place", stall: sqliteStall, spoil: directoryInPlace, event: "checkpoint_load_failed", says: []string{"state__path", "give a directory of its own"}},
-		{name: "state path is a file", stall: sqliteStall, spoil: pathIsFile, event: "config_invalid", says: []string{"state__path", "give a directory of its own"}},
-		{name: "access denied", stall: postgresStall, spoil: storageAnswers(http.StatusForbidden), event: "checkpoint_load_failed",
-			says: []string{"access denied", "Storage Blob Data Contributor", "state__connection"}},
-		{name: "busy", stall: postgresStall, spoil: storageAnswers(http.StatusServiceUnavailable), event: "checkpoint_load_failed",
-			says: []string{"HTTP 503", "state__connection"}},
-		{name: "storage down", stall: postgresStall, spoil: storageDown, event: "checkpoint_load_failed", says: []string{"cannot be reached", "connection refused", "state__connection"}},
-		{name: "wrong account key", stall: postgresStall, spoil: wrongKey, event: "checkpoint_load_failed", says: []string{"access denied", "account key"}},
-		{name: "missing container", stall: postgresStall, spoil: missingContainer, event: "checkpoint_load_failed", says: []string{"does not exist", "create it, or set state__create=true"}},
+		{name: "another source", stall: sqliteStall, stored: true, bad: settings{"source__where": "version > 0"},
+			event: "fingerprint_mismatch",
+			says:  []string{"Undo the change", "rowrelay state accept-fingerprint orders", "--to beginning"}},
+		{name: "a directory in its place", stall: sqliteStall, spoil: directoryInPlace, event: "checkpoint_load_failed",
+			says: []string{"state__path", "give a directory of its own"}},
+		{name: "state path is a file", stall: sqliteStall, spoil: pathIsFile, event: "config_invalid",
+			says: []string{"state__path", "give a directory of its own"}},
+		{name: "access denied", stall: postgresStall, spoil: storageAnswers(http.StatusForbidden),
+			event: "checkpoint_load_failed",
+			says:  []string{"access denied", "Storage Blob Data Contributor", "state__connection"}},
+		{name: "busy", stall: postgresStall, spoil: storageAnswers(http.StatusServiceUnavailable),
+			event: "checkpoint_load_failed",
+			says:  []string{"HTTP 503", "state__connection"}},
+		{name: "storage down", stall: postgresStall, spoil: storageDown, event: "checkpoint_load_failed",
+			says: []string{"cannot be reached", "connection refused", "state__connection"}},
+		{name: "wrong account key", stall: postgresStall, spoil: wrongKey, event: "checkpoint_load_failed",
+			says: []string{"access denied", "account key"}},
+		{name: "missing container", stall: postgresStall, spoil: missingContainer, event: "checkpoint_load_failed",
+			says: []string{"does not exist", "create it, or set state__create=true"}},
 	}...)
 	tryAll(t, cases)
 }
 
-// directoryInPlace: what stands at the document's place cannot be read. (The permissions of a file would not stop root.)
+// directoryInPlace: what stands at the document's place cannot be read. (The permissions of a file would not stop
+// root.)
 func directoryInPlace(t *testing.T, s *stall, _ *sink) (settings, func()) {
 	t.Helper()
 	path := filepath.Join(s.settings["state__path"], "state", "shop", s.poller+".json")
@@ -132,13 +148,15 @@ func storageDown(t *testing.T, s *stall, _ *sink) (settings, func()) {
 
 func wrongKey(t *testing.T, s *stall, _ *sink) (settings, func()) {
 	connection := s.settings["AzureWebJobsStorage"]
-	return settings{".AzureWebJobsStorage": strings.Replace(connection, storageMember(t, connection, "AccountKey"), "d3Jvbmcga2V5LCBidXQgYmFzZTY0", 1)}, nil
+	return settings{".AzureWebJobsStorage": strings.Replace(connection, storageMember(t, connection, "AccountKey"),
+		"d3Jvbmcga2V5LCBidXQgYmFzZTY0", 1)}, nil
 }
 
 // missingContainer names one that is not there, without leave to create it. A shared access signature hides that the
 // account is the emulator's, where a container is always created.
 func missingContainer(t *testing.T, s *stall, _ *sink) (settings, func()) {
-	return settings{".AzureWebJobsStorage": signed(t, s.settings["AzureWebJobsStorage"]), ".state__create": "", ".state__container": unique("missing")}, nil
+	return settings{".AzureWebJobsStorage": signed(t, s.settings["AzureWebJobsStorage"]), ".state__create": "",
+		".state__container": unique("missing")}, nil
 }
 
 // signed is a connection string with a shared access signature instead of the key.
@@ -149,7 +167,8 @@ func signed(t *testing.T, connection string) string {
 		t.Fatal("the storage connection string cannot be read")
 	}
 	address, err := client.GetSASURL(sas.AccountResourceTypes{Service: true, Container: true, Object: true},
-		sas.AccountPermissions{Read: true, Write: true, List: true, Create: true, Delete: true}, time.Now().Add(time.Hour), nil)
+		sas.AccountPermissions{Read: true, Write: true, List: true, Create: true, Delete: true}, time.Now().Add(time.Hour),
+		nil)
 	if err != nil {
 		t.Fatal("no signature could be made")
 	}
@@ -169,7 +188,8 @@ func TestBadInputSignature(t *testing.T) {
 		t.Fatalf("%v\n%s%s", err, out, errs)
 	}
 	s.add(4, 7)
-	again := s.withOwn(settings{".AzureWebJobsStorage": signed(t, s.settings["AzureWebJobsStorage"]), ".state__create": ""})
+	again := s.withOwn(settings{".AzureWebJobsStorage": signed(t, s.settings["AzureWebJobsStorage"]),
+		".state__create": ""})
 	if out, errs, err := command(t, t.TempDir(), again, "run", "--once"); err != nil {
 		t.Fatalf("%v\n%s%s", err, out, errs)
 	}
@@ -179,8 +199,8 @@ func TestBadInputSignature(t *testing.T) {
 }
 
 // TestBadInputFullDisk: no byte fits into a file any more, before the first document and in the middle. A limit on the
-// size of files stands for the full disk, so that the test works for every user; where it may mount one, a real full disk
-// is tried too.
+// size of files stands for the full disk, so that the test works for every user; where it may mount one, a real full
+// disk is tried too.
 func TestBadInputFullDisk(t *testing.T) {
 	t.Parallel() // most of it waits for repetitions
 	for _, stored := range []bool{false, true} {
@@ -242,7 +262,8 @@ func fullDisk(t *testing.T, stored bool, path string, breakIt breakDisk) {
 		if stored {
 			want = "lease_acquire_failed"
 		}
-		if line.Event != want || !strings.Contains(line.Error, "full") || !strings.Contains(line.Error, "make room, or move state__path") {
+		if line.Event != want || !strings.Contains(line.Error, "full") ||
+			!strings.Contains(line.Error, "make room, or move state__path") {
 			t.Errorf("want %s: %s", want, line)
 		}
 		if testing.Verbose() {

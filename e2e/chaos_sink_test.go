@@ -121,8 +121,8 @@ func (s *chaosSink) newest(withRule bool) map[string]int64 {
 	return newest
 }
 
-// count returns the number of different events, of arrivals of events seen before, and of events that first arrived after
-// a newer version of their row.
+// count returns the number of different events, of arrivals of events seen before, and of events that first arrived
+// after a newer version of their row.
 func (s *chaosSink) count(withRule bool) (distinct, duplicated, inverted int) {
 	seen, newest := map[string]bool{}, map[string]int64{}
 	for _, a := range s.taken(withRule) {

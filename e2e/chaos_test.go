@@ -39,13 +39,17 @@ func faults() []fault {
 		{name: "sink accepts after the timeout", state: "file", once: true, do: (*chaos).sinkLate},
 		{name: "full disk under the state", state: "disk", do: (*chaos).fullDisk},
 		{name: "SIGKILL, state in Azurite", state: "blob", long: true, do: (*chaos).killOne},
-		{name: "PostgreSQL restarts", state: "file", long: true, own: true, do: func(c *chaos) { c.restart("postgres", syscall.SIGQUIT) }},
-		{name: "Azurite restarts", state: "blob", long: true, own: true, do: func(c *chaos) { c.restart("azurite", syscall.SIGTERM) }},
+		{name: "PostgreSQL restarts", state: "file", long: true, own: true, do: func(c *chaos) {
+			c.restart("postgres", syscall.SIGQUIT)
+		}},
+		{name: "Azurite restarts", state: "blob", long: true, own: true, do: func(c *chaos) {
+			c.restart("azurite", syscall.SIGTERM)
+		}},
 	}
 }
 
-// TestChaos counts, for each fault, what is LOST, DUPLICATED and INVERTED at a receiver, without and with the token rule
-// of docs/duplicates.md. LOST is 0, and INVERTED with the rule is 0.
+// TestChaos counts, for each fault, what is LOST, DUPLICATED and INVERTED at a receiver, without and with the token
+// rule of docs/duplicates.md. LOST is 0, and INVERTED with the rule is 0.
 //
 // ROWRELAY_CHAOS_FOR=2m (`make chaos`) says how long each fault goes on, and runs the long ones too.
 func TestChaos(t *testing.T) {
@@ -95,16 +99,21 @@ func runChaos(t *testing.T, f *fault, runFor time.Duration) {
 	execute(t, db, `CREATE TABLE chaos (id bigint PRIMARY KEY, version bigint NOT NULL, changed_at timestamptz NOT NULL)`)
 	execute(t, db, `CREATE INDEX chaos_changed ON chaos (changed_at, id)`)
 	if f.own {
-		execute(t, db, `CHECKPOINT`) // the tests' own PostgreSQL does not wait for its disk: the table outlives the first crash
+		// the tests' own PostgreSQL does not wait for its disk: the table outlives the first crash
+		execute(t, db, `CHECKPOINT`)
 	}
 	c.settings = settings{
-		"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "chaos", "status__listen": "127.0.0.1:0",
-		"CHAOS_DB": url, "pollers__chaos__source__connection": "CHAOS_DB", "pollers__chaos__source__table": "chaos",
-		"pollers__chaos__source__cursor": "changed_at", "pollers__chaos__source__late_window": "10s", "pollers__chaos__source__timeout": "5s",
-		"pollers__chaos__output__kind": "http", "pollers__chaos__output__url": c.sink.URL, "pollers__chaos__output__timeout": "500ms",
-		"pollers__chaos__output__batch": "5", "pollers__chaos__batch_size": "50", "pollers__chaos__poll_interval": "20ms",
+		"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "chaos",
+		"status__listen": "127.0.0.1:0",
+		"CHAOS_DB":       url, "pollers__chaos__source__connection": "CHAOS_DB", "pollers__chaos__source__table": "chaos",
+		"pollers__chaos__source__cursor": "changed_at", "pollers__chaos__source__late_window": "10s",
+		"pollers__chaos__source__timeout": "5s",
+		"pollers__chaos__output__kind":    "http", "pollers__chaos__output__url": c.sink.URL,
+		"pollers__chaos__output__timeout": "500ms",
+		"pollers__chaos__output__batch":   "5", "pollers__chaos__batch_size": "50", "pollers__chaos__poll_interval": "20ms",
 		"pollers__chaos__tick_budget": "5s", "pollers__chaos__schedule": "* * * * * *", "pollers__chaos__lease_ttl": "1s",
-		// A request that times out although the sink takes others looks like a bad event: here that is chance, again and again.
+		// A request that times out although the sink takes others looks like a bad event: here that is chance, again and
+		// again.
 		"pollers__chaos__max_attempts": "50", "pollers__chaos__retry_delays": "1s",
 	}
 	if f.once {
@@ -113,8 +122,9 @@ func runChaos(t *testing.T, f *fault, runFor time.Duration) {
 	switch f.state {
 	case "blob":
 		c.settings = c.settings.with(settings{
-			"state__kind": "blob", "state__create": "true", "state__container": unique("chaos"), "pollers__chaos__lease_ttl": "10s",
-			"AzureWebJobsStorage": testenv.Azurite(t),
+			"state__kind": "blob", "state__create": "true", "state__container": unique("chaos"),
+			"pollers__chaos__lease_ttl": "10s",
+			"AzureWebJobsStorage":       testenv.Azurite(t),
 		})
 	case "disk":
 		c.mountDisk()
@@ -338,9 +348,9 @@ func (c *chaos) script(command string) ([]byte, error) {
 	return cmd.Output()
 }
 
-// restart stops a server in the middle of what it does, and brings it up again on its data. PostgreSQL crashes (SIGQUIT: no
-// checkpoint, recovery at the start). Azurite has to be asked (SIGTERM): killed, it forgets what it acknowledged up to 5 s
-// before, fencing tokens included, which no real store does.
+// restart stops a server in the middle of what it does, and brings it up again on its data. PostgreSQL crashes
+// (SIGQUIT: no checkpoint, recovery at the start). Azurite has to be asked (SIGTERM): killed, it forgets what it
+// acknowledged up to 5 s before, fencing tokens included, which no real store does.
 func (c *chaos) restart(service string, with syscall.Signal) {
 	text, err := os.ReadFile(filepath.Join(c.services, service, "pid"))
 	if err != nil {

@@ -89,7 +89,8 @@ func TestCheckOfAGoodApp(t *testing.T) {
 	if err != nil || errs != "" {
 		t.Errorf("%v: %s", err, errs)
 	}
-	wants(t, said, "blob container", "lines_changed serves the order", "would send", "statement", "changed_at", "10s between two ticks", "lease_ttl 10s")
+	wants(t, said, "blob container", "lines_changed serves the order", "would send", "statement", "changed_at",
+		"10s between two ticks", "lease_ttl 10s")
 
 	if out, errs, err := command(t, root, set, "run", "--once"); err != nil {
 		t.Fatalf("%v\n%s%s", err, out, errs)
@@ -119,13 +120,15 @@ func TestCheckOfAnUnsafeApp(t *testing.T) {
 	execute(t, db, `CREATE TABLE visits (id INTEGER PRIMARY KEY, created_at TEXT, warned_at DATETIME)`)
 	execute(t, db, `ALTER TABLE visits ADD COLUMN created INTEGER`)
 	execute(t, db, `INSERT INTO visits (created) VALUES (1), (2), (NULL)`)
-	s = s.with(settings{"pollers__orders__source__table": "visits", "pollers__orders__source__cursor": "created", "pollers__orders__output__url": "http://example.com/hook"})
+	s = s.with(settings{"pollers__orders__source__table": "visits", "pollers__orders__source__cursor": "created",
+		"pollers__orders__output__url": "http://example.com/hook"})
 	dir := t.TempDir()
 	code, p := checkJSON(t, dir, s, "orders")
 	if code != 0 || len(p.Faults) > 0 {
 		t.Errorf("exit code %d, faults %q: warnings do not make it fail", code, p.Faults)
 	}
-	wants(t, strings.Join(p.Warnings, "\n"), "updates will not be seen", "no index serves the order", "1 rows have a NULL cursor", "plain http to another machine")
+	wants(t, strings.Join(p.Warnings, "\n"), "updates will not be seen", "no index serves the order",
+		"1 rows have a NULL cursor", "plain http to another machine")
 	if p.Index != "" || p.NullCursors != 1 {
 		t.Errorf("index %q, NULL cursors %d", p.Index, p.NullCursors)
 	}
@@ -144,14 +147,16 @@ func TestCheckOfABadApp(t *testing.T) {
 	root := functionApp(t, s)
 	bad := s.with(settings{
 		"pollers__orders__source__cursor": "status", "pollers__orders__source__columns": "id, nope",
-		"pollers__other__source__connection": "SHOP_DBX", "pollers__other__batch_size": "0", "pollers__other__source__tabel": "x",
-		"state__pth": "x",
+		"pollers__other__source__connection": "SHOP_DBX", "pollers__other__batch_size": "0",
+		"pollers__other__source__tabel": "x",
+		"state__pth":                    "x",
 	})
 	said, errs, err := command(t, root, bad, "check")
 	if exitCode(t, err) != 1 || errs != "" {
 		t.Errorf("%v: %s", err, errs)
 	}
-	wants(t, said, "✗ state__pth", "Did you mean state__path", "pollers__other__batch_size", "Did you mean pollers__other__source__table", "SHOP_DBX, which is not set")
+	wants(t, said, "✗ state__pth", "Did you mean state__path", "pollers__other__batch_size",
+		"Did you mean pollers__other__source__table", "SHOP_DBX, which is not set")
 	code, p := checkJSON(t, root, bad.with(settings{"state__pth": ""}), "orders")
 	if code != 1 {
 		t.Errorf("exit code %d", code)
@@ -163,7 +168,8 @@ func TestCheckOfABadApp(t *testing.T) {
 		t.Errorf("exit code %d, delay %q, faults %q", code, p.WorstDelay, p.Faults)
 	}
 	// No database: the fault says which setting to look at, and what could be said without one is said.
-	code, p = checkJSON(t, root, s.with(settings{"ORDERS_SCHEDULE": "0 */5 * * * *", "SHOP_DB": "sqlite:/nowhere/shop.db"}), "orders")
+	code, p = checkJSON(t, root, s.with(settings{"ORDERS_SCHEDULE": "0 */5 * * * *",
+		"SHOP_DB": "sqlite:/nowhere/shop.db"}), "orders")
 	if code != 1 {
 		t.Errorf("exit code %d", code)
 	}

@@ -23,7 +23,8 @@ func wants(t *testing.T, text string, parts ...string) {
 // TestDisclosure: wherever a user begins, it is said what Rowrelay is not (seeds/003, §14).
 func TestDisclosure(t *testing.T) {
 	texts := map[string]string{}
-	for name, args := range map[string][]string{"help": {"--help"}, "no arguments": {}, "serve's help": {"serve", "--help"}, "run's help": {"run", "--help"}} {
+	for name, args := range map[string][]string{"help": {"--help"}, "no arguments": {},
+		"serve's help": {"serve", "--help"}, "run's help": {"run", "--help"}} {
 		out, errs, err := command(t, t.TempDir(), settings{}, args...)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, errs)
@@ -45,7 +46,8 @@ func TestDisclosure(t *testing.T) {
 	}
 	for where, text := range texts {
 		plain := strings.Join(strings.Fields(strings.NewReplacer("*", "", "> ", "").Replace(text)), " ")
-		for _, phrase := range []string{"not a native database trigger", "a pseudo trigger built on Azure Functions timers", "at-least-once", "receivers must be idempotent"} {
+		for _, phrase := range []string{"not a native database trigger", "a pseudo trigger built on Azure Functions timers",
+			"at-least-once", "receivers must be idempotent"} {
 			if !strings.Contains(plain, phrase) {
 				t.Errorf("%s lacks %q:\n%s", where, phrase, text)
 			}
@@ -56,14 +58,17 @@ func TestDisclosure(t *testing.T) {
 // TestHelp: each command says what it does, and its flags.
 func TestHelp(t *testing.T) {
 	for args, parts := range map[string][]string{
-		"":                  {"rowrelay demo", "rowrelay check", "rowrelay run", "rowrelay functions", "serve", "state", "version", "--settings", "--json", "docs/settings.md", "local.settings.json"},
-		"serve":             {"FUNCTIONS_CUSTOMHANDLER_PORT", "never exits on a fault", "--port"},
-		"run":               {"Ctrl-C", "status__listen", "--once", "schedule"},
-		"check":             {"statement", "index", "first rows", "sends and changes nothing", "--rows"},
-		"state":             {"show", "reset", "pause", "resume", "clone", "export", "import", "accept-fingerprint", "accept-gap", "--output"},
-		"status":            {"failing", "exit", "--json"},
-		"state show":        {"position, lease, parked events"},
-		"state reset":       {"--to beginning", "--to latest", "--to cursor=", "--to file=", "--yes", "--dry-run", "--break-lease", "refused while an instance holds the lease"},
+		"": {"rowrelay demo", "rowrelay check", "rowrelay run", "rowrelay functions", "serve", "state",
+			"version", "--settings", "--json", "docs/settings.md", "local.settings.json"},
+		"serve": {"FUNCTIONS_CUSTOMHANDLER_PORT", "never exits on a fault", "--port"},
+		"run":   {"Ctrl-C", "status__listen", "--once", "schedule"},
+		"check": {"statement", "index", "first rows", "sends and changes nothing", "--rows"},
+		"state": {"show", "reset", "pause", "resume", "clone", "export", "import", "accept-fingerprint",
+			"accept-gap", "--output"},
+		"status":     {"failing", "exit", "--json"},
+		"state show": {"position, lease, parked events"},
+		"state reset": {"--to beginning", "--to latest", "--to cursor=", "--to file=", "--yes", "--dry-run",
+			"--break-lease", "refused while an instance holds the lease"},
 		"deadletter":        {"list", "show", "replay", "purge"},
 		"deadletter replay": {"--as-recorded", "BREAKS THE ORDER", "--dry-run", "--reason"},
 		"backfill":          {"--from", "--to", "--rate", "--stop", "order of each key holds"},

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// TestAcceptGap: a table that was emptied, its counter with it, gives values again that were passed: the position is ahead of
-// the source. The tick stops and names the two ways on; accepted, the poller goes on behind the last row that there is.
+// TestAcceptGap: a table that was emptied, its counter with it, gives values again that were passed: the position is
+// ahead of the source. The tick stops and names the two ways on; accepted, the poller goes on behind the last row that
+// there is.
 func TestAcceptGap(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"accept-gap", "accept-gap, overlap", "reset"} {
@@ -35,8 +36,10 @@ func TestAcceptGap(t *testing.T) {
 			wants(t, out+errs, "source_gap", "rowrelay state accept-gap orders", "rowrelay state reset orders --to beginning")
 			want := map[string]int{"6": 0, "7": 0, "8": 1}
 			if way == "accept-gap" {
-				wants(t, operate(t, dir, s, "state", "accept-gap", "orders", "--dry-run"), "The position is ahead of the source", "dry run: nothing was changed")
-				wants(t, operate(t, dir, s, "state", "accept-gap", "orders"), "The position is ahead of the source", "the last row that there is now", "gap_accepted",
+				wants(t, operate(t, dir, s, "state", "accept-gap", "orders", "--dry-run"), "The position is ahead of the source",
+					"dry run: nothing was changed")
+				wants(t, operate(t, dir, s, "state", "accept-gap", "orders"), "The position is ahead of the source",
+					"the last row that there is now", "gap_accepted",
 					"at most 2 row(s) up to it are SKIPPED", "checkpoint_advanced_manually")
 				out, _, err := command(t, dir, s, "state", "show", "orders")
 				if err != nil {
@@ -62,8 +65,8 @@ func TestAcceptGap(t *testing.T) {
 	}
 }
 
-// TestImportRefuses: a position is not taken from under a function that is at work, nor over a document that there is, nor from
-// what is no position.
+// TestImportRefuses: a position is not taken from under a function that is at work, nor over a document that there is,
+// nor from what is no position.
 func TestImportRefuses(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -73,7 +76,8 @@ func TestImportRefuses(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "foreign.json")
 		text := fmt.Sprintf(`{"version":1,"poller_name":"orders","source_fingerprint":"sha256:00","checkpoint":{"cursor":%s,
 			"last_successful_batch_id":"b1","updated_at":"2026-04-07T01:23:46.020000Z","metadata":{"row_count":1}},
-			"lease":{"owner_id":%q,"fencing_token":3,"acquired_at":null,"heartbeat_at":null,"expires_at":%q}}`, cursor, owner, expires.UTC().Format(time.RFC3339))
+			"lease":{"owner_id":%q,"fencing_token":3,"acquired_at":null,"heartbeat_at":null,"expires_at":%q}}`,
+			cursor, owner, expires.UTC().Format(time.RFC3339))
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +85,8 @@ func TestImportRefuses(t *testing.T) {
 	}
 	const cursor = `{"kind":"integer+pk","value":4,"tiebreaker":{"id":4}}`
 	for path, want := range map[string]string{
-		document("worker-1", time.Now().Add(time.Hour), cursor):                              "worker-1 holds its lease until",
+		document("worker-1", time.Now().Add(time.Hour),
+			cursor): "worker-1 holds its lease until",
 		document("", time.Time{}, `{"kind":"integer","value":4}`):                            "no key",
 		document("", time.Time{}, `{"kind":"integer+pk","value":4,"tiebreaker":{"line":4}}`): "does not fit the settings",
 		document("", time.Time{}, `null`):                                                    "no state document of azure-functions-db with a position",
@@ -98,7 +103,8 @@ func TestImportRefuses(t *testing.T) {
 	}
 	// An owner whose lease has expired is no hindrance.
 	good := document("worker-1", time.Now().Add(-time.Hour), cursor)
-	wants(t, operate(t, dir, s, "state", "import", "orders", good, "--dry-run"), "3 row(s) lie after it", "dry run: nothing was changed")
+	wants(t, operate(t, dir, s, "state", "import", "orders", good, "--dry-run"), "3 row(s) lie after it",
+		"dry run: nothing was changed")
 	wants(t, operate(t, dir, s, "state", "import", "orders", good), "done", "checkpoint_imported")
 	_, errs, err := command(t, dir, s, "state", "import", "orders", good, "--yes")
 	if exitCode(t, err) != 1 {
@@ -136,7 +142,8 @@ func TestBackfillStatusAndStop(t *testing.T) {
 	wants(t, backfill(1, "--from", "beginning", "--rate", "-1"), "must not be negative")
 	wants(t, backfill(0, "--from", "cursor=300"), "holds no rows")
 	wants(t, backfill(0, "--from", "beginning", "--dry-run"), "300 row(s) after", "dry run: nothing was changed")
-	wants(t, backfill(0, "--from", "cursor=100", "--to", "cursor=300", "--rate", "5", "--detach", "--yes"), "200 row(s) after", "backfill_begun", "is asked for")
+	wants(t, backfill(0, "--from", "cursor=100", "--to", "cursor=300", "--rate", "5", "--detach", "--yes"),
+		"200 row(s) after", "backfill_begun", "is asked for")
 	wants(t, backfill(0, "--status"), "of about 200 row(s)")
 	wants(t, backfill(1, "--from", "beginning", "--yes"), "a backfill is running")
 	until(t, "rows to come again", func() bool { _, repeated := to.count(); return repeated > 0 })

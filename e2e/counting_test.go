@@ -18,8 +18,9 @@ import (
 	"github.com/rowrelay/rowrelay/e2e/fakehost"
 )
 
-// storageCounter stands before Azurite's blob endpoint and counts reads and writes. Requests for the notes of the status page
-// (status/…) are counted apart: they are made beside the ticks, not in them, so that none of them belongs to the tick under count.
+// storageCounter stands before Azurite's blob endpoint and counts reads and writes. Requests for the notes of the
+// status page (status/…) are counted apart: they are made beside the ticks, not in them, so that none of them belongs
+// to the tick under count.
 type storageCounter struct {
 	reads, writes atomic.Int64
 	notes         atomic.Int64
@@ -152,9 +153,9 @@ func passMessage(from, to net.Conn) bool {
 }
 
 // TestIdleAndOneBatchTicksAreCounted: an idle tick is one read of the document and one round trip to the database, and
-// writes nothing; a tick with one batch adds two writes, the acquisition and the commit that carries the release. The notes for
-// the status page are counted apart, over the whole test: one look by the first tick, and one write at most for each tick that
-// delivered something. However many ticks find nothing, they add none.
+// writes nothing; a tick with one batch adds two writes, the acquisition and the commit that carries the release. The
+// notes for the status page are counted apart, over the whole test: one look by the first tick, and one write at most
+// for each tick that delivered something. However many ticks find nothing, they add none.
 func TestIdleAndOneBatchTicksAreCounted(t *testing.T) {
 	// With overlap, ticks also sweep and remember: see TestOverlapIsCounted.
 	c := newCounted(t, settings{"pollers__lines__source__late_commits": "none"})
@@ -182,8 +183,8 @@ func TestIdleAndOneBatchTicksAreCounted(t *testing.T) {
 	}
 }
 
-// TestOverlapIsCounted: with overlap, a batch costs one more write, of the memory of what was delivered; and an idle tick whose
-// window is closed costs what it costs without: one read, no write, one round trip.
+// TestOverlapIsCounted: with overlap, a batch costs one more write, of the memory of what was delivered; and an idle
+// tick whose window is closed costs what it costs without: one read, no write, one round trip.
 func TestOverlapIsCounted(t *testing.T) {
 	t.Parallel() // most of it waits for the window
 	c := newCounted(t, settings{"pollers__lines__source__late_window": "1s"})
@@ -205,7 +206,8 @@ func TestOverlapIsCounted(t *testing.T) {
 		}
 	}
 	closed("at first")
-	// The acquisition, the memory, the commit that names it and carries the release; an old memory's removal may come with it.
+	// The acquisition, the memory, the commit that names it and carries the release; an old memory's removal may come with
+	// it.
 	if got := c.tick(5); got.writes < 3 || got.writes > 4 || got.trips > 3 {
 		t.Errorf("one batch: %+v", got)
 	}
@@ -237,7 +239,8 @@ func newCounted(t *testing.T, more settings) *counted {
 	c := &counted{t: t, to: newSink(t)}
 	var s settings
 	s, c.db = postgresShop(t, 10)
-	c.settings = s.with(settings{"pollers__lines__output__kind": "http", "pollers__lines__output__url": c.to.URL}).with(more)
+	c.settings = s.with(settings{"pollers__lines__output__kind": "http",
+		"pollers__lines__output__url": c.to.URL}).with(more)
 	var storage, url string
 	c.storage, storage = countStorage(t, s["AzureWebJobsStorage"])
 	c.database, url = countPostgres(t, s["SHOP_DB"])

@@ -28,7 +28,8 @@ func refuseAs(statuses map[int]int) func(http.ResponseWriter, []cloudEvent) bool
 	}
 }
 
-// giveUp runs the poller until there are n dead letters. Each time there is a new row, which shows that the destination works.
+// giveUp runs the poller until there are n dead letters. Each time there is a new row, which shows that the destination
+// works.
 func giveUp(t *testing.T, dir string, s settings, insert func(version int), n int) []map[string]any {
 	t.Helper()
 	var letters []map[string]any
@@ -43,7 +44,8 @@ func giveUp(t *testing.T, dir string, s settings, insert func(version int), n in
 	return letters
 }
 
-// TestDeadLetterCommands: list by filters, dry runs, purge of some and by id, replay as recorded, questions and refusals.
+// TestDeadLetterCommands: list by filters, dry runs, purge of some and by id, replay as recorded, questions and
+// refusals.
 func TestDeadLetterCommands(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -51,7 +53,9 @@ func TestDeadLetterCommands(t *testing.T) {
 	s, db := sqliteShop(t, to.URL, 6)
 	s = quick(s)
 	dir := t.TempDir()
-	letters := giveUp(t, dir, s, func(v int) { execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, v) }, 3)
+	letters := giveUp(t, dir, s, func(v int) {
+		execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, v)
+	}, 3)
 	id := map[string]string{}
 	for _, letter := range letters {
 		id[fmt.Sprint(letter["status"])] = fmt.Sprint(letter["id"])
@@ -107,7 +111,8 @@ func TestDeadLetterCommands(t *testing.T) {
 	execute(t, db, `UPDATE orders SET version = 5000 WHERE id = 2`)
 	once(t, dir, s)
 	to.decide(nil)
-	if code, said := answering(t, dir, s, "orders\n", "deadletter", "replay", "orders", "--as-recorded"); code != 0 || !strings.Contains(said, "BREAKS THE ORDER") {
+	if code, said := answering(t, dir, s, "orders\n", "deadletter", "replay", "orders", "--as-recorded"); code != 0 ||
+		!strings.Contains(said, "BREAKS THE ORDER") {
 		t.Errorf("%d %s", code, said)
 	}
 	to.mu.Lock()
@@ -126,8 +131,9 @@ func TestDeadLetterCommands(t *testing.T) {
 	}
 }
 
-// TestBlockedUntilReplayedOrPurged: with after_dead_letter=block a key stays parked after its dead letter, whatever becomes of
-// its row, until an operator replays it or purges it; then its newest state goes on, whichever it was. Other keys flow.
+// TestBlockedUntilReplayedOrPurged: with after_dead_letter=block a key stays parked after its dead letter, whatever
+// becomes of its row, until an operator replays it or purges it; then its newest state goes on, whichever it was. Other
+// keys flow.
 func TestBlockedUntilReplayedOrPurged(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"replay", "purge", "replay --as-recorded"} {
@@ -165,7 +171,8 @@ func TestBlockedUntilReplayedOrPurged(t *testing.T) {
 					newest = 1
 				}
 				if came := to.column("version"); came["2"] != old || came["5000"] != newest {
-					t.Errorf("afterwards version 2 came %d times, want %d, and the newest state %d times, want %d", came["2"], old, came["5000"], newest)
+					t.Errorf("afterwards version 2 came %d times, want %d, and the newest state %d times, want %d", came["2"], old,
+						came["5000"], newest)
 				}
 				out, _, err = command(t, dir, s, "state", "show", "orders")
 				if err != nil || strings.Contains(out, "parked") {
@@ -179,8 +186,8 @@ func TestBlockedUntilReplayedOrPurged(t *testing.T) {
 	}
 }
 
-// TestDeadLetterQueue: with dead_letter__kind=queue the record, with its row, is a message; the commands say where it is, and
-// let the key go that is blocked by it.
+// TestDeadLetterQueue: with dead_letter__kind=queue the record, with its row, is a message; the commands say where it
+// is, and let the key go that is blocked by it.
 func TestDeadLetterQueue(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -188,7 +195,8 @@ func TestDeadLetterQueue(t *testing.T) {
 	s, db := sqliteShop(t, to.URL, 6)
 	queue := unique("dead")
 	s = quick(s).with(settings{
-		"AzureWebJobsStorage": testenv.Azurite(t), "pollers__orders__after_dead_letter": "block", "pollers__orders__dead_letter__kind": "queue",
+		"AzureWebJobsStorage": testenv.Azurite(t), "pollers__orders__after_dead_letter": "block",
+		"pollers__orders__dead_letter__kind":       "queue",
 		"pollers__orders__dead_letter__connection": "AzureWebJobsStorage", "pollers__orders__dead_letter__queue": queue,
 	})
 	client, err := azqueue.NewQueueClientFromConnectionString(s["AzureWebJobsStorage"], queue, nil)
@@ -221,7 +229,8 @@ func TestDeadLetterQueue(t *testing.T) {
 		return letter != nil
 	})
 	row, _ := letter["row"].(map[string]any)
-	if fmt.Sprint(row["version"]) != "2" || fmt.Sprint(letter["attempts"]) != "3" || fmt.Sprint(letter["status"]) != "422" || letter["id"] == "" {
+	if fmt.Sprint(row["version"]) != "2" || fmt.Sprint(letter["attempts"]) != "3" ||
+		fmt.Sprint(letter["status"]) != "422" || letter["id"] == "" {
 		t.Errorf("the message is %v", letter)
 	}
 	out, errs, err := command(t, dir, s, "deadletter", "list", "orders")
@@ -260,8 +269,11 @@ func TestRowsThatCannotBeSent(t *testing.T) {
 	if came := to.column("version"); came["1"] != 1 || came["3"] != 1 || len(came) != 2 {
 		t.Errorf("with the first tick came %v", came)
 	}
-	letters := giveUp(t, dir, s, func(v int) { execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, v) }, 1)
-	if l := letters[0]; l["cause"] != "impossible" || l["row"] != nil || !strings.Contains(fmt.Sprint(l["reason"]), "max_row_bytes") {
+	letters := giveUp(t, dir, s, func(v int) {
+		execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, v)
+	}, 1)
+	if l := letters[0]; l["cause"] != "impossible" || l["row"] != nil ||
+		!strings.Contains(fmt.Sprint(l["reason"]), "max_row_bytes") {
 		t.Errorf("the dead letter is %v", l)
 	}
 	_, errs, err := command(t, dir, s, "deadletter", "replay", "orders", "--as-recorded", "--yes")
@@ -278,8 +290,8 @@ func TestRowsThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// TestReplayUnderOtherOrderings: with ordering=source the poller waits at the refused row for its attempts, and then goes on
-// behind it; with none nothing waits. A replay brings the row in either.
+// TestReplayUnderOtherOrderings: with ordering=source the poller waits at the refused row for its attempts, and then
+// goes on behind it; with none nothing waits. A replay brings the row in either.
 func TestReplayUnderOtherOrderings(t *testing.T) {
 	t.Parallel()
 	for _, ordering := range []string{"source", "none"} {
@@ -300,7 +312,9 @@ func TestReplayUnderOtherOrderings(t *testing.T) {
 			} else if exitCode(t, err) != 0 || len(came) != 5 {
 				t.Errorf("%v, came %v\n%s%s", err, came, out, errs)
 			}
-			letters := giveUp(t, dir, s, func(v int) { execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, v) }, 1)
+			letters := giveUp(t, dir, s, func(v int) {
+				execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, v)
+			}, 1)
 			once(t, dir, s)
 			if came := to.column("version"); came["3"] != 0 || came["6"] == 0 || came["1001"] == 0 {
 				t.Errorf("behind the dead letter came %v", came)
@@ -318,7 +332,8 @@ func TestReplayUnderOtherOrderings(t *testing.T) {
 	}
 }
 
-// TestReplayKeepsWhatIsGone: where the row does not come any more, the record is the only copy: a replay keeps it, and fails.
+// TestReplayKeepsWhatIsGone: where the row does not come any more, the record is the only copy: a replay keeps it, and
+// fails.
 func TestReplayKeepsWhatIsGone(t *testing.T) {
 	t.Parallel()
 	for _, block := range []string{"release", "block"} {
@@ -327,7 +342,8 @@ func TestReplayKeepsWhatIsGone(t *testing.T) {
 			to := newSink(t)
 			to.decide(refuse(422, 2, 3))
 			s, db := sqliteShop(t, to.URL, 6)
-			s = quick(s).with(settings{"pollers__orders__source__where": "status <> 'done'", "pollers__orders__after_dead_letter": block})
+			s = quick(s).with(settings{"pollers__orders__source__where": "status <> 'done'",
+				"pollers__orders__after_dead_letter": block})
 			dir := t.TempDir()
 			giveUp(t, dir, s, func(v int) { execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, v) }, 2)
 			execute(t, db, `UPDATE orders SET status = 'done' WHERE id = 2`)

@@ -6,14 +6,15 @@ import (
 	"testing"
 )
 
-// TestResetIntoAnotherTable: the stored position says nothing of another table. A reset into it tells of every row that it
-// passes over, since none of them may have been delivered.
+// TestResetIntoAnotherTable: the stored position says nothing of another table. A reset into it tells of every row that
+// it passes over, since none of them may have been delivered.
 func TestResetIntoAnotherTable(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, db := sqliteShop(t, to.URL, 5)
 	execute(t, db, `CREATE TABLE archive (id INTEGER PRIMARY KEY, version INTEGER NOT NULL, status TEXT NOT NULL)`)
-	execute(t, db, `INSERT INTO archive VALUES (1, 1, 'old'), (2, 2, 'old'), (3, 3, 'old')`) // below the position in orders
+	// below the position in orders
+	execute(t, db, `INSERT INTO archive VALUES (1, 1, 'old'), (2, 2, 'old'), (3, 3, 'old')`)
 	dir := t.TempDir()
 	once(t, dir, s)
 	now := s.with(settings{"pollers__orders__source__table": "archive"})
@@ -40,8 +41,8 @@ func TestResetIntoAnotherTable(t *testing.T) {
 	}
 }
 
-// TestChangedDefinitionEndsABackfill: the range of a backfill is of the source as it was. Where an operator accepts another
-// one, the backfill ends, and that is said: else its range could not be read, and the poller would stand still.
+// TestChangedDefinitionEndsABackfill: the range of a backfill is of the source as it was. Where an operator accepts
+// another one, the backfill ends, and that is said: else its range could not be read, and the poller would stand still.
 func TestChangedDefinitionEndsABackfill(t *testing.T) {
 	t.Parallel()
 	for name, way := range map[string][]string{
@@ -69,7 +70,8 @@ func TestChangedDefinitionEndsABackfill(t *testing.T) {
 	}
 }
 
-// TestAcceptedTableIsNoGap: whoever accepts another table has accepted that it is not the one that the position was read in.
+// TestAcceptedTableIsNoGap: whoever accepts another table has accepted that it is not the one that the position was
+// read in.
 func TestAcceptedTableIsNoGap(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -90,8 +92,8 @@ func TestAcceptedTableIsNoGap(t *testing.T) {
 	}
 }
 
-// TestAdviceOfTheSourceNamesTheDocument: the outputs of a poller share its source, and each has a document of its own: what
-// the source advises is told with the one that the tick was about.
+// TestAdviceOfTheSourceNamesTheDocument: the outputs of a poller share its source, and each has a document of its own:
+// what the source advises is told with the one that the tick was about.
 func TestAdviceOfTheSourceNamesTheDocument(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -109,7 +111,8 @@ func TestAdviceOfTheSourceNamesTheDocument(t *testing.T) {
 		if exitCode(t, err) != 1 {
 			t.Errorf("%v passes a position that does not fit", args)
 		}
-		wants(t, out+errs, "rowrelay state reset orders --to beginning", "rowrelay state reset orders --output archive --to beginning")
+		wants(t, out+errs, "rowrelay state reset orders --to beginning",
+			"rowrelay state reset orders --output archive --to beginning")
 		if strings.Contains(out+errs, "<poller>") {
 			t.Errorf("a command names no document: %s%s", out, errs)
 		}

@@ -10,14 +10,16 @@ import (
 func TestChangedDefinition(t *testing.T) {
 	t.Parallel()
 	for name, changed := range map[string]settings{
-		"filter":       {"pollers__orders__source__where": "status <> 'gone'"},
-		"cursor":       {"pollers__orders__source__cursor": "id"},
-		"query":        {"pollers__orders__source__table": "", "pollers__orders__source__query": "SELECT * FROM orders", "pollers__orders__source__key": "id"},
+		"filter": {"pollers__orders__source__where": "status <> 'gone'"},
+		"cursor": {"pollers__orders__source__cursor": "id"},
+		"query": {"pollers__orders__source__table": "", "pollers__orders__source__query": "SELECT * FROM orders",
+			"pollers__orders__source__key": "id"},
 		"late commits": {"pollers__orders__source__late_commits": "none"},
 		"both":         {"pollers__orders__source__late_commits": "none", "pollers__orders__source__cursor": "id"},
 	} {
 		for _, output := range []string{"", "archive"} {
-			for _, way := range []string{"state reset", "state accept-fingerprint", "--to latest", "--to cursor=3 --ties before"} {
+			for _, way := range []string{"state reset", "state accept-fingerprint", "--to latest",
+				"--to cursor=3 --ties before"} {
 				if output != "" && (way[0] == '-' || name == "query" || name == "both") {
 					continue // the same code, once more
 				}
@@ -58,7 +60,8 @@ func TestChangedDefinition(t *testing.T) {
 						once(t, dir, now)
 						return to.column("version")["6"] > 0
 					})
-					if again := to.column("version")["1"] - 1; way == "state reset" && again == 0 || way == "--to latest" && again > 0 {
+					if again := to.column("version")["1"] - 1; way == "state reset" && again == 0 ||
+						way == "--to latest" && again > 0 {
 						t.Errorf("%s: the first row came again %d times", way, again)
 					}
 				})

@@ -19,15 +19,19 @@ type futureCase struct {
 
 func futureCases() []futureCase {
 	return []futureCase{
-		{"postgres", openPostgres, `CREATE TABLE future (id int PRIMARY KEY, at timestamptz NOT NULL)`, "clock_timestamp()", "now() + interval '1 year'"},
-		{"mariadb", openMySQL, `CREATE TABLE future (id int PRIMARY KEY, at datetime(6) NOT NULL)`, "UTC_TIMESTAMP(6)", "UTC_TIMESTAMP(6) + INTERVAL 1 YEAR"},
-		{"sqlite", openSQLite, `CREATE TABLE future (id INTEGER PRIMARY KEY, at DATETIME NOT NULL)`, "strftime('%Y-%m-%d %H:%M:%f', 'now')", "strftime('%Y-%m-%d %H:%M:%f', 'now', '+1 year')"},
-		{"sqlserver", openSQLServer, `CREATE TABLE future (id int PRIMARY KEY, at datetime2 NOT NULL)`, "SYSUTCDATETIME()", "DATEADD(year, 1, SYSUTCDATETIME())"},
+		{"postgres", openPostgres, `CREATE TABLE future (id int PRIMARY KEY, at timestamptz NOT NULL)`, "clock_timestamp()",
+			"now() + interval '1 year'"},
+		{"mariadb", openMySQL, `CREATE TABLE future (id int PRIMARY KEY, at datetime(6) NOT NULL)`, "UTC_TIMESTAMP(6)",
+			"UTC_TIMESTAMP(6) + INTERVAL 1 YEAR"},
+		{"sqlite", openSQLite, `CREATE TABLE future (id INTEGER PRIMARY KEY, at DATETIME NOT NULL)`,
+			"strftime('%Y-%m-%d %H:%M:%f', 'now')", "strftime('%Y-%m-%d %H:%M:%f', 'now', '+1 year')"},
+		{"sqlserver", openSQLServer, `CREATE TABLE future (id int PRIMARY KEY, at datetime2 NOT NULL)`, "SYSUTCDATETIME()",
+			"DATEADD(year, 1, SYSUTCDATETIME())"},
 	}
 }
 
-// TestFutureRow: a row that is dated a year ahead hides none of those that are written after it, and is delivered once, or
-// held, as source__future_rows says; also where it is there before source__start=latest.
+// TestFutureRow: a row that is dated a year ahead hides none of those that are written after it, and is delivered once,
+// or held, as source__future_rows says; also where it is there before source__start=latest.
 func TestFutureRow(t *testing.T) {
 	t.Parallel()
 	for _, c := range futureCases() {
@@ -51,10 +55,12 @@ func (c *futureCase) run(t *testing.T, mode, rule string) {
 	}
 	to := newSink(t)
 	s := settings{
-		"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "future", "status__listen": "127.0.0.1:0",
-		"FUTURE_DB": url, "pollers__future__source__connection": "FUTURE_DB", "pollers__future__source__table": "future",
-		"pollers__future__source__cursor": "at", "pollers__future__source__late_commits": mode, "pollers__future__source__future_rows": rule,
-		"pollers__future__output__kind": "http", "pollers__future__output__url": to.URL,
+		"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "future",
+		"status__listen": "127.0.0.1:0",
+		"FUTURE_DB":      url, "pollers__future__source__connection": "FUTURE_DB", "pollers__future__source__table": "future",
+		"pollers__future__source__cursor": "at", "pollers__future__source__late_commits": mode,
+		"pollers__future__source__future_rows": rule,
+		"pollers__future__output__kind":        "http", "pollers__future__output__url": to.URL,
 		"pollers__future__poll_interval": "20ms", "pollers__future__schedule": "* * * * * *",
 	}
 	if mode == "overlap" {
@@ -103,8 +109,8 @@ func (c *futureCase) run(t *testing.T, mode, rule string) {
 	relay.Interrupt()
 }
 
-// TestStartLatestBesideAnOpenTransaction: what a transaction commits that was open when the poller began, below the row that it
-// began behind, is delivered, and what was there is not.
+// TestStartLatestBesideAnOpenTransaction: what a transaction commits that was open when the poller began, below the row
+// that it began behind, is delivered, and what was there is not.
 func TestStartLatestBesideAnOpenTransaction(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) (*sql.DB, string){"postgres": openPostgres, "mariadb": openMySQL} {
@@ -123,8 +129,10 @@ func TestStartLatestBesideAnOpenTransaction(t *testing.T) {
 			execute(t, db, "INSERT INTO started (id) VALUES (4)")
 			to := newSink(t)
 			s := settings{
-				"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "started", "status__listen": "127.0.0.1:0",
-				"STARTED_DB": url, "pollers__started__source__connection": "STARTED_DB", "pollers__started__source__table": "started",
+				"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "started",
+				"status__listen": "127.0.0.1:0",
+				"STARTED_DB":     url, "pollers__started__source__connection": "STARTED_DB",
+				"pollers__started__source__table":  "started",
 				"pollers__started__source__cursor": "id", "pollers__started__source__start": "latest",
 				"pollers__started__output__kind": "http", "pollers__started__output__url": to.URL,
 			}
@@ -143,7 +151,10 @@ func TestStartLatestBesideAnOpenTransaction(t *testing.T) {
 				t.Fatal(err)
 			}
 			execute(t, db, "INSERT INTO started (id) VALUES (5)")
-			until(t, "the late row and the new one", func() bool { once(); return to.column("id")["3"] > 0 && to.column("id")["5"] > 0 })
+			until(t, "the late row and the new one", func() bool {
+				once()
+				return to.column("id")["3"] > 0 && to.column("id")["5"] > 0
+			})
 			once()
 			if n, repeated := to.count(); n != 2 || repeated > 0 {
 				t.Errorf("%d events, of which %d came twice: %v", n, repeated, to.column("id"))

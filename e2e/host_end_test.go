@@ -66,7 +66,8 @@ func TestAskedToStopItDoesNotWaitForTheDestination(t *testing.T) {
 			to := newSink(t)
 			s, _ := sqliteShop(t, to.URL, 6)
 			s = s.with(settings{
-				"pollers__orders__output__batch": "1", "pollers__orders__concurrency": "1", "pollers__orders__output__timeout": "3m", "pollers__orders__output__retries": "1",
+				"pollers__orders__output__batch": "1", "pollers__orders__concurrency": "1",
+				"pollers__orders__output__timeout": "3m", "pollers__orders__output__retries": "1",
 				"pollers__orders__tick_budget": "20s", "pollers__orders__lease_ttl": "5m",
 			})
 			reached, release := holdThird(t, to)
@@ -212,7 +213,8 @@ func TestUnderARetryPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with := strings.Replace(string(text), "{", `{"retry":{"strategy":"fixedDelay","maxRetryCount":9,"delayInterval":"00:00:00"},`, 1)
+	with := strings.Replace(string(text), "{",
+		`{"retry":{"strategy":"fixedDelay","maxRetryCount":9,"delayInterval":"00:00:00"},`, 1)
 	if err := os.WriteFile(path, []byte(with), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -239,10 +241,13 @@ func TestCalledByHand(t *testing.T) {
 	host, front := startFront(t, functionApp(t, s), s)
 	for n, body := range []string{`{}`, `{"input":""}`, `{"input":"{\"IsPastDue\":true}"}`} {
 		execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, n+1)
-		if code, said := ask(t, http.MethodPost, front+"/admin/functions/orders", body, "x-functions-key", hostKeys.Master, "Content-Type", "application/json"); code != http.StatusAccepted {
+		if code, said := ask(t, http.MethodPost, front+"/admin/functions/orders", body, "x-functions-key", hostKeys.Master,
+			"Content-Type", "application/json"); code != http.StatusAccepted {
 			t.Fatalf("%s: %d %s", body, code, said)
 		}
-		if _, err := host.AwaitLine(t.Context(), func(fakehost.Line) bool { return strings.Count(transcript(host), "tick complete") == n+1 }); err != nil {
+		if _, err := host.AwaitLine(t.Context(), func(fakehost.Line) bool {
+			return strings.Count(transcript(host), "tick complete") == n+1
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := to.count(); got != n+1 {

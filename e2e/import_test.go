@@ -69,7 +69,8 @@ func TestImportOfRealDocuments(t *testing.T) {
 				dir := t.TempDir()
 				s := settings{
 					"state__kind": "file", "state__path": filepath.Join(dir, "state"), "state__app_name": "shop", "SHOP_DB": url,
-					"pollers__orders__source__connection": "SHOP_DB", "pollers__orders__source__cursor": "c", "pollers__orders__source__key": strings.Join(c.Key, ","),
+					"pollers__orders__source__connection": "SHOP_DB", "pollers__orders__source__cursor": "c",
+					"pollers__orders__source__key":   strings.Join(c.Key, ","),
 					"pollers__orders__source__table": "orders", "pollers__orders__source__time_zone": "Europe/Berlin",
 					"pollers__orders__output__kind": "http", "pollers__orders__output__url": to.URL,
 				}

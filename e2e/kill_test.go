@@ -23,7 +23,8 @@ func signal(t *testing.T, pid int, sig syscall.Signal) {
 	}
 }
 
-// holdFirst returns an answer that holds the first request until release is closed, and closes reached when it is there.
+// holdFirst returns an answer that holds the first request until release is closed, and closes reached when it is
+// there.
 func holdFirst(s *sink, reached, release chan struct{}) func(http.ResponseWriter, []cloudEvent) bool {
 	first := true
 	return func(http.ResponseWriter, []cloudEvent) bool {
@@ -69,8 +70,9 @@ func TestKilledTwentyTimesOnSQLite(t *testing.T) {
 	assertNewestArrived(t, to, rows)
 }
 
-// TestKilledTwentyTimesOnPostgres kills the worker under the host at random moments; the state is in Azurite. It is two shops, each
-// killed ten times: a life waits 15 seconds until the lease of the one before has expired, and the shops can wait side by side.
+// TestKilledTwentyTimesOnPostgres kills the worker under the host at random moments; the state is in Azurite. It is two
+// shops, each killed ten times: a life waits 15 seconds until the lease of the one before has expired, and the shops
+// can wait side by side.
 func TestKilledTwentyTimesOnPostgres(t *testing.T) {
 	t.Parallel()
 	for _, shop := range []string{"a shop", "another"} {
@@ -87,12 +89,14 @@ func killedTenTimesOnPostgres(t *testing.T) {
 	s, db := postgresShop(t, 0)
 	s = s.with(settings{
 		"pollers__lines__source__cursor": "version", "pollers__lines__batch_size": "50", "pollers__lines__output__batch": "7",
-		"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL, "pollers__lines__poll_interval": "10ms",
+		"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL,
+		"pollers__lines__poll_interval": "10ms",
 	})
 	root := functionApp(t, s)
 	killed(t, to, 10, 1500, func(version int) {
 		if version%3 == 0 && version > 100 {
-			execute(t, db, `UPDATE lines SET version = $1, status = 'changed' WHERE order_id = $2 AND line_no = 0`, version, 1+version%50)
+			execute(t, db, `UPDATE lines SET version = $1, status = 'changed' WHERE order_id = $2 AND line_no = 0`, version,
+				1+version%50)
 			return
 		}
 		execute(t, db, `INSERT INTO lines VALUES ($1::int, 0, now(), $1::int, 'new')`, version)
@@ -115,8 +119,8 @@ func killedTenTimesOnPostgres(t *testing.T) {
 	assertNewestArrived(t, to, rows)
 }
 
-// killed writes versions one after the other while relay, which works until it is killed by the end of its context, is killed
-// some times; then lets it work until everything has arrived.
+// killed writes versions one after the other while relay, which works until it is killed by the end of its context, is
+// killed some times; then lets it work until everything has arrived.
 func killed(t *testing.T, to *sink, times, versions int, write func(version int), relay func(ctx context.Context)) {
 	t.Helper()
 	written := make(chan struct{})

@@ -47,7 +47,8 @@ func lateCases() []lateCase {
 		update: `UPDATE late SET version = version + 1, changed_at = $1::timestamptz WHERE id = $2`,
 	}
 	identity := postgres
-	identity.cursor, identity.now, identity.insert, identity.update = "id", "", `INSERT INTO late (changed_at) VALUES (now())`, ""
+	identity.cursor, identity.now, identity.insert, identity.update = "id", "",
+		`INSERT INTO late (changed_at) VALUES (now())`, ""
 	snapshot := postgres
 	snapshot.cursor, snapshot.mode, snapshot.now = "tx", "exact", ""
 	snapshot.ddl = []string{
@@ -56,7 +57,8 @@ func lateCases() []lateCase {
 		`CREATE FUNCTION late_touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.tx := pg_current_xact_id(); RETURN NEW; END'`,
 		`CREATE TRIGGER late_touch BEFORE INSERT OR UPDATE ON late FOR EACH ROW EXECUTE FUNCTION late_touch()`,
 	}
-	snapshot.insert, snapshot.update = `INSERT INTO late DEFAULT VALUES`, `UPDATE late SET version = version + 1 WHERE id = $1`
+	snapshot.insert, snapshot.update = `INSERT INTO late DEFAULT VALUES`,
+		`UPDATE late SET version = version + 1 WHERE id = $1`
 	maria := lateCase{
 		open: openMySQL, cursor: "changed_at", window: "6s", mode: "overlap", now: "SELECT CAST(SYSDATE(6) AS CHAR)",
 		ddl: []string{
@@ -66,7 +68,8 @@ func lateCases() []lateCase {
 		update: `UPDATE late SET version = version + 1, changed_at = ? WHERE id = ?`,
 	}
 	increment := maria
-	increment.cursor, increment.now, increment.insert, increment.update = "id", "", `INSERT INTO late (changed_at) VALUES (now(6))`, ""
+	increment.cursor, increment.now, increment.insert, increment.update = "id", "",
+		`INSERT INTO late (changed_at) VALUES (now(6))`, ""
 	sqlite := lateCase{
 		open: openSQLite, cursor: "changed_at", window: "6s", mode: "overlap", serial: true,
 		now: `SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')`,
@@ -97,14 +100,16 @@ func lateCases() []lateCase {
 		named("postgres, none, times", none(postgres)), named("postgres, none, identity", none(identity)),
 		named("mariadb, overlap, times", maria), named("mariadb, overlap, auto_increment", increment),
 		named("mariadb, none, times", none(maria)), named("mariadb, none, auto_increment", none(increment)),
-		named("sqlite, overlap, times", sqlite), named("sqlite, exact, autoincrement", autoincrement), named("sqlite, none, times", none(sqlite)),
+		named("sqlite, overlap, times", sqlite), named("sqlite, exact, autoincrement", autoincrement),
+		named("sqlite, none, times", none(sqlite)),
 		named("sqlserver, exact, rowversion", sqlserver), named("sqlserver, none, rowversion", none(sqlserver)),
 	}
 }
 
-// TestLateCommits: 32 writers whose transactions stay open for up to half a second, and sometimes roll back, insert rows
-// and update them, also one row by overlapping transactions; a hot row is updated every 250 ms while transactions of
-// 1.5 s are open. Every row's last committed version has to arrive, in order. With source__late_commits=none rows are lost.
+// TestLateCommits: 32 writers whose transactions stay open for up to half a second, and sometimes roll back, insert
+// rows and update them, also one row by overlapping transactions; a hot row is updated every 250 ms while transactions
+// of 1.5 s are open. Every row's last committed version has to arrive, in order. With source__late_commits=none rows
+// are lost.
 //
 // ROWRELAY_LATE_FOR says for how long the writers write (`make late`: a minute each).
 func TestLateCommits(t *testing.T) {
@@ -136,8 +141,9 @@ func (c *lateCase) run(t *testing.T, writeFor time.Duration) {
 	}
 	to := newSink(t)
 	s := settings{
-		"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "late", "status__listen": "127.0.0.1:0",
-		"LATE_DB": url, "pollers__late__source__connection": "LATE_DB", "pollers__late__source__table": "late",
+		"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "late",
+		"status__listen": "127.0.0.1:0",
+		"LATE_DB":        url, "pollers__late__source__connection": "LATE_DB", "pollers__late__source__table": "late",
 		"pollers__late__source__cursor": c.cursor, "pollers__late__source__late_commits": c.mode,
 		"pollers__late__source__late_window": c.window,
 		"pollers__late__output__kind":        "http", "pollers__late__output__url": to.URL,
@@ -254,7 +260,8 @@ func (w *lateWriters) run(t *testing.T, writeFor time.Duration, enough func() bo
 		writers.Go(func() {
 			for ctx.Err() == nil {
 				// Overlapping transactions of one row: half of the updates meet on a few rows.
-				w.transaction(t, w.c.update == "" || rand.IntN(2) == 0, int64(2+rand.IntN(1+rand.IntN(40))), rand.N(500*time.Millisecond), rand.IntN(7) == 0)
+				w.transaction(t, w.c.update == "" || rand.IntN(2) == 0, int64(2+rand.IntN(1+rand.IntN(40))),
+					rand.N(500*time.Millisecond), rand.IntN(7) == 0)
 			}
 		})
 	}
@@ -362,7 +369,8 @@ func openMySQL(t *testing.T) (*sql.DB, string) {
 
 func openSQLite(t *testing.T) (*sql.DB, string) {
 	url := testenv.SQLite(t)
-	return openDatabase(t, "sqlite", strings.TrimPrefix(url, "sqlite:")+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_txlock=immediate"), url
+	return openDatabase(t, "sqlite",
+		strings.TrimPrefix(url, "sqlite:")+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_txlock=immediate"), url
 }
 
 func openSQLServer(t *testing.T) (*sql.DB, string) {

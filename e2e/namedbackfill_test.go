@@ -11,13 +11,14 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
-// TestNamedBackfillKeepsItsRange: under its name a backfill goes on where it was, with the range that it was begun with, and
-// refuses any other.
+// TestNamedBackfillKeepsItsRange: under its name a backfill goes on where it was, with the range that it was begun
+// with, and refuses any other.
 func TestNamedBackfillKeepsItsRange(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, db := sqliteShop(t, to.URL, 50)
-	s = s.with(settings{"pollers__orders__batch_size": "5", "pollers__orders__output__retries": "1", "pollers__orders__concurrency": "1"})
+	s = s.with(settings{"pollers__orders__batch_size": "5", "pollers__orders__output__retries": "1",
+		"pollers__orders__concurrency": "1"})
 	dir := t.TempDir()
 	once(t, dir, s)
 	to.decide(func(w http.ResponseWriter, events []cloudEvent) bool {
@@ -41,7 +42,8 @@ func TestNamedBackfillKeepsItsRange(t *testing.T) {
 	wants(t, backfill(1, "--from", "cursor=10"), "40 row(s) after", "start it again under the same name")
 	to.decide(nil)
 	execute(t, db, `INSERT INTO orders (version, status) VALUES (51, 'new')`)
-	for _, other := range []string{"--from beginning", "--from cursor=10 --to cursor=40", "--from cursor=40 --to cursor=51", "--to cursor=51"} {
+	for _, other := range []string{"--from beginning", "--from cursor=10 --to cursor=40",
+		"--from cursor=40 --to cursor=51", "--to cursor=51"} {
 		wants(t, backfill(1, strings.Fields(other)...), "--from cursor=10 --to latest", "give another --name")
 	}
 	wants(t, backfill(0, "--dry-run"), "30 row(s) after", `"value":20`, "dry run: nothing was changed")
@@ -55,8 +57,8 @@ func TestNamedBackfillKeepsItsRange(t *testing.T) {
 	}
 }
 
-// TestNamedBackfillEndsWithDeadLetters: whatever after_dead_letter says, a named backfill ends, says where its dead letters
-// are, and the commands reach them.
+// TestNamedBackfillEndsWithDeadLetters: whatever after_dead_letter says, a named backfill ends, says where its dead
+// letters are, and the commands reach them.
 func TestNamedBackfillEndsWithDeadLetters(t *testing.T) {
 	t.Parallel()
 	for _, ordering := range []string{"key", "source", "none"} {
@@ -77,24 +79,29 @@ func TestNamedBackfillEndsWithDeadLetters(t *testing.T) {
 				t.Helper()
 				return answering(t, dir, s, "orders\n", append([]string{"deadletter"}, args...)...)
 			}
-			if code, said := letter("list", "orders", "--output", "backfill-history"); code != 0 || !strings.Contains(said, "1 dead letter(s)") || !strings.Contains(said, `{"id":2}`) {
+			if code, said := letter("list", "orders", "--output", "backfill-history"); code != 0 ||
+				!strings.Contains(said, "1 dead letter(s)") || !strings.Contains(said, `{"id":2}`) {
 				t.Errorf("list: %d %s", code, said)
 			}
-			if code, said := letter("list", "orders", "--output", "backfill-other"); code != 1 || !strings.Contains(said, `has no backfill "other"`) {
+			if code, said := letter("list", "orders", "--output", "backfill-other"); code != 1 ||
+				!strings.Contains(said, `has no backfill "other"`) {
 				t.Errorf("list of another: %d %s", code, said)
 			}
-			if code, said := letter("replay", "orders", "--output", "backfill-history"); code != 1 || !strings.Contains(said, "--as-recorded") {
+			if code, said := letter("replay", "orders", "--output", "backfill-history"); code != 1 ||
+				!strings.Contains(said, "--as-recorded") {
 				t.Errorf("replay: %d %s", code, said)
 			}
 			marked := ""
 			to.decide(func(_ http.ResponseWriter, events []cloudEvent) bool { marked = events[0].Backfill; return true })
-			if code, said := letter("replay", "orders", "--output", "backfill-history", "--as-recorded"); code != 0 || !strings.Contains(said, "done: 1") {
+			if code, said := letter("replay", "orders", "--output", "backfill-history", "--as-recorded"); code != 0 ||
+				!strings.Contains(said, "done: 1") {
 				t.Errorf("replay --as-recorded: %d %s", code, said)
 			}
 			if came := to.column("version"); came["2"] != 2 || marked != "history" {
 				t.Errorf("version 2 came %d times, marked %q", came["2"], marked)
 			}
-			if code, said := letter("purge", "orders", "--output", "backfill-history"); code != 0 || !strings.Contains(said, "there are no such dead letters") {
+			if code, said := letter("purge", "orders", "--output", "backfill-history"); code != 0 ||
+				!strings.Contains(said, "there are no such dead letters") {
 				t.Errorf("purge: %d %s", code, said)
 			}
 		})
@@ -121,7 +128,8 @@ func TestNamedBackfillDeadLetterQueue(t *testing.T) {
 	dir := t.TempDir()
 	once(t, dir, s)
 	to.decide(refuse(422, 2))
-	wants(t, operate(t, dir, s, "backfill", "orders", "--name", "history", "--from", "beginning"), "1 were given up", "in the queue "+queue)
+	wants(t, operate(t, dir, s, "backfill", "orders", "--name", "history", "--from", "beginning"), "1 were given up",
+		"in the queue "+queue)
 	page, err := client.DequeueMessages(t.Context(), nil)
 	if err != nil || len(page.Messages) != 1 {
 		t.Errorf("%d messages, %v", len(page.Messages), err)

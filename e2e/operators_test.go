@@ -32,8 +32,8 @@ func once(t *testing.T, dir string, s settings) string {
 	return out + errs
 }
 
-// TestResetShowsCountsAndNotesSkips: every way to put the position elsewhere says how many rows come again or are skipped;
-// a skip is data loss, and is logged and listed.
+// TestResetShowsCountsAndNotesSkips: every way to put the position elsewhere says how many rows come again or are
+// skipped; a skip is data loss, and is logged and listed.
 func TestResetShowsCountsAndNotesSkips(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -50,7 +50,8 @@ func TestResetShowsCountsAndNotesSkips(t *testing.T) {
 		t.Errorf("after a reset behind 4: %v", again)
 	}
 	wants(t, reset("--to", "cursor=4", "--ties", "before"), "7 row(s) will be delivered again")
-	wants(t, reset("--to", "cursor=9", "--key", "id=9"), "6 row(s) will be SKIPPED", "data loss", "checkpoint_advanced_manually")
+	wants(t, reset("--to", "cursor=9", "--key", "id=9"), "6 row(s) will be SKIPPED", "data loss",
+		"checkpoint_advanced_manually")
 	execute(t, db, `INSERT INTO orders (version, status) VALUES (11, 'new'), (12, 'new')`)
 	wants(t, reset("--to", "latest"), "3 row(s) will be SKIPPED")
 	out, _, err := command(t, dir, s, "state", "show", "orders")
@@ -122,7 +123,8 @@ func TestExportCloneImport(t *testing.T) {
 
 	foreign := filepath.Join(dir, "foreign.json")
 	document := `{"version":1,"poller_name":"orders","source_fingerprint":"sha256:00","checkpoint":{"cursor":{"kind":"integer+pk","value":4,
-		"tiebreaker":{"id":4}},"last_successful_batch_id":"b1","updated_at":"2026-04-07T01:23:46.020000Z","metadata":{"row_count":1}},
+		"tiebreaker":{"id":4}},"last_successful_batch_id":"b1","updated_at":"2026-04-07T01:23:46.020000Z",
+		"metadata":{"row_count":1}},
 		"lease":{"owner_id":"","fencing_token":3,"acquired_at":null,"heartbeat_at":null,"expires_at":null}}`
 	if err := os.WriteFile(foreign, []byte(document), 0o600); err != nil {
 		t.Fatal(err)
@@ -181,7 +183,8 @@ func TestBreakLease(t *testing.T) {
 	dir := t.TempDir()
 	holder := startRun(t, dir, s, "--once")
 	<-reached
-	wants(t, operate(t, dir, s, "state", "reset", "orders", "--break-lease"), "the lease is held by shop/", "the lease is free, the token is 2", "lease_broken_manually")
+	wants(t, operate(t, dir, s, "state", "reset", "orders", "--break-lease"), "the lease is held by shop/",
+		"the lease is free, the token is 2", "lease_broken_manually")
 	if v := showState(t, dir, s); v.Token != "2" || v.Held != "" {
 		t.Errorf("%+v", v)
 	}
@@ -194,7 +197,8 @@ func TestBreakLease(t *testing.T) {
 	}
 }
 
-// TestBackfillBesideLiveRows: a range comes again while rows change; no key is ever followed by an older state of itself.
+// TestBackfillBesideLiveRows: a range comes again while rows change; no key is ever followed by an older state of
+// itself.
 func TestBackfillBesideLiveRows(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -208,7 +212,8 @@ func TestBackfillBesideLiveRows(t *testing.T) {
 	until(t, "the first rows", func() bool { n, _ := to.count(); return n == 300 })
 	done := make(chan string)
 	go func() {
-		out, errs, err := command(t, dir, s, "backfill", "orders", "--from", "beginning", "--to", "latest", "--rate", "150", "--yes")
+		out, errs, err := command(t, dir, s, "backfill", "orders", "--from", "beginning", "--to", "latest", "--rate", "150",
+			"--yes")
 		done <- fmt.Sprint(out, errs, err)
 	}()
 	version, ended := 300, ""
@@ -240,8 +245,8 @@ func TestBackfillBesideLiveRows(t *testing.T) {
 	}
 }
 
-// TestNamedBackfill: a range is sent from the command's own process, marked, with a position of its own; the live poller's
-// is not touched, and a second start under the name has nothing left to send.
+// TestNamedBackfill: a range is sent from the command's own process, marked, with a position of its own; the live
+// poller's is not touched, and a second start under the name has nothing left to send.
 func TestNamedBackfill(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -287,7 +292,8 @@ func TestParkedAreShownAndAskedFor(t *testing.T) {
 		t.Error("a reset went over parked events without a word")
 	}
 	wants(t, errs, "1 event(s) are parked", "--parked keep", "--parked drop")
-	wants(t, operate(t, dir, s, "state", "reset", "orders", "--to", "beginning", "--parked", "drop"), "1 parked event(s) will be forgotten", "3 row(s) will be delivered again", "parked_dropped_manually")
+	wants(t, operate(t, dir, s, "state", "reset", "orders", "--to", "beginning", "--parked", "drop"),
+		"1 parked event(s) will be forgotten", "3 row(s) will be delivered again", "parked_dropped_manually")
 	to.decide(nil)
 	once(t, dir, s)
 	if n, _ := to.count(); n != 3 {

@@ -15,7 +15,8 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
-// shellBlocks returns the blocks of a page that a shell runs, in their order, that have one of the tags: "sh" alone has "".
+// shellBlocks returns the blocks of a page that a shell runs, in their order, that have one of the tags: "sh" alone has
+// "".
 func shellBlocks(t *testing.T, page string, tags ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -59,13 +60,15 @@ func runPage(t *testing.T, script string) string {
 
 // onPage is what the commands print that work on the quick start's database.
 var onPage = []string{"1 pending, 0 failed", `"id":"order-placed-42"`, `{"order_id": 42}`, "no event is pending",
-	"paused", "resumed", "events_cleanup/function.json written", "events_partition/function.json written", "0 event(s) were deleted"}
+	"paused", "resumed", "events_cleanup/function.json written", "events_partition/function.json written",
+	"0 event(s) were deleted"}
 
 // legacy is what those print that work on the seed's own table.
-var legacy = []string{"rowrelay_claims and the table of failed events beside it are there", "mapped columns", "leader", `"id":"order-placed-43"`}
+var legacy = []string{"rowrelay_claims and the table of failed events beside it are there", "mapped columns", "leader",
+	`"id":"order-placed-43"`}
 
-// TestOutboxPage runs the commands of docs/outbox.md in the page's order, in one shell, as a reader does who has nothing but
-// SQLite.
+// TestOutboxPage runs the commands of docs/outbox.md in the page's order, in one shell, as a reader does who has
+// nothing but SQLite.
 func TestOutboxPage(t *testing.T) {
 	t.Parallel()
 	out := runPage(t, shellBlocks(t, "../docs/outbox.md", "setup", "", "fanout", "beside"))
@@ -76,11 +79,12 @@ func TestOutboxPage(t *testing.T) {
 func TestOutboxPageLegacy(t *testing.T) {
 	t.Parallel()
 	out := runPage(t, shellBlocks(t, "../docs/outbox.md", "beside"))
-	wants(t, out, "rowrelay_claims and the table of failed events beside it are there", "mapped columns", "leader", "1 pending, 0 failed", `"id":"order-placed-43"`, "no event is pending")
+	wants(t, out, "rowrelay_claims and the table of failed events beside it are there", "mapped columns", "leader",
+		"1 pending, 0 failed", `"id":"order-placed-43"`, "no event is pending")
 }
 
-// TestOutboxPagePostgresRabbitMQ runs the whole page in one shell, the second quick start included, which has to create its queue.
-// It is not parallel: the queue has the name that the page gives it.
+// TestOutboxPagePostgresRabbitMQ runs the whole page in one shell, the second quick start included, which has to create
+// its queue. It is not parallel: the queue has the name that the page gives it.
 func TestOutboxPagePostgresRabbitMQ(t *testing.T) {
 	broker, _ := testenv.RabbitMQ(t)
 	connection, err := amqp.Dial(broker)
@@ -98,13 +102,15 @@ func TestOutboxPagePostgresRabbitMQ(t *testing.T) {
 	}
 	defer channel.QueueDelete(queue, false, false, false) //nolint:errcheck // the next run takes what is left
 	script := shellBlocks(t, "../docs/outbox.md", "setup", "", "postgres", "fanout", "beside")
-	for old, value := range map[string]string{"postgres://shop:secret@localhost/shop": testenv.Postgres(t), "amqp://shop:secret@localhost/": broker} {
+	for old, value := range map[string]string{"postgres://shop:secret@localhost/shop": testenv.Postgres(t),
+		"amqp://shop:secret@localhost/": broker} {
 		if !strings.Contains(script, old) {
 			t.Fatalf("the page does not say %s", old)
 		}
 		script = strings.ReplaceAll(script, old, "'"+value+"'")
 	}
-	wants(t, runPage(t, script), append(append([]string{"done: outbox and rowrelay_claims are there", `"rows":1`}, onPage...), legacy...)...)
+	wants(t, runPage(t, script), append(append([]string{"done: outbox and rowrelay_claims are there", `"rows":1`},
+		onPage...), legacy...)...)
 	deadline := time.Now().Add(time.Minute)
 	for {
 		m, ok, err := channel.Get(queue, true)
@@ -112,7 +118,8 @@ func TestOutboxPagePostgresRabbitMQ(t *testing.T) {
 			t.Fatal(err)
 		}
 		if ok {
-			if string(m.Body) != `{"order_id": 42}` || m.MessageId != "order-placed-42" || m.Headers["event_type"] != "OrderPlaced" {
+			if string(m.Body) != `{"order_id": 42}` || m.MessageId != "order-placed-42" ||
+				m.Headers["event_type"] != "OrderPlaced" {
 				t.Errorf("%s %s %v", m.Body, m.MessageId, m.Headers)
 			}
 			return

@@ -32,7 +32,8 @@ func runShell(t *testing.T, o *outboxShop, ddl string) {
 		if err != nil {
 			t.Fatal("the URL of MySQL cannot be read")
 		}
-		cmd = exec.CommandContext(t.Context(), "mysql", "--protocol=tcp", "-h", u.Hostname(), "-P", u.Port(), "-u", u.User.Username(), strings.TrimPrefix(u.Path, "/"))
+		cmd = exec.CommandContext(t.Context(), "mysql", "--protocol=tcp", "-h", u.Hostname(), "-P", u.Port(), "-u",
+			u.User.Username(), strings.TrimPrefix(u.Path, "/"))
 		password, _ := u.User.Password()
 		cmd.Env = append(os.Environ(), "MYSQL_PWD="+password)
 	default:
@@ -50,7 +51,8 @@ func TestOutboxUnderTheHost(t *testing.T) {
 	engines(t, func(t *testing.T, engine string) {
 		to := newSink(t)
 		o := newOutboxShop(t, engine, to.URL)
-		o.settings = o.settings.with(settings{"pollers__events__poll_interval": "0s", "pollers__events__source__retention": "1h"})
+		o.settings = o.settings.with(settings{"pollers__events__poll_interval": "0s",
+			"pollers__events__source__retention": "1h"})
 		root := functionApp(t, o.settings)
 		o.write(10, 5)
 		host := startHost(t, root, o.settings)
@@ -68,7 +70,8 @@ func TestOutboxUnderTheHost(t *testing.T) {
 			t.Errorf("%d events are left", n)
 		}
 		until(t, "the clean-up to be said", func() bool {
-			return strings.Contains(transcript(host), `"rows":50`) && strings.Contains(transcript(host), `"event":"cleanup_complete"`)
+			return strings.Contains(transcript(host), `"rows":50`) &&
+				strings.Contains(transcript(host), `"event":"cleanup_complete"`)
 		})
 	})
 }
@@ -79,7 +82,8 @@ func fanoutApp(t *testing.T, o *outboxShop) (root, queue string) {
 	queue = unique("parts")
 	o.settings = o.settings.with(settings{
 		"AzureWebJobsStorage": testenv.Azurite(t), "pollers__events__source__fanout_connection": "AzureWebJobsStorage",
-		"pollers__events__source__fanout_queue": queue, "pollers__events__poll_interval": "0s", "pollers__events__source__partitions": "8",
+		"pollers__events__source__fanout_queue": queue, "pollers__events__poll_interval": "0s",
+		"pollers__events__source__partitions": "8",
 	})
 	root = functionApp(t, o.settings)
 	text, err := os.ReadFile(filepath.Join(root, "host.json"))
@@ -132,8 +136,8 @@ func takeMessages(t *testing.T, connection, name string) (list []string) {
 	}
 }
 
-// TestOutboxFanOut: the timer only hands partitions out; two instances run them, each once and in order; what no message named
-// comes with the next timer.
+// TestOutboxFanOut: the timer only hands partitions out; two instances run them, each once and in order; what no
+// message named comes with the next timer.
 func TestOutboxFanOut(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -158,7 +162,8 @@ func TestOutboxFanOut(t *testing.T) {
 			Poller        string
 			Partition, Of int
 		}
-		if err := json.Unmarshal([]byte(m), &v); err != nil || v.Poller != "events" || v.Of != 8 || v.Partition < 0 || v.Partition > 7 {
+		if err := json.Unmarshal([]byte(m), &v); err != nil || v.Poller != "events" || v.Of != 8 || v.Partition < 0 ||
+			v.Partition > 7 {
 			t.Fatalf("%v: %s", err, m)
 		}
 		partitions[v.Partition] = true
@@ -208,7 +213,8 @@ func TestOutboxFanOutDropsStrangeMessages(t *testing.T) {
 	root, _ := fanoutApp(t, o)
 	o.write(3, 1)
 	host := startHost(t, root, o.settings)
-	for _, message := range []string{"", "hello", `{"poller":"events","partition":5000,"of":64}`, `{"poller":"other","partition":0,"of":64}`} {
+	for _, message := range []string{"", "hello", `{"poller":"events","partition":5000,"of":64}`,
+		`{"poller":"other","partition":0,"of":64}`} {
 		if r := host.InvokeWith(t.Context(), "events_partition", fakehost.Invocation{Message: message}); !r.Succeeded {
 			t.Errorf("%q: %+v", message, r)
 		}
@@ -223,13 +229,18 @@ func TestOutboxFanOutDropsStrangeMessages(t *testing.T) {
 func TestFunctionsOfAnOutbox(t *testing.T) {
 	t.Parallel()
 	o := newOutboxShop(t, "sqlite", "http://127.0.0.1:9/")
-	o.settings = o.settings.with(settings{"AzureWebJobsStorage": "UseDevelopmentStorage=true", "pollers__events__source__fanout_connection": "AzureWebJobsStorage",
-		"pollers__events__source__fanout_queue": "parts-of-events", "pollers__events__source__cleanup_schedule": "0 30 3 * * *"})
-	if err := os.WriteFile(filepath.Join(o.dir, "host.json"), []byte(`{"version":"2.0","customHandler":{"description":{"defaultExecutablePath":"rowrelay"}}}`), 0o600); err != nil {
+	o.settings = o.settings.with(settings{"AzureWebJobsStorage": "UseDevelopmentStorage=true",
+		"pollers__events__source__fanout_connection": "AzureWebJobsStorage",
+		"pollers__events__source__fanout_queue":      "parts-of-events",
+		"pollers__events__source__cleanup_schedule":  "0 30 3 * * *"})
+	if err := os.WriteFile(filepath.Join(o.dir, "host.json"),
+		[]byte(`{"version":"2.0","customHandler":{"description":{"defaultExecutablePath":"rowrelay"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, o.say("functions"), "events/function.json written", "events_cleanup/function.json written; its schedule is 0 30 3 * * *",
-		"events_partition/function.json written; it reads the queue parts-of-events of AzureWebJobsStorage", "extensionBundle", "maxDequeueCount")
+	wants(t, o.say("functions"), "events/function.json written",
+		"events_cleanup/function.json written; its schedule is 0 30 3 * * *",
+		"events_partition/function.json written; it reads the queue parts-of-events of AzureWebJobsStorage",
+		"extensionBundle", "maxDequeueCount")
 	for file, parts := range map[string][]string{
 		"events": {"timerTrigger", "%EVENTS_SCHEDULE%"}, "events_cleanup": {"timerTrigger", "0 30 3 * * *"},
 		"events_partition": {"queueTrigger", "parts-of-events", "AzureWebJobsStorage"},
@@ -241,12 +252,14 @@ func TestFunctionsOfAnOutbox(t *testing.T) {
 		wants(t, string(text), parts...)
 	}
 	wants(t, o.say("functions"), fmt.Sprintf("%s exists, left alone", filepath.Join("events_partition", "function.json")))
-	if code, p := checkJSON(t, o.dir, withSchedules(o.settings), "events"); code != 1 || !strings.Contains(strings.Join(p.Faults, "\n"), "extensionBundle is missing") {
+	if code, p := checkJSON(t, o.dir, withSchedules(o.settings), "events"); code != 1 ||
+		!strings.Contains(strings.Join(p.Faults, "\n"), "extensionBundle is missing") {
 		t.Errorf("check: %d %q", code, p.Faults)
 	}
 }
 
-// TestOutboxDeadLetterQueue: with dead_letter__kind=queue a dead letter is the row and a message, and the host sees an Error.
+// TestOutboxDeadLetterQueue: with dead_letter__kind=queue a dead letter is the row and a message, and the host sees an
+// Error.
 func TestOutboxDeadLetterQueue(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -260,8 +273,9 @@ func TestOutboxDeadLetterQueue(t *testing.T) {
 	o := newOutboxShop(t, "sqlite", to.URL)
 	queue := unique("dead")
 	o.settings = o.settings.with(settings{
-		"AzureWebJobsStorage": testenv.Azurite(t), "pollers__events__dead_letter__kind": "queue", "pollers__events__dead_letter__connection": "AzureWebJobsStorage",
-		"pollers__events__dead_letter__queue": queue, "pollers__events__poll_interval": "0s", "state__create": "true",
+		"AzureWebJobsStorage": testenv.Azurite(t), "pollers__events__dead_letter__kind": "queue",
+		"pollers__events__dead_letter__connection": "AzureWebJobsStorage",
+		"pollers__events__dead_letter__queue":      queue, "pollers__events__poll_interval": "0s", "state__create": "true",
 	})
 	host := startHost(t, functionApp(t, o.settings), o.settings)
 	o.write(2, 2)
@@ -285,7 +299,8 @@ func TestOutboxDeadLetterQueue(t *testing.T) {
 	wants(t, string(text), `"a1-0"`, "422", "a1")
 	until(t, "the host to see an error", func() bool {
 		return slices.ContainsFunc(host.Logs(), func(l fakehost.Line) bool {
-			return l.Level == fakehost.Error && strings.Contains(l.Text, `"event":"dead_lettered"`) && requeueByID.MatchString(l.Text)
+			return l.Level == fakehost.Error && strings.Contains(l.Text, `"event":"dead_lettered"`) &&
+				requeueByID.MatchString(l.Text)
 		})
 	})
 }

@@ -53,10 +53,13 @@ func newOutboxShop(t *testing.T, engine, url string) *outboxShop {
 		t.Fatal(err)
 	}
 	o.settings = settings{
-		"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "shop", "SHOP_DB": source,
-		"pollers__events__source__mode": "outbox", "pollers__events__source__connection": "SHOP_DB", "pollers__events__source__table": "outbox",
-		"pollers__events__output__kind": "http", "pollers__events__output__url": url, "pollers__events__output__format": "cloudevents",
-		"pollers__events__retry_delays": "20ms,50ms", "pollers__events__max_attempts": "3",
+		"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "shop",
+		"SHOP_DB":                       source,
+		"pollers__events__source__mode": "outbox", "pollers__events__source__connection": "SHOP_DB",
+		"pollers__events__source__table": "outbox",
+		"pollers__events__output__kind":  "http", "pollers__events__output__url": url,
+		"pollers__events__output__format": "cloudevents",
+		"pollers__events__retry_delays":   "20ms,50ms", "pollers__events__max_attempts": "3",
 		"pollers__events__tick_budget": "2s", // reports come at the end of a tick
 		"status__listen":               "127.0.0.1:0",
 	}
@@ -84,7 +87,8 @@ func (o *outboxShop) refused(args ...string) string {
 	return errs
 }
 
-// write adds events: each of the aggregates 0 to aggregates-1 gets as many, by turns. The payload's n counts within an aggregate.
+// write adds events: each of the aggregates 0 to aggregates-1 gets as many, by turns. The payload's n counts within an
+// aggregate.
 func (o *outboxShop) write(aggregates, each int) {
 	o.t.Helper()
 	tx, err := o.db.BeginTx(o.t.Context(), nil)
@@ -101,7 +105,8 @@ func (o *outboxShop) write(aggregates, each int) {
 			id := fmt.Sprintf("a%d", a)
 			n := o.written[id]
 			o.written[id]++
-			if _, err := tx.ExecContext(o.t.Context(), text, "Order", id, "OrderChanged", fmt.Sprintf(`{"aggregate":%q,"n":%d}`, id, n), fmt.Sprintf("%s-%d", id, n)); err != nil {
+			if _, err := tx.ExecContext(o.t.Context(), text, "Order", id, "OrderChanged",
+				fmt.Sprintf(`{"aggregate":%q,"n":%d}`, id, n), fmt.Sprintf("%s-%d", id, n)); err != nil {
 				o.t.Fatal(err)
 			}
 		}
@@ -167,7 +172,8 @@ func (o *outboxShop) age() {
 		return
 	}
 	var format string // as the engine's own column is written
-	if err := o.db.QueryRowContext(o.t.Context(), `SELECT typeof(published_at) FROM outbox LIMIT 1`).Scan(&format); err != nil {
+	if err := o.db.QueryRowContext(o.t.Context(),
+		`SELECT typeof(published_at) FROM outbox LIMIT 1`).Scan(&format); err != nil {
 		o.t.Fatal(err)
 	}
 	if format != "text" {

@@ -9,14 +9,15 @@ import (
 	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
-// TestOutboxIsPublishedInOrder: `rowrelay run` publishes what is there and what comes, in order per aggregate, says so, and
-// ends cleanly.
+// TestOutboxIsPublishedInOrder: `rowrelay run` publishes what is there and what comes, in order per aggregate, says so,
+// and ends cleanly.
 func TestOutboxIsPublishedInOrder(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, engine string) {
 		to := newSink(t)
 		o := newOutboxShop(t, engine, to.URL)
-		wants(t, o.say("outbox", "init", "events", "--apply"), "done: outbox and rowrelay_claims are there") // once more harms nothing
+		// once more harms nothing
+		wants(t, o.say("outbox", "init", "events", "--apply"), "done: outbox and rowrelay_claims are there")
 		o.write(20, 15)
 		if s := o.status(); s.Pending != 300 || s.Layout != "own" || s.OldestPendingSeconds <= 0 {
 			t.Errorf("before: %+v", s)
@@ -39,7 +40,8 @@ func TestOutboxIsPublishedInOrder(t *testing.T) {
 	})
 }
 
-// TestOutboxSurvivesAKill: what was published but not marked comes again with the same id; nothing is lost or out of order.
+// TestOutboxSurvivesAKill: what was published but not marked comes again with the same id; nothing is lost or out of
+// order.
 func TestOutboxSurvivesAKill(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -83,8 +85,8 @@ func TestOutboxPause(t *testing.T) {
 // requeueByID is the command that a dead letter's line gives.
 var requeueByID = regexp.MustCompile("rowrelay outbox requeue events --id [0-9]+`")
 
-// TestOutboxDeadLetter: a poison event becomes a dead letter, its followers wait while others flow, and requeue publishes it and
-// then them, in order; discard lets them go on without it.
+// TestOutboxDeadLetter: a poison event becomes a dead letter, its followers wait while others flow, and requeue
+// publishes it and then them, in order; discard lets them go on without it.
 func TestOutboxDeadLetter(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, engine string) {
@@ -117,13 +119,17 @@ func TestOutboxDeadLetter(t *testing.T) {
 		})
 		until(t, "the metrics to show the dead letters", func() bool {
 			text := get(t, "http://"+listen+"/metrics", "")
-			return strings.Contains(text, `rowrelay_outbox_dead{poller="events"} 2`) && strings.Contains(text, `rowrelay_outbox_waiting{poller="events"} 8`) &&
+			return strings.Contains(text, `rowrelay_outbox_dead{poller="events"} 2`) &&
+				strings.Contains(text, `rowrelay_outbox_waiting{poller="events"} 8`) &&
 				strings.Contains(text, `rowrelay_deadlettered_total{output="",poller="events",reason="refused"} 2`)
 		})
-		wants(t, o.say("outbox", "list", "events", "--state", "dead"), "a1-2", "a2-0", "Order/a1", "DEAD LETTER", "failed 3 time(s)", "422", "2 event(s)")
+		wants(t, o.say("outbox", "list", "events", "--state", "dead"), "a1-2", "a2-0", "Order/a1", "DEAD LETTER",
+			"failed 3 time(s)", "422", "2 event(s)")
 		wants(t, o.say("outbox", "list", "events"), "WAITING", "10 event(s)")
-		wants(t, o.say("outbox", "list", "events", "--aggregate", "a1", "--state", "waiting", "--limit", "1"), "a1-3", "1 event(s)", "there may be more")
-		wants(t, o.say("outbox", "requeue", "events", "--dry-run"), "2 event(s) will be published again", "dry run: nothing was changed")
+		wants(t, o.say("outbox", "list", "events", "--aggregate", "a1", "--state", "waiting", "--limit", "1"), "a1-3",
+			"1 event(s)", "there may be more")
+		wants(t, o.say("outbox", "requeue", "events", "--dry-run"), "2 event(s) will be published again",
+			"dry run: nothing was changed")
 		wants(t, o.refused("outbox", "requeue", "events", "--key", "a1-2"), "not confirmed")
 		wants(t, o.refused("outbox", "discard", "events", "--state", "published", "--yes"), "only failed, waiting, dead")
 
@@ -144,7 +150,8 @@ func TestOutboxCleanup(t *testing.T) {
 	engines(t, func(t *testing.T, engine string) {
 		to := newSink(t)
 		o := newOutboxShop(t, engine, to.URL)
-		o.settings = o.settings.with(settings{"pollers__events__poll_interval": "0s", "pollers__events__source__retention": "1h", "pollers__events__source__cleanup_chunk": "7"})
+		o.settings = o.settings.with(settings{"pollers__events__poll_interval": "0s",
+			"pollers__events__source__retention": "1h", "pollers__events__source__cleanup_chunk": "7"})
 		o.write(10, 2)
 		o.say("run", "--once")
 		o.arrived(to)
@@ -199,14 +206,15 @@ func TestOutboxAndDocuments(t *testing.T) {
 	wants(t, o.refused("outbox", "status", "orders"), "orders is no outbox", "rowrelay state")
 }
 
-// TestOutboxCheck: without its tables an outbox is at fault, and the command that creates them is named; with them the check
-// shows layout, strategy and figures, and changes nothing.
+// TestOutboxCheck: without its tables an outbox is at fault, and the command that creates them is named; with them the
+// check shows layout, strategy and figures, and changes nothing.
 func TestOutboxCheck(t *testing.T) {
 	t.Parallel()
 	o := newOutboxShop(t, "sqlite", "http://127.0.0.1:9/")
 	o.write(2, 2)
 	out := o.say("check")
-	wants(t, out, "own columns, claims in rowrelay_claims", "strategy", "4 pending, 0 failed, 0 waiting, 0 dead", `"idempotency_key":"a0-0"`, "clean-up", "aggregate waits")
+	wants(t, out, "own columns, claims in rowrelay_claims", "strategy", "4 pending, 0 failed, 0 waiting, 0 dead",
+		`"idempotency_key":"a0-0"`, "clean-up", "aggregate waits")
 	if s := o.status(); s.Pending != 4 {
 		t.Errorf("%+v", s)
 	}
@@ -220,10 +228,12 @@ func TestOutboxCheck(t *testing.T) {
 
 func TestOutboxHelp(t *testing.T) {
 	for args, parts := range map[string][]string{
-		"outbox":         {"init", "status", "list", "requeue", "discard", "cleanup", "pause", "resume", "DEAD LETTER", "WAITING", "docs/outbox.md"},
-		"outbox init":    {"psql", "sqlcmd", "mysql", "sqlite3", "--apply", "exists already is left as it is"},
-		"outbox status":  {"fencing token", "--json", "at least"},
-		"outbox list":    {"--state", "--id", "--key", "--aggregate-type", "--aggregate ", "--event-type", "--older-than", "--younger-than", "--limit", "--json"},
+		"outbox": {"init", "status", "list", "requeue", "discard", "cleanup", "pause", "resume", "DEAD LETTER",
+			"WAITING", "docs/outbox.md"},
+		"outbox init":   {"psql", "sqlcmd", "mysql", "sqlite3", "--apply", "exists already is left as it is"},
+		"outbox status": {"fencing token", "--json", "at least"},
+		"outbox list": {"--state", "--id", "--key", "--aggregate-type", "--aggregate ", "--event-type", "--older-than",
+			"--younger-than", "--limit", "--json"},
 		"outbox requeue": {"--dry-run", "--yes", "in order", "Ctrl-C"},
 		"outbox discard": {"NEVER published", "data loss", "--dry-run"},
 		"outbox cleanup": {"source__retention", "Dead letters", "Ctrl-C"},

@@ -10,18 +10,21 @@ import (
 	"github.com/rowrelay/rowrelay/outbox"
 )
 
-// TestMissingQueue: events of one type have no queue. They wait for it for longer than all attempts take, the events of other
-// types flow, and when the queue is there they are delivered, in order: nothing is dead-lettered.
+// TestMissingQueue: events of one type have no queue. They wait for it for longer than all attempts take, the events of
+// other types flow, and when the queue is there they are delivered, in order: nothing is dead-lettered.
 func TestMissingQueue(t *testing.T) {
 	t.Parallel()
 	db, url := openPostgres(t)
 	rabbit, prefix := testenv.RabbitMQ(t)
 	good := declareQueue(t, rabbit, prefix+".good")
 	s := settings{
-		"state__kind": "memory", "state__app_name": "broker", "status__listen": "127.0.0.1:0", "OUTBOX_DB": url, "BROKER": rabbit,
-		"pollers__orders__source__connection": "OUTBOX_DB", "pollers__orders__source__mode": "outbox", "pollers__orders__source__table": "outbox",
-		"pollers__orders__output__kind": "rabbitmq", "pollers__orders__output__connection": "BROKER",
-		"pollers__orders__output__destination": prefix + ".{event_type}", "pollers__orders__retry_delays": "100ms", "pollers__orders__max_attempts": "3",
+		"state__kind": "memory", "state__app_name": "broker", "status__listen": "127.0.0.1:0", "OUTBOX_DB": url,
+		"BROKER":                              rabbit,
+		"pollers__orders__source__connection": "OUTBOX_DB", "pollers__orders__source__mode": "outbox",
+		"pollers__orders__source__table": "outbox",
+		"pollers__orders__output__kind":  "rabbitmq", "pollers__orders__output__connection": "BROKER",
+		"pollers__orders__output__destination": prefix + ".{event_type}", "pollers__orders__retry_delays": "100ms",
+		"pollers__orders__max_attempts": "3",
 	}
 	if stdout, stderr, err := command(t, t.TempDir(), s, "outbox", "init", "orders", "--apply"); err != nil {
 		t.Fatalf("outbox init: %v\n%s\n%s", err, stdout, stderr)
@@ -38,7 +41,8 @@ func TestMissingQueue(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := w.Write(t.Context(), tx, outbox.Event{AggregateType: "Order", AggregateID: id, Type: eventType,
-			IdempotencyKey: fmt.Sprintf("%s-%d", id, version), Payload: fmt.Appendf(nil, `{"id":%q,"version":%d}`, id, version)}); err != nil {
+			IdempotencyKey: fmt.Sprintf("%s-%d", id, version),
+			Payload:        fmt.Appendf(nil, `{"id":%q,"version":%d}`, id, version)}); err != nil {
 			t.Fatal(err)
 		}
 		if err := tx.Commit(); err != nil {
@@ -56,7 +60,9 @@ func TestMissingQueue(t *testing.T) {
 	if took := time.Since(begun); took < 2*time.Second {
 		t.Fatalf("only %s have passed", took)
 	}
-	until(t, "the events of other types", func() bool { return count(t, db, "event_type = 'Good' AND state = 'PUBLISHED'") == 30 })
+	until(t, "the events of other types", func() bool {
+		return count(t, db, "event_type = 'Good' AND state = 'PUBLISHED'") == 30
+	})
 	if n := count(t, db, "state IN ('FAILED', 'WAITING')"); n != 2 {
 		t.Errorf("%d of 2 events wait for their queue\n%s", n, run.Log())
 	}

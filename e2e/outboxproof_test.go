@@ -48,11 +48,12 @@ type outboxProof struct {
 	restarts                               int // of RabbitMQ
 }
 
-// TestOutbox counts what is LOST, INVERTED per aggregate and DUPLICATED between the transactions of writers and a queue of RabbitMQ,
-// while one of several instances is killed every second. LOST and INVERTED are 0; every DUPLICATED one comes from a kill or
-// a restart: its confirmation, or the mark that followed, was lost.
+// TestOutbox counts what is LOST, INVERTED per aggregate and DUPLICATED between the transactions of writers and a queue
+// of RabbitMQ, while one of several instances is killed every second. LOST and INVERTED are 0; every DUPLICATED one
+// comes from a kill or a restart: its confirmation, or the mark that followed, was lost.
 //
-// ROWRELAY_OUTBOX_EVENTS=100000 (`make outbox`) says how many events, and does all cases, with two restarts of the broker.
+// ROWRELAY_OUTBOX_EVENTS=100000 (`make outbox`) says how many events, and does all cases, with two restarts of the
+// broker.
 func TestOutbox(t *testing.T) {
 	proof := outboxProof{events: 3000, writers: 8, aggregates: 50, instances: 3}
 	long := false
@@ -66,7 +67,8 @@ func TestOutbox(t *testing.T) {
 	if !long { // with a broker of its own, and minutes each, one after the other
 		t.Parallel()
 	}
-	// The engines side by side, an engine's cases one after the other: together they would take too many of the server's connections.
+	// The engines side by side, an engine's cases one after the other: together they would take too many of the server's
+	// connections.
 	for _, engine := range []string{"PostgreSQL", "MariaDB", "SQLite", "SQL Server"} {
 		t.Run(engine, func(t *testing.T) {
 			if !long {
@@ -91,10 +93,14 @@ func (c *outboxCase) run(t *testing.T, proof outboxProof) {
 	queue := declareQueue(t, rabbit, kind+".events")
 	stage.settings = settings{
 		"state__kind": "memory", "state__app_name": "proof", "status__listen": "127.0.0.1:0",
-		"OUTBOX_DB": url, "BROKER": rabbit, "pollers__orders__source__connection": "OUTBOX_DB", "pollers__orders__source__mode": "outbox",
-		"pollers__orders__source__table": "outbox", "pollers__orders__source__strategy": c.strategy, "pollers__orders__source__partitions": "16",
-		"pollers__orders__source__claim_ttl": "3s", "pollers__orders__output__kind": "rabbitmq", "pollers__orders__output__connection": "BROKER",
-		"pollers__orders__tick_budget": "5s", "pollers__orders__poll_interval": "50ms", "pollers__orders__output__timeout": "5s",
+		"OUTBOX_DB": url, "BROKER": rabbit, "pollers__orders__source__connection": "OUTBOX_DB",
+		"pollers__orders__source__mode":  "outbox",
+		"pollers__orders__source__table": "outbox", "pollers__orders__source__strategy": c.strategy,
+		"pollers__orders__source__partitions": "16",
+		"pollers__orders__source__claim_ttl":  "3s", "pollers__orders__output__kind": "rabbitmq",
+		"pollers__orders__output__connection": "BROKER",
+		"pollers__orders__tick_budget":        "5s", "pollers__orders__poll_interval": "50ms",
+		"pollers__orders__output__timeout": "5s",
 	}
 	writers := c.newWriters(t, db, kind, proof)
 	if stdout, stderr, err := command(t, t.TempDir(), stage.settings, "outbox", "init", "orders", "--apply"); err != nil {
@@ -165,14 +171,15 @@ func (c *chaos) restartBroker(proof outboxProof, writers *outboxWriters, restart
 
 func unpublished(t *testing.T, db *sql.DB) (n int) {
 	t.Helper()
-	if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM outbox WHERE state <> 'PUBLISHED'`).Scan(&n); err != nil {
+	if err := db.QueryRowContext(t.Context(),
+		`SELECT COUNT(*) FROM outbox WHERE state <> 'PUBLISHED'`).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
-// outboxWriters change aggregates and write an event of each change, in one transaction. An event carries the version that
-// its aggregate had: within an aggregate they are to arrive as 1, 2, 3, ….
+// outboxWriters change aggregates and write an event of each change, in one transaction. An event carries the version
+// that its aggregate had: within an aggregate they are to arrive as 1, 2, 3, ….
 type outboxWriters struct {
 	t       *testing.T
 	db      *sql.DB
@@ -228,10 +235,12 @@ func (w *outboxWriters) transaction(id string, n int, rollback bool) (version in
 	}
 	defer tx.Rollback() //nolint:errcheck // after a commit it is done
 	for range n {
-		if _, err := tx.ExecContext(w.t.Context(), `UPDATE aggregates SET version = version + 1 WHERE id = '`+id+`'`); err != nil {
+		if _, err := tx.ExecContext(w.t.Context(),
+			`UPDATE aggregates SET version = version + 1 WHERE id = '`+id+`'`); err != nil {
 			return 0, false
 		}
-		if err := tx.QueryRowContext(w.t.Context(), `SELECT version FROM aggregates WHERE id = '`+id+`'`).Scan(&version); err != nil {
+		if err := tx.QueryRowContext(w.t.Context(),
+			`SELECT version FROM aggregates WHERE id = '`+id+`'`).Scan(&version); err != nil {
 			return 0, false
 		}
 		err := w.writer.Write(w.t.Context(), tx, outbox.Event{
@@ -255,7 +264,8 @@ type message struct {
 	key     string
 }
 
-// compare counts events that did not arrive, that first arrived after a later one of their aggregate, and that arrived again.
+// compare counts events that did not arrive, that first arrived after a later one of their aggregate, and that arrived
+// again.
 func (w *outboxWriters) compare(got []message) (lost, inverted, duplicated int) {
 	seen, newest := make(map[string]bool), make(map[string]int)
 	for _, a := range got {

@@ -162,8 +162,8 @@ func TestNothingIsDeadLetteredInAnOutage(t *testing.T) {
 	}
 }
 
-// TestCoarseOrderKey: one tenant's 2,000 rows stand at the head, and the first of them is bad. The other tenants flow, and
-// the tenant's rows follow in order once the bad one is given up.
+// TestCoarseOrderKey: one tenant's 2,000 rows stand at the head, and the first of them is bad. The other tenants flow,
+// and the tenant's rows follow in order once the bad one is given up.
 func TestCoarseOrderKey(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -188,7 +188,8 @@ func TestCoarseOrderKey(t *testing.T) {
 	until(t, "the tenant's rows", func() bool {
 		tick(t, host)
 		n, _ := to.count()
-		return n >= 100+300 // they come one by one, with a commit for each: these show the order, the simulation that all come
+		// they come one by one, with a commit for each: these show the order, the simulation that all come
+		return n >= 100+300
 	})
 	to.mu.Lock()
 	defer to.mu.Unlock()

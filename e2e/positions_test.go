@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestResetInTheWindowCountsLateRows: with overlap, a reset forgets the memory by which a row is found that became visible
-// behind the position: it says so, and such rows count as skipped.
+// TestResetInTheWindowCountsLateRows: with overlap, a reset forgets the memory by which a row is found that became
+// visible behind the position: it says so, and such rows count as skipped.
 func TestResetInTheWindowCountsLateRows(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"latest", "cursor=10 --ties after", "cursor=9 --ties after"} {
@@ -27,7 +27,8 @@ func TestResetInTheWindowCountsLateRows(t *testing.T) {
 				t.Errorf("nothing is late: %s", said)
 			}
 			execute(t, db, `INSERT INTO orders (version, status) VALUES (5, 'late')`)
-			wants(t, operate(t, dir, s, args...), "Rows that commit late behind that position are not looked for any more", "At most 1 row(s)", "data loss",
+			wants(t, operate(t, dir, s, args...), "Rows that commit late behind that position are not looked for any more",
+				"At most 1 row(s)", "data loss",
 				"checkpoint_advanced_manually")
 			out, _, err := command(t, dir, s, "state", "show", "orders")
 			if err != nil {
@@ -47,13 +48,15 @@ func hold(t *testing.T, s settings) {
 		t.Fatal(err)
 	}
 	text := regexp.MustCompile(`"owner_id": "[^"]*"`).ReplaceAllString(string(data), `"owner_id":"shop/dead"`)
-	text = regexp.MustCompile(`"(heartbeat|expires)_at": ("[^"]*"|null)`).ReplaceAllString(text, `"${1}_at":"2999-01-01T00:00:00.000000Z"`)
+	text = regexp.MustCompile(`"(heartbeat|expires)_at": ("[^"]*"|null)`).ReplaceAllString(text,
+		`"${1}_at":"2999-01-01T00:00:00.000000Z"`)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestBreakLeaseAndMove: both in one command, with one question, and nothing is broken for a position that there is not.
+// TestBreakLeaseAndMove: both in one command, with one question, and nothing is broken for a position that there is
+// not.
 func TestBreakLeaseAndMove(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -72,12 +75,14 @@ func TestBreakLeaseAndMove(t *testing.T) {
 	wants(t, run(1, "", "--to", "beginning", "--yes"), "the lease is held by shop/dead", "--break-lease")
 	wants(t, run(1, "", "--break-lease", "--to", "cursor=nothing", "--yes"), "nothing")
 	wants(t, run(1, "", "--break-lease", "--to", "the end", "--yes"), "is not beginning")
-	wants(t, run(0, "", "--break-lease", "--to", "beginning", "--dry-run"), "The lease will be taken away", "3 row(s) will be delivered again", "dry run: nothing was changed")
+	wants(t, run(0, "", "--break-lease", "--to", "beginning", "--dry-run"), "The lease will be taken away",
+		"3 row(s) will be delivered again", "dry run: nothing was changed")
 	wants(t, run(1, "no\n", "--break-lease", "--to", "beginning"), "nothing was changed")
 	if v := showState(t, dir, s); v.Held == "" || v.reached() != 3 {
 		t.Fatalf("after refusals and a dry run: %+v", v)
 	}
-	wants(t, run(0, "orders\n", "--break-lease", "--to", "beginning"), "the lease is free", "lease_broken_manually", "checkpoint_reset_manually")
+	wants(t, run(0, "orders\n", "--break-lease", "--to", "beginning"), "the lease is free", "lease_broken_manually",
+		"checkpoint_reset_manually")
 	if v := showState(t, dir, s); v.Held != "" || v.reached() != 0 || v.Token != "2" {
 		t.Errorf("%+v", v)
 	}
@@ -107,7 +112,8 @@ func TestCloneBeginsAfresh(t *testing.T) {
 	if err != nil || json.Unmarshal([]byte(out), &view) != nil {
 		t.Fatalf("%v: %s%s", err, out, errs)
 	}
-	if view["paused"] != nil || view["backfill"] != nil || fmt.Sprint(view["skips"], view["parked"]) != "[] []" || view["position"] == nil {
+	if view["paused"] != nil || view["backfill"] != nil || fmt.Sprint(view["skips"], view["parked"]) != "[] []" ||
+		view["position"] == nil {
 		t.Errorf("the copy is %s", out)
 	}
 }
@@ -154,7 +160,8 @@ func TestExportOfAnotherDatabase(t *testing.T) {
 	}
 }
 
-// TestJSONResults: with --json, what changes something prints one line of JSON on standard output, and nothing else there.
+// TestJSONResults: with --json, what changes something prints one line of JSON on standard output, and nothing else
+// there.
 func TestJSONResults(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -181,7 +188,8 @@ func TestJSONResults(t *testing.T) {
 			Done   *bool
 			Result string
 		}
-		if err != nil || json.Unmarshal([]byte(out), &result) != nil || result.Done == nil || *result.Done != c.done || result.Result == "" {
+		if err != nil || json.Unmarshal([]byte(out), &result) != nil || result.Done == nil || *result.Done != c.done ||
+			result.Result == "" {
 			t.Errorf("%s: %v\n%s%s", c.args, err, out, errs)
 		}
 	}
@@ -200,8 +208,8 @@ func TestSettleByMarksRefusesOnce(t *testing.T) {
 	wants(t, errs, "would never send anything", "settle", "overlap")
 }
 
-// TestParkedUnderAnotherKey: events that were parked under another source__key cannot be read any more. Accepting the change
-// asks what shall become of them; whoever keeps them can take them out later.
+// TestParkedUnderAnotherKey: events that were parked under another source__key cannot be read any more. Accepting the
+// change asks what shall become of them; whoever keeps them can take them out later.
 func TestParkedUnderAnotherKey(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"drop", "keep"} {
@@ -215,7 +223,8 @@ func TestParkedUnderAnotherKey(t *testing.T) {
 			dir := t.TempDir()
 			once(t, dir, s)
 			s = s.with(settings{"pollers__orders__source__key": "version"})
-			if code, said := answering(t, dir, s, "orders\n", "state", "accept-fingerprint", "orders"); code != 1 || !strings.Contains(said, "--parked drop") {
+			if code, said := answering(t, dir, s, "orders\n", "state", "accept-fingerprint", "orders"); code != 1 ||
+				!strings.Contains(said, "--parked drop") {
 				t.Errorf("%d %s", code, said)
 			}
 			said := operate(t, dir, s, "state", "accept-fingerprint", "orders", "--parked", how)
@@ -228,7 +237,8 @@ func TestParkedUnderAnotherKey(t *testing.T) {
 					out, errs, err := command(t, dir, s, "run", "--once")
 					return exitCode(t, err) == 1 && strings.Contains(out+errs, "does not fit the settings")
 				})
-				wants(t, operate(t, dir, s, "deadletter", "purge", "orders", "--parked"), "does not fit the settings any more: it is taken out", "parked_purged", "done: 1")
+				wants(t, operate(t, dir, s, "deadletter", "purge", "orders", "--parked"),
+					"does not fit the settings any more: it is taken out", "parked_purged", "done: 1")
 			}
 			to.decide(nil)
 			execute(t, db, `UPDATE orders SET version = 77 WHERE id = 2`)

@@ -20,8 +20,8 @@ import (
 	"github.com/rowrelay/rowrelay/internal/tlstest"
 )
 
-// updateProduction writes the outputs that docs/production.md shows: go test ./e2e -run TestProduction -update-production, then
-// go test ./production -run TestPage -update.
+// updateProduction writes the outputs that docs/production.md shows: go test ./e2e -run TestProduction
+// -update-production, then go test ./production -run TestPage -update.
 var updateProduction = flag.Bool("update-production", false, "write the golden outputs of check --production")
 
 // productionOutput holds what the binary wrote against the golden file that docs/production.md shows.
@@ -46,7 +46,8 @@ func productionOutput(t *testing.T, name, got string, replace ...string) {
 	}
 }
 
-// refold folds lines anew, as the names that were replaced had another length: a text goes on in lines that have nothing before it.
+// refold folds lines anew, as the names that were replaced had another length: a text goes on in lines that have
+// nothing before it.
 func refold(output string) string {
 	var lines []string
 	for line := range strings.SplitSeq(output, "\n") {
@@ -87,8 +88,9 @@ func refold(output string) string {
 // anywhere reaches this machine by an address that is not known for it: it counts as another one.
 const anywhere = "0.0.0.0"
 
-// TestProductionOfAGoodApp: `rowrelay run` on one machine, PostgreSQL over verified TLS with a login that may only read, an exact
-// cursor, and everything else that can be seen from inside in order. Nothing is to mend, and what only people can see is said.
+// TestProductionOfAGoodApp: `rowrelay run` on one machine, PostgreSQL over verified TLS with a login that may only
+// read, an exact cursor, and everything else that can be seen from inside in order. Nothing is to mend, and what only
+// people can see is said.
 func TestProductionOfAGoodApp(t *testing.T) {
 	db, server := openPostgres(t)
 	reader := strings.ReplaceAll(unique("rr_production"), "-", "_")
@@ -116,13 +118,16 @@ func TestProductionOfAGoodApp(t *testing.T) {
 	dir, where := t.TempDir(), t.TempDir()
 	s := settings{
 		"state__kind": "file", "state__path": where, "state__app_name": "shop", "ORDERS_DB": u.String(),
-		"pollers__orders__source__connection": "ORDERS_DB", "pollers__orders__source__table": "orders", "pollers__orders__source__cursor": "rowrelay_xid",
-		"pollers__orders__output__kind": "http", "pollers__orders__output__url": "https://hooks.example.com/orders",
+		"pollers__orders__source__connection": "ORDERS_DB", "pollers__orders__source__table": "orders",
+		"pollers__orders__source__cursor": "rowrelay_xid",
+		"pollers__orders__output__kind":   "http", "pollers__orders__output__url": "https://hooks.example.com/orders",
 		"pollers__orders__output__secret": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
-		"status__token":                   "a token of more than sixteen", "OTEL_EXPORTER_OTLP_ENDPOINT": "https://otel.example.com:4318",
+		"status__token":                   "a token of more than sixteen",
+		"OTEL_EXPORTER_OTLP_ENDPOINT":     "https://otel.example.com:4318",
 	}
 	// The table is made exact as docs/late-commits.md tells: by what check --ddl prints.
-	ddl, errs, err := command(t, dir, s.with(settings{"pollers__orders__source__cursor": "id"}), "check", "orders", "--ddl")
+	ddl, errs, err := command(t, dir, s.with(settings{"pollers__orders__source__cursor": "id"}), "check", "orders",
+		"--ddl")
 	if err != nil {
 		t.Fatalf("%v: %s%s", err, ddl, errs)
 	}
@@ -134,10 +139,12 @@ func TestProductionOfAGoodApp(t *testing.T) {
 	if err != nil || errs != "" {
 		t.Errorf("%v: %s\n%s", err, errs, out)
 	}
-	productionOutput(t, "good", out, front, "db.example.com", database, "shop", reader, "rowrelay_reader", where, "/var/lib/rowrelay", authority, "/etc/ca.pem")
+	productionOutput(t, "good", out, front, "db.example.com", database, "shop", reader, "rowrelay_reader", where,
+		"/var/lib/rowrelay", authority, "/etc/ca.pem")
 	var view productionJSON
 	out, _, err = command(t, dir, s, "check", "--production", "--json")
-	if jsonErr := json.Unmarshal([]byte(out), &view); err != nil || jsonErr != nil || view.Counts["to mend"] != 0 || len(view.Items) == 0 {
+	if jsonErr := json.Unmarshal([]byte(out), &view); err != nil || jsonErr != nil || view.Counts["to mend"] != 0 ||
+		len(view.Items) == 0 {
 		t.Errorf("%v, %v: %+v", err, jsonErr, view.Counts)
 	}
 	if strings.Contains(out, "whsec_") || strings.Contains(out, ":reader@") || strings.Contains(out, "a token of") {
@@ -163,8 +170,8 @@ type productionJSON struct {
 	Counts map[string]int
 }
 
-// TestProductionOfABadApp: a Function App that works, and should not be let loose. Every item that can be seen to be wrong in one
-// app is.
+// TestProductionOfABadApp: a Function App that works, and should not be let loose. Every item that can be seen to be
+// wrong in one app is.
 func TestProductionOfABadApp(t *testing.T) {
 	azurite := testenv.Azurite(t)
 	db, server := openPostgres(t)
@@ -182,17 +189,24 @@ func TestProductionOfABadApp(t *testing.T) {
 	s := settings{
 		"state__kind": "blob", "state__container": container, "AzureWebJobsStorage": storage,
 		"log__level": "debug", "status__token": "short",
-		"pollers__orders__source__connection": "SHOP_DB", "pollers__orders__source__table": "orders", "pollers__orders__source__cursor": "updated_at",
-		"pollers__orders__source__late_commits": "none", "pollers__orders__source__start": "latest", "pollers__orders__source__on_failover": "continue",
+		"pollers__orders__source__connection": "SHOP_DB", "pollers__orders__source__table": "orders",
+		"pollers__orders__source__cursor":       "updated_at",
+		"pollers__orders__source__late_commits": "none", "pollers__orders__source__start": "latest",
+		"pollers__orders__source__on_failover": "continue",
 		"pollers__orders__source__connections": "1", "pollers__orders__source__timeout": "1m",
-		"pollers__orders__output__kind": "http", "pollers__orders__output__url": "http://hooks.example.com/orders?code=hunter2",
-		"pollers__orders__outputs__audit__kind": "queue", "pollers__orders__outputs__audit__connection": "AzureWebJobsStorage",
-		"pollers__orders__outputs__audit__queue": queue, "pollers__orders__max_attempts": "2", "pollers__orders__ordering": "none",
+		"pollers__orders__output__kind":               "http",
+		"pollers__orders__output__url":                "http://hooks.example.com/orders?code=hunter2",
+		"pollers__orders__outputs__audit__kind":       "queue",
+		"pollers__orders__outputs__audit__connection": "AzureWebJobsStorage",
+		"pollers__orders__outputs__audit__queue":      queue, "pollers__orders__max_attempts": "2",
+		"pollers__orders__ordering":  "none",
 		"pollers__orders__lease_ttl": "12s", "pollers__orders__poll_interval": "1s",
-		"pollers__events__source__connection": "SHOP_DB", "pollers__events__source__mode": "outbox", "pollers__events__source__table": "events",
+		"pollers__events__source__connection": "SHOP_DB", "pollers__events__source__mode": "outbox",
+		"pollers__events__source__table":            "events",
 		"pollers__events__source__cleanup_schedule": "none", "pollers__events__after_dead_letter": "release",
 		"pollers__events__output__kind": "rabbitmq", "pollers__events__output__connection": "RABBIT",
-		"ORDERS_SCHEDULE": "0 */10 * * * *", "EVENTS_SCHEDULE": "*/10 * * * * *", "OTEL_SDK_DISABLED": "true", "WEBSITE_SLOT_NAME": "staging",
+		"ORDERS_SCHEDULE": "0 */10 * * * *", "EVENTS_SCHEDULE": "*/10 * * * * *", "OTEL_SDK_DISABLED": "true",
+		"WEBSITE_SLOT_NAME": "staging",
 		// A broker that is never asked: check sends nothing.
 		"RABBIT": "amqp://app:hunter2@broker.example.com/", "SHOP_DB": u.String(),
 	}
@@ -204,10 +218,12 @@ func TestProductionOfABadApp(t *testing.T) {
 	}
 	writeFile(t, root, "local.settings.json", string(text))
 	s = s.with(settings{"SHOP_DB": "", "RABBIT": ""})
-	writeFile(t, root, "host.json", `{"version":"2.0","functionTimeout":"00:01:00","customHandler":{"description":{"defaultExecutablePath":"rowrelay","arguments":["serve"]}}}`)
+	writeFile(t, root, "host.json",
+		`{"version":"2.0","functionTimeout":"00:01:00","customHandler":{"description":{"defaultExecutablePath":"rowrelay","arguments":["serve"]}}}`)
 	writeFile(t, root, "orders/function.json", `{"retry":{"strategy":"fixedDelay","maxRetryCount":3,"delayInterval":"00:00:01"},
 		"bindings":[{"type":"timerTrigger","direction":"in","name":"timer","schedule":"%ORDERS_SCHEDULE%"}]}`)
-	writeFile(t, root, "open/function.json", `{"bindings":[{"type":"httpTrigger","direction":"in","name":"req","authLevel":"anonymous"}]}`)
+	writeFile(t, root, "open/function.json",
+		`{"bindings":[{"type":"httpTrigger","direction":"in","name":"req","authLevel":"anonymous"}]}`)
 	if out, errs, err := command(t, root, s, "outbox", "init", "events", "--apply"); err != nil {
 		t.Fatalf("%v: %s%s", err, out, errs)
 	}
@@ -222,12 +238,14 @@ func TestProductionOfABadApp(t *testing.T) {
 	}
 	azuritePort := storage[strings.Index(storage, anywhere+":"):]
 	azuritePort, _, _ = strings.Cut(azuritePort, "/")
-	productionOutput(t, "bad", out, u.Host, "db.example.com", host, "db.example.com", azuritePort, "storage.example.com", database, "shop", login+" is", "shop_admin is", login+" may", "shop_admin may",
+	productionOutput(t, "bad", out, u.Host, "db.example.com", host, "db.example.com", azuritePort, "storage.example.com",
+		database, "shop", login+" is", "shop_admin is", login+" may", "shop_admin may",
 		queue, "orders-audit", container, "db-state")
 
 	// The start says the same of connections that are not verified, and works.
 	out, errs, _ = command(t, root, s.with(settings{"pollers__orders__tick_budget": "5s"}), "check")
-	wants(t, out+errs, "sslmode is disable", "of the state store to "+anywhere, "is not encrypted (plain http)", "amqp, which is AMQP without TLS", "plain http to another machine")
+	wants(t, out+errs, "sslmode is disable", "of the state store to "+anywhere, "is not encrypted (plain http)",
+		"amqp, which is AMQP without TLS", "plain http to another machine")
 }
 
 // TestProductionAcceptsWhatIsMeant: items that are meant to be so can be named, and do not fail; no others can.
@@ -248,18 +266,20 @@ func TestProductionAcceptsWhatIsMeant(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	wants(t, out, "accepted  ordering", "accepted  signature", "2 accepted")
-	if out, errs, err := command(t, dir, s, "check", "--production", "--accept", "ordning"); err == nil || !strings.Contains(errs, "no such item") {
+	if out, errs, err := command(t, dir, s, "check", "--production", "--accept", "ordning"); err == nil ||
+		!strings.Contains(errs, "no such item") {
 		t.Errorf("%v: %s%s", err, out, errs)
 	}
 }
 
-// TestStartSaysWhatIsNotVerified: the log of a start, alone and under the host, has a warning for a connection that leaves the machine
-// unverified, and none for those that stay on it.
+// TestStartSaysWhatIsNotVerified: the log of a start, alone and under the host, has a warning for a connection that
+// leaves the machine unverified, and none for those that stay on it.
 func TestStartSaysWhatIsNotVerified(t *testing.T) {
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 1)
 	azurite := testenv.Azurite(t)
-	local := s.with(settings{"state__kind": "blob", "state__container": unique("state"), "STORE": azurite, "state__connection": "STORE"})
+	local := s.with(settings{"state__kind": "blob", "state__container": unique("state"), "STORE": azurite,
+		"state__connection": "STORE"})
 	away := local.with(settings{"STORE": strings.ReplaceAll(azurite, "127.0.0.1", anywhere)})
 	const says = "the connection of the state store to " + anywhere + " is not encrypted (plain http)"
 	for _, c := range []struct {
@@ -289,8 +309,9 @@ func writeFile(t *testing.T, root, name, text string) {
 	}
 }
 
-// tlsFront gives the PostgreSQL of the tests, which has no TLS, a front that has: it answers SSLRequest, proves the name `anywhere` by
-// an authority of its own, and passes on what comes. It returns its address and the authority's file.
+// tlsFront gives the PostgreSQL of the tests, which has no TLS, a front that has: it answers SSLRequest, proves the
+// name `anywhere` by an authority of its own, and passes on what comes. It returns its address and the authority's
+// file.
 func tlsFront(t *testing.T, server string) (address, authority string) {
 	t.Helper()
 	behind, err := url.Parse(server)

@@ -18,8 +18,8 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
-// postgresShop makes a table lines(order_id, line_no, changed_at, version, status) with a composite key, whose changed_at has
-// many ties, and returns settings that keep the state in Azurite.
+// postgresShop makes a table lines(order_id, line_no, changed_at, version, status) with a composite key, whose
+// changed_at has many ties, and returns settings that keep the state in Azurite.
 func postgresShop(t *testing.T, rows int) (settings, *sql.DB) {
 	t.Helper()
 	url := testenv.Postgres(t)
@@ -71,7 +71,8 @@ func TestPostgresToQueueAndHTTP(t *testing.T) {
 	messages := readQueue(t, s["AzureWebJobsStorage"], queue)
 	t.Cleanup(func() {
 		if n, _ := to.count(); t.Failed() {
-			t.Logf("of %d rows %d have arrived by HTTP and %d on the queue; the host:\n%s", rows, n, messages.count(), transcript(host))
+			t.Logf("of %d rows %d have arrived by HTTP and %d on the queue; the host:\n%s", rows, n, messages.count(),
+				transcript(host))
 		}
 	})
 	// The emulator takes milliseconds for a message, and others use it too: the queue's session may need several ticks.
@@ -93,8 +94,8 @@ func TestPostgresToQueueAndHTTP(t *testing.T) {
 	}
 }
 
-// queueReader reads a queue as a Functions queue trigger does: base64 of JSON. It reads while messages come, and deletes
-// them, because the emulator slows down with every message that it keeps.
+// queueReader reads a queue as a Functions queue trigger does: base64 of JSON. It reads while messages come, and
+// deletes them, because the emulator slows down with every message that it keeps.
 type queueReader struct {
 	stop func() // reads what is left
 
@@ -144,7 +145,8 @@ func readQueue(t *testing.T, connection, name string) *queueReader {
 // read takes some messages, and returns how many.
 func (q *queueReader) read(ctx context.Context, client *azqueue.QueueClient) (int, error) {
 	most, hidden := int32(32), int32(3600)
-	page, err := client.DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: &most, VisibilityTimeout: &hidden})
+	page, err := client.DequeueMessages(ctx,
+		&azqueue.DequeueMessagesOptions{NumberOfMessages: &most, VisibilityTimeout: &hidden})
 	if err != nil {
 		return 0, err
 	}
@@ -192,16 +194,19 @@ func TestStartLatest(t *testing.T) {
 	if len(versions) != 5 || versions["600"] != 1 || versions["604"] != 1 {
 		t.Errorf("arrived: %v", versions)
 	}
-	until(t, "the start position to be logged", func() bool { return strings.Contains(transcript(host), "there was no state document") })
+	until(t, "the start position to be logged", func() bool {
+		return strings.Contains(transcript(host), "there was no state document")
+	})
 }
 
-// TestTwoInstancesOnOneDocument: one works, the other answers 200 and does nothing; when the first dies, the second takes
-// over with the next token, and the first one's commit is refused.
+// TestTwoInstancesOnOneDocument: one works, the other answers 200 and does nothing; when the first dies, the second
+// takes over with the next token, and the first one's commit is refused.
 func TestTwoInstancesOnOneDocument(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, _ := postgresShop(t, 20)
-	s = s.with(settings{"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL, "log__level": "debug"})
+	s = s.with(settings{"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL,
+		"log__level": "debug"})
 	root := functionApp(t, s)
 	first, second := startHost(t, root, s), startHost(t, root, s)
 

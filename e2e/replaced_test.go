@@ -35,7 +35,8 @@ func TestTableMadeAnew(t *testing.T) {
 			if exitCode(t, err) != 1 {
 				t.Errorf("51 rows are lost in silence: %s%s", out, errs)
 			}
-			wants(t, out+errs, "source_gap", "dropped and made anew", "rowrelay state accept-gap orders", "rowrelay state reset orders --to beginning")
+			wants(t, out+errs, "source_gap", "dropped and made anew", "rowrelay state accept-gap orders",
+				"rowrelay state reset orders --to beginning")
 			want := 51 + 9
 			if way == "accept-gap" {
 				operate(t, dir, s, "state", "accept-gap", "orders")
@@ -65,18 +66,22 @@ func TestColumnRetyped(t *testing.T) {
 	dir := t.TempDir()
 	once(t, dir, s)
 	execute(t, db, `ALTER TABLE orders ALTER at TYPE timestamptz USING at AT TIME ZONE 'Asia/Tokyo', ALTER id TYPE bigint`)
-	execute(t, db, `INSERT INTO orders VALUES (2, 2, '2026-04-07 10:30:00+09')`) // after the first row, and before 10:00 in UTC
+	// after the first row, and before 10:00 in UTC
+	execute(t, db, `INSERT INTO orders VALUES (2, 2, '2026-04-07 10:30:00+09')`)
 	out, errs, err := command(t, dir, s, "run", "--once")
 	if exitCode(t, err) != 1 {
 		t.Errorf("a row is lost in silence: %s%s", out, errs)
 	}
-	wants(t, out+errs, "fingerprint_mismatch", "datetime", "instant", "rowrelay state accept-fingerprint orders", "rowrelay state reset orders --to beginning",
-		"run `rowrelay state accept-fingerprint orders --output archive`", "`rowrelay state reset orders --output archive --to beginning`")
+	wants(t, out+errs, "fingerprint_mismatch", "datetime", "instant", "rowrelay state accept-fingerprint orders",
+		"rowrelay state reset orders --to beginning",
+		"run `rowrelay state accept-fingerprint orders --output archive`",
+		"`rowrelay state reset orders --output archive --to beginning`")
 	out, errs, err = command(t, dir, s, "check")
 	if exitCode(t, err) != 1 {
 		t.Errorf("check passes where every tick fails: %s%s", out, errs)
 	}
-	wants(t, out+errs, "datetime", "instant", "`rowrelay state accept-fingerprint orders`", "`rowrelay state accept-fingerprint orders --output archive`")
+	wants(t, out+errs, "datetime", "instant", "`rowrelay state accept-fingerprint orders`",
+		"`rowrelay state accept-fingerprint orders --output archive`")
 	wants(t, operate(t, dir, s, "state", "reset", "orders", "--to", "beginning", "--dry-run"), "datetime", "instant")
 	operate(t, dir, s, "state", "accept-fingerprint", "orders", "--output", "archive")
 	operate(t, dir, s, "state", "accept-fingerprint", "orders")

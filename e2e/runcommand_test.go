@@ -25,8 +25,9 @@ func TestRunOnceExitCodes(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, said)
 	}
 	bad := settings{
-		"pollers__bad__source__connection": "SHOP_DB", "pollers__bad__source__table": "absent", "pollers__bad__source__cursor": "version",
-		"pollers__bad__output__kind": "http", "pollers__bad__output__url": to.URL,
+		"pollers__bad__source__connection": "SHOP_DB", "pollers__bad__source__table": "absent",
+		"pollers__bad__source__cursor": "version",
+		"pollers__bad__output__kind":   "http", "pollers__bad__output__url": to.URL,
 	}
 	execute(t, db, `INSERT INTO orders (version, status) VALUES (4, 'new')`)
 	if code, said := run(bad); code != 1 || strings.Count(said, `"level":"ERROR"`) != 1 {
@@ -39,7 +40,8 @@ func TestRunOnceExitCodes(t *testing.T) {
 		t.Errorf("exit code %d for the good one alone: %s", code, said)
 	}
 	if code, said := run(settings{"pollers__orders__batch_size": "0", "pollers__orders__concurrency": "x"}); code != 1 ||
-		!strings.Contains(said, "2 fault(s)") || !strings.Contains(said, "batch_size") || !strings.Contains(said, "concurrency") {
+		!strings.Contains(said, "2 fault(s)") || !strings.Contains(said, "batch_size") ||
+		!strings.Contains(said, "concurrency") {
 		t.Errorf("exit code %d: %s", code, said)
 	}
 	// Without any settings it says how to begin.
@@ -63,7 +65,8 @@ func TestRunEndsCleanly(t *testing.T) {
 func runEndsCleanly(t *testing.T, mode string) {
 	to := newSink(t)
 	s, db := sqliteShop(t, to.URL, 300)
-	s = s.with(settings{"pollers__orders__output__batch": "1", "pollers__orders__concurrency": "1", "status__listen": "127.0.0.1:0", "pollers__orders__source__late_commits": mode})
+	s = s.with(settings{"pollers__orders__output__batch": "1", "pollers__orders__concurrency": "1",
+		"status__listen": "127.0.0.1:0", "pollers__orders__source__late_commits": mode})
 	reached, release := make(chan struct{}), make(chan struct{})
 	n := 0
 	to.decide(func(http.ResponseWriter, []cloudEvent) bool {

@@ -96,8 +96,8 @@ func (r *receiver) refuse(status int, only string) {
 	r.status, r.location, r.only = status, "", only
 }
 
-// everywhere runs the host and the commands with the settings, whether they succeed or not, and returns all that anybody
-// can see of it, by where.
+// everywhere runs the host and the commands with the settings, whether they succeed or not, and returns all that
+// anybody can see of it, by where.
 func everywhere(t *testing.T, s settings, function string) map[string]string {
 	t.Helper()
 	seen := map[string]string{}
@@ -114,9 +114,12 @@ func everywhere(t *testing.T, s settings, function string) map[string]string {
 	seen["the log of serve"] = transcript(host)
 	s = withSchedules(s).with(settings{"status__listen": "127.0.0.1:0"})
 	for _, args := range [][]string{
-		{"run", "--once"}, {"check"}, {"check", "--json"}, {"check", "--production"}, {"check", "--production", "--json"}, {"state", "show", function}, {"state", "show", function, "--json"},
-		{"state", "accept-fingerprint", function, "--yes"}, {"state", "accept-gap", function, "--dry-run"}, {"state", "export", function},
-		{"deadletter", "list", function}, {"deadletter", "list", function, "--json"}, {"deadletter", "replay", function, "--dry-run"},
+		{"run", "--once"}, {"check"}, {"check", "--json"}, {"check", "--production"}, {"check", "--production", "--json"},
+		{"state", "show", function}, {"state", "show", function, "--json"},
+		{"state", "accept-fingerprint", function, "--yes"}, {"state", "accept-gap", function, "--dry-run"},
+		{"state", "export", function},
+		{"deadletter", "list", function}, {"deadletter", "list", function, "--json"},
+		{"deadletter", "replay", function, "--dry-run"},
 		{"backfill", function, "--status"}, {"functions", "--force"}, {"status"}, {"status", "--json"},
 	} {
 		out, errs, err := command(t, root, s, args...)
@@ -136,9 +139,12 @@ func prepareRoot(t *testing.T, root, function string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binding := `{"bindings":[{"type":"timerTrigger","direction":"in","name":"timer","schedule":"%` + strings.ToUpper(function) + `_SCHEDULE%"}]}`
-	if err := errors.Join(os.WriteFile(filepath.Join(root, "host.json"), host, 0o600), os.Link(programtest.Path(t), filepath.Join(root, "rowrelay")),
-		os.Mkdir(filepath.Join(root, function), 0o750), os.WriteFile(filepath.Join(root, function, "function.json"), []byte(binding), 0o600)); err != nil {
+	binding := `{"bindings":[{"type":"timerTrigger","direction":"in","name":"timer","schedule":"%` +
+		strings.ToUpper(function) + `_SCHEDULE%"}]}`
+	if err := errors.Join(os.WriteFile(filepath.Join(root, "host.json"), host, 0o600),
+		os.Link(programtest.Path(t), filepath.Join(root, "rowrelay")),
+		os.Mkdir(filepath.Join(root, function), 0o750),
+		os.WriteFile(filepath.Join(root, function, "function.json"), []byte(binding), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -185,9 +191,11 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	s.add(1, 40)
 	connection := s.settings["AzureWebJobsStorage"]
 	secrets := planted{
-		"the database password": "plantedDbPass/word#4711", "the user of output__url": "plantedUser4711", "the password of output__url": "plantedUrlPass4711",
-		"the query of output__url": "plantedQuery4711", "a header": "plantedHeader4711", "an expanded header": "plantedExpansion4711",
-		"status__token": "plantedToken4711", "output__secret": "cGxhbnRlZCBzaWduaW5nIHNlY3JldCA0NzEx",
+		"the database password": "plantedDbPass/word#4711", "the user of output__url": "plantedUser4711",
+		"the password of output__url": "plantedUrlPass4711",
+		"the query of output__url":    "plantedQuery4711", "a header": "plantedHeader4711",
+		"an expanded header": "plantedExpansion4711",
+		"status__token":      "plantedToken4711", "output__secret": "cGxhbnRlZCBzaWduaW5nIHNlY3JldCA0NzEx",
 		"the storage account's key": storageMember(t, connection, "AccountKey"),
 	}
 	role := strings.ReplaceAll(unique("rr_secret"), "-", "_")
@@ -208,9 +216,11 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	address.Path, address.RawQuery = "/hook", "code="+secrets["the query of output__url"]
 	full := s.withOwn(settings{
 		".SHOP_DB": withUser(t, s.settings["SHOP_DB"], role, secrets["the database password"]),
-		".QUEUES":  signature, ".EXPANDED": secrets["an expanded header"], ".status__token": secrets["status__token"], ".log__level": "debug",
-		"output__url": address.String(), "output__headers__X_Api_Key": secrets["a header"], "output__headers__X_More": "Bearer %EXPANDED%",
-		"output__secret": "whsec_" + secrets["output__secret"], "batch_size": "10",
+		".QUEUES":  signature, ".EXPANDED": secrets["an expanded header"], ".status__token": secrets["status__token"],
+		".log__level": "debug",
+		"output__url": address.String(), "output__headers__X_Api_Key": secrets["a header"],
+		"output__headers__X_More": "Bearer %EXPANDED%",
+		"output__secret":          "whsec_" + secrets["output__secret"], "batch_size": "10",
 		"outputs__audit__kind": "queue", "outputs__audit__connection": "QUEUES", "outputs__audit__queue": queue,
 	})
 	look := func(what string) {
@@ -288,7 +298,8 @@ func (r *receiver) assertMeant(t *testing.T, secrets planted) {
 	for i, req := range r.requests {
 		user, password, _ := req.BasicAuth()
 		if user != secrets["the user of output__url"] || password != secrets["the password of output__url"] ||
-			req.URL.Query().Get("code") != secrets["the query of output__url"] || req.Header.Get("X-Api-Key") != secrets["a header"] ||
+			req.URL.Query().Get("code") != secrets["the query of output__url"] ||
+			req.Header.Get("X-Api-Key") != secrets["a header"] ||
 			req.Header.Get("X-More") != "Bearer "+secrets["an expanded header"] || req.Header.Get("Webhook-Signature") == "" {
 			t.Fatalf("request %d lacks a secret that was meant for it", i)
 		}
@@ -307,7 +318,8 @@ func assertRunHidesItsToken(t *testing.T, s settings, secrets planted) {
 	address := programtest.FreeAddress(t)
 	r := startRun(t, t.TempDir(), s.with(settings{"status__listen": address}))
 	r.Until("the metrics to be served", func() bool { return strings.Contains(r.Log(), `"msg":"running"`) })
-	for authorization, want := range map[string]string{"": "401", "Bearer wrong": "401", "Bearer " + secrets["status__token"]: "200"} {
+	for authorization, want := range map[string]string{"": "401", "Bearer wrong": "401",
+		"Bearer " + secrets["status__token"]: "200"} {
 		got := get(t, "http://"+address+"/metrics", authorization)
 		if !strings.HasPrefix(got, want) {
 			t.Errorf("/metrics answered %.80s, want %s", got, want)

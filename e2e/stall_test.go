@@ -108,7 +108,8 @@ func mysqlStall(t *testing.T, url string) *stall {
 func postgresStall(t *testing.T, url string) *stall {
 	t.Helper()
 	s, db := postgresShop(t, 0)
-	s = s.with(settings{"pollers__lines__output__kind": "http", "pollers__lines__output__url": url, "pollers__lines__output__retries": "1"})
+	s = s.with(settings{"pollers__lines__output__kind": "http", "pollers__lines__output__url": url,
+		"pollers__lines__output__retries": "1"})
 	st := &stall{settings: s, db: db, poller: "lines"}
 	st.gate, st.settings["SHOP_DB"] = gateBefore(t, s["SHOP_DB"])
 	st.add = func(from, to int) { insertLines(t, db, from, to) }
@@ -135,7 +136,8 @@ func postgresStall(t *testing.T, url string) *stall {
 	st.documents = func() map[string]string { return below(st.stored(), "state/") }
 	st.tamper = func(content string) {
 		body := streamOf(content)
-		if _, err := client.NewBlockBlobClient("state/shop/lines.json").Upload(t.Context(), body, &blockblob.UploadOptions{}); err != nil {
+		if _, err := client.NewBlockBlobClient("state/shop/lines.json").Upload(t.Context(), body,
+			&blockblob.UploadOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -179,8 +181,8 @@ func below(stored map[string]string, prefix string) map[string]string {
 	return stored
 }
 
-// filesBelow are the files of a file store, but its own helpers. A temporary file that was left behind fails the test, unless it
-// is a status note's: those are written beside the ticks, so that one may be under way.
+// filesBelow are the files of a file store, but its own helpers. A temporary file that was left behind fails the test,
+// unless it is a status note's: those are written beside the ticks, so that one may be under way.
 func filesBelow(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

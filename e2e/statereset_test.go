@@ -45,7 +45,8 @@ func showState(t *testing.T, dir string, s settings) stateView {
 // answering runs a command and types an answer; no answer is the end of the input.
 func answering(t *testing.T, dir string, s settings, answer string, args ...string) (code int, said string) {
 	t.Helper()
-	cmd := programtest.Command(t.Context(), t, programtest.Options{Dir: dir, Settings: s, Stdin: strings.NewReader(answer)}, args...)
+	cmd := programtest.Command(t.Context(), t,
+		programtest.Options{Dir: dir, Settings: s, Stdin: strings.NewReader(answer)}, args...)
 	out, err := cmd.CombinedOutput()
 	return exitCode(t, err), string(out)
 }
@@ -64,23 +65,28 @@ func TestStateReset(t *testing.T) {
 		return ""
 	}
 	reset := func(to string) []string { return []string{"state", "reset", "orders", "--to", to} }
-	if code, said := answering(t, dir, s, "orders\n", reset("beginning")...); code != 1 || !strings.Contains(said, "there is no state document yet") {
+	if code, said := answering(t, dir, s, "orders\n", reset("beginning")...); code != 1 ||
+		!strings.Contains(said, "there is no state document yet") {
 		t.Errorf("before the first tick: %d %s", code, said)
 	}
 	if said := once(s); said != "" {
 		t.Fatal(said)
 	}
 	before := filesBelow(t, s["state__path"])
-	for name, answer := range map[string]string{"end of input": "", "end of line": "\n", "another name": "lines\n", "yes": "yes\n"} {
-		if code, said := answering(t, dir, s, answer, reset("beginning")...); code != 1 || !strings.Contains(said, "nothing was changed") {
+	for name, answer := range map[string]string{"end of input": "", "end of line": "\n", "another name": "lines\n",
+		"yes": "yes\n"} {
+		if code, said := answering(t, dir, s, answer, reset("beginning")...); code != 1 ||
+			!strings.Contains(said, "nothing was changed") {
 			t.Errorf("%s: %d %s", name, code, said)
 		}
 	}
-	if code, said := answering(t, dir, s, "orders\n", reset("the end")...); code != 1 || !strings.Contains(said, "beginning, latest, cursor=VALUE or file=PATH") {
+	if code, said := answering(t, dir, s, "orders\n", reset("the end")...); code != 1 ||
+		!strings.Contains(said, "beginning, latest, cursor=VALUE or file=PATH") {
 		t.Errorf("%d %s", code, said)
 	}
 	for _, to := range []string{"accept-fingerprint", "accept-gap"} { // nothing to accept: nothing asked, nothing changed
-		if code, said := answering(t, dir, s, "", "state", to, "orders"); code != 0 || !strings.Contains(said, "nothing to accept") && !strings.Contains(said, "no gap to accept") {
+		if code, said := answering(t, dir, s, "", "state", to, "orders"); code != 0 ||
+			!strings.Contains(said, "nothing to accept") && !strings.Contains(said, "no gap to accept") {
 			t.Errorf("%s: %d %s", to, code, said)
 		}
 	}
@@ -89,7 +95,8 @@ func TestStateReset(t *testing.T) {
 			t.Errorf("the document changed: %s", text)
 		}
 	}
-	if code, said := answering(t, dir, s, "orders\n", reset("beginning")...); code != 0 || !strings.Contains(said, "delivered again") {
+	if code, said := answering(t, dir, s, "orders\n", reset("beginning")...); code != 0 ||
+		!strings.Contains(said, "delivered again") {
 		t.Errorf("%d %s", code, said)
 	}
 	token := showState(t, dir, s).Token
@@ -131,13 +138,16 @@ func TestStateResetOfAnUnreadableDocument(t *testing.T) {
 	}
 	for name, text := range map[string]string{"truncated": `{"version": 1, "lease": {"fencing_token": 41,`, "empty": ""} {
 		s.tamper(text)
-		if code, said := answering(t, dir, s.settings, "", "state", "show", "orders"); code != 1 || !strings.Contains(said, name) {
+		if code, said := answering(t, dir, s.settings, "", "state", "show", "orders"); code != 1 ||
+			!strings.Contains(said, name) {
 			t.Errorf("%s: show: %d %s", name, code, said)
 		}
-		if code, said := answering(t, dir, s.settings, "no\n", "state", "reset", "orders", "--to", "beginning"); code != 1 || !strings.Contains(said, "nothing was changed") {
+		if code, said := answering(t, dir, s.settings, "no\n", "state", "reset", "orders", "--to", "beginning"); code != 1 ||
+			!strings.Contains(said, "nothing was changed") {
 			t.Errorf("%s: not confirmed: %d %s", name, code, said)
 		}
-		if code, said := answering(t, dir, s.settings, "orders\n", "state", "reset", "orders", "--to", "beginning"); code != 0 {
+		if code, said := answering(t, dir, s.settings, "orders\n", "state", "reset", "orders", "--to",
+			"beginning"); code != 0 {
 			t.Errorf("%s: %d %s", name, code, said)
 		}
 		if token := showState(t, dir, s.settings).Token; name == "truncated" && token != "41" || len(token) < 2 {
@@ -149,7 +159,8 @@ func TestStateResetOfAnUnreadableDocument(t *testing.T) {
 	}
 	// One that a newer binary wrote is left alone.
 	s.tamper(`{"version": 2}`)
-	if code, said := answering(t, dir, s.settings, "orders\n", "state", "reset", "orders", "--to", "beginning"); code != 1 || !strings.Contains(said, "use a newer rowrelay") {
+	if code, said := answering(t, dir, s.settings, "orders\n", "state", "reset", "orders", "--to",
+		"beginning"); code != 1 || !strings.Contains(said, "use a newer rowrelay") {
 		t.Errorf("%d %s", code, said)
 	}
 }
@@ -165,7 +176,8 @@ func TestStateResetWhileHeld(t *testing.T) {
 	<-reached
 	for _, args := range [][]string{{"--to", "beginning"}, {"--to", "beginning", "--yes"}} {
 		code, said := answering(t, dir, s, "orders\n", append([]string{"state", "reset", "orders"}, args...)...)
-		if code != 1 || !strings.Contains(said, "the lease is held by shop/") || !strings.Contains(said, "pause the poller first") {
+		if code != 1 || !strings.Contains(said, "the lease is held by shop/") ||
+			!strings.Contains(said, "pause the poller first") {
 			t.Errorf("%d %s", code, said)
 		}
 	}

@@ -33,8 +33,10 @@ func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	b := &browser{t: t}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(testenv.Chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(testenv.ChromiumProfile(t)), chromedp.WSURLReadTimeout(90*time.Second),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true),
+		chromedp.ExecPath(testenv.Chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.UserDataDir(testenv.ChromiumProfile(t)), chromedp.WSURLReadTimeout(90*time.Second),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("hide-scrollbars", true),
 		chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"),
 	)
 	allocated, end := chromedp.NewExecAllocator(t.Context(), options...)
@@ -133,7 +135,8 @@ func (b *browser) scripts(on bool) {
 	b.run(emulation.SetScriptExecutionDisabled(!on))
 }
 
-// framed is what the frames from other sites show, by the address that they were given: such a frame is a target of its own.
+// framed is what the frames from other sites show, by the address that they were given: such a frame is a target of its
+// own.
 func (b *browser) framed() map[string]string {
 	b.t.Helper()
 	targets, err := chromedp.Targets(b.ctx)

@@ -50,14 +50,19 @@ func TestStatusUnderTheHost(t *testing.T) {
 	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
 	act := front + "/api/status/actions"
 	for what, c := range map[string]struct{ code, want int }{
-		"page without a key":         {first(ask(t, http.MethodGet, front+"/api/status", "")), http.StatusUnauthorized},
-		"JSON with a wrong key":      {first(ask(t, http.MethodGet, front+"/api/status.json", "", "x-functions-key", "x")), http.StatusUnauthorized},
-		"another page":               {first(ask(t, http.MethodGet, front+"/api/status.html", "", key...)), http.StatusNotFound},
-		"POST to the page":           {first(ask(t, http.MethodPost, front+"/api/status", "x", key...)), http.StatusNotFound},
-		"action, function key":       {first(ask(t, http.MethodPost, act, pauseForm, append(form, key...)...)), http.StatusUnauthorized},
-		"action, no key":             {first(ask(t, http.MethodPost, act, pauseForm, form...)), http.StatusUnauthorized},
-		"action, key in the address": {first(ask(t, http.MethodPost, act+"?code=master+key%2B%2F%3D", pauseForm, form...)), http.StatusBadRequest},
-		"action, cross-site":         {first(ask(t, http.MethodPost, act, pauseForm, append(form, "x-functions-key", hostKeys.Master, "Sec-Fetch-Site", "cross-site")...)), http.StatusForbidden},
+		"page without a key": {first(ask(t, http.MethodGet, front+"/api/status", "")), http.StatusUnauthorized},
+		"JSON with a wrong key": {first(ask(t, http.MethodGet, front+"/api/status.json", "", "x-functions-key", "x")),
+			http.StatusUnauthorized},
+		"another page": {first(ask(t, http.MethodGet, front+"/api/status.html", "", key...)),
+			http.StatusNotFound},
+		"POST to the page": {first(ask(t, http.MethodPost, front+"/api/status", "x", key...)), http.StatusNotFound},
+		"action, function key": {first(ask(t, http.MethodPost, act, pauseForm, append(form, key...)...)),
+			http.StatusUnauthorized},
+		"action, no key": {first(ask(t, http.MethodPost, act, pauseForm, form...)), http.StatusUnauthorized},
+		"action, key in the address": {first(ask(t, http.MethodPost, act+"?code=master+key%2B%2F%3D", pauseForm, form...)),
+			http.StatusBadRequest},
+		"action, cross-site": {first(ask(t, http.MethodPost, act, pauseForm,
+			append(form, "x-functions-key", hostKeys.Master, "Sec-Fetch-Site", "cross-site")...)), http.StatusForbidden},
 	} {
 		if c.code != c.want {
 			t.Errorf("%s: %d, want %d", what, c.code, c.want)
@@ -117,7 +122,8 @@ func TestStatusActionsNeedTheAdminKeyWhateverFunctionJSONSays(t *testing.T) {
 	}
 	_, front := startFront(t, root, s)
 	for _, key := range []string{"", hostKeys.Function} {
-		code, said := ask(t, http.MethodPost, front+"/api/status/actions", pauseForm, "Content-Type", "application/x-www-form-urlencoded", "x-functions-key", key, "Rowrelay-Host-Admin", "1")
+		code, said := ask(t, http.MethodPost, front+"/api/status/actions", pauseForm, "Content-Type",
+			"application/x-www-form-urlencoded", "x-functions-key", key, "Rowrelay-Host-Admin", "1")
 		if code != http.StatusForbidden || !strings.Contains(said, "authLevel must be admin") {
 			t.Errorf("%q: %d %s", key, code, said)
 		}
@@ -127,12 +133,15 @@ func TestStatusActionsNeedTheAdminKeyWhateverFunctionJSONSays(t *testing.T) {
 // TestStatusBelievesEasyAuthWhereItIsOn: the name goes into the audit, and only there.
 func TestStatusBelievesEasyAuthWhereItIsOn(t *testing.T) {
 	t.Parallel()
-	for enabled, want := range map[string]string{"True": "status page, ann@example.com (id-7)", "": "status page, admin key"} {
+	for enabled, want := range map[string]string{"True": "status page, ann@example.com (id-7)",
+		"": "status page, admin key"} {
 		s, _ := sqliteShop(t, newSink(t).URL, 1)
 		host, front := startFront(t, functionApp(t, s), s.with(settings{"WEBSITE_AUTH_ENABLED": enabled}))
 		must(t, host, "orders")
-		code, said := ask(t, http.MethodPost, front+"/api/status/actions", pauseForm, "Content-Type", "application/x-www-form-urlencoded",
-			"x-functions-key", hostKeys.Master, "X-MS-CLIENT-PRINCIPAL-NAME", "ann@example.com", "X-MS-CLIENT-PRINCIPAL-ID", "id-7")
+		code, said := ask(t, http.MethodPost, front+"/api/status/actions", pauseForm, "Content-Type",
+			"application/x-www-form-urlencoded",
+			"x-functions-key", hostKeys.Master, "X-MS-CLIENT-PRINCIPAL-NAME", "ann@example.com", "X-MS-CLIENT-PRINCIPAL-ID",
+			"id-7")
 		if code != http.StatusOK {
 			t.Fatalf("%d %s", code, said)
 		}
@@ -157,7 +166,8 @@ func TestAPollerNamedStatusComesFirst(t *testing.T) {
 	if n, _ := to.count(); n != 2 {
 		t.Errorf("%d rows arrived", n)
 	}
-	if code, _ := ask(t, http.MethodGet, front+"/api/status", "", "x-functions-key", hostKeys.Function); code != http.StatusNotFound {
+	if code, _ := ask(t, http.MethodGet, front+"/api/status", "", "x-functions-key",
+		hostKeys.Function); code != http.StatusNotFound {
 		t.Errorf("the page answers %d", code)
 	}
 	out, _, err := command(t, root, renamed, "functions")
@@ -167,20 +177,25 @@ func TestAPollerNamedStatusComesFirst(t *testing.T) {
 	wants(t, out, "status/ is the poller's", "statusactions")
 }
 
-// TestUnderFuncStartTheNameMatters: Core Tools asks for no key, so a web site whose name leads to this machine must not be answered.
+// TestUnderFuncStartTheNameMatters: Core Tools asks for no key, so a web site whose name leads to this machine must not
+// be answered.
 func TestUnderFuncStartTheNameMatters(t *testing.T) {
 	t.Parallel()
 	s, _ := sqliteShop(t, newSink(t).URL, 1)
-	host, front := startFront(t, functionApp(t, s), s.with(settings{"FUNCTIONS_CORETOOLS_ENVIRONMENT": "true", "AZURE_FUNCTIONS_ENVIRONMENT": "Development"}))
+	host, front := startFront(t, functionApp(t, s),
+		s.with(settings{"FUNCTIONS_CORETOOLS_ENVIRONMENT": "true", "AZURE_FUNCTIONS_ENVIRONMENT": "Development"}))
 	must(t, host, "orders")
-	headers := []string{"x-functions-key", hostKeys.Master, "Content-Type", "application/x-www-form-urlencoded"} // who passes for an admin
+	// who passes for an admin
+	headers := []string{"x-functions-key", hostKeys.Master, "Content-Type", "application/x-www-form-urlencoded"}
 	rebound := append([]string{"Host", "evil.example:7071", "Origin", "http://evil.example:7071"}, headers...)
 	for _, path := range []string{"/api/status", "/api/status.json"} {
-		if code, said := ask(t, http.MethodGet, front+path, "", rebound...); code != http.StatusForbidden || strings.Contains(said, "orders") {
+		if code, said := ask(t, http.MethodGet, front+path, "", rebound...); code != http.StatusForbidden ||
+			strings.Contains(said, "orders") {
 			t.Errorf("%s: %d %s", path, code, said)
 		}
 	}
-	if code, said := ask(t, http.MethodPost, front+"/api/status/actions", pauseForm, rebound...); code != http.StatusForbidden {
+	if code, said := ask(t, http.MethodPost, front+"/api/status/actions", pauseForm,
+		rebound...); code != http.StatusForbidden {
 		t.Errorf("an action: %d %s", code, said)
 	}
 	if by := pausedBy(read(t, front+"/api/status.json", headers...), "orders"); by != "" {
@@ -213,7 +228,8 @@ func TestTheHandlersPortAnswersNamesOfThisMachine(t *testing.T) {
 		for _, code := range []int{
 			first(ask(t, http.MethodGet, "http://"+address+"/", "", "Host", host)),
 			first(ask(t, http.MethodGet, "http://"+address+"/metrics", "", "Host", host)),
-			first(ask(t, http.MethodPost, "http://"+address+"/orders", invocation, "Host", host, "Content-Type", "application/json")),
+			first(ask(t, http.MethodPost, "http://"+address+"/orders", invocation, "Host", host, "Content-Type",
+				"application/json")),
 		} {
 			if code != want {
 				t.Errorf("%s: %d, want %d", host, code, want)

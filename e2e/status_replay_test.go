@@ -13,8 +13,8 @@ import (
 	"github.com/rowrelay/rowrelay/state/filestore"
 )
 
-// replaying is a process that carries out a replay asked for on its status page: a tick is at work, whose request the receiver
-// holds, so that the poller is paused and its lease is waited for.
+// replaying is a process that carries out a replay asked for on its status page: a tick is at work, whose request the
+// receiver holds, so that the poller is paused and its lease is waited for.
 type replaying struct {
 	process  *programtest.Process
 	settings settings
@@ -25,7 +25,8 @@ type replaying struct {
 	answered chan struct{} // closed when the asker has an answer, or none will come
 }
 
-var withStatusToken = []string{"Authorization", "Bearer " + statusToken, "Content-Type", "application/x-www-form-urlencoded"}
+var withStatusToken = []string{"Authorization", "Bearer " + statusToken, "Content-Type",
+	"application/x-www-form-urlencoded"}
 
 func startReplay(t *testing.T) *replaying {
 	t.Helper()
@@ -64,7 +65,8 @@ func startReplay(t *testing.T) *replaying {
 	address := programtest.FreeAddress(t)
 	p.home = "http://" + address
 	p.settings = p.settings.with(settings{
-		"status__listen": address, "status__token": statusToken, "pollers__orders__schedule": "* * * * * *", "pollers__orders__lease_ttl": "5s",
+		"status__listen": address, "status__token": statusToken, "pollers__orders__schedule": "* * * * * *",
+		"pollers__orders__lease_ttl":    "5s",
 		"pollers__orders__max_attempts": "1", "pollers__orders__output__batch": "1", "pollers__orders__output__retries": "1",
 	})
 	p.process = startRun(t, p.dir, p.settings)
@@ -84,7 +86,8 @@ func startReplay(t *testing.T) *replaying {
 	<-reached
 	go func() {
 		defer close(p.answered)
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.home+"/status/actions", strings.NewReader("do=replay&poller=orders&yes=true&letter="+letter))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.home+"/status/actions",
+			strings.NewReader("do=replay&poller=orders&yes=true&letter="+letter))
 		if err != nil {
 			t.Error(err)
 			return
@@ -95,7 +98,9 @@ func startReplay(t *testing.T) *replaying {
 			_ = res.Body.Close()
 		}
 	}()
-	p.process.Until("the pause for the replay", func() bool { return p.pausedBy(t) == "status page, 127.0.0.1, for a replay" })
+	p.process.Until("the pause for the replay", func() bool {
+		return p.pausedBy(t) == "status page, 127.0.0.1, for a replay"
+	})
 	return p
 }
 
@@ -106,7 +111,8 @@ func (p *replaying) pausedBy(t *testing.T) string {
 	return by
 }
 
-// TestAStopInTheMiddleOfAReplay: every deployment stops processes. Whether the replay comes to be done or not, the poller is not left paused.
+// TestAStopInTheMiddleOfAReplay: every deployment stops processes. Whether the replay comes to be done or not, the
+// poller is not left paused.
 func TestAStopInTheMiddleOfAReplay(t *testing.T) {
 	t.Parallel()
 	p := startReplay(t)
@@ -122,7 +128,8 @@ func TestAStopInTheMiddleOfAReplay(t *testing.T) {
 	wants(t, p.process.Log(), `"for":"a replay"`, `"after":"a replay"`, `"msg":"stopped"`)
 }
 
-// TestADeathInTheMiddleOfAReplay: the pause is over when it says, by the store's clock. The log of the process that goes on tells of it.
+// TestADeathInTheMiddleOfAReplay: the pause is over when it says, by the store's clock. The log of the process that
+// goes on tells of it.
 func TestADeathInTheMiddleOfAReplay(t *testing.T) {
 	t.Parallel()
 	p := startReplay(t)
@@ -135,7 +142,8 @@ func TestADeathInTheMiddleOfAReplay(t *testing.T) {
 	next := startRun(t, p.dir, p.settings)
 	page := p.home + "/status.json"
 	next.Until("a tick that finds the pause", func() bool {
-		return strings.Contains(next.Log(), `"msg":"running"`) && read(t, page, withStatusToken...).health()["orders"] == "paused"
+		return strings.Contains(next.Log(), `"msg":"running"`) &&
+			read(t, page, withStatusToken...).health()["orders"] == "paused"
 	})
 	_, text := ask(t, http.MethodGet, p.home+"/status", "", append(withStatusToken, "Accept", "text/html")...)
 	wants(t, text, "status page, 127.0.0.1, for a replay", "it ends by itself")
@@ -145,12 +153,14 @@ func TestADeathInTheMiddleOfAReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keeper, err := state.New(state.Config{Store: store, Key: state.Key("shop", "orders", ""), Poller: "orders", Owner: "test", TTL: time.Minute})
+	keeper, err := state.New(state.Config{Store: store, Key: state.Key("shop", "orders", ""), Poller: "orders",
+		Owner: "test", TTL: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := keeper.Amend(t.Context(), func(d *state.Document) error {
-		if d.Paused == nil || d.Paused.Until.Sub(d.Paused.At) < 50*time.Second || d.Paused.Until.Sub(d.Paused.At) > 70*time.Second {
+		if d.Paused == nil || d.Paused.Until.Sub(d.Paused.At) < 50*time.Second ||
+			d.Paused.Until.Sub(d.Paused.At) > 70*time.Second {
 			t.Errorf("%+v", d.Paused)
 			return nil
 		}

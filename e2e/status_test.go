@@ -35,7 +35,8 @@ func newOffice(t *testing.T) *office {
 	o.letters.decide(refuseAs(map[int]int{3: http.StatusUnprocessableEntity}))
 	o.settings, o.db = sqliteShop(t, o.orders.URL, 6)
 	more := settings{}
-	for name, url := range map[string]string{"customers": o.customers.URL, "returns": o.returns.URL, "letters": o.letters.URL, "invoices": "http://127.0.0.1:1/hook"} {
+	for name, url := range map[string]string{"customers": o.customers.URL, "returns": o.returns.URL,
+		"letters": o.letters.URL, "invoices": "http://127.0.0.1:1/hook"} {
 		for setting, value := range o.settings {
 			if rest, ok := strings.CutPrefix(setting, "pollers__orders__"); ok {
 				more["pollers__"+name+"__"+rest] = value
@@ -134,7 +135,8 @@ func (o *office) settled(t *testing.T, url string, tick func(), header ...string
 		for _, p := range last.Outputs {
 			counts[p.Poller] = [2]int64{p.Parked, p.DeadLetters}
 		}
-		return last.health()["orders"] == "healthy" && last.health()["customers"] == "healthy" && last.health()["invoices"] == "failing" && counts["returns"][0] == 1 && counts["letters"][1] == 1
+		return last.health()["orders"] == "healthy" && last.health()["customers"] == "healthy" &&
+			last.health()["invoices"] == "failing" && counts["returns"][0] == 1 && counts["letters"][1] == 1
 	})
 }
 
@@ -154,7 +156,8 @@ func startPage(t *testing.T, s settings) (address, dir string) {
 	return address, dir
 }
 
-// TestStatusPageInABrowser: somebody logs in, sees what is wrong, pauses, resumes, mends and replays; other sites can do nothing of it.
+// TestStatusPageInABrowser: somebody logs in, sees what is wrong, pauses, resumes, mends and replays; other sites can
+// do nothing of it.
 func TestStatusPageInABrowser(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -172,7 +175,8 @@ func TestStatusPageInABrowser(t *testing.T) {
 	b.says("That is not the token")
 	b.run(chromedp.SendKeys("#token", statusToken, chromedp.ByQuery))
 	b.press("button")
-	for name, health := range map[string]string{"orders": "healthy", "customers": "healthy", "invoices": "failing", "returns": "parked"} {
+	for name, health := range map[string]string{"orders": "healthy", "customers": "healthy", "invoices": "failing",
+		"returns": "parked"} {
 		if card := b.card(name); !strings.Contains(card, health) {
 			t.Errorf("the card of %s does not say %s: %s", name, health, card)
 		}
@@ -195,7 +199,9 @@ func TestStatusPageInABrowser(t *testing.T) {
 	if by := pausedBy(read(t, home+"/status.json", bearer...), "orders"); by != "status page, 127.0.0.1" {
 		t.Errorf("paused by %q", by)
 	}
-	until(t, "a tick that finds the pause", func() bool { return read(t, home+"/status.json", bearer...).health()["orders"] == "paused" })
+	until(t, "a tick that finds the pause", func() bool {
+		return read(t, home+"/status.json", bearer...).health()["orders"] == "paused"
+	})
 	before, _ := o.orders.count()
 	held := o.sell(t)
 	until(t, "the other pollers to go on", func() bool { return o.returns.column("version")[fmt.Sprint(held)] == 1 })
@@ -264,7 +270,8 @@ func foreign(t *testing.T, b *browser, home string, bearer []string) {
 			_, _ = fmt.Fprintf(w, `<form method="post" action="%s/status/actions"><input name="do" value="pause"><input name="poller" value="orders">
 				<input name="yes" value="true"><input name="csrf" value="%s"><button>Win a prize</button></form>`, home, csrf)
 		case "/frame":
-			_, _ = fmt.Fprintf(w, `<p>Look here</p><iframe src="%s/harmless"></iframe><iframe src="%s/status"></iframe>`, "http://"+r.Context().Value(http.LocalAddrContextKey).(net.Addr).String(), home)
+			_, _ = fmt.Fprintf(w, `<p>Look here</p><iframe src="%s/harmless"></iframe><iframe src="%s/status"></iframe>`,
+				"http://"+r.Context().Value(http.LocalAddrContextKey).(net.Addr).String(), home)
 		default:
 			_, _ = io.WriteString(w, "harmless")
 		}
@@ -309,7 +316,8 @@ func TestStatusWithoutAToken(t *testing.T) {
 	wants(t, page, "status__token", "invoices", "handler_failed")
 	form := "do=pause&poller=orders&yes=true"
 	for what, code := range map[string]int{
-		"pause":     first(ask(t, http.MethodPost, home+"/status/actions", form, "Content-Type", "application/x-www-form-urlencoded")),
+		"pause": first(ask(t, http.MethodPost, home+"/status/actions", form, "Content-Type",
+			"application/x-www-form-urlencoded")),
 		"rebinding": first(ask(t, http.MethodGet, home+"/status.json", "", "Host", "evil.example")),
 		"confirm":   first(ask(t, http.MethodGet, home+"/status?do=pause&poller=orders", "")),
 	} {
@@ -337,20 +345,24 @@ func TestStatusByScript(t *testing.T) {
 	address, dir := startPage(t, s)
 	act := "http://" + address + "/status/actions"
 	until(t, "the first tick", func() bool {
-		return read(t, "http://"+address+"/status.json", "Authorization", "Bearer "+statusToken).health()["orders"] == "healthy"
+		return read(t, "http://"+address+"/status.json", "Authorization",
+			"Bearer "+statusToken).health()["orders"] == "healthy"
 	})
 	send := func(form string) (int, string) {
-		return ask(t, http.MethodPost, act, form, "Content-Type", "application/x-www-form-urlencoded", "Authorization", "Bearer "+statusToken)
+		return ask(t, http.MethodPost, act, form, "Content-Type", "application/x-www-form-urlencoded", "Authorization",
+			"Bearer "+statusToken)
 	}
 	code, said := send("do=pause&poller=orders")
 	if code != http.StatusBadRequest {
 		t.Errorf("unconfirmed: %d %s", code, said)
 	}
-	if code, said = send("do=pause&poller=orders&yes=true"); code != http.StatusOK || !strings.Contains(said, `"done":"Paused orders`) {
+	if code, said = send("do=pause&poller=orders&yes=true"); code != http.StatusOK ||
+		!strings.Contains(said, `"done":"Paused orders`) {
 		t.Errorf("%d %s", code, said)
 	}
 	wants(t, stateShow(t, dir, s), "status page, 127.0.0.1")
-	if code, said = send("do=pause&poller=nobody&yes=true"); code != http.StatusNotFound || !strings.Contains(said, "nobody") {
+	if code, said = send("do=pause&poller=nobody&yes=true"); code != http.StatusNotFound ||
+		!strings.Contains(said, "nobody") {
 		t.Errorf("%d %s", code, said)
 	}
 	if code, said = send("do=replay&poller=orders&letter=nobody&yes=true"); code != http.StatusNotFound {

@@ -58,13 +58,20 @@ func TestTwoSpellingsOfATime(t *testing.T) {
 		mend        string
 		late        string
 	}{
-		"T and Z, then CURRENT_TIMESTAMP":  {"2026-04-07T01:00:00Z", "2026-04-07 02:00:00", `UPDATE orders SET updated_at = replace(rtrim(updated_at, 'Z'), 'T', ' ')`, ""},
-		"the same, and nothing read again": {"2026-04-07T01:00:00Z", "2026-04-07 02:00:00", `UPDATE orders SET updated_at = replace(rtrim(updated_at, 'Z'), 'T', ' ')`, "none"},
-		"CURRENT_TIMESTAMP, then T and Z":  {"2026-04-07 01:00:00", "2026-04-07T00:30:00Z", `UPDATE orders SET updated_at = replace(rtrim(updated_at, 'Z'), 'T', ' ')`, ""},
-		"offsets":                          {"2026-04-07 03:30:00+02:00", "2026-04-07 02:45:00+01:00", `UPDATE orders SET updated_at = datetime(updated_at)`, ""},
-		"a date":                           {"2026-04-07 01:00:00", "2026-04-07", `UPDATE orders SET updated_at = datetime(updated_at)`, ""},
-		"a fraction before Z":              {"2026-04-07T01:00:00Z", "2026-04-07T01:00:00.500Z", `UPDATE orders SET updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', updated_at)`, "none"},
-		"seconds, then milliseconds":       {"1775525025000", "1775525026", `UPDATE orders SET updated_at = updated_at * 1000 WHERE updated_at < 100000000000`, ""},
+		"T and Z, then CURRENT_TIMESTAMP": {"2026-04-07T01:00:00Z", "2026-04-07 02:00:00",
+			`UPDATE orders SET updated_at = replace(rtrim(updated_at, 'Z'), 'T', ' ')`, ""},
+		"the same, and nothing read again": {"2026-04-07T01:00:00Z", "2026-04-07 02:00:00",
+			`UPDATE orders SET updated_at = replace(rtrim(updated_at, 'Z'), 'T', ' ')`, "none"},
+		"CURRENT_TIMESTAMP, then T and Z": {"2026-04-07 01:00:00", "2026-04-07T00:30:00Z",
+			`UPDATE orders SET updated_at = replace(rtrim(updated_at, 'Z'), 'T', ' ')`, ""},
+		"offsets": {"2026-04-07 03:30:00+02:00", "2026-04-07 02:45:00+01:00",
+			`UPDATE orders SET updated_at = datetime(updated_at)`, ""},
+		"a date": {"2026-04-07 01:00:00", "2026-04-07",
+			`UPDATE orders SET updated_at = datetime(updated_at)`, ""},
+		"a fraction before Z": {"2026-04-07T01:00:00Z", "2026-04-07T01:00:00.500Z",
+			`UPDATE orders SET updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', updated_at)`, "none"},
+		"seconds, then milliseconds": {"1775525025000", "1775525026",
+			`UPDATE orders SET updated_at = updated_at * 1000 WHERE updated_at < 100000000000`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -104,7 +111,8 @@ func TestTwoSpellingsOfATime(t *testing.T) {
 func TestPositionInTheColumnsForm(t *testing.T) {
 	t.Parallel()
 	const at = "2026-04-07T02:00:00Z"
-	for way, want := range map[string]string{"start": "map[3:1]", "after": "map[3:1]", "key": "map[3:1]", "before": "map[2:1 3:1]"} {
+	for way, want := range map[string]string{"start": "map[3:1]", "after": "map[3:1]", "key": "map[3:1]",
+		"before": "map[2:1 3:1]"} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			to := newSink(t)

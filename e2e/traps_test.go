@@ -19,7 +19,8 @@ import (
 func sqliteShop(t *testing.T, url string, n int) (settings, *sql.DB) {
 	t.Helper()
 	source := testenv.SQLite(t)
-	db, err := sql.Open("sqlite", strings.TrimPrefix(source, "sqlite:")+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)")
+	db, err := sql.Open("sqlite", strings.TrimPrefix(source, "sqlite:")+
+		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,9 @@ func TestTraps5And6EveryEncodingOfATimer(t *testing.T) {
 			t.Errorf("%s: %d events, want %d", name, got, n)
 		}
 	}
-	until(t, "the host's RetryContext to be logged", func() bool { return strings.Contains(transcript(host), `"retry_count":2`) })
+	until(t, "the host's RetryContext to be logged", func() bool {
+		return strings.Contains(transcript(host), `"retry_count":2`)
+	})
 }
 
 // TestTrap7NeverExits: whatever is wrong, the process answers 500 and goes on, while a good poller beside it works.
@@ -129,9 +132,11 @@ func TestTrap7NeverExits(t *testing.T) {
 		"pollers__gone__source__table": "orders", "pollers__gone__source__cursor": "version",
 		"pollers__gone__output__kind": "http", "pollers__gone__output__url": to.URL,
 		"pollers__absent__source__connection": "SHOP_DB", "pollers__absent__source__table": "absent",
-		"pollers__absent__source__cursor": "version", "pollers__absent__output__kind": "http", "pollers__absent__output__url": to.URL,
+		"pollers__absent__source__cursor": "version", "pollers__absent__output__kind": "http",
+		"pollers__absent__output__url":      to.URL,
 		"pollers__typo__source__connection": "SHOP_DB", "pollers__typo__source__tabel": "orders",
-		"pollers__typo__source__cursor": "version", "pollers__typo__output__kind": "http", "pollers__typo__output__url": to.URL,
+		"pollers__typo__source__cursor": "version", "pollers__typo__output__kind": "http",
+		"pollers__typo__output__url": to.URL,
 	})
 	host := startHost(t, functionApp(t, s), s)
 	for range 5 {
@@ -153,7 +158,8 @@ func TestTrap8KilledInTheMiddle(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 40)
-	s = s.with(settings{"pollers__orders__lease_ttl": "5s", "pollers__orders__batch_size": "10", "pollers__orders__output__batch": "1"})
+	s = s.with(settings{"pollers__orders__lease_ttl": "5s", "pollers__orders__batch_size": "10",
+		"pollers__orders__output__batch": "1"})
 	host := startHost(t, functionApp(t, s), s)
 	reached := make(chan struct{})
 	release := make(chan struct{})
@@ -181,7 +187,8 @@ func TestTrap8KilledInTheMiddle(t *testing.T) {
 	}
 	must(t, host, "orders") // the dead worker's lease stands in the way, and that is said at once
 	if _, err := host.AwaitLine(t.Context(), func(l fakehost.Line) bool {
-		return l.Level == fakehost.Information && strings.Contains(l.Text, `"level":"INFO"`) && strings.Contains(l.Text, "lease_acquire_skipped") &&
+		return l.Level == fakehost.Information && strings.Contains(l.Text, `"level":"INFO"`) &&
+			strings.Contains(l.Text, "lease_acquire_skipped") &&
 			strings.Contains(l.Text, `"until":`) && strings.Contains(l.Text, "takes over by itself")
 	}); err != nil {
 		t.Fatalf("%v\n%s", err, transcript(host))
@@ -220,7 +227,8 @@ func TestTrap9LinesAreClassifiedAsMeant(t *testing.T) {
 	})
 }
 
-// TestTrap10ExecutableName: the host.json that is published names the executable exactly; check points out one that does not.
+// TestTrap10ExecutableName: the host.json that is published names the executable exactly; check points out one that
+// does not.
 func TestTrap10ExecutableName(t *testing.T) {
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 1)
@@ -231,7 +239,8 @@ func TestTrap10ExecutableName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"rowrelay"`, `"./rowrelay"`, 1)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"rowrelay"`, `"./rowrelay"`, 1)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, errs, err := command(t, root, withSchedules(s), "check")

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"context"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -84,15 +83,6 @@ func New(from Wiring) *App {
 		a.Pollers = append(a.Pollers, a.newPoller(w))
 	}
 	return a
-}
-
-// Audit asks all services all that the production checklist needs.
-func (a *App) Audit(ctx context.Context) {
-	a.askStore(ctx)
-	for _, p := range a.Pollers {
-		p.Check(ctx, 0)
-		p.audit(ctx)
-	}
 }
 
 // Hosted reports whether the app is a Function App.

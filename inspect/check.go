@@ -55,7 +55,8 @@ func (p *Poller) audit(ctx context.Context) {
 		return
 	}
 	p.Rights, p.RightsErr = engine.AskRights(ctx, p.wired.Connection, p.Config.Source.Table, p.Config.Source.Timeout)
-	p.askQueues(ctx)
+	p.Queues = map[string]error{}
+	p.Letters.Queued, p.Letters.QueuedErr = askQueues(ctx, p.Config, p.app.Config.State.Create, p.Queues)
 	if p.wired.Outbox != nil {
 		if p.Outbox == nil {
 			p.Broken = "the outbox has a fault: see settings"
@@ -67,6 +68,15 @@ func (p *Poller) audit(ctx context.Context) {
 		p.Broken = "the source has a fault: see settings"
 	}
 	if p.app.store != nil {
-		p.Letters.Stored, p.Letters.StoredErr = p.countLetters(ctx)
+		p.Letters.Stored, p.Letters.StoredErr = countLetters(ctx, p.app.store, p.app.Config.State.AppName, p.Config.Name)
+	}
+}
+
+// Audit asks all services all that the production checklist needs.
+func (a *App) Audit(ctx context.Context) {
+	a.Store.ask(ctx, &a.Config.State, a.store)
+	for _, p := range a.Pollers {
+		p.Check(ctx, 0)
+		p.audit(ctx)
 	}
 }

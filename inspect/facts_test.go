@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/azure"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
@@ -132,7 +133,7 @@ func answer(f *inspect.App) {
 	p.Queues = map[string]error{}
 	p.Timer = inspect.Timer{Text: "*/10 * * * * *", Gap: 10 * time.Second, Fires: true}
 	if p.Can(mode.Marks) {
-		p.Outbox = &inspect.Outbox{About: publisher.About{Strategy: publisher.Partitioned, Partitions: p.Config.Source.Partitions, Layout: "own"}}
+		p.Outbox = &inspect.Outbox{About: publisher.About{Strategy: claims.Partitioned, Partitions: p.Config.Source.Partitions, Layout: "own"}}
 		return
 	}
 	p.Cursor = []source.CursorColumn{{Name: "tx", Type: "xid8", Moved: "is an xid8"}}

@@ -48,29 +48,29 @@ func StateLink(s *config.State) *Link {
 }
 
 // LinksOf are the connections of a poller, the state store's left out.
-func LinksOf(w *Wired) []Link {
+func LinksOf(p *config.Poller, conn engine.Connection) []Link {
 	var links []Link
-	if w.Connection.Engine != "" {
-		host, _, _ := strings.Cut(w.Connection.Identity, "/")
+	if conn.Engine != "" {
+		host, _, _ := strings.Cut(conn.Identity, "/")
 		l := Link{
-			What: TheSource, Setting: w.Config.Source.Connection.Setting, Kind: w.Connection.Engine, Host: host, Safety: w.Connection.Link, Secret: w.Connection.Secret,
-			How: strings.Join(w.Connection.Warnings, "; "), Mend: "see source__connection in docs/settings.md",
+			What: TheSource, Setting: p.Source.Connection.Setting, Kind: conn.Engine, Host: host, Safety: conn.Link, Secret: conn.Secret,
+			How: strings.Join(conn.Warnings, "; "), Mend: "see source__connection in docs/settings.md",
 		}
-		if w.Connection.Engine == "sqlserver" {
+		if conn.Engine == "sqlserver" {
 			l.Entra = !l.Secret || isIn(host, entraDatabases)
 			l.Unsure = !l.Entra && l.Safety != engine.LinkLocal // a server that knows none, or a name of the operator's own for one that does
 		}
 		links = append(links, l)
 	}
-	for i := range w.Config.Outputs {
-		if l := outputLink(&w.Config.Outputs[i]); l != nil {
+	for i := range p.Outputs {
+		if l := outputLink(&p.Outputs[i]); l != nil {
 			links = append(links, *l)
 		}
 	}
-	if d := &w.Config.DeadLetter; d.Kind == "queue" {
+	if d := &p.DeadLetter; d.Kind == "queue" {
 		links = append(links, *storageLink("the queue of dead letters", &d.Connection, azure.QueueEndpoint(&d.Connection)))
 	}
-	if s := &w.Config.Source; s.FanoutQueue != "" {
+	if s := &p.Source; s.FanoutQueue != "" {
 		links = append(links, *storageLink("the fan-out queue", &s.Fanout, azure.QueueEndpoint(&s.Fanout)))
 	}
 	return links

@@ -7,18 +7,13 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
-
-// Outbox is what is found of an outbox.
-type Outbox struct {
-	publisher.About
-	Unsuited []string          // what does not suit the table, the engine or the instances
-	Next     []publisher.Entry // the first pending events, without their payloads
-}
 
 // Ask asks an outbox how it stands. It is nil where the poller is none that can be asked.
 func (p *Poller) Ask(ctx context.Context) (*Outbox, error) {
@@ -26,16 +21,16 @@ func (p *Poller) Ask(ctx context.Context) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Outbox{About: about, Unsuited: p.unsuited(&about), Next: []publisher.Entry{}}, nil
+	return &Outbox{About: about, Unsuited: p.unsuited(&about), Next: []event.Entry{}}, nil
 }
 
 // Publishes reports whether the poller is an outbox that can be asked.
 func (p *Poller) Publishes() bool { return p.wired.Outbox != nil }
 
 // Entries are the first events in a state, without their payloads.
-func (p *Poller) Entries(ctx context.Context, in publisher.State, most int) ([]publisher.Entry, error) {
-	list := []publisher.Entry{}
-	err := p.wired.Outbox.List(ctx, publisher.Filter{States: []publisher.State{in}, Limit: most}, func(e publisher.Entry) error {
+func (p *Poller) Entries(ctx context.Context, in event.State, most int) ([]event.Entry, error) {
+	list := []event.Entry{}
+	err := p.wired.Outbox.List(ctx, event.Filter{States: []event.State{in}, Limit: most}, func(e event.Entry) error {
 		list = append(list, e)
 		return nil
 	})
@@ -56,7 +51,7 @@ func (p *Poller) checkOutbox(ctx context.Context, rows int) {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d dead letter(s) hold their aggregates up: rowrelay outbox list %s --state dead", n, p.Config.Name))
 	}
 	if rows > 0 {
-		found.Next, err = p.Entries(ctx, publisher.Pending, rows)
+		found.Next, err = p.Entries(ctx, event.Pending, rows)
 		p.fault(err)
 	}
 }
@@ -84,17 +79,17 @@ func (p *Poller) unsuited(about *publisher.About) []string {
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	s := &p.Config.Source
 	switch {
-	case about.Strategy == publisher.Leader && s.FanoutQueue != "":
+	case about.Strategy == claims.Leader && s.FanoutQueue != "":
 		add("source__fanout_queue has no effect: with the strategy leader one instance publishes everything; partitions need a bucket column (rowrelay outbox init)")
-	case about.Strategy == publisher.SkipLocked && p.Engine == "sqlite":
+	case about.Strategy == claims.SkipLocked && p.Engine == "sqlite":
 		add("skip_locked gains nothing on SQLite, which has one writer at a time, and writes each event twice: use leader")
-	case s.Strategy == string(publisher.Partitioned) && p.Engine == "sqlite": // chosen by somebody, not by default
+	case s.Strategy == string(claims.Partitioned) && p.Engine == "sqlite": // chosen by somebody, not by default
 		add("partitions gain little on SQLite, which has one writer at a time and lives on one machine: leader is enough")
 	}
-	if about.Strategy == publisher.Partitioned && about.Partitions > 0 && about.Partitions != s.Partitions {
+	if about.Strategy == claims.Partitioned && about.Partitions > 0 && about.Partitions != s.Partitions {
 		add("%d partitions are in force, and source__partitions is %d: it takes effect when no instance holds a claim (rowrelay outbox pause %s, then resume)", about.Partitions, s.Partitions, p.Config.Name)
 	}
-	if n := len(about.Owners); about.Strategy == publisher.Partitioned && about.Partitions > 0 && n > about.Partitions {
+	if n := len(about.Owners); about.Strategy == claims.Partitioned && about.Partitions > 0 && n > about.Partitions {
 		add("%d instances share %d partitions: the others are idle; raise source__partitions", n, about.Partitions)
 	}
 	if p.Config.AfterDeadLetter == "release" {

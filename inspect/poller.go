@@ -15,6 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/state"
@@ -108,6 +109,13 @@ type Table struct {
 	Late *Late // nil: it could not be asked
 }
 
+// Outbox is what is found of an outbox.
+type Outbox struct {
+	publisher.About
+	Unsuited []string      // what does not suit the table, the engine or the instances
+	Next     []event.Entry // the first pending events, without their payloads
+}
+
 // Letters are the dead letters that wait.
 type Letters struct {
 	Stored    int // in the state store
@@ -167,7 +175,7 @@ func (p *Poller) LongestRequest() (longest time.Duration) {
 // newPoller describes a poller by its settings and the files of a Function App.
 func (a *App) newPoller(w Wired) *Poller {
 	p := &Poller{
-		Config: w.Config, Engine: w.Connection.Engine, Links: LinksOf(&w), DeadLetters: "the rows themselves",
+		Config: w.Config, Engine: w.Connection.Engine, Links: LinksOf(w.Config, w.Connection), DeadLetters: "the rows themselves",
 		Faults: Lines(w.Faults), Warnings: Lines(w.Warnings), app: a, wired: w,
 	}
 	p.Table.NullCursors = -1

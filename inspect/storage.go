@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/deadletter"
+	"github.com/rowrelay/rowrelay/state"
 )
 
 // Store is what is found of the state store.
@@ -57,52 +58,52 @@ func StoreName(s *config.State) string {
 	}
 }
 
-// askStore asks the state store without writing to it.
-func (a *App) askStore(ctx context.Context) {
-	s := &a.Config.State
+// ask asks the state store without writing to it.
+func (found *Store) ask(ctx context.Context, s *config.State, store state.Store) {
 	switch {
-	case a.store == nil:
+	case store == nil:
 	case s.Kind == "file":
 		_, err := os.Stat(s.Path)
-		a.Store.Missing = err != nil
+		found.Missing = err != nil
 	case s.Kind == "blob":
 		prefix := "state/" + s.AppName + "/"
-		if _, err := a.store.List(ctx, prefix); err != nil {
-			a.Store.ListErr = azure.Brief(err)
+		if _, err := store.List(ctx, prefix); err != nil {
+			found.ListErr = azure.Brief(err)
 		}
-		copies := &a.Store.Copies
+		copies := &found.Copies
 		copies.Days, copies.Err = azure.KeptFor(ctx, &s.Connection)
 		copies.Documents, copies.Versions, copies.VersionErr = azure.Versions(ctx, &s.Connection, s.Container, prefix)
-		a.Store.Missing = errors.Is(copies.VersionErr, azure.ErrNoContainer) // List has no error for one that the first write makes
+		found.Missing = errors.Is(copies.VersionErr, azure.ErrNoContainer) // List has no error for one that the first write makes
 	}
 }
 
-// askQueues asks whether the queues are there. Those of Azurite and with state__create are made when they are needed.
-func (p *Poller) askQueues(ctx context.Context) {
-	p.Queues = map[string]error{}
+// askQueues asks whether a poller's queues are there, and how many dead letters wait in theirs: nil where they go elsewhere. Queues of
+// Azurite, and with create all, are made when they are needed.
+func askQueues(ctx context.Context, p *config.Poller, create bool, queues map[string]error) (dead *int64, err error) {
 	ask := func(s *config.Storage, name string) (messages *int64, err error) {
 		messages, err = azure.Messages(ctx, s, name)
-		p.Queues[name+" of "+s.Setting] = err
-		if errors.Is(err, azure.ErrNoQueue) && (p.app.Config.State.Create || s.Development) {
-			p.Queues[name+" of "+s.Setting] = ErrUnmade
+		queues[name+" of "+s.Setting] = err
+		if errors.Is(err, azure.ErrNoQueue) && (create || s.Development) {
+			queues[name+" of "+s.Setting] = ErrUnmade
 			return new(int64), nil // and holds no message
 		}
 		return messages, err
 	}
-	for i := range p.Config.Outputs {
-		if out := &p.Config.Outputs[i]; out.Kind == "queue" {
-			_, _ = ask(&out.Connection, out.Queue) // kept in Queues
+	for i := range p.Outputs {
+		if out := &p.Outputs[i]; out.Kind == "queue" {
+			_, _ = ask(&out.Connection, out.Queue) // kept in queues
 		}
 	}
-	if d := &p.Config.DeadLetter; d.Kind == "queue" {
-		p.Letters.Queued, p.Letters.QueuedErr = ask(&d.Connection, d.Queue)
+	if d := &p.DeadLetter; d.Kind == "queue" {
+		return ask(&d.Connection, d.Queue)
 	}
+	return nil, nil
 }
 
-// countLetters counts the poller's dead letters in the state store, those of all its outputs.
-func (p *Poller) countLetters(ctx context.Context) (n int, err error) {
-	prefix := deadletter.Root + p.app.Config.State.AppName + "/" + p.Config.Name
-	found, err := p.app.store.List(ctx, prefix)
+// countLetters counts a poller's dead letters in the state store, those of all its outputs.
+func countLetters(ctx context.Context, store state.Store, app, poller string) (n int, err error) {
+	prefix := deadletter.Root + app + "/" + poller
+	found, err := store.List(ctx, prefix)
 	for _, key := range found {
 		rest := strings.TrimPrefix(key, prefix)
 		if strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, ".") { // not another poller's, whose name begins so

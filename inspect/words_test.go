@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
@@ -153,12 +154,12 @@ func TestWhichStrategySuits(t *testing.T) {
 		settings []string
 		says     string
 	}{
-		"leader, and fan-out":     {publisher.About{Strategy: publisher.Leader}, []string{"source__fanout_queue=q-1", "source__fanout_connection=Q"}, "source__fanout_queue has no effect"},
-		"skip_locked on SQLite":   {publisher.About{Strategy: publisher.SkipLocked}, nil, "skip_locked gains nothing on SQLite"},
-		"another count in force":  {publisher.About{Strategy: publisher.Partitioned, Partitions: 8}, nil, "8 partitions are in force"},
-		"more owners than pieces": {publisher.About{Strategy: publisher.Partitioned, Partitions: 1, Owners: make([]publisher.Owner, 2)}, []string{"source__partitions=1"}, "2 instances share 1 partitions"},
-		"released":                {publisher.About{Strategy: publisher.Leader}, []string{"after_dead_letter=release"}, "its order is broken"},
-		"all is well":             {publisher.About{Strategy: publisher.Leader}, nil, ""},
+		"leader, and fan-out":     {publisher.About{Strategy: claims.Leader}, []string{"source__fanout_queue=q-1", "source__fanout_connection=Q"}, "source__fanout_queue has no effect"},
+		"skip_locked on SQLite":   {publisher.About{Strategy: claims.SkipLocked}, nil, "skip_locked gains nothing on SQLite"},
+		"another count in force":  {publisher.About{Strategy: claims.Partitioned, Partitions: 8}, nil, "8 partitions are in force"},
+		"more owners than pieces": {publisher.About{Strategy: claims.Partitioned, Partitions: 1, Owners: make([]claims.Owner, 2)}, []string{"source__partitions=1"}, "2 instances share 1 partitions"},
+		"released":                {publisher.About{Strategy: claims.Leader}, []string{"after_dead_letter=release"}, "its order is broken"},
+		"all is well":             {publisher.About{Strategy: claims.Leader}, nil, ""},
 	} {
 		p := &Poller{Engine: "sqlite", Config: loadPoller(t, append([]string{"source__table=outbox", "source__mode=outbox"}, c.settings...)...)}
 		list := p.unsuited(&c.about)

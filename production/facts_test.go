@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/host"
@@ -105,7 +106,7 @@ func factsOf(t *testing.T, settings ...string) (*inspect.App, *inspect.Poller) {
 	}
 	if p.Can(mode.Marks) {
 		p.Table, p.Cursor, p.DeadLetters = inspect.Table{}, nil, "the rows themselves"
-		p.Outbox = &inspect.Outbox{About: publisher.About{Strategy: publisher.Partitioned, Layout: "own"}}
+		p.Outbox = &inspect.Outbox{About: publisher.About{Strategy: claims.Partitioned, Layout: "own"}}
 	}
 	f := &inspect.App{
 		Config: cfg, Environ: environ, Pollers: []*inspect.Poller{p},

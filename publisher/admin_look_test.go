@@ -7,7 +7,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
-// TestLook tells a table that `rowrelay outbox init` has made from an application's, and from none, before there are claims.
+// TestLook tells a table that `rowrelay outbox init` has made from an application's, and from none, before there are
+// claims.
 func TestLook(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
 		conn, err := engines.Parse(w.url)

@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // layouts runs a test on a table of `rowrelay outbox init` and on the seed's, on every engine.
@@ -20,7 +22,7 @@ func layouts(t *testing.T, test func(t *testing.T, w *world)) {
 			w := *w
 			w.t, w.cfg.Table, w.cfg.ClaimsTable = t, "own_outbox", "own_claims"
 			w.broker = &broker{refuse: map[string]bool{}}
-			w.cfg.Strategy = publisher.Leader
+			w.cfg.Strategy = claims.Leader
 			w.own()
 			test(t, &w)
 		})
@@ -41,10 +43,10 @@ func (w *world) write(aggregateType, aggregate, eventType, payload string) {
 }
 
 // listed are the payloads of the events that a filter chooses, in order, by their idempotency keys.
-func (w *world) listed(p *publisher.Publisher, f publisher.Filter) []string {
+func (w *world) listed(p *publisher.Publisher, f event.Filter) []string {
 	w.t.Helper()
 	list := []string{}
-	err := p.List(w.t.Context(), f, func(e publisher.Entry) error {
+	err := p.List(w.t.Context(), f, func(e event.Entry) error {
 		list = append(list, strings.TrimPrefix(e.IdempotencyKey, "key-"))
 		return nil
 	})
@@ -72,70 +74,70 @@ func TestOperator(t *testing.T) {
 		w.until(p, "both refused events are given up", func() bool {
 			witness++
 			w.write("Order", "b", "OrderPaid", fmt.Sprintf("b%d", witness))
-			return w.states(p)[publisher.Dead] == 2
+			return w.states(p)[event.Dead] == 2
 		})
-		w.until(p, "nothing is left to publish", func() bool { return w.states(p)[publisher.Pending] == 0 })
+		w.until(p, "nothing is left to publish", func() bool { return w.states(p)[event.Pending] == 0 })
 
 		ids := map[string]string{}
-		if err := p.List(t.Context(), publisher.Filter{}, func(e publisher.Entry) error {
+		if err := p.List(t.Context(), event.Filter{}, func(e event.Entry) error {
 			ids[strings.TrimPrefix(e.IdempotencyKey, "key-")] = e.ID
 			if e.CreatedAt.IsZero() || time.Since(e.CreatedAt).Abs() > time.Hour {
 				t.Errorf("%s was created at %s", e.ID, e.CreatedAt)
 			}
-			if e.State == publisher.Dead && (e.Attempts != 3 || e.LastError == "" || !e.NextAttempt.IsZero()) {
+			if e.State == event.Dead && (e.Attempts != 3 || e.LastError == "" || !e.NextAttempt.IsZero()) {
 				t.Errorf("a dead letter: %+v", e)
 			}
 			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
-		dead := []publisher.State{publisher.Dead}
+		dead := []event.State{event.Dead}
 		for _, c := range []struct {
 			name string
-			f    publisher.Filter
+			f    event.Filter
 			want []string
 		}{
-			{"dead", publisher.Filter{States: dead}, []string{"a2", "c1"}},
-			{"dead, one page of one", publisher.Filter{States: dead, Limit: 1}, []string{"a2"}},
-			{"waiting", publisher.Filter{States: []publisher.State{publisher.Waiting}}, []string{"a3", "a4", "c2"}},
-			{"waiting and dead", publisher.Filter{States: []publisher.State{publisher.Waiting, publisher.Dead}}, []string{"a2", "a3", "a4", "c1", "c2"}},
-			{"dead of an aggregate", publisher.Filter{States: dead, Aggregate: "c"}, []string{"c1"}},
-			{"a type of aggregates", publisher.Filter{AggregateType: "Invoice"}, []string{"c1", "c2"}},
-			{"an aggregate", publisher.Filter{AggregateType: "Order", Aggregate: "a"}, []string{"a1", "a2", "a3", "a4"}},
-			{"a type of events", publisher.Filter{EventType: "InvoiceSent"}, []string{"c1", "c2"}},
-			{"an id", publisher.Filter{IDs: []string{ids["a3"]}}, []string{"a3"}},
-			{"ids and keys", publisher.Filter{IDs: []string{ids["a3"], "no such"}, Keys: []string{"key-c1", "no such"}}, []string{"a3", "c1"}},
-			{"a key is no id", publisher.Filter{IDs: []string{"key-c1"}}, []string{}},
-			{"an id is no key", publisher.Filter{Keys: []string{ids["a3"]}}, []string{}},
-			{"published", publisher.Filter{States: []publisher.State{publisher.Published}, Aggregate: "a"}, []string{"a1"}},
-			{"publishing", publisher.Filter{States: []publisher.State{publisher.Publishing}}, []string{}},
-			{"older", publisher.Filter{States: dead, OlderThan: time.Hour}, []string{}},
-			{"younger", publisher.Filter{States: dead, YoungerThan: time.Hour}, []string{"a2", "c1"}},
-			{"younger, of years", publisher.Filter{States: dead, YoungerThan: 20000 * time.Hour}, []string{"a2", "c1"}},
+			{"dead", event.Filter{States: dead}, []string{"a2", "c1"}},
+			{"dead, one page of one", event.Filter{States: dead, Limit: 1}, []string{"a2"}},
+			{"waiting", event.Filter{States: []event.State{event.Waiting}}, []string{"a3", "a4", "c2"}},
+			{"waiting and dead", event.Filter{States: []event.State{event.Waiting, event.Dead}}, []string{"a2", "a3", "a4", "c1", "c2"}},
+			{"dead of an aggregate", event.Filter{States: dead, Aggregate: "c"}, []string{"c1"}},
+			{"a type of aggregates", event.Filter{AggregateType: "Invoice"}, []string{"c1", "c2"}},
+			{"an aggregate", event.Filter{AggregateType: "Order", Aggregate: "a"}, []string{"a1", "a2", "a3", "a4"}},
+			{"a type of events", event.Filter{EventType: "InvoiceSent"}, []string{"c1", "c2"}},
+			{"an id", event.Filter{IDs: []string{ids["a3"]}}, []string{"a3"}},
+			{"ids and keys", event.Filter{IDs: []string{ids["a3"], "no such"}, Keys: []string{"key-c1", "no such"}}, []string{"a3", "c1"}},
+			{"a key is no id", event.Filter{IDs: []string{"key-c1"}}, []string{}},
+			{"an id is no key", event.Filter{Keys: []string{ids["a3"]}}, []string{}},
+			{"published", event.Filter{States: []event.State{event.Published}, Aggregate: "a"}, []string{"a1"}},
+			{"publishing", event.Filter{States: []event.State{event.Publishing}}, []string{}},
+			{"older", event.Filter{States: dead, OlderThan: time.Hour}, []string{}},
+			{"younger", event.Filter{States: dead, YoungerThan: time.Hour}, []string{"a2", "c1"}},
+			{"younger, of years", event.Filter{States: dead, YoungerThan: 20000 * time.Hour}, []string{"a2", "c1"}},
 		} {
 			if got := w.listed(p, c.f); !slices.Equal(got, c.want) {
 				t.Errorf("%s: %v, want %v", c.name, got, c.want)
 			}
 		}
 		stop := errors.New("enough")
-		if err := p.List(t.Context(), publisher.Filter{}, func(publisher.Entry) error { return stop }); !errors.Is(err, stop) {
+		if err := p.List(t.Context(), event.Filter{}, func(event.Entry) error { return stop }); !errors.Is(err, stop) {
 			t.Errorf("List returned %v, not what its function did", err)
 		}
-		for _, f := range []publisher.Filter{{States: []publisher.State{"BROKEN"}}, {Limit: -1}, {IDs: []string{""}}, {Keys: []string{"1", ""}}} {
+		for _, f := range []event.Filter{{States: []event.State{"BROKEN"}}, {Limit: -1}, {IDs: []string{""}}, {Keys: []string{"1", ""}}} {
 			if _, err := p.Count(t.Context(), f); !errors.Is(err, poller.ErrConfig) {
 				t.Errorf("%+v: %v", f, err)
 			}
 		}
-		if _, err := p.Requeue(t.Context(), publisher.Filter{States: []publisher.State{publisher.Published}}, nil); !errors.Is(err, poller.ErrConfig) {
+		if _, err := p.Requeue(t.Context(), event.Filter{States: []event.State{event.Published}}, nil); !errors.Is(err, poller.ErrConfig) {
 			t.Errorf("what was published could be requeued: %v", err)
 		}
 
 		// Discard one dead letter: its follower goes on.
 		var told int64
-		if n, err := p.Discard(t.Context(), publisher.Filter{States: dead, Aggregate: "c"}, "ann", func(n int64) { told = n }); n != 1 || told != 1 || err != nil {
+		if n, err := p.Discard(t.Context(), event.Filter{States: dead, Aggregate: "c"}, "ann", func(n int64) { told = n }); n != 1 || told != 1 || err != nil {
 			t.Fatalf("discarded %d (told %d), %v", n, told, err)
 		}
-		if err := p.List(t.Context(), publisher.Filter{States: []publisher.State{publisher.Discarded}}, func(e publisher.Entry) error {
+		if err := p.List(t.Context(), event.Filter{States: []event.State{event.Discarded}}, func(e event.Entry) error {
 			if !strings.Contains(e.LastError, "discarded by ann at 2") {
 				t.Errorf("discarded: %q", e.LastError)
 			}
@@ -144,7 +146,7 @@ func TestOperator(t *testing.T) {
 			t.Fatal(err)
 		}
 		// And one that only waits.
-		if n, err := p.Discard(t.Context(), publisher.Filter{Keys: []string{"key-a3"}}, "ann", nil); n != 1 || err != nil {
+		if n, err := p.Discard(t.Context(), event.Filter{Keys: []string{"key-a3"}}, "ann", nil); n != 1 || err != nil {
 			t.Fatalf("discarded %d, %v", n, err)
 		}
 
@@ -171,13 +173,13 @@ func TestOperator(t *testing.T) {
 		w.until(p2, "what waited behind the discarded one is published", func() bool { return slices.Equal(w.broker.payloads("c"), []string{"c2"}) })
 
 		w.broker.will(false, "a2")
-		if n, err := p.Requeue(t.Context(), publisher.Filter{Aggregate: "a"}, nil); n != 1 || err != nil {
+		if n, err := p.Requeue(t.Context(), event.Filter{Aggregate: "a"}, nil); n != 1 || err != nil {
 			t.Fatalf("requeued %d, %v", n, err)
 		}
-		if got := w.listed(p, publisher.Filter{States: []publisher.State{publisher.Failed}}); !slices.Equal(got, []string{"a2"}) {
+		if got := w.listed(p, event.Filter{States: []event.State{event.Failed}}); !slices.Equal(got, []string{"a2"}) {
 			t.Errorf("failed after the requeue: %v", got)
 		}
-		w.until(p2, "what was requeued is published, then its follower", func() bool { return w.states(p)[publisher.Waiting] == 0 && w.states(p)[publisher.Pending] == 0 })
+		w.until(p2, "what was requeued is published, then its follower", func() bool { return w.states(p)[event.Waiting] == 0 && w.states(p)[event.Pending] == 0 })
 		if got := w.broker.payloads("a"); !slices.Equal(got, []string{"a1", "a2", "a4"}) {
 			t.Errorf("taken: %v", got)
 		}
@@ -191,23 +193,23 @@ func TestKeysAreNoIDs(t *testing.T) {
 		w.exec(insert, "first", "k")
 		p := w.open()
 		id := ""
-		if err := p.List(t.Context(), publisher.Filter{}, func(e publisher.Entry) error { id = e.ID; return nil }); err != nil {
+		if err := p.List(t.Context(), event.Filter{}, func(e event.Entry) error { id = e.ID; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		w.exec(insert, "twin", id)
 		w.exec(insert, "comma", id+",7")
 		for _, c := range []struct {
-			f    publisher.Filter
+			f    event.Filter
 			want []string
 		}{
-			{publisher.Filter{IDs: []string{id}}, []string{"first"}},
-			{publisher.Filter{Keys: []string{id}}, []string{"twin"}},
-			{publisher.Filter{Keys: []string{id + ",7"}}, []string{"comma"}},
-			{publisher.Filter{IDs: []string{id + ",7"}}, nil},
-			{publisher.Filter{IDs: []string{id}, Keys: []string{id}}, []string{"first", "twin"}},
+			{event.Filter{IDs: []string{id}}, []string{"first"}},
+			{event.Filter{Keys: []string{id}}, []string{"twin"}},
+			{event.Filter{Keys: []string{id + ",7"}}, []string{"comma"}},
+			{event.Filter{IDs: []string{id + ",7"}}, nil},
+			{event.Filter{IDs: []string{id}, Keys: []string{id}}, []string{"first", "twin"}},
 		} {
 			var got []string
-			if err := p.List(t.Context(), c.f, func(e publisher.Entry) error { got = append(got, e.AggregateID); return nil }); err != nil || !slices.Equal(got, c.want) {
+			if err := p.List(t.Context(), c.f, func(e event.Entry) error { got = append(got, e.AggregateID); return nil }); err != nil || !slices.Equal(got, c.want) {
 				t.Errorf("ids %q, keys %q: %q, %v, want %q", c.f.IDs, c.f.Keys, got, err, c.want)
 			}
 		}
@@ -221,14 +223,14 @@ func TestRequeueMany(t *testing.T) {
 		w.fillDead(many)
 		p := w.open()
 		var steps []int64
-		n, err := p.Requeue(t.Context(), publisher.Filter{}, func(n int64) { steps = append(steps, n) })
+		n, err := p.Requeue(t.Context(), event.Filter{}, func(n int64) { steps = append(steps, n) })
 		if n != many || err != nil || !slices.Equal(steps, []int64{1000, 2000, many}) {
 			t.Fatalf("requeued %d in steps %v, %v", n, steps, err)
 		}
-		if n, err := p.Discard(t.Context(), publisher.Filter{Limit: 1200}, "", nil); n != 1200 || err != nil {
+		if n, err := p.Discard(t.Context(), event.Filter{Limit: 1200}, "", nil); n != 1200 || err != nil {
 			t.Fatalf("discarded %d, %v", n, err)
 		}
-		if s := w.states(p); s[publisher.Discarded] != 1200 || s[publisher.Failed] != many-1200 {
+		if s := w.states(p); s[event.Discarded] != 1200 || s[event.Failed] != many-1200 {
 			t.Errorf("states: %v", s)
 		}
 	})

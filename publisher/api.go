@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // Config is one outbox and how it is published.
@@ -12,14 +14,14 @@ type Config struct {
 	App, Poller string
 	// Instance names this process for people, in claims.
 	Instance string
-	// Table is source__table as written; Map is source__map__<role>: role → column, or an option's value. Empty: the table has
-	// the columns of `rowrelay outbox init`.
+	// Table is source__table as written; Map is source__map__<role>: role → column, or an option's value. Empty: the
+	// table has the columns of `rowrelay outbox init`.
 	Table string
 	Map   map[string]string
 	// ClaimsTable is source__claims_table, created by `rowrelay outbox init`.
 	ClaimsTable string
 	// Strategy is source__strategy, "" for what suits the table; Partitions and ClaimTTL as the settings.
-	Strategy   Strategy
+	Strategy   claims.Strategy
 	Partitions int
 	ClaimTTL   time.Duration
 	Policy     poller.Policy
@@ -42,46 +44,12 @@ type About struct {
 	Warnings []string
 	// Layout is "own" (the columns of `rowrelay outbox init`) or "mapped"; Strategy what is in force.
 	Layout     string
-	Strategy   Strategy
+	Strategy   claims.Strategy
 	Partitions int // in force; 0 where the strategy has none
 	// Paused says who paused it, when and why; "" while it is not.
 	Paused  string
-	Owners  []Owner
+	Owners  []claims.Owner
 	Figures poller.OutboxFigures
-}
-
-// Owner is an instance with live claims.
-type Owner struct {
-	Name    string
-	Token   uint64
-	Units   int
-	Expires time.Duration // from now, by the database's clock
-}
-
-// Filter chooses events; a zero member does not restrict.
-type Filter struct {
-	States []State
-	// IDs are rows: the seq of an own table, the id of a mapped one. Keys are idempotency keys, which may look like a seq and be
-	// another event's. With both, an event is chosen that is in either.
-	IDs, Keys                []string
-	AggregateType, Aggregate string
-	EventType                string
-	OlderThan, YoungerThan   time.Duration // by created_at
-	Limit                    int
-}
-
-// Entry is one event for `rowrelay outbox list`, without its payload.
-type Entry struct {
-	ID             string    `json:"id"`
-	AggregateType  string    `json:"aggregate_type"`
-	AggregateID    string    `json:"aggregate_id"`
-	EventType      string    `json:"event_type"`
-	IdempotencyKey string    `json:"idempotency_key"`
-	State          State     `json:"state"`
-	Attempts       int       `json:"attempts"`
-	CreatedAt      time.Time `json:"created_at"`
-	NextAttempt    time.Time `json:"next_attempt_at,omitzero"`
-	LastError      string    `json:"last_error,omitempty"`
 }
 
 // Cleaned is what a clean-up did.
@@ -96,19 +64,21 @@ type Operator interface {
 	// About describes the outbox, from a fresh look.
 	About(ctx context.Context) (About, error)
 	// Count and List show events; List calls each in order of seq until it returns an error, which List returns.
-	Count(ctx context.Context, f Filter) (int64, error)
-	List(ctx context.Context, f Filter, each func(Entry) error) error
-	// Requeue makes dead letters (and FAILED events) due at once with their attempts forgotten; their aggregates' later events follow
-	// them in order. Discard gives dead letters, FAILED and WAITING events up for ever (DISCARDED, with who and why in last_error) and lets what waits only
-	// behind them go on. Both work in chunks, call progress after each with the total so far, and return how many events changed.
-	Requeue(ctx context.Context, f Filter, progress func(int64)) (int64, error)
-	Discard(ctx context.Context, f Filter, by string, progress func(int64)) (int64, error)
+	Count(ctx context.Context, f event.Filter) (int64, error)
+	List(ctx context.Context, f event.Filter, each func(event.Entry) error) error
+	// Requeue makes dead letters (and FAILED events) due at once with their attempts forgotten; their aggregates'
+	// later events follow them in order. Discard gives dead letters, FAILED and WAITING events up for ever
+	// (DISCARDED, with who and why in last_error) and lets what waits only behind them go on. Both work in chunks,
+	// call progress after each with the total so far, and return how many events changed.
+	Requeue(ctx context.Context, f event.Filter, progress func(int64)) (int64, error)
+	Discard(ctx context.Context, f event.Filter, by string, progress func(int64)) (int64, error)
 	// Pause and Resume stop and start publishing on every instance, with their next fetch.
 	Pause(ctx context.Context, by string) error
 	Resume(ctx context.Context) error
-	// Cleanup deletes published and discarded rows older than the retention, in chunks, until none is left or ctx ends. Another
-	// instance's clean-up under way is not an error: nothing is done.
+	// Cleanup deletes published and discarded rows older than the retention, in chunks, until none is left or ctx
+	// ends. Another instance's clean-up under way is not an error: nothing is done.
 	Cleanup(ctx context.Context, progress func(int64)) (Cleaned, error)
-	// Work returns the partitions that have something to publish now, for fan-out, and the number of partitions in force.
+	// Work returns the partitions that have something to publish now, for fan-out, and the number of partitions in
+	// force.
 	Work(ctx context.Context) (partitions []int, of int, err error)
 }

@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
-// fillHistory writes n events: most were published long ago, the last tenth within the retention, and among the old ones every
-// 500th is still to be published.
+// fillHistory writes n events: most were published long ago, the last tenth within the retention, and among the old
+// ones every 500th is still to be published.
 func (w *world) fillHistory(n int) {
 	w.t.Helper()
 	old := w.ago(240)
@@ -58,8 +59,8 @@ func (w *world) unpublished() map[string]bool {
 	return keys
 }
 
-// TestCleanup deletes 50,000 events' worth of history while an application writes and a publisher marks; it is stopped in the
-// middle, and begun again.
+// TestCleanup deletes 50,000 events' worth of history while an application writes and a publisher marks; it is
+// stopped in the middle, and begun again.
 func TestCleanup(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: `make test` runs it")
@@ -179,7 +180,7 @@ func TestCleanupAlone(t *testing.T) {
 // TestCleanupKeeps says what is not cleaned up: dead letters, and tables that do not say when a row was published.
 func TestCleanupKeeps(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
-		w.cfg.Strategy = publisher.Leader
+		w.cfg.Strategy = claims.Leader
 		w.own()
 		w.exec("INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key, state, created_at, published_at) " +
 			"SELECT 'Order', '1', 'X', '{}', s, s, " + w.ago(240) + ", " + w.ago(240) + " FROM (SELECT 'PENDING' AS s UNION ALL SELECT 'FAILED' UNION ALL SELECT 'WAITING' " +

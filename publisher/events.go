@@ -6,23 +6,23 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // maxID is how long an event's id may be.
 const maxID = 128
 
-// eventsOf turns fetched rows into events, of which nothing is shared with the rows but payloads. What is not the payload
-// lies in one arena for the whole page.
-func eventsOf(rows []row, now time.Time) []change.Event {
+// eventsOf turns fetched rows into events, of which nothing is shared with the rows but payloads. What is not the
+// payload lies in one arena for the whole page.
+func eventsOf(rows []event.Row, now time.Time) []change.Event {
 	size := 0
 	for i := range rows {
-		o := &rows[i].outbox
+		o := &rows[i].Outbox
 		size += 320 + 3*(len(o.AggregateType)+len(o.AggregateID)) + len(o.EventType) + len(o.IdempotencyKey) + len(o.Payload) + len(o.Payload)/4
 	}
 	arena := make([]byte, 0, size)
@@ -36,31 +36,32 @@ func eventsOf(rows []row, now time.Time) []change.Event {
 	return list
 }
 
-// appendEvent makes e the event of a row, and appends its JSON to the arena. What was cut from an arena that had to grow stays
-// valid: it is the old one then.
-func appendEvent(arena []byte, e *change.Event, r *row) []byte {
-	o := &r.outbox
-	*e = change.Event{ID: eventID(o.IdempotencyKey), Time: o.CreatedAt, Attempts: r.attempts, Refused: r.attempts > 1, Broken: r.broken, Waits: r.waits, Outbox: o}
+// appendEvent makes e the event of a row, and appends its JSON to the arena. What was cut from an arena that had to
+// grow stays valid: it is the old one then.
+func appendEvent(arena []byte, e *change.Event, r *event.Row) []byte {
+	o := &r.Outbox
+	*e = change.Event{ID: eventID(o.IdempotencyKey), Time: o.CreatedAt, Attempts: r.Attempts, Refused: r.Attempts > 1,
+		Broken: r.Broken, Waits: r.Waits, Outbox: o}
 	cut := func(begin int) []byte { return arena[begin:len(arena):len(arena)] }
 
 	begin := len(arena)
 	arena = append(arena, '{')
-	arena = appendRef(arena, r.ref)
+	arena = appendRef(arena, r.Ref)
 	arena = append(arena, '}')
 	e.Key = cut(begin)
 	e.OrderKey = e.Key
 	if o.AggregateID != "" {
 		begin = len(arena)
-		arena = appendOrderKey(arena, aggregate{o.AggregateType, o.AggregateID})
+		arena = appendOrderKey(arena, event.Aggregate{Type: o.AggregateType, ID: o.AggregateID})
 		e.OrderKey = cut(begin)
 	}
 	begin = len(arena)
 	arena = append(arena, `{"kind":"outbox",`...)
-	arena = appendRef(arena, r.ref)
+	arena = appendRef(arena, r.Ref)
 	arena = append(arena, '}')
 	e.Cursor = cut(begin)
 	begin = len(arena)
-	if r.broken != nil {
+	if r.Broken != nil {
 		arena = change.AppendNull(arena)
 	} else {
 		arena = appendRow(arena, r)
@@ -70,40 +71,40 @@ func appendEvent(arena []byte, e *change.Event, r *row) []byte {
 }
 
 // appendRef appends the member that names a row: a mapped table's id is text, whatever its type.
-func appendRef(dst []byte, r ref) []byte {
-	if r.id == "" {
+func appendRef(dst []byte, r event.Ref) []byte {
+	if r.ID == "" {
 		dst = append(dst, `"seq":`...)
-		return change.AppendInt(dst, r.seq)
+		return change.AppendInt(dst, r.Seq)
 	}
 	dst = append(dst, `"id":`...)
-	return change.AppendString(dst, r.id)
+	return change.AppendString(dst, r.ID)
 }
 
 // appendOrderKey appends the order key of an aggregate's events; aggregateOf is the other way round.
-func appendOrderKey(dst []byte, a aggregate) []byte {
+func appendOrderKey(dst []byte, a event.Aggregate) []byte {
 	dst = append(dst, `{"aggregate_type":`...)
-	dst = change.AppendString(dst, a.typ)
+	dst = change.AppendString(dst, a.Type)
 	dst = append(dst, `,"aggregate_id":`...)
-	dst = change.AppendString(dst, a.id)
+	dst = change.AppendString(dst, a.ID)
 	return append(dst, '}')
 }
 
 // aggregateOf reads an order key; false for the key of an event without an aggregate.
-func aggregateOf(orderKey []byte) (aggregate, bool) {
+func aggregateOf(orderKey []byte) (event.Aggregate, bool) {
 	var k struct {
 		Type string `json:"aggregate_type"`
 		ID   string `json:"aggregate_id"`
 	}
 	err := json.Unmarshal(orderKey, &k)
-	return aggregate{k.Type, k.ID}, err == nil && k.ID != ""
+	return event.Aggregate{Type: k.Type, ID: k.ID}, err == nil && k.ID != ""
 }
 
-// appendRow appends the row as formats that send rows show it: the payload is embedded where it is JSON, text where it is
-// text, and base64 otherwise, which payload_encoding then says.
-func appendRow(dst []byte, r *row) []byte {
-	o := &r.outbox
+// appendRow appends the row as formats that send rows show it: the payload is embedded where it is JSON, text where
+// it is text, and base64 otherwise, which payload_encoding then says.
+func appendRow(dst []byte, r *event.Row) []byte {
+	o := &r.Outbox
 	dst = append(dst, '{')
-	dst = appendRef(dst, r.ref)
+	dst = appendRef(dst, r.Ref)
 	dst = append(dst, `,"aggregate_type":`...)
 	dst = change.AppendString(dst, o.AggregateType)
 	dst = append(dst, `,"aggregate_id":`...)
@@ -133,7 +134,8 @@ func appendRow(dst []byte, r *row) []byte {
 	return append(dst, '}')
 }
 
-// appendJSON appends valid JSON without line breaks: some outputs write an event to a line. Spaces are left as they are.
+// appendJSON appends valid JSON without line breaks: some outputs write an event to a line. Spaces are left as they
+// are.
 func appendJSON(dst, payload []byte) []byte {
 	if bytes.IndexByte(payload, '\n') < 0 && bytes.IndexByte(payload, '\r') < 0 {
 		return append(dst, payload...)
@@ -145,9 +147,9 @@ func appendJSON(dst, payload []byte) []byte {
 	return b.Bytes()
 }
 
-// eventID is the idempotency key itself where every output can carry it as it is: as a header, a message id, an HTTP field.
-// Otherwise it is a hash of it; the key as it stands is in Outbox.IdempotencyKey. A row's key does not change, so its id
-// does not either.
+// eventID is the idempotency key itself where every output can carry it as it is: as a header, a message id, an HTTP
+// field. Otherwise it is a hash of it; the key as it stands is in Outbox.IdempotencyKey. A row's key does not change,
+// so its id does not either.
 func eventID(key string) string {
 	if plain(key) {
 		return key
@@ -170,17 +172,9 @@ func plain(key string) bool {
 }
 
 // describeRef names a row for people.
-func describeRef(r ref) string {
-	if r.id != "" {
-		return fmt.Sprintf("id %q", r.id)
+func describeRef(r event.Ref) string {
+	if r.ID != "" {
+		return fmt.Sprintf("id %q", r.ID)
 	}
-	return "seq " + strconv.FormatInt(r.seq, 10)
-}
-
-// asOwner makes a name of parts that may come from settings: claims are compared and shown, so spaces are left out.
-func asOwner(app, instance, random string) string {
-	clean := func(s string) string {
-		return string(slices.DeleteFunc([]byte(s), func(c byte) bool { return c <= ' ' || c == '#' }))
-	}
-	return clean(app) + "/" + clean(instance) + "#" + random
+	return "seq " + strconv.FormatInt(r.Seq, 10)
 }

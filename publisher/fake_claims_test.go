@@ -5,21 +5,23 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-func (t *fakeTable) describe(context.Context) (description, error) {
-	own := !t.db.mapped
-	return description{Origin: poller.Origin{Engine: "fake", Table: "outbox", Fingerprint: "sha256:0"}, own: own, buckets: own, skips: true}, nil
+// open is for newFeed.
+func (t *fakeTable) open(context.Context) (*feedOutbox, error) {
+	return &feedOutbox{Origin: poller.Origin{Engine: "fake", Table: "outbox", Fingerprint: "sha256:0"}, own: !t.db.mapped, claims: t, events: t}, nil
 }
 
-func (t *fakeTable) look(ctx context.Context) (g glance, err error) {
+func (t *fakeTable) Look(ctx context.Context) (g event.Glance, err error) {
 	err = t.do(ctx, "look", func() error {
-		g = glance{paused: t.db.pausedBy != "", by: t.db.pausedBy, partitions: t.db.parts}
+		g = event.Glance{Paused: t.db.pausedBy != "", By: t.db.pausedBy, Partitions: t.db.parts}
 		for _, r := range t.db.rows {
 			if _, claimed := t.db.live(unitOfAggregate(r.agg)); r.committed {
-				g.work = g.work || r.state == Pending || r.state == Failed && !r.next.After(t.db.now()) || r.state == Publishing && !claimed
-				g.waiting = g.waiting || r.state == Waiting
+				g.Work = g.Work || r.state == event.Pending || r.state == event.Failed && !r.next.After(t.db.now()) || r.state == event.Publishing && !claimed
+				g.Waiting = g.Waiting || r.state == event.Waiting
 			}
 		}
 		return nil
@@ -27,61 +29,62 @@ func (t *fakeTable) look(ctx context.Context) (g glance, err error) {
 	return g, err
 }
 
-func (t *fakeTable) draw(ctx context.Context) (token uint64, err error) {
+func (t *fakeTable) Draw(ctx context.Context) (token uint64, err error) {
 	err = t.do(ctx, "draw", func() error { t.db.token++; token = t.db.token; return nil })
 	return token, err
 }
 
-func (t *fakeTable) survey(ctx context.Context, owner string, strategy Strategy, want int) (result survey, err error) {
+func (t *fakeTable) Survey(ctx context.Context, owner string, wanted claims.Force) (result claims.Survey, err error) {
+	strategy, want := wanted.Strategy, wanted.Partitions
 	err = t.do(ctx, "survey", func() error {
-		result = survey{held: map[int]string{}}
+		result = claims.Survey{Held: map[int]string{}}
 		claimed := false
 		for unit := range t.db.claims {
 			if c, live := t.db.live(unit); live {
 				claimed = true
-				if unit == leaderUnit {
-					result.leader = c.owner
+				if unit == claims.LeaderShard {
+					result.Leader = c.owner
 				}
-				if i, ok := partitionOf(unit); ok {
-					result.held[i] = c.owner
+				if i, ok := claims.PartitionOf(unit); ok {
+					result.Held[i] = c.owner
 				}
 			}
 		}
 		for member := range t.db.members {
 			if t.db.member(member) {
-				result.members = append(result.members, member)
+				result.Members = append(result.Members, member)
 			}
 		}
-		slices.Sort(result.members)
-		alone := len(result.members) == 0 || len(result.members) == 1 && result.members[0] == owner
+		slices.Sort(result.Members)
+		alone := len(result.Members) == 0 || len(result.Members) == 1 && result.Members[0] == owner
 		if want > 0 && (t.db.parts == 0 || alone && !claimed) {
 			t.db.parts = want
 		}
 		if t.db.strategy == "" || alone && !claimed {
-			if t.db.strategy == SkipLocked && strategy != SkipLocked {
+			if t.db.strategy == claims.SkipLocked && strategy != claims.SkipLocked {
 				for _, r := range t.db.rows {
-					if r.state == Publishing {
-						r.state = Pending
+					if r.state == event.Publishing {
+						r.state = event.Pending
 					}
 				}
 			}
 			t.db.strategy = strategy
 		}
-		result.strategy, result.partitions = t.db.strategy, t.db.parts
+		result.Force = claims.Force{Strategy: t.db.strategy, Partitions: t.db.parts}
 		return nil
 	})
 	return result, err
 }
 
-func (t *fakeTable) join(ctx context.Context, owner string, ttl time.Duration) error {
+func (t *fakeTable) Join(ctx context.Context, owner string, ttl time.Duration) error {
 	return t.do(ctx, "join", func() error { t.db.members[owner] = t.db.now().Add(ttl); return nil })
 }
 
-func (t *fakeTable) renew(ctx context.Context, owner string, ttl time.Duration) (n int, err error) {
+func (t *fakeTable) Renew(ctx context.Context, owner string, ttl time.Duration) (n int, err error) {
 	err = t.do(ctx, "renew", func() error {
 		n = 0
 		if !t.db.member(owner) {
-			return errLost
+			return claims.ErrLost
 		}
 		for unit := range t.db.claims {
 			if c, live := t.db.live(unit); live && c.owner == owner {
@@ -96,7 +99,7 @@ func (t *fakeTable) renew(ctx context.Context, owner string, ttl time.Duration) 
 	return n, err
 }
 
-func (t *fakeTable) take(ctx context.Context, owner string, token uint64, units []string, ttl time.Duration) ([]string, error) {
+func (t *fakeTable) Take(ctx context.Context, owner string, token uint64, units []string, ttl time.Duration) ([]string, error) {
 	return ask(ctx, t, "take", func() (got []string, err error) {
 		for _, unit := range units {
 			if c, live := t.db.live(unit); !live || c.owner == owner {
@@ -108,7 +111,7 @@ func (t *fakeTable) take(ctx context.Context, owner string, token uint64, units 
 	})
 }
 
-func (t *fakeTable) release(ctx context.Context, owner string, units []string) error {
+func (t *fakeTable) Release(ctx context.Context, owner string, units []string) error {
 	return t.do(ctx, "release", func() error {
 		for unit, c := range t.db.claims {
 			if c.owner != owner || units != nil && !slices.Contains(units, unit) {
@@ -116,8 +119,8 @@ func (t *fakeTable) release(ctx context.Context, owner string, units []string) e
 			}
 			if c.agg != nil {
 				for _, r := range t.db.rows {
-					if r.agg == *c.agg && r.state == Publishing {
-						r.state = Pending
+					if r.agg == *c.agg && r.state == event.Publishing {
+						r.state = event.Pending
 					}
 				}
 			}

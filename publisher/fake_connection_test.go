@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fakeTable is one instance's connection. It fails in three ways: not done, done but reported failed, done later. After a
-// crash no call has an effect.
+// fakeTable is one instance's connection. It fails in three ways: not done, done but reported failed, done later.
+// After a crash no call has an effect.
 type fakeTable struct {
 	db    *fakeDB
 	mu    sync.Mutex
@@ -127,5 +127,3 @@ func ask[T any](ctx context.Context, t *fakeTable, method string, work func() (T
 	}
 	return answer, t.doze(ctx, time.Duration(t.roll(int(t.slow))))
 }
-
-func (t *fakeTable) close() error { return nil }

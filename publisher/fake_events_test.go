@@ -9,25 +9,27 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-func (t *fakeTable) row(r *fakeRow) row {
-	return row{
-		ref: ref{seq: r.seq}, at: position{bucket: r.bucket, seq: r.seq}, attempts: r.attempts, waits: t.db.blocked(r, false),
-		outbox: change.Outbox{
-			AggregateType: r.agg.typ, AggregateID: r.agg.id, EventType: "Changed", IdempotencyKey: fmt.Sprintf("key-%d", r.seq),
+func (t *fakeTable) row(r *fakeRow) event.Row {
+	return event.Row{
+		Ref: event.Ref{Seq: r.seq}, At: event.Position{Bucket: r.bucket, Seq: r.seq}, Attempts: r.attempts, Waits: t.db.blocked(r, false),
+		Outbox: change.Outbox{
+			AggregateType: r.agg.Type, AggregateID: r.agg.ID, EventType: "Changed", IdempotencyKey: fmt.Sprintf("key-%d", r.seq),
 			Payload: []byte(`{"a":1}`), JSON: true, CreatedAt: time.Now().UTC(),
 		},
 	}
 }
 
-func within(ranges []bucketRange, bucket int) bool {
-	return ranges == nil || slices.ContainsFunc(ranges, func(r bucketRange) bool { return r.from <= bucket && bucket < r.to })
+func within(ranges []claims.Range, bucket int) bool {
+	return ranges == nil || slices.ContainsFunc(ranges, func(r claims.Range) bool { return r.From <= bucket && bucket < r.To })
 }
 
 // sorted are the committed rows as a fetch goes through them: by bucket where there are ranges.
-func (t *fakeTable) sorted(ranges []bucketRange) []*fakeRow {
+func (t *fakeTable) sorted(ranges []claims.Range) []*fakeRow {
 	var rows []*fakeRow
 	for _, r := range t.db.rows {
 		if r.committed && within(ranges, r.bucket) {
@@ -40,20 +42,20 @@ func (t *fakeTable) sorted(ranges []bucketRange) []*fakeRow {
 	return rows
 }
 
-func (t *fakeTable) fetch(ctx context.Context, ranges []bucketRange, after position, limit poller.Limit) (rows []row, more bool, err error) {
+func (t *fakeTable) Fetch(ctx context.Context, ranges []claims.Range, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error) {
 	err = t.do(ctx, "fetch", func() error {
 		rows, more = nil, false
 		list := t.sorted(ranges)
-		if after.bySeq {
+		if after.BySeq {
 			slices.SortFunc(list, func(a, b *fakeRow) int { return cmp.Compare(a.seq, b.seq) })
 		}
 		for _, r := range list {
-			behind := r.bucket > after.bucket || r.bucket == after.bucket && r.seq > after.seq
-			if ranges == nil || after.bySeq {
-				behind = r.seq > after.seq
+			behind := r.bucket > after.Bucket || r.bucket == after.Bucket && r.seq > after.Seq
+			if ranges == nil || after.BySeq {
+				behind = r.seq > after.Seq
 			}
 			switch {
-			case r.state != Pending || !behind:
+			case r.state != event.Pending || !behind:
 			case len(rows) == limit.Rows:
 				more = true
 				return nil
@@ -66,18 +68,18 @@ func (t *fakeTable) fetch(ctx context.Context, ranges []bucketRange, after posit
 	return rows, more, err
 }
 
-func (t *fakeTable) pick(ctx context.Context, owner string, token uint64, ttl time.Duration, limit poller.Limit) ([]row, bool, error) {
+func (t *fakeTable) Pick(ctx context.Context, by claims.Claim, limit poller.Limit) ([]event.Row, bool, error) {
 	type page struct {
-		rows []row
+		rows []event.Row
 		more bool
 	}
 	p, err := ask(ctx, t, "pick", func() (p page, err error) {
-		if !t.db.member(owner) {
-			return p, errLost
+		if !t.db.member(by.Owner) {
+			return p, claims.ErrLost
 		}
-		mine := map[aggregate]bool{}
+		mine := map[event.Aggregate]bool{}
 		for _, r := range t.sorted(nil) {
-			if r.state != Pending && r.state != Publishing {
+			if r.state != event.Pending && r.state != event.Publishing {
 				continue
 			}
 			if _, claimed := t.db.live(unitOfAggregate(r.agg)); claimed && !mine[r.agg] {
@@ -89,25 +91,25 @@ func (t *fakeTable) pick(ctx context.Context, owner string, token uint64, ttl ti
 			}
 			if !mine[r.agg] {
 				mine[r.agg] = true
-				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{owner, token, t.db.now().Add(ttl), &r.agg}
+				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{by.Owner, by.Token, t.db.now().Add(by.TTL), &r.agg}
 			}
 			p.rows = append(p.rows, t.row(r))
-			r.state = Publishing
+			r.state = event.Publishing
 		}
 		return p, nil
 	})
 	return p.rows, p.more, err
 }
 
-func (t *fakeTable) due(ctx context.Context, ranges []bucketRange, limit poller.Limit, c claim) (rows []row, next time.Duration, err error) {
+func (t *fakeTable) Due(ctx context.Context, ranges []claims.Range, limit poller.Limit, c claims.Claim) (rows []event.Row, next time.Duration, err error) {
 	err = t.do(ctx, "due", func() error {
 		size := 0
 		rows, next = nil, -1
-		if c.owner != "" && !t.db.member(c.owner) {
-			return errLost
+		if c.Owner != "" && !t.db.member(c.Owner) {
+			return claims.ErrLost
 		}
 		for _, r := range t.sorted(ranges) {
-			if r.state != Failed || t.db.blocked(r, true) {
+			if r.state != event.Failed || t.db.blocked(r, true) {
 				continue
 			}
 			if wait := r.next.Sub(t.db.now()); wait > 0 {
@@ -116,15 +118,15 @@ func (t *fakeTable) due(ctx context.Context, ranges []bucketRange, limit poller.
 				}
 				continue
 			}
-			size += len(t.row(r).outbox.Payload)
+			size += len(t.row(r).Outbox.Payload)
 			if len(rows) >= limit.Rows || len(rows) > 0 && limit.Bytes > 0 && size > limit.Bytes {
 				continue
 			}
-			if c.owner != "" {
+			if c.Owner != "" {
 				if _, claimed := t.db.live(unitOfAggregate(r.agg)); claimed {
 					continue
 				}
-				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{c.owner, c.token, t.db.now().Add(c.ttl), &r.agg}
+				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{c.Owner, c.Token, t.db.now().Add(c.TTL), &r.agg}
 			}
 			rows = append(rows, t.row(r))
 		}
@@ -133,12 +135,12 @@ func (t *fakeTable) due(ctx context.Context, ranges []bucketRange, limit poller.
 	return rows, next, err
 }
 
-func (t *fakeTable) other(ctx context.Context, ranges []bucketRange, avoid []aggregate) (found *row, err error) {
+func (t *fakeTable) Other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (found *event.Row, err error) {
 	err = t.do(ctx, "other", func() error {
 		for _, r := range t.sorted(ranges) {
 			_, claimed := t.db.live(unitOfAggregate(r.agg))
-			claimed = claimed || slices.ContainsFunc(t.db.rows, func(b *fakeRow) bool { return b.agg == r.agg && b.state == Publishing })
-			if r.state == Pending && !claimed && !t.db.blocked(r, false) && !slices.Contains(avoid, r.agg) {
+			claimed = claimed || slices.ContainsFunc(t.db.rows, func(b *fakeRow) bool { return b.agg == r.agg && b.state == event.Publishing })
+			if r.state == event.Pending && !claimed && !t.db.blocked(r, false) && !slices.Contains(avoid, r.agg) {
 				one := t.row(r)
 				found = &one
 				return nil
@@ -149,52 +151,52 @@ func (t *fakeTable) other(ctx context.Context, ranges []bucketRange, avoid []agg
 	return found, err
 }
 
-func (t *fakeTable) settle(ctx context.Context, owner string, held int, m marks) error {
+func (t *fakeTable) Settle(ctx context.Context, owner string, held int, m event.Marks) error {
 	return t.do(ctx, "settle", func() error {
 		if n := t.db.holds(owner); n < held || held == 0 {
-			return fmt.Errorf("%w: %d of %d", errLost, n, held)
+			return fmt.Errorf("%w: %d of %d", claims.ErrLost, n, held)
 		}
-		open := func(r *fakeRow) bool { return r.state == Pending || r.state == Publishing }
-		for _, r := range m.published {
-			if row := t.db.at(r.seq); open(row) {
-				row.state = Published
+		open := func(r *fakeRow) bool { return r.state == event.Pending || r.state == event.Publishing }
+		for _, r := range m.Published {
+			if row := t.db.at(r.Seq); open(row) {
+				row.state = event.Published
 			}
 		}
-		for _, f := range m.failed {
-			row := t.db.at(f.ref.seq)
-			if !open(row) && row.state != Failed || row.attempts != f.attempts && row.attempts != f.attempts-1 {
+		for _, f := range m.Failed {
+			row := t.db.at(f.Ref.Seq)
+			if !open(row) && row.state != event.Failed || row.attempts != f.Attempts && row.attempts != f.Attempts-1 {
 				continue
 			}
-			row.state, row.attempts, row.next = Failed, f.attempts, t.db.now().Add(f.delay)
-			if f.dead {
-				row.state = Dead
+			row.state, row.attempts, row.next = event.Failed, f.Attempts, t.db.now().Add(f.Delay)
+			if f.Dead {
+				row.state = event.Dead
 			}
 			t.db.log("%s: %d of %v fails: %s", owner, row.seq, row.agg, row.state)
 		}
-		slices.SortFunc(m.waiting, func(a, b marked) int { return cmp.Compare(a.ref.seq, b.ref.seq) })
-		for _, w := range m.waiting {
-			if row := t.db.at(w.ref.seq); open(row) {
-				row.state = Pending
+		slices.SortFunc(m.Waiting, func(a, b event.Marked) int { return cmp.Compare(a.Ref.Seq, b.Ref.Seq) })
+		for _, w := range m.Waiting {
+			if row := t.db.at(w.Ref.Seq); open(row) {
+				row.state = event.Pending
 				if t.db.blocked(row, false) {
-					row.state = Waiting
+					row.state = event.Waiting
 				}
 			}
 		}
-		for _, r := range m.retried {
-			if row := t.db.at(r.ref.seq); row.state == Failed {
-				row.state = Published
+		for _, r := range m.Retried {
+			if row := t.db.at(r.Ref.Seq); row.state == event.Failed {
+				row.state = event.Published
 			}
-			t.db.letGo(r.aggregate)
+			t.db.letGo(r.Aggregate)
 		}
-		for _, f := range m.failed {
-			t.db.letGo(f.aggregate)
+		for _, f := range m.Failed {
+			t.db.letGo(f.Aggregate)
 		}
-		for _, r := range m.returned {
-			if row := t.db.at(r.seq); row.state == Publishing {
-				row.state = Pending
+		for _, r := range m.Returned {
+			if row := t.db.at(r.Seq); row.state == event.Publishing {
+				row.state = event.Pending
 			}
 		}
-		for _, a := range m.freed {
+		for _, a := range m.Freed {
 			if c, ok := t.db.claims[unitOfAggregate(a)]; ok && c.owner == owner {
 				delete(t.db.claims, unitOfAggregate(a))
 			}
@@ -203,12 +205,12 @@ func (t *fakeTable) settle(ctx context.Context, owner string, held int, m marks)
 	})
 }
 
-func (t *fakeTable) mend(ctx context.Context) (n int, err error) {
+func (t *fakeTable) Mend(ctx context.Context) (n int, err error) {
 	err = t.do(ctx, "mend", func() error {
 		n = t.db.flip(nil)
 		for _, r := range t.db.rows {
-			if _, claimed := t.db.live(unitOfAggregate(r.agg)); r.state == Publishing && !claimed {
-				r.state = Pending
+			if _, claimed := t.db.live(unitOfAggregate(r.agg)); r.state == event.Publishing && !claimed {
+				r.state = event.Pending
 				n++
 			}
 		}
@@ -219,18 +221,18 @@ func (t *fakeTable) mend(ctx context.Context) (n int, err error) {
 
 func (t *fakeTable) work(context.Context, int) ([]int, error) { return nil, errors.New("not modelled") }
 
-func (t *fakeTable) figures(ctx context.Context) (f poller.OutboxFigures, err error) {
+func (t *fakeTable) Figures(ctx context.Context) (f poller.OutboxFigures, err error) {
 	err = t.do(ctx, "figures", func() error {
 		f = poller.OutboxFigures{}
 		for _, r := range t.db.rows {
 			switch r.state {
-			case Pending, Publishing:
+			case event.Pending, event.Publishing:
 				f.Pending++
-			case Failed:
+			case event.Failed:
 				f.Failed++
-			case Waiting:
+			case event.Waiting:
 				f.Waiting++
-			case Dead:
+			case event.Dead:
 				f.Dead++
 			}
 		}

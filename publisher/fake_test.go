@@ -6,11 +6,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// fakeDB is a model of an outbox with its claims, as the contract of table says: states, order, guards, expiry by its own
-// clock. Several fakeTables, which are instances' connections to it, share it.
+// fakeDB is a model of an outbox with its claims, as the contract of table says: states, order, guards, expiry by its
+// own clock. Several fakeTables, which are instances' connections to it, share it.
 type fakeDB struct {
 	mu       sync.Mutex
 	ahead    time.Duration // of its clock before ours
@@ -22,8 +24,8 @@ type fakeDB struct {
 	members  map[string]time.Time
 	token    uint64
 	parts    int
-	strategy Strategy // in force
-	chunk    int      // how many events of an aggregate a settlement lets go at once; 0: all
+	strategy claims.Strategy // in force
+	chunk    int             // how many events of an aggregate a settlement lets go at once; 0: all
 	rnd      *rand.Rand
 	pausedBy string
 	log      func(format string, args ...any)
@@ -32,8 +34,8 @@ type fakeDB struct {
 type fakeRow struct {
 	seq       int64
 	bucket    int
-	agg       aggregate
-	state     State
+	agg       event.Aggregate
+	state     event.State
 	attempts  int
 	next      time.Time
 	committed bool
@@ -43,7 +45,7 @@ type fakeClaim struct {
 	owner   string
 	token   uint64
 	expires time.Time
-	agg     *aggregate // skip_locked
+	agg     *event.Aggregate // skip_locked
 }
 
 func newFakeDB() *fakeDB {
@@ -61,9 +63,9 @@ func (db *fakeDB) insert(id string) (seq int64, commit func()) {
 	defer db.mu.Unlock()
 	h := 0
 	for _, c := range []byte(id) {
-		h = (h*131 + 389*int(c)) % Buckets
+		h = (h*131 + 389*int(c)) % claims.Buckets
 	}
-	r := &fakeRow{seq: int64(len(db.rows) + 1), bucket: h, agg: aggregate{"order", id}, state: Pending}
+	r := &fakeRow{seq: int64(len(db.rows) + 1), bucket: h, agg: event.Aggregate{Type: "order", ID: id}, state: event.Pending}
 	db.rows = append(db.rows, r)
 	return r.seq, func() {
 		db.mu.Lock()
@@ -81,10 +83,10 @@ func (db *fakeDB) add(aggregates ...string) {
 }
 
 // states shows the rows' states, by seq from 1.
-func (db *fakeDB) states() []State {
+func (db *fakeDB) states() []event.State {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	states := make([]State, len(db.rows))
+	states := make([]event.State, len(db.rows))
 	for i, r := range db.rows {
 		states[i] = r.state
 	}
@@ -99,7 +101,7 @@ func (db *fakeDB) blocked(r *fakeRow, heads bool) bool {
 		return false
 	}
 	for _, b := range db.rows[:r.seq-1] {
-		if b.committed && b.agg == r.agg && (b.state == Failed || b.state == Waiting && !heads || b.state == Dead && db.block) {
+		if b.committed && b.agg == r.agg && (b.state == event.Failed || b.state == event.Waiting && !heads || b.state == event.Dead && db.block) {
 			return true
 		}
 	}
@@ -107,30 +109,30 @@ func (db *fakeDB) blocked(r *fakeRow, heads bool) bool {
 }
 
 // flip makes WAITING events PENDING that wait for nothing; agg nil means all.
-func (db *fakeDB) flip(agg *aggregate) (n int) {
+func (db *fakeDB) flip(agg *event.Aggregate) (n int) {
 	for _, r := range db.rows {
-		if r.state == Waiting && (agg == nil || r.agg == *agg) && !db.blocked(r, true) {
-			r.state = Pending
+		if r.state == event.Waiting && (agg == nil || r.agg == *agg) && !db.blocked(r, true) {
+			r.state = event.Pending
 			n++
 		}
 	}
 	return n
 }
 
-// letGo is flip for a settlement: only the first events at once, and the rest after a while, or, where the instance crashes
-// in between, with mend.
-func (db *fakeDB) letGo(agg aggregate) {
+// letGo is flip for a settlement: only the first events at once, and the rest after a while, or, where the instance
+// crashes in between, with mend.
+func (db *fakeDB) letGo(agg event.Aggregate) {
 	if db.chunk == 0 {
 		db.flip(&agg)
 		return
 	}
 	n := 0
 	for _, r := range db.rows {
-		if r.state != Waiting || r.agg != agg || db.blocked(r, true) {
+		if r.state != event.Waiting || r.agg != agg || db.blocked(r, true) {
 			continue
 		}
 		if n++; n <= db.chunk {
-			r.state = Pending
+			r.state = event.Pending
 			continue
 		}
 		if db.rnd.IntN(4) > 0 {
@@ -151,7 +153,7 @@ func (db *fakeDB) live(unit string) (fakeClaim, bool) {
 
 func (db *fakeDB) member(owner string) bool { return db.members[owner].After(db.now()) }
 
-func unitOfAggregate(a aggregate) string { return fmt.Sprintf("a:%s/%s", a.typ, a.id) }
+func unitOfAggregate(a event.Aggregate) string { return fmt.Sprintf("a:%s/%s", a.Type, a.ID) }
 
 func (db *fakeDB) holds(owner string) (n int) {
 	for unit := range db.claims {
@@ -170,7 +172,7 @@ func (db *fakeDB) pause(by string) {
 	db.pausedBy = by
 }
 
-func (db *fakeDB) change(from, to State) (n int) {
+func (db *fakeDB) change(from, to event.State) (n int) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for _, r := range db.rows {
@@ -179,7 +181,7 @@ func (db *fakeDB) change(from, to State) (n int) {
 			n++
 		}
 	}
-	if to == Discarded {
+	if to == event.Discarded {
 		db.flip(nil)
 	}
 	return n

@@ -4,32 +4,140 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"sync"
+	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// feed is a [poller.Feed] over every unit of an outbox, or over one partition.
-type feed struct {
-	publisher *Publisher
-	only      int // the partition; -1 for all
+// feedConfig is how an outbox is published.
+type feedConfig struct {
+	App, Poller string
+	// Instance names this process for people, in claims.
+	Instance string
+	// Strategy is "" for what suits the table.
+	Strategy   claims.Strategy
+	Partitions int
+	ClaimTTL   time.Duration
+	Policy     poller.Policy
+	// Ordering is OrderKey (by aggregate), or OrderSource, which needs the strategy leader, or OrderNone.
+	Ordering poller.Ordering
+	// DeadLetters also takes dead letters; nil where the row is the dead letter and that is all.
+	DeadLetters poller.DeadLetters
 }
 
-// Feed returns the feed of every unit: which of them a session gets is the strategy's business.
-func (p *Publisher) Feed() poller.Feed { return &feed{p, -1} }
+// Check finds what cannot be meant. Errors name the setting.
+func (c *feedConfig) Check() error {
+	switch c.Strategy {
+	case "", claims.Leader, claims.Partitioned, claims.SkipLocked:
+	default:
+		return fmt.Errorf("source__strategy %q is not leader, partitioned or skip_locked", c.Strategy)
+	}
+	switch {
+	case c.Partitions < 1 || c.Partitions > claims.Buckets:
+		return fmt.Errorf("source__partitions is %d: it must be 1 to %d", c.Partitions, claims.Buckets)
+	case c.ClaimTTL < time.Second:
+		return fmt.Errorf("source__claim_ttl is %s: it must be at least 1s", c.ClaimTTL)
+	case c.Policy.MaxAttempts < 1:
+		return fmt.Errorf("max_attempts is %d: it must be at least 1", c.Policy.MaxAttempts)
+	case len(c.Policy.Delays) == 0:
+		return errors.New("retry_delays is empty: it needs the wait before attempt 2 at least")
+	case c.Ordering == poller.OrderSource && c.Strategy != claims.Leader:
+		return errors.New("ordering=source needs source__strategy=leader: one order of all events has one sender")
+	}
+	return nil
+}
 
-// Partition returns the feed of partition n alone, for an invocation by a queue message that names it. A session of it ends
-// as lease_acquire_skipped while another instance holds the partition, and has nothing to do where n is not a partition
-// (any more). The strategy must be partitioned.
-func (p *Publisher) Partition(n int) poller.Feed { return &feed{p, n} }
+// Feed is a [poller.Feed] over all of an outbox, or over one partition. It is safe for use by several goroutines.
+type Feed struct {
+	shared *shared
+	only   int // the partition; -1 for all
+}
+
+// shared is what the sessions of one process have in common.
+type shared struct {
+	cfg  feedConfig
+	open func(context.Context) (*feedOutbox, error)
+
+	mu      sync.Mutex
+	before  map[int]bool // partitions that the last session of this process held
+	counted time.Time
+	figures *poller.OutboxFigures // as of counted
+	mended  time.Time             // when mend was last begun: a session may last seconds
+}
+
+// newFeed returns the feed of an outbox, which open opens: from memory where it can.
+func newFeed(cfg feedConfig, open func(context.Context) (*feedOutbox, error)) *Feed {
+	return &Feed{&shared{cfg: cfg, open: open}, -1}
+}
+
+// Partition returns the feed of partition n alone. The strategy must be partitioned.
+func (f *Feed) Partition(n int) *Feed { return &Feed{f.shared, n} }
 
 // Open returns a session. It asks nothing of the database: the first Next looks before it claims.
-func (f *feed) Open(context.Context) (poller.Session, error) {
+func (f *Feed) Open(context.Context) (poller.Session, error) {
 	var random [4]byte
 	if _, err := rand.Read(random[:]); err != nil {
-		return nil, &poller.Fault{Event: poller.LeaseAcquireFailed, Err: fmt.Errorf("drawing a name for the session: %w", err)}
+		return nil, &poller.Fault{Event: poller.LeaseAcquireFailed,
+			Err: fmt.Errorf("drawing a name for the session: %w", err)}
 	}
-	cfg := &f.publisher.cfg
-	owner := asOwner(cfg.App, cfg.Instance, hex.EncodeToString(random[:]))
-	return newSession(f.publisher, owner, f.only, int(random[0])<<8|int(random[1])), nil
+	cfg := &f.shared.cfg
+	owner := claims.OwnerName(cfg.App, cfg.Instance, hex.EncodeToString(random[:]))
+	return newSession(f.shared, owner, f.only, int(random[0])<<8|int(random[1])), nil
+}
+
+// mendNow reports, once every mendEvery, that it is time to mend.
+func (p *shared) mendNow() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.mended.IsZero() && time.Since(p.mended) < mendEvery {
+		return false
+	}
+	p.mended = time.Now()
+	return true
+}
+
+// figuresEvery is how often the events of an outbox are counted: gauges need no more, and counting is not free.
+const figuresEvery = 15 * time.Second
+
+// count returns the figures of the outbox, counted anew where the last ones are old; nil where that failed.
+func (p *shared) count(ctx context.Context) *poller.OutboxFigures {
+	p.mu.Lock()
+	if time.Since(p.counted) < figuresEvery {
+		defer p.mu.Unlock()
+		return p.figures
+	}
+	p.counted, p.figures = time.Now(), nil // a count that fails is not repeated by each tick either
+	p.mu.Unlock()
+	o, err := p.open(ctx)
+	if err != nil {
+		return nil
+	}
+	f, err := o.events.Figures(ctx)
+	if err != nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.figures = &f
+	return p.figures
+}
+
+// remember keeps which partitions a session held, for the next one to prefer.
+func (p *shared) remember(partitions []int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.before = make(map[int]bool, len(partitions))
+	for _, i := range partitions {
+		p.before[i] = true
+	}
+}
+
+func (p *shared) preferred() map[int]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.before
 }

@@ -16,9 +16,11 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// world is a database with an outbox, the application that writes to it, and a broker that can be told to refuse events.
+// world is a database with an outbox, the application that writes to it, and a broker that can be told to refuse
+// events.
 type world struct {
 	t      *testing.T
 	engine string
@@ -60,7 +62,7 @@ func everyEngine(t *testing.T, test func(t *testing.T, w *world)) {
 	}
 }
 
-// seedTable is the seed's own (seeds/004, "Outbox Table Schema"), as each engine writes it.
+// seedTable is the table that frameworks have in common, as each engine writes it.
 func (w *world) seedTable() string {
 	id, moment := "BIGINT PRIMARY KEY AUTO_INCREMENT", "TIMESTAMP"
 	switch w.engine {
@@ -197,10 +199,10 @@ func (w *world) until(p *publisher.Publisher, what string, met func() bool) {
 }
 
 // states counts the events in each state, by the operator's words.
-func (w *world) states(p *publisher.Publisher) map[publisher.State]int {
+func (w *world) states(p *publisher.Publisher) map[event.State]int {
 	w.t.Helper()
-	m := map[publisher.State]int{}
-	err := p.List(w.t.Context(), publisher.Filter{}, func(e publisher.Entry) error {
+	m := map[event.State]int{}
+	err := p.List(w.t.Context(), event.Filter{}, func(e event.Entry) error {
 		m[e.State]++
 		return nil
 	})
@@ -241,8 +243,8 @@ func (b *broker) will(refuse bool, payload string) {
 	b.refuse[payload] = refuse
 }
 
-// payloads are those of an aggregate's events, in the order in which they were first taken: an event that served as a probe
-// comes again at its place.
+// payloads are those of an aggregate's events, in the order in which they were first taken: an event that served as a
+// probe comes again at its place.
 func (b *broker) payloads(aggregate string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

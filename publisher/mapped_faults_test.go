@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // TestMappedRefusals: what cannot work is said before anything is published, with the mend.
@@ -31,11 +33,11 @@ func TestMappedRefusals(t *testing.T) {
 		}
 		refused("no table at all", "outbox")
 		w.exec(w.seedTable())
-		claims, err := publisher.MappedDDL(w.engine, w.cfg.Table, w.cfg.ClaimsTable)
-		w.initialise(claims[:1], err)
+		have, err := publisher.MappedDDL(w.engine, w.cfg.Table, w.cfg.ClaimsTable)
+		w.initialise(have[:1], err)
 		refused("no side table", "rowrelay_claims_events", "rowrelay outbox init")
 		w.mapped()
-		w.cfg.Strategy = publisher.SkipLocked
+		w.cfg.Strategy = claims.SkipLocked
 		refused("a strategy that needs our columns", "source__strategy=skip_locked", "leader")
 		w.cfg.Strategy, w.cfg.Map = "", map[string]string{"payload": "body"}
 		refused("a column that is not there", "source__map__payload=body", "idempotency_key")
@@ -59,7 +61,7 @@ func TestMarkedByHand(t *testing.T) {
 		w.until(p, "both are given up", func() bool {
 			n++
 			w.write("Order", "b", "X", fmt.Sprintf("b%d", n))
-			return w.states(p)[publisher.Dead] == 2
+			return w.states(p)[event.Dead] == 2
 		})
 		w.exec("UPDATE outbox SET published = TRUE WHERE payload = 'a1'")
 		w.exec("DELETE FROM outbox WHERE payload = 'c1'")
@@ -71,8 +73,8 @@ func TestMarkedByHand(t *testing.T) {
 	})
 }
 
-// TestOperatorsBesidePublishers: requeueing and discarding while two instances publish, and a quarter of the events is refused
-// now and then, neither loses an event nor lets one overtake another of its aggregate.
+// TestOperatorsBesidePublishers: requeueing and discarding while two instances publish, and a quarter of the events
+// is refused now and then, neither loses an event nor lets one overtake another of its aggregate.
 func TestOperatorsBesidePublishers(t *testing.T) {
 	layouts(t, func(t *testing.T, w *world) {
 		const aggregates, each = 8, 12
@@ -105,15 +107,15 @@ func TestOperatorsBesidePublishers(t *testing.T) {
 			})
 		}
 		for healed := false; ; {
-			if _, err := operator.Requeue(t.Context(), publisher.Filter{}, nil); err != nil {
+			if _, err := operator.Requeue(t.Context(), event.Filter{}, nil); err != nil {
 				t.Errorf("requeue: %v", err)
 				break
 			}
 			s := w.states(operator)
-			if s[publisher.Published] == aggregates*each {
+			if s[event.Published] == aggregates*each {
 				break
 			}
-			if !healed && s[publisher.Waiting] > 0 {
+			if !healed && s[event.Waiting] > 0 {
 				healed = true
 				for _, payloads := range want {
 					for _, payload := range payloads {
@@ -136,8 +138,8 @@ func TestOperatorsBesidePublishers(t *testing.T) {
 	})
 }
 
-// TestOnlyTheFirstFailedOne: of several failed events of an aggregate (dead letters that did not block, requeued together), the
-// later ones wait for the first.
+// TestOnlyTheFirstFailedOne: of several failed events of an aggregate (dead letters that did not block, requeued
+// together), the later ones wait for the first.
 func TestOnlyTheFirstFailedOne(t *testing.T) {
 	layouts(t, func(t *testing.T, w *world) {
 		w.cfg.Policy.Block = false
@@ -151,18 +153,18 @@ func TestOnlyTheFirstFailedOne(t *testing.T) {
 			w.write("Order", "b", "X", fmt.Sprintf("b%d", n))
 		}
 		p := w.open()
-		w.until(p, "both are given up", func() bool { witness(); return w.states(p)[publisher.Dead] == 2 })
+		w.until(p, "both are given up", func() bool { witness(); return w.states(p)[event.Dead] == 2 })
 
 		w.broker.will(false, "a2")
 		w.cfg.Policy.Delays = []time.Duration{time.Hour}
 		later := w.open()
-		if n, err := later.Requeue(t.Context(), publisher.Filter{}, nil); n != 2 || err != nil {
+		if n, err := later.Requeue(t.Context(), event.Filter{}, nil); n != 2 || err != nil {
 			t.Fatalf("requeued %d, %v", n, err)
 		}
 		w.until(later, "the first has failed again", func() bool {
 			witness()
 			again := false
-			if err := later.List(t.Context(), publisher.Filter{States: []publisher.State{publisher.Failed}}, func(e publisher.Entry) error {
+			if err := later.List(t.Context(), event.Filter{States: []event.State{event.Failed}}, func(e event.Entry) error {
 				again = again || e.Attempts == 1
 				return nil
 			}); err != nil {

@@ -5,15 +5,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// TestMappedSourceOrder: under ordering=source nothing of a mapped table comes before a failed event, which is tried again when it
-// is due, and everything behind it follows in order.
+// TestMappedSourceOrder: under ordering=source nothing of a mapped table comes before a failed event, which is tried
+// again when it is due, and everything behind it follows in order.
 func TestMappedSourceOrder(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
-		w.cfg.Strategy, w.cfg.Ordering = publisher.Leader, poller.OrderSource
+		w.cfg.Strategy, w.cfg.Ordering = claims.Leader, poller.OrderSource
 		w.cfg.Policy.Delays = []time.Duration{300 * time.Millisecond}
 		w.exec(w.seedTable())
 		w.mapped()
@@ -24,7 +25,7 @@ func TestMappedSourceOrder(t *testing.T) {
 		}
 		p := w.open()
 		w.broker.will(true, "1")
-		w.until(p, "a failure", func() bool { return w.states(p)[publisher.Failed] == 1 })
+		w.until(p, "a failure", func() bool { return w.states(p)[event.Failed] == 1 })
 		w.broker.will(false, "1")
 		w.until(p, "everything is published", func() bool { return len(w.broker.all()) == len(payloads) })
 		w.until(p, "everything is marked", func() bool { return w.count("SELECT COUNT(*) FROM outbox WHERE published") == len(payloads) })

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// TestPagesOfATableOrderedByTime lists and cleans up, page by page, a table whose events have no number, ten of each instant:
-// nothing is left out and nothing comes twice.
+// TestPagesOfATableOrderedByTime lists and cleans up, page by page, a table whose events have no number, ten of each
+// instant: nothing is left out and nothing comes twice.
 func TestPagesOfATableOrderedByTime(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
 		const n = 2500
@@ -29,8 +29,8 @@ func TestPagesOfATableOrderedByTime(t *testing.T) {
 
 		p := w.open()
 		var listed []string
-		last := publisher.Entry{}
-		if err := p.List(t.Context(), publisher.Filter{}, func(e publisher.Entry) error {
+		last := event.Entry{}
+		if err := p.List(t.Context(), event.Filter{}, func(e event.Entry) error {
 			if e.CreatedAt.Before(last.CreatedAt) || e.CreatedAt.Equal(last.CreatedAt) && e.ID <= last.ID {
 				t.Errorf("%s of %s comes after %s of %s", e.ID, e.CreatedAt, last.ID, last.CreatedAt)
 			}
@@ -44,7 +44,7 @@ func TestPagesOfATableOrderedByTime(t *testing.T) {
 			t.Errorf("%d are listed, not %d", len(listed), n)
 		}
 		var one []string
-		if err := p.List(t.Context(), publisher.Filter{IDs: []string{listed[7], "not an id"}}, func(e publisher.Entry) error {
+		if err := p.List(t.Context(), event.Filter{IDs: []string{listed[7], "not an id"}}, func(e event.Entry) error {
 			one = append(one, e.ID)
 			return nil
 		}); err != nil || !slices.Equal(one, listed[7:8]) {

@@ -8,11 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// TestSeedTable publishes from the seed's table as it stands: a refused event is tried again, given up, and keeps the later
-// ones of its aggregate waiting until an operator acts, while the others flow.
+// TestSeedTable publishes from the seed's table as it stands: a refused event is tried again, given up, and keeps the
+// later ones of its aggregate waiting until an operator acts, while the others flow.
 func TestSeedTable(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.exec(w.seedTable())
@@ -32,10 +33,10 @@ func TestSeedTable(t *testing.T) {
 		w.until(p, "the refused event is given up", func() bool {
 			witness++
 			insert("b", fmt.Sprintf(`{"b":%d}`, witness))
-			return w.states(p)[publisher.Dead] == 1
+			return w.states(p)[event.Dead] == 1
 		})
-		w.until(p, "the other aggregate is published", func() bool { return w.states(p)[publisher.Pending] == 0 })
-		if got, want := w.states(p), (map[publisher.State]int{publisher.Published: 1 + witness, publisher.Dead: 1, publisher.Waiting: 3}); !cmp.Equal(got, want) {
+		w.until(p, "the other aggregate is published", func() bool { return w.states(p)[event.Pending] == 0 })
+		if got, want := w.states(p), (map[event.State]int{event.Published: 1 + witness, event.Dead: 1, event.Waiting: 3}); !cmp.Equal(got, want) {
 			t.Errorf("states: %v, want %v", got, want)
 		}
 		if got := w.column("SELECT retry_count FROM outbox WHERE payload = ?", `{"a":2}`); !slices.Equal(got, []string{"3"}) {
@@ -48,15 +49,15 @@ func TestSeedTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := about.Figures; about.Layout != "mapped" || about.Strategy != publisher.Leader || f.Dead != 1 || f.Waiting != 3 || f.Pending != 0 {
+		if f := about.Figures; about.Layout != "mapped" || about.Strategy != claims.Leader || f.Dead != 1 || f.Waiting != 3 || f.Pending != 0 {
 			t.Errorf("about: %+v", about)
 		}
 
 		w.broker.will(false, `{"a":2}`)
-		if n, err := p.Requeue(t.Context(), publisher.Filter{}, nil); n != 1 || err != nil {
+		if n, err := p.Requeue(t.Context(), event.Filter{}, nil); n != 1 || err != nil {
 			t.Fatalf("requeued %d, %v", n, err)
 		}
-		w.until(p, "everything is published", func() bool { return w.states(p)[publisher.Published] == 5+witness })
+		w.until(p, "everything is published", func() bool { return w.states(p)[event.Published] == 5+witness })
 		if got, want := w.broker.payloads("a"), []string{`{"a":1}`, `{"a":2}`, `{"a":3}`, `{"a":4}`, `{"a":5}`}; !slices.Equal(got, want) {
 			t.Errorf("taken: %v, want %v", got, want)
 		}
@@ -157,13 +158,13 @@ func TestMappedTables(t *testing.T) {
 				p := w.open()
 				w.until(p, "all but what is refused and its followers are published", func() bool {
 					s := w.states(p)
-					return s[publisher.Pending] == 0 && s[publisher.Failed]+s[publisher.Dead] == 1
+					return s[event.Pending] == 0 && s[event.Failed]+s[event.Dead] == 1
 				})
 				w.broker.will(false, `{"n": 4}`)
-				if s := w.states(p); c.ordered && s[publisher.Waiting] != 18 || !c.ordered && s[publisher.Waiting] != 0 {
+				if s := w.states(p); c.ordered && s[event.Waiting] != 18 || !c.ordered && s[event.Waiting] != 0 {
 					t.Errorf("states: %v", s)
 				}
-				if _, err := p.Requeue(t.Context(), publisher.Filter{}, nil); err != nil {
+				if _, err := p.Requeue(t.Context(), event.Filter{}, nil); err != nil {
 					t.Fatal(err)
 				}
 				w.until(p, "everything is published", func() bool { return w.count(w.dialectOf(c.left)) == 0 })

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// These tests run ticks one after the other over the model of an outbox, in simulated time, with the seed's attempts and waits
-// (seeds/004, "Handling Failures").
+// These tests run ticks one after the other over the model of an outbox, in simulated time, with the seed's attempts
+// and waits.
 
 // target accepts events, but those that it refuses, or none while it is down.
 type target struct {
@@ -56,13 +58,13 @@ func (to *target) Deliver(_ context.Context, d change.Delivery) error {
 }
 
 // publishing runs ticks until the test's time is over.
-func publishing(t *testing.T, db *fakeDB, strategy Strategy, poll time.Duration) (to *target, stop func()) {
+func publishing(t *testing.T, db *fakeDB, strategy claims.Strategy, poll time.Duration) (to *target, stop func()) {
 	t.Helper()
 	cfg := testConfig(strategy)
 	cfg.Policy = poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1, Block: true}
 	to = &target{t: t, begun: time.Now(), refuses: map[int64]bool{}, tries: map[int64][]time.Duration{}, accepted: map[int64]time.Duration{}}
 	relay, err := poller.NewRelay(poller.Config{
-		App: "shop", Poller: "outbox", Feed: newPublisher(cfg, db.connect()).Feed(), To: to, Ordering: cfg.Ordering, Concurrency: 8,
+		App: "shop", Poller: "outbox", Feed: newFeed(cfg, db.connect().open), To: to, Ordering: cfg.Ordering, Concurrency: 8,
 		Fetch: poller.Limit{Rows: 500, Bytes: 1 << 20}, RequestEvents: 100, RequestBytes: 1 << 20, Size: func(e *change.Event) int { return e.Size() },
 		RejectStatus: []int{422}, Retries: 3, Timeout: 5 * time.Second, Budget: 5 * time.Second, PollInterval: poll,
 	})
@@ -92,7 +94,7 @@ func (to *target) set(change func()) {
 // inOrder checks the first acceptances of each aggregate.
 func (to *target) inOrder(db *fakeDB) {
 	to.t.Helper()
-	newest := map[aggregate]int64{}
+	newest := map[event.Aggregate]int64{}
 	for _, seq := range to.order {
 		agg := db.at(seq).agg
 		if seq < newest[agg] {
@@ -106,7 +108,7 @@ func TestOutageOfHalfAnHour(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: `make test` runs it")
 	}
-	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			in(t, func(t *testing.T, db *fakeDB) {
 				to, stop := publishing(t, db, strategy, time.Second)
@@ -124,7 +126,7 @@ func TestOutageOfHalfAnHour(t *testing.T) {
 				to.inOrder(db)
 				counted := 0
 				for i, state := range db.states() {
-					if state != Published {
+					if state != event.Published {
 						t.Errorf("event %d is %s", i+1, state)
 					}
 					attempts := db.at(int64(i + 1)).attempts
@@ -132,7 +134,8 @@ func TestOutageOfHalfAnHour(t *testing.T) {
 						t.Errorf("event %d: %d attempts were counted", i+1, attempts)
 					}
 				}
-				// Events that failed alone just before the end (one, and its probes) look refused when another is accepted just after it.
+				// Events that failed alone just before the end (one, and its probes) look refused when another is
+				// accepted just after it.
 				if counted > 4 {
 					t.Errorf("%d attempts were counted in half an hour", counted)
 				}
@@ -145,7 +148,7 @@ func TestPoisonEvent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: `make test` runs it")
 	}
-	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			in(t, func(t *testing.T, db *fakeDB) {
 				to, stop := publishing(t, db, strategy, 100*time.Millisecond)
@@ -165,16 +168,16 @@ func TestPoisonEvent(t *testing.T) {
 						t.Errorf("event %d of another aggregate was accepted after %s", i, took)
 					}
 				}
-				if got := db.states(); got[0] != Dead || got[2] != Waiting || got[3] != Waiting || got[1] != Published {
+				if got := db.states(); got[0] != event.Dead || got[2] != event.Waiting || got[3] != event.Waiting || got[1] != event.Published {
 					t.Errorf("states %s", got[:4])
 				}
 				to.refuses[1] = false
 				to.mu.Unlock()
-				db.change(Dead, Failed) // what `rowrelay outbox requeue` does
+				db.change(event.Dead, event.Failed) // what `rowrelay outbox requeue` does
 				time.Sleep(15 * time.Second)
 				stop()
 				to.inOrder(db)
-				if got := db.states(); got[0] != Published || got[2] != Published || got[3] != Published {
+				if got := db.states(); got[0] != event.Published || got[2] != event.Published || got[3] != event.Published {
 					t.Errorf("states after requeue %s", got[:4])
 				}
 			})

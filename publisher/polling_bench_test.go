@@ -8,11 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// BenchmarkPolling is what a poll that finds nothing costs beside millions of published events, relative to an empty table: both in
-// turns, as the ratio of the medians. ROWRELAY_BENCH_PUBLISHED says how many (5,000,000).
+// BenchmarkPolling is what a poll that finds nothing costs beside millions of published events, relative to an empty
+// table: both in turns, as the ratio of the medians. ROWRELAY_BENCH_PUBLISHED says how many (5,000,000).
 func BenchmarkPolling(bm *testing.B) {
 	published := 5_000_000
 	if text := os.Getenv("ROWRELAY_BENCH_PUBLISHED"); text != "" {
@@ -27,7 +29,7 @@ func BenchmarkPolling(bm *testing.B) {
 		}
 		bm.Run(e.name, func(bm *testing.B) {
 			full, empty := newBench(bm, e.url), newBench(bm, e.url)
-			full.fillAs(published, Published)
+			full.fillAs(published, event.Published)
 			switch e.name {
 			case "postgres":
 				full.exec("VACUUM ANALYZE outbox")
@@ -36,14 +38,14 @@ func BenchmarkPolling(bm *testing.B) {
 			}
 			for name, poll := range map[string]func(*bench) error{
 				"fetch by seq": func(b *bench) error {
-					_, _, err := b.fetch(bm.Context(), []bucketRange{{0, Buckets}}, position{seq: math.MinInt64, bySeq: true}, poller.Limit{Rows: 500, Bytes: 8 << 20})
+					_, _, err := b.rows.Fetch(bm.Context(), []claims.Range{{From: 0, To: claims.Buckets}}, event.Position{Seq: math.MinInt64, BySeq: true}, poller.Limit{Rows: 500, Bytes: 8 << 20})
 					return err
 				},
 				"fetch one partition": func(b *bench) error {
-					_, _, err := b.fetch(bm.Context(), []bucketRange{{16, 32}}, position{bucket: 16, seq: math.MinInt64}, poller.Limit{Rows: 500, Bytes: 8 << 20})
+					_, _, err := b.rows.Fetch(bm.Context(), []claims.Range{{From: 16, To: 32}}, event.Position{Bucket: 16, Seq: math.MinInt64}, poller.Limit{Rows: 500, Bytes: 8 << 20})
 					return err
 				},
-				"look": func(b *bench) error { _, err := b.look(bm.Context()); return err },
+				"look": func(b *bench) error { _, err := b.rows.Look(bm.Context()); return err },
 			} {
 				bm.Run(name, func(bm *testing.B) {
 					times := [2][]time.Duration{}

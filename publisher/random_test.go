@@ -10,12 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// TestRandomInstances runs instances that crash, freeze and fail in every way over one outbox, while writers write, operators
-// pause and the broker refuses, hangs and loses answers. Then: every event was accepted, or given up; no aggregate had two
-// events in flight; first acceptances of each came in order; and duplicates have a reason.
+// TestRandomInstances runs instances that crash, freeze and fail in every way over one outbox, while writers write,
+// operators pause and the broker refuses, hangs and loses answers. Then: every event was accepted, or given up; no
+// aggregate had two events in flight; first acceptances of each came in order; and duplicates have a reason.
 func TestRandomInstances(t *testing.T) {
 	first, seeds := uint64(0), uint64(60)
 	if testing.Short() {
@@ -43,16 +45,16 @@ func randomInstances(t *testing.T, seed uint64) {
 	db.block = rnd.IntN(2) == 0
 	db.ordering = []poller.Ordering{poller.OrderKey, poller.OrderKey, poller.OrderKey, poller.OrderKey, poller.OrderNone, poller.OrderSource}[rnd.IntN(6)]
 	w := &world{
-		t: t, db: db, seed: seed, rnd: rnd, inFlight: map[string]string{}, accepted: map[int64]int{}, newest: map[aggregate]int64{},
+		t: t, db: db, seed: seed, rnd: rnd, inFlight: map[string]string{}, accepted: map[int64]int{}, newest: map[event.Aggregate]int64{},
 		poison: map[int64]int{}, batches: map[string]bool{}, excuse: map[string]int{},
-		cfg: Config{
-			App: "app", Poller: "outbox", Instance: "test", Table: "outbox", Partitions: 1 + rnd.IntN(12), ClaimTTL: 3 * time.Second,
-			Strategy: []Strategy{Leader, Partitioned, Partitioned, SkipLocked}[rnd.IntN(4)], Ordering: db.ordering,
+		cfg: feedConfig{
+			App: "app", Poller: "outbox", Instance: "test", Partitions: 1 + rnd.IntN(12), ClaimTTL: 3 * time.Second,
+			Strategy: []claims.Strategy{claims.Leader, claims.Partitioned, claims.Partitioned, claims.SkipLocked}[rnd.IntN(4)], Ordering: db.ordering,
 			Policy: poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Second, 2 * time.Second}, Block: db.block},
 		},
 	}
 	if db.ordering == poller.OrderSource {
-		w.cfg.Strategy = Leader
+		w.cfg.Strategy = claims.Leader
 	}
 	w.mixed = db.ordering != poller.OrderSource && rnd.IntN(4) == 0 // a roll-out that goes wrong
 	if rnd.IntN(2) == 0 {
@@ -95,7 +97,7 @@ func randomInstances(t *testing.T, seed uint64) {
 		mu.Lock()
 		tables[i] = table
 		mu.Unlock()
-		all.Go(func() { w.instance(fmt.Sprintf("i%d.%d", i, life), table, table.dead, table.faults, stop) })
+		all.Go(func() { w.instance(fmt.Sprintf("i%d.%d", i, life), table.open, table.dead, table.faults, stop) })
 	}
 	for i := range tables {
 		start(i, 0)
@@ -141,7 +143,7 @@ func randomInstances(t *testing.T, seed uint64) {
 			}
 		case 6:
 			if db.block && w.roll(4) == 0 {
-				db.change(Dead, Discarded)
+				db.change(event.Dead, event.Discarded)
 			}
 		}
 	}
@@ -164,7 +166,7 @@ func randomInstances(t *testing.T, seed uint64) {
 	for round := 0; round < 600 && !done; round++ {
 		time.Sleep(time.Second)
 		if db.block {
-			db.change(Dead, Failed) // requeued, due at once
+			db.change(event.Dead, event.Failed) // requeued, due at once
 		}
 		if round%5 == 0 && round < 500 { // a quiet table would not decide about its last bad event
 			_, commit := db.insert(fmt.Sprintf("late%d", round%3))
@@ -172,7 +174,7 @@ func randomInstances(t *testing.T, seed uint64) {
 		}
 		done = round > 5
 		for _, state := range db.states() {
-			done = done && (state == Published || state == Discarded || state == Dead && !db.block)
+			done = done && (state == event.Published || state == event.Discarded || state == event.Dead && !db.block)
 		}
 	}
 	close(stop)
@@ -192,9 +194,9 @@ func (w *world) check(done bool) {
 	for i, state := range states {
 		seq := int64(i + 1)
 		switch {
-		case state == Published && w.accepted[seq] == 0:
+		case state == event.Published && w.accepted[seq] == 0:
 			w.t.Errorf("seed %d: event %d is PUBLISHED, and was never accepted", w.seed, seq)
-		case state == Published, state == Dead && !w.db.block, state == Discarded:
+		case state == event.Published, state == event.Dead && !w.db.block, state == event.Discarded:
 		default:
 			w.t.Errorf("seed %d: event %d of %v stays %s", w.seed, seq, w.db.at(seq).agg, state)
 		}

@@ -12,23 +12,25 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // world is a database, a broker and some instances, and what is to be known of them in the end.
 type world struct {
 	t    *testing.T
 	db   *fakeDB
-	cfg  Config
+	cfg  feedConfig
 	seed uint64
 
 	mu       sync.Mutex
 	rnd      *rand.Rand
 	inFlight map[string]string // aggregate → who sends an event of it
 	accepted map[int64]int
-	batches  map[string]bool     // instance, batch and event, of what was accepted
-	newest   map[aggregate]int64 // the newest event that was accepted for the first time
-	poison   map[int64]int       // seq → how many more times it is refused
+	batches  map[string]bool           // instance, batch and event, of what was accepted
+	newest   map[event.Aggregate]int64 // the newest event that was accepted for the first time
+	poison   map[int64]int             // seq → how many more times it is refused
 	down     bool
 	calm     bool // nothing goes wrong any more
 	mixed    bool // instances have strategies of their own
@@ -60,12 +62,12 @@ type broker struct {
 
 func (b *broker) Deliver(ctx context.Context, d change.Delivery) error {
 	w := b.w
-	probe := (w.cfg.Strategy == SkipLocked || w.mixed) && strings.HasPrefix(d.BatchID, "probe")
+	probe := (w.cfg.Strategy == claims.SkipLocked || w.mixed) && strings.HasPrefix(d.BatchID, "probe")
 	var marked []string
 	w.mu.Lock()
 	for i, e := range d.Events {
-		// A witness against another event is evidence only, and not claimed for as long as it is sent: a probe under skip_locked,
-		// and an accepted event that the tick repeats while its batch is settled.
+		// A witness against another event is evidence only, and not claimed for as long as it is sent: a probe under
+		// skip_locked, and an accepted event that the tick repeats while its batch is settled.
 		if !probe && !w.batches[fmt.Sprint(b.name, d.BatchID, seqOf(w.t, &d.Events[i]))] {
 			if by := w.inFlight[string(e.OrderKey)]; by != "" && w.cfg.Ordering != poller.OrderNone {
 				w.t.Errorf("seed %d: %s sends %s of %s while %s sends another", w.seed, b.name, e.Key, e.OrderKey, by)
@@ -129,7 +131,7 @@ func (w *world) accept(by string, d change.Delivery, down bool) error {
 			failed = append(failed, poller.FailedEvent{Index: i, Cause: poller.Refused, Status: 422, Named: true})
 			continue
 		}
-		a := aggregate{d.Events[i].Outbox.AggregateType, d.Events[i].Outbox.AggregateID}
+		a := event.Aggregate{Type: d.Events[i].Outbox.AggregateType, ID: d.Events[i].Outbox.AggregateID}
 		once := fmt.Sprint(by, d.BatchID, seq)
 		if w.batches[once] {
 			continue // the tick repeats what was accepted, as a witness against another event
@@ -160,13 +162,12 @@ func seqOf(t *testing.T, e *change.Event) int64 {
 }
 
 // instance ticks until it crashes or the world ends.
-func (w *world) instance(name string, table table, dead chan struct{}, faults func() int, stop chan struct{}) {
+func (w *world) instance(name string, open func(context.Context) (*feedOutbox, error), dead chan struct{}, faults func() int, stop chan struct{}) {
 	own := w.cfg
 	if w.mixed {
-		own.Strategy = []Strategy{Leader, Partitioned, SkipLocked}[w.roll(3)]
+		own.Strategy = []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked}[w.roll(3)]
 	}
-	p := newPublisher(own, table)
-	feed := p.Feed()
+	feed := newFeed(own, open)
 	cfg := poller.Config{
 		App: "app", Poller: "outbox", Feed: feed, To: &broker{w, name, dead}, Ordering: w.cfg.Ordering, Concurrency: 1 + w.roll(4),
 		Fetch: poller.Limit{Rows: 1 + w.roll(40), Bytes: 1 << 20}, RequestEvents: 1 + w.roll(5), RequestBytes: 1 << 20,

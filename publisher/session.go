@@ -9,7 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // session is one tick's way through an outbox.
@@ -29,13 +32,12 @@ import (
 //   - Batches are settled in the order in which they were fetched. An absorbed event becomes WAITING only if what it waits for
 //     is still there; else it stays PENDING, and comes with the next fetch, together with what was flipped back meanwhile.
 type session struct {
-	p        *Publisher
-	cfg      *Config
-	table    table
+	shared   *shared
+	cfg      *feedConfig
 	owner    string
-	only     int // the partition that this session is for; -1 for all
-	desc     description
-	strategy Strategy
+	only     int         // the partition that this session is for; -1 for all
+	outbox   *feedOutbox // nil until it was looked at
+	strategy claims.Strategy
 
 	// Of Next and Other, which are never called side by side.
 	looked  time.Time // when look was last asked
@@ -46,12 +48,12 @@ type session struct {
 	pass    pass
 	units   units
 
-	right  *right // nil until claims were asked for
-	cancel context.CancelFunc
-	kept   chan struct{} // closed when the renewal has ended
+	deadline *clock.Deadline // of the session's claims; nil until these were asked for
+	cancel   context.CancelFunc
+	kept     chan struct{} // closed when the renewal has ended
 
-	// exclusive holds one token while something changes the number of claims, or a settlement names it. These wait for the
-	// database, for which a mutex would be the wrong thing to wait at.
+	// exclusive holds one token while something changes the number of claims, or a settlement names it. These wait
+	// for the database, for which a mutex would be the wrong thing to wait at.
 	exclusive chan struct{}
 	settled   chan struct{} // holds one signal: a settlement is done
 
@@ -62,33 +64,37 @@ type session struct {
 	claims   claimCount
 	token    uint64
 	flights  flights
-	refs     map[string][]ref // of the events of each batch, by its ID
-	dueAt    time.Time        // when FAILED events are asked for next
-	told     bool             // that ordering=source waits
-	parked   map[string]int   // order key → number of the fetch that was the last one begun when it was parked
+	refs     map[string][]event.Ref // of the events of each batch, by its ID
+	dueAt    time.Time              // when FAILED events are asked for next
+	told     bool                   // that ordering=source waits
+	parked   map[string]int         // order key → number of the fetch that was the last one begun when it was parked
 	warnings []string
 	letters  []poller.DeadLetter
 	owed     error // what Close has to tell
 }
 
-func newSession(p *Publisher, owner string, only, start int) *session {
+func newSession(p *shared, owner string, only, start int) *session {
 	return &session{
-		p: p, cfg: &p.cfg, table: p.table, owner: owner, only: only, units: units{start: start},
-		exclusive: make(chan struct{}, 1), settled: make(chan struct{}, 1), parked: map[string]int{}, refs: map[string][]ref{}, flights: newFlights(),
+		shared: p, cfg: &p.cfg, owner: owner, only: only, units: units{start: start},
+		exclusive: make(chan struct{}, 1), settled: make(chan struct{},
+			1), parked: map[string]int{}, refs: map[string][]event.Ref{}, flights: newFlights(),
 	}
 }
+
+// ErrPaused says that an operator has paused the outbox.
+var ErrPaused = errors.New("the outbox is paused")
 
 // lookEvery is how often it is looked at whether an operator has paused the outbox.
 const lookEvery = time.Second
 
-// Next returns the next batch. While there is nothing to do it costs one round trip and writes nothing: look at first, and
-// with claims the fetch itself.
+// Next returns the next batch. While there is nothing to do it costs one round trip and writes nothing: look at
+// first, and with claims the fetch itself.
 func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
 	if s.over() {
 		return poller.Grant{}, nil // what ended it has told why
 	}
-	if s.right != nil {
-		if err := s.right.check(); err != nil {
+	if s.deadline != nil {
+		if err := s.deadline.Check(); err != nil {
 			return poller.Grant{}, &poller.Fault{Event: poller.LostLease, Err: err}
 		}
 		if err := s.rebalance(ctx); err != nil {
@@ -98,16 +104,16 @@ func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 	if more, err := s.look(ctx); err != nil || !more {
 		return poller.Grant{}, err
 	}
-	if s.right == nil {
+	if s.deadline == nil {
 		if err := s.acquire(ctx); err != nil {
 			return poller.Grant{}, err
 		}
 	}
-	if s.strategy == Partitioned && len(s.units.has) == 0 {
+	if s.strategy == claims.Partitioned && len(s.units.has) == 0 {
 		s.idle = true
 		return poller.Grant{}, nil
 	}
-	if !s.opened && s.strategy == SkipLocked {
+	if !s.opened && s.strategy == claims.SkipLocked {
 		if _, err := s.mend(ctx); err != nil { // a crash may have left events PUBLISHING
 			return poller.Grant{}, err
 		}
@@ -119,33 +125,45 @@ func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 	return s.fetch(ctx, limit)
 }
 
-// look asks, where that is due, whether the outbox is paused and whether there is anything to do, and reports false where
-// the fetch can be spared.
+// look asks, where that is due, whether the outbox is paused and whether there is anything to do, and reports false
+// where the fetch can be spared.
 func (s *session) look(ctx context.Context) (bool, error) {
-	if s.right != nil && time.Since(s.looked) < lookEvery {
+	if s.deadline != nil && time.Since(s.looked) < lookEvery {
 		return true, nil
 	}
-	g, err := s.table.look(ctx)
+	g, err := s.glance(ctx)
 	switch {
 	case err != nil:
 		return false, faultOf(poller.FetchFailed, "looking at the outbox", err)
-	case g.paused:
-		return false, &poller.Fault{Event: poller.Paused, Err: fmt.Errorf("%w %s: `rowrelay outbox resume %s` lets it go on", ErrPaused, g.by, s.cfg.Poller)}
+	case g.Paused:
+		return false, &poller.Fault{Event: poller.Paused,
+			Err: fmt.Errorf("%w %s: `rowrelay outbox resume %s` lets it go on", ErrPaused, g.By, s.cfg.Poller)}
 	}
 	s.looked = time.Now()
-	// Events may be WAITING for nothing, after a crash or an operator's work beside a running session: nothing else would ever look
-	// at them again. And work that a fetch does not find may be PUBLISHING under no claim.
-	if lost := g.work && s.idle; g.waiting || lost {
+	// Events may be WAITING for nothing, after a crash or an operator's work beside a running session: nothing else
+	// would ever look at them again. And work that a fetch does not find may be PUBLISHING under no claim.
+	if lost := g.Work && s.idle; g.Waiting || lost {
 		mended, err := s.mend(ctx)
 		if err != nil {
 			return false, err
 		}
-		g.work = g.work || mended
+		g.Work = g.Work || mended
 	}
-	if g.work && s.idle {
+	if g.Work && s.idle {
 		s.bringForward(0) // it may be a FAILED event that is due
 	}
-	return g.work || s.right != nil && !s.idle, nil
+	return g.Work || s.deadline != nil && !s.idle, nil
+}
+
+func (s *session) glance(ctx context.Context) (event.Glance, error) {
+	if s.outbox == nil {
+		o, err := s.shared.open(ctx)
+		if err != nil {
+			return event.Glance{}, err
+		}
+		s.outbox = o
+	}
+	return s.outbox.events.Look(ctx)
 }
 
 // mendEvery is how often a process looks for what crashes and operators leave behind, while anything waits.
@@ -153,10 +171,10 @@ const mendEvery = 30 * time.Second
 
 // mend does so where that is due, and reports whether it made events publishable. It needs no claims: see table.
 func (s *session) mend(ctx context.Context) (bool, error) {
-	if !s.p.mendNow() {
+	if !s.shared.mendNow() {
 		return false, nil
 	}
-	n, err := s.table.mend(ctx)
+	n, err := s.outbox.events.Mend(ctx)
 	if err != nil {
 		return false, faultOf(poller.FetchFailed, "mending states", err)
 	}
@@ -174,13 +192,14 @@ func (s *session) Parked(orderKey []byte) bool {
 	return ok
 }
 
-// Other returns the first event of another aggregate. Under skip_locked it is not claimed: another instance may be sending it
-// too. It is evidence only, and comes again, so that this makes a duplicate and never an inversion in what is marked.
+// Other returns the first event of another aggregate. Under skip_locked it is not claimed: another instance may be
+// sending it too. It is evidence only, and comes again, so that this makes a duplicate and never an inversion in what
+// is marked.
 func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {
-	if s.over() || s.right == nil {
+	if s.over() || s.deadline == nil {
 		return poller.Grant{}, nil
 	}
-	var aggregates []aggregate
+	var aggregates []event.Aggregate
 	for _, key := range avoid {
 		if a, ok := aggregateOf(key); ok {
 			aggregates = append(aggregates, a)
@@ -190,18 +209,19 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	if !some {
 		return poller.Grant{}, nil
 	}
-	r, err := s.table.other(ctx, ranges, aggregates)
+	r, err := s.outbox.events.Other(ctx, ranges, aggregates)
 	if err != nil {
 		return poller.Grant{}, faultOf(poller.FetchFailed, "looking for an event of another aggregate", err)
 	}
-	if r == nil || r.waits || r.broken != nil {
+	if r == nil || r.Waits || r.Broken != nil {
 		return poller.Grant{}, nil
 	}
 	now := time.Now()
-	list := eventsOf([]row{*r}, now)
+	list := eventsOf([]event.Row{*r}, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, flies := s.flights.of[r.ref]; flies || slices.ContainsFunc(avoid, func(k []byte) bool { return string(k) == string(list[0].OrderKey) }) {
+	if _, flies := s.flights.of[r.Ref]; flies || slices.ContainsFunc(avoid,
+		func(k []byte) bool { return string(k) == string(list[0].OrderKey) }) {
 		return poller.Grant{}, nil
 	}
 	s.flights.probing = true
@@ -217,19 +237,19 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(s.cfg.ClaimTTL/3, 5*time.Second))
 	defer cancel()
-	if s.right != nil {
-		s.right.end(errReleased)
+	if s.deadline != nil {
+		s.deadline.End(errReleased)
 		s.cancel()
 		<-s.kept // a renewal under way ends with its context
-		s.p.remember(s.units.has)
-		if err := s.table.release(ctx, s.owner, nil); err != nil {
+		s.shared.remember(s.units.has)
+		if err := s.outbox.claims.Release(ctx, s.owner, nil); err != nil {
 			warnings = append(warnings, fmt.Sprintf("the claims of %s could not be released, others have to wait for their end (%s): %v",
 				s.owner, s.cfg.ClaimTTL, err))
 		}
 	}
 	report.Warnings = append(report.Warnings, warnings...)
 	report.DeadLettered = append(report.DeadLettered, letters...)
-	if report.Outbox = s.p.count(ctx); report.Outbox != nil {
+	if report.Outbox = s.shared.count(ctx); report.Outbox != nil {
 		report.Parked = int(report.Outbox.Failed + report.Outbox.Waiting)
 	}
 	return owed
@@ -247,16 +267,6 @@ func (s *session) warn(text string) {
 	s.warnings = append(s.warnings, text)
 }
 
-// remember keeps which partitions a session held, for the next one to prefer.
-func (p *Publisher) remember(partitions []int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.before = make(map[int]bool, len(partitions))
-	for _, i := range partitions {
-		p.before[i] = true
-	}
-}
-
 // faultOf returns err as a Fault: what it wraps decides as what the tick ends, else event.
 func faultOf(event poller.Event, doing string, err error) error {
 	var fault *poller.Fault
@@ -267,7 +277,7 @@ func faultOf(event poller.Event, doing string, err error) error {
 		event = poller.Paused
 	case errors.Is(err, poller.ErrConfig):
 		event = poller.ConfigInvalid
-	case errors.Is(err, errLost):
+	case errors.Is(err, claims.ErrLost):
 		event = poller.LostLease
 	case errors.Is(err, poller.ErrNormalize):
 		event = poller.NormalizeFailed

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -22,30 +24,28 @@ type units struct {
 	without  time.Time // since when it has none; zero while it has some
 }
 
-// acquire takes what the strategy gives this session. Everything from here on is undone by Close; a crash leaves claims
-// that expire.
+// acquire takes what the strategy gives this session. Everything from here on is undone by Close; a crash leaves
+// claims that expire.
 func (s *session) acquire(ctx context.Context) error {
 	var err error
-	if s.desc, err = s.table.describe(ctx); err != nil {
-		return faultOf(poller.FetchFailed, "describing the outbox", err)
-	}
-	if s.strategy, err = s.cfg.strategy(&s.desc, s.only); err != nil {
+	if s.strategy, err = s.cfg.strategy(s.outbox.own, s.only); err != nil {
 		return &poller.Fault{Event: poller.ConfigInvalid, Err: err}
 	}
-	s.warnings = append(s.warnings, s.desc.warnings...)
-	// A statement given up half-way could take something after Close has given everything back: it is bounded by itself.
+	s.warnings = append(s.warnings, s.outbox.warnings...)
+	// A statement given up half-way could take something after Close has given everything back: it is bounded by
+	// itself.
 	ctx = context.WithoutCancel(ctx)
 	begun := time.Now()
-	s.right = newRight(begun.Add(s.cfg.ClaimTTL - marginOf(s.cfg.ClaimTTL)))
+	s.deadline = clock.NewDeadline(context.Background(), begun.Add(s.cfg.ClaimTTL-marginOf(s.cfg.ClaimTTL)), errExpired)
 	s.kept = make(chan struct{})
 	keeping, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	go s.keep(keeping, begun)
 
 	switch {
-	case s.strategy == Leader:
+	case s.strategy == claims.Leader:
 		err = s.lead(ctx)
-	case s.strategy == SkipLocked:
+	case s.strategy == claims.SkipLocked:
 		err = s.share(ctx)
 	case s.only >= 0:
 		err = s.takeOnly(ctx)
@@ -64,22 +64,20 @@ func (s *session) acquire(ctx context.Context) error {
 }
 
 // strategy is what is in force for a table.
-func (c *Config) strategy(d *description, only int) (Strategy, error) {
+func (c *feedConfig) strategy(own bool, only int) (claims.Strategy, error) {
 	strategy := c.Strategy
 	if strategy == "" {
-		strategy = Leader
-		if d.buckets && c.Ordering != poller.OrderSource {
-			strategy = Partitioned
+		strategy = claims.Leader
+		if own && c.Ordering != poller.OrderSource {
+			strategy = claims.Partitioned
 		}
 	}
 	switch {
-	case strategy == Partitioned && !d.buckets:
+	case strategy == claims.Partitioned && !own:
 		return "", errors.New("source__strategy=partitioned needs a bucket column, and the outbox has none: use leader, or a table of `rowrelay outbox init`")
-	case strategy == SkipLocked && !d.own:
+	case strategy == claims.SkipLocked && !own:
 		return "", errors.New("source__strategy=skip_locked needs a table of `rowrelay outbox init`: a mapped one has no state to mark events with; use leader")
-	case strategy == SkipLocked && !d.skips:
-		return "", errors.New("source__strategy=skip_locked: this database cannot skip locked rows: use partitioned")
-	case strategy != Partitioned && only >= 0:
+	case strategy != claims.Partitioned && only >= 0:
 		return "", fmt.Errorf("fan-out by partitions needs source__strategy=partitioned, not %s", strategy)
 	}
 	return strategy, nil
@@ -87,10 +85,10 @@ func (c *Config) strategy(d *description, only int) (Strategy, error) {
 
 // draw makes a new fencing token the session's.
 //
-// It is drawn once more after something was taken: whoever held that before drew its last token before its claim ended, so
-// that only a token drawn after the taking is surely larger than all under which it was delivered.
+// It is drawn once more after something was taken: whoever held that before drew its last token before its claim
+// ended, so that only a token drawn after the taking is surely larger than all under which it was delivered.
 func (s *session) draw(ctx context.Context) error {
-	token, err := s.table.draw(ctx)
+	token, err := s.outbox.claims.Draw(ctx)
 	if err != nil {
 		return fmt.Errorf("drawing a fencing token: %w", err)
 	}
@@ -110,7 +108,7 @@ func (s *session) take(ctx context.Context, units []string) ([]string, error) {
 	s.mu.Lock()
 	token := s.token
 	s.mu.Unlock()
-	got, err := s.table.take(ctx, s.owner, token, units, s.cfg.ClaimTTL)
+	got, err := s.outbox.claims.Take(ctx, s.owner, token, units, s.cfg.ClaimTTL)
 	if err != nil {
 		return nil, fmt.Errorf("claiming %d units: %w", len(units), err)
 	}
@@ -123,24 +121,28 @@ func (s *session) take(ctx context.Context, units []string) ([]string, error) {
 	return got, s.draw(ctx)
 }
 
-// join makes the session a live member, of any strategy: a survey by one who has not joined may be overtaken by another
-// strategy, or another number of partitions.
-func (s *session) join(ctx context.Context) error { return s.table.join(ctx, s.owner, s.cfg.ClaimTTL) }
+// join makes the session a live member, of any strategy: a survey by one who has not joined may be overtaken by
+// another strategy, or another number of partitions.
+func (s *session) join(ctx context.Context) error {
+	return s.outbox.claims.Join(ctx, s.owner, s.cfg.ClaimTTL)
+}
 
-// lookAround surveys, and ends the session where another strategy is in force: claims of one are none to another. It changes
-// only while no other member and no claim is live, so that a session which meets a change later has lost its own.
-func (s *session) lookAround(ctx context.Context, partitions int) (survey, error) {
-	found, err := s.table.survey(ctx, s.owner, s.strategy, partitions)
-	if err != nil || found.strategy == s.strategy {
+// lookAround surveys, and ends the session where another strategy is in force: claims of one are none to another. It
+// changes only while no other member and no claim is live, so that a session which meets a change later has lost its
+// own.
+func (s *session) lookAround(ctx context.Context, partitions int) (claims.Survey, error) {
+	found, err := s.outbox.claims.Survey(ctx, s.owner, claims.Force{Strategy: s.strategy, Partitions: partitions})
+	if err != nil || found.Strategy == s.strategy {
 		return found, err
 	}
-	s.right.end(errLost)
+	s.deadline.End(claims.ErrLost)
 	who := "whose claims have not expired yet"
-	if others := s.others(found.members); len(others) > 0 {
+	if others := s.others(found.Members); len(others) > 0 {
 		who = "by " + strings.Join(others, ", ")
 	}
-	return found, &poller.Fault{Event: poller.LeaseAcquireSkipped, Err: fmt.Errorf("the outbox is being published with source__strategy=%s, %s: "+
-		"this instance's source__strategy=%s takes effect when no other instance is live", found.strategy, who, s.strategy)}
+	return found, &poller.Fault{Event: poller.LeaseAcquireSkipped,
+		Err: fmt.Errorf("the outbox is being published with source__strategy=%s, %s: "+
+			"this instance's source__strategy=%s takes effect when no other instance is live", found.Strategy, who, s.strategy)}
 }
 
 // others are members without this session.
@@ -156,15 +158,15 @@ func (s *session) lead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if found.leader != "" {
-		return skipped([]string{found.leader})
+	if found.Leader != "" {
+		return skipped([]string{found.Leader})
 	}
-	got, err := s.take(ctx, []string{leaderUnit})
+	got, err := s.take(ctx, []string{claims.LeaderShard})
 	if err != nil {
 		return err
 	}
 	if len(got) == 0 {
-		return skipped(s.others(found.members))
+		return skipped(s.others(found.Members))
 	}
 	return nil
 }
@@ -188,15 +190,15 @@ func (s *session) takeOnly(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.units.of = found.partitions
-	if s.only >= found.partitions {
-		s.warn(fmt.Sprintf("partition %d was asked for, and there are %d: a message from before their number was changed", s.only, found.partitions))
+	s.units.of = found.Partitions
+	if s.only >= found.Partitions {
+		s.warn(fmt.Sprintf("partition %d was asked for, and there are %d: a message from before their number was changed", s.only, found.Partitions))
 		return nil
 	}
-	if by := found.held[s.only]; by != "" {
+	if by := found.Held[s.only]; by != "" {
 		return skipped([]string{by})
 	}
-	got, err := s.take(ctx, []string{partitionUnit(s.only)})
+	got, err := s.take(ctx, []string{claims.PartitionShard(s.only)})
 	if err != nil {
 		return err
 	}
@@ -217,13 +219,14 @@ func skipped(by []string) error {
 
 // blockedByDead is for ordering=source, where nothing comes behind a dead letter before an operator has decided.
 func (s *session) blockedByDead(ctx context.Context) error {
-	f, err := s.table.figures(ctx)
+	f, err := s.outbox.events.Figures(ctx)
 	if err != nil {
 		return err
 	}
 	if f.Dead > 0 {
-		return &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("the outbox is blocked by a dead letter (ordering=source, "+
-			"after_dead_letter=block): `rowrelay outbox requeue %s` or `rowrelay outbox discard %s` lets it go on", s.cfg.Poller, s.cfg.Poller)}
+		return &poller.Fault{Event: poller.HandlerFailed,
+			Err: fmt.Errorf("the outbox is blocked by a dead letter (ordering=source, "+
+				"after_dead_letter=block): `rowrelay outbox requeue %s` or `rowrelay outbox discard %s` lets it go on", s.cfg.Poller, s.cfg.Poller)}
 	}
 	return nil
 }
@@ -233,7 +236,7 @@ const surveyIdle = 2 * time.Second
 
 // rebalance keeps a session's partitions at its share.
 func (s *session) rebalance(ctx context.Context) error {
-	if s.strategy != Partitioned || s.only >= 0 {
+	if s.strategy != claims.Partitioned || s.only >= 0 {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -261,29 +264,30 @@ func (s *session) survey(ctx context.Context) error {
 	}
 	u := &s.units
 	u.surveyed = time.Now()
-	if u.of != found.partitions && len(u.has) > 0 {
+	if u.of != found.Partitions && len(u.has) > 0 {
 		// It changes only while nobody holds anything, so that our claims have ended.
-		s.right.end(errLost)
-		return fmt.Errorf("%w: the number of partitions has changed from %d to %d", errLost, u.of, found.partitions)
+		s.deadline.End(claims.ErrLost)
+		return fmt.Errorf("%w: the number of partitions has changed from %d to %d", claims.ErrLost, u.of,
+			found.Partitions)
 	}
-	u.of = found.partitions
-	p := planOf(&found, s.owner, u.has, s.p.preferred(), u.start)
-	u.leaving = p.leave // of what was to be handed over, what fits the share again stays
-	if len(p.leave) > 0 {
+	u.of = found.Partitions
+	p := claims.PlanOf(&found, s.owner, u.has, s.shared.preferred(), u.start)
+	u.leaving = p.Leave // of what was to be handed over, what fits the share again stays
+	if len(p.Leave) > 0 {
 		s.pass = pass{} // it may be in what is left
 		return s.handOver(ctx)
 	}
-	if len(p.take) > 0 {
-		names := make([]string, len(p.take))
-		for k, i := range p.take {
-			names[k] = partitionUnit(i)
+	if len(p.Take) > 0 {
+		names := make([]string, len(p.Take))
+		for k, i := range p.Take {
+			names[k] = claims.PartitionShard(i)
 		}
 		got, err := s.take(ctx, names)
 		if err != nil {
 			return err
 		}
 		for _, unit := range got {
-			if i, ok := partitionOf(unit); ok {
+			if i, ok := claims.PartitionOf(unit); ok {
 				u.has = append(u.has, i)
 			}
 		}
@@ -294,9 +298,9 @@ func (s *session) survey(ctx context.Context) error {
 	return s.without(&found)
 }
 
-// without ends a session that has got no partition for a ttl. It stays that long, because whoever holds more than its share
-// hands it over only to a member that is there; what it has then waited for in vain is an instance too many.
-func (s *session) without(found *survey) error {
+// without ends a session that has got no partition for a ttl. It stays that long, because whoever holds more than its
+// share hands it over only to a member that is there; what it has then waited for in vain is an instance too many.
+func (s *session) without(found *claims.Survey) error {
 	u := &s.units
 	switch {
 	case len(u.has) > 0:
@@ -308,17 +312,11 @@ func (s *session) without(found *survey) error {
 	case time.Since(u.without) < s.cfg.ClaimTTL:
 		return nil
 	}
-	return skipped(slices.Compact(slices.Sorted(maps.Values(found.held))))
+	return skipped(slices.Compact(slices.Sorted(maps.Values(found.Held))))
 }
 
-func (p *Publisher) preferred() map[int]bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.before
-}
-
-// handOver releases those of the partitions beyond the share of which nothing is in flight any more. A crash before that
-// leaves them to their expiry.
+// handOver releases those of the partitions beyond the share of which nothing is in flight any more. A crash before
+// that leaves them to their expiry.
 func (s *session) handOver(ctx context.Context) error {
 	u := &s.units
 	if len(u.leaving) == 0 {
@@ -331,7 +329,7 @@ func (s *session) handOver(ctx context.Context) error {
 	if !s.flights.probing {
 		busy := map[int]bool{}
 		for _, f := range s.flights.of {
-			busy[partitionAt(f.bucket, u.of)] = true
+			busy[claims.PartitionAt(f.bucket, u.of)] = true
 		}
 		for _, i := range u.leaving {
 			if !busy[i] {
@@ -348,9 +346,9 @@ func (s *session) handOver(ctx context.Context) error {
 	}
 	names := make([]string, len(free))
 	for k, i := range free {
-		names[k] = partitionUnit(i)
+		names[k] = claims.PartitionShard(i)
 	}
-	if err := s.table.release(ctx, s.owner, names); err != nil {
+	if err := s.outbox.claims.Release(ctx, s.owner, names); err != nil {
 		return err
 	}
 	gone := func(i int) bool { return slices.Contains(free, i) }
@@ -363,11 +361,11 @@ func (s *session) handOver(ctx context.Context) error {
 }
 
 // ranges are the buckets to be fetched of: nil means the whole table. It reports false where there is none.
-func (s *session) ranges() ([]bucketRange, bool) {
+func (s *session) ranges() ([]claims.Range, bool) {
 	switch {
-	case s.strategy == Partitioned:
-	case s.strategy == Leader && s.desc.buckets && s.cfg.Ordering != poller.OrderSource:
-		return []bucketRange{{0, Buckets}}, true // the index of pending events leads with the bucket
+	case s.strategy == claims.Partitioned:
+	case s.strategy == claims.Leader && s.outbox.own && s.cfg.Ordering != poller.OrderSource:
+		return []claims.Range{{From: 0, To: claims.Buckets}}, true // the index of pending events leads with the bucket
 	default:
 		return nil, true
 	}
@@ -378,5 +376,5 @@ func (s *session) ranges() ([]bucketRange, bool) {
 			active = append(active, i)
 		}
 	}
-	return rangesOf(active, u.of), len(active) > 0
+	return claims.RangesOf(active, u.of), len(active) > 0
 }

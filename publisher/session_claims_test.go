@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 func TestLeaderIsOne(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a")
-		first, second := open(t, testConfig(Leader), db.connect()), open(t, testConfig(Leader), db.connect())
+		first, second := open(t, testConfig(claims.Leader), db.connect()), open(t, testConfig(claims.Leader), db.connect())
 		g := first.expect("1")
 		second.fault(poller.LeaseAcquireSkipped, first.owner)
 		second.close()
@@ -19,7 +20,7 @@ func TestLeaderIsOne(t *testing.T) {
 		first.settled("a", g)
 		first.close()
 		db.add("a")
-		third := open(t, testConfig(Leader), db.connect())
+		third := open(t, testConfig(claims.Leader), db.connect())
 		if g := third.expect("2"); g.Token <= 2 {
 			t.Errorf("token %d", g.Token)
 		}
@@ -31,14 +32,14 @@ func TestCrashedLeaderIsFollowedAfterItsClaimsHaveExpired(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a")
 		table := db.connect()
-		first := open(t, testConfig(Leader), table)
+		first := open(t, testConfig(claims.Leader), table)
 		g := first.expect("1")
 		table.crash()
 		time.Sleep(first.cfg.ClaimTTL + time.Second)
 		if err := g.Check(); !errors.Is(err, errExpired) {
 			t.Errorf("the right of a session that could not renew: %v", err)
 		}
-		second := open(t, testConfig(Leader), db.connect())
+		second := open(t, testConfig(claims.Leader), db.connect())
 		h := second.expect("1")
 		if h.Token <= g.Token {
 			t.Errorf("tokens %d, %d", g.Token, h.Token)
@@ -52,14 +53,14 @@ func TestCrashedLeaderIsFollowedAfterItsClaimsHaveExpired(t *testing.T) {
 func TestLostClaimEndsTheRightAndRefusesMarks(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a", "b")
-		s := open(t, testConfig(Leader), db.connect())
+		s := open(t, testConfig(claims.Leader), db.connect())
 		g := s.next()
 		db.mu.Lock()
-		db.claims[leaderUnit] = fakeClaim{owner: "other", expires: db.now().Add(time.Hour)}
+		db.claims[claims.LeaderShard] = fakeClaim{owner: "other", expires: db.now().Add(time.Hour)}
 		db.mu.Unlock()
 		n, err := s.settle("aa", g)
 		wantFault(t, err, poller.LostLease)
-		if n != 0 || !errors.Is(g.Check(), errLost) || g.Right.Err() == nil {
+		if n != 0 || !errors.Is(g.Check(), claims.ErrLost) || g.Right.Err() == nil {
 			t.Errorf("%d settled, the right is %v", n, g.Check())
 		}
 		s.states("PP")
@@ -73,13 +74,13 @@ func TestLostClaimEndsTheRightAndRefusesMarks(t *testing.T) {
 func TestRenewalFindsALostClaim(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a")
-		s := open(t, testConfig(Leader), db.connect())
+		s := open(t, testConfig(claims.Leader), db.connect())
 		g := s.next()
 		db.mu.Lock()
-		delete(db.claims, leaderUnit)
+		delete(db.claims, claims.LeaderShard)
 		db.mu.Unlock()
 		time.Sleep(s.cfg.ClaimTTL/3 + time.Millisecond)
-		if err := cause(g); !errors.Is(err, errLost) {
+		if err := cause(g); !errors.Is(err, claims.ErrLost) {
 			t.Errorf("the right after the renewal: %v", err)
 		}
 		s.fault(poller.LostLease)
@@ -90,7 +91,7 @@ func TestRenewalFindsALostClaim(t *testing.T) {
 func TestSkipLockedPicksWhatNobodyHas(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a", "b", "a")
-		one, two := open(t, testConfig(SkipLocked), db.connect()), open(t, testConfig(SkipLocked), db.connect())
+		one, two := open(t, testConfig(claims.SkipLocked), db.connect()), open(t, testConfig(claims.SkipLocked), db.connect())
 		g, err := one.Next(t.Context(), poller.Limit{Rows: 1, Bytes: 1})
 		if err != nil || shape(g) != "1+" {
 			t.Fatal(shape(g), err)

@@ -8,14 +8,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // openOn opens a session on a real engine, to be driven by hand.
 func (b *bench) openOn(t *testing.T, cfg Config) *driver {
 	t.Helper()
-	s, err := newPublisher(cfg, b.open(func(c *Config) { *c = cfg })).Feed().Open(t.Context())
+	s, err := b.publish(cfg).Feed().Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +29,18 @@ func (b *bench) openOn(t *testing.T, cfg Config) *driver {
 	return &driver{t: t, session: own}
 }
 
-func engineConfig(b *bench, strategy Strategy) Config {
+// publish returns another instance's publisher.
+func (b *bench) publish(cfg Config) *Publisher {
+	b.tb.Helper()
+	conn, err := engines.Parse(b.url)
+	b.must(err)
+	p, err := New(cfg, conn)
+	b.must(err)
+	b.tb.Cleanup(func() { b.must(p.Close()) })
+	return p
+}
+
+func engineConfig(b *bench, strategy claims.Strategy) Config {
 	cfg := b.cfg
 	cfg.Strategy, cfg.Partitions, cfg.ClaimTTL, cfg.Instance = strategy, 4, 3*time.Second, "one"
 	cfg.Policy = poller.Policy{MaxAttempts: 3, Delays: []time.Duration{300 * time.Millisecond}, MaxParked: 1, Block: true}
@@ -45,7 +59,7 @@ func (d *driver) nextWork() poller.Grant {
 }
 
 func TestSessionOnEngines(t *testing.T) {
-	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			test := func(t *testing.T, b *bench) {
 				cfg := engineConfig(b, strategy)
@@ -57,19 +71,19 @@ func TestSessionOnEngines(t *testing.T) {
 					t.Fatalf("the first batch is %s", shape(g))
 				}
 				s.settled(outcomes, g)
-				b.wantStates(Failed, Waiting, Published)
+				b.wantStates(event.Failed, event.Waiting, event.Published)
 				retry := s.nextWork()
 				if shape(retry) != "retry 1+" || retry.Batch.Events[0].Attempts != 1 {
 					t.Fatalf("then comes %s", shape(retry))
 				}
 				s.settled("a", retry)
-				b.wantStates(Published, Pending, Published)
+				b.wantStates(event.Published, event.Pending, event.Published)
 				rest := s.nextWork()
 				if rest.Token < g.Token || shape(rest) != "2" {
 					t.Fatalf("then comes %s with token %d after %d", shape(rest), rest.Token, g.Token)
 				}
 				s.settled("a", rest)
-				b.wantStates(Published, Published, Published)
+				b.wantStates(event.Published, event.Published, event.Published)
 				report := s.close()
 				if report.Outbox == nil || report.Outbox.Pending+report.Outbox.Failed+report.Outbox.Waiting != 0 {
 					t.Errorf("figures are %+v", report.Outbox)
@@ -91,7 +105,7 @@ func TestSessionOnEngines(t *testing.T) {
 }
 
 func TestTakeOverOnEngines(t *testing.T) {
-	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			everyEngine(t, func(t *testing.T, b *bench) {
@@ -116,7 +130,7 @@ func TestTakeOverOnEngines(t *testing.T) {
 				_, err := first.settle("a", g)
 				wantFault(t, err, poller.LostLease)
 				second.settled("a", h)
-				b.wantStates(Published)
+				b.wantStates(event.Published)
 				first.close()
 				second.close()
 			}, func(c *Config) { c.Strategy = strategy })
@@ -126,7 +140,7 @@ func TestTakeOverOnEngines(t *testing.T) {
 
 func TestRebalancingOnEngines(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
-		cfg := engineConfig(b, Partitioned)
+		cfg := engineConfig(b, claims.Partitioned)
 		b.write("A/1")
 		first, second := b.openOn(t, cfg), b.openOn(t, cfg)
 		g := first.nextWork()
@@ -152,12 +166,13 @@ func TestRebalancingOnEngines(t *testing.T) {
 		}
 		first.close()
 		second.close()
-	}, func(c *Config) { c.Strategy = Partitioned })
+	}, func(c *Config) { c.Strategy = claims.Partitioned })
 }
 
-// TestInstancesOnEngines is TestRandomInstances on real engines, and shorter: instances are killed while writers write.
+// TestInstancesOnEngines is TestRandomInstances on real engines, and shorter: instances are killed while writers
+// write.
 func TestInstancesOnEngines(t *testing.T) {
-	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			everyEngine(t, func(t *testing.T, b *bench) { runInstances(t, b, engineConfig(b, strategy)) }, func(c *Config) { c.Strategy = strategy })
@@ -169,8 +184,8 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 	cfg.ClaimTTL = time.Second
 	seed := rand.Uint64()
 	w := &world{
-		t: t, cfg: cfg, seed: seed, rnd: rand.New(rand.NewPCG(seed, 5)), inFlight: map[string]string{}, accepted: map[int64]int{},
-		newest: map[aggregate]int64{}, batches: map[string]bool{}, poison: map[int64]int{7: 1, 19: 2}, excuse: map[string]int{}, lossy: 20,
+		t: t, cfg: cfg.feed(), seed: seed, rnd: rand.New(rand.NewPCG(seed, 5)), inFlight: map[string]string{}, accepted: map[int64]int{},
+		newest: map[event.Aggregate]int64{}, batches: map[string]bool{}, poison: map[int64]int{7: 1, 19: 2}, excuse: map[string]int{}, lossy: 20,
 	}
 	stop := make(chan struct{})
 	var writers, all sync.WaitGroup
@@ -183,9 +198,9 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 		})
 	}
 	start := func(name string) (kill func()) {
-		table, dead := b.open(func(c *Config) { *c = cfg }), make(chan struct{})
+		table, dead := b.view(func(c *Config) { *c = cfg }), make(chan struct{})
 		// A kill may also show as a fault of any kind in the moment of it.
-		all.Go(func() { w.instance(name, table, dead, func() int { return 1 }, stop) })
+		all.Go(func() { w.instance(name, table.session, dead, func() int { return 1 }, stop) })
 		return func() {
 			close(dead)
 			if err := table.close(); err != nil {
@@ -207,12 +222,12 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 	deadline := time.Now().Add(45 * time.Second)
 	for done := false; !done && time.Now().Before(deadline); {
 		time.Sleep(200 * time.Millisecond)
-		done = !slices.ContainsFunc(b.states(), func(s State) bool { return s != Published })
+		done = !slices.ContainsFunc(b.states(), func(s event.State) bool { return s != event.Published })
 	}
 	close(stop)
 	all.Wait()
 	for i, state := range b.states() {
-		if state != Published || w.accepted[int64(i+1)] == 0 {
+		if state != event.Published || w.accepted[int64(i+1)] == 0 {
 			t.Errorf("event %d is %s, and was accepted %d times", i+1, state, w.accepted[int64(i+1)])
 		}
 	}

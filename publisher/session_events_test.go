@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 func TestEventOfARow(t *testing.T) {
 	at := time.Date(2026, 4, 7, 1, 23, 45, 678900000, time.UTC)
-	r := row{ref: ref{seq: 7}, attempts: 2, outbox: change.Outbox{
+	r := event.Row{Ref: event.Ref{Seq: 7}, Attempts: 2, Outbox: change.Outbox{
 		AggregateType: "Order", AggregateID: `o"1`, EventType: "OrderPlaced", IdempotencyKey: "order-placed-1", Payload: []byte(`{"n":1}`), JSON: true, CreatedAt: at,
 	}}
-	e := eventsOf([]row{r}, time.Now())[0]
+	e := eventsOf([]event.Row{r}, time.Now())[0]
 	for name, c := range map[string][2]string{
 		"ID":       {e.ID, "order-placed-1"},
 		"Key":      {string(e.Key), `{"seq":7}`},
@@ -32,7 +33,7 @@ func TestEventOfARow(t *testing.T) {
 	if !e.Time.Equal(at) || e.Attempts != 2 || e.Outbox.EventType != "OrderPlaced" || e.Waits || e.Broken != nil {
 		t.Errorf("%+v", e)
 	}
-	if a, ok := aggregateOf(e.OrderKey); !ok || a != (aggregate{"Order", `o"1`}) {
+	if a, ok := aggregateOf(e.OrderKey); !ok || a != (event.Aggregate{Type: "Order", ID: `o"1`}) {
 		t.Errorf("the order key reads as %v", a)
 	}
 }
@@ -40,7 +41,7 @@ func TestEventOfARow(t *testing.T) {
 func TestEventOfAMappedRowWithoutAggregate(t *testing.T) {
 	now := time.Now()
 	broken := errors.New("too large")
-	list := eventsOf([]row{{ref: ref{id: "ab-1"}, outbox: change.Outbox{IdempotencyKey: "k"}}, {ref: ref{id: "ab-2"}, broken: broken, waits: true}}, now)
+	list := eventsOf([]event.Row{{Ref: event.Ref{ID: "ab-1"}, Outbox: change.Outbox{IdempotencyKey: "k"}}, {Ref: event.Ref{ID: "ab-2"}, Broken: broken, Waits: true}}, now)
 	if e := list[0]; string(e.Key) != `{"id":"ab-1"}` || string(e.OrderKey) != string(e.Key) || string(e.Cursor) != `{"kind":"outbox","id":"ab-1"}` || !e.Time.Equal(now) {
 		t.Errorf("%s %s %s %s", e.Key, e.OrderKey, e.Cursor, e.Time)
 	}
@@ -61,7 +62,7 @@ func TestPayloads(t *testing.T) {
 		"":                    `""`,
 	} {
 		o := change.Outbox{Payload: []byte(payload), JSON: json.Valid([]byte(payload))}
-		e := eventsOf([]row{{ref: ref{seq: 1}, outbox: o}}, time.Now())[0]
+		e := eventsOf([]event.Row{{Ref: event.Ref{Seq: 1}, Outbox: o}}, time.Now())[0]
 		if !strings.Contains(string(e.Row), `"payload":`+want+`,"created_at":null`) || !json.Valid(e.Row) || bytes.ContainsAny(e.Row, "\r\n") {
 			t.Errorf("%q: %s", payload, e.Row)
 		}
@@ -90,11 +91,11 @@ func TestIDs(t *testing.T) {
 func FuzzEvent(f *testing.F) {
 	f.Add("Order", "1", "Placed", "key", []byte(`{"a":1}`), "")
 	f.Add("\xff", "\x00", "\"", " ", []byte("\xff\n"), "id")
-	f.Fuzz(func(t *testing.T, typ, id, event, key string, payload []byte, text string) {
-		r := row{ref: ref{seq: 1, id: text}, outbox: change.Outbox{
-			AggregateType: typ, AggregateID: id, EventType: event, IdempotencyKey: key, Payload: payload, JSON: json.Valid(payload),
+	f.Fuzz(func(t *testing.T, typ, id, what, key string, payload []byte, text string) {
+		r := event.Row{Ref: event.Ref{Seq: 1, ID: text}, Outbox: change.Outbox{
+			AggregateType: typ, AggregateID: id, EventType: what, IdempotencyKey: key, Payload: payload, JSON: json.Valid(payload),
 		}}
-		list := eventsOf([]row{r, r}, time.Now())
+		list := eventsOf([]event.Row{r, r}, time.Now())
 		for _, e := range list {
 			for _, data := range [][]byte{e.Key, e.OrderKey, e.Cursor, e.Row} {
 				if !json.Valid(data) || bytes.ContainsAny(data, "\n\r") {
@@ -104,7 +105,7 @@ func FuzzEvent(f *testing.F) {
 			if e.ID == "" || len(e.ID) > maxID || !bytes.Equal(e.Row, list[0].Row) {
 				t.Fatalf("%+v", e)
 			}
-			if a, ok := aggregateOf(e.OrderKey); id != "" && change.ValidText(id) && change.ValidText(typ) && (!ok || a != aggregate{typ, id}) {
+			if a, ok := aggregateOf(e.OrderKey); id != "" && change.ValidText(id) && change.ValidText(typ) && (!ok || a != event.Aggregate{Type: typ, ID: id}) {
 				t.Fatalf("%s reads as %v", e.OrderKey, a)
 			}
 		}
@@ -112,9 +113,9 @@ func FuzzEvent(f *testing.F) {
 }
 
 func BenchmarkEvents(b *testing.B) {
-	rows := make([]row, 500)
+	rows := make([]event.Row, 500)
 	for i := range rows {
-		rows[i] = row{ref: ref{seq: int64(1e6 + i)}, outbox: change.Outbox{
+		rows[i] = event.Row{Ref: event.Ref{Seq: int64(1e6 + i)}, Outbox: change.Outbox{
 			AggregateType: "Order", AggregateID: "order-123456", EventType: "OrderPlaced", IdempotencyKey: "order-placed-123456",
 			Payload: []byte(`{"order_id":"order-123456","customer_id":4711,"total":"199.90","items":[{"sku":"A-1","n":2},{"sku":"B-2","n":1}]}`),
 			JSON:    true, CreatedAt: time.Now().UTC(),

@@ -6,13 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 func TestFailedEventHoldsItsAggregateUp(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a", "a", "b", "a")
-		s := open(t, testConfig(Leader), db.connect())
+		s := open(t, testConfig(claims.Leader), db.connect())
 		g := s.expect("1 2 3 4") // 1 2 4 of a, 3 of b
 		key := g.Batch.Events[0].OrderKey
 		s.settled("rwaw", g)
@@ -48,7 +50,7 @@ func TestLastAttemptIsADeadLetter(t *testing.T) {
 		in(t, func(t *testing.T, db *fakeDB) {
 			db.block = block
 			db.add("a", "a")
-			cfg := testConfig(Leader)
+			cfg := testConfig(claims.Leader)
 			cfg.Policy.MaxAttempts, cfg.Policy.Block = 2, block
 			place := &letters{}
 			cfg.DeadLetters = place
@@ -84,13 +86,13 @@ func TestLastAttemptIsADeadLetter(t *testing.T) {
 func TestOutageRepeatsAsLittleAsPossible(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a", "b", "c")
-		s := open(t, testConfig(Leader), db.connect())
+		s := open(t, testConfig(claims.Leader), db.connect())
 		g := s.next()
 		if n, err := s.settle("a-a", g); n != 1 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
 		states := db.states()
-		if n := len(slices.DeleteFunc(states, func(s State) bool { return s != Published })); n != 2 {
+		if n := len(slices.DeleteFunc(states, func(s event.State) bool { return s != event.Published })); n != 2 {
 			t.Errorf("%d are published", n)
 		}
 		if got := shape(s.next()); got != "" {
@@ -103,10 +105,10 @@ func TestOutageRepeatsAsLittleAsPossible(t *testing.T) {
 func TestOperatorFreesAParkedAggregate(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a", "a")
-		s := open(t, testConfig(Leader), db.connect())
+		s := open(t, testConfig(claims.Leader), db.connect())
 		g := s.expect("1 2")
 		s.settled("rw", g)
-		db.change(Failed, Discarded)
+		db.change(event.Failed, event.Discarded)
 		s.settled("a", s.expect("2"))
 		if s.Parked(g.Batch.Events[0].OrderKey) {
 			t.Error("still parked")
@@ -119,7 +121,7 @@ func TestSourceOrderWaitsForItsHead(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.ordering = poller.OrderSource
 		db.add("a", "b", "c")
-		cfg := testConfig(Leader)
+		cfg := testConfig(claims.Leader)
 		cfg.Ordering, cfg.Policy.MaxAttempts = poller.OrderSource, 2
 		s := open(t, cfg, db.connect())
 		n, err := s.settle("ar-", s.expect("1 2 3"))
@@ -145,7 +147,7 @@ func TestSourceOrderWaitsForItsHead(t *testing.T) {
 		s = open(t, cfg, db.connect())
 		s.fault(poller.HandlerFailed, "blocked")
 		s.close()
-		db.change(Dead, Discarded)
+		db.change(event.Dead, event.Discarded)
 		s = open(t, cfg, db.connect())
 		s.settled("a", s.expect("3"))
 		s.close()

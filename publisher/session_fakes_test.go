@@ -8,14 +8,16 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 var testPolicy = poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Second, 5 * time.Second}, MaxParked: 1, Block: true}
 
-func testConfig(strategy Strategy) Config {
-	return Config{
-		App: "shop", Poller: "outbox", Instance: "one", Table: "outbox", Strategy: strategy, Partitions: 4, ClaimTTL: 30 * time.Second,
+func testConfig(strategy claims.Strategy) feedConfig {
+	return feedConfig{
+		App: "shop", Poller: "outbox", Instance: "one", Strategy: strategy, Partitions: 4, ClaimTTL: 30 * time.Second,
 		Policy: testPolicy, Ordering: poller.OrderKey,
 	}
 }
@@ -27,9 +29,9 @@ type driver struct {
 	table *fakeTable
 }
 
-func open(t *testing.T, cfg Config, table *fakeTable) *driver {
+func open(t *testing.T, cfg feedConfig, table *fakeTable) *driver {
 	t.Helper()
-	return openFeed(t, newPublisher(cfg, table).Feed(), table)
+	return openFeed(t, newFeed(cfg, table.open), table)
 }
 
 func openFeed(t *testing.T, feed poller.Feed, table *fakeTable) *driver {
@@ -44,7 +46,7 @@ func openFeed(t *testing.T, feed poller.Feed, table *fakeTable) *driver {
 	}
 	d := &driver{t, own, table}
 	t.Cleanup(func() {
-		if !own.over() || own.right != nil && own.right.check() == nil { // the test has failed
+		if !own.over() || own.deadline != nil && own.deadline.Check() == nil { // the test has failed
 			_ = own.Close(context.Background(), &poller.Report{})
 		}
 	})
@@ -99,7 +101,8 @@ func (d *driver) close() poller.Report {
 	return report
 }
 
-// shape shows a batch in short: its kind where it is not live, its seqs, w behind those that wait, + where there is more.
+// shape shows a batch in short: its kind where it is not live, its seqs, w behind those that wait, + where there is
+// more.
 func shape(g poller.Grant) string {
 	var b strings.Builder
 	if g.Batch.Kind == change.Retry {
@@ -131,7 +134,7 @@ func (d *driver) expect(want string) poller.Grant {
 
 func (d *driver) states(want string) {
 	d.t.Helper()
-	short := map[State]string{Pending: "P", Publishing: "G", Published: "x", Failed: "F", Waiting: "W", Dead: "D", Discarded: "0"}
+	short := map[event.State]string{event.Pending: "P", event.Publishing: "G", event.Published: "x", event.Failed: "F", event.Waiting: "W", event.Dead: "D", event.Discarded: "0"}
 	var got string
 	for _, s := range d.table.db.states() {
 		got += short[s]

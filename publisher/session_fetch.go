@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // settleWait bounds how long a fetch that found nothing but what a settlement under way is about waits for that.
@@ -15,7 +17,7 @@ const settleWait = 100 * time.Millisecond
 
 // fetch brings events that can be published.
 func (s *session) fetch(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
-	if s.strategy == SkipLocked {
+	if s.strategy == claims.SkipLocked {
 		return s.pick(ctx, limit)
 	}
 	ranges, some := s.ranges()
@@ -42,11 +44,12 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (poller.Grant, 
 	return grant, nil
 }
 
-// page reads the next rows of the way round, without those in flight, and moves on. more says that the way round is not
-// complete, or that rows are behind.
-func (s *session) page(ctx context.Context, ranges []bucketRange, limit poller.Limit) (page []row, more bool, err error) {
+// page reads the next rows of the way round, without those in flight, and moves on. more says that the way round is
+// not complete, or that rows are behind.
+func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row, more bool,
+	err error) {
 	if ranges == nil {
-		if page, more, err = s.read(ctx, nil, bucketRange{0, Buckets}, limit); err != nil {
+		if page, more, err = s.read(ctx, nil, claims.Range{From: 0, To: claims.Buckets}, limit); err != nil {
 			return nil, false, err
 		}
 		page, more = s.fresh(page, limit.Rows, more)
@@ -58,12 +61,12 @@ func (s *session) page(ctx context.Context, ranges []bucketRange, limit poller.L
 	if isWide(ranges) {
 		return s.top(ctx, ranges, limit)
 	}
-	if page, more, err = s.read(ctx, ranges, bucketRange{s.pass.bucket, Buckets}, limit); err != nil {
+	if page, more, err = s.read(ctx, ranges, claims.Range{From: s.pass.bucket, To: claims.Buckets}, limit); err != nil {
 		return nil, false, err
 	}
 	last := s.pass.bucket
 	if len(page) > 0 {
-		last = page[len(page)-1].at.bucket
+		last = page[len(page)-1].At.Bucket
 	}
 	full := more
 	page, more = s.fresh(page, limit.Rows, more)
@@ -74,13 +77,15 @@ func (s *session) page(ctx context.Context, ranges []bucketRange, limit poller.L
 	return page, more, nil
 }
 
-// top reads the first rows by seq. One aggregate with a backlog must not keep the others waiting behind it: where a page holds too
-// few, the next round goes through the pieces.
-func (s *session) top(ctx context.Context, ranges []bucketRange, limit poller.Limit) (page []row, more bool, err error) {
+// top reads the first rows by seq. One aggregate with a backlog must not keep the others waiting behind it: where a
+// page holds too few, the next round goes through the pieces.
+func (s *session) top(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row, more bool,
+	err error) {
 	s.mu.Lock()
-	rows, bytes := s.flights.within(bucketRange{0, Buckets})
+	rows, bytes := s.flights.within(claims.Range{From: 0, To: claims.Buckets})
 	s.mu.Unlock()
-	page, more, err = s.table.fetch(ctx, ranges, position{seq: math.MinInt64, bySeq: true}, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
+	page, more, err = s.outbox.events.Fetch(ctx, ranges, event.Position{Seq: math.MinInt64, BySeq: true},
+		poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 	if err != nil {
 		return nil, false, err
 	}
@@ -92,19 +97,20 @@ func (s *session) top(ctx context.Context, ranges []bucketRange, limit poller.Li
 }
 
 // read fetches from the beginning of a bucket, as many as are wanted beyond those in flight there.
-func (s *session) read(ctx context.Context, ranges []bucketRange, from bucketRange, limit poller.Limit) ([]row, bool, error) {
+func (s *session) read(ctx context.Context, ranges []claims.Range, from claims.Range,
+	limit poller.Limit) ([]event.Row, bool, error) {
 	s.mu.Lock()
 	rows, bytes := s.flights.within(from)
 	s.mu.Unlock()
-	var after position
+	var after event.Position
 	if ranges != nil {
-		after = position{bucket: from.from, seq: math.MinInt64}
+		after = event.Position{Bucket: from.From, Seq: math.MinInt64}
 	}
-	return s.table.fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
+	return s.outbox.events.Fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 }
 
-// pick is fetch for skip_locked, where what is fetched is claimed with it. An aggregate that is claimed is not picked again
-// before that claim has ended, so that a page has nothing of one that is in flight.
+// pick is fetch for skip_locked, where what is fetched is claimed with it. An aggregate that is claimed is not picked
+// again before that claim has ended, so that a page has nothing of one that is in flight.
 func (s *session) pick(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
 	begun := time.Now()
 	s.mu.Lock()
@@ -112,8 +118,8 @@ func (s *session) pick(ctx context.Context, limit poller.Limit) (poller.Grant, e
 	s.mu.Unlock()
 	defer s.endFetch()
 	more := false
-	page, err := s.claiming(ctx, func(ctx context.Context, c claim) (rows []row, err error) {
-		rows, more, err = s.table.pick(ctx, c.owner, c.token, c.ttl, limit)
+	page, err := s.claiming(ctx, func(ctx context.Context, c claims.Claim) (rows []event.Row, err error) {
+		rows, more, err = s.outbox.events.Pick(ctx, c, limit)
 		return rows, err
 	})
 	if err != nil {
@@ -126,13 +132,15 @@ func (s *session) pick(ctx context.Context, limit poller.Limit) (poller.Grant, e
 }
 
 // claiming runs a fetch that claims the aggregates of what it brings, counts those, and draws the token that they are
-// delivered under: see draw. A crash behind it leaves events PUBLISHING, which become publishable when the claims expire.
-func (s *session) claiming(ctx context.Context, fetch func(context.Context, claim) ([]row, error)) ([]row, error) {
+// delivered under: see draw. A crash behind it leaves events PUBLISHING, which become publishable when the claims
+// expire.
+func (s *session) claiming(ctx context.Context, fetch func(context.Context, claims.Claim) ([]event.Row,
+	error)) ([]event.Row, error) {
 	ctx = context.WithoutCancel(ctx) // given up half-way it could claim what nobody knows of
 	s.exclusive <- struct{}{}
 	defer func() { <-s.exclusive }()
 	s.mu.Lock()
-	c := claim{s.owner, s.token, s.cfg.ClaimTTL}
+	c := claims.Claim{Owner: s.owner, Token: s.token, TTL: s.cfg.ClaimTTL}
 	s.mu.Unlock()
 	rows, err := fetch(ctx, c)
 	if err != nil || len(rows) == 0 {
@@ -141,14 +149,14 @@ func (s *session) claiming(ctx context.Context, fetch func(context.Context, clai
 	fresh := rows[:0:0]
 	s.mu.Lock()
 	for _, r := range rows {
-		if _, flies := s.flights.of[r.ref]; flies {
+		if _, flies := s.flights.of[r.Ref]; flies {
 			continue
 		}
-		a := aggregate{r.outbox.AggregateType, r.outbox.AggregateID}
+		a := r.Aggregate()
 		if s.flights.aggregates[a] == 0 {
 			s.claims.held++
 		}
-		s.flights.add(r.ref, flight{bucket: r.at.bucket, aggregate: a})
+		s.flights.add(r.Ref, flight{bucket: r.At.Bucket, aggregate: a})
 		fresh = append(fresh, r)
 	}
 	s.mu.Unlock()
@@ -161,14 +169,14 @@ func (s *session) flying() bool {
 	return len(s.flights.of) > 0
 }
 
-// fresh leaves out what is in flight, or was when the fetch began, and what is beyond most: that comes with a later page,
-// with all that is behind it.
-func (s *session) fresh(rows []row, most int, more bool) ([]row, bool) {
+// fresh leaves out what is in flight, or was when the fetch began, and what is beyond most: that comes with a later
+// page, with all that is behind it.
+func (s *session) fresh(rows []event.Row, most int, more bool) ([]event.Row, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fresh := rows[:0]
 	for _, r := range rows {
-		if s.flights.known(r.ref) {
+		if s.flights.known(r.Ref) {
 			continue
 		}
 		if len(fresh) == most {
@@ -185,31 +193,31 @@ func (s *session) endFetch() {
 	s.flights.end()
 }
 
-// handOut makes rows a batch in flight. It leaves out, and reports, those of which it cannot be said now whether they may
-// go: they come with a later page, which shows everything of their aggregates again.
-func (s *session) handOut(rows []row, kind change.Kind, begun time.Time) (poller.Grant, bool) {
+// handOut makes rows a batch in flight. It leaves out, and reports, those of which it cannot be said now whether they
+// may go: they come with a later page, which shows everything of their aggregates again.
+func (s *session) handOut(rows []event.Row, kind change.Kind, begun time.Time) (poller.Grant, bool) {
 	now := time.Now()
 	list := eventsOf(rows, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept, refs := list[:0], make([]ref, 0, len(list))
+	kept, refs := list[:0], make([]event.Ref, 0, len(list))
 	for i, e := range list {
 		if s.cfg.Ordering == poller.OrderKey && kind == change.Live && !e.Waits && s.doubtful(string(e.OrderKey)) {
-			if s.strategy != SkipLocked {
+			if s.strategy != claims.SkipLocked {
 				continue
 			}
 			e.Waits = true // it is PUBLISHING: it goes back by being absorbed
 		}
 		r := &rows[i]
 		f := flight{
-			bucket: r.at.bucket, bytes: len(r.outbox.Payload), aggregate: aggregate{r.outbox.AggregateType, r.outbox.AggregateID},
+			bucket: r.At.Bucket, bytes: len(r.Outbox.Payload), aggregate: r.Aggregate(),
 			orderKey: string(e.OrderKey), waits: e.Waits, retry: kind == change.Retry,
 		}
-		if s.strategy == SkipLocked {
-			s.flights.landed(r.ref) // it was counted when it was claimed
+		if s.strategy == claims.SkipLocked {
+			s.flights.landed(r.Ref) // it was counted when it was claimed
 		}
-		s.flights.add(r.ref, f)
-		kept, refs = append(kept, e), append(refs, r.ref)
+		s.flights.add(r.Ref, f)
+		kept, refs = append(kept, e), append(refs, r.Ref)
 	}
 	if len(kept) == 0 {
 		return poller.Grant{}, len(list) > 0
@@ -220,11 +228,11 @@ func (s *session) handOut(rows []row, kind change.Kind, begun time.Time) (poller
 	return grant, len(kept) < len(list)
 }
 
-// doubtful reports whether an event that was fetched as publishable must not be handed out: because a settlement beside the
-// fetch concerned its aggregate, or because earlier ones of it are in flight that will be absorbed.
+// doubtful reports whether an event that was fetched as publishable must not be handed out: because a settlement
+// beside the fetch concerned its aggregate, or because earlier ones of it are in flight that will be absorbed.
 //
-// An aggregate that is parked here, and publishable in a fetch that began after that was durable, has lost its failed event
-// to an operator, or (skip_locked) its retry to another instance: it is parked no longer.
+// An aggregate that is parked here, and publishable in a fetch that began after that was durable, has lost its failed
+// event to an operator, or (skip_locked) its retry to another instance: it is parked no longer.
 func (s *session) doubtful(orderKey string) bool {
 	f := &s.flights
 	if f.stirred[orderKey] || f.settles[orderKey] || f.waiters[orderKey] > 0 {
@@ -241,12 +249,13 @@ func (s *session) doubtful(orderKey string) bool {
 	return false
 }
 
-// grant is a batch with the right to deliver it.
+// grant is a batch with the session's deadline.
 func (s *session) grant(list []change.Event, name string, now time.Time) poller.Grant {
 	s.batches++
 	return poller.Grant{
-		Batch: change.Batch{ID: fmt.Sprintf("%s_%s_%04d", name, now.UTC().Format("20060102_150405"), s.batches), Events: list, Fetched: now},
-		Right: s.right.ctx, Token: s.token, Origin: s.desc.Origin, Check: s.right.check,
+		Batch: change.Batch{ID: fmt.Sprintf("%s_%s_%04d", name, now.UTC().Format("20060102_150405"), s.batches),
+			Events: list, Fetched: now},
+		Right: s.deadline.Context(), Token: s.token, Origin: s.outbox.Origin, Check: s.deadline.Check,
 	}
 }
 

@@ -1,34 +1,41 @@
 package publisher
 
-// flights are the events that a session has handed out and not settled, and what a fetch that is under way must not believe.
+import (
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/publisher/event"
+)
+
+// flights are the events that a session has handed out and not settled, and what a fetch that is under way must not
+// believe.
 type flights struct {
-	of     map[ref]flight
+	of     map[event.Ref]flight
 	fetch  int  // the number of the fetch that was begun last
 	during bool // it is under way
 
-	recent  map[ref]bool    // settled while it was: it may show them as they were
-	stirred map[string]bool // order keys with events whose state a settlement changed otherwise than to PUBLISHED, while it was
-	settles map[string]bool // the same of the settlement under way
-	waiters map[string]int  // order key → how many of its events in flight have waits set
+	recent  map[event.Ref]bool // settled while it was: it may show them as they were
+	stirred map[string]bool    // order keys with events whose state a settlement changed otherwise than to PUBLISHED, while it was
+	settles map[string]bool    // the same of the settlement under way
+	waiters map[string]int     // order key → how many of its events in flight have waits set
 	// aggregates counts the events in flight of each aggregate that is claimed (skip_locked).
-	aggregates map[aggregate]int
+	aggregates map[event.Aggregate]int
 	retries    int // of the events in flight, those that are FAILED
-	// probing says that a probe was handed out: it is not settled, so that it is known to be over only when nothing is in flight.
+	// probing says that a probe was handed out: it is not settled, so that it is known to be over only when nothing
+	// is in flight.
 	probing bool
 }
 
 // flight is an event in flight.
 type flight struct {
 	bucket, bytes int
-	aggregate     aggregate
+	aggregate     event.Aggregate
 	orderKey      string
 	waits, retry  bool
 }
 
 func newFlights() flights {
 	return flights{
-		of: map[ref]flight{}, recent: map[ref]bool{}, stirred: map[string]bool{}, settles: map[string]bool{}, waiters: map[string]int{},
-		aggregates: map[aggregate]int{},
+		of: map[event.Ref]flight{}, recent: map[event.Ref]bool{}, stirred: map[string]bool{}, settles: map[string]bool{}, waiters: map[string]int{},
+		aggregates: map[event.Aggregate]int{},
 	}
 }
 
@@ -45,9 +52,9 @@ func (f *flights) end() {
 }
 
 // within counts the events in flight that a fetch of a range of buckets may show again.
-func (f *flights) within(r bucketRange) (rows, bytes int) {
+func (f *flights) within(r claims.Range) (rows, bytes int) {
 	for _, e := range f.of {
-		if r.from <= e.bucket && e.bucket < r.to {
+		if r.From <= e.bucket && e.bucket < r.To {
 			rows++
 			bytes += e.bytes
 		}
@@ -56,12 +63,12 @@ func (f *flights) within(r bucketRange) (rows, bytes int) {
 }
 
 // known reports whether a fetched row is in flight, or was when the fetch began.
-func (f *flights) known(r ref) bool {
+func (f *flights) known(r event.Ref) bool {
 	_, flies := f.of[r]
 	return flies || f.recent[r]
 }
 
-func (f *flights) add(r ref, e flight) {
+func (f *flights) add(r event.Ref, e flight) {
 	f.of[r] = e
 	f.aggregates[e.aggregate]++
 	if e.waits {
@@ -73,7 +80,7 @@ func (f *flights) add(r ref, e flight) {
 }
 
 // landed takes a settled event out.
-func (f *flights) landed(r ref) {
+func (f *flights) landed(r event.Ref) {
 	e, flies := f.of[r]
 	if !flies {
 		return

@@ -6,20 +6,23 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 const (
 	// maxRetries bounds the FAILED events of one batch: each may take all of its tries alone.
 	maxRetries = 100
-	// dueEvery is how often FAILED events are asked for while none is known of: an operator may have requeued some. dueAgain is
-	// how often while some are, and under skip_locked, where other instances' failures are to be tried again by anybody.
+	// dueEvery is how often FAILED events are asked for while none is known of: an operator may have requeued some.
+	// dueAgain is how often while some are, and under skip_locked, where other instances' failures are to be tried
+	// again by anybody.
 	dueEvery = 5 * time.Second
 	dueAgain = time.Second
 )
 
-// retries returns the FAILED events whose next attempt is due, as a batch of their own. While the next one's time is known it
-// is not asked before that.
+// retries returns the FAILED events whose next attempt is due, as a batch of their own. While the next one's time is
+// known it is not asked before that.
 func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
 	s.mu.Lock()
 	early := time.Now().Before(s.dueAt)
@@ -33,7 +36,7 @@ func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant
 	}
 	s.mu.Lock()
 	every := dueEvery
-	if s.strategy == SkipLocked {
+	if s.strategy == claims.SkipLocked {
 		every = dueAgain
 	}
 	s.dueAt = time.Now().Add(every) // a failure that is settled meanwhile brings it forward
@@ -64,28 +67,29 @@ func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant
 }
 
 // dueRows asks for as many as are in flight beyond the limit: those are still FAILED, and due.
-func (s *session) dueRows(ctx context.Context, ranges []bucketRange, most poller.Limit) (rows []row, next time.Duration, err error) {
-	if s.strategy == SkipLocked {
-		rows, err = s.claiming(ctx, func(ctx context.Context, c claim) (rows []row, err error) {
-			rows, next, err = s.table.due(ctx, nil, most, c)
+func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most poller.Limit) (rows []event.Row,
+	next time.Duration, err error) {
+	if s.strategy == claims.SkipLocked {
+		rows, err = s.claiming(ctx, func(ctx context.Context, c claims.Claim) (rows []event.Row, err error) {
+			rows, next, err = s.outbox.events.Due(ctx, nil, most, c)
 			return rows, err
 		})
 		return rows, next, err
 	}
 	s.mu.Lock()
-	_, bytes := s.flights.within(bucketRange{0, Buckets})
+	_, bytes := s.flights.within(claims.Range{From: 0, To: claims.Buckets})
 	asked := poller.Limit{Rows: most.Rows + s.flights.retries, Bytes: most.Bytes}
 	if most.Bytes > 0 {
 		asked.Bytes += bytes
 	}
 	s.mu.Unlock()
-	if rows, next, err = s.table.due(ctx, ranges, asked, claim{}); err != nil {
+	if rows, next, err = s.outbox.events.Due(ctx, ranges, asked, claims.Claim{}); err != nil {
 		return nil, 0, err
 	}
 	rows, _ = s.fresh(rows, len(rows), false)
 	kept := rows[:0]
 	for _, r := range rows {
-		if !r.waits || s.cfg.Ordering != poller.OrderKey { // one that stands behind another FAILED one of its aggregate is not next
+		if !r.Waits || s.cfg.Ordering != poller.OrderKey { // one that stands behind another FAILED one of its aggregate is not next
 			kept = append(kept, r)
 		}
 	}
@@ -93,10 +97,10 @@ func (s *session) dueRows(ctx context.Context, ranges []bucketRange, most poller
 }
 
 // fitting cuts rows where a fetch would have stopped. One comes however large it is.
-func fitting(rows []row, most poller.Limit) []row {
+func fitting(rows []event.Row, most poller.Limit) []event.Row {
 	size := 0
 	for i := range rows {
-		size += len(rows[i].outbox.Payload)
+		size += len(rows[i].Outbox.Payload)
 		if i >= most.Rows || i > 0 && most.Bytes > 0 && size > most.Bytes {
 			return rows[:i]
 		}
@@ -117,7 +121,8 @@ func (s *session) bringForwardLocked(d time.Duration) {
 	}
 }
 
-// waitInOrder is for ordering=source: nothing is sent before the failed event's next attempt. The tick goes on asking.
+// waitInOrder is for ordering=source: nothing is sent before the failed event's next attempt. The tick goes on
+// asking.
 func (s *session) waitInOrder(next time.Duration) error {
 	s.bringForward(max(next, 10*time.Millisecond))
 	s.mu.Lock()

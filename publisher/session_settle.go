@@ -5,21 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // maxReason is how much of a reason is stored with an event, in bytes.
 const maxReason = 1000
 
-// Settle makes outcomes the states of rows: the acknowledgment. A crash before it publishes the events again, with the same
-// idempotency keys; a crash after it does not.
+// Settle makes outcomes the states of rows: the acknowledgment. A crash before it publishes the events again, with
+// the same idempotency keys; a crash after it does not.
 //
 // Rows are marked one by one, so that what was accepted behind a deferred event is marked as well, and not repeated.
 func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int, error) {
-	if s.over() || s.right == nil {
+	if s.over() || s.deadline == nil {
 		return 0, nil
 	}
 	s.exclusive <- struct{}{}
@@ -42,17 +44,17 @@ func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int
 }
 
 // store writes the marks. Errors are a *Fault; what is stored is then not known.
-func (s *session) store(ctx context.Context, t *tally, freed []aggregate) error {
-	if t.empty() {
+func (s *session) store(ctx context.Context, t *tally, freed []event.Aggregate) error {
+	if t.marks.Empty() {
 		return nil
 	}
-	t.marks.freed = freed
+	t.marks.Freed = freed
 	s.mu.Lock()
 	held := s.claims.held
 	s.mu.Unlock()
-	err := s.table.settle(ctx, s.owner, held, t.marks)
-	if errors.Is(err, errLost) {
-		s.right.end(errLost)
+	err := s.outbox.events.Settle(ctx, s.owner, held, t.marks)
+	if errors.Is(err, claims.ErrLost) {
+		s.deadline.End(claims.ErrLost)
 	}
 	if err != nil {
 		return faultOf(poller.CommitFailed, "marking events", err)
@@ -63,10 +65,10 @@ func (s *session) store(ctx context.Context, t *tally, freed []aggregate) error 
 // tally adds up what one settlement makes durable.
 type tally struct {
 	s       *session
-	marks   marks
+	marks   event.Marks
 	n       int // events before the first that is not done with
 	stopped bool
-	landed  []ref
+	landed  []event.Ref
 	changes []changed // states other than PUBLISHED
 	soonest time.Duration
 	letters []poller.DeadLetter
@@ -80,11 +82,6 @@ type changed struct {
 	park, unpark bool
 }
 
-func (t *tally) empty() bool {
-	m := &t.marks
-	return len(m.published)+len(m.retried)+len(m.failed)+len(m.waiting)+len(m.returned) == 0
-}
-
 func (t *tally) take(ctx context.Context, b *poller.Settled) {
 	refs := t.s.refsOf(b.Batch.ID)
 	for i := range b.Batch.Events {
@@ -93,21 +90,21 @@ func (t *tally) take(ctx context.Context, b *poller.Settled) {
 		if outcome != poller.Deferred {
 			t.landed = append(t.landed, r)
 		}
-		m := marked{r, aggregate{e.Outbox.AggregateType, e.Outbox.AggregateID}}
+		m := event.Marked{Ref: r, Aggregate: event.Aggregate{Type: e.Outbox.AggregateType, ID: e.Outbox.AggregateID}}
 		switch {
 		case outcome == poller.Deferred:
 			t.stopped = true
-			if t.s.strategy == SkipLocked {
-				t.marks.returned = append(t.marks.returned, r)
+			if t.s.strategy == claims.SkipLocked {
+				t.marks.Returned = append(t.marks.Returned, r)
 				t.landed = append(t.landed, r)
 			}
 		case outcome == poller.Accepted && b.Batch.Kind == change.Retry:
-			t.marks.retried = append(t.marks.retried, m)
+			t.marks.Retried = append(t.marks.Retried, m)
 			t.changes = append(t.changes, changed{orderKey: string(e.OrderKey), unpark: true})
 		case outcome == poller.Accepted:
-			t.marks.published = append(t.marks.published, r)
+			t.marks.Published = append(t.marks.Published, r)
 		case outcome == poller.Absorbed:
-			t.marks.waiting = append(t.marks.waiting, m)
+			t.marks.Waiting = append(t.marks.Waiting, m)
 			t.changes = append(t.changes, changed{orderKey: string(e.OrderKey)})
 		default:
 			t.rejected(ctx, e, m, b.Rejections[i])
@@ -119,7 +116,7 @@ func (t *tally) take(ctx context.Context, b *poller.Settled) {
 }
 
 // refsOf are the rows of a batch.
-func (s *session) refsOf(batch string) []ref {
+func (s *session) refsOf(batch string) []event.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	refs := s.refs[batch]
@@ -128,18 +125,18 @@ func (s *session) refsOf(batch string) []ref {
 }
 
 // rejected counts an attempt against an event, and gives it up when it was the last.
-func (t *tally) rejected(ctx context.Context, e *change.Event, m marked, why poller.Rejection) {
+func (t *tally) rejected(ctx context.Context, e *change.Event, m event.Marked, why poller.Rejection) {
 	cfg := t.s.cfg
-	f := failure{marked: m, reason: short(why.Reason)}
+	f := event.Failure{Marked: m, Reason: plaintext.Start(why.Reason, maxReason)}
 	var last bool
-	if f.attempts, f.delay, last = cfg.Policy.Failed(e.Attempts, why); last {
-		f.dead = t.bury(ctx, e, f.attempts, why)
+	if f.Attempts, f.Delay, last = cfg.Policy.Failed(e.Attempts, why); last {
+		f.Dead = t.bury(ctx, e, f.Attempts, why)
 	}
-	free := f.dead && !cfg.Policy.Block
-	if !f.dead && (t.soonest == 0 || f.delay < t.soonest) {
-		t.soonest = max(f.delay, time.Millisecond)
+	free := f.Dead && !cfg.Policy.Block
+	if !f.Dead && (t.soonest == 0 || f.Delay < t.soonest) {
+		t.soonest = max(f.Delay, time.Millisecond)
 	}
-	t.marks.failed = append(t.marks.failed, f)
+	t.marks.Failed = append(t.marks.Failed, f)
 	t.changes = append(t.changes, changed{orderKey: string(e.OrderKey), park: !free, unpark: free})
 	if cfg.Ordering == poller.OrderSource && !free && !t.stopped {
 		t.stopped = true
@@ -148,23 +145,23 @@ func (t *tally) rejected(ctx context.Context, e *change.Event, m marked, why pol
 }
 
 // inOrder is why nothing goes on behind a rejected event under ordering=source.
-func inOrder(cfg *Config, f *failure, why poller.Rejection) error {
+func inOrder(cfg *feedConfig, f *event.Failure, why poller.Rejection) error {
 	text := fmt.Sprintf("ordering=source: attempt %d of %d of the event with %s failed, next in %s: %s",
-		f.attempts, cfg.Policy.MaxAttempts, describeRef(f.ref), f.delay, why.Reason)
-	if f.dead {
+		f.Attempts, cfg.Policy.MaxAttempts, describeRef(f.Ref), f.Delay, why.Reason)
+	if f.Dead {
 		text = fmt.Sprintf("ordering=source: the event with %s is a dead letter after %d attempts, and the outbox is blocked there "+
 			"(after_dead_letter=block): `rowrelay outbox requeue %s` or `rowrelay outbox discard %s` lets it go on: %s",
-			describeRef(f.ref), f.attempts, cfg.Poller, cfg.Poller, why.Reason)
+			describeRef(f.Ref), f.Attempts, cfg.Poller, cfg.Poller, why.Reason)
 	}
 	return &poller.Fault{Event: poller.HandlerFailed, Err: errors.New(text)}
 }
 
-// bury tells that an event is given up, and reports whether it may be: not before the other place for dead letters has it.
-// A crash between the two puts it there again.
+// bury tells that an event is given up, and reports whether it may be: not before the other place for dead letters
+// has it. A crash between the two puts it there again.
 func (t *tally) bury(ctx context.Context, e *change.Event, attempts int, why poller.Rejection) bool {
 	s := t.s
 	letter := poller.DeadLetter{
-		App: s.cfg.App, Poller: s.cfg.Poller, Engine: s.desc.Engine, Table: s.desc.Table, Event: *e,
+		App: s.cfg.App, Poller: s.cfg.Poller, Engine: s.outbox.Engine, Table: s.outbox.Table, Event: *e,
 		Cause: why.Cause, Status: why.Status, Reason: why.Reason, Attempts: attempts, Last: why.At,
 	}
 	if attempts == 1 {
@@ -173,7 +170,8 @@ func (t *tally) bury(ctx context.Context, e *change.Event, attempts int, why pol
 	if s.cfg.DeadLetters != nil {
 		if err := s.cfg.DeadLetters.Put(ctx, letter); err != nil {
 			// The next attempt may find that place in order again. Others need not wait.
-			t.owed = &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("the dead letter of event %s could not be written, it is tried again: %w", e.ID, err)}
+			t.owed = &poller.Fault{Event: poller.HandlerFailed,
+				Err: fmt.Errorf("the dead letter of event %s could not be written, it is tried again: %w", e.ID, err)}
 			return false
 		}
 	}
@@ -183,18 +181,18 @@ func (t *tally) bury(ctx context.Context, e *change.Event, attempts int, why pol
 }
 
 // begin shows fetches under way what this settlement is about, and returns the aggregates whose claims it ends.
-func (t *tally) begin() []aggregate {
+func (t *tally) begin() []event.Aggregate {
 	s := t.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range t.changes {
 		s.flights.settles[c.orderKey] = true
 	}
-	if s.strategy != SkipLocked {
+	if s.strategy != claims.SkipLocked {
 		return nil
 	}
-	count := map[aggregate]int{}
-	var freed []aggregate
+	count := map[event.Aggregate]int{}
+	var freed []event.Aggregate
 	for _, r := range t.landed {
 		if e, flies := s.flights.of[r]; flies {
 			if count[e.aggregate]++; count[e.aggregate] == s.flights.aggregates[e.aggregate] {
@@ -206,8 +204,8 @@ func (t *tally) begin() []aggregate {
 	return freed
 }
 
-// end makes what is durable known to the session. Nothing of it is shown before that: an order key that was free before its
-// failed event is marked could have a later event sent, and after a crash the earlier one.
+// end makes what is durable known to the session. Nothing of it is shown before that: an order key that was free
+// before its failed event is marked could have a later event sent, and after a crash the earlier one.
 func (t *tally) end(freed int, err error) {
 	s := t.s
 	s.mu.Lock()
@@ -242,16 +240,4 @@ func (t *tally) end(freed int, err error) {
 	if t.soonest > 0 {
 		s.bringForwardLocked(t.soonest)
 	}
-}
-
-// short cuts a reason to what the column holds, at the border of a character.
-func short(reason string) string {
-	if len(reason) <= maxReason {
-		return reason
-	}
-	n := maxReason
-	for n > 0 && !utf8.RuneStart(reason[n]) {
-		n--
-	}
-	return reason[:n]
 }

@@ -7,13 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
-// TestTwoStrategiesExcludeEachOther is a roll-out that changes source__strategy: while an instance of the old one is live, one of the
-// new one does nothing and says why. They do not see each other's claims.
+// TestTwoStrategiesExcludeEachOther is a roll-out that changes source__strategy: while an instance of the old one is
+// live, one of the new one does nothing and says why. They do not see each other's claims.
 func TestTwoStrategiesExcludeEachOther(t *testing.T) {
-	all := []Strategy{Leader, Partitioned, SkipLocked}
+	all := []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked}
 	everyEngine(t, func(t *testing.T, b *bench) {
 		for _, first := range all {
 			for _, second := range all {
@@ -46,35 +49,37 @@ func TestTwoStrategiesExcludeEachOther(t *testing.T) {
 func TestOnePartitionOfAnotherStrategy(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a")
-		first := open(t, testConfig(Leader), db.connect())
+		first := open(t, testConfig(claims.Leader), db.connect())
 		first.expect("1")
 		table := db.connect()
-		second := openFeed(t, newPublisher(testConfig(Partitioned), table).Partition(0), table)
+		second := openFeed(t, newFeed(testConfig(claims.Partitioned), table.open).Partition(0), table)
 		second.fault(poller.LeaseAcquireSkipped, "source__strategy=leader", "source__strategy=partitioned", first.owner)
 		second.close()
 		first.close()
 	})
 }
 
-// TestWaitingForNothing: events that a crash or an operator left WAITING in a table where nothing else happens go out.
+// TestWaitingForNothing: events that a crash or an operator left WAITING in a table where nothing else happens go
+// out.
 func TestWaitingForNothing(t *testing.T) {
-	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			in(t, func(t *testing.T, db *fakeDB) {
 				db.add("a", "a")
-				db.change(Pending, Waiting)
+				db.change(event.Pending, event.Waiting)
 				table := db.connect()
-				p := newPublisher(testConfig(strategy), table)
-				s := openFeed(t, p.Feed(), table)
+				p := newFeed(testConfig(strategy), table.open)
+				s := openFeed(t, p, table)
 				s.settled("aa", s.expect("1 2"))
 				s.close()
-				// What waits for a dead letter is looked at every half a minute, by all sessions of a process together.
+				// What waits for a dead letter is looked at every half a minute, by all sessions of a process
+				// together.
 				db.add("b", "b")
-				db.change(Pending, Waiting)
-				db.at(3).state = Dead
+				db.change(event.Pending, event.Waiting)
+				db.at(3).state = event.Dead
 				table.called()
 				for range 12 {
-					s = openFeed(t, p.Feed(), table)
+					s = openFeed(t, p, table)
 					s.expect("")
 					time.Sleep(5 * time.Second)
 					s.close()
@@ -83,8 +88,8 @@ func TestWaitingForNothing(t *testing.T) {
 					t.Errorf("a minute with a dead letter calls %s", got)
 				}
 				// An operator deletes it by hand while a session is idle.
-				s = openFeed(t, p.Feed(), table)
-				db.at(3).state = Published
+				s = openFeed(t, p, table)
+				db.at(3).state = event.Published
 				begun := time.Now()
 				for g := s.next(); len(g.Batch.Events) == 0; g = s.next() {
 					time.Sleep(time.Second)
@@ -105,10 +110,10 @@ func TestManyFollowers(t *testing.T) {
 		if b.conn.Engine == "sqlite" {
 			followers = 6_000 // written in Go, it is slow under the race detector: more than one part is enough
 		}
-		b.fillOf(followers+1, 1, Waiting)
+		b.fillOf(followers+1, 1, event.Waiting)
 		seqs := b.seqs()
-		b.exec(fmt.Sprint("UPDATE outbox SET state = 'FAILED', next_attempt_at = ", b.d.now(), " WHERE ", b.d.seq(), " = ", seqs[0]))
-		cfg := engineConfig(b, Leader)
+		b.exec(fmt.Sprint("UPDATE outbox SET state = 'FAILED', next_attempt_at = ", b.db.Now(), " WHERE ", b.texts.rows.Seq(), " = ", seqs[0]))
+		cfg := engineConfig(b, claims.Leader)
 		cfg.ClaimTTL = time.Minute // what is shown is the order, not the speed
 		s := b.openOn(t, cfg)
 		s.settled("a", s.nextWork())
@@ -127,22 +132,17 @@ func TestManyFollowers(t *testing.T) {
 	})
 }
 
-// TestCrashWhileFollowersAreLetGo: what a crash left WAITING comes behind what was let go before, and before what was written since.
+// TestCrashWhileFollowersAreLetGo: what a crash left WAITING comes behind what was let go before, and before what was
+// written since.
 func TestCrashWhileFollowersAreLetGo(t *testing.T) {
-	defer func(n int) { goAtOnce = n }(goAtOnce)
-	for _, strategy := range []Strategy{Leader, Partitioned, SkipLocked} {
+	defer func(n int) { rows.GoAtOnce = n }(rows.GoAtOnce)
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, b *bench) {
 				const followers = 100
-				goAtOnce = 30
-				b.fillOf(followers, 1, Waiting)
-				c, err := b.catalog(t.Context())
-				b.must(err)
-				own, ok := c.events.(*ownEvents)
-				if !ok {
-					t.Fatalf("%T", c.events)
-				}
-				n, rest, err := own.letGo(t.Context(), b.db, []aggregate{{"O", "0"}})
+				rows.GoAtOnce = 30
+				b.fillOf(followers, 1, event.Waiting)
+				n, rest, err := b.rows.LetGo(t.Context(), b.db.Pool, []event.Aggregate{{Type: "O", ID: "0"}})
 				if err != nil || n != 30 || len(rest) != 1 {
 					t.Fatalf("%d events go on, %v have more, %v", n, rest, err)
 				}
@@ -150,7 +150,7 @@ func TestCrashWhileFollowersAreLetGo(t *testing.T) {
 				cfg := engineConfig(b, strategy)
 				cfg.ClaimTTL = time.Minute
 				s := b.openOn(t, cfg)
-				s.p.mended = time.Now() // it would mend at once
+				s.shared.mended = time.Now() // it would mend at once
 				for seqs := b.seqs(); len(seqs) > 0; {
 					g := s.nextWork()
 					outcomes := ""
@@ -168,7 +168,7 @@ func TestCrashWhileFollowersAreLetGo(t *testing.T) {
 					}
 					s.settled(outcomes, g)
 					if strings.Contains(outcomes, "w") {
-						s.p.mended, s.looked = time.Time{}, time.Time{} // half a minute later
+						s.shared.mended, s.looked = time.Time{}, time.Time{} // half a minute later
 					}
 				}
 				s.close()
@@ -180,8 +180,8 @@ func TestCrashWhileFollowersAreLetGo(t *testing.T) {
 // seqs are all rows', in order.
 func (b *bench) seqs() []int64 {
 	b.tb.Helper()
-	s := b.statement()
-	list, err := s.add("SELECT ", b.d.seq(), " FROM ", b.outbox.String(), " ORDER BY ", b.d.seq()).ints(context.Background(), b.raw)
+	s := b.db.Statement()
+	list, err := s.Add("SELECT ", b.texts.rows.Seq(), " FROM ", b.outbox.String(), " ORDER BY ", b.texts.rows.Seq()).Ints(context.Background(), b.raw)
 	b.must(err)
 	return list
 }

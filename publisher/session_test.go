@@ -6,7 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // in runs a test in a bubble whose time is its own.
@@ -18,7 +20,7 @@ func in(t *testing.T, test func(t *testing.T, db *fakeDB)) {
 func TestIdleCostsOneRoundTripAndWritesNothing(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		table := db.connect()
-		s := open(t, testConfig(Leader), table)
+		s := open(t, testConfig(claims.Leader), table)
 		s.expect("")
 		if got := table.called(); got != "look" {
 			t.Errorf("the first Next of an idle outbox calls %s", got)
@@ -38,7 +40,7 @@ func TestIdleWithClaimsCostsOneRoundTrip(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		table := db.connect()
 		db.add("a")
-		s := open(t, testConfig(Leader), table)
+		s := open(t, testConfig(claims.Leader), table)
 		s.settled("a", s.expect("1"))
 		s.expect("")
 		table.called()
@@ -57,7 +59,7 @@ func TestWorkIsClaimedFetchedMarkedAndReleased(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		table := db.connect()
 		db.add("a", "b", "a")
-		s := open(t, testConfig(Leader), table)
+		s := open(t, testConfig(claims.Leader), table)
 		g := s.next()
 		if got := table.called(); got != "look draw×2 join survey take due fetch" {
 			t.Errorf("the first Next with work calls %s", got)
@@ -81,11 +83,11 @@ func TestPausedOutbox(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a")
 		db.pause("by ann")
-		s := open(t, testConfig(Leader), db.connect())
+		s := open(t, testConfig(claims.Leader), db.connect())
 		s.fault(poller.Paused, "by ann", "rowrelay outbox resume outbox")
 		s.close()
 		db.pause("")
-		s = open(t, testConfig(Leader), db.connect())
+		s = open(t, testConfig(claims.Leader), db.connect())
 		s.settled("a", s.expect("1"))
 		db.add("a")
 		db.pause("by bob")
@@ -100,7 +102,7 @@ func TestWhatIsInFlightIsNotFetchedAgain(t *testing.T) {
 		for range 25 {
 			db.add("a")
 		}
-		s := open(t, testConfig(Leader), db.connect())
+		s := open(t, testConfig(claims.Leader), db.connect())
 		first := s.expect("1 2 3 4 5 6 7 8 9 10+")
 		second := s.expect("11 12 13 14 15+") // there is a backlog: half of a page for each half of the buckets
 		s.settled("aaaaaaaaaa", first)
@@ -117,7 +119,7 @@ func TestCommittedLateBehindThePassComesBeforeItsFollowers(t *testing.T) {
 		db.add("a")
 		_, commit := db.insert("a") // takes its seq, and is slow
 		db.add("b")
-		s := open(t, testConfig(Leader), db.connect())
+		s := open(t, testConfig(claims.Leader), db.connect())
 		g := s.next()
 		commit()
 		db.add("a")
@@ -130,12 +132,13 @@ func TestCommittedLateBehindThePassComesBeforeItsFollowers(t *testing.T) {
 	})
 }
 
-// TestSettlementBesideAFetch: a fetch may show an aggregate half as it was before a settlement, half as it is after it.
+// TestSettlementBesideAFetch: a fetch may show an aggregate half as it was before a settlement, half as it is after
+// it.
 func TestSettlementBesideAFetch(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a")
 		table := db.connect()
-		s := open(t, testConfig(Leader), table)
+		s := open(t, testConfig(claims.Leader), table)
 		g := s.expect("1")
 		db.add("a", "b")
 		table.gate = func(method string) {
@@ -159,8 +162,8 @@ func TestReportAtClose(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a", "a", "b")
 		table := db.connect()
-		p := newPublisher(testConfig(Leader), table)
-		s := openFeed(t, p.Feed(), table)
+		p := newFeed(testConfig(claims.Leader), table.open)
+		s := openFeed(t, p, table)
 		g := s.next()
 		s.settled(map[string]string{"1 2 3": "rwa", "3 1 2": "arw"}[shape(g)], g)
 		report := s.close()
@@ -168,13 +171,13 @@ func TestReportAtClose(t *testing.T) {
 			t.Errorf("%+v, %+v", report, report.Outbox)
 		}
 		table.called()
-		s = openFeed(t, p.Feed(), table)
+		s = openFeed(t, p, table)
 		if report := s.close(); report.Outbox == nil || table.called() != "" {
 			t.Error("figures are kept for a while")
 		}
 		time.Sleep(figuresEvery)
 		table.fail["figures"] = errCut
-		s = openFeed(t, p.Feed(), table)
+		s = openFeed(t, p, table)
 		if report := s.close(); report.Outbox != nil || report.Parked != -1 {
 			t.Error("figures that are not known")
 		}
@@ -182,17 +185,17 @@ func TestReportAtClose(t *testing.T) {
 }
 
 func TestFaultsSayWhatTheyAre(t *testing.T) {
-	for method, event := range map[string]poller.Event{
+	for method, want := range map[string]poller.Event{
 		"look": poller.FetchFailed, "take": poller.LeaseAcquireFailed, "draw": poller.LeaseAcquireFailed, "fetch": poller.FetchFailed,
 		"due": poller.FetchFailed, "mend": poller.FetchFailed, "join": poller.LeaseAcquireFailed, "survey": poller.LeaseAcquireFailed,
 	} {
 		in(t, func(t *testing.T, db *fakeDB) {
 			db.add("a", "b")
-			db.at(2).state = Waiting
+			db.at(2).state = event.Waiting
 			table := db.connect()
 			table.fail[method] = errCut
-			s := open(t, testConfig(Leader), table)
-			s.fault(event, errCut.Error())
+			s := open(t, testConfig(claims.Leader), table)
+			s.fault(want, errCut.Error())
 			s.close()
 			if len(db.claims) != 0 {
 				t.Errorf("left behind: %v", db.claims)
@@ -202,14 +205,14 @@ func TestFaultsSayWhatTheyAre(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.mapped = true
 		db.add("a")
-		for _, strategy := range []Strategy{Partitioned, SkipLocked} {
+		for _, strategy := range []claims.Strategy{claims.Partitioned, claims.SkipLocked} {
 			s := open(t, testConfig(strategy), db.connect())
 			s.fault(poller.ConfigInvalid, string(strategy), "leader")
 			s.close()
 		}
 		s := open(t, testConfig(""), db.connect())
 		s.expect("1")
-		if s.strategy != Leader {
+		if s.strategy != claims.Leader {
 			t.Error(s.strategy)
 		}
 		s.close()

@@ -6,12 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// While somebody has locked the claims of one owner, another settles, renews, picks and releases: two owners whose statements lock
-// each other's claims on the way to their own deadlock.
+// While somebody has locked the claims of one owner, another settles, renews, picks and releases: two owners whose
+// statements lock each other's claims on the way to their own deadlock.
 func TestClaimsOfOthersLocked(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		if b.conn.Engine == "sqlite" {
@@ -19,12 +21,12 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 		}
 		b.write("A/1", "A/2", "A/3", "A/4", "A/5", "A/6", "A/7", "A/8")
 		owners := []string{"one", "two"}
-		var rows [2][]row
+		var rows [2][]event.Row
 		for i, owner := range owners {
-			b.must(b.join(t.Context(), owner, time.Minute))
-			token, err := b.draw(t.Context())
+			b.must(b.claims.Join(t.Context(), owner, time.Minute))
+			token, err := b.claims.Draw(t.Context())
 			b.must(err)
-			rows[i], _, err = b.pick(t.Context(), owner, token, time.Minute, poller.Limit{Rows: 4})
+			rows[i], _, err = b.rows.Pick(t.Context(), claims.Claim{Owner: owner, Token: token, TTL: time.Minute}, poller.Limit{Rows: 4})
 			b.must(err)
 			if len(rows[i]) != 4 {
 				t.Fatalf("%s got %d events, want 4", owner, len(rows[i]))
@@ -33,55 +35,54 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 		tx, err := b.raw.BeginTx(t.Context(), nil)
 		b.must(err)
 		defer tx.Rollback() //nolint:errcheck // it changes nothing
-		c, err := b.catalog(t.Context())
-		b.must(err)
-		if units, err := b.lockClaims(t.Context(), tx, c.name, "one", 4); err != nil || len(units) != 4 {
+		if units, err := b.claims.Hold(t.Context(), tx, "one", 4); err != nil || len(units) != 4 {
 			t.Fatalf("locked %v, %v", units, err)
 		}
-		if units, err := b.lockUnits(t.Context(), tx, c.name, "one", []string{"i:one"}, ""); err != nil || len(units) != 1 {
+		if units, err := b.claims.LockShards(t.Context(), tx, "one", []string{"i:one"}, ""); err != nil || len(units) != 1 {
 			t.Fatalf("locked %v, %v", units, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		if n, err := b.renew(ctx, "two", time.Minute); err != nil || n != 4 {
+		if n, err := b.claims.Renew(ctx, "two", time.Minute); err != nil || n != 4 {
 			t.Errorf("renew: %d, %v", n, err)
 		}
 		mine := rows[1]
-		m := marks{published: []ref{mine[0].ref}, returned: []ref{mine[1].ref}, freed: []aggregate{markedRow(&mine[0]).aggregate, markedRow(&mine[1]).aggregate}}
-		if err := b.settle(ctx, "two", 4, m); err != nil {
+		m := event.Marks{Published: []event.Ref{mine[0].Ref}, Returned: []event.Ref{mine[1].Ref}, Freed: []event.Aggregate{markedRow(&mine[0]).Aggregate, markedRow(&mine[1]).Aggregate}}
+		if err := b.rows.Settle(ctx, "two", 4, m); err != nil {
 			t.Errorf("settle: %v", err)
 		}
-		if again, _, err := b.pick(ctx, "two", 1000, time.Minute, poller.Limit{Rows: 4}); err != nil || len(again) != 1 {
+		if again, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "two", Token: 1000, TTL: time.Minute}, poller.Limit{Rows: 4}); err != nil || len(again) != 1 {
 			t.Errorf("pick: %d rows, %v; want the one that was given back", len(again), err)
 		}
-		if err := b.release(ctx, "two", nil); err != nil {
+		if err := b.claims.Release(ctx, "two", nil); err != nil {
 			t.Errorf("release: %v", err)
 		}
-	}, func(c *Config) { c.Strategy = SkipLocked; c.Connections = 2 })
+	}, func(c *Config) { c.Strategy = claims.SkipLocked; c.Connections = 2 })
 }
 
 // Whoever repeats a take whose answer was lost is told of what it has.
 func TestTakeAgain(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		for range 2 {
-			got, err := b.take(t.Context(), "me", 7, []string{"p1", "p0"}, time.Minute)
+			got, err := b.claims.Take(t.Context(), "me", 7, []string{"p1", "p0"}, time.Minute)
 			if err != nil || !slices.Equal(got, []string{"p0", "p1"}) {
 				t.Errorf("got %v, %v", got, err)
 			}
 		}
-		for _, c := range []claim{{owner: "me", token: 8}, {owner: "other", token: 7}} { // another attempt, and another instance
-			if got, err := b.take(t.Context(), c.owner, c.token, []string{"p0"}, time.Minute); err != nil || len(got) > 0 {
-				t.Errorf("%s with token %d got %v, %v", c.owner, c.token, got, err)
+		for _, c := range []claims.Claim{{Owner: "me", Token: 8}, {Owner: "other", Token: 7}} { // another attempt, and another instance
+			if got, err := b.claims.Take(t.Context(), c.Owner, c.Token, []string{"p0"}, time.Minute); err != nil || len(got) > 0 {
+				t.Errorf("%s with token %d got %v, %v", c.Owner, c.Token, got, err)
 			}
 		}
 	})
 }
 
-// What is written behind a failed event becomes WAITING under skip_locked, too, and does not keep the failed one from its retry.
+// What is written behind a failed event becomes WAITING under skip_locked, too, and does not keep the failed one from
+// its retry.
 func TestFollowersWait(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("A/1")
-		s := b.openOn(t, engineConfig(b, SkipLocked))
+		s := b.openOn(t, engineConfig(b, claims.SkipLocked))
 		s.settled("r", s.nextWork())
 		b.write("A/1", "A/1", "A/1")
 		for retried := false; !retried; {
@@ -92,24 +93,24 @@ func TestFollowersWait(t *testing.T) {
 				continue
 			}
 			s.settled("www"[:len(g.Batch.Events)], g)
-			b.wantStates(Failed, Waiting, Waiting, Waiting)
+			b.wantStates(event.Failed, event.Waiting, event.Waiting, event.Waiting)
 		}
-		b.wantStates(Published, Pending, Pending, Pending)
+		b.wantStates(event.Published, event.Pending, event.Pending, event.Pending)
 		s.settled("aaa", s.nextWork())
-		b.wantStates(Published, Published, Published, Published)
+		b.wantStates(event.Published, event.Published, event.Published, event.Published)
 		s.close()
-	}, func(c *Config) { c.Strategy = SkipLocked })
+	}, func(c *Config) { c.Strategy = claims.SkipLocked })
 }
 
 // Events without an aggregate wait for none, and each is tried again by itself.
 func TestNoAggregate(t *testing.T) {
-	for _, strategy := range []Strategy{Leader, SkipLocked} {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, b *bench) {
 				b.write("O/", "O/")
 				s := b.openOn(t, engineConfig(b, strategy))
 				s.settled("rr", s.nextWork())
-				b.wantStates(Failed, Failed)
+				b.wantStates(event.Failed, event.Failed)
 				b.write("O/")
 				for published := 0; published < 3; {
 					g := s.nextWork()
@@ -121,7 +122,7 @@ func TestNoAggregate(t *testing.T) {
 					s.settled("aaa"[:len(g.Batch.Events)], g)
 					published += len(g.Batch.Events)
 				}
-				b.wantStates(Published, Published, Published)
+				b.wantStates(event.Published, event.Published, event.Published)
 				s.close()
 			}, func(c *Config) { c.Strategy = strategy })
 		})
@@ -135,21 +136,21 @@ func TestRequeueInFlight(t *testing.T) {
 		b.lead("me", time.Minute)
 		r := b.all()[0]
 		for attempts := 1; attempts <= 2; attempts++ {
-			b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&r), attempts: attempts, reason: "refused"}}}))
+			b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: attempts, Reason: "refused"}}}))
 		}
-		if n, err := newPublisher(b.cfg, b.open()).Requeue(t.Context(), Filter{States: []State{Failed}}, nil); err != nil || n != 1 {
+		if n, err := (&Publisher{catalog: b.catalog}).Requeue(t.Context(), event.Filter{States: []event.State{event.Failed}}, nil); err != nil || n != 1 {
 			t.Fatalf("requeued %d, %v", n, err)
 		}
-		b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&r), attempts: 3, dead: true, reason: "refused"}}}))
-		b.wantStates(Failed)
-		due, _, err := b.due(t.Context(), nil, poller.Limit{Rows: 10}, claim{})
-		if err != nil || len(due) != 1 || due[0].attempts != 0 {
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 3, Dead: true, Reason: "refused"}}}))
+		b.wantStates(event.Failed)
+		due, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
+		if err != nil || len(due) != 1 || due[0].Attempts != 0 {
 			t.Errorf("due: %+v, %v", due, err)
 		}
 		// A misplaced event stays before its last attempt, and has to rest all the same.
 		for range 2 {
-			b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&r), attempts: 1, delay: time.Hour, reason: "misplaced"}}}))
-			if due, next, err := b.due(t.Context(), nil, poller.Limit{Rows: 10}, claim{}); err != nil || len(due) != 0 || next < 59*time.Minute {
+			b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 1, Delay: time.Hour, Reason: "misplaced"}}}))
+			if due, next, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{}); err != nil || len(due) != 0 || next < 59*time.Minute {
 				t.Errorf("due: %+v in %v, %v", due, next, err)
 			}
 		}
@@ -160,15 +161,15 @@ func TestRequeueInFlight(t *testing.T) {
 func TestDueBytes(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("A/1", "A/2", "A/3", "A/4") // 7 bytes each
-		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.d.now())
+		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now())
 		for limit, want := range map[int]int{1: 1, 7: 1, 13: 1, 14: 2, 22: 3, 0: 4} {
-			rows, _, err := b.due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: limit}, claim{})
+			rows, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: limit}, claims.Claim{})
 			if err != nil || len(rows) != want {
 				t.Errorf("limit %d: got %d rows, %v; want %d", limit, len(rows), err, want)
 			}
 		}
-		b.must(b.join(t.Context(), "me", time.Minute))
-		if rows, _, err := b.due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: 14}, claim{"me", 7, time.Minute}); err != nil || len(rows) != 2 {
+		b.must(b.claims.Join(t.Context(), "me", time.Minute))
+		if rows, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: 14}, claims.Claim{Owner: "me", Token: 7, TTL: time.Minute}); err != nil || len(rows) != 2 {
 			t.Errorf("with claims: got %d rows, %v; want 2", len(rows), err)
 		}
 	})
@@ -195,11 +196,11 @@ func TestSQLiteNames(t *testing.T) {
 func TestDueReadsNoFollowers(t *testing.T) {
 	b := newBench(t, testenv.MySQL)
 	b.write("O/0")
-	b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.d.now())
-	b.fillOf(20_000, 1, Waiting)
+	b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now())
+	b.fillOf(20_000, 1, event.Waiting)
 	one := b.open(func(c *Config) { c.Connections = 1 }) // the counters are the connection's
 	read := func() (n int64) {
-		rows, err := one.db.QueryContext(t.Context(), "SHOW SESSION STATUS LIKE 'Handler_read%'")
+		rows, err := one.db.Pool.QueryContext(t.Context(), "SHOW SESSION STATUS LIKE 'Handler_read%'")
 		b.must(err)
 		defer rows.Close() //nolint:errcheck // rows.Err tells
 		for rows.Next() {
@@ -211,10 +212,8 @@ func TestDueReadsNoFollowers(t *testing.T) {
 		b.must(rows.Err())
 		return n
 	}
-	_, err := one.describe(t.Context())
-	b.must(err)
 	before := read()
-	rows, _, err := one.due(t.Context(), nil, poller.Limit{Rows: 10}, claim{})
+	rows, _, err := one.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("due: %d rows, %v", len(rows), err)
 	}

@@ -15,8 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // TestOrderOfTheSource: with ordering=source events come by seq alone, and all wait for one that failed.
@@ -29,13 +32,13 @@ func TestOrderOfTheSource(t *testing.T) {
 		}
 		b.write(names...)
 		var got []int64
-		var after position
+		var after event.Position
 		for more := true; more; {
-			rows, next, err := b.fetch(t.Context(), nil, after, poller.Limit{Rows: 7})
+			rows, next, err := b.rows.Fetch(t.Context(), nil, after, poller.Limit{Rows: 7})
 			b.must(err)
 			for _, r := range rows {
-				got = append(got, r.ref.seq)
-				after = r.at
+				got = append(got, r.Ref.Seq)
+				after = r.At
 			}
 			more = next
 		}
@@ -45,15 +48,15 @@ func TestOrderOfTheSource(t *testing.T) {
 			}
 		}
 		rows := b.all()
-		b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[1]), attempts: 1, delay: time.Hour}},
-			published: []ref{rows[0].ref}, waiting: []marked{markedRow(&rows[2])}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[1]), Attempts: 1, Delay: time.Hour}},
+			Published: []event.Ref{rows[0].Ref}, Waiting: []event.Marked{markedRow(&rows[2])}}))
 		for _, r := range b.all() {
-			if !r.waits {
-				t.Fatalf("seq %d does not wait for another aggregate's failed event", r.ref.seq)
+			if !r.Waits {
+				t.Fatalf("seq %d does not wait for another aggregate's failed event", r.Ref.Seq)
 			}
 		}
-		b.must(b.settle(t.Context(), "me", 1, marks{retried: []marked{markedRow(&rows[1])}}))
-		if s := b.states(); s[0] != Published || s[1] != Published || s[2] != Pending {
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Retried: []event.Marked{markedRow(&rows[1])}}))
+		if s := b.states(); s[0] != event.Published || s[1] != event.Published || s[2] != event.Pending {
 			t.Errorf("states are %v", s[:3])
 		}
 	}, func(c *Config) { c.Ordering = poller.OrderSource })
@@ -65,38 +68,40 @@ func TestNoOrder(t *testing.T) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/1")
 		rows := b.all()
-		b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 1, delay: time.Nanosecond}}}))
-		if rest := b.all(); len(rest) != 1 || rest[0].waits {
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Nanosecond}}}))
+		if rest := b.all(); len(rest) != 1 || rest[0].Waits {
 			t.Errorf("got %+v", rest)
 		}
 	}, func(c *Config) { c.Ordering = poller.OrderNone })
 }
 
-// TestOneDueOfAnAggregate: where an operator made several events of one aggregate due, they go out one after the other.
+// TestOneDueOfAnAggregate: where an operator made several events of one aggregate due, they go out one after the
+// other.
 func TestOneDueOfAnAggregate(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/1", "O/2")
-		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.d.earlier("1000"))
+		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Earlier("1000"))
 		due := func() (list []int64) {
-			rows, _, err := b.due(t.Context(), nil, poller.Limit{Rows: 10}, claim{})
+			rows, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
 			b.must(err)
 			for _, r := range rows {
-				list = append(list, r.ref.seq)
+				list = append(list, r.Ref.Seq)
 			}
 			return list
 		}
 		if diff := cmp.Diff([]int64{1, 3}, due()); diff != "" {
 			t.Errorf("due (-want +got):\n%s", diff)
 		}
-		b.must(b.settle(t.Context(), "me", 1, marks{retried: []marked{{ref{seq: 1}, aggregate{"O", "1"}}}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Retried: []event.Marked{{Ref: event.Ref{Seq: 1}, Aggregate: event.Aggregate{Type: "O", ID: "1"}}}}))
 		if diff := cmp.Diff([]int64{2, 3}, due()); diff != "" {
 			t.Errorf("due (-want +got):\n%s", diff)
 		}
 	})
 }
 
-// TestApplicationsOwnSession: an application writes in a session of its own zone, which on the test servers is not UTC.
+// TestApplicationsOwnSession: an application writes in a session of its own zone, which on the test servers is not
+// UTC.
 func TestApplicationsOwnSession(t *testing.T) {
 	for engine, open := range map[string]func(*testing.T, string) (*sql.DB, error){
 		"postgres": func(_ *testing.T, url string) (*sql.DB, error) { return sql.Open("pgx", url) },
@@ -112,11 +117,11 @@ func TestApplicationsOwnSession(t *testing.T) {
 			if zone == "UTC" || zone == "00:00:00" {
 				t.Fatalf("the server's zone is %s: this test proves nothing", zone)
 			}
-			b.insert(app, aggregate{"O", "1"}, "{}")
-			if age := time.Since(b.all()[0].outbox.CreatedAt); age.Abs() > time.Minute {
+			b.insert(app, event.Aggregate{Type: "O", ID: "1"}, "{}")
+			if age := time.Since(b.all()[0].Outbox.CreatedAt); age.Abs() > time.Minute {
 				t.Errorf("created_at is %v off", age)
 			}
-			f, err := b.figures(t.Context())
+			f, err := b.rows.Figures(t.Context())
 			if err != nil || f.OldestPending > time.Minute {
 				t.Errorf("figures: %+v, %v", f, err)
 			}
@@ -126,7 +131,7 @@ func TestApplicationsOwnSession(t *testing.T) {
 
 // TestBuckets: ids as applications have them spread over all buckets, evenly enough for partitions.
 func TestBuckets(t *testing.T) {
-	const n = 4 * Buckets // 64 ids for each of 64 partitions: enough to tell a bad hash, few enough for SQLite under the race detector
+	const n = 4 * claims.Buckets // 64 ids for each of 64 partitions: enough to tell a bad hash, few enough for SQLite under the race detector
 	for _, e := range realEngines {
 		t.Run(e.name, func(t *testing.T) {
 			for kind, id := range map[string]func(int) string{
@@ -135,7 +140,7 @@ func TestBuckets(t *testing.T) {
 				"names":   func(i int) string { return fmt.Sprintf("order-%d", i) },
 			} {
 				b := newBench(t, e.url, func(c *Config) { c.Timeout = 5 * time.Minute }) // SQLite is slow under the race detector
-				b.must(b.tx(t.Context(), "write", func(ctx context.Context, q querier) error {
+				b.must(b.db.Tx(t.Context(), "write", func(ctx context.Context, q statement.Querier) error {
 					type object struct {
 						ID string `json:"id"`
 					}
@@ -143,22 +148,22 @@ func TestBuckets(t *testing.T) {
 					for i := range list {
 						list[i].ID = id(i)
 					}
-					s := b.statement()
-					s.add("INSERT INTO ", b.outbox.String(), " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) SELECT 'T', r.id, 'E', '{}', r.id FROM ",
-						s.rows("r", []jsonColumn{{"id", true}}, list))
-					_, err := s.exec(ctx, q)
+					s := b.db.Statement()
+					s.Add("INSERT INTO ", b.outbox.String(), " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) SELECT 'T', r.id, 'E', '{}', r.id FROM ",
+						s.Rows("r", []statement.Field{statement.Text("id")}, list))
+					_, err := s.Exec(ctx, q)
 					return err
 				}))
-				s := b.statement()
-				s.add("SELECT bucket FROM ", b.outbox.String())
-				buckets, err := s.ints(t.Context(), b.raw)
+				s := b.db.Statement()
+				s.Add("SELECT bucket FROM ", b.outbox.String())
+				buckets, err := s.Ints(t.Context(), b.raw)
 				b.must(err)
 				var counts [64]float64
 				for _, bucket := range buckets {
-					if bucket < 0 || bucket >= Buckets {
+					if bucket < 0 || bucket >= claims.Buckets {
 						t.Fatalf("bucket %d", bucket)
 					}
-					counts[partitionAt(int(bucket), len(counts))]++
+					counts[claims.PartitionAt(int(bucket), len(counts))]++
 				}
 				most := 0.0
 				for _, c := range counts {
@@ -182,7 +187,7 @@ func TestDeadlocksAreRepeated(t *testing.T) {
 		for _, order := range [][]int{{1, 2}, {2, 1}} {
 			group.Go(func() {
 				first := true
-				err := b.tx(t.Context(), "deadlock", func(ctx context.Context, q querier) error {
+				err := b.db.Tx(t.Context(), "deadlock", func(ctx context.Context, q statement.Querier) error {
 					attempts.Add(1)
 					for i, seq := range order {
 						if i == 1 && first && b.conn.Engine != "sqlite" { // whose transactions come one after the other
@@ -190,7 +195,7 @@ func TestDeadlocksAreRepeated(t *testing.T) {
 							ready <- struct{}{}
 							eventually(t, "both have locked a row", func() bool { return len(ready) == 2 })
 						}
-						if _, err := q.ExecContext(ctx, fmt.Sprintf("UPDATE outbox SET retry_count = retry_count + 1 WHERE %s = %d", b.d.seq(), seq)); err != nil {
+						if _, err := q.ExecContext(ctx, fmt.Sprintf("UPDATE outbox SET retry_count = retry_count + 1 WHERE %s = %d", b.texts.rows.Seq(), seq)); err != nil {
 							return err
 						}
 					}
@@ -205,9 +210,9 @@ func TestDeadlocksAreRepeated(t *testing.T) {
 		if b.conn.Engine != "sqlite" && attempts.Load() < 3 {
 			t.Errorf("%d attempts: there was no deadlock", attempts.Load())
 		}
-		s := b.statement()
-		s.add("SELECT retry_count FROM ", b.outbox.String())
-		counts, err := s.ints(t.Context(), b.raw)
+		s := b.db.Statement()
+		s.Add("SELECT retry_count FROM ", b.outbox.String())
+		counts, err := s.Ints(t.Context(), b.raw)
 		if diff := cmp.Diff([]int64{2, 2}, counts); err != nil || diff != "" {
 			t.Errorf("%v, counts (-want +got):\n%s", err, diff)
 		}
@@ -218,12 +223,12 @@ func TestDeadlocksAreRepeated(t *testing.T) {
 func TestNames(t *testing.T) {
 	b := newBench(t, testenv.Postgres, func(c *Config) { c.Table, c.ClaimsTable = `public."Out.Box"`, "claims" })
 	for _, text := range []string{`"Out.Box"`, `public."Out.Box"`, "public.[Out.Box]"} {
-		c, err := b.open(func(c *Config) { c.Table = text }).catalog(t.Context())
-		if err != nil || c.name != "public.Out.Box" {
+		c, err := b.view(func(c *Config) { c.Table = text }).open(t.Context())
+		if err != nil || c.claims.Place.Outbox != "public.Out.Box" {
 			t.Errorf("%s: %v, %v", text, c, err)
 		}
 	}
-	if _, err := newTable(Config{Table: "a..b", ClaimsTable: "c"}, b.conn); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "source__table") {
+	if _, err := newCatalog(Config{Table: "a..b", ClaimsTable: "c"}, b.conn); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "source__table") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -234,19 +239,19 @@ func BenchmarkFetchAndSettle(bm *testing.B) {
 	b.lead("me", time.Hour)
 	const batch = 500
 	b.fill(batch * (bm.N + 1))
-	var after position
+	var after event.Position
 	bm.ResetTimer()
 	for range bm.N {
-		rows, _, err := b.fetch(context.Background(), nil, after, poller.Limit{Rows: batch})
+		rows, _, err := b.rows.Fetch(context.Background(), nil, after, poller.Limit{Rows: batch})
 		if err != nil || len(rows) == 0 {
 			bm.Fatal(len(rows), err)
 		}
-		m := marks{published: make([]ref, len(rows))}
+		m := event.Marks{Published: make([]event.Ref, len(rows))}
 		for i := range rows {
-			m.published[i] = rows[i].ref
+			m.Published[i] = rows[i].Ref
 		}
-		after = rows[len(rows)-1].at
-		b.must(b.settle(context.Background(), "me", 1, m))
+		after = rows[len(rows)-1].At
+		b.must(b.rows.Settle(context.Background(), "me", 1, m))
 	}
 	bm.ReportMetric(float64(batch*bm.N)/bm.Elapsed().Seconds(), "events/s")
 }

@@ -10,25 +10,27 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 var counter atomic.Int64
 
 func TestDescribe(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
-		d, err := b.describe(t.Context())
+		d, err := b.view().open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !d.own || !d.buckets || !d.skips || d.Engine != b.conn.Engine || !strings.HasSuffix(d.Table, "outbox") || !strings.HasPrefix(d.Fingerprint, "sha256:") {
+		if !d.own || d.Engine != b.conn.Engine || !strings.HasSuffix(d.Table, "outbox") || !strings.HasPrefix(d.Fingerprint, "sha256:") {
 			t.Errorf("got %+v", d)
 		}
-		_, err = b.open(func(c *Config) { c.Table = "nothing_here" }).describe(t.Context())
+		_, err = b.view(func(c *Config) { c.Table = "nothing_here" }).open(t.Context())
 		if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "rowrelay outbox init orders --apply") {
 			t.Errorf("no table: got %v", err)
 		}
-		_, err = b.open(func(c *Config) { c.ClaimsTable = "nothing_here" }).describe(t.Context())
+		_, err = b.view(func(c *Config) { c.ClaimsTable = "nothing_here" }).open(t.Context())
 		if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "rowrelay outbox init orders --apply") {
 			t.Errorf("no claims table: got %v", err)
 		}
@@ -39,23 +41,23 @@ func TestFetch(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		before := time.Now().Add(-2 * time.Second)
 		b.write("Order/1", "Order/2", "Order/1")
-		b.insert(b.raw, aggregate{"Order", "ünïcode 🚀 "}, "not json 🚀")
+		b.insert(b.raw, event.Aggregate{Type: "Order", ID: "ünïcode 🚀 "}, "not json 🚀")
 		rows := b.all()
 		if len(rows) != 4 {
 			t.Fatalf("got %d rows, want 4", len(rows))
 		}
 		r := rows[3]
-		if r.outbox.AggregateID != "ünïcode 🚀 " || string(r.outbox.Payload) != "not json 🚀" || r.outbox.JSON || r.outbox.EventType != "Happened" {
-			t.Errorf("got %+v", r.outbox)
+		if r.Outbox.AggregateID != "ünïcode 🚀 " || string(r.Outbox.Payload) != "not json 🚀" || r.Outbox.JSON || r.Outbox.EventType != "Happened" {
+			t.Errorf("got %+v", r.Outbox)
 		}
-		if at := rows[0].outbox.CreatedAt; at.Before(before) || at.After(time.Now().Add(2*time.Second)) || at.Location() != time.UTC {
+		if at := rows[0].Outbox.CreatedAt; at.Before(before) || at.After(time.Now().Add(2*time.Second)) || at.Location() != time.UTC {
 			t.Errorf("created_at is %v, now is %v", at, time.Now().UTC())
 		}
-		if !rows[0].outbox.JSON || string(rows[0].outbox.Payload) != `{"n":1}` {
-			t.Errorf("got the payload %s", rows[0].outbox.Payload)
+		if !rows[0].Outbox.JSON || string(rows[0].Outbox.Payload) != `{"n":1}` {
+			t.Errorf("got the payload %s", rows[0].Outbox.Payload)
 		}
-		if rows[0].at.bucket != rows[2].at.bucket || rows[0].at.bucket < 0 || rows[0].at.bucket >= Buckets {
-			t.Errorf("one aggregate, buckets %d and %d", rows[0].at.bucket, rows[2].at.bucket)
+		if rows[0].At.Bucket != rows[2].At.Bucket || rows[0].At.Bucket < 0 || rows[0].At.Bucket >= claims.Buckets {
+			t.Errorf("one aggregate, buckets %d and %d", rows[0].At.Bucket, rows[2].At.Bucket)
 		}
 	})
 }
@@ -65,32 +67,32 @@ func TestFetchPages(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		const n = 120
 		for i := range n {
-			b.insert(b.raw, aggregate{"T", fmt.Sprint(i % 40)}, `{}`)
+			b.insert(b.raw, event.Aggregate{Type: "T", ID: fmt.Sprint(i % 40)}, `{}`)
 		}
-		for name, ranges := range map[string][]bucketRange{
-			"all": nil, "one": {{0, Buckets}}, "split": {{0, 100}, {100, 500}, {600, Buckets}, {500, 600}}, "odd": {{0, 333}, {700, 900}}, "none": {{5, 5}},
+		for name, ranges := range map[string][]claims.Range{
+			"all": nil, "one": {{From: 0, To: claims.Buckets}}, "split": {{From: 0, To: 100}, {From: 100, To: 500}, {From: 600, To: claims.Buckets}, {From: 500, To: 600}}, "odd": {{From: 0, To: 333}, {From: 700, To: 900}}, "none": {{From: 5, To: 5}},
 		} {
-			var after position
+			var after event.Position
 			got := 0
 			for more := true; more; {
-				rows, next, err := b.fetch(t.Context(), ranges, after, poller.Limit{Rows: 7})
+				rows, next, err := b.rows.Fetch(t.Context(), ranges, after, poller.Limit{Rows: 7})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, r := range rows {
-					if ranges != nil && !inside(ranges, r.at.bucket) {
-						t.Errorf("%s: a row of bucket %d", name, r.at.bucket)
+					if ranges != nil && !inside(ranges, r.At.Bucket) {
+						t.Errorf("%s: a row of bucket %d", name, r.At.Bucket)
 					}
-					if r.at.bucket < after.bucket || r.at.bucket == after.bucket && r.at.seq <= after.seq {
-						t.Errorf("%s: %v came after %v", name, r.at, after)
+					if r.At.Bucket < after.Bucket || r.At.Bucket == after.Bucket && r.At.Seq <= after.Seq {
+						t.Errorf("%s: %v came after %v", name, r.At, after)
 					}
-					after = r.at
+					after = r.At
 				}
 				got, more = got+len(rows), next
 			}
 			want := 0
 			for _, r := range b.all() {
-				if ranges == nil || inside(ranges, r.at.bucket) {
+				if ranges == nil || inside(ranges, r.At.Bucket) {
 					want++
 				}
 			}
@@ -101,9 +103,9 @@ func TestFetchPages(t *testing.T) {
 	})
 }
 
-func inside(ranges []bucketRange, bucket int) bool {
+func inside(ranges []claims.Range, bucket int) bool {
 	for _, r := range ranges {
-		if bucket >= r.from && bucket < r.to {
+		if bucket >= r.From && bucket < r.To {
 			return true
 		}
 	}
@@ -113,32 +115,32 @@ func inside(ranges []bucketRange, bucket int) bool {
 func TestFetchStopsAtBytes(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		for range 5 {
-			b.insert(b.raw, aggregate{"T", "1"}, strings.Repeat("x", 1000))
+			b.insert(b.raw, event.Aggregate{Type: "T", ID: "1"}, strings.Repeat("x", 1000))
 		}
-		rows, more, err := b.fetch(t.Context(), nil, position{}, poller.Limit{Rows: 10, Bytes: 2500})
+		rows, more, err := b.rows.Fetch(t.Context(), nil, event.Position{}, poller.Limit{Rows: 10, Bytes: 2500})
 		if err != nil || len(rows) != 2 || !more {
 			t.Errorf("got %d rows, more %v, %v; want 2", len(rows), more, err)
 		}
-		rows, more, err = b.fetch(t.Context(), nil, position{}, poller.Limit{Rows: 10, Bytes: 10})
+		rows, more, err = b.rows.Fetch(t.Context(), nil, event.Position{}, poller.Limit{Rows: 10, Bytes: 10})
 		if err != nil || len(rows) != 1 || !more {
 			t.Errorf("got %d rows, more %v, %v; want the one that is always brought", len(rows), more, err)
 		}
-		b.insert(b.raw, aggregate{"T", "1"}, strings.Repeat("ü", 3000))
+		b.insert(b.raw, event.Aggregate{Type: "T", ID: "1"}, strings.Repeat("ü", 3000))
 		small := b.open(func(c *Config) { c.MaxRowBytes = 5000 })
-		rows, _, err = small.fetch(t.Context(), nil, position{}, poller.Limit{Rows: 10})
+		rows, _, err = small.rows.Fetch(t.Context(), nil, event.Position{}, poller.Limit{Rows: 10})
 		if err != nil || len(rows) != 6 {
 			t.Fatalf("got %d rows, %v", len(rows), err)
 		}
-		if last := rows[5]; last.broken == nil || last.outbox.Payload != nil || !strings.Contains(last.broken.Error(), "6000 bytes") {
-			t.Errorf("a payload above max_row_bytes: %v, %d bytes", last.broken, len(last.outbox.Payload))
+		if last := rows[5]; last.Broken == nil || last.Outbox.Payload != nil || !strings.Contains(last.Broken.Error(), "6000 bytes") {
+			t.Errorf("a payload above max_row_bytes: %v, %d bytes", last.Broken, len(last.Outbox.Payload))
 		}
-		if rows[0].broken != nil {
-			t.Error(rows[0].broken)
+		if rows[0].Broken != nil {
+			t.Error(rows[0].Broken)
 		}
 	})
 }
 
-// TestLifeOfAnEvent goes through the states of seeds/004 with an aggregate of four, beside others that flow.
+// TestLifeOfAnEvent goes through the states with an aggregate of four, beside others that flow.
 func TestLifeOfAnEvent(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		ctx := t.Context()
@@ -146,57 +148,57 @@ func TestLifeOfAnEvent(t *testing.T) {
 		b.write("O/1", "O/1", "O/1", "O/2", "O/1", "o/1")
 		rows := b.all()
 		// The first fails; the second is absorbed behind it; the other aggregate is published.
-		fail := failure{marked: markedRow(&rows[0]), attempts: 1, delay: 10 * time.Millisecond, reason: "refused\x00 by \xff"}
-		b.must(b.settle(ctx, "me", 1, marks{published: []ref{rows[3].ref}, failed: []failure{fail}, waiting: []marked{markedRow(&rows[1])}}))
-		b.wantStates(Failed, Waiting, Pending, Published, Pending, Pending)
+		fail := event.Failure{Marked: markedRow(&rows[0]), Attempts: 1, Delay: 10 * time.Millisecond, Reason: "refused\x00 by \xff"}
+		b.must(b.rows.Settle(ctx, "me", 1, event.Marks{Published: []event.Ref{rows[3].Ref}, Failed: []event.Failure{fail}, Waiting: []event.Marked{markedRow(&rows[1])}}))
+		b.wantStates(event.Failed, event.Waiting, event.Pending, event.Published, event.Pending, event.Pending)
 		// The next fetch knows that the others have to wait, and "o/1" is another aggregate.
 		var waits []bool
 		rest := b.all()
 		for _, r := range rest {
-			waits = append(waits, r.waits)
+			waits = append(waits, r.Waits)
 		}
 		if diff := cmp.Diff([]bool{true, true, false}, waits); diff != "" {
 			t.Errorf("waits (-want +got):\n%s", diff)
 		}
-		b.must(b.settle(ctx, "me", 1, marks{waiting: []marked{markedRow(&rest[0]), markedRow(&rest[1])}, published: []ref{rest[2].ref}}))
-		b.wantStates(Failed, Waiting, Waiting, Published, Waiting, Published)
-		if other, err := b.other(ctx, nil, nil); err != nil || other != nil {
+		b.must(b.rows.Settle(ctx, "me", 1, event.Marks{Waiting: []event.Marked{markedRow(&rest[0]), markedRow(&rest[1])}, Published: []event.Ref{rest[2].Ref}}))
+		b.wantStates(event.Failed, event.Waiting, event.Waiting, event.Published, event.Waiting, event.Published)
+		if other, err := b.rows.Other(ctx, nil, nil); err != nil || other != nil {
 			t.Errorf("other: got %v, %v; want none", other, err)
 		}
 		// It becomes due.
-		var due []row
+		var due []event.Row
 		eventually(t, "the failed event is due", func() bool {
 			var err error
-			due, _, err = b.due(ctx, nil, poller.Limit{Rows: 10}, claim{})
+			due, _, err = b.rows.Due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{})
 			b.must(err)
 			return len(due) == 1
 		})
-		if due[0].attempts != 1 || due[0].ref != rows[0].ref {
+		if due[0].Attempts != 1 || due[0].Ref != rows[0].Ref {
 			t.Errorf("due: %+v", due[0])
 		}
 		// A second failure: the next attempt is far.
-		fail.attempts, fail.delay = 2, time.Hour
-		b.must(b.settle(ctx, "me", 1, marks{failed: []failure{fail}}))
-		due, next, err := b.due(ctx, nil, poller.Limit{Rows: 10}, claim{})
+		fail.Attempts, fail.Delay = 2, time.Hour
+		b.must(b.rows.Settle(ctx, "me", 1, event.Marks{Failed: []event.Failure{fail}}))
+		due, next, err := b.rows.Due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{})
 		if err != nil || len(due) != 0 || next < 59*time.Minute || next > time.Hour+time.Second {
 			t.Errorf("due: %d rows, next %v, %v; want none for an hour", len(due), next, err)
 		}
-		if n, err := b.mend(ctx); err != nil || n != 0 {
+		if n, err := b.rows.Mend(ctx); err != nil || n != 0 {
 			t.Errorf("mend changed %d rows, %v; there is nothing to mend", n, err)
 		}
 		// The retry succeeds: everything behind it is pending again.
-		b.must(b.settle(ctx, "me", 1, marks{retried: []marked{markedRow(&rows[0])}}))
-		b.wantStates(Published, Pending, Pending, Published, Pending, Published)
+		b.must(b.rows.Settle(ctx, "me", 1, event.Marks{Retried: []event.Marked{markedRow(&rows[0])}}))
+		b.wantStates(event.Published, event.Pending, event.Pending, event.Published, event.Pending, event.Published)
 		// The second dies: what is behind it stays blocked.
-		fail = failure{marked: markedRow(&rows[1]), attempts: 1, dead: true, reason: "refused"}
-		b.must(b.settle(ctx, "me", 1, marks{failed: []failure{fail}, waiting: []marked{markedRow(&rest[0]), markedRow(&rest[1])}}))
-		b.wantStates(Published, Dead, Waiting, Published, Waiting, Published)
-		f, err := b.figures(ctx)
+		fail = event.Failure{Marked: markedRow(&rows[1]), Attempts: 1, Dead: true, Reason: "refused"}
+		b.must(b.rows.Settle(ctx, "me", 1, event.Marks{Failed: []event.Failure{fail}, Waiting: []event.Marked{markedRow(&rest[0]), markedRow(&rest[1])}}))
+		b.wantStates(event.Published, event.Dead, event.Waiting, event.Published, event.Waiting, event.Published)
+		f, err := b.rows.Figures(ctx)
 		if err != nil || f.Dead != 1 || f.Waiting != 2 || f.Pending != 0 || f.Bound != 0 || f.OldestPending != 0 {
 			t.Errorf("figures: %+v, %v", f, err)
 		}
-		g, err := b.look(ctx)
-		if err != nil || g.work {
+		g, err := b.rows.Look(ctx)
+		if err != nil || g.Work {
 			t.Errorf("look: %+v, %v; want no work", g, err)
 		}
 	})
@@ -208,13 +210,13 @@ func TestDeadLetterReleases(t *testing.T) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/1", "O/1")
 		rows := b.all()
-		b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 1, delay: time.Hour}},
-			waiting: []marked{markedRow(&rows[1]), markedRow(&rows[2])}}))
-		b.wantStates(Failed, Waiting, Waiting)
-		b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 2, dead: true}}}))
-		b.wantStates(Dead, Pending, Pending)
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Hour}},
+			Waiting: []event.Marked{markedRow(&rows[1]), markedRow(&rows[2])}}))
+		b.wantStates(event.Failed, event.Waiting, event.Waiting)
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 2, Dead: true}}}))
+		b.wantStates(event.Dead, event.Pending, event.Pending)
 		for _, r := range b.all() {
-			if r.waits {
+			if r.Waits {
 				t.Error("a row waits behind a dead letter that does not block")
 			}
 		}
@@ -225,18 +227,18 @@ func TestDeadLetterReleases(t *testing.T) {
 func TestMend(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("O/1", "O/1", "O/2", "O/3", "O/3")
-		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.d.seq() + " IN (2, 5)")
-		b.exec("UPDATE outbox SET state = 'PUBLISHING' WHERE " + b.d.seq() + " = 3")
-		b.exec("UPDATE outbox SET state = 'DEAD LETTER' WHERE " + b.d.seq() + " = 4")
-		g, err := b.look(t.Context())
-		if err != nil || !g.work {
+		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.texts.rows.Seq() + " IN (2, 5)")
+		b.exec("UPDATE outbox SET state = 'PUBLISHING' WHERE " + b.texts.rows.Seq() + " = 3")
+		b.exec("UPDATE outbox SET state = 'DEAD LETTER' WHERE " + b.texts.rows.Seq() + " = 4")
+		g, err := b.rows.Look(t.Context())
+		if err != nil || !g.Work {
 			t.Errorf("look: %+v, %v", g, err)
 		}
-		n, err := b.mend(t.Context())
+		n, err := b.rows.Mend(t.Context())
 		if err != nil || n != 2 {
 			t.Errorf("mended %d rows, %v; want 2", n, err)
 		}
-		b.wantStates(Pending, Pending, Pending, Dead, Waiting)
+		b.wantStates(event.Pending, event.Pending, event.Pending, event.Dead, event.Waiting)
 	})
 }
 
@@ -247,24 +249,24 @@ func TestSettleLeavesOperatorsAlone(t *testing.T) {
 		b.write("O/1", "O/2")
 		rows := b.all()
 		b.exec("UPDATE outbox SET state = 'DISCARDED'")
-		b.must(b.settle(t.Context(), "me", 1, marks{published: []ref{rows[0].ref, rows[1].ref}}))
-		b.must(b.settle(t.Context(), "me", 1, marks{failed: []failure{{marked: markedRow(&rows[0]), attempts: 1, delay: time.Second}}}))
-		b.wantStates(Discarded, Discarded)
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Published: []event.Ref{rows[0].Ref, rows[1].Ref}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Second}}}))
+		b.wantStates(event.Discarded, event.Discarded)
 	})
 }
 
 func TestOther(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("O/1", "O/2", "o/1", "O/1 ")
-		var avoid []aggregate
+		var avoid []event.Aggregate
 		for i := range 4 {
-			r, err := b.other(t.Context(), nil, avoid)
+			r, err := b.rows.Other(t.Context(), nil, avoid)
 			if err != nil || r == nil {
 				t.Fatalf("after %d: got %v, %v", i, r, err)
 			}
-			avoid = append(avoid, aggregate{r.outbox.AggregateType, r.outbox.AggregateID})
+			avoid = append(avoid, r.Aggregate())
 		}
-		if r, err := b.other(t.Context(), nil, avoid); err != nil || r != nil {
+		if r, err := b.rows.Other(t.Context(), nil, avoid); err != nil || r != nil {
 			t.Errorf("got %v, %v; want none", r, err)
 		}
 	})
@@ -272,15 +274,15 @@ func TestOther(t *testing.T) {
 
 func TestWorkAndFigures(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
-		if parts, err := b.work(t.Context(), 8); err != nil || len(parts) != 0 {
+		if parts, err := b.rows.Work(t.Context(), 8); err != nil || len(parts) != 0 {
 			t.Errorf("an empty outbox has work in %v, %v", parts, err)
 		}
 		b.write("O/1", "O/2", "O/3")
 		want := map[int]bool{}
 		for _, r := range b.all() {
-			want[partitionAt(r.at.bucket, 8)] = true
+			want[claims.PartitionAt(r.At.Bucket, 8)] = true
 		}
-		parts, err := b.work(t.Context(), 8)
+		parts, err := b.rows.Work(t.Context(), 8)
 		if err != nil || len(parts) != len(want) {
 			t.Errorf("work in %v, %v; want %v", parts, err, want)
 		}
@@ -289,8 +291,8 @@ func TestWorkAndFigures(t *testing.T) {
 				t.Errorf("no work in partition %d", p)
 			}
 		}
-		b.exec("UPDATE outbox SET created_at = " + b.d.earlier("60000") + " WHERE " + b.d.seq() + " = 1")
-		f, err := b.figures(t.Context())
+		b.exec("UPDATE outbox SET created_at = " + b.db.Earlier("60000") + " WHERE " + b.texts.rows.Seq() + " = 1")
+		f, err := b.rows.Figures(t.Context())
 		if err != nil || f.Pending != 3 || f.OldestPending < time.Minute || f.OldestPending > 2*time.Minute {
 			t.Errorf("figures: %+v, %v", f, err)
 		}
@@ -300,12 +302,17 @@ func TestWorkAndFigures(t *testing.T) {
 // TestCatalogIsReadAgain: when the table goes away and comes back, the next look sees it.
 func TestCatalogIsReadAgain(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
-		if _, err := b.look(t.Context()); err != nil {
-			t.Fatal(err)
+		look := func() error {
+			o, err := b.catalog.open(t.Context())
+			if err == nil {
+				_, err = o.events.Look(t.Context())
+			}
+			return err
 		}
+		b.must(look())
 		b.exec("DROP TABLE outbox")
 		for range 2 {
-			if _, err := b.look(t.Context()); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "rowrelay outbox init orders --apply") {
+			if err := look(); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "rowrelay outbox init orders --apply") {
 				t.Errorf("got %v", err)
 			}
 		}
@@ -314,7 +321,7 @@ func TestCatalogIsReadAgain(t *testing.T) {
 		for _, s := range statements {
 			b.exec(s)
 		}
-		if _, err := b.look(t.Context()); err != nil {
+		if err := look(); err != nil {
 			t.Error(err)
 		}
 	})

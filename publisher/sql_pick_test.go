@@ -9,12 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// TestPickTogether has eight owners pick from one outbox while four writers, which lock the aggregate first, write to it and
-// roll some of it back. Owners publish a part of what they got, give some back, let some fail, and at times vanish. No aggregate
-// is held by two, and the events of each are published by seq.
+// TestPickTogether has eight owners pick from one outbox while four writers, which lock the aggregate first, write to
+// it and roll some of it back. Owners publish a part of what they got, give some back, let some fail, and at times
+// vanish. No aggregate is held by two, and the events of each are published by seq.
 func TestPickTogether(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		const owners, writers, aggregates, perWriter = 8, 4, 12, 40
@@ -22,7 +25,7 @@ func TestPickTogether(t *testing.T) {
 		for i := range aggregates {
 			b.exec(fmt.Sprintf("INSERT INTO aggregates VALUES (%d, 0)", i))
 		}
-		r := &record{tb: t, held: map[aggregate]string{}, last: map[aggregate]int64{}}
+		r := &record{tb: t, held: map[event.Aggregate]string{}, last: map[event.Aggregate]int64{}}
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
 		defer cancel()
 		var writing, picking sync.WaitGroup
@@ -46,12 +49,12 @@ func TestPickTogether(t *testing.T) {
 		}
 		writing.Wait()
 		for ctx.Err() == nil {
-			if _, err := b.mend(ctx); err != nil {
+			if _, err := b.rows.Mend(ctx); err != nil {
 				t.Error(err)
 			}
 			left := 0
 			for _, s := range b.states() {
-				if s != Published {
+				if s != event.Published {
 					left++
 				}
 			}
@@ -69,16 +72,16 @@ func TestPickTogether(t *testing.T) {
 			t.Errorf("published %d events of %d", r.published.Load(), n)
 		}
 		t.Logf("%d events, %d publications, %d failures, %d vanished owners", len(b.states()), r.published.Load(), r.failed.Load(), r.vanished.Load())
-	}, func(c *Config) { c.Strategy = SkipLocked; c.Connections = 2 })
+	}, func(c *Config) { c.Strategy = claims.SkipLocked; c.Connections = 2 })
 }
 
 // writeLocked is an application's transaction: it locks the aggregate, writes an event, and commits or not.
 func (b *bench) writeLocked(ctx context.Context, id int, rollback bool) {
-	err := b.tx(ctx, "write", func(ctx context.Context, q querier) error {
+	err := b.db.Tx(ctx, "write", func(ctx context.Context, q statement.Querier) error {
 		if _, err := q.ExecContext(ctx, fmt.Sprintf("UPDATE aggregates SET n = n + 1 WHERE id = %d", id)); err != nil {
 			return err
 		}
-		b.insert(q, aggregate{"A", fmt.Sprint(id)}, "{}")
+		b.insert(q, event.Aggregate{Type: "A", ID: fmt.Sprint(id)}, "{}")
 		if rollback {
 			return errRollback
 		}
@@ -95,16 +98,16 @@ var errRollback = fmt.Errorf("rolled back")
 type record struct {
 	tb                          testing.TB
 	mu                          sync.Mutex
-	held                        map[aggregate]string
-	last                        map[aggregate]int64 // the last seq that was published
+	held                        map[event.Aggregate]string
+	last                        map[event.Aggregate]int64 // the last seq that was published
 	published, failed, vanished atomic.Int64
 }
 
 // work is one life of an owner: it ends when all is done, or when the owner vanishes with what it holds.
-func (r *record) work(ctx context.Context, table *sqlTable, owner string, random *rand.Rand, done *atomic.Bool) {
-	token, err := table.draw(ctx)
+func (r *record) work(ctx context.Context, table *instance, owner string, random *rand.Rand, done *atomic.Bool) {
+	token, err := table.claims.Draw(ctx)
 	if err == nil {
-		err = table.join(ctx, owner, time.Minute)
+		err = table.claims.Join(ctx, owner, time.Minute)
 	}
 	if err != nil {
 		if ctx.Err() == nil {
@@ -118,9 +121,9 @@ func (r *record) work(ctx context.Context, table *sqlTable, owner string, random
 		if vanishes {
 			ttl = 300 * time.Millisecond
 		}
-		rows, _, err := table.pick(ctx, owner, token, ttl, poller.Limit{Rows: 1 + random.IntN(12)})
+		rows, _, err := table.rows.Pick(ctx, claims.Claim{Owner: owner, Token: token, TTL: ttl}, poller.Limit{Rows: 1 + random.IntN(12)})
 		if err == nil && len(rows) == 0 {
-			rows, _, err = table.due(ctx, nil, poller.Limit{Rows: 5}, claim{owner, token, ttl})
+			rows, _, err = table.rows.Due(ctx, nil, poller.Limit{Rows: 5}, claims.Claim{Owner: owner, Token: token, TTL: ttl})
 		}
 		if err != nil {
 			if ctx.Err() == nil {
@@ -142,13 +145,13 @@ func (r *record) work(ctx context.Context, table *sqlTable, owner string, random
 	}
 }
 
-func (r *record) settle(ctx context.Context, table *sqlTable, owner string, m marks) error {
+func (r *record) settle(ctx context.Context, table *instance, owner string, m event.Marks) error {
 	r.mu.Lock()
-	for _, a := range m.freed { // before the settlement, after which another may have them
+	for _, a := range m.Freed { // before the settlement, after which another may have them
 		delete(r.held, a)
 	}
 	r.mu.Unlock()
-	err := table.settle(ctx, owner, len(m.freed), m)
+	err := table.rows.Settle(ctx, owner, len(m.Freed), m)
 	if err != nil && ctx.Err() == nil {
 		r.tb.Errorf("%s: %v", owner, err)
 	}
@@ -156,47 +159,47 @@ func (r *record) settle(ctx context.Context, table *sqlTable, owner string, m ma
 }
 
 // handle checks rows that were handed out and decides what becomes of them.
-func (r *record) handle(owner string, rows []row, random *rand.Rand) (m marks) {
+func (r *record) handle(owner string, rows []event.Row, random *rand.Rand) (m event.Marks) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	stopped := map[aggregate]bool{} // an earlier event of it was not published
-	seen := map[aggregate]int64{}
+	stopped := map[event.Aggregate]bool{} // an earlier event of it was not published
+	seen := map[event.Aggregate]int64{}
 	for i := range rows {
-		a := markedRow(&rows[i]).aggregate
+		a := markedRow(&rows[i]).Aggregate
 		if seen[a] == 0 {
 			if other, ok := r.held[a]; ok {
 				r.tb.Errorf("%s and %s hold %v at once", other, owner, a)
 			}
 			r.held[a] = owner
-			m.freed = append(m.freed, a)
+			m.Freed = append(m.Freed, a)
 		}
-		if rows[i].ref.seq <= seen[a] {
-			r.tb.Errorf("%v: seq %d was handed out after %d", a, rows[i].ref.seq, seen[a])
+		if rows[i].Ref.Seq <= seen[a] {
+			r.tb.Errorf("%v: seq %d was handed out after %d", a, rows[i].Ref.Seq, seen[a])
 		}
-		seen[a] = rows[i].ref.seq
+		seen[a] = rows[i].Ref.Seq
 		switch dice := random.IntN(10); {
-		case rows[i].waits:
-			m.waiting = append(m.waiting, markedRow(&rows[i]))
+		case rows[i].Waits:
+			m.Waiting = append(m.Waiting, markedRow(&rows[i]))
 			stopped[a] = true
-		case stopped[a] && len(m.failed) > 0:
-			m.waiting = append(m.waiting, markedRow(&rows[i]))
+		case stopped[a] && len(m.Failed) > 0:
+			m.Waiting = append(m.Waiting, markedRow(&rows[i]))
 		case stopped[a], dice == 0:
-			m.returned = append(m.returned, rows[i].ref)
+			m.Returned = append(m.Returned, rows[i].Ref)
 			stopped[a] = true
-		case dice == 1 && rows[i].attempts < 3:
-			m.failed = append(m.failed, failure{marked: markedRow(&rows[i]), attempts: rows[i].attempts + 1, delay: time.Duration(random.IntN(50)) * time.Millisecond})
+		case dice == 1 && rows[i].Attempts < 3:
+			m.Failed = append(m.Failed, event.Failure{Marked: markedRow(&rows[i]), Attempts: rows[i].Attempts + 1, Delay: time.Duration(random.IntN(50)) * time.Millisecond})
 			stopped[a] = true
 			r.failed.Add(1)
 		default:
-			if rows[i].ref.seq <= r.last[a] {
-				r.tb.Errorf("%v: seq %d is published after %d", a, rows[i].ref.seq, r.last[a])
+			if rows[i].Ref.Seq <= r.last[a] {
+				r.tb.Errorf("%v: seq %d is published after %d", a, rows[i].Ref.Seq, r.last[a])
 			}
-			r.last[a] = rows[i].ref.seq
+			r.last[a] = rows[i].Ref.Seq
 			r.published.Add(1)
-			if rows[i].attempts > 0 {
-				m.retried = append(m.retried, markedRow(&rows[i]))
+			if rows[i].Attempts > 0 {
+				m.Retried = append(m.Retried, markedRow(&rows[i]))
 			} else {
-				m.published = append(m.published, rows[i].ref)
+				m.Published = append(m.Published, rows[i].Ref)
 			}
 		}
 	}

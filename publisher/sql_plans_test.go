@@ -9,40 +9,42 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // planned are the statements that are sent again and again, also when there is nothing to do.
-var planned = map[string]func(context.Context, *sqlTable) error{
-	"look":  func(ctx context.Context, t *sqlTable) error { _, err := t.look(ctx); return err },
-	"fetch": func(ctx context.Context, t *sqlTable) error { return fetched(ctx, t, nil, position{}) },
-	"fetch ranges": func(ctx context.Context, t *sqlTable) error {
-		return fetched(ctx, t, []bucketRange{{0, 16}, {64, 80}}, position{bucket: 7, seq: 1})
+var planned = map[string]func(context.Context, *instance) error{
+	"look":  func(ctx context.Context, t *instance) error { _, err := t.rows.Look(ctx); return err },
+	"fetch": func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{}) },
+	"fetch ranges": func(ctx context.Context, t *instance) error {
+		return fetched(ctx, t, []claims.Range{{From: 0, To: 16}, {From: 64, To: 80}}, event.Position{Bucket: 7, Seq: 1})
 	},
-	"fetch by seq": func(ctx context.Context, t *sqlTable) error {
-		return fetched(ctx, t, []bucketRange{{0, 512}, {640, 768}}, position{bySeq: true})
+	"fetch by seq": func(ctx context.Context, t *instance) error {
+		return fetched(ctx, t, []claims.Range{{From: 0, To: 512}, {From: 640, To: 768}}, event.Position{BySeq: true})
 	},
-	"pick": func(ctx context.Context, t *sqlTable) error {
-		_, _, err := t.pick(ctx, "me", 7, time.Minute, poller.Limit{Rows: 100})
+	"pick": func(ctx context.Context, t *instance) error {
+		_, _, err := t.rows.Pick(ctx, claims.Claim{Owner: "me", Token: 7, TTL: time.Minute}, poller.Limit{Rows: 100})
 		return err
 	},
-	"due": func(ctx context.Context, t *sqlTable) error {
-		_, _, err := t.due(ctx, []bucketRange{{0, 16}}, poller.Limit{Rows: 10}, claim{})
+	"due": func(ctx context.Context, t *instance) error {
+		_, _, err := t.rows.Due(ctx, []claims.Range{{From: 0, To: 16}}, poller.Limit{Rows: 10}, claims.Claim{})
 		return err
 	},
-	"other": func(ctx context.Context, t *sqlTable) error {
-		_, err := t.other(ctx, nil, []aggregate{{"O", "1"}})
+	"other": func(ctx context.Context, t *instance) error {
+		_, err := t.rows.Other(ctx, nil, []event.Aggregate{{Type: "O", ID: "1"}})
 		return err
 	},
-	"settle":  func(ctx context.Context, t *sqlTable) error { return t.settle(ctx, "me", 1, goldenMarks) },
-	"mend":    func(ctx context.Context, t *sqlTable) error { _, err := t.mend(ctx); return err },
-	"work":    func(ctx context.Context, t *sqlTable) error { _, err := t.work(ctx, 64); return err },
-	"figures": func(ctx context.Context, t *sqlTable) error { _, err := t.figures(ctx); return err },
+	"settle":  func(ctx context.Context, t *instance) error { return t.rows.Settle(ctx, "me", 1, goldenMarks) },
+	"mend":    func(ctx context.Context, t *instance) error { _, err := t.rows.Mend(ctx); return err },
+	"work":    func(ctx context.Context, t *instance) error { _, err := t.rows.Work(ctx, 64); return err },
+	"figures": func(ctx context.Context, t *instance) error { _, err := t.rows.Figures(ctx); return err },
 }
 
-// TestPlans: with many published events, many that wait and a handful of others, no statement reads the table. PostgreSQL plans by
-// statistics from when all of them were pending, the worst that autovacuum can leave.
+// TestPlans: with many published events, many that wait and a handful of others, no statement reads the table.
+// PostgreSQL plans by statistics from when all of them were pending, the worst that autovacuum can leave.
 func TestPlans(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: `make test` runs it")
@@ -56,42 +58,40 @@ func TestPlans(t *testing.T) {
 			b.exec("ALTER TABLE outbox SET (autovacuum_enabled = off)") // it would make statistics in the middle, and other plans right
 			b.exec("ANALYZE outbox")
 		}
-		b.exec("UPDATE outbox SET state = 'PUBLISHED' WHERE " + b.d.seq() + " > 20")
-		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.d.now() + " WHERE " + b.d.seq() + " = 1")
-		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.d.seq() + " = 2")
-		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.d.seq() + " > 60000") // and no statistics know of it
-		b.must(b.join(t.Context(), "me", time.Minute))
+		b.exec("UPDATE outbox SET state = 'PUBLISHED' WHERE " + b.texts.rows.Seq() + " > 20")
+		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now() + " WHERE " + b.texts.rows.Seq() + " = 1")
+		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.texts.rows.Seq() + " = 2")
+		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.texts.rows.Seq() + " > 60000") // and no statistics know of it
+		b.must(b.claims.Join(t.Context(), "me", time.Minute))
 		for name, do := range planned {
-			table, r := recorded(t, b.conn.Engine)
-			table.outbox, table.claims = b.outbox, b.claims
+			table, r := recordedAs(t, b.conn.Engine, b.catalog.outbox, b.catalog.claims, b.claims.Place.Outbox)
 			if err := do(t.Context(), table); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			for i, text := range r.plain {
-				plan := b.explain(text, r.args[i])
+			for i, text := range r.Plain {
+				plan := b.explain(text, r.Args[i])
 				if bad := readsAll(b.conn.Engine, plan); bad != "" {
 					t.Errorf("%s: %s\n%s\n%s", name, bad, text, plan)
 				}
 			}
 		}
-	}, func(c *Config) { c.Strategy = SkipLocked })
+	}, func(c *Config) { c.Strategy = claims.SkipLocked })
 }
 
-// TestPagesSeek: a page after a position does not read what lies before it in the same bucket, which is where the many events of one
-// aggregate are. MariaDB counts what it reads.
+// TestPagesSeek: a page after a position does not read what lies before it in the same bucket, which is where the
+// many events of one aggregate are. MariaDB counts what it reads.
 func TestPagesSeek(t *testing.T) {
 	b := newBench(t, testenv.MySQL)
 	const events, limit = 3000, 10
-	b.fillOf(events, 1, Pending)
+	b.fillOf(events, 1, event.Pending)
 	b.exec("ANALYZE TABLE outbox")
 	var bucket int
-	b.must(b.db.QueryRowContext(t.Context(), "SELECT MIN(bucket) FROM outbox").Scan(&bucket))
-	conn, err := b.db.Conn(t.Context())
+	b.must(b.db.Pool.QueryRowContext(t.Context(), "SELECT MIN(bucket) FROM outbox").Scan(&bucket))
+	conn, err := b.db.Pool.Conn(t.Context())
 	b.must(err)
 	defer conn.Close() //nolint:errcheck // the bench closes the pool
-	table, r := recorded(t, b.conn.Engine)
-	table.outbox, table.claims = b.outbox, b.claims
-	_, _, err = table.fetch(t.Context(), nil, position{bucket: bucket, seq: events / 2}, poller.Limit{Rows: limit})
+	table, r := recordedAs(t, b.conn.Engine, b.catalog.outbox, b.catalog.claims, b.claims.Place.Outbox)
+	_, _, err = table.rows.Fetch(t.Context(), nil, event.Position{Bucket: bucket, Seq: events / 2}, poller.Limit{Rows: limit})
 	b.must(err)
 	each := func(text string, args []any, row func(*sql.Rows)) {
 		rows, err := conn.QueryContext(t.Context(), text, args...)
@@ -113,24 +113,24 @@ func TestPagesSeek(t *testing.T) {
 	}
 	before := reads()
 	found := 0
-	each(r.plain[0], r.args[0], func(*sql.Rows) { found++ })
+	each(r.Plain[0], r.Args[0], func(*sql.Rows) { found++ })
 	if n := reads() - before; found != limit+1 || n > 5*limit {
-		t.Errorf("%d rows were read for %d:\n%s", n, found, r.plain[0])
+		t.Errorf("%d rows were read for %d:\n%s", n, found, r.Plain[0])
 	}
 }
 
 // fill writes n pending events of n/10 aggregates in one statement.
-func (b *bench) fill(n int) { b.fillAs(n, Pending) }
+func (b *bench) fill(n int) { b.fillAs(n, event.Pending) }
 
-func (b *bench) fillAs(n int, state State) { b.fillOf(n, max(n/10, 1), state) }
+func (b *bench) fillAs(n int, state event.State) { b.fillOf(n, max(n/10, 1), state) }
 
 // fillOf writes n events of so many aggregates, O/0 and so on.
-func (b *bench) fillOf(n, aggregates int, state State) {
+func (b *bench) fillOf(n, aggregates int, state event.State) {
 	b.tb.Helper()
 	const columns = "INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key, state, published_at) "
 	published := "NULL"
-	if state == Published {
-		published = b.d.now()
+	if state == event.Published {
+		published = b.db.Now()
 	}
 	values := fmt.Sprintf("SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n, '%s', %s", aggregates, state, published)
 	switch b.conn.Engine {
@@ -148,7 +148,7 @@ func (b *bench) fillOf(n, aggregates int, state State) {
 func (b *bench) explain(text string, args []any) string {
 	b.tb.Helper()
 	verb := map[string]string{"postgres": "EXPLAIN ", "mysql": "EXPLAIN ", "sqlite": "EXPLAIN QUERY PLAN "}[b.conn.Engine]
-	rows, err := b.db.QueryContext(context.Background(), verb+text, args...)
+	rows, err := b.db.Pool.QueryContext(context.Background(), verb+text, args...)
 	if err != nil {
 		b.tb.Fatalf("%v\n%s", err, text)
 	}

@@ -13,14 +13,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/publisher/rows"
 )
+
+// instance is one instance's view of an outbox.
+type instance struct {
+	*catalog
+	claims *claims.Table
+	rows   *rows.Table
+}
 
 // bench is an outbox of its own on a real engine.
 type bench struct {
-	*sqlTable
+	*instance
 	tb  testing.TB
 	cfg Config
 	// url opens further tables on the same outbox; raw is what an application has: its own connection.
@@ -68,7 +79,7 @@ func newBench(tb testing.TB, url func(testing.TB) string, change ...func(*Config
 		c(&cfg)
 	}
 	b := &bench{tb: tb, cfg: cfg, url: url(tb)}
-	b.sqlTable = b.open()
+	b.instance = &instance{catalog: b.view()}
 	b.raw = b.conn.WriteDB(8)
 	tb.Cleanup(func() {
 		if err := b.raw.Close(); err != nil {
@@ -91,11 +102,27 @@ func newBench(tb testing.TB, url func(testing.TB) string, change ...func(*Config
 			b.exec(s)
 		}
 	}
+	b.instance = b.open()
 	return b
 }
 
-// open returns another instance's view of the outbox.
-func (b *bench) open(change ...func(*Config)) *sqlTable {
+// open returns another instance.
+func (b *bench) open(change ...func(*Config)) *instance {
+	b.tb.Helper()
+	c := b.view(change...)
+	o, err := c.open(context.Background())
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	rows, ok := o.events.(*rows.Table)
+	if !ok {
+		b.tb.Fatalf("%T", o.events)
+	}
+	return &instance{c, o.claims, rows}
+}
+
+// view returns the outbox as another instance has it before it was opened.
+func (b *bench) view(change ...func(*Config)) *catalog {
 	b.tb.Helper()
 	conn, err := engines.Parse(b.url)
 	if err != nil {
@@ -105,7 +132,7 @@ func (b *bench) open(change ...func(*Config)) *sqlTable {
 	for _, c := range change {
 		c(&cfg)
 	}
-	t, err := newTable(cfg, conn)
+	t, err := newCatalog(cfg, conn)
 	if err != nil {
 		b.tb.Fatal(err)
 	}
@@ -125,12 +152,12 @@ func (b *bench) exec(text string, args ...any) {
 }
 
 // insert writes an event as an application does.
-func (b *bench) insert(q querier, a aggregate, payload string) {
+func (b *bench) insert(q statement.Querier, a event.Aggregate, payload string) {
 	b.tb.Helper()
-	s := b.statement()
-	s.add("INSERT INTO ", b.outbox.String(), " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (", s.arg(a.typ), ", ", s.arg(a.id),
-		", 'Happened', ", s.arg(payload), ", ", s.arg("key-"+strconv.FormatInt(counter.Add(1), 10)), ")")
-	if _, err := s.exec(context.Background(), q); err != nil {
+	s := b.db.Statement()
+	s.Add("INSERT INTO ", b.outbox.String(), " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (", s.Arg(a.Type), ", ", s.Arg(a.ID),
+		", 'Happened', ", s.Arg(payload), ", ", s.Arg("key-"+strconv.FormatInt(counter.Add(1), 10)), ")")
+	if _, err := s.Exec(context.Background(), q); err != nil {
 		b.tb.Fatal(err)
 	}
 }
@@ -140,27 +167,27 @@ func (b *bench) write(aggregates ...string) {
 	b.tb.Helper()
 	for i, text := range aggregates {
 		typ, id, _ := strings.Cut(text, "/")
-		b.insert(b.raw, aggregate{typ, id}, fmt.Sprintf(`{"n":%d}`, i+1))
+		b.insert(b.raw, event.Aggregate{Type: typ, ID: id}, fmt.Sprintf(`{"n":%d}`, i+1))
 	}
 }
 
 // states are the rows' states by seq.
-func (b *bench) states() []State {
+func (b *bench) states() []event.State {
 	b.tb.Helper()
-	s := b.statement()
-	s.add("SELECT state FROM ", b.outbox.String(), " ORDER BY ", b.d.seq())
-	list, err := s.units(context.Background(), b.raw)
+	s := b.db.Statement()
+	s.Add("SELECT state FROM ", b.outbox.String(), " ORDER BY ", b.texts.rows.Seq())
+	list, err := s.Texts(context.Background(), b.raw)
 	if err != nil {
 		b.tb.Fatal(err)
 	}
-	states := make([]State, len(list))
+	states := make([]event.State, len(list))
 	for i := range list {
-		states[i] = State(list[i])
+		states[i] = event.State(list[i])
 	}
 	return states
 }
 
-func (b *bench) wantStates(want ...State) {
+func (b *bench) wantStates(want ...event.State) {
 	b.tb.Helper()
 	if diff := cmp.Diff(want, b.states()); diff != "" {
 		b.tb.Errorf("states (-want +got):\n%s", diff)
@@ -168,13 +195,13 @@ func (b *bench) wantStates(want ...State) {
 }
 
 // all fetches everything that is pending, by seq.
-func (b *bench) all() []row {
+func (b *bench) all() []event.Row {
 	b.tb.Helper()
-	rows, _, err := b.fetch(context.Background(), nil, position{}, poller.Limit{Rows: 1000})
+	rows, _, err := b.rows.Fetch(context.Background(), nil, event.Position{}, poller.Limit{Rows: 1000})
 	if err != nil {
 		b.tb.Fatal(err)
 	}
-	slices.SortFunc(rows, func(a, b row) int { return int(a.ref.seq - b.ref.seq) })
+	slices.SortFunc(rows, func(a, b event.Row) int { return int(a.Ref.Seq - b.Ref.Seq) })
 	return rows
 }
 
@@ -188,18 +215,18 @@ func (b *bench) must(err error) {
 // lead joins and takes the leader's claim.
 func (b *bench) lead(owner string, ttl time.Duration) {
 	b.tb.Helper()
-	b.must(b.join(context.Background(), owner, ttl))
-	token, err := b.draw(context.Background())
+	b.must(b.claims.Join(context.Background(), owner, ttl))
+	token, err := b.claims.Draw(context.Background())
 	b.must(err)
-	got, err := b.take(context.Background(), owner, token, []string{leaderUnit}, ttl)
+	got, err := b.claims.Take(context.Background(), owner, token, []string{claims.LeaderShard}, ttl)
 	b.must(err)
 	if len(got) != 1 {
 		b.tb.Fatalf("%s did not get the leader's claim", owner)
 	}
 }
 
-func markedRow(r *row) marked {
-	return marked{r.ref, aggregate{r.outbox.AggregateType, r.outbox.AggregateID}}
+func markedRow(r *event.Row) event.Marked {
+	return event.Marked{Ref: r.Ref, Aggregate: r.Aggregate()}
 }
 
 // eventually polls until ok, for at most ten seconds.

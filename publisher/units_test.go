@@ -9,25 +9,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 func TestPartitionsCoverEveryBucketOnce(t *testing.T) {
-	for n := 1; n <= Buckets; n++ {
+	for n := 1; n <= claims.Buckets; n++ {
 		next := 0
 		for i := range n {
-			r := bucketsOf(i, n)
-			if r.from != next || r.to <= r.from {
+			r := claims.BucketsOf(i, n)
+			if r.From != next || r.To <= r.From {
 				t.Fatalf("partition %d of %d is %v, and the one before ends at %d", i, n, r, next)
 			}
-			for b := r.from; b < r.to; b++ {
-				if got := partitionAt(b, n); got != i {
+			for b := r.From; b < r.To; b++ {
+				if got := claims.PartitionAt(b, n); got != i {
 					t.Fatalf("bucket %d of %d partitions is in %d, not %d", b, n, got, i)
 				}
 			}
-			next = r.to
+			next = r.To
 		}
-		if next != Buckets {
+		if next != claims.Buckets {
 			t.Fatalf("%d partitions end at %d", n, next)
 		}
 	}
@@ -35,12 +36,12 @@ func TestPartitionsCoverEveryBucketOnce(t *testing.T) {
 
 func TestUnitNames(t *testing.T) {
 	for _, i := range []int{0, 7, 1023} {
-		if got, ok := partitionOf(partitionUnit(i)); !ok || got != i {
+		if got, ok := claims.PartitionOf(claims.PartitionShard(i)); !ok || got != i {
 			t.Errorf("%d: %d, %t", i, got, ok)
 		}
 	}
 	for _, unit := range []string{"", "p", "p-1", "p01", "leader", "p1x", "i:p1", "a:p1"} {
-		if i, ok := partitionOf(unit); ok {
+		if i, ok := claims.PartitionOf(unit); ok {
 			t.Errorf("%q is partition %d", unit, i)
 		}
 	}
@@ -49,14 +50,14 @@ func TestUnitNames(t *testing.T) {
 func TestContiguousPartitionsAreOneRange(t *testing.T) {
 	for _, c := range []struct {
 		has  []int
-		want []bucketRange
+		want []claims.Range
 	}{
 		{nil, nil},
-		{[]int{0, 1, 2, 3}, []bucketRange{{0, 1024}}},
-		{[]int{3, 0, 1}, []bucketRange{{0, 512}, {768, 1024}}},
-		{[]int{2}, []bucketRange{{512, 768}}},
+		{[]int{0, 1, 2, 3}, []claims.Range{{From: 0, To: 1024}}},
+		{[]int{3, 0, 1}, []claims.Range{{From: 0, To: 512}, {From: 768, To: 1024}}},
+		{[]int{2}, []claims.Range{{From: 512, To: 768}}},
 	} {
-		if got := rangesOf(c.has, 4); !reflect.DeepEqual(got, c.want) {
+		if got := claims.RangesOf(c.has, 4); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v are %v, want %v", c.has, got, c.want)
 		}
 	}
@@ -64,63 +65,63 @@ func TestContiguousPartitionsAreOneRange(t *testing.T) {
 
 func TestPlan(t *testing.T) {
 	for name, c := range map[string]struct {
-		survey survey
+		survey claims.Survey
 		has    []int
 		before map[int]bool
-		want   plan
+		want   claims.Plan
 	}{
-		"alone":              {survey{partitions: 4, members: []string{"me"}, held: nil}, nil, nil, plan{take: []int{0, 1, 2, 3}}},
-		"half":               {survey{partitions: 4, members: []string{"me", "you"}, held: nil}, nil, nil, plan{take: []int{0, 1}}},
-		"what is left":       {survey{partitions: 4, members: []string{"me", "you"}, held: map[int]string{0: "you", 1: "you", 2: "you"}}, nil, nil, plan{take: []int{3}}},
-		"as before":          {survey{partitions: 4, members: []string{"me", "you"}, held: nil}, nil, map[int]bool{3: true}, plan{take: []int{3, 0}}},
-		"too many":           {survey{partitions: 4, members: []string{"me", "you"}, held: map[int]string{0: "me", 1: "me", 2: "me"}}, []int{0, 1, 2}, nil, plan{leave: []int{2}}},
-		"enough":             {survey{partitions: 5, members: []string{"me", "you"}, held: map[int]string{0: "me"}}, []int{0, 1, 2}, nil, plan{take: []int{}}},
-		"not yet a member":   {survey{partitions: 4, members: []string{"you"}, held: nil}, nil, nil, plan{take: []int{0, 1}}},
-		"an answer got lost": {survey{partitions: 2, members: []string{"me"}, held: map[int]string{0: "me", 1: "me"}}, []int{1}, nil, plan{take: []int{0}}},
+		"alone":              {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"me"}, Held: nil}, nil, nil, claims.Plan{Take: []int{0, 1, 2, 3}}},
+		"half":               {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"me", "you"}, Held: nil}, nil, nil, claims.Plan{Take: []int{0, 1}}},
+		"what is left":       {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"me", "you"}, Held: map[int]string{0: "you", 1: "you", 2: "you"}}, nil, nil, claims.Plan{Take: []int{3}}},
+		"as before":          {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"me", "you"}, Held: nil}, nil, map[int]bool{3: true}, claims.Plan{Take: []int{3, 0}}},
+		"too many":           {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"me", "you"}, Held: map[int]string{0: "me", 1: "me", 2: "me"}}, []int{0, 1, 2}, nil, claims.Plan{Leave: []int{2}}},
+		"enough":             {claims.Survey{Force: claims.Force{Partitions: 5}, Members: []string{"me", "you"}, Held: map[int]string{0: "me"}}, []int{0, 1, 2}, nil, claims.Plan{Take: []int{}}},
+		"not yet a member":   {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"you"}, Held: nil}, nil, nil, claims.Plan{Take: []int{0, 1}}},
+		"an answer got lost": {claims.Survey{Force: claims.Force{Partitions: 2}, Members: []string{"me"}, Held: map[int]string{0: "me", 1: "me"}}, []int{1}, nil, claims.Plan{Take: []int{0}}},
 	} {
-		if got := planOf(&c.survey, "me", c.has, c.before, 0); !slices.Equal(got.take, c.want.take) || !slices.Equal(got.leave, c.want.leave) {
+		if got := claims.PlanOf(&c.survey, "me", c.has, c.before, 0); !slices.Equal(got.Take, c.want.Take) || !slices.Equal(got.Leave, c.want.Leave) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
 }
 
-// TestPlansComeToRest: whatever the members hold, carrying out their plans in any order ends with everything held, and
-// nobody with more than the share.
+// TestPlansComeToRest: whatever the members hold, carrying out their plans in any order ends with everything held,
+// and nobody with more than the share.
 func TestPlansComeToRest(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 9))
-		s := survey{partitions: 1 + rnd.IntN(64), held: map[int]string{}}
+		s := claims.Survey{Force: claims.Force{Partitions: 1 + rnd.IntN(64)}, Held: map[int]string{}}
 		for i := range 1 + rnd.IntN(9) {
-			s.members = append(s.members, fmt.Sprint("m", i))
+			s.Members = append(s.Members, fmt.Sprint("m", i))
 		}
 		has := map[string][]int{}
-		for i := range s.partitions {
+		for i := range s.Partitions {
 			if rnd.IntN(3) > 0 {
-				m := s.members[rnd.IntN(len(s.members))]
-				s.held[i], has[m] = m, append(has[m], i)
+				m := s.Members[rnd.IntN(len(s.Members))]
+				s.Held[i], has[m] = m, append(has[m], i)
 			}
 		}
-		for range 20 * len(s.members) {
-			m := s.members[rnd.IntN(len(s.members))]
-			p := planOf(&s, m, has[m], nil, rnd.IntN(1<<16))
-			for _, i := range p.take {
-				if s.held[i] != "" {
-					t.Fatalf("seed %d: %s takes %d of %s", seed, m, i, s.held[i])
+		for range 20 * len(s.Members) {
+			m := s.Members[rnd.IntN(len(s.Members))]
+			p := claims.PlanOf(&s, m, has[m], nil, rnd.IntN(1<<16))
+			for _, i := range p.Take {
+				if s.Held[i] != "" {
+					t.Fatalf("seed %d: %s takes %d of %s", seed, m, i, s.Held[i])
 				}
-				s.held[i], has[m] = m, append(has[m], i)
+				s.Held[i], has[m] = m, append(has[m], i)
 			}
-			for _, i := range p.leave {
-				delete(s.held, i)
+			for _, i := range p.Leave {
+				delete(s.Held, i)
 				has[m] = slices.DeleteFunc(has[m], func(j int) bool { return i == j })
 			}
 		}
 		for m, list := range has {
-			if len(list) > fairShare(s.partitions, len(s.members)) {
-				t.Errorf("seed %d: %s has %d of %d, with %d members", seed, m, len(list), s.partitions, len(s.members))
+			if len(list) > claims.FairShare(s.Partitions, len(s.Members)) {
+				t.Errorf("seed %d: %s has %d of %d, with %d members", seed, m, len(list), s.Partitions, len(s.Members))
 			}
 		}
-		if len(s.held) != s.partitions {
-			t.Errorf("seed %d: %d of %d are held", seed, len(s.held), s.partitions)
+		if len(s.Held) != s.Partitions {
+			t.Errorf("seed %d: %d of %d are held", seed, len(s.Held), s.Partitions)
 		}
 	}
 }
@@ -129,7 +130,7 @@ func TestSecondInstanceGetsItsShare(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		aggregates := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 		db.add(aggregates...)
-		first, second := open(t, testConfig(Partitioned), db.connect()), open(t, testConfig(Partitioned), db.connect())
+		first, second := open(t, testConfig(claims.Partitioned), db.connect()), open(t, testConfig(claims.Partitioned), db.connect())
 		g := first.next()
 		if len(first.units.has) != 4 || len(g.Batch.Events) != len(aggregates) {
 			t.Fatalf("%v, %s", first.units.has, shape(g))
@@ -173,7 +174,7 @@ func TestHandOverDuringABacklog(t *testing.T) {
 				db.add(a)
 			}
 		}
-		first, second := open(t, testConfig(Partitioned), db.connect()), open(t, testConfig(Partitioned), db.connect())
+		first, second := open(t, testConfig(claims.Partitioned), db.connect()), open(t, testConfig(claims.Partitioned), db.connect())
 		first.settled(strings.Repeat("a", 10), first.next())
 		second.expect("")
 		for range 30 {
@@ -193,7 +194,7 @@ func TestHandOverDuringABacklog(t *testing.T) {
 
 func TestInstanceTooMany(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
-		cfg := testConfig(Partitioned)
+		cfg := testConfig(claims.Partitioned)
 		cfg.Partitions = 1
 		db.add("a")
 		first, second := open(t, cfg, db.connect()), open(t, cfg, db.connect())
@@ -212,13 +213,13 @@ func TestOnePartition(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a", "b", "c", "d", "e", "f", "g", "h")
 		table := db.connect()
-		p := newPublisher(testConfig(Partitioned), table)
+		p := newFeed(testConfig(claims.Partitioned), table.open)
 		seen := 0
 		for n := range 4 {
 			s, rival := openFeed(t, p.Partition(n), table), openFeed(t, p.Partition(n), table)
 			g := s.next()
 			for _, e := range g.Batch.Events {
-				if got := partitionAt(db.at(seqOf(t, &e)).bucket, 4); got != n {
+				if got := claims.PartitionAt(db.at(seqOf(t, &e)).bucket, 4); got != n {
 					t.Errorf("partition %d brings an event of %d", n, got)
 				}
 			}
@@ -237,7 +238,7 @@ func TestOnePartition(t *testing.T) {
 		if report := s.close(); len(report.Warnings) != 1 {
 			t.Error(report.Warnings)
 		}
-		s = openFeed(t, newPublisher(testConfig(Leader), table).Partition(0), table)
+		s = openFeed(t, newFeed(testConfig(claims.Leader), table.open).Partition(0), table)
 		s.fault(poller.ConfigInvalid, "partitioned")
 		s.close()
 	})
@@ -249,7 +250,7 @@ func TestHotBucketDoesNotStarveOthers(t *testing.T) {
 			db.add("a")
 		}
 		db.add("b", "c")
-		s := open(t, testConfig(Leader), db.connect())
+		s := open(t, testConfig(claims.Leader), db.connect())
 		seen := map[string]bool{}
 		for range 8 {
 			g := s.next()
@@ -287,17 +288,17 @@ func TestPassGoesRound(t *testing.T) {
 }
 
 func TestPiecesCoverTheRanges(t *testing.T) {
-	for _, ranges := range [][]bucketRange{{{0, 1024}}, {{0, 16}, {32, 48}, {1000, 1024}}, {{7, 8}, {9, 11}}} {
+	for _, ranges := range [][]claims.Range{{{From: 0, To: 1024}}, {{From: 0, To: 16}, {From: 32, To: 48}, {From: 1000, To: 1024}}, {{From: 7, To: 8}, {From: 9, To: 11}}} {
 		for n := 2; n < 12; n++ {
-			var got []bucketRange
+			var got []claims.Range
 			for _, p := range piecesOf(ranges, n) {
-				if p.bucket != p.from || p.done || p.to <= p.from {
+				if p.bucket != p.From || p.done || p.To <= p.From {
 					t.Errorf("%+v", p)
 				}
-				if last := len(got) - 1; last >= 0 && got[last].to == p.from {
-					got[last].to = p.to
+				if last := len(got) - 1; last >= 0 && got[last].To == p.From {
+					got[last].To = p.To
 				} else {
-					got = append(got, p.bucketRange)
+					got = append(got, p.Range)
 				}
 			}
 			if !reflect.DeepEqual(got, ranges) {
@@ -305,7 +306,7 @@ func TestPiecesCoverTheRanges(t *testing.T) {
 			}
 		}
 	}
-	if piecesOf([]bucketRange{{5, 6}}, 8) != nil || piecesOf([]bucketRange{{0, 1024}}, 1) != nil {
+	if piecesOf([]claims.Range{{From: 5, To: 6}}, 8) != nil || piecesOf([]claims.Range{{From: 0, To: 1024}}, 1) != nil {
 		t.Error("one page does as well")
 	}
 }
@@ -317,7 +318,7 @@ func TestBacklogIsReadFromManyAggregatesAtOnce(t *testing.T) {
 				db.add(fmt.Sprintf("order-%d", i))
 			}
 		}
-		s := open(t, testConfig(Partitioned), db.connect())
+		s := open(t, testConfig(claims.Partitioned), db.connect())
 		seen, most := 0, 0
 		for seen < 1000 {
 			g, err := s.Next(t.Context(), poller.Limit{Rows: 40, Bytes: 1 << 20})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/plaintext"
-	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 const (
@@ -31,8 +31,8 @@ func (p *outboxPart) read(ctx context.Context) (func(*Output), error) {
 	f := &about.Figures
 	ctx, cancel := context.WithTimeoutCause(ctx, entriesBound, fmt.Errorf("there was no answer within %s", entriesBound))
 	defer cancel()
-	dead, err := p.entries(ctx, publisher.Dead, f.Dead)
-	failed, err2 := p.entries(ctx, publisher.Failed, f.Failed)
+	dead, err := p.entries(ctx, event.Dead, f.Dead)
+	failed, err2 := p.entries(ctx, event.Failed, f.Failed)
 	err = cmp.Or(err, err2)
 	return func(o *Output) {
 		lag := f.OldestPending.Seconds()
@@ -53,7 +53,7 @@ func (p *outboxPart) read(ctx context.Context) (func(*Output), error) {
 }
 
 // entries are the first events in a state; n is how many there are: where there are none, they are not asked for.
-func (p *outboxPart) entries(ctx context.Context, in publisher.State, n int64) ([]Letter, error) {
+func (p *outboxPart) entries(ctx context.Context, in event.State, n int64) ([]Letter, error) {
 	letters := []Letter{}
 	if n == 0 {
 		return letters, nil
@@ -62,7 +62,7 @@ func (p *outboxPart) entries(ctx context.Context, in publisher.State, n int64) (
 	for i := range found {
 		e := &found[i]
 		l := Letter{ID: e.ID, Key: e.AggregateType + "/" + e.AggregateID, At: timeOrNil(e.CreatedAt), Attempts: e.Attempts, Reason: plaintext.Line(e.LastError)}
-		if in == publisher.Failed {
+		if in == event.Failed {
 			l.Next = timeOrNil(e.NextAttempt)
 		}
 		letters = append(letters, l)

@@ -10,10 +10,11 @@
 // An outbox has cleanup.json, a timer for its clean-up, and for fan-out partition.json, which a queue
 // message starts for each partition with work. Queue triggers need the extension bundle in host.json.
 //
-// status.json and statusactions.json make the status page two HTTP functions: to look, with a function key, and to act, with
-// the admin key. Their routes do not clash: status and status.json, and status/actions.
+// status.json and statusactions.json make the status page two HTTP functions: to look, with a function key, and to act,
+// with the admin key. Their routes do not clash: status and status.json, and status/actions.
 //
-// host.json starts the program; host-queues.json also lets the host know of queue triggers. The first is the repository's own.
+// host.json starts the program; host-queues.json also lets the host know of queue triggers. The first is the
+// repository's own.
 package templates
 
 import (

@@ -31,7 +31,8 @@ func TestPollerIsTheTimerFunctionOfTheSample(t *testing.T) {
 	}
 	decode(t, "orders/function.json", &function)
 	if len(function.Bindings) != 1 {
-		t.Fatalf("%d bindings, want the timer alone: output bindings are written after our answer, without acknowledgement", len(function.Bindings))
+		t.Fatalf("%d bindings, want the timer alone: output bindings are written after our answer, without acknowledgement",
+			len(function.Bindings))
 	}
 	b := function.Bindings[0]
 	if b.Type != "timerTrigger" || b.Direction != "in" || b.Name != "timer" || b.Schedule != "%ORDERS_SCHEDULE%" {
@@ -67,7 +68,8 @@ func TestStatusFunctionsAreGuarded(t *testing.T) {
 			t.Fatalf("%s has %d bindings", name, len(function.Bindings))
 		}
 		in, out := function.Bindings[0], function.Bindings[1]
-		if in.Type != "httpTrigger" || in.Direction != "in" || in.AuthLevel != c.level || !slices.Equal(in.Methods, []string{c.method}) || in.Route != c.route {
+		if in.Type != "httpTrigger" || in.Direction != "in" || in.AuthLevel != c.level ||
+			!slices.Equal(in.Methods, []string{c.method}) || in.Route != c.route {
 			t.Errorf("%s: %+v", name, in)
 		}
 		if out.Type != "http" || out.Direction != "out" || out.Name != "res" {
@@ -115,7 +117,8 @@ func TestHostOfTheTemplates(t *testing.T) {
 		t.Errorf("templates/host.json is\n%s\nwant that of the repository:\n%s", got, want)
 	}
 	var plain, queues map[string]any
-	for text, into := range map[string]*map[string]any{string(templates.Host(false)): &plain, string(templates.Host(true)): &queues} {
+	for text, into := range map[string]*map[string]any{string(templates.Host(false)): &plain,
+		string(templates.Host(true)): &queues} {
 		if err := json.Unmarshal([]byte(text), into); err != nil {
 			t.Fatal(err)
 		}
@@ -156,9 +159,11 @@ func TestSampleSettingsHaveTheTimersSchedule(t *testing.T) {
 func TestPublishedZip(t *testing.T) {
 	want := []string{"host.json", "orders/function.json", "rowrelay"}
 	outside := []string{
-		".git/config", ".gitignore", ".ci/run", ".golangci.yml", ".rowrelay/state/local/orders.json", "local.settings.json", "shop.db", "go.mod",
+		".git/config", ".gitignore", ".ci/run", ".golangci.yml", ".rowrelay/state/local/orders.json", "local.settings.json",
+		"shop.db", "go.mod",
 		"Makefile", "Dockerfile", "LICENSE", "README.md", "docs/settings.md", "cmd/rowrelay/main.go", "templates/poller.json",
-		"state/blobstore/blobstore.go", "source/testdata/x.golden", "scripts/services.sh", "orders/extra.json", "deep/er/function.json",
+		"state/blobstore/blobstore.go", "source/testdata/x.golden", "scripts/services.sh", "orders/extra.json",
+		"deep/er/function.json",
 	}
 	dir := t.TempDir()
 	for _, path := range append(slices.Clone(want), outside...) {
@@ -261,11 +266,13 @@ func binding(t *testing.T, text []byte) map[string]any {
 
 func TestFunctionsOfAnOutbox(t *testing.T) {
 	cleanup := binding(t, templates.Cleanup("0 0 * * * *"))
-	if cleanup["type"] != "timerTrigger" || cleanup["direction"] != "in" || cleanup["schedule"] != "0 0 * * * *" || cleanup["runOnStartup"] != false {
+	if cleanup["type"] != "timerTrigger" || cleanup["direction"] != "in" || cleanup["schedule"] != "0 0 * * * *" ||
+		cleanup["runOnStartup"] != false {
 		t.Errorf("the clean-up is %v", cleanup)
 	}
 	partition := binding(t, templates.Partition("orders-partitions", "AzureWebJobsStorage"))
-	if partition["type"] != "queueTrigger" || partition["direction"] != "in" || partition["queueName"] != "orders-partitions" || partition["connection"] != "AzureWebJobsStorage" {
+	if partition["type"] != "queueTrigger" || partition["direction"] != "in" ||
+		partition["queueName"] != "orders-partitions" || partition["connection"] != "AzureWebJobsStorage" {
 		t.Errorf("the partition is %v", partition)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/production"
-	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 	"github.com/rowrelay/rowrelay/source"
 )
 
@@ -111,7 +111,7 @@ type checkedOutput struct {
 }
 
 func check(ctx context.Context, c *console, names []string, rows int, ddl bool) error {
-	a, chosen, err := c.look(names)
+	a, chosen, err := c.open(names)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func checkProduction(ctx context.Context, c *console, names, accepted []string) 
 			return fmt.Errorf("--accept %s: there is no such item; docs/production.md lists them", id)
 		}
 	}
-	a, chosen, err := c.look(names)
+	a, chosen, err := c.open(names)
 	if err != nil {
 		return err
 	}
@@ -238,13 +238,13 @@ func leaseMargin(p *inspect.Poller) string {
 // checkedOutbox is what check says of an outbox beside its status.
 type checkedOutbox struct {
 	outboxView
-	To        string            `json:"to"`
-	Dead      string            `json:"dead_letters"`
-	Cleanup   string            `json:"cleanup"`
-	Fanout    string            `json:"fanout,omitempty"`
-	Next      []publisher.Entry `json:"next"`           // the first pending events, without their payloads
-	TakenOver string            `json:"taken_over"`     // how long after the death of an instance
-	Mend      string            `json:"mend,omitempty"` // the command that creates what is missing
+	To        string        `json:"to"`
+	Dead      string        `json:"dead_letters"`
+	Cleanup   string        `json:"cleanup"`
+	Fanout    string        `json:"fanout,omitempty"`
+	Next      []event.Entry `json:"next"`           // the first pending events, without their payloads
+	TakenOver string        `json:"taken_over"`     // how long after the death of an instance
+	Mend      string        `json:"mend,omitempty"` // the command that creates what is missing
 }
 
 func checkedOutboxOf(p *inspect.Poller) *checkedOutbox {
@@ -253,7 +253,7 @@ func checkedOutboxOf(p *inspect.Poller) *checkedOutbox {
 		To: p.Destinations[0], Dead: "the rows themselves, in the state DEAD LETTER",
 		Cleanup:   fmt.Sprintf("events published more than %s ago are deleted, %d at a time, at %s (rowrelay run)", inspect.Plain(s.Retention), s.CleanupChunk, s.CleanupSchedule),
 		TakenOver: fmt.Sprintf("what a dead instance had claimed is free after %s (source__claim_ttl)", inspect.Plain(s.ClaimTTL)),
-		Next:      []publisher.Entry{}, Mend: p.Init,
+		Next:      []event.Entry{}, Mend: p.Init,
 	}
 	if s.CleanupSchedule == "" {
 		v.Cleanup = fmt.Sprintf("never (source__cleanup_schedule=none); rowrelay outbox cleanup deletes what was published more than %s ago", inspect.Plain(s.Retention))

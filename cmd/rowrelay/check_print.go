@@ -47,44 +47,6 @@ func (p *printer) comments(who string, texts []string) {
 	}
 }
 
-// printer writes lines until one fails.
-type printer struct {
-	w   io.Writer
-	err error
-}
-
-func (p *printer) line(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
-	}
-}
-
-// field writes a labelled value, its further lines indented; nothing where there is no value. A blank follows a label of any length.
-func (p *printer) field(label, value string) {
-	const width = 11
-	value = strings.TrimSpace(value)
-	if value == "" {
-		return
-	}
-	if len(label) >= width {
-		label += " "
-	}
-	p.line("  %-*s%s", width, label, strings.ReplaceAll(value, "\n", "\n             "))
-}
-
-// lines writes texts, a line each.
-func (p *printer) lines(texts []string) {
-	for _, text := range texts {
-		p.line("%s", text)
-	}
-}
-
-func (p *printer) marked(mark string, texts []string) {
-	for _, text := range texts {
-		p.line("  %s %s", mark, text)
-	}
-}
-
 func (p *printer) poller(v *pollerView) {
 	p.line("\n%s", v.Poller)
 	p.marked("✗", v.Faults)

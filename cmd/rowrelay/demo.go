@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,9 +16,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/demo"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
 )
 
 // demoOptions are the flags of `rowrelay demo`.
@@ -123,11 +129,6 @@ func (o *demoOptions) openShop() (*demoShop, error) {
 	return s, err
 }
 
-// demoFiles are what the demo keeps in its directory.
-var demoFiles = []string{
-	"state", "rowrelay.log", "shop.db", "shop.db-wal", "shop.db-shm", "receiver.db", "receiver.db-wal", "receiver.db-shm",
-}
-
 // cleanDemo removes the table from a guest's database, then the files: in this order, so that a failure in between
 // leaves a demo that says what is wrong, and not a shop that is delivered anew.
 func cleanDemo(ctx context.Context, c *console, o demoOptions) error {
@@ -143,20 +144,15 @@ func cleanDemo(ctx context.Context, c *console, o demoOptions) error {
 		}
 		done = append(done, "the table "+shop.Table()+" in "+shop.place)
 	}
-	for _, name := range demoFiles {
-		path := filepath.Join(o.dir, name)
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err := os.RemoveAll(path); err != nil {
-			return fmt.Errorf("remove what the demo kept: %w", err)
-		}
-		done = append(done, path)
+	removed, err := demo.Remove(o.dir)
+	if err != nil {
+		return err
 	}
+	done = append(done, removed...)
 	if len(done) == 0 {
 		done = []string{"nothing: there was nothing in " + o.dir}
 	}
-	_, err := fmt.Fprintln(c.out, "removed "+strings.Join(done, ", "))
+	_, err = fmt.Fprintln(c.out, "removed "+strings.Join(done, ", "))
 	return err
 }
 
@@ -187,4 +183,164 @@ func demoSettings(o demoOptions, shop *demoShop, url string) []string {
 		settings = append(settings, "pollers__orders__source__identity=rowrelay-demo")
 	}
 	return settings
+}
+
+// runDemo is the command. Whatever ends it leaves the directory so that the next run can go on.
+func runDemo(ctx context.Context, c *console, o demoOptions) (err error) {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if o.clean {
+		return cleanDemo(ctx, c, o)
+	}
+	if err := os.MkdirAll(o.dir, 0o700); err != nil {
+		return fmt.Errorf("the demo's directory: %w: give another one with --dir", err)
+	}
+	shop, err := o.openShop()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, shop.db.Close()) }()
+	if err := shop.Create(ctx); err != nil {
+		return err
+	}
+	receiver, err := demo.OpenReceiver(ctx, filepath.Join(o.dir, "receiver.db"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, receiver.Close()) }()
+	url, stop, err := receiver.Serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	logFile, err := os.OpenFile(filepath.Join(o.dir, "rowrelay.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("the demo's log: %w", err)
+	}
+	defer func() { err = errors.Join(err, logFile.Close()) }()
+
+	inner := &console{environ: demoSettings(o, shop, url), out: io.Discard, err: io.Discard}
+	cfg, _ := config.Load(inner.environ) // its error is the faults that the App holds
+	a := wire(inner, cfg)
+	defer func() { err = errors.Join(err, a.Close()) }()
+	if err := refuse(cfg, a.pollers); err != nil {
+		return err
+	}
+	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	log := slog.New(slog.NewTextHandler(logFile, nil))
+	tell(ctx, log, a)
+	d := &demo.Run{
+		Shop: shop.Shop, Receiver: receiver, Rate: o.rate, For: o.length, Screen: demo.NewScreen(c.out, c.json),
+		Relay: &demoRelay{keeper: a.pollers[0].outputs[0].keeper, handler: handler.New(lifetime, handler.Config{Pollers: handlerOf(c, a, nil), Log: log})},
+	}
+	if err := greet(ctx, c, o, d, shop, url); err != nil {
+		return err
+	}
+	ending, err := d.Do(ctx, func() { end(errStopped) })
+	if err != nil {
+		return err
+	}
+	if c.json {
+		_, err = fmt.Fprintln(c.out, ending.JSON(ending.Totals, ending.Position))
+	} else {
+		_, err = fmt.Fprintf(c.out, "%s\nThe next run goes on at %s. Remove everything: rowrelay demo --clean%s\n",
+			ending.Summary(ending.Totals), ending.Position, cleanFlags(o))
+	}
+	if ending.Missing > 0 { // after a clean end
+		return &exitError{fmt.Errorf("%d orders are missing", ending.Missing)}
+	}
+	return err
+}
+
+// demoRelay is the poller orders, as the demo sees it.
+type demoRelay struct {
+	keeper  *state.Keeper
+	handler *handler.Handler
+}
+
+// Tick implements demo.Relay.
+func (r *demoRelay) Tick(ctx context.Context) error {
+	reports, err := r.handler.Tick(ctx, "orders", handler.Invocation{})
+	for i := range reports {
+		if r := &reports[i]; r.Failed() || r.Event == poller.LeaseAcquireSkipped {
+			err = fmt.Errorf("%s: %w", r.Event, r.Err)
+		}
+	}
+	return err
+}
+
+// Checkpoint implements demo.Relay.
+func (r *demoRelay) Checkpoint(ctx context.Context) (demo.Checkpoint, error) {
+	snapshot, err := r.keeper.Load(ctx)
+	if errors.Is(err, state.ErrNotFound) {
+		return demo.Checkpoint{None: true}, nil
+	}
+	if err != nil {
+		return demo.Checkpoint{}, &checkpointError{err}
+	}
+	c := demo.Checkpoint{Cursor: snapshot.Doc.Checkpoint.Cursor, Token: snapshot.Doc.Lease.FencingToken}
+	if held := snapshot.Held(); held != nil {
+		c.Held = max(held.ExpiresIn, 1)
+	}
+	return c, nil
+}
+
+// checkpointError is why the state document cannot be read.
+type checkpointError struct{ error }
+
+func (e *checkpointError) Unwrap() error { return e.error }
+
+// greet says what is shown, and from where it goes on.
+func greet(ctx context.Context, c *console, o demoOptions, d *demo.Run, shop *demoShop, url string) error {
+	b, err := d.Begin(ctx)
+	var unread *checkpointError
+	switch {
+	case errors.As(err, &unread):
+		return fmt.Errorf("reading the state document in %s: %w: remove what is damaged with rowrelay demo --clean%s", o.dir, err, cleanFlags(o))
+	case err != nil:
+		return err
+	case b.At > b.Top:
+		return fmt.Errorf("the checkpoint in %s is at version %d, but the shop's last version is %d: the table was removed or "+
+			"restored, and new orders would not be seen. Start over with rowrelay demo --clean%s", o.dir, b.At, b.Top, cleanFlags(o))
+	case c.json:
+		return nil // machines read the numbers
+	}
+	_, err = fmt.Fprintf(c.out, `Rowrelay demo: orders written to table %s (%s, %s) become requests to %s.
+%s
+
+%s
+Kept in %s, with the relay's log. Ctrl-C ends it and compares; kill -9 %d and a new start lose nothing.
+
+`, shop.Table(), shop.engine, shop.place, url, disclosure, strings.Join(beginning(&b), "\n"), o.dir, os.Getpid())
+	return err
+}
+
+func beginning(b *demo.Beginning) (lines []string) {
+	if b.None {
+		lines = append(lines, "There is no checkpoint yet: the relay starts at the beginning.")
+		if b.Top > 0 {
+			lines = append(lines, fmt.Sprintf("The table holds %d versions already, which will all be delivered.", b.Top))
+		}
+		return lines
+	}
+	lines = append(lines, fmt.Sprintf("Continuing at %s, fencing token %d. Orders written and not acknowledged yet: %d; of them arrived already: %d.",
+		b.Position, b.Token, b.Waiting, b.Beyond))
+	if b.Held > 0 {
+		lines = append(lines, fmt.Sprintf("The last run was killed, or another one is at work: its lease can be taken in %s.", b.Held.Round(100*time.Millisecond)))
+	}
+	return lines
+}
+
+// cleanFlags are what --clean needs to find this demo again, without the connection string.
+func cleanFlags(o demoOptions) string {
+	switch {
+	case o.connection != "":
+		return " --dir " + o.dir + " --connection …"
+	case o.dir != filepath.Join(".rowrelay", "demo"):
+		return " --dir " + o.dir
+	default:
+		return ""
+	}
 }

@@ -14,7 +14,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+
+	"github.com/spf13/cobra"
 
 	_ "time/tzdata" // source__time_zone works in images without a zone database
 
@@ -51,8 +54,82 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	return root.ExecuteContext(ctx)
 }
 
-// exitError ends the process with a failure that has been shown already.
-type exitError struct{ err error }
+// smallest are settings that run, with nothing of Azure in them.
+const smallest = `  SHOP_DB=sqlite:shop.db
+  state__kind=file
+  pollers__orders__source__connection=SHOP_DB
+  pollers__orders__source__table=orders
+  pollers__orders__source__cursor=version
+  pollers__orders__output__kind=http
+  pollers__orders__output__url=https://example.com/hooks/orders`
 
-func (e *exitError) Error() string { return e.err.Error() }
-func (e *exitError) Unwrap() error { return e.err }
+func newRoot(c *console) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "rowrelay",
+		Short: "Turn a table of an SQL database into an event source for Azure Functions",
+		Long: `Rowrelay reads the rows of a table that have changed, delivers them to an HTTP endpoint or a queue, and then moves
+its checkpoint: when a row changes, a URL is called. It works with SQL Server, PostgreSQL, MySQL, MariaDB and SQLite,
+as a custom handler of Azure Functions (rowrelay serve) or alone (rowrelay run).
+
+` + disclosure + `
+
+Settings are environment variables (app settings), such as pollers__orders__source__table=dbo.orders. All commands but
+serve also read the Values of local.settings.json in the working directory. docs/settings.md lists every setting. These are
+enough to begin with (the database may as well be postgres://…, mysql://… or sqlserver://…):
+
+` + smallest,
+		Example: `  rowrelay demo                 see it work, with nothing installed
+  rowrelay check                prove the settings: connect, show the statement, the index and the first rows
+  rowrelay run                  relay until Ctrl-C
+  rowrelay outbox init events   the tables of a transactional outbox, for a poller with source__mode=outbox
+  rowrelay functions            write <poller>/function.json for func start and func azure functionapp publish
+  source <(rowrelay completion bash)    commands, pollers, outputs and flags by the Tab key; also for zsh, fish, powershell`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			// The host starts the executable without arguments unless host.json says otherwise.
+			if c.env("FUNCTIONS_CUSTOMHANDLER_PORT") != "" {
+				return serve(cmd.Context(), c, "")
+			}
+			return cmd.Help()
+		},
+	}
+	root.PersistentFlags().StringVar(&c.settings, "settings", "", "file whose Values are added to the environment (default local.settings.json where there is one)")
+	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for machines")
+	root.AddCommand(newServe(c), newRun(c), newCheck(c), newState(c), newDeadLetter(c), newBackfill(c), newOutbox(c), newStatus(c), newFunctions(c), newDemo(c), newVersion(c), newMan(c))
+	explainMistakes(root)
+	addCompletion(c, root)
+	return root
+}
+
+// explainMistakes makes a mistyped command or flag an error that says what was meant. cobra shows the help of a command that
+// only has others below it, and succeeds: in a script "rowrelay state pasue orders" would look as if it had paused something.
+func explainMistakes(root *cobra.Command) {
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w: %s --help lists the flags", err, cmd.CommandPath())
+	})
+	for _, cmd := range everyCommand(root) {
+		if !cmd.HasSubCommands() {
+			continue
+		}
+		cmd.Args = noSuchCommand
+		if cmd.SuggestionsMinimumDistance == 0 {
+			cmd.SuggestionsMinimumDistance = 2
+		}
+		if !cmd.Runnable() {
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+}
+
+// noSuchCommand refuses arguments where a command belongs.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	path := cmd.CommandPath()
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("there is no command %s %s: did you mean %s %s?", path, args[0], path, strings.Join(near, " or "+path+" "))
+	}
+	return fmt.Errorf("there is no command %s %s: %s --help lists those that there are", path, args[0], path)
+}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rowrelay/rowrelay/manual"
 )
 
 // Every command says what it is, and those that a user types say how. It holds for commands that do not exist yet.
@@ -79,7 +81,7 @@ func pages(t *testing.T) (dir string) {
 func TestManPages(t *testing.T) {
 	dir := pages(t)
 	for _, cmd := range everyCommand(newRoot(&console{})) {
-		text, err := os.ReadFile(filepath.Join(dir, manName(cmd)+".1"))
+		text, err := os.ReadFile(filepath.Join(dir, manual.Name(cmd)+".1"))
 		if cmd.Hidden {
 			if err == nil {
 				t.Errorf("%s is hidden and has a page", cmd.CommandPath())
@@ -104,7 +106,7 @@ func TestManPages(t *testing.T) {
 		t.Errorf("rowrelay.1 does not have the day of SOURCE_DATE_EPOCH: %.80s", text)
 	}
 	for line := range strings.Lines(disclosure) {
-		if !strings.Contains(string(text), roff(strings.TrimSpace(line))) {
+		if !strings.Contains(string(text), strings.ReplaceAll(strings.TrimSpace(line), "-", `\-`)) {
 			t.Errorf("rowrelay.1 does not say %q", line)
 		}
 	}
@@ -134,21 +136,6 @@ func TestManPagesAsTheyAreRead(t *testing.T) {
 					t.Errorf("the page does not read %q:\n%s", want, out.String())
 				}
 			}
-		}
-	}
-}
-
-func TestRoff(t *testing.T) {
-	for text, want := range map[string]string{
-		".TH is no request": `\&.TH is no request`,
-		"'quoted'":          `\(aqquoted\(aq`,
-		`C:\new --dir a`:    `C:\enew \-\-dir a`,
-		"pollers__x__y":     "pollers__x__y",
-		"*/10 * * * * *":    "*/10 * * * * *",
-		"postgres://…":      `postgres://\[u2026]`,
-	} {
-		if got := roff(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

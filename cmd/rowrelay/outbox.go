@@ -12,7 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/inspect"
-	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 func newOutbox(c *console) *cobra.Command {
@@ -159,7 +159,7 @@ Ctrl-C stops between two chunks; the same command, or the next clean-up, goes on
 func (d *managedOutbox) cleanup(ctx context.Context) error {
 	s := &d.poller.Source
 	if d.dryRun {
-		n, err := d.Events.Count(ctx, publisher.Filter{States: []publisher.State{publisher.Published, publisher.Discarded},
+		n, err := d.Events.Count(ctx, event.Filter{States: []event.State{event.Published, event.Discarded},
 			OlderThan: s.Retention})
 		if err != nil {
 			return err

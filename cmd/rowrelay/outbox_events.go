@@ -14,7 +14,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/plaintext"
-	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 func newOutboxRequeue(t *target) *cobra.Command {
@@ -60,20 +60,20 @@ It works in chunks: Ctrl-C stops between two of them, and the same command goes 
 }
 
 func (d *managedOutbox) requeue(ctx context.Context, f *choiceOfEvents) error {
-	return d.changeEvents(ctx, f, []publisher.State{publisher.Dead, publisher.Failed}, d.Requeue)
+	return d.changeEvents(ctx, f, []event.State{event.Dead, event.Failed}, d.Requeue)
 }
 
 func (d *managedOutbox) discard(ctx context.Context, f *choiceOfEvents) error {
-	return d.changeEvents(ctx, f, []publisher.State{publisher.Dead, publisher.Failed, publisher.Waiting}, d.Discard)
+	return d.changeEvents(ctx, f, []event.State{event.Dead, event.Failed, event.Waiting}, d.Discard)
 }
 
 // changeEvents shows the first of the events that the flags choose, asks, and changes them. They are dead letters
 // unless --state says others, which are allowed.
 func (d *managedOutbox) changeEvents(
-	ctx context.Context, f *choiceOfEvents, allowed []publisher.State,
-	plan func(context.Context, publisher.Filter) (*admin.Events, error),
+	ctx context.Context, f *choiceOfEvents, allowed []event.State,
+	plan func(context.Context, event.Filter) (*admin.Events, error),
 ) error {
-	filter, err := f.filter([]publisher.State{publisher.Dead}, allowed)
+	filter, err := f.filter([]event.State{event.Dead}, allowed)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ one event a line.`,
 }
 
 func (d *managedOutbox) list(ctx context.Context, f *choiceOfEvents) error {
-	filter, err := f.filter([]publisher.State{publisher.Dead, publisher.Failed, publisher.Waiting}, nil)
+	filter, err := f.filter([]event.State{event.Dead, event.Failed, event.Waiting}, nil)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (d *managedOutbox) list(ctx context.Context, f *choiceOfEvents) error {
 	p := &printer{w: d.out}
 	encoder := json.NewEncoder(d.out)
 	encoder.SetEscapeHTML(false)
-	err = d.Events.List(ctx, filter, func(e publisher.Entry) error {
+	err = d.Events.List(ctx, filter, func(e event.Entry) error {
 		n++
 		if d.json {
 			return encoder.Encode(e)
@@ -145,13 +145,13 @@ func (d *managedOutbox) list(ctx context.Context, f *choiceOfEvents) error {
 }
 
 // entry writes one event on one line.
-func (p *printer) entry(e *publisher.Entry) {
+func (p *printer) entry(e *event.Entry) {
 	text := fmt.Sprintf("%s  %s  %-11s  %s/%s  %s  %s", e.CreatedAt.UTC().Format(time.RFC3339), e.ID, e.State,
 		e.AggregateType, e.AggregateID, e.EventType, e.IdempotencyKey)
 	if e.Attempts > 0 {
 		text += fmt.Sprintf("  failed %d time(s)", e.Attempts)
 	}
-	if !e.NextAttempt.IsZero() && e.State == publisher.Failed {
+	if !e.NextAttempt.IsZero() && e.State == event.Failed {
 		text += "  next attempt " + e.NextAttempt.UTC().Format(time.RFC3339)
 	}
 	if e.LastError != "" {
@@ -197,7 +197,7 @@ func stateNames() []string {
 }
 
 // stateOf reads a state as the flag or the column spells it.
-func stateOf(text string) (publisher.State, error) {
+func stateOf(text string) (event.State, error) {
 	for _, s := range admin.States {
 		if strings.EqualFold(text, s.Name) ||
 			strings.EqualFold(strings.NewReplacer("_", " ", "-", " ").Replace(text), string(s.State)) {
@@ -244,20 +244,20 @@ func unsaid(given *pflag.FlagSet, names ...string) error {
 }
 
 // filter is what the flags choose: of these states, unless --state says others; only of allowed ones (nil: any).
-func (f *choiceOfEvents) filter(states, allowed []publisher.State) (publisher.Filter, error) {
+func (f *choiceOfEvents) filter(states, allowed []event.State) (event.Filter, error) {
 	if err := unsaid(f.given, "state", "id", "key", "aggregate-type", "aggregate", "event-type", "older-than",
 		"younger-than", "limit"); err != nil {
-		return publisher.Filter{}, err
+		return event.Filter{}, err
 	}
 	switch {
 	case f.limit < 0:
-		return publisher.Filter{}, errors.New("--limit must not be negative")
+		return event.Filter{}, errors.New("--limit must not be negative")
 	case f.olderThan < 0, f.youngerThan < 0:
-		return publisher.Filter{}, errors.New("--older-than and --younger-than must not be negative")
+		return event.Filter{}, errors.New("--older-than and --younger-than must not be negative")
 	case f.olderThan > 0 && f.youngerThan > 0 && f.olderThan >= f.youngerThan:
-		return publisher.Filter{}, fmt.Errorf("no event is older than %s and younger than %s", f.olderThan, f.youngerThan)
+		return event.Filter{}, fmt.Errorf("no event is older than %s and younger than %s", f.olderThan, f.youngerThan)
 	}
-	chosen := publisher.Filter{
+	chosen := event.Filter{
 		States: states, IDs: f.ids, Keys: f.keys, AggregateType: f.aggregateType, Aggregate: f.aggregate,
 		EventType: f.eventType,
 		OlderThan: f.olderThan, YoungerThan: f.youngerThan, Limit: f.limit,

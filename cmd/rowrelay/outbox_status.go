@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 func newOutboxStatus(t *target) *cobra.Command {
@@ -93,10 +94,10 @@ func (v *outboxView) print(w io.Writer) error {
 	rows := &printer{w: table}
 	rows.line("state\tevents\t")
 	for _, row := range []struct {
-		state publisher.State
+		state event.State
 		n     int64
-	}{{publisher.Pending, v.Pending}, {publisher.Failed, v.Failed}, {publisher.Waiting, v.Waiting},
-		{publisher.Dead, v.Dead}} {
+	}{{event.Pending, v.Pending}, {event.Failed, v.Failed}, {event.Waiting, v.Waiting},
+		{event.Dead, v.Dead}} {
 		rows.line("%s\t%s\t", row.state, v.count(row.n))
 	}
 	if p.err == nil && rows.err == nil {

@@ -11,26 +11,28 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // fakeOutbox is an outbox in memory.
 type fakeOutbox struct {
 	publisher.Operator // what is not needed here
-	events             []publisher.Entry
+	events             []event.Entry
 	about              publisher.About
 	err                error
 	chunk              int
 	stop               func() // called after a chunk
-	filters            []publisher.Filter
+	filters            []event.Filter
 	by                 string
 }
 
 func (o *fakeOutbox) About(context.Context) (publisher.About, error) { return o.about, o.err }
 
-func (o *fakeOutbox) chosen(f publisher.Filter) []int {
+func (o *fakeOutbox) chosen(f event.Filter) []int {
 	o.filters = append(o.filters, f)
 	var at []int
 	for i := range o.events {
@@ -44,11 +46,11 @@ func (o *fakeOutbox) chosen(f publisher.Filter) []int {
 	return at
 }
 
-func (o *fakeOutbox) Count(_ context.Context, f publisher.Filter) (int64, error) {
+func (o *fakeOutbox) Count(_ context.Context, f event.Filter) (int64, error) {
 	return int64(len(o.chosen(f))), o.err
 }
 
-func (o *fakeOutbox) List(_ context.Context, f publisher.Filter, each func(publisher.Entry) error) error {
+func (o *fakeOutbox) List(_ context.Context, f event.Filter, each func(event.Entry) error) error {
 	for _, i := range o.chosen(f) {
 		if err := each(o.events[i]); err != nil {
 			return err
@@ -57,7 +59,7 @@ func (o *fakeOutbox) List(_ context.Context, f publisher.Filter, each func(publi
 	return o.err
 }
 
-func (o *fakeOutbox) move(ctx context.Context, f publisher.Filter, to publisher.State, progress func(int64)) (int64,
+func (o *fakeOutbox) move(ctx context.Context, f event.Filter, to event.State, progress func(int64)) (int64,
 	error) {
 	n := int64(0)
 	for _, i := range o.chosen(f) {
@@ -74,13 +76,13 @@ func (o *fakeOutbox) move(ctx context.Context, f publisher.Filter, to publisher.
 	return n, nil
 }
 
-func (o *fakeOutbox) Requeue(ctx context.Context, f publisher.Filter, progress func(int64)) (int64, error) {
-	return o.move(ctx, f, publisher.Pending, progress)
+func (o *fakeOutbox) Requeue(ctx context.Context, f event.Filter, progress func(int64)) (int64, error) {
+	return o.move(ctx, f, event.Pending, progress)
 }
 
-func (o *fakeOutbox) Discard(ctx context.Context, f publisher.Filter, by string, progress func(int64)) (int64, error) {
+func (o *fakeOutbox) Discard(ctx context.Context, f event.Filter, by string, progress func(int64)) (int64, error) {
 	o.by = by
-	return o.move(ctx, f, publisher.Discarded, progress)
+	return o.move(ctx, f, event.Discarded, progress)
 }
 
 func (o *fakeOutbox) Pause(_ context.Context, by string) error {
@@ -104,13 +106,13 @@ func (o *fakeOutbox) Cleanup(ctx context.Context, progress func(int64)) (publish
 }
 
 // some are events in every state, two of them dead.
-func some() []publisher.Entry {
+func some() []event.Entry {
 	at := time.Date(2026, 4, 7, 1, 2, 3, 0, time.UTC)
-	var list []publisher.Entry
-	for i, s := range []publisher.State{publisher.Dead, publisher.Waiting, publisher.Published, publisher.Failed,
-		publisher.Pending, publisher.Dead} {
+	var list []event.Entry
+	for i, s := range []event.State{event.Dead, event.Waiting, event.Published, event.Failed,
+		event.Pending, event.Dead} {
 		id := string(rune('1' + i))
-		list = append(list, publisher.Entry{
+		list = append(list, event.Entry{
 			ID: id, AggregateType: "Order", AggregateID: "4711", EventType: "OrderPlaced", IdempotencyKey: "k" + id, State: s,
 			CreatedAt: at,
 			Attempts:  5, LastError: "the receiver\nanswered 422",
@@ -262,16 +264,16 @@ func TestOutboxListShowsWhatNeedsAttention(t *testing.T) {
 	if err := d.list(t.Context(), &choiceOfEvents{limit: 1, states: []string{"dead"}}); err != nil {
 		t.Fatal(err)
 	}
-	var e publisher.Entry
-	if err := json.Unmarshal(out.Bytes(), &e); err != nil || e.ID != "1" || e.State != publisher.Dead {
+	var e event.Entry
+	if err := json.Unmarshal(out.Bytes(), &e); err != nil || e.ID != "1" || e.State != event.Dead {
 		t.Errorf("%v: %s", err, out)
 	}
 }
 
 func TestOutboxStatus(t *testing.T) {
 	o := &fakeOutbox{about: publisher.About{
-		Layout: "own", Strategy: publisher.Partitioned, Partitions: 64, Paused: "by anna@desk since 2026-04-07T01:02:03Z",
-		Owners: []publisher.Owner{{Name: "shop/host-1", Token: 7, Units: 32, Expires: 29 * time.Second}},
+		Layout: "own", Strategy: claims.Partitioned, Partitions: 64, Paused: "by anna@desk since 2026-04-07T01:02:03Z",
+		Owners: []claims.Owner{{Name: "shop/host-1", Token: 7, Units: 32, Expires: 29 * time.Second}},
 		Figures: poller.OutboxFigures{Pending: 1000, Failed: 1, Waiting: 3, Dead: 2, Bound: 1000,
 			OldestPending: 90 * time.Second},
 	}}

@@ -41,9 +41,6 @@ releases its leases and leaves, within eight seconds, with the exit code 200, wh
 	return cmd
 }
 
-// errStopped is why ticks end when the process was asked to.
-var errStopped = errors.New("the process was told to stop")
-
 func serve(ctx context.Context, c *console, port string) error {
 	fromHost := c.functionApp().Port()
 	if fromHost != "" {

@@ -3,10 +3,16 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rowrelay/rowrelay/manual"
 )
 
 // Set by the release build with -ldflags "-X main.version=v1.2.3 -X main.commit=…": an archive of the source, which is what
@@ -85,4 +91,45 @@ is no release. Two builds of one release by one Go version print the same, and a
 			return err
 		},
 	}
+}
+
+func newMan(c *console) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "man --dir DIR",
+		Short: "Write the manual pages, one for each command",
+		Long: `Man writes rowrelay.1, rowrelay-run.1 and so on into a directory, from the texts of --help. A release has them in share/man/man1.
+To read one without installing it: man -l DIR/rowrelay-run.1`,
+		Example: `  rowrelay man --dir ~/.local/share/man/man1
+  man rowrelay-run`,
+		Hidden: true, // packagers call it; to a user the list of commands is for relaying rows
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return fmt.Errorf("--dir: %w", err)
+			}
+			for _, page := range manual.Pages(cmd.Root(), manDate(c), "rowrelay "+thisBuild().Version) {
+				if err := os.WriteFile(filepath.Join(dir, page.Name), []byte(page.Text), 0o644); err != nil {
+					return fmt.Errorf("--dir: %w", err)
+				}
+				if _, err := fmt.Fprintln(c.out, filepath.Join(dir, page.Name)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "directory to write into; it is created where it is missing")
+	_ = cmd.MarkFlagRequired("dir") // it fails only for a flag that does not exist
+	return cmd
+}
+
+// manDate is the day of the release, as reproducible builds say it (https://reproducible-builds.org/specs/source-date-epoch/);
+// "" for no release: the day on which a page was written says nothing about the program.
+func manDate(c *console) string {
+	seconds, err := strconv.ParseInt(c.env("SOURCE_DATE_EPOCH"), 10, 64)
+	if err != nil {
+		return ""
+	}
+	return time.Unix(seconds, 0).UTC().Format(time.DateOnly)
 }

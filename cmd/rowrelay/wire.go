@@ -118,22 +118,6 @@ func (a *app) poller(name string) (*wired, error) {
 	return nil, fmt.Errorf("there is no poller %q: the settings name %q", name, names)
 }
 
-// look loads the settings and joins their parts, for a command that only looks. It returns the named pollers, or all of them; whoever
-// calls it closes the app.
-func (c *console) look(names []string) (*app, []*wired, error) {
-	cfg, err := load(c)
-	if err != nil {
-		return nil, nil, err
-	}
-	a := wire(c, cfg)
-	chosen, err := a.choose(names)
-	if err != nil {
-		_ = a.Close() // nothing was written
-		return nil, nil, err
-	}
-	return a, chosen, nil
-}
-
 // choose returns the named pollers, or all of them.
 func (a *app) choose(names []string) ([]*wired, error) {
 	if len(names) == 0 {
@@ -309,7 +293,7 @@ func (a *app) warnLinks(env func(string) string) {
 		}
 	}
 	for _, w := range a.pollers {
-		for _, l := range inspect.LinksOf(&inspect.Wired{Config: w.cfg, Connection: w.conn}) {
+		for _, l := range inspect.LinksOf(w.cfg, w.conn) {
 			said := slices.ContainsFunc(w.warnings, func(f config.Fault) bool { return f.Problem == l.Warning() })
 			if l.Leaves() && l.Kind != "http" && l.Kind != w.conn.Engine && !said {
 				w.warnings.Add(l.Setting, l.Warning(), "")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/handler"
@@ -147,7 +148,7 @@ func publisherConfig(a *app, c *console, p *config.Poller, letters poller.DeadLe
 	s := &p.Source
 	return publisher.Config{
 		App: a.cfg.State.AppName, Poller: p.Name, Instance: instance(c), Table: s.Table, Map: s.Map, ClaimsTable: s.ClaimsTable,
-		Strategy: publisher.Strategy(s.Strategy), Partitions: s.Partitions, ClaimTTL: s.ClaimTTL, Policy: policyOf(p),
+		Strategy: claims.Strategy(s.Strategy), Partitions: s.Partitions, ClaimTTL: s.ClaimTTL, Policy: policyOf(p),
 		Ordering: poller.Ordering(p.Ordering), DeadLetters: letters, Timeout: s.Timeout, Connections: s.Connections,
 		MaxRowBytes: p.MaxRowBytes, Retention: s.Retention, CleanupChunk: s.CleanupChunk,
 	}
@@ -201,7 +202,7 @@ func (a *app) handlerOutbox(c *console, w *wired, file *host.File) (*handler.Out
 		Work: w.outbox.Work, About: func(ctx context.Context) (poller.OutboxFigures, bool, error) {
 			about, err := w.outbox.About(ctx)
 			return about.Figures, about.Paused != "", err
-		}, Send: queue.Send, Partition: w.outbox.partition, Partitions: publisher.Buckets,
+		}, Send: queue.Send, Partition: w.outbox.partition, Partitions: claims.Buckets,
 		Timeout: w.cfg.Source.Timeout + fanoutTimeout,
 	}
 	return o, nil

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +26,7 @@ import (
 	"github.com/rowrelay/rowrelay/output/storagequeue"
 	"github.com/rowrelay/rowrelay/output/webhook"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/telemetry"
 )
 
 // openOutput returns the output and the size that an event takes in its format.
@@ -211,4 +214,19 @@ func sizeIn(format change.Format, app string, p *config.Poller) func(*change.Eve
 		Fingerprint: strings.Repeat("x", len("sha256:")+64), BatchID: "batch_20060102_150405_000000",
 	}
 	return func(e *change.Event) int { return format.Bound(longest, e) }
+}
+
+// aboutOutput is what spans say of an output: nothing that could be a secret.
+func aboutOutput(p *config.Poller, out *config.Output) telemetry.About {
+	about := telemetry.About{Poller: p.Name, Output: out.Name, Kind: out.Kind, Destination: out.Destination}
+	switch out.Kind {
+	case "queue":
+		about.Destination = out.Queue
+	case "http":
+		if u, err := url.Parse(out.URL.Reveal()); err == nil { // the path and query may hold a function's key
+			about.Server = u.Hostname()
+			about.Port, _ = strconv.Atoi(u.Port())
+		}
+	}
+	return about
 }

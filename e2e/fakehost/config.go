@@ -54,10 +54,11 @@ func readHostConfig(root string, settings settings) (hostConfig, error) {
 	}
 	description := file.CustomHandler.Description
 	cfg := hostConfig{
-		executable: settings.override(description.DefaultExecutablePath, "customHandler", "description", "defaultExecutablePath"),
-		directory:  settings.override(description.WorkingDirectory, "customHandler", "description", "workingDirectory"),
-		arguments:  description.Arguments,
-		bundle:     file.ExtensionBundle != nil && file.ExtensionBundle.ID != "" && file.ExtensionBundle.Version != "",
+		executable: settings.override(description.DefaultExecutablePath, "customHandler", "description",
+			"defaultExecutablePath"),
+		directory: settings.override(description.WorkingDirectory, "customHandler", "description", "workingDirectory"),
+		arguments: description.Arguments,
+		bundle:    file.ExtensionBundle != nil && file.ExtensionBundle.ID != "" && file.ExtensionBundle.Version != "",
 	}
 	if !filepath.IsAbs(cfg.directory) {
 		cfg.directory = filepath.Join(root, cfg.directory)

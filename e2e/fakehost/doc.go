@@ -1,7 +1,7 @@
 // Package fakehost plays the Azure Functions host for tests: it starts the real custom handler as the host would start
 // it, invokes it as the host would, and judges its answers, its exits and its log lines by the host's rules. No real
-// host can run on the build machines. The rules were read from the host's source, and put right where a live one (4.1045.200 under
-// Core Tools, with Rowrelay as its custom handler) was seen to do otherwise.
+// host can run on the build machines. The rules were read from the host's source, and put right where a live one
+// (4.1045.200 under Core Tools, with Rowrelay as its custom handler) was seen to do otherwise.
 //
 //	host, err := fakehost.Start(ctx, fakehost.Options{Root: dir, Settings: settings}) // dir holds host.json and <function>/function.json
 //	defer host.Close()
@@ -28,15 +28,16 @@
 //	10  only the exact entry gets its execute bit   Start fails when defaultExecutablePath has a "./"
 //
 // Beyond the traps, Functions tells which function.json files the host would refuse, and why: %NAME% with a "__" in it
-// is not found, bindings other than timers and HTTP need the extension bundle, "host" is no name for a function. JobHosts counts
-// the restarts of the inner host, each with another port: it restarts when a directory comes or goes beside host.json. A retry
-// policy of function.json is played, its attempts under one invocation id.
+// is not found, bindings other than timers and HTTP need the extension bundle, "host" is no name for a function.
+// JobHosts counts the restarts of the inner host, each with another port: it restarts when a directory comes or goes
+// beside host.json. A retry policy of function.json is played, its attempts under one invocation id.
 //
 // It is stricter than the host in one place: the host follows a redirect, here it fails the invocation at once.
 //
-// What it does not play: schedules (a test invokes by hand), the singleton lock of timers, the queue's own repetitions, output
-// bindings but http, files that change.
+// What it does not play: schedules (a test invokes by hand), the singleton lock of timers, the queue's own repetitions,
+// output bindings but http, files that change.
 //
-// Front plays the way of an HTTP request to an httpTrigger function: route, methods, keys, the description of the request that is posted
-// to the worker, and the response that is made of its Outputs; and of a call by hand, POST /admin/functions/<name>.
+// Front plays the way of an HTTP request to an httpTrigger function: route, methods, keys, the description of the
+// request that is posted to the worker, and the response that is made of its Outputs; and of a call by hand, POST
+// /admin/functions/<name>.
 package fakehost

@@ -81,7 +81,8 @@ func TestTrap7Exits(t *testing.T) {
 		}
 	})
 	t.Run("at the start", func(t *testing.T) {
-		if _, err := fakehost.Start(t.Context(), app(t, "exit at start", nil)); err == nil || !strings.Contains(err.Error(), "bad settings") {
+		if _, err := fakehost.Start(t.Context(), app(t, "exit at start", nil)); err == nil ||
+			!strings.Contains(err.Error(), "bad settings") {
 			t.Errorf("got %v, want what the worker wrote", err)
 		}
 	})

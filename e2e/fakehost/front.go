@@ -174,13 +174,16 @@ type identity map[string]any
 // key if one was given.
 func identities(level, key string) []identity {
 	who := identity{
-		"AuthenticationType": nil, "IsAuthenticated": false, "Actor": nil, "BootstrapContext": nil, "Claims": []any{}, "Label": nil, "Name": nil,
-		"NameClaimType": "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name", "RoleClaimType": "http://schemas.microsoft.com/ws/2008/06/identity/claims/role",
+		"AuthenticationType": nil, "IsAuthenticated": false, "Actor": nil, "BootstrapContext": nil, "Claims": []any{},
+		"Label": nil, "Name": nil,
+		"NameClaimType": "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name",
+		"RoleClaimType": "http://schemas.microsoft.com/ws/2008/06/identity/claims/role",
 	}
 	if level != "Anonymous" {
 		claim := func(name, value string) map[string]any {
 			return map[string]any{
-				"Issuer": "LOCAL AUTHORITY", "OriginalIssuer": "LOCAL AUTHORITY", "Properties": map[string]any{}, "Type": hostClaims + name, "Value": value,
+				"Issuer": "LOCAL AUTHORITY", "OriginalIssuer": "LOCAL AUTHORITY", "Properties": map[string]any{},
+				"Type": hostClaims + name, "Value": value,
 				"ValueType": "http://www.w3.org/2001/XMLSchema#string",
 			}
 		}
@@ -233,19 +236,22 @@ func (h *Host) answerHTTP(w http.ResponseWriter, r *http.Request, f function, pa
 	}
 }
 
-// describe is the invocation's body: the request as an object, whose header values are lists, and whose query values are strings.
+// describe is the invocation's body: the request as an object, whose header values are lists, and whose query values
+// are strings.
 func describe(r *http.Request, f function, who []identity, parameters map[string]any) ([]byte, error) {
 	headers := map[string][]string{"Host": {r.Host}}
 	flat := map[string]string{"Host": r.Host}
 	for name, values := range r.Header {
 		headers[name], flat[name] = values, strings.Join(values, ",")
 	}
-	query, last := map[string]string{}, map[string]string{} // the request's own joins repeated values, the binding data takes the last
+	// the request's own joins repeated values, the binding data takes the last
+	query, last := map[string]string{}, map[string]string{}
 	for name, values := range r.URL.Query() {
 		query[name], last[name] = strings.Join(values, ","), values[len(values)-1]
 	}
 	request := map[string]any{
-		"Url": "http://" + r.Host + r.URL.RequestURI(), "Method": r.Method, "Query": query, "Headers": headers, "Params": parameters,
+		"Url": "http://" + r.Host + r.URL.RequestURI(), "Method": r.Method, "Query": query, "Headers": headers,
+		"Params":     parameters,
 		"Identities": who,
 	}
 	binding := bindingData{}
@@ -280,7 +286,8 @@ func describe(r *http.Request, f function, who []identity, parameters map[string
 	return encode(map[string]any{f.trigger: request}, binding.and(Invocation{}.metadata(f, time.Now())))
 }
 
-// respond makes the response of the output: its status is a string or a number, its body any value, and of a repeated header one is left.
+// respond makes the response of the output: its status is a string or a number, its body any value, and of a repeated
+// header one is left.
 func respond(w http.ResponseWriter, outputs map[string]json.RawMessage, name string) error {
 	var output struct {
 		StatusCode json.RawMessage

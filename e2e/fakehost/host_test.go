@@ -165,7 +165,8 @@ func TestTraps1To4Answers(t *testing.T) {
 					t.Error("the body of a failure is discarded")
 				}
 			case "outputs":
-				if len(result.Outputs) != 2 || result.ReturnValue == nil || len(result.Lossy()) != 1 || result.Lossy()[0] != "queue" {
+				if len(result.Outputs) != 2 || result.ReturnValue == nil || len(result.Lossy()) != 1 ||
+					result.Lossy()[0] != "queue" {
 					t.Errorf("outputs %s, return value %s, lossy %v", result.Outputs, result.ReturnValue, result.Lossy())
 				}
 			}
@@ -196,7 +197,9 @@ func TestTrap9Lines(t *testing.T) {
 	if result := host.Invoke(t.Context(), "orders"); !result.Succeeded {
 		t.Fatal(result)
 	}
-	if _, err := host.AwaitLine(t.Context(), func(l fakehost.Line) bool { return l.Text == "  in two lines" }); err != nil {
+	if _, err := host.AwaitLine(t.Context(), func(l fakehost.Line) bool {
+		return l.Text == "  in two lines"
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if count(host, fakehost.Information, "all is well") != 1 || count(host, fakehost.Warning, "WARNing") != 1 ||
@@ -204,7 +207,8 @@ func TestTrap9Lines(t *testing.T) {
 		t.Errorf("got %v", host.Logs())
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if line, err := host.AwaitLine(ctx, func(l fakehost.Line) bool { return l.Level == fakehost.Warning }); err != nil || line.Source != "stderr" {
+	if line, err := host.AwaitLine(ctx, func(l fakehost.Line) bool { return l.Level == fakehost.Warning }); err != nil ||
+		line.Source != "stderr" {
 		t.Errorf("got %v, %v", line, err)
 	}
 	cancel()
@@ -225,8 +229,9 @@ func TestTrap10ExecutableName(t *testing.T) {
 		"not executable": strings.Replace(hostJSON, "bin/handler", "host.json", 1),
 		"no handler":     `{"version":"2.0"}`,
 		"a port":         strings.Replace(hostJSON, `"customHandler":{`, `"customHandler":{"port":7,`, 1),
-		"routes":         strings.Replace(hostJSON, `"customHandler":{`, `"customHandler":{"http":{"routes":[{"route":"x"}]},`, 1),
-		"a timeout":      strings.Replace(hostJSON, "00:05:00", "5m", 1),
+		"routes": strings.Replace(hostJSON, `"customHandler":{`,
+			`"customHandler":{"http":{"routes":[{"route":"x"}]},`, 1),
+		"a timeout": strings.Replace(hostJSON, "00:05:00", "5m", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			host, err := fakehost.Start(t.Context(), app(t, "good", map[string]string{"host.json": text}))

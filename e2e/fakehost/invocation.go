@@ -117,7 +117,8 @@ func (inv Invocation) queueBody(f function, now time.Time) ([]byte, error) {
 	}
 	binding["DequeueCount"] = "1"
 	// An instant is not wrapped a second time.
-	binding["InsertionTime"], binding["ExpirationTime"], binding["NextVisibleTime"] = hostTime(now), hostTime(now.Add(time.Hour)), hostTime(now.Add(10*time.Minute))
+	binding["InsertionTime"], binding["ExpirationTime"], binding["NextVisibleTime"] = hostTime(now),
+		hostTime(now.Add(time.Hour)), hostTime(now.Add(10*time.Minute))
 	if err := binding.members(inv.Message); err != nil {
 		return nil, err
 	}

@@ -98,13 +98,14 @@ func play(part string) {
 		<-interrupted
 		os.Exit(0)
 	}()
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			w.WriteHeader(http.StatusTeapot) // any status is a sign of life
-			return
-		}
-		parts[part](w, r)
-	})}
+	server := &http.Server{ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				w.WriteHeader(http.StatusTeapot) // any status is a sign of life
+				return
+			}
+			parts[part](w, r)
+		})}
 	panic(server.Serve(listener))
 }
 
@@ -160,7 +161,8 @@ func naiveQueue(w http.ResponseWriter, r *http.Request) {
 	}
 	err := json.NewDecoder(r.Body).Decode(&invocation)
 	if err != nil || invocation.Data.Item != "hello" || invocation.Metadata.DequeueCount != 1.0 {
-		http.Error(w, fmt.Sprintf("%v %q %v", err, invocation.Data.Item, invocation.Metadata.DequeueCount), http.StatusBadRequest)
+		http.Error(w, fmt.Sprintf("%v %q %v", err, invocation.Data.Item, invocation.Metadata.DequeueCount),
+			http.StatusBadRequest)
 		return
 	}
 	say(w, "{}")
@@ -178,9 +180,11 @@ func audit(w http.ResponseWriter, r *http.Request) {
 	}
 	given, err := json.Marshal(map[string]any{"Logs": []string{
 		r.Method + " " + r.URL.Path, string(body), strings.Join(r.TransferEncoding, ","), r.Header.Get("Content-Type"),
-		r.Header.Get("User-Agent"), r.Header.Get("X-Azure-Functions-InvocationId"), r.Header.Get("X-Azure-Functions-HostVersion"),
+		r.Header.Get("User-Agent"), r.Header.Get("X-Azure-Functions-InvocationId"),
+		r.Header.Get("X-Azure-Functions-HostVersion"),
 		r.Header.Get("Accept-Encoding"), strings.Join(os.Args[1:], ","), directory, os.Getenv("FUNCTIONS_APP_ROOT_PATH"),
-		os.Getenv("FUNCTIONS_HTTPWORKER_PORT"), os.Getenv("FUNCTIONS_CUSTOMHANDLER_WORKER_ID"), os.Getenv("pollers__orders__schedule"),
+		os.Getenv("FUNCTIONS_HTTPWORKER_PORT"), os.Getenv("FUNCTIONS_CUSTOMHANDLER_WORKER_ID"),
+		os.Getenv("pollers__orders__schedule"),
 		strconv.FormatInt(r.ContentLength, 10), r.Header.Get("Traceparent"),
 	}})
 	if err != nil {

@@ -119,8 +119,10 @@ func failed(function string) *exception {
 				"--- End of stack trace from previous location ---\r\n   at %s", source, class),
 		}
 	}
-	return of("Microsoft.Azure.WebJobs.Host.FunctionInvocationException", "Exception while executing function: Functions."+function,
+	return of("Microsoft.Azure.WebJobs.Host.FunctionInvocationException",
+		"Exception while executing function: Functions."+function,
 		"Microsoft.Azure.WebJobs.Host", -2146233088,
-		of("System.Net.Http.HttpRequestException", "Response status code does not indicate success: 500 (Internal Server Error).",
+		of("System.Net.Http.HttpRequestException",
+			"Response status code does not indicate success: 500 (Internal Server Error).",
 			"System.Net.Http", -2146233088, nil))
 }

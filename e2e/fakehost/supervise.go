@@ -63,7 +63,8 @@ func (h *Host) judgeExit(w *worker, now time.Time) error {
 	}
 	h.exits = append(h.exits, now)
 	if len(h.exits) >= exitsBeforeStop {
-		return fmt.Errorf("exceeded http worker restart retry count, shutting down Functions Host: the last exit code was %d", w.code)
+		return fmt.Errorf("exceeded http worker restart retry count, shutting down Functions Host: the last exit code was %d",
+			w.code)
 	}
 	return nil
 }

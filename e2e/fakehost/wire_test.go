@@ -51,13 +51,15 @@ func (inv *invocation) wants(t *testing.T, want map[string]string) {
 
 func TestQueueMetadata(t *testing.T) {
 	host := start(t, app(t, "auditor", nil))
-	result := host.InvokeWith(t.Context(), "worker", fakehost.Invocation{Message: `{"id":7,"poller":"orders","of":{"a":1},"list":[1, 2]}`})
+	result := host.InvokeWith(t.Context(), "worker",
+		fakehost.Invocation{Message: `{"id":7,"poller":"orders","of":{"a":1},"list":[1, 2]}`})
 	if !result.Succeeded {
 		t.Fatal(result)
 	}
 	inv := bodyOf(t, told(host)[0][1])
 	inv.wants(t, map[string]string{
-		"Id": `"\"7\""`, "id": "", "poller": `"\"orders\""`, "of": `{"a":1}`, "list": `"[1, 2]"`, "DequeueCount": `"1"`, "QueueTrigger": "", "RetryContext": "",
+		"Id": `"\"7\""`, "id": "", "poller": `"\"orders\""`, "of": `{"a":1}`, "list": `"[1, 2]"`, "DequeueCount": `"1"`,
+		"QueueTrigger": "", "RetryContext": "",
 	})
 	for _, name := range []string{"NextVisibleTime", "InsertionTime", "ExpirationTime", "PopReceipt"} {
 		if inv.Metadata[name] == nil {
@@ -73,7 +75,8 @@ func TestCallByHand(t *testing.T) {
 	front := httptest.NewServer(host.Front())
 	defer front.Close()
 	call := func(key, body string) int {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, front.URL+"/admin/functions/orders", strings.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, front.URL+"/admin/functions/orders",
+			strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +108,8 @@ func TestCallByHand(t *testing.T) {
 
 // A function with a retry policy is told so from its first attempt on, and all attempts have one invocation id.
 func TestRetryPolicy(t *testing.T) {
-	policy := strings.Replace(timerJSON, `{"bindings"`, `{"retry":{"strategy":"fixedDelay","maxRetryCount":2,"delayInterval":"00:00:00"},"bindings"`, 1)
+	policy := strings.Replace(timerJSON, `{"bindings"`,
+		`{"retry":{"strategy":"fixedDelay","maxRetryCount":2,"delayInterval":"00:00:00"},"bindings"`, 1)
 	host := start(t, app(t, "failing auditor", map[string]string{"orders/function.json": policy}))
 	result := host.Invoke(t.Context(), "orders")
 	if result.Succeeded || result.Attempts != 3 {
@@ -132,7 +136,8 @@ func TestRetryPolicy(t *testing.T) {
 		RetryCount int
 		Exception  struct{ ClassName string }
 	}
-	if err := json.Unmarshal([]byte(contexts[2]), &last); err != nil || last.RetryCount != 2 || last.Exception.ClassName == "" {
+	if err := json.Unmarshal([]byte(contexts[2]), &last); err != nil || last.RetryCount != 2 ||
+		last.Exception.ClassName == "" {
 		t.Errorf("the last attempt is told %s (%v)", contexts[2], err)
 	}
 	for name, bad := range map[string]string{
@@ -140,7 +145,8 @@ func TestRetryPolicy(t *testing.T) {
 		"delay": `{"strategy":"exponentialBackoff","maxRetryCount":2,"minimumInterval":"1s"}`,
 	} {
 		text := strings.Replace(timerJSON, `{"bindings"`, `{"retry":`+bad+`,"bindings"`, 1)
-		if err := start(t, app(t, "good", map[string]string{"orders/function.json": text})).Functions()["orders"]; err == nil {
+		if err := start(t, app(t, "good",
+			map[string]string{"orders/function.json": text})).Functions()["orders"]; err == nil {
 			t.Errorf("%s: the policy was taken", name)
 		}
 	}
@@ -156,10 +162,13 @@ func TestHTTPFunction(t *testing.T) {
 		claims     []string
 		wantStatus int
 	}{
-		"a stranger":           {wantStatus: http.StatusUnauthorized},
-		"a function key":       {key: "f", claims: []string{"authlevel=Function", "invoke=true", "keyid=default"}, wantStatus: http.StatusNoContent},
-		"func start":           {open: true, claims: []string{"authlevel=Admin", "invoke=true"}, wantStatus: http.StatusNoContent},
-		"func start and a key": {open: true, key: "f", claims: []string{"authlevel=Admin", "invoke=true", "keyid=default"}, wantStatus: http.StatusNoContent},
+		"a stranger": {wantStatus: http.StatusUnauthorized},
+		"a function key": {key: "f", claims: []string{"authlevel=Function", "invoke=true", "keyid=default"},
+			wantStatus: http.StatusNoContent},
+		"func start": {open: true, claims: []string{"authlevel=Admin", "invoke=true"},
+			wantStatus: http.StatusNoContent},
+		"func start and a key": {open: true, key: "f", claims: []string{"authlevel=Admin", "invoke=true", "keyid=default"},
+			wantStatus: http.StatusNoContent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			options := app(t, "auditor", map[string]string{"page/function.json": httpJSON})
@@ -167,7 +176,8 @@ func TestHTTPFunction(t *testing.T) {
 			host := start(t, options)
 			front := httptest.NewServer(host.Front())
 			defer front.Close()
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, front.URL+"/api/page/b?n=1&n=2&code=x", strings.NewReader(`{"which":"c","deep":{"x":1},"flag":true}`))
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, front.URL+"/api/page/b?n=1&n=2&code=x",
+				strings.NewReader(`{"which":"c","deep":{"x":1},"flag":true}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,7 +202,8 @@ func TestHTTPFunction(t *testing.T) {
 			}
 			inv := bodyOf(t, given[1])
 			inv.wants(t, map[string]string{
-				"which": `"\"b\""`, "deep": `{"x":1}`, "flag": `"\"true\""`, "n": `"\"2\""`, "code": "", "Query": `{"code":"x","n":"2"}`,
+				"which": `"\"b\""`, "deep": `{"x":1}`, "flag": `"\"true\""`, "n": `"\"2\""`, "code": "",
+				"Query": `{"code":"x","n":"2"}`,
 			})
 			var request struct {
 				Query      map[string]string
@@ -200,7 +211,8 @@ func TestHTTPFunction(t *testing.T) {
 					Claims []struct{ Type, Value string }
 				}
 			}
-			if err := json.Unmarshal(inv.Data["req"], &request); err != nil || request.Query["n"] != "1,2" || len(request.Identities) != 1 {
+			if err := json.Unmarshal(inv.Data["req"], &request); err != nil || request.Query["n"] != "1,2" ||
+				len(request.Identities) != 1 {
 				t.Fatalf("%v: %s", err, inv.Data["req"])
 			}
 			var claims []string

@@ -93,7 +93,8 @@ func (h *Host) probe(w *worker, begun time.Time) {
 		case <-w.exited:
 			return
 		case <-ctx.Done():
-			h.journal.add("host", fmt.Sprintf("Initializing HttpWorker timed out: no answer to GET / within %s", h.options.StartLimit))
+			h.journal.add("host", fmt.Sprintf("Initializing HttpWorker timed out: no answer to GET / within %s",
+				h.options.StartLimit))
 			_ = w.cmd.Process.Kill() // which counts
 			return
 		case <-tick.C:

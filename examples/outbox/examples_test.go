@@ -1,5 +1,5 @@
-// Package outbox_test runs the example programs that write events, in their own languages, against real databases: an event is
-// there with its order, and a program waits for the aggregate's lock that another writer holds.
+// Package outbox_test runs the example programs that write events, in their own languages, against real databases: an
+// event is there with its order, and a program waits for the aggregate's lock that another writer holds.
 package outbox_test
 
 import (
@@ -41,8 +41,10 @@ func programs() []program {
 			return cmd
 		}},
 		{"TypeScript", func(tools, dir string) []string {
-			return []string{filepath.Join(tools, "node_modules/.bin/tsc"), "--strict", "--target", "es2022", "--module", "commonjs", "--esModuleInterop",
-				"--moduleResolution", "node", "--typeRoots", filepath.Join(tools, "node_modules/@types"), "--types", "node", "--outDir", dir, "place_order.ts"}
+			return []string{filepath.Join(tools, "node_modules/.bin/tsc"), "--strict", "--target", "es2022", "--module",
+				"commonjs", "--esModuleInterop",
+				"--moduleResolution", "node", "--typeRoots", filepath.Join(tools, "node_modules/@types"), "--types", "node",
+				"--outDir", dir, "place_order.ts"}
 		}, func(tools, dir string, database *url.URL) *exec.Cmd {
 			cmd := exec.Command("node", append([]string{filepath.Join(dir, "place_order.js")}, order...)...)
 			cmd.Env = append(os.Environ(), "DATABASE_URL="+database.String(), "NODE_PATH="+filepath.Join(tools, "node_modules"))
@@ -57,8 +59,10 @@ func programs() []program {
 			return []string{"mcs", "-r:System.Data.dll", "-out:" + filepath.Join(dir, "PlaceOrder.exe"), "PlaceOrder.cs"}
 		}, func(_, dir string, database *url.URL) *exec.Cmd {
 			password, _ := database.User.Password()
-			return exec.Command("mono", append([]string{filepath.Join(dir, "PlaceOrder.exe"), fmt.Sprintf("Driver=%s;Server=%s;Port=%s;Database=%s;Uid=%s;Pwd=%s",
-				odbcDriver(), database.Hostname(), database.Port(), strings.TrimPrefix(database.Path, "/"), database.User.Username(), password)}, order...)...)
+			return exec.Command("mono", append([]string{filepath.Join(dir, "PlaceOrder.exe"),
+				fmt.Sprintf("Driver=%s;Server=%s;Port=%s;Database=%s;Uid=%s;Pwd=%s",
+					odbcDriver(), database.Hostname(), database.Port(), strings.TrimPrefix(database.Path, "/"),
+					database.User.Username(), password)}, order...)...)
 		}},
 	}
 }
@@ -129,7 +133,8 @@ func hold(t *testing.T, db *sql.DB) *sql.Tx {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Write(t.Context(), tx, outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "OrderSeen", Payload: []byte(`{}`)}); err != nil {
+	if err := w.Write(t.Context(), tx,
+		outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "OrderSeen", Payload: []byte(`{}`)}); err != nil {
 		t.Fatal(err)
 	}
 	return tx
@@ -160,7 +165,9 @@ func TestStatements(t *testing.T) {
 		open         func(t *testing.T) *sql.DB
 	}{
 		{"postgres.sql", "postgres", func(t *testing.T) *sql.DB { return testenv.Open(t, "pgx", testenv.Postgres(t)) }},
-		{"mysql.sql", "mysql", func(t *testing.T) *sql.DB { return testenv.Open(t, "mysql", testenv.MySQLDSN(t, testenv.MySQL(t))) }},
+		{"mysql.sql", "mysql", func(t *testing.T) *sql.DB {
+			return testenv.Open(t, "mysql", testenv.MySQLDSN(t, testenv.MySQL(t)))
+		}},
 		{"sqlite.sql", "sqlite", func(t *testing.T) *sql.DB {
 			return testenv.Open(t, "sqlite", strings.TrimPrefix(testenv.SQLite(t), "sqlite:"))
 		}},
@@ -212,7 +219,8 @@ func prepare(t *testing.T, db *sql.DB, engine string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, statement := range append(statements, `CREATE TABLE orders (id int PRIMARY KEY, customer varchar(100) NOT NULL, total numeric(10,2) NOT NULL)`) {
+	for _, statement := range append(statements,
+		`CREATE TABLE orders (id int PRIMARY KEY, customer varchar(100) NOT NULL, total numeric(10,2) NOT NULL)`) {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatalf("%v\n%s", err, statement)
 		}
@@ -238,7 +246,8 @@ func check(t *testing.T, db *sql.DB, customer, want string) {
 			t.Errorf("order %s of %s, event of %s %s", id, stored, kind, aggregate)
 		}
 		var order struct{ Customer string }
-		if err := json.Unmarshal([]byte(payload), &order); err != nil || event == "OrderPlaced" && (key != "order-placed-42" || order.Customer != customer) {
+		if err := json.Unmarshal([]byte(payload), &order); err != nil ||
+			event == "OrderPlaced" && (key != "order-placed-42" || order.Customer != customer) {
 			t.Errorf("idempotency key %s, payload %s: %v", key, payload, err)
 		}
 		got = append(got, event)

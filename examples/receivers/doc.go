@@ -1,6 +1,6 @@
 // Package receivers holds three receivers that bear what at-least-once delivery means: an event may arrive twice, and a
-// request that was given up may take effect late. docs/duplicates.md says when that happens. Take the one that fits, and
-// replace SQLite by your database: in PostgreSQL only the placeholders differ ($1 for ?), elsewhere the upsert too.
+// request that was given up may take effect late. docs/duplicates.md says when that happens. Take the one that fits,
+// and replace SQLite by your database: in PostgreSQL only the placeholders differ ($1 for ?), elsewhere the upsert too.
 //
 //	Upsert      upsert.go      the effect is a row: write it by (key, cursor), and the newest state by key behind a fence
 //	Processed   processed.go   the effect is in your database, but no upsert: a processed_events row in the same transaction
@@ -8,8 +8,8 @@
 //
 // Each reads another wire format: cloudevents, rowchange and row (docs/formats.md).
 //
-// All three answer 2xx only after their own commit, or the downstream's: a 2xx acknowledges the events for ever. An event
-// that one of them cannot take is named in batchItemFailures or fails the request; it is never swallowed.
+// All three answer 2xx only after their own commit, or the downstream's: a 2xx acknowledges the events for ever. An
+// event that one of them cannot take is named in batchItemFailures or fails the request; it is never swallowed.
 package receivers
 
 import (

@@ -14,8 +14,9 @@ CREATE TABLE IF NOT EXISTS fences (
 )`
 
 // passFence is the fencing rule. Every request carries the fencing token of the lease and a delivery number that grows
-// with each request under it, repetitions included. A request with a lower pair than the highest that was seen for a key
-// is one that its sender has given up: it timed out, or its owner lost the lease. It must not undo what came after it.
+// with each request under it, repetitions included. A request with a lower pair than the highest that was seen for a
+// key is one that its sender has given up: it timed out, or its owner lost the lease. It must not undo what came after
+// it.
 //
 // It is refused, not swallowed. If somebody deleted the relay's state document, tokens begin at 1 again, and then a
 // refusal fails the relay's tick visibly, where a 2xx would lose the event. Empty the table fences in that case.

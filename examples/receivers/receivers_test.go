@@ -23,7 +23,8 @@ import (
 
 func openDB(t *testing.T) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "receiver.db")+"?_pragma=busy_timeout(10000)&_txlock=immediate")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "receiver.db")+
+		"?_pragma=busy_timeout(10000)&_txlock=immediate")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +250,8 @@ func TestDownstream(t *testing.T) {
 
 	for number := uint64(1); number <= 2; number++ {
 		var failure *poller.DeliveryError
-		if err := o.Deliver(t.Context(), delivery(1, number, first)); !errors.As(err, &failure) || failure.Failed[0].Cause != poller.Unavailable {
+		if err := o.Deliver(t.Context(), delivery(1, number, first)); !errors.As(err, &failure) ||
+			failure.Failed[0].Cause != poller.Unavailable {
 			t.Fatalf("a lost answer must leave the event unacknowledged: %v", err)
 		}
 	}

@@ -87,7 +87,8 @@ func newRelay(t *testing.T, connection, url string) *poller.Relay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keeper, err := state.New(state.Config{Store: memstore.New(), Key: state.Key("test", "orders", ""), Poller: "orders", Owner: "test", TTL: time.Minute})
+	keeper, err := state.New(state.Config{Store: memstore.New(), Key: state.Key("test", "orders", ""), Poller: "orders",
+		Owner: "test", TTL: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

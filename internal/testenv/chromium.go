@@ -37,13 +37,8 @@ func ChromiumProfile(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		deadline := time.Now().Add(10 * time.Second)
-		for err := os.RemoveAll(dir); err != nil; err = os.RemoveAll(dir) {
-			if time.Now().After(deadline) {
-				tb.Logf("testenv: %s is left: %v", dir, err)
-				return
-			}
-			time.Sleep(50 * time.Millisecond)
+		if err := Await(10*time.Second, func() error { return os.RemoveAll(dir) }); err != nil {
+			tb.Logf("testenv: %s is left: %v", dir, err)
 		}
 	})
 	return dir

@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -106,11 +107,14 @@ func (k *KafkaServer) Create(tb testing.TB, name string, partitions int, options
 		tb.Fatalf("testenv: create topic %s: %v", name, err)
 	}
 	// The controller has made it; the broker learns of it a moment later.
-	for len(k.partitions(tb, name)) < partitions {
-		if ctx.Err() != nil {
-			tb.Fatalf("testenv: topic %s does not come into being", name)
+	err = Await(setup, func() error {
+		if len(k.partitions(tb, name)) < partitions {
+			return fmt.Errorf("testenv: topic %s does not come into being", name)
 		}
-		time.Sleep(5 * time.Millisecond)
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
 	}
 }
 

@@ -3,6 +3,7 @@ package testenv
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -130,13 +131,15 @@ func (b *KafkaBroker) Start() {
 		_ = cmd.Wait() // killed, every time
 		close(ended)
 	}()
-	deadline := time.Now().Add(setup)
-	for slices.ContainsFunc(b.listeners, refuses) {
-		if time.Now().After(deadline) {
-			b.Kill()
-			b.tb.Fatalf("testenv: Kafka did not start within %s:\n%s", setup, out.String())
+	err = Await(setup, func() error {
+		if slices.ContainsFunc(b.listeners, refuses) {
+			return errors.New("not yet")
 		}
-		time.Sleep(20 * time.Millisecond)
+		return nil
+	})
+	if err != nil {
+		b.Kill()
+		b.tb.Fatalf("testenv: Kafka did not start within %s:\n%s", setup, out.String())
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // PgBouncer starts a PgBouncer in transaction mode before the database of a postgres:// URL, and returns the URL that
@@ -111,16 +110,16 @@ func start(tb testing.TB, name, address, bin string, args ...string) {
 		_ = stdin.Close()
 		<-ended
 	})
-	for deadline := time.Now().Add(setup); ; time.Sleep(20 * time.Millisecond) {
+	err = Await(setup, func() error {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = conn.Close()
-			return
 		}
-		if time.Now().After(deadline) {
-			_ = stdin.Close()
-			<-ended
-			tb.Fatalf("testenv: %s does not listen: %v\n%s", name, err, out.String())
-		}
+		return err
+	})
+	if err != nil {
+		_ = stdin.Close()
+		<-ended
+		tb.Fatalf("testenv: %s does not listen: %v\n%s", name, err, out.String())
 	}
 }

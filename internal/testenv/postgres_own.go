@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"testing"
-	"time"
 )
 
 // PostgresServer is a server of a test's own: a primary, or a standby that can be promoted.
@@ -112,17 +111,14 @@ func (s *PostgresServer) start() {
 	start(s.tb, "PostgreSQL", s.Address(), command[0], command[1:]...)
 	db := open(s.tb, "pgx", s.URL)
 	defer closeDB(s.tb, db)
-	for deadline := time.Now().Add(setup); ; time.Sleep(20 * time.Millisecond) {
-		var version string
-		err := db.QueryRow("SELECT current_setting('server_version')").Scan(&version)
-		if err == nil {
-			record(s.tb, "PostgreSQL", version)
-			return
-		}
-		if time.Now().After(deadline) {
-			s.tb.Fatalf("testenv: PostgreSQL does not answer: %v", err)
-		}
+	var version string
+	err := Await(setup, func() error {
+		return db.QueryRow("SELECT current_setting('server_version')").Scan(&version)
+	})
+	if err != nil {
+		s.tb.Fatalf("testenv: PostgreSQL does not answer: %v", err)
 	}
+	record(s.tb, "PostgreSQL", version)
 }
 
 // Promote makes a primary of a standby, and waits until it is one.

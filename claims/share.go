@@ -1,0 +1,39 @@
+package claims
+
+import "slices"
+
+// FairShare is how many of n partitions each of so many members may hold: all are held when each holds that many.
+func FairShare(n, members int) int {
+	members = max(members, 1)
+	return (n + members - 1) / members
+}
+
+// Plan is what a session should change about its partitions.
+type Plan struct {
+	Take  []int // free, or expired; no more than its share
+	Leave []int // beyond its share
+}
+
+// PlanOf compares what a session has with its share. preferred are partitions that this process held before: their
+// pages are warm, and a fleet that restarts settles down the way it was. Free ones are looked at from a start of the
+// session's own: sessions that come at the same time shall not all ask for the same.
+func PlanOf(s *Survey, owner string, has []int, preferred map[int]bool, start int) Plan {
+	share := FairShare(s.Partitions, len(s.Members))
+	if !slices.Contains(s.Members, owner) {
+		share = FairShare(s.Partitions, len(s.Members)+1)
+	}
+	if len(has) > share {
+		leave := slices.Sorted(slices.Values(has))
+		return Plan{Leave: leave[share:]}
+	}
+	var free []int
+	for _, again := range []bool{true, false} {
+		for k := range s.Partitions {
+			i := (start + k) % s.Partitions
+			if by, held := s.Held[i]; preferred[i] == again && (!held || by == owner) && !slices.Contains(has, i) {
+				free = append(free, i)
+			}
+		}
+	}
+	return Plan{Take: free[:min(len(free), share-len(has))]}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/host"
+	"github.com/rowrelay/rowrelay/telemetry"
+)
+
+// console is what the commands see of the process.
+type console struct {
+	environ  []string
+	in       io.Reader
+	out, err io.Writer
+	settings string // --settings
+	json     bool   // --json
+	// lines are what is typed, from the first question on: a reader of its own for each would swallow the answers to the next.
+	lines *bufio.Reader
+	stop  <-chan struct{} // closed by the first Ctrl-C; nil never is
+	// telemetry exports what the ticks of serve and run do; nil for nothing, and for every other command.
+	telemetry *telemetry.Telemetry
+	// cut gives up requests under way when it ends, for serve; nil never does.
+	cut context.Context //nolint:containedctx // it belongs to the process, as stop does
+}
+
+// functionApp is the Function App that the environment describes.
+func (c *console) functionApp() host.App { return host.AppOf(c.environ) }
+
+// env returns an environment variable, "" when it is not set.
+func (c *console) env(name string) string { return host.App{Environ: c.environ}.Env(name) }
+
+// disclosure is said wherever a user begins: on the README's first screen, in the package comment and in --help.
+const disclosure = `Rowrelay is not a native database trigger. It is a pseudo trigger built on Azure Functions timers.
+Delivery is at-least-once: an event may arrive more than once, and receivers must be idempotent.`
+
+// errStopped is why ticks end when the process was asked to.
+var errStopped = errors.New("the process was told to stop")
+
+// exitError ends the process with a failure that has been shown already.
+type exitError struct{ err error }
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// printer writes lines until one fails.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+// field writes a labelled value, its further lines indented; nothing where there is no value. A blank follows a label of any length.
+func (p *printer) field(label, value string) {
+	const width = 11
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return
+	}
+	if len(label) >= width {
+		label += " "
+	}
+	p.line("  %-*s%s", width, label, strings.ReplaceAll(value, "\n", "\n             "))
+}
+
+// lines writes texts, a line each.
+func (p *printer) lines(texts []string) {
+	for _, text := range texts {
+		p.line("%s", text)
+	}
+}
+
+func (p *printer) marked(mark string, texts []string) {
+	for _, text := range texts {
+		p.line("  %s %s", mark, text)
+	}
+}

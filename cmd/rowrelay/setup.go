@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/host"
+	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/telemetry"
+)
+
+// load reads the settings as the standalone commands see them: the environment, and the Values of local.settings.json
+// as the host would put them there; from then on they are in c.environ too. Its error is about that file only; faults of settings stand in the App.
+func load(c *console) (*config.App, error) {
+	path := c.settings
+	if path == "" {
+		path = "local.settings.json"
+	}
+	local, err := config.ReadLocalSettings(path)
+	switch {
+	case err == nil:
+		c.environ = config.Merge(c.environ, local)
+	case c.settings == "" && errors.Is(err, fs.ErrNotExist):
+	default:
+		return nil, err
+	}
+	app, _ := config.Load(c.environ) // its error is the faults that the App holds
+	return app, nil
+}
+
+// open loads the settings and joins their parts, for a command that changes nothing. It returns the named pollers, or all of them; whoever
+// calls it closes the app.
+func (c *console) open(names []string) (*app, []*wired, error) {
+	cfg, err := load(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	a := wire(c, cfg)
+	chosen, err := a.choose(names)
+	if err != nil {
+		_ = a.Close() // nothing was written
+		return nil, nil, err
+	}
+	return a, chosen, nil
+}
+
+// newLogger logs as the host expects it, or for people where a person is watching.
+func newLogger(c *console, cfg *config.App) *slog.Logger {
+	level := levelOf(cfg)
+	if f, ok := c.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) && !c.json {
+		return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: level}))
+	}
+	out := c.out
+	if slices.ContainsFunc(cfg.Pollers, printsEvents) {
+		out = c.err // standard output is the events'
+	}
+	return handler.NewHostLogger(out, c.err, level)
+}
+
+// printsEvents reports whether a poller's events go to standard output.
+func printsEvents(p *config.Poller) bool {
+	return slices.ContainsFunc(p.Outputs, func(o config.Output) bool { return o.Kind == "stdout" })
+}
+
+// handlerOf makes the wired pollers answer: with their ticks, or with their faults. file is host.json under the Functions
+// host, nil standalone.
+func handlerOf(c *console, a *app, file *host.File) []handler.Poller {
+	pollers := make([]handler.Poller, 0, len(a.pollers))
+	for _, w := range a.pollers {
+		p := handler.Poller{Name: w.cfg.Name}
+		for i := range w.cfg.Outputs {
+			p.Outputs = append(p.Outputs, w.cfg.Outputs[i].Name)
+		}
+		if w.cfg.Source.Mode == mode.Outbox {
+			p.Outbox = &handler.Outbox{} // so that its functions are known, and answer with its faults
+		}
+		if w.outbox != nil {
+			outbox, err := a.handlerOutbox(c, w, file)
+			if err != nil {
+				w.faults.Add(w.cfg.Setting("source__fanout_connection"), err.Error(), "")
+			}
+			p.Outbox = outbox
+		}
+		p.Faults = faultsOf(w.faults)
+		if w.runner != nil {
+			p.Runner = a.telemetry.Runner(w.runner)
+		}
+		pollers = append(pollers, p)
+	}
+	return pollers
+}
+
+func levelOf(cfg *config.App) slog.Level {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
+		return slog.LevelInfo // a fault of log__level is told with the others
+	}
+	return level
+}
+
+func faultsOf(faults config.Faults) []error {
+	errs := make([]error, len(faults))
+	for i, f := range faults {
+		errs[i] = f
+	}
+	return errs
+}
+
+// newRegistry is what /metrics shows and OTLP exports: the handler's metrics, when it has registered them, beside those of the
+// process and of Go's runtime.
+func newRegistry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	about := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "rowrelay_build_info", Help: "Which rowrelay this is; always 1.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	})
+	about.Set(1)
+	registry.MustRegister(about, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return registry
+}
+
+// startTelemetry exports traces and metrics where the OTEL_ variables say so; nil where they do not.
+func startTelemetry(ctx context.Context, c *console, cfg *config.App, registry prometheus.Gatherer, log *slog.Logger) *telemetry.Telemetry {
+	service := "rowrelay"
+	if name := cfg.State.AppName; name != "" {
+		service = name
+	}
+	lendEnvironment(c)
+	return telemetry.Start(ctx, telemetry.Config{
+		Env: c.env, Service: service, Instance: instance(c), Version: version, Registry: registry, Log: log,
+	})
+}
+
+// lendEnvironment makes the OTEL_ variables of local.settings.json those of the process, as the Functions host does: the
+// exporters read them there.
+func lendEnvironment(c *console) {
+	for _, pair := range c.environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if _, set := os.LookupEnv(name); set || !strings.HasPrefix(name, "OTEL_") {
+			continue
+		}
+		_ = os.Setenv(name, value) // a name with a NUL byte; it is nobody's
+	}
+}

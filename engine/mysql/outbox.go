@@ -1,0 +1,90 @@
+package mysql
+
+import (
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"time"
+)
+
+// Outbox is how MySQL and MariaDB write what depends on the columns of an outbox.
+type Outbox struct{}
+
+func (Outbox) Seq() string { return "id" }
+
+func (Outbox) Same(typ1, id1, typ2, id2 string) string {
+	return typ1 + " = " + typ2 + " " + Exact + " AND " + id1 + " = " + id2 + " " + Exact
+}
+
+func (Outbox) Shard(typ, id string) string {
+	return "CONCAT('a:', MD5(" + typ + "), MD5(" + id + "))"
+}
+
+func (Outbox) ShardOf(typ, id string) string { return claims.HashedShard([]byte(typ), []byte(id)) }
+
+func (Outbox) Update(table, alias, set, from, where string) string {
+	return "UPDATE " + table + " AS " + alias + " JOIN " + from + " ON " + where + " SET " + set
+}
+
+func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
+	statement.UpdateWhere(s, table, set, d.Seq(), seqs)
+}
+
+// Seek goes by the column that holds the aggregate's id while an event is in the way or waits, and is NULL otherwise:
+// MySQL has no partial indexes.
+func (Outbox) Seek(b, id string) string { return b + ".blocked = " + id + " " + Exact + " AND " }
+
+// Force keeps MariaDB, whose statistics know nothing of a state that many events have just got, from reading the
+// table.
+func (Outbox) Force(index string) string { return " FORCE INDEX (rowrelay_" + index + ")" }
+
+func (Outbox) ByState() bool { return true }
+
+// Orderly: MariaDB does not search an index by row values.
+func (Outbox) Orderly(_, _, _ string) string { return "" }
+
+func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
+	return s.Syntax.Earlier(s.Arg(statement.Seconds(d) * 1000))
+}
+
+// Ddl for MySQL and MariaDB. There are no partial indexes: `pending` leads with the state, so that it serves every
+// state, and the columns `blocked` and next_attempt_at are NULL in an event that never fails, so that their indexes
+// are written once for it, at the end of all NULLs. id counts, and is what `seq` is elsewhere: a second counting
+// column, or one computed from it, is not possible. published is computed when it is read. Statements name the
+// indexes, which is why their names do not depend on the table's.
+//
+// rowrelay_locks is for writers: MySQL has no lock of a name that ends with the transaction, so an aggregate's is one
+// of 1,024 rows (package outbox, docs/outbox-writing.md).
+//
+// (On a Galera cluster with several writing nodes ids do not grow in the order of commits: write the events of one
+// aggregate on one node.)
+func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string {
+	return []string{
+		`CREATE TABLE IF NOT EXISTS ` + table.String() + ` (
+    id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    aggregate_type varchar(255) NOT NULL,
+    aggregate_id varchar(255) NOT NULL,
+    event_type varchar(255) NOT NULL,
+    payload longtext NOT NULL,
+    created_at timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    published boolean GENERATED ALWAYS AS (state = 'PUBLISHED') VIRTUAL,
+    published_at timestamp(6) NULL DEFAULT NULL,
+    retry_count int NOT NULL DEFAULT 0,
+    idempotency_key varchar(255) NOT NULL,
+    state varchar(16) NOT NULL DEFAULT 'PENDING' CHECK (state IN (` + states + `)),
+    next_attempt_at timestamp(6) NULL DEFAULT NULL,
+    last_error varchar(1000) NULL,
+    bucket smallint GENERATED ALWAYS AS (CONV(SUBSTRING(MD5(aggregate_id), 1, 3), 16, 10) & 1023) STORED,
+    blocked varchar(255) GENERATED ALWAYS AS (CASE WHEN state IN (` + blocked + `) THEN aggregate_id END) VIRTUAL,
+    traceparent varchar(255) NULL,
+    tracestate varchar(1000) NULL,
+    UNIQUE KEY rowrelay_key (idempotency_key),
+    KEY rowrelay_pending (state, bucket, id),
+    KEY rowrelay_order (state, id, bucket),
+    KEY rowrelay_due (next_attempt_at),
+    KEY rowrelay_blocked (blocked, id)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + Exact,
+		claims,
+		`CREATE TABLE IF NOT EXISTS rowrelay_locks (slot smallint NOT NULL PRIMARY KEY) ENGINE=InnoDB`,
+		`INSERT IGNORE INTO rowrelay_locks WITH RECURSIVE slots (slot) AS (SELECT 0 UNION ALL SELECT slot + 1 FROM slots WHERE slot < 1023) SELECT slot FROM slots`,
+	}
+}

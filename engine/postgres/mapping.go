@@ -1,0 +1,114 @@
+package postgres
+
+import (
+	"github.com/rowrelay/rowrelay/engine/column"
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"strings"
+)
+
+// Mapping is how PostgreSQL writes what concerns mapped tables.
+type Mapping struct{ Tables }
+
+// pgExact is a collation that compares byte by byte.
+const pgExact = ` COLLATE "C"`
+
+func (Mapping) Text(c *column.Column, expr string) string {
+	if c.Kind == column.Bytes {
+		return "encode(" + expr + ", 'hex')" + pgExact
+	}
+	return "CAST(" + expr + " AS text)" + pgExact
+}
+
+func (Mapping) Typed(c *column.Column, parameter string) string {
+	if c.Kind == column.Bytes {
+		return "decode(" + parameter + ", 'hex')"
+	}
+	return "CAST(CAST(" + parameter + " AS text) AS " + c.Type + ")"
+}
+
+// Position writes the sign as 0 or 1 and then the number without it.
+func (Mapping) Position(_ *column.Column, expr string) string {
+	return `(CASE WHEN ` + expr + ` >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(` + expr + ` AS bigint) & 9223372036854775807 AS text), 19, '0'))` + pgExact
+}
+
+// pgZoned says that the type holds an instant with its zone.
+func pgZoned(c *column.Column) bool {
+	typ := strings.ToLower(c.Type)
+	return strings.Contains(typ, "with time zone") || strings.HasPrefix(typ, "timestamptz")
+}
+
+func (Mapping) Instant(c *column.Column, expr string) string {
+	if pgZoned(c) {
+		expr = "(" + expr + " AT TIME ZONE 'UTC')"
+	}
+	return "to_char(" + expr + `, 'YYYY-MM-DD HH24:MI:SS.US')` + pgExact
+}
+
+func (Mapping) AtInstant(c *column.Column, parameter string) string {
+	at := "CAST(CAST(" + parameter + " AS text) AS timestamp)"
+	if pgZoned(c) {
+		return "(" + at + " AT TIME ZONE 'UTC')"
+	}
+	return at
+}
+
+func (Mapping) Now(c *column.Column, less string) string {
+	now := "now()"
+	if less != "" {
+		now = "(now() - CAST(" + less + " AS bigint) * interval '1 millisecond')"
+	}
+	if pgZoned(c) {
+		return now
+	}
+	return "(" + now + " AT TIME ZONE 'UTC')"
+}
+
+func (Mapping) Literal(c *column.Column, value string) string { return column.Literal(c, value) }
+
+func (Mapping) Boolean(c *column.Column, v bool) string {
+	switch {
+	case c.Kind != column.Bool:
+		return column.ZeroOrOne(v)
+	case v:
+		return "TRUE"
+	default:
+		return "FALSE"
+	}
+}
+
+func (Mapping) Payload(c *column.Column, expr string) string {
+	if c.Kind == column.JSON {
+		return "CAST(" + expr + " AS text)"
+	}
+	return expr
+}
+
+func (Mapping) TextTimes() bool { return false }
+
+func (Mapping) Shown(expr string) string {
+	return "to_char(" + expr + " AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')"
+}
+
+func (d Mapping) Clock() string { return d.Shown("now()") }
+
+func (Mapping) Hold() string { return "" }
+
+func (Mapping) Unordered() string { return "" }
+
+func (Mapping) Ddl(side statement.Name, states string) []string {
+	return []string{
+		`CREATE TABLE IF NOT EXISTS ` + side.String() + ` (
+    outbox varchar(190) NOT NULL,
+    event text` + pgExact + ` NOT NULL,
+    aggregate_type text` + pgExact + ` NOT NULL,
+    aggregate_id text` + pgExact + ` NOT NULL,
+    position text` + pgExact + ` NOT NULL,
+    state varchar(16) NOT NULL CHECK (state IN (` + states + `)),
+    attempts integer NOT NULL,
+    next_attempt_at timestamptz NULL,
+    last_error varchar(1000) NULL,
+    PRIMARY KEY (outbox, event)
+)`,
+		`CREATE INDEX IF NOT EXISTS ` + side.IndexName("aggregate") + ` ON ` + side.String() + ` (outbox, aggregate_type, aggregate_id)`,
+	}
+}

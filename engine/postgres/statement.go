@@ -1,0 +1,59 @@
+package postgres
+
+import (
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"strconv"
+	"strings"
+)
+
+// Statement is how PostgreSQL 12 and later writes statements.
+type Statement struct{}
+
+func (Statement) Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+func (Statement) Param(n int, v any, _ bool) (string, any) { return "$" + strconv.Itoa(n), v }
+
+// Now is not now(), which is the transaction's beginning: a claim may run out while the transaction waits for a lock.
+// Nor is it clock_timestamp(), which no index can be searched by.
+func (Statement) Now() string { return "statement_timestamp()" }
+
+func (d Statement) Later(ms string) string {
+	return d.Now() + " + CAST(" + ms + " AS bigint) * interval '1 millisecond'"
+}
+
+func (d Statement) Earlier(ms string) string {
+	return d.Now() + " - CAST(" + ms + " AS bigint) * interval '1 millisecond'"
+}
+
+func (d Statement) Age(at string) string {
+	return "CAST(EXTRACT(EPOCH FROM (" + d.Now() + " - " + at + ")) * 1000 AS bigint)"
+}
+
+func (Statement) Limit(n string, skip int) string { return statement.LimitOffset(n, skip) }
+
+// Bytes does not read the value: a toasted one says its length in the row.
+func (Statement) Bytes(column string) string { return "octet_length(" + column + ")" }
+
+func (Statement) AnyInt(s *statement.Statement, expr string, list []int64) string {
+	return expr + " = ANY(CAST(" + s.Arg(list) + " AS bigint[]))"
+}
+
+func (Statement) AnyText(s *statement.Statement, expr string, list []string) string {
+	return expr + " = ANY(CAST(" + s.Arg(list) + " AS text[]))"
+}
+
+func (Statement) Table(param, alias string, fields []statement.Field) string {
+	defs := make([]string, len(fields))
+	for i, f := range fields {
+		defs[i] = f.Name + " bigint"
+		if f.Text {
+			defs[i] = f.Name + " text"
+		}
+	}
+	return "jsonb_to_recordset(CAST(" + param + " AS jsonb)) AS " + alias + "(" + strings.Join(defs, ", ") + ")"
+}
+
+func (Statement) Lock(skip bool) (hint, suffix string) { return "", statement.ForUpdate(skip) }
+
+// Low ends a clean-up's waits for somebody's lock soon.
+var Low = statement.Low{First: "SET LOCAL lock_timeout = '2000ms'"}

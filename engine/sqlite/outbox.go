@@ -1,0 +1,94 @@
+package sqlite
+
+import (
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// Outbox is how SQLite writes what depends on the columns of an outbox.
+type Outbox struct{}
+
+func (Outbox) Seq() string { return "seq" }
+
+func (Outbox) Same(typ1, id1, typ2, id2 string) string {
+	return typ1 + " = " + typ2 + " AND " + id1 + " = " + id2
+}
+
+// Shard is the aggregate itself: SQLite has no hash, and no limit to the length of a key.
+func (Outbox) Shard(typ, id string) string {
+	return "('a:' || length(" + typ + ") || ':' || " + typ + " || ':' || " + id + ")"
+}
+
+func (Outbox) ShardOf(typ, id string) string {
+	return claims.AggregatePrefix + strconv.Itoa(utf8.RuneCountInString(typ)) + ":" + typ + ":" + id
+}
+
+func (Outbox) Update(table, alias, set, from, where string) string {
+	return statement.UpdateFrom(table, alias, set, from, where)
+}
+
+func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
+	statement.UpdateWhere(s, table, set, d.Seq(), seqs)
+}
+
+func (Outbox) Seek(_, _ string) string { return "" }
+
+func (Outbox) Force(string) string { return "" }
+
+func (Outbox) ByState() bool { return false }
+
+func (Outbox) Orderly(alias, bucket, seq string) string {
+	return "(" + alias + ".bucket, " + alias + ".seq) > (" + bucket + ", " + seq + ")"
+}
+
+func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
+	return s.Syntax.Earlier(s.Arg(statement.Seconds(d) * 1000))
+}
+
+// Ddl for SQLite. It has no hash function: the bucket is arithmetic over the code points of the id's last four
+// characters, which are what differs between numbers, names with numbers and UUIDs. The table gives its own times:
+// text in UTC, to a millisecond.
+func (d Outbox) Ddl(table statement.Name, claims, states, blocked string) []string {
+	on := Statement{}.Quote(table.Base())
+	schema := table.Schema()
+	if schema != "" {
+		schema = Statement{}.Quote(schema) + "."
+	}
+	return []string{
+		`CREATE TABLE IF NOT EXISTS ` + table.String() + ` (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id INTEGER GENERATED ALWAYS AS (seq) VIRTUAL,
+    aggregate_type TEXT NOT NULL CHECK (` + d.plain("aggregate_type") + `),
+    aggregate_id TEXT NOT NULL CHECK (` + d.plain("aggregate_id") + `),
+    event_type TEXT NOT NULL CHECK (length(event_type) <= 255),
+    payload TEXT NOT NULL,
+    created_at TEXT NOT NULL DEFAULT (` + Statement{}.Now() + `),
+    published INTEGER NOT NULL GENERATED ALWAYS AS (state = 'PUBLISHED') VIRTUAL,
+    published_at TEXT NULL,
+    retry_count INTEGER NOT NULL DEFAULT 0,
+    idempotency_key TEXT NOT NULL UNIQUE CHECK (length(idempotency_key) <= 255),
+    state TEXT NOT NULL DEFAULT 'PENDING' CHECK (state IN (` + states + `)),
+    next_attempt_at TEXT NULL,
+    last_error TEXT NULL,
+    bucket INTEGER NOT NULL GENERATED ALWAYS AS ((coalesce(unicode(substr(aggregate_id, -1, 1)), 0) + 10 * coalesce(unicode(substr(aggregate_id, -2, 1)), 0)
+        + 100 * coalesce(unicode(substr(aggregate_id, -3, 1)), 0) + 1000 * coalesce(unicode(substr(aggregate_id, -4, 1)), 0)) & 1023) STORED,
+    traceparent TEXT NULL,
+    tracestate TEXT NULL
+)`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("pending") + ` ON ` + on + ` (bucket, seq) WHERE state = 'PENDING'`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("order") + ` ON ` + on + ` (seq, bucket) WHERE state = 'PENDING'`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("publishing") + ` ON ` + on + ` (seq) WHERE state = 'PUBLISHING'`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("due") + ` ON ` + on + ` (next_attempt_at) WHERE state = 'FAILED'`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("blocked") + ` ON ` + on + ` (aggregate_type, aggregate_id, seq) WHERE state IN (` + blocked + `)`,
+		claims,
+	}
+}
+
+// plain is the condition that a name is text, without NUL and not too long: length() ends at a NUL, and a blob equals
+// no text. That it is valid UTF-8 no condition can say.
+func (Outbox) plain(column string) string {
+	return "typeof(" + column + ") = 'text' AND instr(" + column + ", char(0)) = 0 AND length(" + column + ") <= 255"
+}

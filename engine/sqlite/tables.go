@@ -1,0 +1,57 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"github.com/rowrelay/rowrelay/engine/column"
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"strings"
+)
+
+// Tables is what SQLite's catalog says of tables.
+type Tables struct{}
+
+func (Tables) Ready(context.Context, statement.Querier) error { return nil }
+
+func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
+	master := "sqlite_master"
+	if n.Schema() != "" {
+		master = Statement{}.Quote(n.Schema()) + "." + master
+	}
+	var table string
+	err := q.QueryRowContext(ctx, "SELECT name FROM "+master+" WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE", n.Base()).Scan(&table)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", n, err)
+	}
+	return table, nil
+}
+
+// Columns: SQLite says of a column of the primary key that it may be NULL, where that is not declared: of an INTEGER
+// PRIMARY KEY it is not true, and of others nobody means it.
+func (d Tables) Columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
+	return column.Read(ctx, q, d.Kind, `SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_info(?1) ORDER BY cid`, n.Base())
+}
+
+// Kind follows the rules of affinity where they decide how a value compares, and the name where it says more. A
+// declared type is a hint there: a uuid is text, a boolean is a number.
+func (Tables) Kind(typ string) column.Kind {
+	base := column.TypeName(typ)
+	switch {
+	case strings.Contains(base, "bool"):
+		return column.Bool
+	case strings.Contains(base, "int"):
+		return column.Integer
+	case strings.Contains(base, "time"), strings.Contains(base, "date"):
+		return column.Time
+	case strings.Contains(base, "json"):
+		return column.JSON
+	case strings.Contains(base, "blob"), base == "":
+		return column.Bytes
+	}
+	return column.Text
+}

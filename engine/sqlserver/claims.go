@@ -1,0 +1,113 @@
+package sqlserver
+
+import (
+	"errors"
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"strings"
+)
+
+// Claims is how SQL Server writes claims: by plain statements, an UPDATE of the rows that are there, an INSERT of
+// those that are not, and both again where somebody else was there in between, which the primary key tells. MERGE
+// would need HOLDLOCK for that, and keep the places of rows that are not there, and their neighbours', locked until a
+// pick's transaction ends.
+type Claims struct{}
+
+func (Claims) Draw(p claims.Place) []claims.Step {
+	return []claims.Step{{Shows: true, Write: func(s *statement.Statement) {
+		s.Add("UPDATE ", p.Table, " WITH (ROWLOCK) SET token = token + 1 OUTPUT inserted.token WHERE outbox = ",
+			s.Arg(p.Outbox), " AND unit = '*'")
+	}}, {Shows: true, Write: func(s *statement.Statement) {
+		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at) OUTPUT inserted.token VALUES (",
+			s.Arg(p.Outbox), ", '*', '', 1, ", s.Syntax.Now(), ")")
+	}}}
+}
+
+// Take inserts first: the claims of aggregates are rows that go when they end.
+func (d Claims) Take(p claims.Place, c claims.Claim, shards []claims.Shard, _ string) ([]claims.Step, bool) {
+	return []claims.Step{
+		{Shows: true, Write: func(s *statement.Statement) { d.insert(s, p, c, shards) }},
+		{Shows: true, Rest: true, Write: func(s *statement.Statement) { d.takeOver(s, p, c, shards) }},
+	}, false
+}
+
+// insert makes the claims that are not there.
+func (Claims) insert(s *statement.Statement, p claims.Place, c claims.Claim, shards []claims.Shard) {
+	outbox := s.Arg(p.Outbox)
+	s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) OUTPUT inserted.unit SELECT ",
+		outbox, ", r.unit, ", s.Arg(c.Owner),
+		", ", s.Arg(int64(c.Token)), ", ", s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), ", r.info FROM ", s.Rows("r", claims.ShardFields, claims.JSONShards(shards)), //nolint:gosec // tokens count up from 1
+		" WHERE NOT EXISTS (SELECT 1 FROM ", p.Table, " AS c WHERE c.outbox = ", outbox, " AND c.unit = r.unit", Exact, ")")
+}
+
+// takeOver replaces the claims that have ended. What had been taken under the same token is shown, too: the answer to
+// that was lost.
+func (Claims) takeOver(s *statement.Statement, p claims.Place, c claims.Claim, shards []claims.Shard) {
+	owner, token := s.Arg(c.Owner), s.Arg(int64(c.Token)) //nolint:gosec // as above
+	s.Add("UPDATE c SET owner = ", owner, ", token = ", token, ", expires_at = ",
+		s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), ", info = r.info OUTPUT inserted.unit FROM ",
+		s.Rows("r", claims.ShardFields, claims.JSONShards(shards)), " INNER LOOP JOIN ", p.Table, " AS c WITH (ROWLOCK) ON c.unit = r.unit", Exact,
+		" WHERE c.outbox = ", s.Arg(p.Outbox), " AND (c.expires_at <= ", s.Syntax.Now(), " OR c.owner = ", owner, " AND c.token = ", token, ")")
+}
+
+func (Claims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.Step {
+	return []claims.Step{{Write: func(s *statement.Statement) {
+		s.Add("UPDATE ", p.Table, " WITH (ROWLOCK) SET owner = ", s.Arg(c.Owner), ", token = ", s.Arg(int64(c.Token)), ", expires_at = ", //nolint:gosec // as above
+			s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), ", info = ", s.Arg(what.Info), " WHERE outbox = ", s.Arg(p.Outbox), " AND unit = ", s.Arg(what.Name))
+	}}, {Write: func(s *statement.Statement) {
+		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.Arg(p.Outbox),
+			", ", s.Arg(what.Name), ", ", s.Arg(c.Owner), ", ",
+			s.Arg(int64(c.Token)), ", ", s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), ", ", s.Arg(what.Info), ")") //nolint:gosec // as above
+	}}}
+}
+
+// Numbers of the errors for a row that is there already: a primary key or unique constraint, a unique index.
+const (
+	DuplicateKey   = 2627
+	duplicateIndex = 2601
+)
+
+func (Claims) Met(err error) bool {
+	var numbered interface{ SQLErrorNumber() int32 }
+	if !errors.As(err, &numbered) {
+		return false
+	}
+	n := numbered.SQLErrorNumber()
+	return n == DuplicateKey || n == duplicateIndex
+}
+
+func (Claims) InTx() bool { return false }
+
+func (Claims) Late() bool { return true }
+
+// ByName reads the list first and seeks each shard's row.
+func (Claims) ByName(s *statement.Statement, p claims.Place, verb string, set func() string, names []string) {
+	hint, _ := s.Syntax.Lock(false)
+	switch verb {
+	case "SELECT":
+		s.Add("SELECT c.unit")
+	case "DELETE":
+		s.Add("DELETE c")
+	default:
+		s.Add("UPDATE c SET ", set())
+	}
+	s.Add(" FROM ", s.Rows("r", claims.ShardFields, claims.JSONShards(claims.Named(names))), " INNER LOOP JOIN ",
+		p.Table, " AS c", hint,
+		" ON c.unit = r.unit", Exact, " WHERE c.outbox = ", s.Arg(p.Outbox))
+}
+
+func (Claims) Ddl(claims statement.Name) string {
+	return `IF OBJECT_ID(` + textLiteral(claims.String()) + `) IS NULL
+CREATE TABLE ` + claims.String() + ` (
+    outbox nvarchar(190)` + Exact + ` NOT NULL,
+    unit nvarchar(255)` + Exact + ` NOT NULL,
+    owner nvarchar(255)` + Exact + ` NOT NULL,
+    token bigint NOT NULL,
+    expires_at datetime2(6) NOT NULL,
+    info nvarchar(1000) NULL,
+    PRIMARY KEY (outbox, unit)
+)`
+}
+
+// textLiteral writes a text as a literal.
+func textLiteral(text string) string { return "N'" + strings.ReplaceAll(text, "'", "''") + "'" }

@@ -1,0 +1,106 @@
+package sqlserver
+
+import (
+	"github.com/rowrelay/rowrelay/engine/column"
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"strings"
+)
+
+// Mapping is how SQL Server writes what concerns mapped tables.
+type Mapping struct{ Tables }
+
+// compared writes a text under the side table's collation.
+func compared(expr string) string { return "CAST(" + expr + " AS nvarchar(255))" + Exact }
+
+func (Mapping) Text(c *column.Column, expr string) string {
+	if c.Kind == column.Bytes {
+		expr = "CONVERT(varchar(255), " + expr + ", 2)"
+	}
+	return compared(expr)
+}
+
+func (Mapping) Typed(c *column.Column, parameter string) string {
+	if c.Kind == column.Bytes {
+		return "CONVERT(varbinary(255), " + parameter + ", 2)"
+	}
+	return "CAST(" + parameter + " AS " + c.Type + ")"
+}
+
+// Position writes the sign as 0 or 1 and then the number without it.
+func (Mapping) Position(_ *column.Column, expr string) string {
+	return compared("CASE WHEN " + expr + " >= 0 THEN '1' ELSE '0' END + RIGHT('0000000000000000000' + CONVERT(varchar(19), CAST(" + expr +
+		" AS bigint) & CAST(9223372036854775807 AS bigint)), 19)") // a literal of this size is a decimal to SQL Server, and & takes none
+}
+
+// zoned says that the type holds an instant with its zone.
+func zoned(c *column.Column) bool {
+	return strings.HasPrefix(strings.ToLower(c.Type), "datetimeoffset")
+}
+
+func (Mapping) Instant(c *column.Column, expr string) string {
+	if zoned(c) {
+		expr = "SWITCHOFFSET(" + expr + ", '+00:00')"
+	}
+	return compared("CONVERT(varchar(33), CAST(" + expr + " AS datetime2(7)), 121)")
+}
+
+func (Mapping) AtInstant(c *column.Column, parameter string) string {
+	at := "CAST(" + parameter + " AS datetime2(7))"
+	if zoned(c) {
+		return "TODATETIMEOFFSET(" + at + ", '+00:00')"
+	}
+	return at
+}
+
+func (Mapping) Now(c *column.Column, less string) string {
+	now := "SYSUTCDATETIME()"
+	if less != "" {
+		now = "DATEADD(millisecond, -CAST(" + less + " % 1000 AS int), DATEADD(second, -CAST(" + less + " / 1000 AS int), SYSUTCDATETIME()))"
+	}
+	if zoned(c) {
+		return "TODATETIMEOFFSET(" + now + ", '+00:00')"
+	}
+	return now
+}
+
+func (Mapping) Literal(c *column.Column, value string) string {
+	if c.Kind != column.Integer && strings.HasPrefix(c.Type, "n") {
+		return "N'" + value + "'"
+	}
+	return column.Literal(c, value)
+}
+
+func (Mapping) Boolean(_ *column.Column, v bool) string { return column.ZeroOrOne(v) }
+
+func (Mapping) Payload(_ *column.Column, expr string) string { return expr }
+
+func (Mapping) TextTimes() bool { return false }
+
+func (Mapping) Shown(expr string) string { return "CONVERT(varchar(33), " + expr + ", 121)" }
+
+func (d Mapping) Clock() string { return d.Shown("SYSUTCDATETIME()") }
+
+// Hold: SQL Server's statements see each row as it is when they come to it, and could pass the earlier events of an
+// aggregate while they are hidden and the later ones when they are not. The other engines' statements see one state.
+func (Mapping) Hold() string { return " WITH (REPEATABLEREAD)" }
+
+func (Mapping) Unordered() string { return " ORDER BY (SELECT NULL)" }
+
+func (Mapping) Ddl(side statement.Name, states string) []string {
+	return []string{
+		`IF OBJECT_ID(` + textLiteral(side.String()) + `) IS NULL
+CREATE TABLE ` + side.String() + ` (
+    outbox nvarchar(190)` + Exact + ` NOT NULL,
+    event nvarchar(255)` + Exact + ` NOT NULL,
+    aggregate_type nvarchar(255)` + Exact + ` NOT NULL,
+    aggregate_id nvarchar(255)` + Exact + ` NOT NULL,
+    position nvarchar(64)` + Exact + ` NOT NULL,
+    state varchar(16)` + Exact + ` NOT NULL CHECK (state IN (` + states + `)),
+    attempts int NOT NULL,
+    next_attempt_at datetime2(6) NULL,
+    last_error nvarchar(1000) NULL,
+    PRIMARY KEY (outbox, event),
+    INDEX aggregate (outbox, aggregate_type, aggregate_id)
+)`,
+	}
+}

@@ -1,0 +1,90 @@
+package sqlserver
+
+import (
+	"strconv"
+	"strings"
+
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/rowrelay/rowrelay/engine/statement"
+)
+
+// Statement is how SQL Server 2016 and later (compatibility level 130: OPENJSON) and Azure SQL write statements.
+type Statement struct{}
+
+// Exact is a collation that compares by code units.
+const Exact = " COLLATE Latin1_General_100_BIN2"
+
+func (Statement) Quote(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }
+
+// longestText is what nvarchar holds at most, in code units of UTF-16: at most as many as there are bytes in UTF-8.
+const longestText = 4000
+
+// Param gives a text one length: the driver declares each by that of its value, and every other declaration is
+// another plan.
+func (Statement) Param(n int, v any, list bool) (string, any) {
+	param := "@p" + strconv.Itoa(n)
+	text, isText := v.(string)
+	if !isText {
+		return param, v
+	}
+	if !list && len(text) <= longestText {
+		param = "CAST(" + param + " AS nvarchar(" + strconv.Itoa(longestText) + "))"
+	}
+	return param, mssql.NVarCharMax(text)
+}
+
+func (Statement) Now() string { return "SYSUTCDATETIME()" }
+
+// Later takes less than 24 days: DATEADD counts in an int.
+func (Statement) Later(ms string) string {
+	return "DATEADD(millisecond, CAST(" + ms + " AS int), SYSUTCDATETIME())"
+}
+
+func (Statement) Earlier(ms string) string {
+	return "DATEADD(millisecond, -CAST(" + ms + " AS int), SYSUTCDATETIME())"
+}
+
+func (Statement) Age(at string) string {
+	return "DATEDIFF_BIG(millisecond, " + at + ", SYSUTCDATETIME())"
+}
+
+func (Statement) Limit(n string, skip int) string {
+	return " OFFSET " + strconv.Itoa(skip) + " ROWS FETCH NEXT " + n + " ROWS ONLY"
+}
+
+// Bytes is half of what the column takes in UTF-16: at most what it takes in UTF-8.
+func (Statement) Bytes(column string) string { return "(DATALENGTH(" + column + ") / 2)" }
+
+func (Statement) AnyInt(s *statement.Statement, expr string, list []int64) string {
+	return expr + " IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(" + s.List(statement.AsJSON(list)) + ") AS j)"
+}
+
+func (Statement) AnyText(s *statement.Statement, expr string, list []string) string {
+	return expr + " IN (SELECT CAST(j.value AS nvarchar(255))" + Exact + " FROM OPENJSON(" + s.List(statement.AsJSON(list)) + ") AS j)"
+}
+
+func (Statement) Table(param, alias string, fields []statement.Field) string {
+	columns := make([]string, len(fields))
+	for i, f := range fields {
+		typ := "bigint"
+		if f.Text {
+			typ = "nvarchar(1000)"
+		}
+		columns[i] = f.Name + " " + typ + " '$." + f.Name + "'"
+	}
+	return "OPENJSON(" + param + ") WITH (" + strings.Join(columns, ", ") + ") AS " + alias
+}
+
+func (Statement) Lock(skip bool) (hint, suffix string) {
+	if skip { // where READ COMMITTED reads by versions, READPAST needs READCOMMITTEDLOCK, which excludes ROWLOCK
+		return " WITH (UPDLOCK, READCOMMITTEDLOCK, READPAST)", ""
+	}
+	return " WITH (UPDLOCK, ROWLOCK)", ""
+}
+
+// Low makes a transaction the one that loses a deadlock.
+var Low = statement.Low{Prefix: "SET DEADLOCK_PRIORITY LOW; "}
+
+// MostRows is where SQL Server begins to lock the whole table instead of rows, less a margin: a larger chunk would
+// stop every writer.
+const MostRows = 4000

@@ -1,0 +1,87 @@
+package sqlserver
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/column"
+	"github.com/rowrelay/rowrelay/engine/statement"
+)
+
+// Tables is what SQL Server's catalog says of tables.
+type Tables struct{}
+
+// Options names the database: on Azure SQL Database its number in sys.databases is not DB_ID()'s.
+const Options = "SELECT is_read_committed_snapshot_on, CAST(compatibility_level AS int) FROM sys.databases WHERE name = DB_NAME()"
+
+// leastLevel is the first compatibility level that knows OPENJSON. Below it SQL Server calls that a table which is
+// not there, as Lists shows; another engine of its protocol may tell a low level and know it.
+const (
+	leastLevel = 130
+	Lists      = "SELECT COUNT(*) FROM OPENJSON(N'[]') AS j"
+)
+
+// Ready refuses a database whose READ COMMITTED reads with locks (the default but on Azure SQL): every read would
+// wait for each writer's open transaction, and a scan can miss a row that becomes PENDING behind it and return a
+// later one of the same aggregate. A database that does not say so is refused too.
+func (Tables) Ready(ctx context.Context, q statement.Querier) error {
+	var on sql.NullBool
+	var level sql.NullInt64
+	err := q.QueryRowContext(ctx, Options).Scan(&on, &level)
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && !on.Valid:
+		return fmt.Errorf("%w: sys.databases does not say whether READ_COMMITTED_SNAPSHOT is ON, without which the order of events could not be kept: "+
+			"let the login see the row of its database", change.ErrConfig)
+	case err != nil:
+		return fmt.Errorf("read the database's options: %w", err)
+	case !on.Bool:
+		return fmt.Errorf("%w: the database reads with locks, so that the order of events could not be kept: run ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON",
+			change.ErrConfig)
+	case !level.Valid || level.Int64 >= leastLevel:
+		return nil
+	}
+	var none int
+	err = q.QueryRowContext(ctx, Lists).Scan(&none)
+	if engine.Misconfigured(Dialect{}, err) {
+		err = fmt.Errorf("%w: the database's compatibility level is %d, and an outbox takes %d (SQL Server 2016) or higher: "+
+			"run ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = %d: %w", change.ErrConfig, level.Int64, leastLevel, leastLevel, err)
+	}
+	return err
+}
+
+func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
+	var schema, table sql.NullString
+	err := q.QueryRowContext(ctx, "SELECT OBJECT_SCHEMA_NAME(OBJECT_ID(@p1)), OBJECT_NAME(OBJECT_ID(@p1))",
+		n.String()).Scan(&schema, &table)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("find %s: %w", n, err)
+	}
+	if !table.Valid {
+		return "", nil
+	}
+	return schema.String + "." + table.String, nil
+}
+
+func (d Tables) Columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
+	return column.Read(ctx, q, d.Kind, columnsText, n.String())
+}
+
+const columnsText = `SELECT c.name, t.name + CASE
+	WHEN t.name IN ('varchar', 'char', 'varbinary', 'binary') THEN '(' + CASE c.max_length WHEN -1 THEN 'max' ELSE CONVERT(varchar(10), c.max_length) END + ')'
+	WHEN t.name IN ('nvarchar', 'nchar') THEN '(' + CASE c.max_length WHEN -1 THEN 'max' ELSE CONVERT(varchar(10), c.max_length / 2) END + ')'
+	WHEN t.name IN ('datetime2', 'datetimeoffset') THEN '(' + CONVERT(varchar(10), c.scale) + ')'
+	ELSE '' END, c.is_nullable
+FROM sys.columns c JOIN sys.types t ON t.user_type_id = c.system_type_id
+WHERE c.object_id = OBJECT_ID(@p1) ORDER BY c.column_id`
+
+// Kind knows that timestamp is a row version.
+func (Tables) Kind(typ string) column.Kind {
+	if column.TypeName(typ) == "timestamp" {
+		return column.Other
+	}
+	return column.KindOf(typ)
+}

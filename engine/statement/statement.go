@@ -1,0 +1,134 @@
+// Package statement writes and runs SQL: a statement under construction, names of tables, and a database that repeats what
+// may be repeated. What engines write differently is a [Syntax]; each engine's folder has one.
+package statement
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Querier is a connection or a transaction.
+type Querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// Statement is one statement under construction: text and arguments grow together, in the order of the text, so that
+// engines with positional parameters take the same arguments.
+type Statement struct {
+	Syntax Syntax
+	text   strings.Builder
+	args   []any
+}
+
+func New(d Syntax) *Statement { return &Statement{Syntax: d} }
+
+// Add appends text; calls of arg among its parameters are evaluated from left to right, as the parameters stand.
+func (s *Statement) Add(parts ...string) *Statement {
+	for _, p := range parts {
+		s.text.WriteString(p)
+	}
+	return s
+}
+
+// Arg adds an argument and returns its parameter.
+func (s *Statement) Arg(v any) string { return s.bind(v, false) }
+
+// List is arg for a list, which may have any length.
+func (s *Statement) List(v any) string { return s.bind(v, true) }
+
+func (s *Statement) bind(v any, list bool) string {
+	text, bound := s.Syntax.Param(len(s.args)+1, v, list)
+	s.args = append(s.args, bound)
+	return text
+}
+
+// Rows adds a JSON array and returns the table expression over it.
+func (s *Statement) Rows(alias string, fields []Field, list any) string {
+	return s.Syntax.Table(s.List(AsJSON(list)), alias, fields)
+}
+
+// AsJSON encodes a list of plain values.
+func AsJSON(list any) string {
+	data, err := json.Marshal(list)
+	if err != nil {
+		panic(fmt.Sprintf("statement: a list of plain values does not encode: %v", err))
+	}
+	return string(data)
+}
+
+// String is the statement's text.
+func (s *Statement) String() string { return s.text.String() }
+
+// Args are the statement's arguments. They belong to it.
+func (s *Statement) Args() []any { return s.args }
+
+// Exec runs the statement and returns how many rows it changed.
+func (s *Statement) Exec(ctx context.Context, q Querier) (int64, error) {
+	res, err := q.ExecContext(ctx, s.text.String(), s.args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// Row reads a result's first row, and the result to its end: a statement that changes what it shows can fail after
+// the row, and then has changed nothing. Without a row the error is sql.ErrNoRows.
+func (s *Statement) Row(ctx context.Context, q Querier, into ...any) error {
+	first := true
+	err := s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
+		if !first {
+			return true, nil
+		}
+		first = false
+		return true, scan(into...)
+	})
+	if err == nil && first {
+		err = sql.ErrNoRows
+	}
+	return err
+}
+
+// Texts reads a result of one text column.
+func (s *Statement) Texts(ctx context.Context, q Querier) ([]string, error) {
+	return column[string](ctx, s, q)
+}
+
+// Ints reads a result of one integer column.
+func (s *Statement) Ints(ctx context.Context, q Querier) ([]int64, error) {
+	return column[int64](ctx, s, q)
+}
+
+func column[T string | int64](ctx context.Context, s *Statement, q Querier) (list []T, err error) {
+	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
+		var v T
+		err := scan(&v)
+		list = append(list, v)
+		return true, err
+	})
+	return list, err
+}
+
+// Each calls scan for every row of the result, until it returns false or an error.
+func (s *Statement) Each(ctx context.Context, q Querier, scan func(scan func(...any) error) (more bool,
+	err error)) (err error) {
+	rows, err := q.QueryContext(ctx, s.text.String(), s.args...)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := rows.Close(); err == nil {
+			err = closed
+		}
+	}()
+	for rows.Next() {
+		if more, err := scan(rows.Scan); err != nil || !more {
+			return err
+		}
+	}
+	return rows.Err()
+}

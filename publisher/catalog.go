@@ -1,0 +1,235 @@
+package publisher
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/plaintext"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/mapping"
+	"github.com/rowrelay/rowrelay/publisher/rows"
+)
+
+// catalog opens an outbox as the database's catalog shows it, and remembers that for a while. It is safe for use by
+// several goroutines.
+type catalog struct {
+	cfg   Config
+	conn  engine.Connection
+	texts texts
+	db    *statement.DB
+	// outbox and claims are as the settings write them.
+	outbox, claims statement.Name
+
+	mu     sync.Mutex
+	known  *opened // nil until it was read
+	readAt time.Time
+	stale  atomic.Bool // a statement failed by what the catalog holds
+}
+
+// opened is an outbox, proved against the catalog.
+type opened struct {
+	poller.Origin
+	warnings []string // for the operator
+	own      bool     // it has the columns of `rowrelay outbox init`; otherwise it is mapped
+	claims   *claims.Table
+	events   events
+}
+
+// events are an outbox' events, for sessions and for operators: rows of an own table, or of a mapped one.
+type events interface {
+	feedEvents
+	adminEvents
+}
+
+// What was read from the catalog is believed for so long.
+const catalogAge = 5 * time.Minute
+
+// newCatalog does not connect yet.
+func newCatalog(cfg Config, conn engine.Connection) (*catalog, error) { //nolint:gocritic // a copy is wanted: nobody changes it afterwards
+	e, outbox, claims, err := tablesOf(conn.Engine, cfg.Table, cfg.ClaimsTable)
+	if err != nil {
+		return nil, err
+	}
+	c := &catalog{cfg: cfg, conn: conn, texts: e, outbox: outbox, claims: claims}
+	transient := func(err error) bool { return engine.Transient(conn.Dialect, err) }
+	c.db = statement.NewDB(e.syntax, e.low, conn.WriteDB(max(cfg.Connections, 1)), cfg.Timeout, transient, c.explain)
+	return c, nil
+}
+
+func (c *catalog) close() error {
+	if err := c.db.Close(); err != nil {
+		return fmt.Errorf("close the outbox' connections: %w", err)
+	}
+	return nil
+}
+
+// session is open for a session.
+func (c *catalog) session(ctx context.Context) (*feedOutbox, error) {
+	o, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &feedOutbox{Origin: o.Origin, warnings: o.warnings, own: o.own, claims: o.claims, events: o.events}, nil
+}
+
+// explain wraps an error with what was tried, and with the remedy where settings or schema are at fault.
+func (c *catalog) explain(what string, err error) error {
+	switch {
+	case errors.Is(err, claims.ErrLost), errors.Is(err, poller.ErrConfig):
+		return fmt.Errorf("%s: %w", what, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s: it took longer than source__timeout (%v): %w", what, c.cfg.Timeout, err)
+	case engine.Misconfigured(c.conn.Dialect, err):
+		c.stale.Store(true)
+		return fmt.Errorf("%w: %s: the user of source__connection needs SELECT, INSERT, UPDATE and DELETE on %s and %s, which "+
+			"`rowrelay outbox init %s --apply` creates: %w", poller.ErrConfig, what, c.outbox, c.claims, c.cfg.Poller, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// open returns the outbox as the catalog shows it, from memory where that is fresh.
+func (c *catalog) open(ctx context.Context) (*opened, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.stale.Swap(false) && c.known != nil && time.Since(c.readAt) < catalogAge {
+		return c.known, nil
+	}
+	o, err := c.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.known, c.readAt = o, time.Now()
+	return o, nil
+}
+
+func (c *catalog) read(ctx context.Context) (*opened, error) {
+	var qualified string
+	own := false
+	err := c.db.Do(ctx, "read the catalog", func(ctx context.Context, q statement.Querier) (err error) {
+		if qualified, err = c.resolve(ctx, q, c.outbox, ""); err != nil {
+			return err
+		}
+		if err := c.texts.tables.Ready(ctx, q); err != nil {
+			return err
+		}
+		columns, err := c.columns(ctx, q)
+		if err != nil {
+			return err
+		}
+		how := ""
+		if own = rows.IsOwn(c.texts.rows, columns); !own {
+			how = " --beside"
+		}
+		_, err = c.resolve(ctx, q, c.claims, how)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	o := &opened{
+		Origin:   poller.Origin{Engine: c.conn.Engine, Table: qualified, Fingerprint: c.fingerprint(qualified)},
+		warnings: c.conn.Warnings,
+		own:      own && len(c.cfg.Map) == 0,
+	}
+	if o.own {
+		rows := c.rows(qualified)
+		o.claims, o.events = rows.Claims, rows
+		return o, nil
+	}
+	return o, c.mapped(ctx, o)
+}
+
+// place is where the outbox' claims stand. All who publish from one table exclude each other, however they write its
+// name.
+func (c *catalog) place(qualified string) claims.Place {
+	return claims.Place{Table: c.claims.String(), Outbox: claimName(qualified)}
+}
+
+func (c *catalog) rows(qualified string) *rows.Table {
+	cfg := &c.cfg
+	return rows.New(c.db, c.texts.rows, c.outbox, rows.Config{Strategy: cfg.Strategy, Ordering: cfg.Ordering,
+		Block:       cfg.Policy.Block,
+		MaxRowBytes: cfg.MaxRowBytes, Timeout: cfg.Timeout, Retention: cfg.Retention}, c.texts.claims, c.place(qualified))
+}
+
+// mapped completes what is known of a mapped table.
+func (c *catalog) mapped(ctx context.Context, o *opened) error {
+	cfg := &c.cfg
+	if cfg.Strategy != "" && cfg.Strategy != claims.Leader {
+		return fmt.Errorf("%w: source__strategy=%s needs the columns of `rowrelay outbox init`, and %s is mapped: leave source__strategy out, or "+
+			"write leader", poller.ErrConfig, cfg.Strategy, o.Table)
+	}
+	o.claims = claims.New(c.db, c.texts.claims, c.place(o.Table), cfg.Strategy, nil)
+	m, warnings, err := mapping.Open(ctx, c.db.Pool, c.db, c.texts.mapping, o.claims, c.outbox,
+		mapping.SideOf(c.claims), o.Table, c.mappedConfig())
+	if err != nil {
+		return err
+	}
+	o.events = m
+	o.warnings = append(o.warnings[:len(o.warnings):len(o.warnings)], warnings...)
+	return nil
+}
+
+func (c *catalog) mappedConfig() mapping.Config {
+	cfg := &c.cfg
+	return mapping.Config{Poller: cfg.Poller, Map: cfg.Map, Ordering: cfg.Ordering, Block: cfg.Policy.Block,
+		MaxRowBytes: cfg.MaxRowBytes,
+		Retention:   cfg.Retention}
+}
+
+// resolve finds a table. how are the flags of `outbox init` that creates it.
+func (c *catalog) resolve(ctx context.Context, q statement.Querier, n statement.Name, how string) (string, error) {
+	qualified, err := c.texts.tables.Resolve(ctx, q, n)
+	if err != nil {
+		return "", err
+	}
+	if qualified == "" {
+		return "", fmt.Errorf("%w: there is no table %s (or the user of source__connection may not see it): run `rowrelay outbox init %s%s --apply`",
+			poller.ErrConfig, n, c.cfg.Poller, how)
+	}
+	return qualified, nil
+}
+
+// columns are the outbox' columns, as a result of no rows names them.
+func (c *catalog) columns(ctx context.Context, q statement.Querier) ([]string, error) {
+	rows, err := q.QueryContext(ctx, "SELECT * FROM "+c.outbox.String()+" WHERE 1 = 0")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err is what tells
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	return columns, rows.Err()
+}
+
+// fingerprint identifies what is published, whoever does it: server, database and table.
+func (c *catalog) fingerprint(table string) string {
+	data, err := json.Marshal([]string{"outbox", "1", c.conn.Engine, c.conn.Identity, table})
+	if err != nil {
+		panic(fmt.Sprintf("publisher: a list of strings does not encode: %v", err))
+	}
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// claimName is an outbox' name in the claims table, whose column holds 190 characters.
+func claimName(qualified string) string {
+	const room = 190
+	if len(qualified) <= room {
+		return qualified
+	}
+	sum := sha256.Sum256([]byte(qualified))
+	return plaintext.Start(qualified, room-33) + "#" + hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,73 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/mysql"
+	"github.com/rowrelay/rowrelay/engine/postgres"
+	"github.com/rowrelay/rowrelay/engine/sqlite"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/mapping"
+	"github.com/rowrelay/rowrelay/publisher/rows"
+)
+
+// texts is what is written differently on one engine.
+type texts struct {
+	syntax  statement.Syntax
+	low     statement.Low
+	tables  tables
+	claims  claims.Syntax
+	rows    rows.Syntax
+	mapping mapping.Syntax
+	// mostRows bounds what one transaction deletes; 0: no bound.
+	mostRows int
+}
+
+// tables is what is asked of an engine's catalog.
+type tables interface {
+	// Ready refuses a database that the order of events could not be kept in.
+	Ready(ctx context.Context, q statement.Querier) error
+	// Resolve finds a table; qualified is "" where there is none.
+	Resolve(ctx context.Context, q statement.Querier, n statement.Name) (qualified string, err error)
+}
+
+var textsOf = map[string]texts{
+	"postgres": {syntax: postgres.Statement{}, low: postgres.Low, tables: postgres.Tables{},
+		claims: postgres.Claims{}, rows: postgres.Outbox{}, mapping: postgres.Mapping{}},
+	"mysql": {syntax: mysql.Statement{}, tables: mysql.Tables{}, claims: mysql.Claims{}, rows: mysql.Outbox{},
+		mapping: mysql.Mapping{}},
+	"sqlite": {syntax: sqlite.Statement{}, tables: sqlite.Tables{}, claims: sqlite.Claims{}, rows: sqlite.Outbox{},
+		mapping: sqlite.Mapping{}},
+	"sqlserver": {syntax: sqlserver.Statement{}, low: sqlserver.Low, tables: sqlserver.Tables{},
+		claims: sqlserver.Claims{}, rows: sqlserver.Outbox{}, mapping: sqlserver.Mapping{}, mostRows: sqlserver.MostRows},
+}
+
+// tablesOf reads the names of an outbox and of its claims table, as source__table and source__claims_table write
+// them.
+func tablesOf(engineName, table, claims string) (e texts, outbox, beside statement.Name, err error) {
+	e, ok := textsOf[engineName]
+	if !ok {
+		return e, outbox, beside, fmt.Errorf("%w: no outbox on engine %q", poller.ErrConfig, engineName)
+	}
+	if outbox, err = e.parseName("source__table", table); err != nil {
+		return e, outbox, beside, err
+	}
+	if beside, err = e.parseName("source__claims_table", claims); err != nil {
+		return e, outbox, beside, err
+	}
+	return e, outbox, outbox.Beside(beside), nil
+}
+
+func (e *texts) parseName(setting, text string) (statement.Name, error) {
+	parts, err := engine.SplitName(text)
+	if err != nil {
+		return statement.Name{}, fmt.Errorf("%w: %s %q is not the name of a table: %w", poller.ErrConfig, setting,
+			text, err)
+	}
+	return statement.NewName(e.syntax, parts...), nil
+}

@@ -1,0 +1,64 @@
+package event
+
+import "time"
+
+// Marks are what one settlement makes of rows.
+type Marks struct {
+	Published []Ref
+	// Retried are published rows that were FAILED before: their aggregates' waiting events become pending.
+	Retried []Marked
+	Failed  []Failure
+	// Waiting become WAITING, unless no earlier event of their aggregate is in the way any more.
+	Waiting []Marked
+	// Returned become PENDING again (skip_locked: they are PUBLISHING).
+	Returned []Ref
+	// Freed are aggregates whose claim ends with this settlement (skip_locked).
+	Freed []Aggregate
+}
+
+type Marked struct {
+	Ref       Ref
+	Aggregate Aggregate
+}
+
+// Failure is a rejected event.
+type Failure struct {
+	Marked
+	Attempts int           // failed ones, this one included
+	Delay    time.Duration // until the next
+	Dead     bool          // it was the last
+	Reason   string        // at most 1000 characters, never the payload
+}
+
+// State is what the event becomes.
+func (f *Failure) State() State {
+	if f.Dead {
+		return Dead
+	}
+	return Failed
+}
+
+// Empty says that no row changes its state.
+func (m *Marks) Empty() bool {
+	return len(m.Published)+len(m.Retried)+len(m.Failed)+len(m.Waiting)+len(m.Returned) == 0
+}
+
+// Plain says that events were published, and nothing else happened.
+func (m *Marks) Plain() bool {
+	return len(m.Retried)+len(m.Failed)+len(m.Waiting)+len(m.Returned)+len(m.Freed) == 0
+}
+
+// Unblocked are the aggregates whose waiting events may go on: those of a retried event, and of a dead one where that
+// does not block.
+func (m *Marks) Unblocked(block bool) []Aggregate {
+	var list []Aggregate
+	for _, r := range m.Retried {
+		list = append(list, r.Aggregate)
+	}
+	for i := range m.Failed {
+		if f := &m.Failed[i]; f.Dead && !block {
+			list = append(list, f.Aggregate)
+		}
+	}
+	return list
+}

@@ -1,0 +1,81 @@
+package event
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Glance is what there is to do in an outbox.
+type Glance struct {
+	Work, Paused bool
+	Waiting      bool   // there are, or may be, WAITING events
+	By           string // who paused it, when and why
+	Partitions   int    // in force; 0: none yet
+}
+
+// Position is where a page begins: after (bucket, seq), or by seq alone. For ordering=source it is always by seq.
+type Position struct {
+	Bucket int
+	Seq    int64
+	BySeq  bool
+}
+
+type Aggregate struct{ Type, ID string }
+
+// Row is one event as it was fetched.
+type Row struct {
+	Ref      Ref
+	At       Position
+	Outbox   change.Outbox
+	Attempts int // failed ones that count
+	Waits    bool
+	Broken   error // see change.Event.Broken
+}
+
+// Aggregate is the row's.
+func (r *Row) Aggregate() Aggregate { return Aggregate{r.Outbox.AggregateType, r.Outbox.AggregateID} }
+
+// Ref names a row of the table in marks: its seq, or for a mapped table the text of its id.
+type Ref struct {
+	Seq int64
+	ID  string
+}
+
+// SetPayload takes a payload in that was read, of a size in bytes, unless it is larger than most (0: no bound).
+func (r *Row) SetPayload(payload []byte, size, most int) {
+	if most > 0 && (payload == nil && size > most || len(payload) > most) {
+		r.Broken = fmt.Errorf("the payload has %d bytes, and max_row_bytes is %d: raise that, or write less",
+			max(size, len(payload)), most)
+		return
+	}
+	r.Outbox.Payload, r.Outbox.JSON = payload, json.Valid(payload)
+}
+
+// Read runs a statement of events' columns and stops at the limit; more says that there was another row.
+func Read(ctx context.Context, s *statement.Statement, q statement.Querier, limit poller.Limit,
+	scanned func(func(...any) error) (Row, error)) (rows []Row, more bool, err error) {
+	size := 0
+	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
+		if len(rows) > 0 && (len(rows) >= limit.Rows || limit.Bytes > 0 && size >= limit.Bytes) {
+			more = true
+			return false, nil
+		}
+		r, err := scanned(scan)
+		if err != nil {
+			return false, err
+		}
+		size += len(r.Outbox.Payload)
+		if len(rows) > 0 && limit.Bytes > 0 && size > limit.Bytes {
+			more = true // this one comes with the next fetch
+			return false, nil
+		}
+		rows = append(rows, r)
+		return true, nil
+	})
+	return rows, more, err
+}

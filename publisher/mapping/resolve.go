@@ -1,0 +1,237 @@
+package mapping
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/engine/column"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// layout is a mapping that was proved against the catalog: what statements are made of.
+type layout struct {
+	id, payload column.Column
+	// seq orders events where it is given; otherwise createdAt and id do.
+	seq *column.Column
+	// aggregateID is nil with source__map__aggregate_id=none: every event is then an aggregate of its own, named by
+	// its id.
+	aggregateType, aggregateID, eventType, key *column.Column
+	createdAt, published, publishedAt, state   *column.Column
+	attempts, traceParent, traceState          *column.Column
+	pending, done                              string
+	deletes                                    bool
+	warnings                                   []string
+}
+
+// resolve proves a mapping against the columns of table, which is its name for people.
+func (m *mapping) resolve(table string, catalog []column.Column) (layout, error) {
+	l := layout{pending: m.pending, done: m.done, deletes: m.deletes}
+	find := func(r role, required string) (*column.Column, error) {
+		return m.find(table, catalog, r, required)
+	}
+	var err error
+	required := func(r role, why string) column.Column {
+		var c *column.Column
+		if err == nil {
+			c, err = find(r, why)
+		}
+		if c == nil {
+			return column.Column{}
+		}
+		return *c
+	}
+	optional := func(r role) *column.Column {
+		var c *column.Column
+		if err == nil {
+			c, err = find(r, "")
+		}
+		return c
+	}
+	l.id = required(roleID, "the column that identifies an event")
+	l.payload = required(rolePayload, "the column that holds what is published")
+	l.seq, l.createdAt = optional(roleSeq), optional(roleCreatedAt)
+	l.aggregateType, l.eventType, l.key = optional(roleAggregateType), optional(roleEventType), optional(roleKey)
+	l.published, l.publishedAt, l.state = optional(rolePublished), optional(rolePublishedAt), optional(roleState)
+	l.attempts, l.traceParent, l.traceState = optional(roleAttempts), optional(roleTraceParent), optional(roleTraceState)
+	if m.columns[roleAggregateID] != noColumn {
+		c := required(roleAggregateID, "the column whose events keep their order; or write "+noColumn+", for no order among events")
+		l.aggregateID = &c
+	}
+	for _, r := range unusedRoles {
+		if c := optional(r); c != nil && m.columns[r] != "" {
+			l.warnings = append(l.warnings, fmt.Sprintf("%s=%s has no effect: of a mapped table only the mark of publishing is written, "+
+				"failures are kept in the table beside the claims", r.setting(), c.Name))
+		}
+	}
+	if err != nil {
+		return layout{}, err
+	}
+	if err := l.checkState(m, table, catalog); err != nil {
+		return layout{}, err
+	}
+	if err := l.checkKinds(m.textTimes); err != nil {
+		return layout{}, err
+	}
+	return l, l.checkOrder(m, table, catalog)
+}
+
+// find returns the column of a role; nil where there is none and none is required. required says what it is for.
+func (m *mapping) find(table string, catalog []column.Column, r role, required string) (*column.Column, error) {
+	name, said := m.columns[r]
+	if name == noColumn {
+		return nil, nil
+	}
+	if !said {
+		name = r.byDefault()
+	}
+	found := slices.IndexFunc(catalog, func(c column.Column) bool { return c.Name == name })
+	if found < 0 {
+		for i, c := range catalog {
+			if !strings.EqualFold(c.Name, name) {
+				continue
+			}
+			if found >= 0 {
+				return nil, fmt.Errorf("%w: %s=%s could be %q or %q in %s: write it exactly", poller.ErrConfig,
+					r.setting(), name,
+					catalog[found].Name, c.Name, table)
+			}
+			found = i
+		}
+	}
+	switch {
+	case found >= 0:
+		c := catalog[found]
+		return &c, nil
+	case said:
+		return nil, fmt.Errorf("%w: %s=%s: %s has no such column; it has: %s: name one of them", poller.ErrConfig,
+			r.setting(), name, table, names(catalog))
+	case required != "":
+		return nil, fmt.Errorf("%w: %s has no column %q, and %s is not set; it has: %s: set %s to %s",
+			poller.ErrConfig, table, name, r.setting(),
+			names(catalog), r.setting(), required)
+	}
+	return nil, nil
+}
+
+// checkState decides how it is known that a row is to be published.
+func (l *layout) checkState(m *mapping, table string, catalog []column.Column) error {
+	_, said := m.columns[roleState]
+	if m.pending == "" {
+		if said {
+			return fmt.Errorf("%w: %s=%s needs %s, the value that means \"to be published\": set it",
+				poller.ErrConfig, roleState.setting(),
+				l.state.Name, setting(optionPending))
+		}
+		l.state = nil // a column that happens to have the name
+	}
+	if l.state == nil {
+		for _, option := range []struct{ name, value string }{{optionPending, m.pending}, {optionDone, m.done}} {
+			if option.value != "" {
+				return fmt.Errorf("%w: %s=%s is a value of the state column, and there is none: set %s to one of the columns of %s: %s", poller.ErrConfig,
+					setting(option.name), option.value, roleState.setting(), table, names(catalog))
+			}
+		}
+	}
+	if l.deletes {
+		return nil
+	}
+	if l.state != nil && m.done == "" {
+		return fmt.Errorf("%w: %s=%s needs %s, the value that means \"published\": set it, or %s=delete",
+			poller.ErrConfig, roleState.setting(),
+			l.state.Name, setting(optionDone), setting(optionOnPublished))
+	}
+	if l.state == nil && l.published == nil && l.publishedAt == nil {
+		return fmt.Errorf("%w: %s has no column that says what was published; it has: %s: set %s, %s, or %s with %s and %s; or %s=delete", poller.ErrConfig,
+			table, names(catalog), rolePublished.setting(), rolePublishedAt.setting(), roleState.setting(), setting(optionPending),
+			setting(optionDone), setting(optionOnPublished))
+	}
+	return nil
+}
+
+// checkKinds refuses columns of types that their role cannot have.
+func (l *layout) checkKinds(textTimes bool) error {
+	times := []column.Kind{column.Time}
+	if textTimes {
+		times = append(times, column.Text)
+	}
+	for _, c := range []struct {
+		role    role
+		column  *column.Column
+		allowed []column.Kind
+		want    string
+	}{
+		{roleID, &l.id, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes},
+			"an integer, text, a uuid or bytes"},
+		{roleSeq, l.seq, []column.Kind{column.Integer}, "an integer"},
+		{roleAggregateID, l.aggregateID, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes},
+			"an integer, text, a uuid or bytes"},
+		{roleAggregateType, l.aggregateType, []column.Kind{column.Integer, column.Text}, "text"},
+		{roleEventType, l.eventType, []column.Kind{column.Integer, column.Text}, "text"},
+		{roleKey, l.key, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes},
+			"text, a uuid, an integer or bytes"},
+		{rolePayload, &l.payload, []column.Kind{column.Text, column.JSON, column.Bytes}, "text, JSON or bytes"},
+		{roleCreatedAt, l.createdAt, times, "a date and time"},
+		{rolePublishedAt, l.publishedAt, times, "a date and time"},
+		{rolePublished, l.published, []column.Kind{column.Bool, column.Integer}, "a boolean or a number"},
+		{roleAttempts, l.attempts, []column.Kind{column.Integer}, "an integer"},
+		{roleState, l.state, []column.Kind{column.Integer, column.Text}, "text or a number"},
+	} {
+		if c.column == nil || slices.Contains(c.allowed, c.column.Kind) {
+			continue
+		}
+		return fmt.Errorf("%w: %s: column %s is %s, and has to be %s: name another column, or %s where the role can do without", poller.ErrConfig,
+			c.role.setting(), c.column.Name, c.column.Type, c.want, noColumn)
+	}
+	for option, value := range map[string]string{optionPending: l.pending, optionDone: l.done} {
+		if l.state != nil && l.state.Kind == column.Integer && value != "" && !isInteger(value) {
+			return fmt.Errorf("%w: %s=%s is no number, and column %s is %s: write a number", poller.ErrConfig,
+				setting(option), value,
+				l.state.Name, l.state.Type)
+		}
+	}
+	return nil
+}
+
+// checkOrder decides what events are ordered by: seq; else the id where it is a number; else created_at and then the
+// id.
+func (l *layout) checkOrder(m *mapping, table string, catalog []column.Column) error {
+	if l.id.Nullable {
+		return fmt.Errorf("%w: %s: column %s may be NULL, so that it does not identify an event: declare it NOT NULL, or name another one", poller.ErrConfig,
+			roleID.setting(), l.id.Name)
+	}
+	if l.seq == nil && m.columns[roleSeq] != noColumn && l.id.Kind == column.Integer {
+		id := l.id
+		l.seq = &id
+	}
+	order, r := l.seq, roleSeq
+	if order == nil {
+		order, r = l.createdAt, roleCreatedAt
+	}
+	if order == nil {
+		return fmt.Errorf("%w: nothing says in which order the events of %s were written: its id is %s, and it has: %s: set %s to a growing number, or %s "+
+			"to a time", poller.ErrConfig, table, l.id.Type, names(catalog), roleSeq.setting(), roleCreatedAt.setting())
+	}
+	if order.Nullable {
+		return fmt.Errorf("%w: %s: column %s may be NULL, and such an event would have no place in the order: declare it NOT NULL, or name another one",
+			poller.ErrConfig, r.setting(), order.Name)
+	}
+	if l.seq == nil && l.aggregateID != nil {
+		l.warnings = append(l.warnings, fmt.Sprintf("the events of %s are ordered by %s and %s: two of one aggregate within the same instant, or from "+
+			"transactions that overlap, have no sure order; a growing number (%s) has", table, l.createdAt.Name, l.id.Name, roleSeq.setting()))
+	}
+	return nil
+}
+
+func names(catalog []column.Column) string {
+	list := make([]string, len(catalog))
+	for i, c := range catalog {
+		list[i] = c.Name
+	}
+	return strings.Join(list, ", ")
+}
+
+func isInteger(s string) bool {
+	digits := strings.TrimPrefix(s, "-")
+	return digits != "" && len(digits) <= 18 && strings.Trim(digits, "0123456789") == ""
+}

@@ -1,0 +1,176 @@
+package mapping
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// role is what a column of a mapped table is for: source__map__<role>=<column>.
+type role string
+
+const (
+	roleID            role = "id"
+	roleSeq           role = "seq"
+	roleAggregateType role = "aggregate_type"
+	roleAggregateID   role = "aggregate_id"
+	roleEventType     role = "event_type"
+	rolePayload       role = "payload"
+	roleCreatedAt     role = "created_at"
+	rolePublished     role = "published"
+	rolePublishedAt   role = "published_at"
+	roleState         role = "state"
+	roleAttempts      role = "attempts"
+	roleKey           role = "idempotency_key"
+	roleTraceParent   role = "traceparent"
+	roleTraceState    role = "tracestate"
+	// What follows lives in the side table, or is not needed by the strategy leader.
+	roleNextAttempt role = "next_attempt_at"
+	roleLastError   role = "last_error"
+	roleBucket      role = "bucket"
+)
+
+// roles are all of them, in the order of messages.
+var roles = []role{
+	roleID, roleSeq, roleAggregateType, roleAggregateID, roleEventType, rolePayload, roleCreatedAt, rolePublished,
+	rolePublishedAt, roleState, roleAttempts, roleKey, roleTraceParent, roleTraceState, roleNextAttempt, roleLastError, roleBucket,
+}
+
+// unusedRoles can be named, but a mapped table is not written there.
+var unusedRoles = []role{roleNextAttempt, roleLastError, roleBucket}
+
+// The options beside the roles.
+const (
+	optionPending     = "pending"      // the value of the state column that means "to be published"
+	optionDone        = "done"         // the one that means "published"
+	optionOnPublished = "on_published" // mark or delete
+	noColumn          = "none"         // instead of a column: there is none
+)
+
+// byDefault is the column of a role that the settings do not name: those of the table that frameworks have in common.
+func (r role) byDefault() string {
+	if r == roleAttempts {
+		return "retry_count"
+	}
+	return string(r)
+}
+
+// setting is the name of the setting that says the role's column, or of an option.
+func setting(name string) string { return "source__map__" + name }
+
+func (r role) setting() string { return setting(string(r)) }
+
+// mapping is what the settings say of a mapped table, before the catalog was asked.
+type mapping struct {
+	textTimes bool            // a time may stand in a column of text
+	columns   map[role]string // as written; noColumn where there shall be none
+	// pending and done are "" where they are not set.
+	pending, done string
+	// deletes says that published rows are deleted instead of marked.
+	deletes bool
+}
+
+// parseMapping reads source__map__<role>, and finds what is wrong with it without looking at the table.
+func parseMapping(settings map[string]string) (mapping, error) {
+	m := mapping{columns: make(map[role]string)}
+	for _, name := range sortedKeys(settings) {
+		value := strings.TrimSpace(settings[name])
+		if value == "" {
+			return mapping{}, fmt.Errorf("%w: %s is empty: name a column, or leave the setting out", poller.ErrConfig,
+				setting(name))
+		}
+		switch name {
+		case optionPending:
+			m.pending = value
+		case optionDone:
+			m.done = value
+		case optionOnPublished:
+			if value != "mark" && value != "delete" {
+				return mapping{}, fmt.Errorf("%w: %s=%s is not known: write mark or delete", poller.ErrConfig,
+					setting(name), value)
+			}
+			m.deletes = value == "delete"
+		default:
+			if !slices.Contains(roles, role(name)) {
+				return mapping{}, fmt.Errorf("%w: %s is not known: the roles are %s, and the options %s, %s and %s",
+					poller.ErrConfig, setting(name),
+					listRoles(), optionPending, optionDone, optionOnPublished)
+			}
+			m.columns[role(name)] = value
+		}
+	}
+	return m, m.check()
+}
+
+// check finds settings that contradict each other.
+func (m *mapping) check() error {
+	for _, r := range []role{roleID, rolePayload} {
+		if m.columns[r] == noColumn {
+			return fmt.Errorf("%w: %s=%s: every event needs one: name the column", poller.ErrConfig, r.setting(),
+				noColumn)
+		}
+	}
+	for _, option := range []struct{ name, value string }{{optionPending, m.pending}, {optionDone, m.done}} {
+		if option.value == "" {
+			continue
+		}
+		if m.columns[roleState] == noColumn {
+			return fmt.Errorf("%w: %s is a value of the state column, and %s=%s says that there is none: leave one of them out", poller.ErrConfig,
+				setting(option.name), roleState.setting(), noColumn)
+		}
+		// The values stand in statements as literals, because only so can a filtered index serve them.
+		if i := strings.IndexFunc(option.value,
+			func(c rune) bool { return c < ' ' || c == '\'' || c == '\\' || c == 0x7f }); i >= 0 {
+			return fmt.Errorf("%w: %s holds a quote, a backslash or a control character, which a state's value cannot have here", poller.ErrConfig,
+				setting(option.name))
+		}
+	}
+	if m.pending != "" && m.pending == m.done {
+		return fmt.Errorf("%w: %s and %s are the same value %q: an event that was published could not be told from one that was not", poller.ErrConfig,
+			setting(optionPending), setting(optionDone), m.pending)
+	}
+	if m.deletes && m.done != "" {
+		return fmt.Errorf("%w: %s=delete deletes published rows, and %s says how to mark them: leave one of them out",
+			poller.ErrConfig,
+			setting(optionOnPublished), setting(optionDone))
+	}
+	seen := make(map[string]role)
+	for _, r := range roles {
+		column := strings.ToLower(m.columns[r])
+		if column == "" || column == noColumn {
+			continue
+		}
+		if other, twice := seen[column]; twice && !shareable(r, other) {
+			return fmt.Errorf("%w: %s and %s name the same column %q: give each its own", poller.ErrConfig,
+				other.setting(), r.setting(), m.columns[r])
+		}
+		seen[column] = r
+	}
+	return nil
+}
+
+// shareable reports whether one column can serve two roles: an id may be seq, aggregate and idempotency key at once;
+// what is written when an event is published can be nothing else.
+func shareable(a, b role) bool {
+	written := []role{rolePublished, rolePublishedAt, roleState, roleAttempts}
+	return !slices.Contains(written, a) && !slices.Contains(written, b)
+}
+
+func listRoles() string {
+	names := make([]string, len(roles))
+	for i, r := range roles {
+		names[i] = string(r)
+	}
+	return strings.Join(names, ", ")
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

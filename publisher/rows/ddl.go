@@ -1,0 +1,32 @@
+package rows
+
+import (
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/publisher/event"
+	"strings"
+)
+
+// blockedStates are the words of events that others wait for, or which wait: a search with the same words as the
+// index' is known to be served by it.
+const blockedStates = "'FAILED', 'DEAD LETTER', 'WAITING'"
+
+// DDL returns the statements that create an outbox and, with one of them, its claims table.
+func DDLOf(d Syntax, table statement.Name, claims string) []string {
+	return d.Ddl(table, claims, event.Quoted(event.States), blockedStates)
+}
+
+// IsOwn reports whether a table with these columns is one of `rowrelay outbox init`. Letters may be of any case.
+func IsOwn(d Syntax, columns []string) bool {
+	have := map[string]bool{}
+	for _, c := range columns {
+		have[strings.ToLower(c)] = true
+	}
+	for _, c := range []string{d.Seq(), "id", "aggregate_type", "aggregate_id", "event_type", "payload", "created_at",
+		"published_at", "retry_count",
+		"idempotency_key", "state", "next_attempt_at", "last_error", "bucket", "traceparent", "tracestate"} {
+		if !have[c] {
+			return false
+		}
+	}
+	return true
+}
