@@ -199,6 +199,37 @@ func TestAnAcceptanceElsewhereEndsTheAlarm(t *testing.T) {
 	})
 }
 
+// TestSilentRowHoldsUpNoOther: a row that gets no answer is due before another that is refused, and has no verdict. The other
+// is given up, and not sent with every tick.
+func TestSilentRowHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 3)
+		p := newProcess(t, nil, s, nil)
+		asked := 0
+		sink := outputFunc(func(_ context.Context, d change.Delivery) error {
+			for i := range d.Events {
+				switch idOf(&d.Events[i]) {
+				case 1:
+					return FailAll(len(d.Events), Unavailable, 0, errors.New("no answer"))
+				case 2:
+					asked++
+					return FailAll(len(d.Events), Refused, 400, errors.New("HTTP 400"))
+				}
+			}
+			return nil
+		})
+		relay := relayOf(t, p.feed, sink, func(c *Config) { one(c); c.RequestEvents, c.Retries = 1, 1 })
+		for range 600 {
+			relay.Tick(t.Context())
+			time.Sleep(time.Second)
+		}
+		if n := len(p.graves.letters); n != 1 || asked > 20 {
+			t.Errorf("%d dead letters, asked %d times, parked %+v", n, asked, p.parked())
+		}
+	})
+}
+
 // TestOneOrderKeyOnly: what the destination accepted of the key itself is evidence too.
 func TestOneOrderKeyOnly(t *testing.T) {
 	for _, status := range []int{400, 500, naming} {

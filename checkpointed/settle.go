@@ -90,6 +90,9 @@ func (l *tally) take(ctx context.Context, b *poller.Settled) bool {
 	if k > 0 {
 		l.id = b.Batch.ID
 	}
+	for i := k + 1; i < len(b.Outcomes) && b.Batch.Kind == change.Retry; i++ {
+		l.settle(ctx, b, i, about) // each is of a key of its own, and waits for no other
+	}
 	switch b.Batch.Kind {
 	case change.Backfill:
 		l.fill(&b.Batch, k, about)

@@ -289,11 +289,20 @@ func (w *world) blocked(v *version) bool {
 	}) && w.waits(v)
 }
 
-// unproven reports whether nothing shows that an event which is refused for good is at fault: the receiver accepted nothing
-// for so long, and its answer is not about this event. It is set aside, and not given up before something is accepted.
+// unproven reports whether nothing shows that an event which is refused for good is at fault: several were refused since the
+// receiver accepted one; or it accepted nothing for so long, and its answer is not about this event. It is set aside, and not
+// given up before something is accepted.
 func (w *world) unproven(id string) bool {
-	b := w.sink.refuses(id)
-	if b == nil || time.Since(w.sink.lastAccepted) < recently+time.Minute {
+	b, several := w.sink.refuses(id), 1
+	if w.set.ordering == poller.OrderSource {
+		several = mostBad
+	}
+	switch {
+	case b == nil:
+		return false
+	case len(w.sink.refused) > several:
+		return true
+	case time.Since(w.sink.lastAccepted) < recently+time.Minute:
 		return false
 	}
 	return !b.clear() || w.sink.badNow() > mostBad // more than that look like an outage

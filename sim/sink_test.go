@@ -23,8 +23,10 @@ type sink struct {
 	bad     map[string]*badness // event ids that it refuses
 	limited map[string]*limit   // order keys whose rate it limits
 	history []attempt
-	// lastAccepted is when it accepted an event last.
+	// lastAccepted is when it accepted an event last, and refused are the events that it has refused since for the first time.
 	lastAccepted time.Time
+	refused      []string
+	everRefused  map[string]bool
 	numbers      map[rank]bool
 }
 
@@ -60,6 +62,7 @@ type attempt struct {
 func newSink(w *world) *sink {
 	return &sink{
 		w: w, plain: newAccount(), ruled: newAccount(), highest: map[string]rank{}, bad: map[string]*badness{}, limited: map[string]*limit{}, numbers: map[rank]bool{},
+		everRefused: map[string]bool{},
 	}
 }
 
@@ -242,8 +245,12 @@ func (s *sink) note(q *request, i int, a attempt) {
 	e := &q.d.Events[i]
 	a.id, a.order, a.at, a.by = e.ID, string(s.w.laneOf(e)), time.Now(), q.life
 	a.batch = fmt.Sprint(q.d.Token, q.d.BatchID)
-	if a.accepted {
-		s.lastAccepted = a.at
+	switch {
+	case a.accepted:
+		s.lastAccepted, s.refused = a.at, nil
+	case a.status > 0 && a.lone && !s.everRefused[a.id]:
+		s.everRefused[a.id] = true
+		s.refused = append(s.refused, a.id)
 	}
 	s.history = append(s.history, a)
 }
