@@ -3,10 +3,11 @@ package claims
 import (
 	"context"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Rows are the rows that are published under claims, where they are marked so.

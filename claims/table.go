@@ -23,8 +23,9 @@ package claims
 import (
 	"errors"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Strategy is how several instances share the work.

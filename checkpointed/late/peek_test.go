@@ -1,12 +1,13 @@
 package late
 
 import (
-	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 )
 
 // TestExactDeliversAboveTheSafePointEarly: while one long transaction keeps the safe point back, what others commit is

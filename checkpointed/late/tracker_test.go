@@ -1,11 +1,12 @@
 package late
 
 import (
-	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 )
 
 // lateRun is one random life: writers whose transactions last up to longest, a reader that settles now and then, and what

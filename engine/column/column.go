@@ -3,8 +3,9 @@ package column
 
 import (
 	"context"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Column is a column of a user's table, as the catalog shows it.

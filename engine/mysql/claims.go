@@ -1,9 +1,10 @@
 package mysql
 
 import (
+	"strings"
+
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
-	"strings"
 )
 
 // Claims is how MySQL and MariaDB write claims. They show nothing of what a statement has written: it is read back.

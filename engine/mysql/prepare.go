@@ -4,10 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // variablesSQL reads what is true for a connection: session values where there are any. It names variables of both

@@ -4,9 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"github.com/rowrelay/rowrelay/engine"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // A login may ask all of this about itself without any right but to connect.

@@ -2,8 +2,9 @@ package mysql
 
 import (
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // How sqlRow encodes what the driver returns in the text protocol; the scale stands above the low byte.

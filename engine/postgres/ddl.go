@@ -6,8 +6,9 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // ExactColumn are the statements that give a table what exact needs: a column that holds the last writer's transaction, by

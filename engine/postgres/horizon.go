@@ -4,8 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // horizonSQL tells the clock, whether a session of this database hides its transaction from this user (a role that

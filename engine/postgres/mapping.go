@@ -1,9 +1,10 @@
 package postgres
 
 import (
+	"strings"
+
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
-	"strings"
 )
 
 // Mapping is how PostgreSQL writes what concerns mapped tables.

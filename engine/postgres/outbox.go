@@ -1,9 +1,10 @@
 package postgres
 
 import (
+	"time"
+
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
-	"time"
 )
 
 // Outbox is how PostgreSQL writes what depends on the columns of an outbox.

@@ -3,9 +3,10 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"github.com/rowrelay/rowrelay/engine"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // A login may ask all of this about itself without any right but to connect.

@@ -1,8 +1,9 @@
 package postgres
 
 import (
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // Type is a type as pg_type describes it; a domain has been resolved to what it is a domain of.

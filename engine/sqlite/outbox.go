@@ -1,11 +1,12 @@
 package sqlite
 
 import (
-	"github.com/rowrelay/rowrelay/claims"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Outbox is how SQLite writes what depends on the columns of an outbox.

@@ -2,8 +2,9 @@ package sqlite
 
 import (
 	"database/sql/driver"
-	"github.com/rowrelay/rowrelay/engine"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // TestUntypedKey: text that is no integer's in a key without a declared type is read back as text.

@@ -1,8 +1,9 @@
 package sqlite
 
 import (
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // How sqlRow checks and encodes a value. The storage class decides the form; the declared type decides which classes

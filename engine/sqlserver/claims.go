@@ -2,9 +2,10 @@ package sqlserver
 
 import (
 	"errors"
+	"strings"
+
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
-	"strings"
 )
 
 // Claims is how SQL Server writes claims: by plain statements, an UPDATE of the rows that are there, an INSERT of

@@ -5,8 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"math/big"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // identitySQL reads an identity that goes up. An identity that is not for replication is not raised by what

@@ -1,8 +1,9 @@
 package sqlserver
 
 import (
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // rowVersionColumn is the column that makes a table readable exactly.

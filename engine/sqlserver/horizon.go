@@ -5,8 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 const clockSQL = "SELECT SYSUTCDATETIME()"

@@ -3,8 +3,9 @@ package sqlserver
 import (
 	"context"
 	"database/sql"
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // The incarnation is sqlserver/create_date/recovery fork/database in the availability group/service broker/geo-replication link.

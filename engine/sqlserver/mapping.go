@@ -1,9 +1,10 @@
 package sqlserver
 
 import (
+	"strings"
+
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
-	"strings"
 )
 
 // Mapping is how SQL Server writes what concerns mapped tables.

@@ -2,10 +2,11 @@ package sqlserver
 
 import (
 	"encoding/binary"
-	"github.com/rowrelay/rowrelay/claims"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"time"
 	"unicode/utf16"
+
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Outbox is how SQL Server writes what depends on the columns of an outbox.

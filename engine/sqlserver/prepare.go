@@ -4,8 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"strconv"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // sessionSQL bounds waits for locks on the server's side: ending a context alone sends an attention, which the

@@ -1,9 +1,10 @@
 package sqlserver
 
 import (
-	"github.com/rowrelay/rowrelay/engine"
 	"testing"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // BenchmarkSQLServerRow encodes one typical row as go-mssqldb returns it.

@@ -2,8 +2,9 @@ package sqlserver
 
 import (
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // How sqlRow encodes what the driver returns; the scale of decimals and times stands above the low byte.

@@ -1,10 +1,11 @@
 package mapping
 
 import (
+	"strconv"
+
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/publisher/event"
-	"strconv"
 )
 
 // mark is the one statement that makes rows published, or deletes them. Rows that are not pending any more are left

@@ -1,11 +1,12 @@
 package mapping
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/publisher/event"
-	"strconv"
-	"strings"
 )
 
 // writer writes the statements for a mapped table. In its statements o is the user's table and s the side table,

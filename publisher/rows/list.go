@@ -4,10 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine/statement"
-	"github.com/rowrelay/rowrelay/publisher/event"
 	"strconv"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // chosen adds the condition that o is one of the events that f chooses.

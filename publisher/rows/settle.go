@@ -4,10 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine/statement"
-	"github.com/rowrelay/rowrelay/publisher/event"
 	"math"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // Settle is idempotent but for one thing: where the answer to a commit that freed aggregates is lost, the repetition
