@@ -56,7 +56,8 @@ func KindOf(typ string) Kind {
 		return JSON
 	case "bytea", "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "image":
 		return Bytes
-	case "text", "character varying", "character", "varchar", "char", "bpchar", "citext", "nvarchar", "nchar", "ntext", "tinytext", "mediumtext",
+	case "text", "character varying", "character", "varchar", "char", "bpchar", "citext", "nvarchar", "nchar", "ntext",
+		"tinytext", "mediumtext",
 		"longtext", "enum":
 		return Text
 	}

@@ -20,7 +20,8 @@ WHERE i.object_id = OBJECT_ID(@p1) AND i.name = @p2 AND CAST(i.increment_value A
 const rowVersionSQL = "SELECT CAST(@@DBTS AS binary(8))"
 
 // Counter reads IDENT_CURRENT or @@DBTS. An identity is raised by values that are written explicitly.
-func (d Dialect) Counter(ctx context.Context, conn *sql.Conn, t *engine.Table, col *engine.Column) (engine.Counter, error) {
+func (d Dialect) Counter(ctx context.Context, conn *sql.Conn, t *engine.Table, col *engine.Column) (engine.Counter,
+	error) {
 	if col.Value.Kind == engine.KindRowVersion {
 		var last []byte
 		if t.Foreign {

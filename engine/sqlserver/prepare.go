@@ -39,7 +39,8 @@ func (Dialect) Prepare(ctx context.Context, conn *sql.Conn, with engine.Settings
 	}
 	if updateability.String == "READ_ONLY" {
 		l.ReadOnly = true
-		l.Warnings = append(l.Warnings, "the database is read-only, a readable secondary for instance: rows arrive with its delay")
+		l.Warnings = append(l.Warnings,
+			"the database is read-only, a readable secondary for instance: rows arrive with its delay")
 	}
 	if created.Valid {
 		l.Incarnation = "sqlserver/" + created.String

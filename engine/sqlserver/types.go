@@ -136,7 +136,8 @@ func (t Type) valueOfText(cast string) engine.Value {
 	case "image":
 		return engine.Value{Kind: engine.KindBinary, Code: msBinary, NoKey: noKeyCompare}
 	case "sql_variant":
-		return engine.Value{Refused: "whose values carry their own types, which JSON does not hold", Cast: "CAST(%s AS nvarchar(4000))"}
+		return engine.Value{Refused: "whose values carry their own types, which JSON does not hold",
+			Cast: "CAST(%s AS nvarchar(4000))"}
 	case "vector":
 		return engine.Value{Refused: "whose text form may round", Cast: "CAST(%s AS nvarchar(max))"}
 	case "geography", "geometry":

@@ -113,7 +113,9 @@ func (e *Table) RequeueThese(ctx context.Context, entries []event.Entry) (n int6
 
 func (e *Table) RequeueStatement(seqs []int64) *statement.Statement {
 	s := e.db.Statement()
-	e.syntax.BySeq(s, e.outbox, func() string { return "state = 'FAILED', retry_count = 0, next_attempt_at = " + e.db.Now() }, seqs)
+	e.syntax.BySeq(s, e.outbox, func() string {
+		return "state = 'FAILED', retry_count = 0, next_attempt_at = " + e.db.Now()
+	}, seqs)
 	return s.Add(" AND state IN ('DEAD LETTER', 'FAILED')")
 }
 

@@ -141,7 +141,8 @@ func (e *Table) fail(ctx context.Context, q statement.Querier, failed []event.Fa
 	s.Add(e.syntax.Update(e.outbox.String(), "o",
 		"state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, "+
 			"next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE "+e.db.Later("f.pause")+" END",
-		s.Rows("f", failureColumns, list), e.seq("o")+" = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')"))
+		s.Rows("f", failureColumns, list),
+		e.seq("o")+" = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')"))
 	_, err := s.Exec(ctx, q)
 	return err
 }
