@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -48,7 +49,7 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 	if err != nil {
 		return &p, err
 	}
-	var dropped []poller.ParkedEntry
+	var dropped []checkpointed.ParkedEntry
 	if n := doc.Parked.Count; drop && n > 0 {
 		p.What += fmt.Sprintf("\n%d parked event(s) will be forgotten: their rows come when they are changed, "+
 			"or with rowrelay backfill.", n)
@@ -95,7 +96,7 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 // unfit says that the stored position cannot be read in the source as it is now, which another cursor or key may cause:
 // the next tick would say so. Else it is "".
 func (d *Document) unfit(ctx context.Context) string {
-	_, err := d.Source.Fetch(ctx, poller.Range{After: d.reached()}, poller.Limit{Rows: 1, Bytes: 1})
+	_, err := d.Source.Fetch(ctx, change.Range{After: d.reached()}, poller.Limit{Rows: 1, Bytes: 1})
 	if !errors.Is(err, poller.ErrConfig) {
 		return ""
 	}
@@ -173,7 +174,7 @@ func (d *Document) remade(ctx context.Context, from change.Cursor) (bool, error)
 	if was == "" {
 		return false, nil
 	}
-	page, err := d.Source.Fetch(ctx, poller.Range{After: from}, poller.Limit{Rows: 1, Bytes: 1})
+	page, err := d.Source.Fetch(ctx, change.Range{After: from}, poller.Limit{Rows: 1, Bytes: 1})
 	if err != nil || page.Table == "" || page.Table == was {
 		return false, err
 	}

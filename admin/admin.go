@@ -20,6 +20,8 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -38,7 +40,7 @@ type Document struct {
 	Letters Letters
 	Queue   string
 	// Source and Positions are of the same source. Pausing, resuming and breaking a lease need neither.
-	Source    poller.Source
+	Source    checkpointed.Source
 	Positions Positions
 	// Ordering and MaxParked are the settings.
 	Ordering  poller.Ordering
@@ -62,7 +64,7 @@ type Letters interface {
 // Positions tells about positions of a source.
 type Positions interface {
 	// Count counts the rows of a range.
-	Count(ctx context.Context, r poller.Range) (int64, error)
+	Count(ctx context.Context, r change.Range) (int64, error)
 	// Latest is the position of the last row that there is now.
 	Latest(ctx context.Context) (change.Cursor, error)
 	// Position is that of a value of the cursor: at the row with this key, or with ties before or after all rows of the
@@ -144,14 +146,14 @@ func (d *Document) address() string { return poller.Address(d.Poller, d.Output) 
 // reached is how far rows were delivered: with overlap the checkpoint is the window's low edge, before it.
 func (d *Document) reached() change.Cursor {
 	doc := &d.snap.Doc
-	if doc.Late.Mode == string(poller.LateOverlap) && !doc.Late.Frontier.IsStart() {
+	if doc.Late.Mode == string(late.Overlap) && !doc.Late.Frontier.IsStart() {
 		return doc.Late.Frontier
 	}
 	return doc.Checkpoint.Cursor
 }
 
 // describe says what the source is as the settings have it now.
-func (d *Document) describe(ctx context.Context) (poller.Description, error) {
+func (d *Document) describe(ctx context.Context) (checkpointed.Description, error) {
 	source, err := d.Source.Describe(ctx)
 	if err != nil {
 		return source, fmt.Errorf("describing the source: %w", err)

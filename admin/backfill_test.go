@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -71,12 +73,12 @@ func TestNamedBackfillGoesOn(t *testing.T) {
 	start := func(rows Rows, ticks ...poller.Report) (Result, error) {
 		d := f.document(f.Store, "orders")
 		p, err := d.NamedBackfill(t.Context(),
-			&Named{Rows: rows, Name: "history", Open: func(src poller.Source) (*Sender, error) {
+			&Named{Rows: rows, Name: "history", Open: func(src checkpointed.Source) (*Sender, error) {
 				from, _, err := src.Start(t.Context())
 				if err == nil && number(from) != 0 {
 					err = errors.New("the part begins elsewhere")
 				}
-				if d, _ := src.Describe(t.Context()); d.Late != poller.LateNone {
+				if d, _ := src.Describe(t.Context()); d.Late != late.None {
 					err = errors.New("the part remembers late commits")
 				}
 				return &Sender{Relay: (*relay)(&ticks), Keeper: named.Keeper, Key: named.Key}, err

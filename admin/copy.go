@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -109,7 +108,7 @@ func (d *Document) Import(ctx context.Context, from Foreign, path string, keys [
 		return nil, err
 	}
 	// What the table makes of the position shows whether it is one.
-	left, err := d.Positions.Count(ctx, poller.Range{After: cursor})
+	left, err := d.Positions.Count(ctx, change.Range{After: cursor})
 	if err != nil {
 		return nil, fmt.Errorf("%s: its position does not fit the settings: %w", path, err)
 	}

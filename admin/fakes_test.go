@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -20,13 +22,13 @@ import (
 
 // table is a source of rows 1 to last, whose cursor and key are their number.
 type table struct {
-	poller.Source // what is not needed here
-	last          int
-	gone          map[int]bool // deleted, as far as Reread shows
-	now           poller.Description
-	incarnation   string
-	ahead         error
-	err           error // of counting
+	checkpointed.Source // what is not needed here
+	last                int
+	gone                map[int]bool // deleted, as far as Reread shows
+	now                 checkpointed.Description
+	incarnation         string
+	ahead               error
+	err                 error // of counting
 }
 
 func at(n int) change.Cursor { return change.Cursor(fmt.Sprintf(`{"kind":"int","value":%d}`, n)) }
@@ -40,19 +42,19 @@ func number(c change.Cursor) (n int) {
 
 func keyOf(n int) []byte { return fmt.Appendf(nil, `{"id":%d}`, n) }
 
-func (s *table) Describe(context.Context) (poller.Description, error) { return s.now, nil }
+func (s *table) Describe(context.Context) (checkpointed.Description, error) { return s.now, nil }
 
 func (s *table) Start(context.Context) (change.Cursor, string, error) { return nil, s.incarnation, nil }
 
-func (s *table) Fetch(context.Context, poller.Range, poller.Limit) (poller.Page, error) {
-	return poller.Page{}, nil
+func (s *table) Fetch(context.Context, change.Range, poller.Limit) (change.Page, error) {
+	return change.Page{}, nil
 }
 
-func (s *table) Compare(was, is string) (poller.Relation, string) {
+func (s *table) Compare(was, is string) (checkpointed.Relation, string) {
 	if was == is {
-		return poller.SameDatabase, is
+		return checkpointed.SameDatabase, is
 	}
-	return poller.AnotherDatabase, is
+	return checkpointed.AnotherDatabase, is
 }
 
 func (s *table) Reread(_ context.Context, keys [][]byte) (found []change.Event, err error) {
@@ -68,7 +70,7 @@ func (s *table) Reread(_ context.Context, keys [][]byte) (found []change.Event, 
 	return found, nil
 }
 
-func (s *table) Count(_ context.Context, r poller.Range) (int64, error) {
+func (s *table) Count(_ context.Context, r change.Range) (int64, error) {
 	end := s.last
 	if !r.UpTo.IsStart() {
 		end = min(end, number(r.UpTo))
@@ -100,7 +102,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, table: &table{
 		last: 10, incarnation: "db1", gone: map[int]bool{},
-		now: poller.Description{Fingerprint: "sha256:1", Late: poller.LateNone},
+		now: checkpointed.Description{Fingerprint: "sha256:1", Late: late.None},
 	}}
 	f.Document = f.document(memstore.New(), "orders")
 	if _, err := f.Keeper.Create(t.Context(), "sha256:1", "db1", at(5)); err != nil {
@@ -199,7 +201,7 @@ func (f *fixture) letter(n int) {
 }
 
 // parks parks rows, without a dead letter.
-func (f *fixture) parks(entries ...poller.ParkedEntry) {
+func (f *fixture) parks(entries ...checkpointed.ParkedEntry) {
 	f.t.Helper()
 	lease := f.held()
 	ref, err := store(f.t.Context(), lease, entries)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -25,7 +27,7 @@ type Move struct {
 	d      *Document
 	window bool // the window of late commits, or a part of it, is before the new position
 	// source is as it is defined now. The move accepts it; changed says that the document was written for another.
-	source  poller.Description
+	source  checkpointed.Description
 	changed bool
 	// foreign says that the position the document has means nothing in the source as it is defined now. So Skipped are
 	// all rows up to the new one.
@@ -58,7 +60,7 @@ func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
 	another := doc.SourceFingerprint != m.source.Fingerprint
 	m.changed, m.retyped = another || !sameLate(doc, m.source), retyped(doc, m.source)
 	if m.foreign = another || m.retyped != ""; m.foreign {
-		m.backfill, m.window = doc.Backfill, m.source.Late == poller.LateOverlap && !to.IsStart()
+		m.backfill, m.window = doc.Backfill, m.source.Late == late.Overlap && !to.IsStart()
 		m.Skipped = d.before(ctx, to, &m.Plan) // which of them were delivered, nobody knows
 	} else {
 		m.weigh(ctx)
@@ -85,7 +87,7 @@ func (m *Move) weigh(ctx context.Context) {
 // position, as an upper bound: with overlap they, and those to come, would have been found by the next sweeps.
 func (m *Move) weighWindow(ctx context.Context) error {
 	doc := &m.d.snap.Doc
-	if doc.Late.Mode != string(poller.LateOverlap) || m.To.IsStart() {
+	if doc.Late.Mode != string(late.Overlap) || m.To.IsStart() {
 		return nil
 	}
 	low := doc.Checkpoint.Cursor
@@ -102,7 +104,7 @@ func (m *Move) weighWindow(ctx context.Context) error {
 		return nil
 	}
 	// Where the position goes back into the window, what is remembered of the rows after it counts for those.
-	all, err := m.d.Positions.Count(ctx, poller.Range{After: low, UpTo: m.From})
+	all, err := m.d.Positions.Count(ctx, change.Range{After: low, UpTo: m.From})
 	if err != nil {
 		return err
 	}
@@ -155,7 +157,7 @@ func (m *Move) rows() string {
 // carryOut makes the move.
 func (m *Move) carryOut(ctx context.Context, r *Result) error {
 	d, lost, was := m.d, m.Lost(), m.d.snap.Doc
-	var dropped []poller.ParkedEntry
+	var dropped []checkpointed.ParkedEntry
 	if m.Parked > 0 {
 		var err error
 		if dropped, err = d.toDrop(ctx); err != nil {

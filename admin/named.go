@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -106,14 +108,14 @@ func (r Ranges) create(ctx context.Context, name string, begun *Range) error {
 
 // part is a range of a source, as a source of its own. Its rows are history: what commits late is the live poller's.
 type part struct {
-	poller.Source
+	checkpointed.Source
 	from, to change.Cursor
 }
 
 // Describe says what the source is. A memory of late rows would be of no use in a range that is read once.
-func (p part) Describe(ctx context.Context) (poller.Description, error) {
+func (p part) Describe(ctx context.Context) (checkpointed.Description, error) {
 	d, err := p.Source.Describe(ctx)
-	d.Late, d.Dates = poller.LateNone, nil
+	d.Late, d.Dates = late.None, nil
 	return d, err
 }
 
@@ -124,7 +126,7 @@ func (p part) Start(ctx context.Context) (change.Cursor, string, error) {
 }
 
 // Fetch ends at the range's end.
-func (p part) Fetch(ctx context.Context, r poller.Range, limit poller.Limit) (poller.Page, error) {
+func (p part) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
 	r.UpTo, r.Unsafe = p.to, true
 	return p.Source.Fetch(ctx, r, limit)
 }
@@ -137,7 +139,7 @@ type Named struct {
 	Rows
 	Name string
 	// Open makes what sends the rows of a source, and keeps how far it is.
-	Open func(src poller.Source) (*Sender, error)
+	Open func(src checkpointed.Source) (*Sender, error)
 }
 
 // Sender sends the rows of a named backfill.
@@ -237,7 +239,7 @@ func (d *Document) left(ctx context.Context, to *Sender, r *Range) (at change.Cu
 	case !errors.Is(err, state.ErrNotFound): // it ended before its first tick
 		return nil, 0, err
 	}
-	rows, err = d.Positions.Count(ctx, poller.Range{After: at, UpTo: r.To})
+	rows, err = d.Positions.Count(ctx, change.Range{After: at, UpTo: r.To})
 	return at, rows, err
 }
 

@@ -9,25 +9,26 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
 // Parked reads the parked events of a document.
-func Parked(ctx context.Context, k *state.Keeper, doc *state.Document) ([]poller.ParkedEntry, error) {
+func Parked(ctx context.Context, k *state.Keeper, doc *state.Document) ([]checkpointed.ParkedEntry, error) {
 	if doc.Parked.Object == "" {
-		return []poller.ParkedEntry{}, nil
+		return []checkpointed.ParkedEntry{}, nil
 	}
 	data, err := k.Object(ctx, doc.Parked.Object)
 	if err != nil {
 		return nil, fmt.Errorf("reading the parked events: %w", err)
 	}
-	return poller.DecodeParked(data)
+	return checkpointed.DecodeParked(data)
 }
 
 // ParkedRows counts parked rows: entries, and what waits behind them.
-func ParkedRows(entries []poller.ParkedEntry) int {
+func ParkedRows(entries []checkpointed.ParkedEntry) int {
 	n := len(entries)
 	for i := range entries {
 		n += len(entries[i].Followers)
@@ -86,18 +87,18 @@ func (d *Document) park(ctx context.Context, letters []deadletter.Entry) error {
 }
 
 // withRow puts the row of a record among parked events.
-func (d *Document) withRow(entries []poller.ParkedEntry, r *deadletter.Record) []poller.ParkedEntry {
+func (d *Document) withRow(entries []checkpointed.ParkedEntry, r *deadletter.Record) []checkpointed.ParkedEntry {
 	orderKey := r.OrderKey
 	if d.Ordering == poller.OrderNone {
 		orderKey = r.Key
 	}
-	at := slices.IndexFunc(entries, func(e poller.ParkedEntry) bool { return bytes.Equal(e.OrderKey, orderKey) })
+	at := slices.IndexFunc(entries, func(e checkpointed.ParkedEntry) bool { return bytes.Equal(e.OrderKey, orderKey) })
 	switch {
 	case at < 0:
-		return append(entries, poller.ParkedEntry{OrderKey: orderKey, Key: r.Key})
+		return append(entries, checkpointed.ParkedEntry{OrderKey: orderKey, Key: r.Key})
 	case bytes.Equal(entries[at].Key, r.Key):
 		// The same row, blocked or waiting: it starts anew.
-		entries[at] = poller.ParkedEntry{OrderKey: orderKey, Key: r.Key, Followers: entries[at].Followers}
+		entries[at] = checkpointed.ParkedEntry{OrderKey: orderKey, Key: r.Key, Followers: entries[at].Followers}
 	case !slices.ContainsFunc(entries[at].Followers, func(k json.RawMessage) bool { return bytes.Equal(k, r.Key) }):
 		entries[at].Followers = append(entries[at].Followers, r.Key)
 	}
@@ -105,11 +106,11 @@ func (d *Document) withRow(entries []poller.ParkedEntry, r *deadletter.Record) [
 }
 
 // store stores entries for a document to name.
-func store(ctx context.Context, lease *state.Lease, entries []poller.ParkedEntry) (*state.ObjectRef, error) {
+func store(ctx context.Context, lease *state.Lease, entries []checkpointed.ParkedEntry) (*state.ObjectRef, error) {
 	if len(entries) == 0 {
 		return &state.ObjectRef{}, nil
 	}
-	data, err := poller.EncodeParked(entries)
+	data, err := checkpointed.EncodeParked(entries)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func (d *Document) let(
 	if err != nil {
 		return nil, err
 	}
-	var left []poller.ParkedEntry
+	var left []checkpointed.ParkedEntry
 	changed := false
 	for i := range entries {
 		e := &entries[i]
@@ -177,7 +178,7 @@ func (d *Document) let(
 // successor is what waits in the place of an entry that is let go; nil for nothing. A head that waited for its next
 // attempt, and was changed since, keeps its place: its changes were taken for the newest state that the attempt would
 // read. Those of a blocked head wait behind it.
-func (d *Document) successor(ctx context.Context, e *poller.ParkedEntry, r *Result) (*poller.ParkedEntry, error) {
+func (d *Document) successor(ctx context.Context, e *checkpointed.ParkedEntry, r *Result) (*checkpointed.ParkedEntry, error) {
 	newest, err := d.Source.Reread(ctx, [][]byte{e.Key})
 	switch {
 	case errors.Is(err, poller.ErrConfig):
@@ -190,9 +191,9 @@ func (d *Document) successor(ctx context.Context, e *poller.ParkedEntry, r *Resu
 	changed := len(newest) > 0 && e.ID != "" && newest[0].ID != e.ID
 	switch {
 	case changed && (!e.Blocked || len(e.Followers) == 0):
-		return &poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Key, Followers: e.Followers}, nil
+		return &checkpointed.ParkedEntry{OrderKey: e.OrderKey, Key: e.Key, Followers: e.Followers}, nil
 	case len(e.Followers) > 0:
-		return &poller.ParkedEntry{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}, nil
+		return &checkpointed.ParkedEntry{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}, nil
 	}
 	return nil, nil
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -84,7 +84,7 @@ func move(doc *state.Document, to change.Cursor) {
 
 // retyped are the columns of the cursor or key as a document has them, where they have changed their type since; else
 // "".
-func retyped(doc *state.Document, source poller.Description) string {
+func retyped(doc *state.Document, source checkpointed.Description) string {
 	if was := doc.Checkpoint.Columns; source.Columns != "" && was != source.Columns {
 		return was
 	}
@@ -93,6 +93,6 @@ func retyped(doc *state.Document, source poller.Description) string {
 
 // sameLate reports whether late commits are handled as when the document was written; it is silent before the first
 // commit.
-func sameLate(doc *state.Document, source poller.Description) bool {
+func sameLate(doc *state.Document, source checkpointed.Description) bool {
 	return doc.Late.Mode == "" || doc.Late.Mode == string(source.Late)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/checkpointed"
 )
 
 // exportFormat tells an export from any other JSON.
@@ -83,7 +83,7 @@ func (d *Document) exported(ctx context.Context, path string) (change.Cursor, er
 	if err != nil {
 		return nil, fmt.Errorf("asking the database which one it is: %w", err)
 	}
-	if relation, _ := d.Source.Compare(x.Incarnation, incarnation); relation != poller.SameDatabase {
+	if relation, _ := d.Source.Compare(x.Incarnation, incarnation); relation != checkpointed.SameDatabase {
 		return nil, fmt.Errorf("--to file=%s: it was written in another database, or before this one was restored or failed over "+
 			"(incarnation %s, now %s): what lies behind that position here is not what was delivered. Use --to beginning, or --to "+
 			"cursor=VALUE where you know what was; to go on at the stored position: rowrelay state accept-gap %s",
@@ -112,7 +112,7 @@ func (d *Document) upTo(ctx context.Context, after, to change.Cursor) (int64, er
 	if to.IsStart() {
 		return 0, nil // nothing lies before the beginning
 	}
-	return d.Positions.Count(ctx, poller.Range{After: after, UpTo: to})
+	return d.Positions.Count(ctx, change.Range{After: after, UpTo: to})
 }
 
 // before counts the rows up to a position; -1 where they could not be counted, which the plan notes.

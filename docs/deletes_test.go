@@ -134,7 +134,7 @@ func newReader(t *testing.T, url string, cfg plan.Config) *reader {
 // read returns "op key" of what is new.
 func (r *reader) read(t *testing.T) []string {
 	t.Helper()
-	page, err := r.source.Fetch(t.Context(), poller.Range{After: r.after}, poller.Limit{Rows: 100, Bytes: 1 << 20})
+	page, err := r.source.Fetch(t.Context(), change.Range{After: r.after}, poller.Limit{Rows: 100, Bytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

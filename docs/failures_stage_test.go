@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
@@ -23,7 +25,7 @@ type stage struct {
 	step  step
 	way   way
 	bad   string // the row that the destination refuses
-	late  poller.LateCommits
+	late  late.Mode
 	rows  []string
 
 	armed, hit, crashed bool
@@ -94,7 +96,7 @@ func (st *stage) instance(t *testing.T, first bool, attempts int) *poller.Relay 
 	t.Helper()
 	st.armed = first
 	end := &stageEnd{stage: st, first: first}
-	feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
+	feed, err := checkpointed.New(checkpointed.Config{
 		App: "app", Poller: "orders", Source: end, Keeper: st.keeper(t, first), Ordering: poller.OrderKey, DeadLetters: end,
 		Policy:     poller.Policy{MaxAttempts: attempts, Delays: []time.Duration{time.Second}, MaxParked: 100},
 		LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1000,
@@ -165,24 +167,26 @@ type stageEnd struct {
 	first bool
 }
 
-func (*stageEnd) Compare(_, is string) (poller.Relation, string) { return poller.SameDatabase, is }
+func (*stageEnd) Compare(_, is string) (checkpointed.Relation, string) {
+	return checkpointed.SameDatabase, is
+}
 
 func (*stageEnd) Replaced(context.Context, change.Cursor, string, string) (string, error) {
 	return "", nil
 }
 
-func (e *stageEnd) Describe(context.Context) (poller.Description, error) {
-	late := e.stage.late
-	if late == "" {
-		late = poller.LateNone
+func (e *stageEnd) Describe(context.Context) (checkpointed.Description, error) {
+	mode := e.stage.late
+	if mode == "" {
+		mode = late.None
 	}
-	return poller.Description{Fingerprint: "sha256:rows", Engine: "test", Table: "rows", Late: late}, nil
+	return checkpointed.Description{Fingerprint: "sha256:rows", Engine: "test", Table: "rows", Late: mode}, nil
 }
 
 func (e *stageEnd) Start(context.Context) (change.Cursor, string, error) { return nil, "", nil }
 
-func (e *stageEnd) Horizon(context.Context) (poller.Horizon, error) {
-	return poller.Horizon{Now: time.Now()}, nil
+func (e *stageEnd) Horizon(context.Context) (change.Horizon, error) {
+	return change.Horizon{Now: time.Now()}, nil
 }
 
 func (e *stageEnd) event(i int) change.Event {
@@ -200,9 +204,9 @@ func at(c change.Cursor) (n int) {
 	return n
 }
 
-func (e *stageEnd) Fetch(_ context.Context, r poller.Range, limit poller.Limit) (page poller.Page, err error) {
+func (e *stageEnd) Fetch(_ context.Context, r change.Range, limit poller.Limit) (page change.Page, err error) {
 	err = e.stage.call(e.first, fetchRows, func() error {
-		page = poller.Page{NullCursors: -1}
+		page = change.Page{NullCursors: -1}
 		end := len(e.stage.rows)
 		if !r.UpTo.IsStart() {
 			end = at(r.UpTo)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
@@ -107,7 +108,7 @@ func happen(t *testing.T, s step, w way) string {
 	case writeParked, deleteObject:
 		stage.bad, attempts = "b", 2
 	case writeMemory:
-		stage.late = poller.LateOverlap
+		stage.late = late.Overlap
 	}
 	if s != createDocument {
 		stage.seed(t)

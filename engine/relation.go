@@ -68,6 +68,7 @@ func Same(a, b []string, i int) bool {
 	return part(a, i) != "" && slices.ContainsFunc(strings.Split(part(a, i), "+"), func(v string) bool { return slices.Contains(theirs, v) })
 }
 
+// Differ reports whether both sides know a part, and it is not the same.
 func Differ(a, b []string, i int) bool {
 	return part(a, i) != "" && part(b, i) != "" && !Same(a, b, i)
 }

@@ -78,3 +78,9 @@ type Advice struct {
 	// key names the key's columns. It is nil where the engine has no such column.
 	ExactColumn func(t *Table, key []string) string
 }
+
+// What two or more engines advise.
+const (
+	ReachServer = "check host, port and firewall, and the setting that source__connection names"
+	FlagByCase  = "write a query with a CASE that gives 0 or 1"
+)

@@ -19,9 +19,3 @@ func TypeStep(typ string, digits int) time.Duration {
 	}
 	return step
 }
-
-// What two or more engines advise.
-const (
-	ReachServer = "check host, port and firewall, and the setting that source__connection names"
-	FlagByCase  = "write a query with a CASE that gives 0 or 1"
-)

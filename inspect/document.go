@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -21,22 +23,22 @@ func (o *Output) Read(ctx context.Context) (Document, error) {
 }
 
 // ParkedEvents reads the parked events of a document.
-func (o *Output) ParkedEvents(ctx context.Context, d Document) ([]poller.ParkedEntry, error) {
+func (o *Output) ParkedEvents(ctx context.Context, d Document) ([]checkpointed.ParkedEntry, error) {
 	if d.Doc.Parked.Object == "" {
-		return []poller.ParkedEntry{}, nil
+		return []checkpointed.ParkedEntry{}, nil
 	}
 	data, err := o.keeper.Object(ctx, d.Doc.Parked.Object)
 	if err != nil {
 		return nil, fmt.Errorf("reading the parked events: %w", err)
 	}
-	return poller.DecodeParked(data)
+	return checkpointed.DecodeParked(data)
 }
 
 // Frontier is how far rows were delivered: live rows are fetched after it. With overlap the checkpoint is the low edge of the window
 // of late commits, below it.
 func (d Document) Frontier() change.Cursor {
 	doc := &d.Doc
-	if doc.Late.Mode == string(poller.LateOverlap) && !doc.Late.Frontier.IsStart() {
+	if doc.Late.Mode == string(late.Overlap) && !doc.Late.Frontier.IsStart() {
 		return doc.Late.Frontier
 	}
 	return doc.Checkpoint.Cursor
@@ -46,7 +48,7 @@ func (d Document) Frontier() change.Cursor {
 func (o *Output) take(d Document) {
 	low, frontier := d.Doc.Checkpoint.Cursor, d.Frontier()
 	o.Position, o.Parked = low.String(), d.Doc.Parked.Count
-	if d.Doc.Late.Mode == string(poller.LateOverlap) && !d.Doc.Late.Frontier.IsStart() {
+	if d.Doc.Late.Mode == string(late.Overlap) && !d.Doc.Late.Frontier.IsStart() {
 		o.Position = fmt.Sprintf("%s (the low edge of late_window: rows are delivered up to %s)", low, frontier)
 	}
 	if held := d.Held(); held != nil {
@@ -88,7 +90,7 @@ func (p *Poller) position(ctx context.Context, o *Output) (change.Cursor, error)
 func (p *Poller) address(o *Output) string { return poller.Address(p.Config.Name, o.Config.Name) }
 
 // unlike says that the document was written for another source than this one.
-func (d Document) unlike(source poller.Description, key, name string) error {
+func (d Document) unlike(source checkpointed.Description, key, name string) error {
 	doc := &d.Doc
 	switch was := doc.Late.Mode; {
 	case source.Fingerprint != doc.SourceFingerprint:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/azure"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
@@ -18,7 +19,6 @@ import (
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/production"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/source"
@@ -138,7 +138,7 @@ func answer(f *inspect.App) {
 	}
 	p.Cursor = []source.CursorColumn{{Name: "tx", Type: "xid8", Moved: "is an xid8"}}
 	p.Table = inspect.Table{
-		Late:  &inspect.Late{Mode: poller.LateExact, Why: "tx is an xid8", Shown: true},
+		Late:  &inspect.Late{Mode: late.Exact, Why: "tx is an xid8", Shown: true},
 		Check: source.Check{Index: "orders_tx", KeyProof: "primary key (id)", Incarnation: "1", NullCursors: -1},
 	}
 }

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/config"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
 
 // Late is what is known of late commits: rows that become visible below the position.
 type Late struct {
-	Mode poller.LateCommits `json:"mode"` // exact, overlap, settle or none
-	Auto bool               `json:"auto"` // chosen by source__late_commits=auto
-	Why  string             `json:"why"`
-	Cost string             `json:"cost"`
+	Mode late.Mode `json:"mode"` // exact, overlap, settle or none
+	Auto bool      `json:"auto"` // chosen by source__late_commits=auto
+	Why  string    `json:"why"`
+	Cost string    `json:"cost"`
 	// Missed says what can still be missed; Mend what would show the transactions that cannot be seen, "" where nothing would.
 	Missed string `json:"missed"`
 	Mend   string `json:"mend,omitempty"`
@@ -43,9 +43,9 @@ func lateOf(ctx context.Context, src *source.Cursor, found *source.Check, s *con
 // explain says what the mode costs, and what it cannot see.
 func (v *Late) explain(engine string, shown bool, s *config.Source) {
 	switch v.Mode {
-	case poller.LateExact:
+	case late.Exact:
 		v.Cost, v.Missed = v.exact(engine, s), "nothing, but for "+unseen[engine]+" (docs/late-commits.md)"
-	case poller.LateOverlap:
+	case late.Overlap:
 		sweep := min(max(s.LateWindow/24, time.Second), 5*time.Second)
 		v.Cost = fmt.Sprintf("no delay; the rows of the last %s and more are read again every %s while there are new ones, and up to %d are remembered, "+
 			"with 8 bytes each: about %d rows per second, beyond which new rows are held back (late_memory)",
@@ -56,7 +56,7 @@ func (v *Late) explain(engine string, shown bool, s *config.Source) {
 			v.Missed = fmt.Sprintf("a row that commits more than late_window (%s) after it drew its cursor value: open transactions are not shown", s.LateWindow)
 			v.Mend = sightOf[engine]
 		}
-	case poller.LateSettle:
+	case late.Settle:
 		v.Cost = fmt.Sprintf("every row is delivered %s late (late_window)", s.LateWindow)
 		v.Missed = fmt.Sprintf("a row that commits more than late_window (%s) after it drew its cursor value", s.LateWindow)
 	default:

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -82,7 +82,7 @@ func TestWhereDeadLettersGo(t *testing.T) {
 // What a mode costs and cannot see depends on the engine, the rights of the login, and the settings.
 func TestLateCommits(t *testing.T) {
 	for _, c := range []struct {
-		mode     poller.LateCommits
+		mode     late.Mode
 		engine   string
 		shown    bool
 		settings []string
@@ -90,19 +90,19 @@ func TestLateCommits(t *testing.T) {
 		missed   string
 		mend     string
 	}{
-		{mode: poller.LateExact, engine: "sqlite", cost: []string{"nothing"}, missed: "but for updates, ids"},
-		{mode: poller.LateExact, engine: "postgres", cost: []string{"two snapshots"}, missed: "without the trigger"},
-		{mode: poller.LateExact, engine: "sqlserver", cost: []string{"late_limit (1m0s)"}, missed: "SWITCH"},
-		{mode: poller.LateExact, engine: "sqlserver", settings: []string{"source__on_long_transaction=wait"}, cost: []string{"on_long_transaction=wait"}, missed: "SWITCH"},
-		{mode: poller.LateOverlap, engine: "mysql", shown: true, cost: []string{"no delay", "every 5s", "up to 1000000", "about 4166 rows per second"},
+		{mode: late.Exact, engine: "sqlite", cost: []string{"nothing"}, missed: "but for updates, ids"},
+		{mode: late.Exact, engine: "postgres", cost: []string{"two snapshots"}, missed: "without the trigger"},
+		{mode: late.Exact, engine: "sqlserver", cost: []string{"late_limit (1m0s)"}, missed: "SWITCH"},
+		{mode: late.Exact, engine: "sqlserver", settings: []string{"source__on_long_transaction=wait"}, cost: []string{"on_long_transaction=wait"}, missed: "SWITCH"},
+		{mode: late.Overlap, engine: "mysql", shown: true, cost: []string{"no delay", "every 5s", "up to 1000000", "about 4166 rows per second"},
 			missed: "when its transaction begins to write"},
-		{mode: poller.LateOverlap, engine: "mysql", settings: []string{"source__late_window=10s", "source__late_memory=2000"},
+		{mode: late.Overlap, engine: "mysql", settings: []string{"source__late_window=10s", "source__late_memory=2000"},
 			cost: []string{"last 10s", "every 1s", "about 100 rows per second"}, missed: "more than late_window (10s)", mend: "GRANT PROCESS"},
-		{mode: poller.LateOverlap, engine: "postgres", missed: "more than late_window (2m0s)", mend: "pg_read_all_stats"},
-		{mode: poller.LateOverlap, engine: "sqlserver", missed: "more than late_window (2m0s)", mend: "VIEW SERVER STATE"},
-		{mode: poller.LateOverlap, engine: "sqlite", missed: "are not shown"},
-		{mode: poller.LateSettle, engine: "mysql", shown: true, cost: []string{"2m0s late"}, missed: "more than late_window (2m0s)"},
-		{mode: poller.LateNone, engine: "mysql", shown: true, cost: []string{"nothing"}, missed: "it is lost"},
+		{mode: late.Overlap, engine: "postgres", missed: "more than late_window (2m0s)", mend: "pg_read_all_stats"},
+		{mode: late.Overlap, engine: "sqlserver", missed: "more than late_window (2m0s)", mend: "VIEW SERVER STATE"},
+		{mode: late.Overlap, engine: "sqlite", missed: "are not shown"},
+		{mode: late.Settle, engine: "mysql", shown: true, cost: []string{"2m0s late"}, missed: "more than late_window (2m0s)"},
+		{mode: late.None, engine: "mysql", shown: true, cost: []string{"nothing"}, missed: "it is lost"},
 	} {
 		v := Late{Mode: c.mode}
 		v.explain(c.engine, c.shown, &pollerOf(t, c.settings...).Source)

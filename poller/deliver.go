@@ -44,7 +44,7 @@ func (t *tick) begin(q *request) {
 	t.exclusive = t.exclusive || q.role != ordinary
 	t.requests++
 	go func() {
-		err := guard(func() error { return q.run(t.stop) })
+		err := Guard(func() error { return q.run(t.stop) })
 		t.post(func() { t.answered(q, err) })
 	}()
 }
@@ -76,7 +76,7 @@ func (t *tick) answered(q *request, err error) {
 		t.lastErr = q.err
 	}
 	if err != nil {
-		t.fail(faultOf(err, HandlerFailed))
+		t.fail(FaultOf(err, HandlerFailed))
 		return
 	}
 	if q.role == probe || q.role == extra {

@@ -88,78 +88,6 @@ func TestLimitOfEverything(t *testing.T) {
 	})
 }
 
-// TestLimitOfOneKey: a limit delays the event that it was said of, and no other. However long it lasts, it gives nothing up.
-func TestLimitOfOneKey(t *testing.T) {
-	for _, size := range []int{1, 100} {
-		synctest.Test(t, func(t *testing.T) {
-			shop := newShop()
-			shop.fill(1, 20)
-			p := newProcess(t, nil, shop, nil)
-			limited := true
-			to := newDestination(func(row int) int {
-				if limited && row == 7 {
-					return 429
-				}
-				return 200
-			})
-			to.again = 2 * time.Minute
-			relay := relayOf(t, p.feed, to, func(c *Config) { one(c); c.RequestEvents = size })
-			if r := relay.Tick(t.Context()); r.Failed() || !slices.Equal(to.rows(), upTo(20, 7)) || r.Parked != 1 {
-				t.Fatalf("%s: %v; %v arrived, %d parked", r.Event, r.Err, to.rows(), r.Parked)
-			}
-			row := 21
-			for ; time.Since(to.begun) < 8*time.Minute; row++ {
-				time.Sleep(time.Second)
-				shop.fill(row, row)
-				if r := relay.Tick(t.Context()); r.Failed() {
-					t.Fatalf("%s: %v", r.Event, r.Err)
-				}
-			}
-			if tries := to.times[7]; len(tries) > 9 || len(p.graves.letters) != 0 || len(p.parked()) != 1 {
-				t.Errorf("sent alone at %v, %d dead letters, %d parked", tries, len(p.graves.letters), len(p.parked()))
-			}
-			limited = false
-			time.Sleep(2 * time.Minute)
-			if relay.Tick(t.Context()); len(p.parked()) != 0 || !slices.Equal(to.rows(), upTo(row-1)) {
-				t.Errorf("after the limit: %d of %d arrived, parked %+v", len(to.rows()), row-1, p.parked())
-			}
-		})
-	}
-}
-
-// TestShardThatIsAway: what the destination has no room for now is not given up, however long that lasts, and however many
-// others it accepts.
-func TestShardThatIsAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		shop := newShop()
-		p := newProcess(t, nil, shop, nil)
-		away := true
-		to := newDestination(func(row int) int {
-			if away && row%4 == 0 {
-				return 503
-			}
-			return 200
-		})
-		relay := p.ticking(to)
-		row := 1
-		for ; time.Since(to.begun) < 10*time.Minute; row++ {
-			shop.fill(row, row)
-			if r := relay.Tick(t.Context()); r.Failed() && row%4 != 0 { // where it is the only row, it may be an outage
-				t.Fatalf("%s: %v", r.Event, r.Err)
-			}
-			time.Sleep(3 * time.Second)
-		}
-		away = false
-		for range 3 {
-			time.Sleep(2 * time.Minute)
-			relay.Tick(t.Context())
-		}
-		if len(p.graves.letters) != 0 || len(p.parked()) != 0 || !slices.Equal(to.rows(), upTo(row-1)) {
-			t.Errorf("%d dead letters, %d parked, %d of %d arrived", len(p.graves.letters), len(p.parked()), len(to.rows()), row-1)
-		}
-	})
-}
-
 // TestBudgetEndsInTheMiddleOfASearch: nothing is counted, and the next tick goes on.
 func TestBudgetEndsInTheMiddleOfASearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -305,6 +233,27 @@ func TestPanicOfOneRow(t *testing.T) {
 		report := relayOf(t, feed, to, one).Tick(t.Context())
 		if report.Event != TickComplete || report.Rejected != 1 || !strings.Contains(feed.reasons["7"].Reason, "boom") {
 			t.Errorf("%+v", report)
+		}
+	})
+}
+
+// TestBrokenRowBehindASuspect: a row that can never be sent is no probe, and takes no probe's place.
+func TestBrokenRowBehindASuspect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := newParkingTable([]string{"b", "a"})
+		feed.broken = map[int]bool{0: true}
+		out := outputFunc(func(_ context.Context, d change.Delivery) error {
+			time.Sleep(100 * time.Millisecond)
+			return FailAll(len(d.Events), Refused, 400, errors.New("answered 400"))
+		})
+		relay := relayOf(t, feed, out, func(c *Config) { one(c); c.Concurrency = 1 })
+		for range 100 {
+			relay.Tick(t.Context())
+			time.Sleep(2 * time.Second)
+		}
+		slices.Sort(feed.dead)
+		if !slices.Equal(feed.dead, []string{"0", "1"}) {
+			t.Errorf("dead %v, parked %v", feed.dead, feed.parked)
 		}
 	})
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/clock"
-	"github.com/rowrelay/rowrelay/state/memstore"
 )
 
 // TestSourceOrderHoldsWhenAnEventFails: under ordering=source a failing event holds up everything behind it.
@@ -29,30 +28,6 @@ func TestSourceOrderHoldsWhenAnEventFails(t *testing.T) {
 		report := relayOf(t, &table{rows: keys(5, 5)}, to, func(c *Config) { c.Ordering = OrderSource }).Tick(t.Context())
 		if report.Event != TickComplete || !slices.Equal(to.order, []string{"0", "1", "2", "3", "4"}) {
 			t.Errorf("%s: arrived %v", report.Event, to.order)
-		}
-	})
-}
-
-// TestPanicGivesTheLeaseBack: else its heartbeat would keep every instance out until the process ends.
-func TestPanicGivesTheLeaseBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		source := &rowSource{fingerprint: "sha256:a", rows: keys(3, 3)}
-		panics := 1
-		one := newInstance(t, memstore.New(), source, newSink(t, nil), func(c *Config) {
-			c.Size = func(e *change.Event) int {
-				if panics > 0 {
-					panics--
-					panic("boom")
-				}
-				return e.Size()
-			}
-		})
-		p := New("orders", one.Relay)
-		if r := p.Run(t.Context())[0]; r.Event != HandlerFailed || !strings.Contains(r.Err.Error(), "boom") {
-			t.Errorf("with a panic: %+v", r)
-		}
-		if r := p.Run(t.Context())[0]; r.Event != TickComplete || r.Rows != 3 || r.Token != 2 {
-			t.Errorf("after it: %+v", r)
 		}
 	})
 }

@@ -23,8 +23,8 @@ type Policy struct {
 	Block bool
 }
 
-// check returns an error that names the member at fault.
-func (p *Policy) check() error {
+// Check returns an error that names the member at fault.
+func (p *Policy) Check() error {
 	switch {
 	case p.MaxAttempts < 1:
 		return fmt.Errorf("Policy.MaxAttempts is %d: it must be at least 1", p.MaxAttempts)

@@ -1,12 +1,12 @@
 // Package poller runs ticks: it fetches changed rows from a [Feed], delivers them to an [Output], and settles what was
-// delivered, which is the acknowledgment boundary (seeds/003, §1.3).
+// delivered, which is the acknowledgment boundary.
 //
 // A tick opens the feed (which loads the position), asks its session for batches, delivers their events in lanes so that
 // two events of one order key are never in flight together, settles each batch in turn, and closes the session. Whatever
 // happens, the tick ends with one [Report]; logs and metrics are read off it.
 //
-// The interfaces that a tick needs live here, beside their caller: Feed and Session, Output, and [Source], from which
-// [Checkpointed] builds a feed over a state document.
+// The interfaces that a tick needs live here, beside their caller: Feed and Session, and Output. Package checkpointed is the feed
+// over a source and a state document, package publisher that of an outbox.
 package poller
 
 import (

@@ -21,8 +21,8 @@ const (
 	maxProbes = 3
 	// maxConvicted is how many retries are tried before a probe: a destination that refuses everything gets no more.
 	maxConvicted = 32
-	// maxAvoid is how many order keys a source is asked to leave out (Source.Other).
-	maxAvoid = 100
+	// MaxAvoid is how many order keys a source is asked to leave out (Source.Other).
+	MaxAvoid = 100
 )
 
 // beginProbe begins the next probe, and reports whether the tick may go on at once. If not, something is under way that may
@@ -146,7 +146,7 @@ func (t *tick) ask() {
 	avoid := t.avoid()
 	go func() {
 		var grant Grant
-		err := guard(func() (err error) { grant, err = t.session.Other(t.fetchCtx, avoid); return err })
+		err := Guard(func() (err error) { grant, err = t.session.Other(t.fetchCtx, avoid); return err })
 		t.post(func() { t.other(grant, err) })
 	}()
 }
@@ -154,10 +154,10 @@ func (t *tick) ask() {
 // avoid returns the order keys that an event from elsewhere must not have: those of the suspects and of probes that failed
 // first, then those of events that are not done with, then all others at hand.
 func (t *tick) avoid() [][]byte {
-	keys := make([][]byte, 0, maxAvoid)
+	keys := make([][]byte, 0, MaxAvoid)
 	seen := make(map[string]bool)
 	add := func(key []byte) {
-		if !seen[string(key)] && len(keys) < maxAvoid {
+		if !seen[string(key)] && len(keys) < MaxAvoid {
 			seen[string(key)] = true
 			keys = append(keys, key)
 		}
@@ -299,7 +299,7 @@ func (t *tick) probedBy(q *request) {
 	}
 	if q.role == extra {
 		t.ahead = true
-		if len(t.hint.avoid) >= maxAvoid/2 {
+		if len(t.hint.avoid) >= MaxAvoid/2 {
 			t.hint.avoid = nil
 		}
 		t.hint.avoid = append(t.hint.avoid, q.items[0].event().OrderKey)

@@ -76,9 +76,9 @@ func (r *Relay) newReport() Report {
 	return Report{Poller: r.cfg.Poller, Output: r.cfg.Output, Started: time.Now(), NullCursors: -1, Parked: -1}
 }
 
-// guard turns a panic of f into an error that carries the stack: a fault of one part must not end the process, whose
+// Guard turns a panic of f into an error that carries the stack: a fault of one part must not end the process, whose
 // restart the Functions host counts (facts/functions-host.md, trap 7).
-func guard(f func() error) (err error) {
+func Guard(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
@@ -122,7 +122,7 @@ func (p *Poller) Run(ctx context.Context) []Report {
 	for i, r := range p.relays {
 		wg.Go(func() {
 			reports[i] = r.newReport()
-			if err := guard(func() error { reports[i] = r.Tick(ctx); return nil }); err != nil {
+			if err := Guard(func() error { reports[i] = r.Tick(ctx); return nil }); err != nil {
 				reports[i].fail(err, HandlerFailed)
 				reports[i].Ended = time.Now()
 			}

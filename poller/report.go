@@ -42,8 +42,8 @@ func (f *Fault) Error() string { return fmt.Sprintf("%s: %v", f.Event, f.Err) }
 // Unwrap returns Err.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// faultOf returns err as a Fault: itself where it is one, else one that ends the tick as event.
-func faultOf(err error, event Event) error {
+// FaultOf returns err as a Fault: itself where it is one, else one that ends the tick as event.
+func FaultOf(err error, event Event) error {
 	var fault *Fault
 	if errors.As(err, &fault) {
 		return fault
@@ -148,7 +148,7 @@ func (r *Report) Failed() bool { return r.Event.Fails() }
 // fail makes the report that of err: its Event when err is a Fault, or fallback.
 func (r *Report) fail(err error, fallback Event) {
 	var fault *Fault
-	if errors.As(faultOf(err, fallback), &fault) {
+	if errors.As(FaultOf(err, fallback), &fault) {
 		r.Event, r.Err = fault.Event, fault.Err
 	}
 	var read *readError
@@ -162,4 +162,22 @@ func (r *Report) fail(err error, fallback Event) {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("another instance holds the lease but does not renew it: %v", held))
 		}
 	}
+}
+
+// readError is a fault that a tick met after it had read the document, with the skips that this remembers.
+type readError struct {
+	error
+	skips []state.Skip
+}
+
+// Unwrap returns the fault's own error.
+func (e *readError) Unwrap() error { return e.error }
+
+// AfterRead adds to the fault that a session met after it had read the document what the report takes from there.
+func AfterRead(err error, doc *state.Document) error {
+	var fault *Fault
+	if !errors.As(FaultOf(err, CheckpointLoadFailed), &fault) {
+		return err
+	}
+	return &Fault{fault.Event, &readError{fault.Err, doc.Skips}}
 }

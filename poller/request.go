@@ -137,7 +137,7 @@ func (q *request) attempt(cfg *Config, attempt int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(q.grant.Right, cfg.Timeout, &timeoutError{cfg.Timeout})
 	defer cancel()
 	number := q.tick.number.Add(1)
-	err := guard(func() error { return cfg.To.Deliver(ctx, q.delivery(cfg, number, attempt)) })
+	err := Guard(func() error { return cfg.To.Deliver(ctx, q.delivery(cfg, number, attempt)) })
 	if err == nil {
 		q.accept(number, q.pending)
 		q.pending = nil

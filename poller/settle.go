@@ -10,8 +10,8 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// errLate is why a commit is not waited for any longer.
-var errLate = errors.New("the tick has to end now: tick_budget, the output's timeout and 10s for the commit are over")
+// ErrLate is why a commit is not waited for any longer.
+var ErrLate = errors.New("the tick has to end now: tick_budget, the output's timeout and 10s for the commit are over")
 
 // settle begins the commit of the oldest batch when all its events are done with, together with those behind it of which
 // that is true as well; or, once nothing more begins, of what comes before the first event that is not.
@@ -47,10 +47,10 @@ func (t *tick) settle() {
 	accepted := t.hint.accepted
 	go func() {
 		var acknowledged int
-		err := guard(func() (err error) {
+		err := Guard(func() (err error) {
 			// The commit is the acknowledgment of work already done: a cancelled invocation must not stop it. It is bounded
 			// by the lease, and by what functionTimeout leaves.
-			ctx, cancel := context.WithDeadlineCause(context.WithoutCancel(t.ctx), t.report.Started.Add(t.longest()), errLate)
+			ctx, cancel := context.WithDeadlineCause(context.WithoutCancel(t.ctx), t.report.Started.Add(t.longest()), ErrLate)
 			defer cancel()
 			acknowledged, err = t.session.Settle(ctx, settlement(offered, accepted, last))
 			return err
@@ -88,7 +88,7 @@ func (t *tick) settled(line []*passage, n int, took time.Duration, whole bool, e
 		}
 	}
 	if err != nil {
-		t.fail(faultOf(err, CommitFailed))
+		t.fail(FaultOf(err, CommitFailed))
 		whole = false
 	}
 	if !whole {

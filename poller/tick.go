@@ -210,7 +210,7 @@ func (t *tick) fetch() {
 		stopped := clock.Sleep(t.stop, wait) != nil // then no batch, and no failure
 		began := time.Now()
 		if !stopped {
-			err = guard(func() (err error) { grant, err = t.session.Next(t.fetchCtx, t.cfg.Fetch); return err })
+			err = Guard(func() (err error) { grant, err = t.session.Next(t.fetchCtx, t.cfg.Fetch); return err })
 		}
 		t.post(func() { t.began = began; t.fetched(grant, err) })
 	}()
@@ -237,7 +237,7 @@ func (t *tick) fetched(grant Grant, err error) {
 	t.fetching = false
 	if err != nil {
 		if t.fetchCtx.Err() == nil { // a stop while fetching is no failure
-			t.fetchErr = faultOf(err, FetchFailed)
+			t.fetchErr = FaultOf(err, FetchFailed)
 		}
 		return
 	}

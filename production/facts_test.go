@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -98,7 +98,7 @@ func factsOf(t *testing.T, settings ...string) (*inspect.App, *inspect.Poller) {
 		},
 		Timer: inspect.Timer{Text: "*/10 * * * * *", Fires: true, Gap: 10 * time.Second},
 		Table: inspect.Table{
-			Late:  &inspect.Late{Mode: poller.LateExact, Why: "tx is an xid8", Shown: true},
+			Late:  &inspect.Late{Mode: late.Exact, Why: "tx is an xid8", Shown: true},
 			Check: source.Check{Index: "orders_tx", KeyProof: "primary key (id)", Incarnation: "1"},
 		},
 		Rights: engine.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0", RowVersions: true},

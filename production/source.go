@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 func sourceItems() []item {
@@ -59,22 +59,22 @@ func sourceItems() []item {
 }
 
 func judgeLate(_ *inspect.App, p *inspect.Poller) Answer {
-	late, window := p.Table.Late, p.Config.Source.LateWindow
+	found, window := p.Table.Late, p.Config.Source.LateWindow
 	switch {
-	case late == nil:
+	case found == nil:
 		return unknown("mend the settings first", "%s", p.Because())
-	case late.Mode == poller.LateExact:
-		return good("exact: %s", late.Why)
-	case late.Mode == poller.LateNone:
-		return bad("set source__late_commits=auto", "none: %s", late.Missed)
-	case !late.Shown && p.Engine == "sqlite":
-		return good("%s within %s; SQLite has one writer at a time", late.Mode, inspect.Plain(window))
-	case !late.Shown:
-		return bad(late.Mend, "%s: open transactions are not shown, so that late_window (%s) cannot be held against them", late.Mode, inspect.Plain(window))
-	case late.Age > window:
-		return bad("end that transaction, or raise source__late_window above the longest that there is", "%s: %s, and late_window is %s", late.Mode, late.Held, inspect.Plain(window))
+	case found.Mode == late.Exact:
+		return good("exact: %s", found.Why)
+	case found.Mode == late.None:
+		return bad("set source__late_commits=auto", "none: %s", found.Missed)
+	case !found.Shown && p.Engine == "sqlite":
+		return good("%s within %s; SQLite has one writer at a time", found.Mode, inspect.Plain(window))
+	case !found.Shown:
+		return bad(found.Mend, "%s: open transactions are not shown, so that late_window (%s) cannot be held against them", found.Mode, inspect.Plain(window))
+	case found.Age > window:
+		return bad("end that transaction, or raise source__late_window above the longest that there is", "%s: %s, and late_window is %s", found.Mode, found.Held, inspect.Plain(window))
 	}
-	return good("%s within %s; open transactions are shown, the oldest is %s old", late.Mode, inspect.Plain(window), late.Age.Round(time.Second))
+	return good("%s within %s; open transactions are shown, the oldest is %s old", found.Mode, inspect.Plain(window), found.Age.Round(time.Second))
 }
 
 func judgeIndex(_ *inspect.App, p *inspect.Poller) Answer {

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/inspect"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 )
 
@@ -43,13 +43,13 @@ func sourceCases() []verdictCase {
 		{"late-commits", nil, unread, CannotTell, "has a fault"},
 		{"late-commits", nil, refused, CannotTell, "connection refused"},
 		{"late-commits", nil, both(refused, func(_ *inspect.App, p *inspect.Poller) { p.Faults = []string{"it says so"} }), CannotTell, "see settings"},
-		{"late-commits", nil, late(poller.LateOverlap, true, time.Second), OK, "the oldest is 1s old"},
-		{"late-commits", nil, late(poller.LateNone, true, 0), ToMend, "none: rows"},
-		{"late-commits", nil, late(poller.LateOverlap, false, 0), ToMend, "not shown"},
-		{"late-commits", nil, both(late(poller.LateOverlap, false, 0), engineName("sqlite")), OK, "one writer"},
-		{"late-commits", nil, both(late(poller.LateOverlap, true, time.Second), engineName("sqlite")), OK, "the oldest is 1s old"},
-		{"late-commits", nil, late(poller.LateOverlap, true, time.Hour), ToMend, "late_window is 2m"},
-		{"late-commits", nil, late(poller.LateSettle, true, time.Hour), ToMend, "late_window is 2m"},
+		{"late-commits", nil, found(late.Overlap, true, time.Second), OK, "the oldest is 1s old"},
+		{"late-commits", nil, found(late.None, true, 0), ToMend, "none: rows"},
+		{"late-commits", nil, found(late.Overlap, false, 0), ToMend, "not shown"},
+		{"late-commits", nil, both(found(late.Overlap, false, 0), engineName("sqlite")), OK, "one writer"},
+		{"late-commits", nil, both(found(late.Overlap, true, time.Second), engineName("sqlite")), OK, "the oldest is 1s old"},
+		{"late-commits", nil, found(late.Overlap, true, time.Hour), ToMend, "late_window is 2m"},
+		{"late-commits", nil, found(late.Settle, true, time.Hour), ToMend, "late_window is 2m"},
 		{"index", nil, nil, OK, "orders_tx"},
 		{"index", outbox, nil, NoMatter, ""},
 		{"index", nil, unread, CannotTell, "has a fault"},
@@ -94,7 +94,7 @@ func sourceCases() []verdictCase {
 	}
 }
 
-func late(mode poller.LateCommits, shown bool, age time.Duration) func(*inspect.App, *inspect.Poller) {
+func found(mode late.Mode, shown bool, age time.Duration) func(*inspect.App, *inspect.Poller) {
 	return func(_ *inspect.App, p *inspect.Poller) {
 		p.Table.Late = &inspect.Late{Mode: mode, Shown: shown, Age: age, Missed: "rows", Mend: "GRANT pg_read_all_stats", Held: "a transaction is open"}
 	}

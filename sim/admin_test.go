@@ -11,7 +11,6 @@ import (
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/deadletter"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -41,7 +40,7 @@ func (p *process) done(ctx context.Context, plan *admin.Plan, err error, intent 
 type positionsOf struct{ p *process }
 
 // Count implements admin.Positions.
-func (o positionsOf) Count(ctx context.Context, r poller.Range) (n int64, err error) {
+func (o positionsOf) Count(ctx context.Context, r change.Range) (n int64, err error) {
 	err = sourceOf(o).read(ctx, "count", "after "+brief(r.After)+" up to "+brief(r.UpTo), func() (string, error) {
 		low, err := placeOf(r.After)
 		high, err2 := placeOf(r.UpTo)

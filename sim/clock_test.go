@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 )
 
 // era is the time between two jumps of the database's clock.
@@ -22,12 +22,12 @@ func (t *table) clock() int64 {
 }
 
 // dates reads positions as times, where the cursor is one.
-func (t *table) dates() *poller.Dates {
+func (t *table) dates() *late.Dates {
 	if !t.w.pro.Clock || t.w.pro.Windows {
 		return nil
 	}
 	zero := t.w.began.Add(t.clockShift - t.jumped - longAgo) // the time of the value 0
-	return &poller.Dates{
+	return &late.Dates{
 		Span: func(c change.Cursor) (time.Time, time.Time, bool) {
 			p, err := placeOf(c)
 			at := zero.Add(time.Duration(p.at.value) * time.Millisecond)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -57,7 +58,7 @@ func (w *world) newProcess(slot int) *process {
 	pro := &w.pro
 	keeper := p.keeper()
 	p.set = w.set
-	feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
+	feed, err := checkpointed.New(checkpointed.Config{
 		App: "app", Poller: "orders", Output: p.out.name, Source: sourceOf{p}, Keeper: keeper, Ordering: p.set.ordering, Policy: p.set.policy,
 		DeadLetters: lettersOf{p}, LateWindow: pro.Window, LateLimit: pro.LateLimit, LateMemory: pro.LateMemory, Wait: pro.Wait,
 		FutureRows: pro.FutureRows,

@@ -125,8 +125,8 @@ func (t *table) between(low, high place) []*version {
 
 // windowPage is a page of a table that is read by snapshots: the rows that one sees and the one before did not, within a
 // window whose end stays until it is read.
-func (t *table) windowPage(after, upTo place, limit poller.Limit) poller.Page {
-	page := poller.Page{Incarnation: t.incarnation, NullCursors: -1}
+func (t *table) windowPage(after, upTo place, limit poller.Limit) change.Page {
+	page := change.Page{Incarnation: t.incarnation, NullCursors: -1}
 	end := t.commits
 	if upTo.begun {
 		end = max(upTo.seen, upTo.upTo)

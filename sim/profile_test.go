@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -20,7 +21,7 @@ type profile struct {
 	Rows, RequestEvents, Parallel int
 	Retries, MaxBatches           int
 	Ordering                      poller.Ordering
-	Late                          poller.LateCommits
+	Late                          late.Mode
 	Wait                          bool
 	Window, LateLimit             time.Duration
 	LateMemory                    int
@@ -62,7 +63,7 @@ type profile struct {
 	Replays        float64       // that a command is about dead letters or parked events
 	Whole          bool          // under ordering=source the order of all events is checked, and not each key's alone
 	Modes          float64       // weight of a change of late_commits
-	FutureRows     poller.FutureRows
+	FutureRows     late.FutureRows
 	Second         bool // a second output
 	Siege          bool // in the end one fault goes on while others' rows must arrive
 }
@@ -87,7 +88,7 @@ func draw(r *rand.Rand) profile {
 		Timeout:   []time.Duration{3 * time.Second, 10 * time.Second}[r.IntN(2)],
 		Rows:      1 + r.IntN(5), RequestEvents: 1 + r.IntN(4), Parallel: 1 + r.IntN(4), Retries: 1 + r.IntN(3),
 		Ordering: poller.OrderKey,
-		Late:     poller.LateNone,
+		Late:     late.None,
 		Window:   20 * time.Second, LateLimit: 10 * time.Second, LateMemory: 1000,
 		Policy: poller.Policy{
 			MaxAttempts: 2 + r.IntN(3), MaxParked: 4 + r.IntN(20),
@@ -116,9 +117,9 @@ func draw(r *rand.Rand) profile {
 	p.Clock = r.IntN(4) == 0
 	switch r.IntN(5) {
 	case 0, 1:
-		p.Late, p.LateCommit, p.Clock = poller.LateOverlap, true, r.IntN(2) == 0
+		p.Late, p.LateCommit, p.Clock = late.Overlap, true, r.IntN(2) == 0
 	case 2, 3:
-		p.Late, p.LateCommit, p.Clock = poller.LateExact, true, false
+		p.Late, p.LateCommit, p.Clock = late.Exact, true, false
 		p.Wait = r.IntN(4) == 0
 		p.Windows = r.IntN(2) == 0
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/deadletter"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // record is a dead letter as it is kept.
@@ -87,7 +87,7 @@ func (w *world) forget(key []byte, id string) {
 }
 
 // drop marks rows whose parked events an operator let go.
-func (w *world) drop(entries []poller.ParkedEntry) {
+func (w *world) drop(entries []checkpointed.ParkedEntry) {
 	for i := range entries {
 		w.forget(entries[i].Key, "")
 		for _, key := range entries[i].Followers {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -13,7 +14,7 @@ import (
 type settings struct {
 	ordering poller.Ordering
 	policy   poller.Policy
-	late     poller.LateCommits
+	late     late.Mode
 	own      bool // the order key is the row's own, whatever the table's rows share
 }
 
@@ -56,13 +57,13 @@ func (w *world) settle(s *settings, what string) {
 
 // modesOf are the values of late_commits that lose nothing on a table: none where transactions commit at once, exact where the
 // cursor is a number.
-func (p *profile) modesOf() []poller.LateCommits {
-	modes := []poller.LateCommits{poller.LateOverlap}
+func (p *profile) modesOf() []late.Mode {
+	modes := []late.Mode{late.Overlap}
 	if !p.LateCommit {
-		modes = append(modes, poller.LateNone)
+		modes = append(modes, late.None)
 	}
 	if !p.Clock {
-		modes = append(modes, poller.LateExact)
+		modes = append(modes, late.Exact)
 	}
 	return modes
 }

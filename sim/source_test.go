@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 // sourceOf is one instance's way to the table.
 type sourceOf struct{ p *process }
 
-var _ poller.Source = sourceOf{}
+var _ checkpointed.Source = sourceOf{}
 
 var errSource = errors.New("the simulated database broke the connection")
 
@@ -66,16 +68,16 @@ func (o sourceOf) read(ctx context.Context, what, arg string, do func() (string,
 	return err
 }
 
-// Describe implements poller.Source. It answers from memory, as a source does after the first time.
-func (o sourceOf) Describe(context.Context) (poller.Description, error) {
+// Describe implements checkpointed.Source. It answers from memory, as a source does after the first time.
+func (o sourceOf) Describe(context.Context) (checkpointed.Description, error) {
 	p := &o.p.w.pro
-	return poller.Description{
+	return checkpointed.Description{
 		Fingerprint: fingerprint, Engine: "sim", Table: "orders", Late: o.p.set.late, Coarse: p.Groups > 0 && !o.p.set.own,
 		Dates: o.p.w.table.dates(),
 	}, nil
 }
 
-// Start implements poller.Source: from the beginning.
+// Start implements checkpointed.Source: from the beginning.
 func (o sourceOf) Start(ctx context.Context) (start change.Cursor, incarnation string, err error) {
 	err = o.read(ctx, "start", "", func() (string, error) {
 		incarnation = o.p.w.table.incarnation
@@ -84,8 +86,8 @@ func (o sourceOf) Start(ctx context.Context) (start change.Cursor, incarnation s
 	return nil, incarnation, err
 }
 
-// Fetch implements poller.Source.
-func (o sourceOf) Fetch(ctx context.Context, r poller.Range, limit poller.Limit) (page poller.Page, err error) {
+// Fetch implements checkpointed.Source.
+func (o sourceOf) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (page change.Page, err error) {
 	w, t := o.p.w, o.p.w.table
 	arg := "after " + brief(r.After)
 	if !r.UpTo.IsStart() {
@@ -109,9 +111,9 @@ func (o sourceOf) Fetch(ctx context.Context, r poller.Range, limit poller.Limit)
 			o.foreign(page.Events)
 			return w.list(page.Events, page.More), nil
 		}
-		page = poller.Page{Incarnation: t.incarnation, NullCursors: -1}
+		page = change.Page{Incarnation: t.incarnation, NullCursors: -1}
 		end, high := upTo.begun, upTo.at
-		if o.p.set.late == poller.LateExact && !r.Unsafe {
+		if o.p.set.late == late.Exact && !r.Unsafe {
 			if safe, open := t.safe(); open {
 				page.Safe = cursorOf(safe)
 				if !end || safe.compare(high) < 0 {
@@ -129,7 +131,7 @@ func (o sourceOf) Fetch(ctx context.Context, r poller.Range, limit poller.Limit)
 		return w.list(page.Events, page.More), nil
 	})
 	if err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	return page, nil
 }
@@ -149,7 +151,7 @@ func (o sourceOf) foreign(events []change.Event) {
 	}
 }
 
-// Reread implements poller.Source.
+// Reread implements checkpointed.Source.
 func (o sourceOf) Reread(ctx context.Context, keys [][]byte) (found []change.Event, err error) {
 	w, t := o.p.w, o.p.w.table
 	err = o.read(ctx, "reread", fmt.Sprintf("%s", keys), func() (string, error) {
@@ -171,7 +173,7 @@ func (o sourceOf) Reread(ctx context.Context, keys [][]byte) (found []change.Eve
 	return found, nil
 }
 
-// Other implements poller.Source.
+// Other implements checkpointed.Source.
 func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte) (found *change.Event, err error) {
 	w, t := o.p.w, o.p.w.table
 	err = o.read(ctx, "other", "after "+brief(after)+fmt.Sprintf(" but %s", avoid), func() (string, error) {
@@ -181,7 +183,7 @@ func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte
 		}
 		found = nil
 		upTo, open := t.safe()
-		rows := t.shown(from.at, upTo, open && o.p.set.late == poller.LateExact)
+		rows := t.shown(from.at, upTo, open && o.p.set.late == late.Exact)
 		if w.pro.Windows {
 			rows = t.between(from, place{begun: true, window: true, seen: t.commits})
 		}
@@ -202,12 +204,12 @@ func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte
 	return found, nil
 }
 
-// Horizon implements poller.Source.
-func (o sourceOf) Horizon(ctx context.Context) (h poller.Horizon, err error) {
+// Horizon implements checkpointed.Source.
+func (o sourceOf) Horizon(ctx context.Context) (h change.Horizon, err error) {
 	w, t := o.p.w, o.p.w.table
 	var r reading
 	err = o.read(ctx, "horizon", "", func() (string, error) {
-		h = poller.Horizon{Now: time.Now().Add(t.clockShift), Shown: w.pro.Shown}
+		h = change.Horizon{Now: time.Now().Add(t.clockShift), Shown: w.pro.Shown}
 		for _, x := range t.open {
 			if began := x.began.Add(t.clockShift); h.Shown && (h.Oldest.IsZero() || began.Before(h.Oldest)) {
 				h.Oldest, h.By = began, fmt.Sprintf("tx%d", x.id)
@@ -230,15 +232,15 @@ func events(rows []*version) []change.Event {
 	return all
 }
 
-// Compare implements poller.Source: a restored database is another one.
-func (o sourceOf) Compare(was, is string) (poller.Relation, string) {
+// Compare implements checkpointed.Source: a restored database is another one.
+func (o sourceOf) Compare(was, is string) (checkpointed.Relation, string) {
 	if was == is {
-		return poller.SameDatabase, is
+		return checkpointed.SameDatabase, is
 	}
-	return poller.AnotherDatabase, is
+	return checkpointed.AnotherDatabase, is
 }
 
-// Replaced implements poller.Source: the simulated table is never made anew.
+// Replaced implements checkpointed.Source: the simulated table is never made anew.
 func (o sourceOf) Replaced(context.Context, change.Cursor, string, string) (string, error) {
 	return "", nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -119,7 +120,7 @@ func (p *profile) widen(seed uint64) {
 	})
 	with(holds, 0.5, func(r *rand.Rand) {
 		if p.Future > 0 {
-			p.FutureRows = []poller.FutureRows{poller.FutureHold, poller.FutureFail}[r.IntN(2)]
+			p.FutureRows = []late.FutureRows{late.FutureHold, late.FutureFail}[r.IntN(2)]
 		}
 	})
 	with(second, 0.15, func(*rand.Rand) { p.Second = true })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
@@ -97,7 +98,7 @@ func benchSource(b *testing.B, url string, page int) {
 	for n := 0; n < b.N; {
 		var after []byte
 		for {
-			p, err := src.Fetch(b.Context(), poller.Range{After: after}, poller.Limit{Rows: page, Bytes: 8 << 20})
+			p, err := src.Fetch(b.Context(), change.Range{After: after}, poller.Limit{Rows: page, Bytes: 8 << 20})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
@@ -45,11 +46,11 @@ func TestCursorBeyondAll(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			page, err := src.Fetch(t.Context(), poller.Range{After: nil}, poller.Limit{Rows: 10, Bytes: 1 << 20})
+			page, err := src.Fetch(t.Context(), change.Range{After: nil}, poller.Limit{Rows: 10, Bytes: 1 << 20})
 			if err != nil || len(page.Events) != 2 || !page.More {
 				t.Fatalf("%d events, more %t: %v", len(page.Events), page.More, err)
 			}
-			_, err = src.Fetch(t.Context(), poller.Range{After: page.Events[1].Cursor}, poller.Limit{Rows: 10, Bytes: 1 << 20})
+			_, err = src.Fetch(t.Context(), change.Range{After: page.Events[1].Cursor}, poller.Limit{Rows: 10, Bytes: 1 << 20})
 			if !errors.Is(err, poller.ErrNormalize) || !strings.Contains(err.Error(), c.last) || !strings.Contains(err.Error(), "correct the row") {
 				t.Errorf("got %v", err)
 			}

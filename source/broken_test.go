@@ -16,7 +16,7 @@ func TestBrokenOrderKey(t *testing.T) {
 	cfg := plan.Config{Table: "o", Cursor: []string{"v"}, OrderKey: []string{"tenant"}, Columns: []string{"id"}, DeleteWhen: "gone"}
 	src := openSource(t, url, "sqlite", cfg, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL, tenant TEXT, gone INT)",
 		"INSERT INTO o VALUES (1, 1, 'a', 1), (2, 2, x'ff', 0), (3, 3, 'a', x'ff')")
-	page, err := src.Fetch(t.Context(), poller.Range{}, everything)
+	page, err := src.Fetch(t.Context(), change.Range{}, everything)
 	if err != nil || len(page.Events) != 3 {
 		t.Fatalf("%d rows, %v", len(page.Events), err)
 	}
@@ -42,7 +42,7 @@ func TestBrokenOrderKey(t *testing.T) {
 func TestBrokenBytes(t *testing.T) {
 	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"id"}, MaxRowBytes: 100}, "CREATE TABLE o (id INTEGER PRIMARY KEY, note TEXT)",
 		"WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 20) INSERT INTO o SELECT n, hex(zeroblob(500)) FROM s")
-	page, err := src.Fetch(t.Context(), poller.Range{}, poller.Limit{Rows: 100, Bytes: 3500})
+	page, err := src.Fetch(t.Context(), change.Range{}, poller.Limit{Rows: 100, Bytes: 3500})
 	if err != nil || len(page.Events) != 3 || !page.More || page.Events[0].Broken == nil {
 		t.Errorf("%d rows, more %t: %v", len(page.Events), page.More, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
@@ -14,7 +15,7 @@ import (
 
 // Check is what `rowrelay check` shows of a source.
 type Check struct {
-	poller.Description
+	checkpointed.Description
 	// Version is the engine's, for people.
 	Version string
 	// Incarnation is the database's; "" where it cannot be known.
@@ -87,7 +88,7 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	if err != nil {
 		return Check{}, fmt.Errorf("check the source: %w", err)
 	}
-	page, err := c.strategy(p).page(ctx, poller.Range{After: after}, poller.Limit{Rows: max(n, 1), Bytes: 1 << 20})
+	page, err := c.strategy(p).page(ctx, change.Range{After: after}, poller.Limit{Rows: max(n, 1), Bytes: 1 << 20})
 	out.Events = page.Events
 	if out.ReadError = err; err == nil && forms != nil {
 		out.ReadError = fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), forms)

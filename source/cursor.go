@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
-// Cursor is a table or query that is read in the order of a cursor: cursor mode. It implements poller.Source, and is
+// Cursor is a table or query that is read in the order of a cursor: cursor mode. It implements checkpointed.Source, and is
 // safe for concurrent use (the outputs of one poller share it).
 type Cursor struct {
 	cfg     plan.Config
@@ -45,7 +46,7 @@ type Cursor struct {
 	rows int
 }
 
-var _ poller.Source = (*Cursor)(nil)
+var _ checkpointed.Source = (*Cursor)(nil)
 
 // New returns the source of a poller. It checks what can be checked without the database, and does not connect.
 func New(cfg plan.Config, conn engine.Connection) (*Cursor, error) {
@@ -70,12 +71,12 @@ const planAge = 5 * time.Minute
 // Describe connects where needed, proves the settings against the catalog, and says what the source is. What it learned
 // is used for five minutes, or until a statement fails because the schema changed; meanwhile it costs no round trip and
 // repeats no warnings.
-func (c *Cursor) Describe(ctx context.Context) (poller.Description, error) {
+func (c *Cursor) Describe(ctx context.Context) (checkpointed.Description, error) {
 	p, known, err := c.current(ctx)
 	if err != nil {
-		return poller.Description{}, err
+		return checkpointed.Description{}, err
 	}
-	d := poller.Description{Fingerprint: p.Fingerprint, Engine: p.Syntax.Name, Table: p.Table.Name, Late: p.Late.Mode, Coarse: p.Coarse,
+	d := checkpointed.Description{Fingerprint: p.Fingerprint, Engine: p.Syntax.Name, Table: p.Table.Name, Late: p.Late.Mode, Coarse: p.Coarse,
 		Columns: p.Kinds(), Dates: c.dates(p)}
 	if !known {
 		d.Warnings = p.Warnings

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/collect"
@@ -13,11 +14,11 @@ import (
 )
 
 // dates reads the positions of the plan as times; nil where the cursor's first column is none.
-func (c *Cursor) dates(p *plan.Plan) *poller.Dates {
+func (c *Cursor) dates(p *plan.Plan) *late.Dates {
 	if !p.Dated() {
 		return nil
 	}
-	d := &poller.Dates{Span: func(at change.Cursor) (first, last time.Time, ok bool) { return p.Span(&c.cfg, at) }}
+	d := &late.Dates{Span: func(at change.Cursor) (first, last time.Time, ok bool) { return p.Span(&c.cfg, at) }}
 	if p.Zoneless() && p.Zone(&c.cfg) == time.UTC {
 		d.Slack = plan.UnknownZone
 	}

@@ -10,7 +10,7 @@
 //
 //	conn, err := engines.Parse("postgres://reader@db.example/shop")
 //	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Cursor: []string{"updated_at"}}, conn)
-//	page, err := src.Fetch(ctx, poller.Range{After: nil}, poller.Limit{Rows: 500, Bytes: 8 << 20})
+//	page, err := src.Fetch(ctx, change.Range{After: nil}, poller.Limit{Rows: 500, Bytes: 8 << 20})
 //	page, err = src.Fetch(ctx, page.Events[len(page.Events)-1].Cursor, …)
 //
 // What a cursor sees is what the table shows: a row that was updated twice between two fetches comes once, a hard delete

@@ -9,8 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/internal/testenv"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
@@ -28,7 +29,7 @@ func TestPostgresPromotion(t *testing.T) {
 	src := newSource(t, through(t, primary.URL, &target), plan.Config{Table: "o", Cursor: []string{"id"}})
 	incarnation := func() string {
 		t.Helper()
-		page, err := src.Fetch(t.Context(), poller.Range{}, everything)
+		page, err := src.Fetch(t.Context(), change.Range{}, everything)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,12 +40,12 @@ func TestPostgresPromotion(t *testing.T) {
 		t.Fatalf("the incarnation was %q and is %q", before, again)
 	}
 	own := newSource(t, standby.URL, plan.Config{Table: "o", Cursor: []string{"id"}})
-	if page, err := own.Fetch(t.Context(), poller.Range{}, everything); err != nil || page.Incarnation != before {
+	if page, err := own.Fetch(t.Context(), change.Range{}, everything); err != nil || page.Incarnation != before {
 		t.Errorf("the standby says %q, the primary %q: %v", page.Incarnation, before, err)
 	}
 
 	standby.Promote()
-	page, err := own.Fetch(t.Context(), poller.Range{}, everything)
+	page, err := own.Fetch(t.Context(), change.Range{}, everything)
 	if err != nil || page.Incarnation == before {
 		t.Errorf("a kept connection to the promoted standby says %q as before: %v", page.Incarnation, err)
 	}
@@ -85,7 +86,7 @@ func TestPostgresIdentityRights(t *testing.T) {
 	u.User = url.User("reader")
 	incarnation := func() string {
 		t.Helper()
-		page, err := newSource(t, u.String(), plan.Config{Table: "o", Cursor: []string{"id"}}).Fetch(t.Context(), poller.Range{}, everything)
+		page, err := newSource(t, u.String(), plan.Config{Table: "o", Cursor: []string{"id"}}).Fetch(t.Context(), change.Range{}, everything)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +107,7 @@ func TestPostgresIdentityRights(t *testing.T) {
 		if is != c.want {
 			t.Errorf("without %s the incarnation is %q", c.revoke, is)
 		}
-		if relation, record := compareAs(whole, is); relation != poller.SameDatabase || record != whole {
+		if relation, record := compareAs(whole, is); relation != checkpointed.SameDatabase || record != whole {
 			t.Errorf("without %s it counts as %d, recorded as %q", c.revoke, relation, record)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/collect"
@@ -22,15 +23,15 @@ import (
 // it must not be, has no form, or sorts after everything to come) ends the page before it: what came before is
 // returned, and the fetch that begins with the bad row fails with ErrNormalize. So good rows are delivered as far as
 // order allows, and the tick still fails.
-func (c *Cursor) Fetch(ctx context.Context, r poller.Range, limit poller.Limit) (poller.Page, error) {
+func (c *Cursor) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
 	limit.Rows, limit.Bytes = max(limit.Rows, 1), max(limit.Bytes, 1)
-	var page poller.Page
+	var page change.Page
 	err := c.byPlan(ctx, func(p *plan.Plan) (err error) {
 		page, err = c.strategy(p).page(ctx, r, limit)
 		return err
 	})
 	if err != nil {
-		return poller.Page{}, fmt.Errorf("fetch: %w", err)
+		return change.Page{}, fmt.Errorf("fetch: %w", err)
 	}
 	return page, nil
 }
@@ -53,14 +54,14 @@ func (c *Cursor) byPlan(ctx context.Context, work func(*plan.Plan) error) error 
 }
 
 // page reads one page by a plan, under further conditions.
-func (c *Cursor) page(ctx context.Context, p *plan.Plan, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error) {
+func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error) {
 	pos, err := p.Decode(r.After)
 	if err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	end, err := p.Decode(r.UpTo)
 	if err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	ask := c.ask(limit.Rows)
 	// One row more than wanted: whether there is more is then known without another round trip, and in a query a second
@@ -68,17 +69,17 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r poller.Range, limit p
 	st := p.Sel.Page(ask+1, keyset.Span{After: len(pos), UpTo: len(end), Common: keyset.Common(pos, end), Also: also})
 	args, err := p.Args(st, pos, end)
 	if err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	var col collect.Collector
-	var page poller.Page
+	var page change.Page
 	var gap error
 	var verdict error // on the table, not on the connection: it is no reason to give up the session
 	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		col = collect.Collector{
 			Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, Fetched: time.Now(), Times: collect.TimesOf(p, pos),
 		}
-		page = poller.Page{NullCursors: -1}
+		page = change.Page{NullCursors: -1}
 		if err := c.read(ctx, s, st.Text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
@@ -97,13 +98,13 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r poller.Range, limit p
 		return nil
 	})
 	if err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	if verdict != nil {
-		return poller.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), verdict)
+		return change.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), verdict)
 	}
 	if gap != nil {
-		return poller.Page{}, gap
+		return change.Page{}, gap
 	}
 	c.learn(max(len(col.Events), len(col.Tied)), ask, limit.Rows, col.Full)
 	if col.Tied != nil && !col.Full && ask < limit.Rows {
@@ -115,7 +116,7 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r poller.Range, limit p
 	}
 	if col.Bad != nil {
 		if len(col.Events) == 0 {
-			return poller.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
+			return change.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
 		}
 		page.More = true
 	}
@@ -125,7 +126,7 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r poller.Range, limit p
 // witness notes which database and table answered. Where the catalog has to be asked for the table, it is asked after a
 // page that has rows: such a page moves the position, and what the catalog said minutes ago may be said of another table,
 // whose rows would be held against the position after them later.
-func (c *Cursor) witness(ctx context.Context, s *session, p *plan.Plan, page *poller.Page, rows bool) error {
+func (c *Cursor) witness(ctx context.Context, s *session, p *plan.Plan, page *change.Page, rows bool) error {
 	if !s.broken { // one that was given up in the middle of a page cannot be asked: it is as it was opened
 		if err := c.dialect.Refresh(ctx, s.conn, &s.server); err != nil {
 			return err

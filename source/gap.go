@@ -56,7 +56,7 @@ func (c *Cursor) sound(at change.Cursor) {
 // A position that a person named (without a tie-breaker) may well be ahead. On a replica the counter, like the rows, may
 // be late. Where a value above the counter stands in the table it was written explicitly, and only a warning says what may
 // come of it. A look that fails is a warning: it is a courtesy, and must not cost a page.
-func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor, pos keyset.Position, page *poller.Page) error {
+func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor, pos keyset.Position, page *change.Page) error {
 	if !p.Counted(at) || s.server.ReadOnly || s.broken {
 		return nil
 	}

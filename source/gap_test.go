@@ -41,7 +41,7 @@ func (e gapEngine) table(t *testing.T) (db *sql.DB, src *Cursor, at change.Curso
 	db = testenv.Open(t, e.driver, e.dsn)
 	mustExec(t, db, "CREATE TABLE o (id "+e.id+", v int)", "INSERT INTO o (v) VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10)")
 	src = newSource(t, e.url, plan.Config{Table: "o", Cursor: []string{"id"}})
-	page, err := src.Fetch(t.Context(), poller.Range{}, everything)
+	page, err := src.Fetch(t.Context(), change.Range{}, everything)
 	if err != nil || len(page.Events) != 10 {
 		t.Fatalf("%d rows, %v", len(page.Events), err)
 	}
@@ -49,10 +49,10 @@ func (e gapEngine) table(t *testing.T) (db *sql.DB, src *Cursor, at change.Curso
 }
 
 // idle fetches in a fresh process: what it found before is forgotten.
-func idle(t *testing.T, src *Cursor, at change.Cursor) (poller.Page, error) {
+func idle(t *testing.T, src *Cursor, at change.Cursor) (change.Page, error) {
 	t.Helper()
 	clear(src.places)
-	page, err := src.Fetch(t.Context(), poller.Range{After: at}, everything)
+	page, err := src.Fetch(t.Context(), change.Range{After: at}, everything)
 	if len(page.Events) > 0 {
 		t.Fatalf("not idle: %s", page.Events[0].Key)
 	}
@@ -73,7 +73,7 @@ func isGap(t *testing.T, what string, err error) {
 }
 
 // quiet expects neither a gap nor a warning.
-func quiet(t *testing.T, what string, page poller.Page, err error) {
+func quiet(t *testing.T, what string, page change.Page, err error) {
 	t.Helper()
 	if err != nil || len(page.Warnings) > 0 {
 		t.Errorf("%s: %q, %v", what, page.Warnings, err)
@@ -96,7 +96,7 @@ func TestGap(t *testing.T) {
 				mustExec(t, db, "INSERT INTO o (v) VALUES (11)")
 			}
 			for range 2 {
-				_, err = src.Fetch(t.Context(), poller.Range{After: at}, everything)
+				_, err = src.Fetch(t.Context(), change.Range{After: at}, everything)
 				if len(src.places) > 0 && err == nil {
 					src.places = places{} // a minute later
 					continue
@@ -106,10 +106,10 @@ func TestGap(t *testing.T) {
 			_, err = idle(t, src, at)
 			isGap(t, "a fresh process", err)
 			isGap(t, "asked", src.Gap(t.Context(), at))
-			if _, err := src.Fetch(t.Context(), poller.Range{UpTo: at}, everything); err != nil {
+			if _, err := src.Fetch(t.Context(), change.Range{UpTo: at}, everything); err != nil {
 				t.Errorf("a range that ends there: %v", err)
 			}
-			if _, err := src.Fetch(t.Context(), poller.Range{}, everything); err != nil {
+			if _, err := src.Fetch(t.Context(), change.Range{}, everything); err != nil {
 				t.Errorf("from the beginning: %v", err)
 			}
 			value := change.Cursor(`{"kind":"integer+pk","value":10}`)
@@ -182,7 +182,7 @@ func TestGapDeleted(t *testing.T) {
 	}
 	for range 2 {
 		src.places[string(at)] = place{time.Now().Add(-time.Hour), true}
-		if page, err = src.Fetch(t.Context(), poller.Range{After: at}, everything); err != nil || len(page.Warnings) > 0 {
+		if page, err = src.Fetch(t.Context(), change.Range{After: at}, everything); err != nil || len(page.Warnings) > 0 {
 			t.Errorf("again: %q, %v", page.Warnings, err)
 		}
 	}
@@ -203,17 +203,17 @@ func TestGapThrottled(t *testing.T) {
 	db := testenv.Open(t, "sqlite", strings.TrimPrefix(url, "sqlite:"))
 	mustExec(t, db, "CREATE TABLE o (id INTEGER PRIMARY KEY AUTOINCREMENT, v int)", "INSERT INTO o VALUES (1, 1), (2, 2)")
 	src := newSource(t, url, plan.Config{Table: "o", Cursor: []string{"id"}})
-	page, err := src.Fetch(t.Context(), poller.Range{}, everything)
+	page, err := src.Fetch(t.Context(), change.Range{}, everything)
 	if err != nil || len(page.Events) != 2 {
 		t.Fatal(err)
 	}
 	mustExec(t, db, "DELETE FROM o", "UPDATE sqlite_sequence SET seq = 0")
 	at := page.Events[1].Cursor
-	if _, err := src.Fetch(t.Context(), poller.Range{After: at}, everything); err != nil {
+	if _, err := src.Fetch(t.Context(), change.Range{After: at}, everything); err != nil {
 		t.Errorf("rows had just come: %v", err)
 	}
 	src.places[string(at)] = place{at: now.Add(-2 * probeEvery)}
-	if _, err := src.Fetch(t.Context(), poller.Range{After: at}, everything); !errors.Is(err, poller.ErrGap) {
+	if _, err := src.Fetch(t.Context(), change.Range{After: at}, everything); !errors.Is(err, poller.ErrGap) {
 		t.Errorf("a minute later: %v", err)
 	}
 }
@@ -252,7 +252,7 @@ func TestPostgresSnapshotPlaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := src.Fetch(t.Context(), poller.Range{After: at}, everything)
+		page, err := src.Fetch(t.Context(), change.Range{After: at}, everything)
 		if err != nil || len(page.Events) != want {
 			t.Errorf("%s: %d rows, %v", ties, len(page.Events), err)
 		}

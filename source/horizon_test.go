@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/internal/testenv"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
@@ -47,7 +47,7 @@ func begin(t *testing.T, db *sql.DB, statements ...string) *sql.Tx {
 	return tx
 }
 
-func horizonOf(t *testing.T, src *Cursor) poller.Horizon {
+func horizonOf(t *testing.T, src *Cursor) change.Horizon {
 	t.Helper()
 	h, err := src.Horizon(t.Context())
 	if err != nil {
@@ -88,7 +88,7 @@ func showsWriter(t *testing.T, src *Cursor, db *sql.DB, insert string, words ...
 
 // horizonWith looks until a writer is told of, or none. InnoDB shows transactions as they were when somebody looked last,
 // unless that is 100 ms ago.
-func horizonWith(t *testing.T, src *Cursor, open bool) poller.Horizon {
+func horizonWith(t *testing.T, src *Cursor, open bool) change.Horizon {
 	t.Helper()
 	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
@@ -100,7 +100,7 @@ func horizonWith(t *testing.T, src *Cursor, open bool) poller.Horizon {
 		<-again.C
 	}
 	t.Fatalf("an open writer should be shown: %v", open)
-	return poller.Horizon{}
+	return change.Horizon{}
 }
 
 func TestPostgresHorizon(t *testing.T) {
@@ -168,7 +168,7 @@ func TestMySQLHorizon(t *testing.T) {
 	src := newSource(t, admin, plan.Config{Table: "o", Cursor: []string{"at"}})
 	showsWriter(t, src, db, "INSERT INTO o (id) VALUES (1)", "connection ", "user ", "host ")
 	// The session goes on in UTC.
-	page, err := src.Fetch(t.Context(), poller.Range{}, everything)
+	page, err := src.Fetch(t.Context(), change.Range{}, everything)
 	if err != nil || len(page.Events) != 2 || time.Since(page.Events[1].Time).Abs() > time.Hour {
 		t.Errorf("%d rows, %v", len(page.Events), err)
 	}

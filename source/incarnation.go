@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
@@ -13,15 +14,15 @@ import (
 
 // Compare says how the database that answered is related to the one that a position was read in, by their incarnations,
 // and what is to be recorded of both: what is not shown any more stays.
-func (c *Cursor) Compare(was, is string) (poller.Relation, string) {
+func (c *Cursor) Compare(was, is string) (checkpointed.Relation, string) {
 	found, record := engine.Compare(c.dialect, was, is)
 	switch found {
 	case engine.SameDatabase:
-		return poller.SameDatabase, record
+		return checkpointed.SameDatabase, record
 	case engine.FailedOver:
-		return poller.FailedOver, record
+		return checkpointed.FailedOver, record
 	default:
-		return poller.AnotherDatabase, record
+		return checkpointed.AnotherDatabase, record
 	}
 }
 

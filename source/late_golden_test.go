@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/internal/tsqltest"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -89,7 +89,7 @@ func TestGoldenSettle(t *testing.T) {
 func TestGoldenWatermark(t *testing.T) {
 	d := sqlserver.Dialect{}
 	p := latePlan(t, d, plan.Config{Where: "note <> 'x' OR note IS NULL"}, ruleOf(t, d, "timestamp"))
-	if p.Late.Exact != plan.ExactWatermark || p.Late.Mode != poller.LateExact {
+	if p.Late.Exact != plan.ExactWatermark || p.Late.Mode != late.Exact {
 		t.Fatalf("%+v", p.Late)
 	}
 	var w watermark

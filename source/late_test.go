@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/engine/engines"
@@ -38,27 +39,27 @@ func TestLateChoice(t *testing.T) {
 	for _, c := range []struct {
 		engineName, said, cursor string
 		change                   func(*engine.Table)
-		want                     poller.LateCommits
+		want                     late.Mode
 		words                    []string // of the refusal, where want is empty; else of why
 	}{
-		{engineName: dsn.SQLServer, cursor: "rv", want: poller.LateExact, words: []string{"MIN_ACTIVE_ROWVERSION"}},
-		{engineName: dsn.SQLServer, cursor: "rv,id", want: poller.LateOverlap, words: []string{"single column"}},
-		{engineName: dsn.SQLServer, cursor: "updated_at", want: poller.LateOverlap, words: []string{"rowversion"}},
-		{engineName: dsn.SQLServer, cursor: "rv", change: secondary, want: poller.LateOverlap, words: []string{"readable secondary"}},
-		{engineName: dsn.SQLServer, cursor: "rv", change: func(t *engine.Table) { t.Foreign = true }, want: poller.LateOverlap, words: []string{"another database"}},
-		{engineName: dsn.SQLServer, cursor: "rv", change: func(t *engine.Table) { t.View = true }, want: poller.LateOverlap, words: []string{"view"}},
-		{engineName: dsn.SQLServer, said: "exact", cursor: "rv", change: func(t *engine.Table) { t.View = true }, want: poller.LateExact},
-		{engineName: dsn.Postgres, cursor: "xid", want: poller.LateExact, words: []string{"snapshot"}},
-		{engineName: dsn.Postgres, cursor: "xid", change: secondary, want: poller.LateOverlap, words: []string{"standby"}},
-		{engineName: dsn.Postgres, cursor: "updated_at", want: poller.LateOverlap, words: []string{"check --ddl"}},
-		{engineName: dsn.MySQL, cursor: "id", want: poller.LateOverlap, words: []string{"MySQL"}},
-		{engineName: dsn.SQLite, cursor: "id", change: serial, want: poller.LateExact, words: []string{"AUTOINCREMENT"}},
-		{engineName: dsn.SQLite, cursor: "id", want: poller.LateOverlap, words: []string{"AUTOINCREMENT"}},
-		{engineName: dsn.SQLite, cursor: "id,seq", change: serial, want: poller.LateOverlap},
-		{engineName: dsn.MySQL, said: "none", cursor: "id", want: poller.LateNone},
-		{engineName: dsn.Postgres, said: "overlap", cursor: "xid", want: poller.LateOverlap, words: []string{"says so"}},
-		{engineName: dsn.SQLServer, said: "settle", cursor: "id", want: poller.LateSettle},
-		{engineName: dsn.MySQL, said: "settle", cursor: "created_at", want: poller.LateSettle},
+		{engineName: dsn.SQLServer, cursor: "rv", want: late.Exact, words: []string{"MIN_ACTIVE_ROWVERSION"}},
+		{engineName: dsn.SQLServer, cursor: "rv,id", want: late.Overlap, words: []string{"single column"}},
+		{engineName: dsn.SQLServer, cursor: "updated_at", want: late.Overlap, words: []string{"rowversion"}},
+		{engineName: dsn.SQLServer, cursor: "rv", change: secondary, want: late.Overlap, words: []string{"readable secondary"}},
+		{engineName: dsn.SQLServer, cursor: "rv", change: func(t *engine.Table) { t.Foreign = true }, want: late.Overlap, words: []string{"another database"}},
+		{engineName: dsn.SQLServer, cursor: "rv", change: func(t *engine.Table) { t.View = true }, want: late.Overlap, words: []string{"view"}},
+		{engineName: dsn.SQLServer, said: "exact", cursor: "rv", change: func(t *engine.Table) { t.View = true }, want: late.Exact},
+		{engineName: dsn.Postgres, cursor: "xid", want: late.Exact, words: []string{"snapshot"}},
+		{engineName: dsn.Postgres, cursor: "xid", change: secondary, want: late.Overlap, words: []string{"standby"}},
+		{engineName: dsn.Postgres, cursor: "updated_at", want: late.Overlap, words: []string{"check --ddl"}},
+		{engineName: dsn.MySQL, cursor: "id", want: late.Overlap, words: []string{"MySQL"}},
+		{engineName: dsn.SQLite, cursor: "id", change: serial, want: late.Exact, words: []string{"AUTOINCREMENT"}},
+		{engineName: dsn.SQLite, cursor: "id", want: late.Overlap, words: []string{"AUTOINCREMENT"}},
+		{engineName: dsn.SQLite, cursor: "id,seq", change: serial, want: late.Overlap},
+		{engineName: dsn.MySQL, said: "none", cursor: "id", want: late.None},
+		{engineName: dsn.Postgres, said: "overlap", cursor: "xid", want: late.Overlap, words: []string{"says so"}},
+		{engineName: dsn.SQLServer, said: "settle", cursor: "id", want: late.Settle},
+		{engineName: dsn.MySQL, said: "settle", cursor: "created_at", want: late.Settle},
 
 		{engineName: dsn.MySQL, said: "exact", cursor: "id", words: []string{"source__late_commits=exact", "use overlap"}},
 		{engineName: dsn.Postgres, said: "exact", cursor: "xid", change: secondary, words: []string{"standby", "target_session_attrs"}},
@@ -96,7 +97,7 @@ func TestLateChoice(t *testing.T) {
 			}
 			if err == nil {
 				said = p.Late.Why
-				if p.Late.Mode != c.want || p.Late.Auto != (c.said == "") || (p.Late.Exact != plan.ExactNone) != (c.want == poller.LateExact) {
+				if p.Late.Mode != c.want || p.Late.Auto != (c.said == "") || (p.Late.Exact != plan.ExactNone) != (c.want == late.Exact) {
 					t.Errorf("chosen: %+v, want %s", p.Late, c.want)
 				}
 			}

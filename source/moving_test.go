@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
@@ -23,7 +25,7 @@ func TestPlausible(t *testing.T) {
 		{oldest: now.Add(-time.Hour), want: now.Add(-time.Hour), shown: true}, {shown: true},
 		{oldest: now.Add(time.Millisecond), want: now, shown: true}, {oldest: now.Add(59 * time.Minute)},
 	} {
-		h := plausible(poller.Horizon{Now: now, Oldest: c.oldest, Shown: true, By: "x"})
+		h := plausible(change.Horizon{Now: now, Oldest: c.oldest, Shown: true, By: "x"})
 		if h.Shown != c.shown || !h.Oldest.Equal(c.want) || (h.By == "") != !c.shown {
 			t.Errorf("%v: %+v", c.oldest, h)
 		}
@@ -53,7 +55,7 @@ func TestOtherTables(t *testing.T) {
 		for _, w := range p.Warnings {
 			said = said || len(w) > 40 && w[:40] == "exact covers the table that the cursor i"
 		}
-		if p.Late.Mode != poller.LateExact || said != c.want {
+		if p.Late.Mode != late.Exact || said != c.want {
 			t.Errorf("%+v: %v", c.cfg, p.Warnings)
 		}
 	}

@@ -48,7 +48,7 @@ func (c *Cursor) other(ctx context.Context, p *plan.Plan, after change.Cursor, a
 		limit = poller.Limit{Rows: 1, Bytes: 1}
 	}
 	for range otherPages {
-		page, err := c.strategy(p).page(ctx, poller.Range{After: after}, limit, also...)
+		page, err := c.strategy(p).page(ctx, change.Range{After: after}, limit, also...)
 		if err != nil || len(page.Events) == 0 {
 			return nil, err
 		}

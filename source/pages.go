@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/collect"
@@ -20,7 +21,7 @@ type rowPages struct {
 }
 
 // page reads below the safe point where the source keeps one, unless the range asks for what is above it too.
-func (w rowPages) page(ctx context.Context, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error) {
+func (w rowPages) page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error) {
 	c, p := w.c, w.p
 	switch {
 	case r.Unsafe && p.Table.Locking:
@@ -29,7 +30,7 @@ func (w rowPages) page(ctx context.Context, r poller.Range, limit poller.Limit, 
 	case r.Unsafe:
 	case p.Late.Exact == plan.ExactWatermark:
 		return c.watermarkPage(ctx, p, r, limit, also...)
-	case p.Late.Mode == poller.LateSettle:
+	case p.Late.Mode == late.Settle:
 		return c.settledPage(ctx, p, r, limit, also...)
 	}
 	return c.page(ctx, p, r, limit, also...)
@@ -133,7 +134,7 @@ func (w rowPages) position(ctx context.Context, cursor string, key map[string]st
 	return c.placed(ctx, p, p.AppendCursor(nil, values, object))
 }
 
-func (w rowPages) count(ctx context.Context, r poller.Range) (n int64, err error) {
+func (w rowPages) count(ctx context.Context, r change.Range) (n int64, err error) {
 	c, p := w.c, w.p
 	pos, err := p.Decode(r.After)
 	if err != nil {
@@ -176,7 +177,7 @@ func (w rowPages) statements(limit int) (first, next keyset.Statement) {
 	switch {
 	case p.Late.Exact == plan.ExactWatermark:
 		also = append(also, new(watermark).below)
-	case p.Late.Mode == poller.LateSettle && p.SettlesByClock():
+	case p.Late.Mode == late.Settle && p.SettlesByClock():
 		also = append(also, c.settled(p))
 	}
 	return p.Sel.Page(limit, keyset.Span{Also: also}), p.Sel.Page(limit, keyset.Span{After: len(p.Sel.Order), Also: also})

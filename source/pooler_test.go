@@ -7,31 +7,32 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/internal/testenv"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // TestPgBouncer: behind a pooler in transaction mode the application's statements run on the connections that ours ran
 // on. It writes through the same pooler while a source does everything that it can do, and after it was closed.
 func TestPgBouncer(t *testing.T) {
-	for _, late := range []poller.LateCommits{poller.LateNone, poller.LateExact} {
-		t.Run(string(late), func(t *testing.T) {
+	for _, way := range []late.Mode{late.None, late.Exact} {
+		t.Run(string(way), func(t *testing.T) {
 			direct := testenv.Postgres(t)
 			pooled := testenv.PgBouncer(t, direct)
 			app := testenv.Open(t, "pgx", pooled+"&default_query_exec_mode=exec")
 			mustExec(t, app, "CREATE TABLE o (id bigint PRIMARY KEY, v text, tx xid8 NOT NULL DEFAULT pg_current_xact_id())", "CREATE INDEX ON o (tx, id)")
 			before := sessionSettings(t, app)
 
-			cfg := plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: string(late), Connections: 3}
-			if late == poller.LateExact {
+			cfg := plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: string(way), Connections: 3}
+			if way == late.Exact {
 				cfg.Cursor = []string{"tx"}
 			}
 			src := newSource(t, pooled, cfg)
 			if found, err := src.Check(t.Context(), nil, 5, 5); err != nil || !strings.Contains(found.Version, "pooler") {
 				t.Errorf("nothing is said of the pooler: %q, %v", found.Version, err)
 			}
-			var at poller.Page
+			var at change.Page
 			insert := func(n int) {
 				t.Helper()
 				if _, err := app.Exec("INSERT INTO o (id, v) VALUES ($1, now()::text)", n); err != nil {
@@ -46,7 +47,7 @@ func TestPgBouncer(t *testing.T) {
 			for n := range 40 {
 				insert(n)
 				for {
-					if at, err = src.Fetch(t.Context(), poller.Range{After: position}, everything); err != nil {
+					if at, err = src.Fetch(t.Context(), change.Range{After: position}, everything); err != nil {
 						t.Fatal(err)
 					}
 					if at.Incarnation == "" {
@@ -71,14 +72,14 @@ func TestPgBouncer(t *testing.T) {
 			insert(100)
 			// A statement that fails leaves nothing behind either.
 			bad := newSource(t, pooled, plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, Where: "1 / (id - id) = 0"})
-			if _, err := bad.Fetch(t.Context(), poller.Range{}, everything); err == nil {
+			if _, err := bad.Fetch(t.Context(), change.Range{}, everything); err == nil {
 				t.Error("a division by zero brought a page")
 			}
 			insert(101)
 			cut, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
 			slow := newSource(t, pooled, plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, Where: "pg_sleep(10) IS NOT NULL"})
-			if _, err := slow.Fetch(cut, poller.Range{}, everything); err == nil {
+			if _, err := slow.Fetch(cut, change.Range{}, everything); err == nil {
 				t.Error("ten seconds passed within 0.3")
 			}
 			insert(102)
@@ -108,7 +109,7 @@ func everythingElse(t *testing.T, src *Cursor) {
 	if _, err := src.Other(ctx, nil, nil); err != nil {
 		t.Error(err)
 	}
-	if n, err := src.Count(ctx, poller.Range{}); err != nil || n != 40 {
+	if n, err := src.Count(ctx, change.Range{}); err != nil || n != 40 {
 		t.Errorf("%d rows, %v", n, err)
 	}
 	latest, err := src.Latest(ctx)

@@ -154,7 +154,7 @@ func (c *Cursor) checkRounding(ctx context.Context, p *plan.Plan, parts []json.R
 
 // Count returns how many rows a range holds, for operators: it reads all of them, is bounded by ctx and not by
 // source__timeout, and does not repeat itself. Range.Unsafe has no effect: all rows count that are visible.
-func (c *Cursor) Count(ctx context.Context, r poller.Range) (n int64, err error) {
+func (c *Cursor) Count(ctx context.Context, r change.Range) (n int64, err error) {
 	err = c.byPlan(ctx, func(p *plan.Plan) error {
 		n, err = c.strategy(p).count(ctx, r)
 		return err

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
@@ -25,7 +27,7 @@ func TestPostgresDDLPartitioned(t *testing.T) {
 	execAll(t, db, postgres.ExactColumn(&p.Table, "xid", []string{"id", "d"})...)
 	src = newSource(t, url, plan.Config{Poller: "p", Table: "o", Cursor: []string{"xid"}})
 	d, err := src.Describe(t.Context())
-	if err != nil || d.Late != poller.LateExact || len(d.Warnings) != 0 {
+	if err != nil || d.Late != late.Exact || len(d.Warnings) != 0 {
 		t.Fatalf("%+v %v", d, err)
 	}
 	r := (&reader{t: t, src: src}).start()
@@ -47,7 +49,7 @@ func TestPostgresForeignTransactions(t *testing.T) {
 
 	execAll(t, db, "ALTER TABLE o DISABLE TRIGGER USER", "INSERT INTO o (id, xid) VALUES (6, '99999999999')", "ALTER TABLE o ENABLE TRIGGER USER")
 	other := snapshotSource(t, url, nil) // one that looks at once
-	_, err := other.Fetch(t.Context(), poller.Range{After: r.at}, everything)
+	_, err := other.Fetch(t.Context(), change.Range{After: r.at}, everything)
 	if !errors.Is(err, poller.ErrGap) || !strings.Contains(err.Error(), "99999999999") {
 		t.Fatalf("a row that is ahead of the server: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
@@ -44,12 +45,12 @@ func TestPostgresReader(t *testing.T) {
 	u.User = url.UserPassword(role, "planted-secret")
 
 	src := openSource(t, u.String(), "pgx", plan.Config{Table: "orders", Cursor: []string{"v"}})
-	_, err = src.Fetch(t.Context(), poller.Range{After: nil}, everything)
+	_, err = src.Fetch(t.Context(), change.Range{After: nil}, everything)
 	if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "GRANT SELECT") || strings.Contains(err.Error(), "planted-secret") {
 		t.Errorf("without a grant: %v", err)
 	}
 	exec("GRANT SELECT ON orders TO " + role)
-	page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
+	page, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
 	if err != nil || len(page.Events) != 1 {
 		t.Fatalf("%d rows, %v", len(page.Events), err)
 	}

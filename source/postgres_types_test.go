@@ -9,6 +9,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
@@ -108,7 +109,7 @@ func TestPostgresValues(t *testing.T) {
 		`CREATE TYPE mood AS ENUM ('sad', 'so "so"')`, "CREATE DOMAIN email AS text", "CREATE DOMAIN positive AS bigint CHECK (VALUE > 0)",
 		"CREATE TABLE vals (id int PRIMARY KEY, v int NOT NULL, "+strings.Join(columns, ", ")+")",
 		"INSERT INTO vals VALUES (1, 1, "+strings.Join(values, ", ")+")")
-	page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
+	page, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestPostgresRefused(t *testing.T) {
 		_, mend, _ := strings.Cut(err.Error(), "select ")
 		mend, _, _ = strings.Cut(mend, " in a source__query")
 		src = openSource(t, url, "pgx", plan.Config{Query: "SELECT id, v, " + mend + " FROM " + table, Cursor: []string{"v"}, Key: []string{"id"}})
-		page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
+		page, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +175,7 @@ func TestPostgresKeys(t *testing.T) {
 		var got []string
 		var after []byte
 		for {
-			page, err := src.Fetch(t.Context(), poller.Range{After: after}, poller.Limit{Rows: 1, Bytes: 1 << 20})
+			page, err := src.Fetch(t.Context(), change.Range{After: after}, poller.Limit{Rows: 1, Bytes: 1 << 20})
 			if err != nil {
 				t.Fatalf("%s: %v", c.typ, err)
 			}

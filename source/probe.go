@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -34,7 +34,7 @@ func (f *finding) due(every time.Duration) bool {
 
 // probe looks for the rows that paging cannot show: NULLs, and stored times of another form than the position's. Its
 // error is the verdict on the table, without ErrNormalize. A look that fails is a warning: the page itself is good.
-func (c *Cursor) probe(ctx context.Context, s *session, p *plan.Plan, pos keyset.Position, page *poller.Page) error {
+func (c *Cursor) probe(ctx context.Context, s *session, p *plan.Plan, pos keyset.Position, page *change.Page) error {
 	err := c.seek(ctx, s, p, &c.nulls, page, func(ctx context.Context) (verdict, err error) { return c.countNulls(ctx, s, p, page) })
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (c *Cursor) probe(ctx context.Context, s *session, p *plan.Plan, pos keyset
 }
 
 // seek looks with a function when that is due, and returns the verdict that holds.
-func (c *Cursor) seek(ctx context.Context, s *session, p *plan.Plan, last *finding, page *poller.Page, with func(context.Context) (verdict, err error)) error {
+func (c *Cursor) seek(ctx context.Context, s *session, p *plan.Plan, last *finding, page *change.Page, with func(context.Context) (verdict, err error)) error {
 	every := probeEvery
 	if p.IndexName == "" {
 		every = probeUnindexed
@@ -70,7 +70,7 @@ func (c *Cursor) seek(ctx context.Context, s *session, p *plan.Plan, last *findi
 	return found
 }
 
-func (c *Cursor) countNulls(ctx context.Context, s *session, p *plan.Plan, page *poller.Page) (verdict, err error) {
+func (c *Cursor) countNulls(ctx context.Context, s *session, p *plan.Plan, page *change.Page) (verdict, err error) {
 	cursors := p.Sel.Nulls(true)
 	nulls, err := count(ctx, s, cursors)
 	if err != nil {

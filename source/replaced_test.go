@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
@@ -97,7 +98,7 @@ func TestReplacedMeanwhile(t *testing.T) {
 	for name, e := range gapEngines(t) {
 		t.Run(name, func(t *testing.T) {
 			db, src, at := e.table(t)
-			page, err := src.Fetch(t.Context(), poller.Range{After: at}, everything)
+			page, err := src.Fetch(t.Context(), change.Range{After: at}, everything)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,13 +107,13 @@ func TestReplacedMeanwhile(t *testing.T) {
 				mustExec(t, db, "DROP TABLE o", "CREATE TABLE o (id "+e.id+", v int)") // MySQL's times have seconds
 			}
 			mustExec(t, db, "INSERT INTO o (id, v) VALUES (11, 1)")
-			if page, err = src.Fetch(t.Context(), poller.Range{After: at}, everything); err != nil || len(page.Events) != 1 || page.Table == was {
+			if page, err = src.Fetch(t.Context(), change.Range{After: at}, everything); err != nil || len(page.Events) != 1 || page.Table == was {
 				t.Fatalf("%d rows of the table %q, which was %q: %v", len(page.Events), page.Table, was, err)
 			}
 			if warning, err := src.Replaced(t.Context(), at, was, page.Table); err != nil || warning != "" {
 				t.Errorf("%q, %v", warning, err)
 			}
-			next, err := src.Fetch(t.Context(), poller.Range{After: page.Events[0].Cursor}, everything)
+			next, err := src.Fetch(t.Context(), change.Range{After: page.Events[0].Cursor}, everything)
 			if err != nil || next.Table != page.Table {
 				t.Errorf("an idle page is of %q, the one before of %q: %v", next.Table, page.Table, err)
 			}
@@ -126,7 +127,7 @@ func identity(t *testing.T, src *Cursor) string {
 	src.mu.Lock()
 	src.plan = nil
 	src.mu.Unlock()
-	page, err := src.Fetch(t.Context(), poller.Range{}, poller.Limit{Rows: 1, Bytes: 1 << 20})
+	page, err := src.Fetch(t.Context(), change.Range{}, poller.Limit{Rows: 1, Bytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestViewsAreNotReplaced(t *testing.T) {
 	mustExec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "CREATE VIEW w AS SELECT id FROM o", "INSERT INTO o VALUES (1)")
 	for _, cfg := range []plan.Config{{Table: "w"}, {Query: "SELECT id FROM o"}} {
 		cfg.Cursor, cfg.Key = []string{"id"}, []string{"id"}
-		page, err := newSource(t, url, cfg).Fetch(t.Context(), poller.Range{}, everything)
+		page, err := newSource(t, url, cfg).Fetch(t.Context(), change.Range{}, everything)
 		if err != nil || page.Table != "" {
 			t.Errorf("%q, %v", page.Table, err)
 		}
@@ -188,10 +189,10 @@ func TestColumnKinds(t *testing.T) {
 
 // TestCompareLives: what differs between two incarnations is a restore, a failover, or nothing at all.
 func TestCompareLives(t *testing.T) {
-	const same, failover, another = poller.SameDatabase, poller.FailedOver, poller.AnotherDatabase
+	const same, failover, another = checkpointed.SameDatabase, checkpointed.FailedOver, checkpointed.AnotherDatabase
 	for _, c := range []struct {
 		was, is string
-		want    poller.Relation
+		want    checkpointed.Relation
 		record  string
 	}{
 		{"postgres/71/1/5/shop", "postgres/71/1/5/shop", same, "postgres/71/1/5/shop"},
@@ -244,7 +245,7 @@ func TestCompareLives(t *testing.T) {
 }
 
 // compareAs compares two incarnations as the first one's engine does.
-func compareAs(was, is string) (poller.Relation, string) {
+func compareAs(was, is string) (checkpointed.Relation, string) {
 	engine, _, _ := strings.Cut(was, "/")
 	if engine == "mariadb" || engine == "galera" {
 		engine = dsn.MySQL

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
@@ -64,7 +65,7 @@ func TestBusyConnections(t *testing.T) {
 	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}, Connections: 1, Timeout: 50 * time.Millisecond},
 		"CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
 	src.sessions.slots <- struct{}{}
-	_, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
+	_, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
 	if err == nil || !strings.Contains(err.Error(), "all 1 connections (source__connections) are busy") || strings.Contains(err.Error(), "index") {
 		t.Error(err)
 	}
@@ -89,7 +90,7 @@ func TestPanicUnderWork(t *testing.T) {
 	if len(src.sessions.slots) != 0 || len(src.sessions.idle) != 0 || src.sessions.db.Stats().OpenConnections != 0 {
 		t.Errorf("%d slots in use, %d sessions kept, %d connections open", len(src.sessions.slots), len(src.sessions.idle), src.sessions.db.Stats().OpenConnections)
 	}
-	if _, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything); err != nil {
+	if _, err := src.Fetch(t.Context(), change.Range{After: nil}, everything); err != nil {
 		t.Error(err)
 	}
 }

@@ -39,8 +39,8 @@ const (
 
 // settledPage reads a page of rows that are older than the window. Page.Safe is where the page ended, where rows are held
 // back after it.
-func (c *Cursor) settledPage(ctx context.Context, p *plan.Plan, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error) {
-	var page poller.Page
+func (c *Cursor) settledPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error) {
+	var page change.Page
 	var err error
 	if p.SettlesByClock() {
 		page, err = c.page(ctx, p, r, limit, append(also[:len(also):len(also)], c.settled(p))...)
@@ -55,7 +55,7 @@ func (c *Cursor) settledPage(ctx context.Context, p *plan.Plan, r poller.Range, 
 	}
 	above, err := c.page(ctx, p, r, poller.Limit{Rows: 1, Bytes: 1}, also...)
 	if err != nil {
-		return poller.Page{}, fmt.Errorf("look for rows that have not settled: %w", err)
+		return change.Page{}, fmt.Errorf("look for rows that have not settled: %w", err)
 	}
 	if len(above.Events) > 0 {
 		page.Safe = r.After
@@ -95,14 +95,14 @@ func (c *Cursor) edge(p *plan.Plan) int {
 
 // markedPage reads a page up to the newest mark that is older than the window. A range that has an end of its own is read
 // up to it: whoever names the end has seen it.
-func (c *Cursor) markedPage(ctx context.Context, p *plan.Plan, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error) {
+func (c *Cursor) markedPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error) {
 	if r.UpTo != nil {
 		return c.page(ctx, p, r, limit, also...)
 	}
 	upTo, due := c.settling.edge(c.cfg.LateWindow)
 	if due {
 		if err := c.setMark(ctx, p); err != nil {
-			return poller.Page{}, err
+			return change.Page{}, err
 		}
 	}
 	if upTo.IsStart() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
@@ -14,7 +15,7 @@ import (
 
 // fetchAll reads a range to its end, each position taken as stored, and returns what a session would deliver, in order.
 // The last page says what is held back.
-func fetchAll(t *testing.T, src *Cursor, r poller.Range, rows int) (all []change.Event, last poller.Page) {
+func fetchAll(t *testing.T, src *Cursor, r change.Range, rows int) (all []change.Event, last change.Page) {
 	t.Helper()
 	for range 1000 {
 		page, err := src.Fetch(t.Context(), r, poller.Limit{Rows: rows, Bytes: 8 << 20})
@@ -30,7 +31,7 @@ func fetchAll(t *testing.T, src *Cursor, r poller.Range, rows int) (all []change
 		}
 	}
 	t.Fatal("the source does not end")
-	return nil, poller.Page{}
+	return nil, change.Page{}
 }
 
 func rowKeys(events []change.Event) string {
@@ -53,31 +54,31 @@ func idKeys(ids ...int) string {
 func settles(t *testing.T, src, serial *Cursor, db *sql.DB, old, young string) {
 	t.Helper()
 	execAll(t, db, "INSERT INTO o (id, c) VALUES (1, "+old+")", "INSERT INTO o (id, c) VALUES (2, "+young+")")
-	page, err := src.Fetch(t.Context(), poller.Range{}, everything)
+	page, err := src.Fetch(t.Context(), change.Range{}, everything)
 	if err != nil || rowKeys(page.Events) != idKeys(1) || page.More {
 		t.Fatalf("%s %v", rowKeys(page.Events), err)
 	}
 	if !page.Safe.Equal(page.Events[0].Cursor) {
 		t.Errorf("a row is held back, and the safe point is %s", page.Safe)
 	}
-	above, err := src.Fetch(t.Context(), poller.Range{After: page.Safe, Unsafe: true}, everything)
+	above, err := src.Fetch(t.Context(), change.Range{After: page.Safe, Unsafe: true}, everything)
 	if err != nil || rowKeys(above.Events) != idKeys(2) || above.Safe != nil {
 		t.Errorf("above the safe point: %s, safe %s (%v)", rowKeys(above.Events), above.Safe, err)
 	}
 
 	// By marks: nothing has an age yet.
-	if got, _ := fetchAll(t, serial, poller.Range{}, 10); len(got) != 0 {
+	if got, _ := fetchAll(t, serial, change.Range{}, 10); len(got) != 0 {
 		t.Errorf("before any mark is old: %s", rowKeys(got))
 	}
 	ageMarks(serial)
 	execAll(t, db, "INSERT INTO o (id, c) VALUES (4, "+young+")")
-	if got, last := fetchAll(t, serial, poller.Range{}, 1); rowKeys(got) != idKeys(1, 2) || !last.Safe.Equal(got[1].Cursor) {
+	if got, last := fetchAll(t, serial, change.Range{}, 1); rowKeys(got) != idKeys(1, 2) || !last.Safe.Equal(got[1].Cursor) {
 		t.Errorf("after a window: %s, safe %s", rowKeys(got), last.Safe)
 	}
 	// What commits late, below the highest, is there before the mark above it is old.
 	execAll(t, db, "INSERT INTO o (id, c) VALUES (3, "+young+")")
 	ageMarks(serial)
-	got, last := fetchAll(t, serial, poller.Range{After: change.Cursor(`{"kind":"integer+pk","value":2,"tiebreaker":{"id":2}}`)}, 10)
+	got, last := fetchAll(t, serial, change.Range{After: change.Cursor(`{"kind":"integer+pk","value":2,"tiebreaker":{"id":2}}`)}, 10)
 	if rowKeys(got) != idKeys(3, 4) || last.Safe != nil {
 		t.Errorf("after another window: %s, safe %s", rowKeys(got), last.Safe)
 	}
@@ -146,14 +147,14 @@ func TestSQLiteExact(t *testing.T) {
 	src := openSource(t, url, "sqlite", plan.Config{Table: "o", Cursor: []string{"id"}},
 		"CREATE TABLE o (id INTEGER PRIMARY KEY AUTOINCREMENT, v text)", "INSERT INTO o (v) VALUES ('a'), ('b')")
 	d, err := src.Describe(t.Context())
-	if err != nil || d.Late != poller.LateExact || d.Coarse {
+	if err != nil || d.Late != late.Exact || d.Coarse {
 		t.Fatalf("%+v %v", d, err)
 	}
-	if got, last := fetchAll(t, src, poller.Range{}, 1); rowKeys(got) != idKeys(1, 2) || last.Safe != nil {
+	if got, last := fetchAll(t, src, change.Range{}, 1); rowKeys(got) != idKeys(1, 2) || last.Safe != nil {
 		t.Errorf("%s, safe %s", rowKeys(got), last.Safe)
 	}
 	plain := openSource(t, url, "sqlite", plan.Config{Table: "p", Cursor: []string{"id"}}, "CREATE TABLE p (id INTEGER PRIMARY KEY, v text)")
-	if d, err := plain.Describe(t.Context()); err != nil || d.Late != poller.LateOverlap {
+	if d, err := plain.Describe(t.Context()); err != nil || d.Late != late.Overlap {
 		t.Errorf("%+v %v", d, err)
 	}
 }

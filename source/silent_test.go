@@ -21,7 +21,7 @@ func drain(t *testing.T, src *Cursor, rows int) (keys []string, err error) {
 	t.Helper()
 	var at change.Cursor
 	for range 100 {
-		page, err := src.Fetch(t.Context(), poller.Range{After: at}, poller.Limit{Rows: rows, Bytes: 1 << 20})
+		page, err := src.Fetch(t.Context(), change.Range{After: at}, poller.Limit{Rows: rows, Bytes: 1 << 20})
 		if err != nil {
 			return keys, err
 		}
@@ -94,14 +94,14 @@ func TestNullsHold(t *testing.T) {
 			url := testenv.SQLite(t)
 			src := openSource(t, url, "sqlite", c.cfg, c.ddl, c.rest)
 			for range 3 {
-				_, err := src.Fetch(t.Context(), poller.Range{After: c.after}, everything)
+				_, err := src.Fetch(t.Context(), change.Range{After: c.after}, everything)
 				isNormalizeFault(t, err, c.word)
 			}
 			if len(src.sessions.idle) != 1 {
 				t.Errorf("%d sessions are kept: the rows' fault is not the connection's", len(src.sessions.idle))
 			}
 			openSource(t, url, "sqlite", c.cfg, c.mend)
-			if _, err := src.Fetch(t.Context(), poller.Range{After: c.after}, everything); err != nil {
+			if _, err := src.Fetch(t.Context(), change.Range{After: c.after}, everything); err != nil {
 				t.Errorf("mended, and still %v", err)
 			}
 		})
@@ -201,14 +201,14 @@ func TestSQLiteTimes(t *testing.T) {
 				"CREATE TABLE o (id INTEGER PRIMARY KEY, v "+c.typ+" NOT NULL)", "INSERT INTO o VALUES "+c.rows)
 			at := c.after
 			if c.good > 0 {
-				page, err := src.Fetch(t.Context(), poller.Range{After: at}, everything)
+				page, err := src.Fetch(t.Context(), change.Range{After: at}, everything)
 				if err != nil || len(page.Events) != c.good || !page.More {
 					t.Fatalf("%d rows, more %t: %v", len(page.Events), page.More, err)
 				}
 				at = page.Events[c.good-1].Cursor
 			}
 			for range 2 {
-				_, err := src.Fetch(t.Context(), poller.Range{After: at}, everything)
+				_, err := src.Fetch(t.Context(), change.Range{After: at}, everything)
 				isNormalizeFault(t, err, c.words...)
 			}
 		})
@@ -225,7 +225,7 @@ func TestSQLiteTimes(t *testing.T) {
 func TestSQLiteDeleteWhen(t *testing.T) {
 	both := func(src *Cursor) {
 		t.Helper()
-		page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
+		page, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
 		if err != nil || len(page.Events) != 2 || page.Events[0].Op != change.Delete || page.Events[1].Op != change.Upsert {
 			t.Errorf("%v: %v", page.Events, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
@@ -52,7 +53,7 @@ func TestSQLiteIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer src.Close() //nolint:errcheck // the test is over
-	page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
+	page, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
 	if err != nil || len(page.Events) != 1 || page.More {
 		t.Fatalf("%+v, %v", page, err)
 	}
@@ -61,7 +62,7 @@ func TestSQLiteIdle(t *testing.T) {
 		if _, err := src.Describe(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if page, err := src.Fetch(t.Context(), poller.Range{After: page.Events[0].Cursor}, poller.Limit{Rows: 1, Bytes: 1}); err != nil || len(page.Events) > 0 {
+		if page, err := src.Fetch(t.Context(), change.Range{After: page.Events[0].Cursor}, poller.Limit{Rows: 1, Bytes: 1}); err != nil || len(page.Events) > 0 {
 			t.Fatalf("%+v, %v", page, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
@@ -41,7 +42,7 @@ func TestSQLiteValues(t *testing.T) {
 	}
 	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "vals", Cursor: []string{"v"}},
 		"CREATE TABLE vals (id INTEGER PRIMARY KEY, v INT NOT NULL"+columns+")", "INSERT INTO vals VALUES (1, 1"+values+")")
-	page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
+	page, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestSQLiteBroken(t *testing.T) {
 	} {
 		src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "vals", Cursor: []string{"v"}},
 			"CREATE TABLE vals (id INTEGER PRIMARY KEY, v INT NOT NULL, odd "+c.typ+")", "INSERT INTO vals VALUES (6, 1, NULL), (7, 1, "+c.literal+"), (8, 1, NULL)")
-		page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
+		page, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
 		if err != nil || len(page.Events) != 3 || page.Events[0].Broken != nil || page.Events[2].Broken != nil {
 			t.Fatalf("%d: %+v, %v", i, page.Events, err)
 		}
@@ -135,7 +136,7 @@ func TestSQLiteKeys(t *testing.T) {
 func TestSQLiteNullKey(t *testing.T) {
 	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "keys", Cursor: []string{"v"}},
 		"CREATE TABLE keys (id TEXT PRIMARY KEY, v INT NOT NULL)", "INSERT INTO keys VALUES ('a', 1), (NULL, 2)")
-	_, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
+	_, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
 	if !errors.Is(err, poller.ErrNormalize) || !strings.Contains(err.Error(), "NULL key") {
 		t.Errorf("%v", err)
 	}
@@ -168,7 +169,7 @@ func TestSQLiteLog(t *testing.T) {
 	url := testenv.SQLite(t)
 	src := openSource(t, url, "sqlite", plan.Config{Table: "keys", Cursor: []string{"v"}}, "PRAGMA journal_mode = wal",
 		"CREATE TABLE keys (id INTEGER PRIMARY KEY, v INT NOT NULL)", "INSERT INTO keys VALUES (1, 1), (2, 2), (3, 3)")
-	if _, err := src.Fetch(t.Context(), poller.Range{After: nil}, poller.Limit{Rows: 1, Bytes: 1}); err != nil {
+	if _, err := src.Fetch(t.Context(), change.Range{After: nil}, poller.Limit{Rows: 1, Bytes: 1}); err != nil {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", strings.TrimPrefix(url, "sqlite:"))
@@ -183,7 +184,7 @@ func TestSQLiteLog(t *testing.T) {
 	if err := db.QueryRowContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &done); err != nil || busy != 0 || log != 0 {
 		t.Errorf("busy %d, %d pages left (%v)", busy, log, err)
 	}
-	page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
+	page, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
 	if err != nil || len(page.Events) != 4 {
 		t.Errorf("%d rows (%v)", len(page.Events), err)
 	}

@@ -13,7 +13,7 @@ import (
 // of cursor and key (rowPages), and windows between two snapshots (windows), which PostgreSQL alone has.
 type strategy interface {
 	// page reads one page as source__late_commits says, under further conditions.
-	page(ctx context.Context, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error)
+	page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error)
 	// start returns the position that source__start means.
 	start(ctx context.Context, s *session) (change.Cursor, error)
 	// prove reads one row after a position by the poller's own statement, and throws it away.
@@ -23,7 +23,7 @@ type strategy interface {
 	// position is what a person typed: a value of the cursor, and a key, or ties.
 	position(ctx context.Context, cursor string, key map[string]string, ties string) (change.Cursor, error)
 	// count counts the rows of a range, however long it takes.
-	count(ctx context.Context, r poller.Range) (int64, error)
+	count(ctx context.Context, r change.Range) (int64, error)
 	// gap wraps poller.ErrGap where a position is ahead of what the engine counts; nil where it is not, or that cannot be known.
 	gap(ctx context.Context, at change.Cursor) (gap, err error)
 	// statements read the first page and every other, and explain is the engine's own account of the latter: for people.

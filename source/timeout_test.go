@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
@@ -32,7 +33,7 @@ func TestTimeout(t *testing.T) {
 		if _, err := src.Describe(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		_, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
+		_, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
 		if err == nil || !strings.Contains(err.Error(), "source__timeout (3s)") || errors.Is(err, poller.ErrConfig) {
 			t.Errorf("%s: %v", engine, err)
 		}
@@ -50,7 +51,7 @@ func TestCancel(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		timer := time.AfterFunc(100*time.Millisecond, func() { cancel(ended) })
 		defer timer.Stop()
-		if _, err := src.Fetch(ctx, poller.Range{After: nil}, everything); !errors.Is(err, ended) {
+		if _, err := src.Fetch(ctx, change.Range{After: nil}, everything); !errors.Is(err, ended) {
 			t.Errorf("%s: %v", engine, err)
 		}
 	}
@@ -62,7 +63,7 @@ func TestPlanAge(t *testing.T) {
 	src := openSource(t, url, "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}},
 		"CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)", "INSERT INTO orders VALUES (1, 1)")
 	row := func() string {
-		page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
+		page, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +88,7 @@ func TestPlanAge(t *testing.T) {
 func TestStaleSession(t *testing.T) {
 	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}}, "CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)")
 	fetch := func() *session {
-		if _, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything); err != nil {
+		if _, err := src.Fetch(t.Context(), change.Range{After: nil}, everything); err != nil {
 			t.Fatal(err)
 		}
 		if len(src.sessions.idle) != 1 {
@@ -112,7 +113,7 @@ func TestPostgresTypeChange(t *testing.T) {
 	cfg := plan.Config{Table: "orders", Cursor: []string{"v"}}
 	src := openSource(t, url, "pgx", cfg, "CREATE TABLE orders (id int PRIMARY KEY, v int NOT NULL, note varchar(10))", "INSERT INTO orders VALUES (1, 1, '7')")
 	row := func() string {
-		page, err := src.Fetch(t.Context(), poller.Range{After: nil}, everything)
+		page, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,18 +56,18 @@ func (w *watermark) read() (safe, last uint64, err error) {
 
 // watermarkPage reads a page below the watermark. Page.Safe is the position after every row below it, where there may be
 // rows above.
-func (c *Cursor) watermarkPage(ctx context.Context, p *plan.Plan, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error) {
+func (c *Cursor) watermarkPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error) {
 	var w watermark
 	page, err := c.page(ctx, p, r, limit, append(also[:len(also):len(also)], w.below)...)
 	if err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	if w.told == "" && page.More {
 		return page, nil // the reading was broken off: the page is below the watermark all the same
 	}
 	safe, last, err := w.read()
 	if err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	if safe <= last {
 		page.Safe = belowRowVersion(p, safe)

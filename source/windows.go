@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/collect"
@@ -37,17 +38,17 @@ type windows struct {
 //
 // A range with an end ends with the snapshot of that position (a window's own end, where one is open there): it may bring
 // rows that come after the position's row. From the beginning it is a scan of what that snapshot saw.
-func (ws windows) page(ctx context.Context, r poller.Range, limit poller.Limit, also ...keyset.Condition) (poller.Page, error) {
+func (ws windows) page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error) {
 	c, p := ws.c, ws.p
 	w, end, err := p.Snapshots().DecodeRange(r)
 	if err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	if w, err = c.beginWindow(ctx, p, w, end); err != nil {
-		return poller.Page{}, err
+		return change.Page{}, err
 	}
 	if end != "" && w.Begun && !w.Scanning && !w.Open && w.Seen.String() == end {
-		return poller.Page{NullCursors: -1}, nil
+		return change.Page{NullCursors: -1}, nil
 	}
 	page, after, err := c.snapshotPage(ctx, p, w, end, end == "", limit, also)
 	if err != nil || page.More {
@@ -58,7 +59,7 @@ func (ws windows) page(ctx context.Context, r poller.Range, limit poller.Limit, 
 	case !whole && len(page.Events) > 0:
 		page.More = true
 	case !whole:
-		return ws.next(ctx, poller.Range{After: page.To, UpTo: r.UpTo}, limit, also)
+		return ws.next(ctx, change.Range{After: page.To, UpTo: r.UpTo}, limit, also)
 	case len(page.Events) == 0 && end != "":
 		page.To = nil
 	case len(page.Events) == 0:
@@ -99,7 +100,7 @@ func (c *Cursor) beginWindow(ctx context.Context, p *plan.Plan, w snapshot.Windo
 
 // next reads on where a scan or a window turned out to have no more rows: only what the next one shows is news. Its
 // begin is the position in any case, or the old one would be read to its end with every poll.
-func (ws windows) next(ctx context.Context, r poller.Range, limit poller.Limit, also []keyset.Condition) (poller.Page, error) {
+func (ws windows) next(ctx context.Context, r change.Range, limit poller.Limit, also []keyset.Condition) (change.Page, error) {
 	page, err := ws.page(ctx, r, limit, also...)
 	if err == nil && len(page.Events) == 0 && page.To == nil {
 		page.To = r.After
@@ -110,7 +111,7 @@ func (ws windows) next(ctx context.Context, r poller.Range, limit poller.Limit, 
 // snapshotPage reads a page by one statement, and returns the snapshot after the scan or window that it belongs to. end is
 // the snapshot that a new window ends with; "" is the present. fresh says that it is the server's of this moment, and no
 // position's, which lasts.
-func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Window, end string, fresh bool, limit poller.Limit, also []keyset.Condition) (page poller.Page, after snapshot.Snapshot, err error) {
+func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Window, end string, fresh bool, limit poller.Limit, also []keyset.Condition) (page change.Page, after snapshot.Snapshot, err error) {
 	if w.Open {
 		end = w.UpTo.String()
 	}
@@ -127,7 +128,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 		if w.Scanning {
 			col.Scan = &w
 		}
-		page = poller.Page{NullCursors: -1}
+		page = change.Page{NullCursors: -1}
 		if err := c.readSnapshot(ctx, s, st.Text, args, &col, &heard); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
@@ -169,11 +170,11 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 	}
 	page.Events, page.More = col.Events, col.More || col.Bad != nil
 	if col.Bad != nil && len(col.Events) == 0 {
-		return poller.Page{}, after, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
+		return change.Page{}, after, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
 	}
 	if n := len(page.Events); n > 0 && fresh && !w.Scanning && !w.Open {
 		if after, err = w.Lasting(after, &page.Events[n-1]); err != nil {
-			return poller.Page{}, after, fmt.Errorf("%s: %w", c.name(), err)
+			return change.Page{}, after, fmt.Errorf("%s: %w", c.name(), err)
 		}
 	}
 	at := w.With(after).Positions()

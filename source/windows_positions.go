@@ -121,7 +121,7 @@ func (ws windows) prove(ctx context.Context, s *session, after change.Cursor) er
 
 // count counts those that the range's end covers, and its begin does not. A
 // row that was written again since then is where its new transaction is.
-func (ws windows) count(ctx context.Context, r poller.Range) (n int64, err error) {
+func (ws windows) count(ctx context.Context, r change.Range) (n int64, err error) {
 	c, p := ws.c, ws.p
 	var ends [2]snapshot.Window
 	var places [2][]any

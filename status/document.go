@@ -7,8 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/inspect"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -22,7 +23,7 @@ type documentPart struct {
 
 	mu      sync.Mutex
 	object  string
-	entries []poller.ParkedEntry
+	entries []checkpointed.ParkedEntry
 }
 
 func (d *documentPart) read(ctx context.Context) (func(*Output), error) {
@@ -57,7 +58,7 @@ func (d *documentPart) read(ctx context.Context) (func(*Output), error) {
 		if doc.Late.Mode != "" {
 			o.Late = &Late{Mode: doc.Late.Mode, Remembered: doc.Late.Memory.Count}
 			frontier := doc.Late.Frontier
-			if frontier.IsStart() && doc.Late.Mode == string(poller.LateOverlap) {
+			if frontier.IsStart() && doc.Late.Mode == string(late.Overlap) {
 				frontier = doc.Checkpoint.Cursor // nothing was delivered since the position was set
 			}
 			if !frontier.IsStart() {
@@ -87,9 +88,9 @@ func (d *documentPart) read(ctx context.Context) (func(*Output), error) {
 }
 
 // parkedLetters are the parked events that have waited longest.
-func parkedLetters(entries []poller.ParkedEntry) []Letter {
+func parkedLetters(entries []checkpointed.ParkedEntry) []Letter {
 	entries = slices.Clone(entries)
-	slices.SortStableFunc(entries, func(x, y poller.ParkedEntry) int { return cmp.Compare(x.First.UnixNano(), y.First.UnixNano()) })
+	slices.SortStableFunc(entries, func(x, y checkpointed.ParkedEntry) int { return cmp.Compare(x.First.UnixNano(), y.First.UnixNano()) })
 	letters := []Letter{}
 	for i := range entries[:min(len(entries), MaxLetters)] {
 		e := &entries[i]

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/admin"
-	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/checkpointed"
 )
 
 // backfillFlags are the flags of `rowrelay backfill`.
@@ -107,7 +107,7 @@ func (t *target) startBackfill(ctx context.Context, d *managedDocument, b *backf
 
 func (t *target) namedBackfill(ctx context.Context, d *managedDocument, b *backfillFlags) error {
 	plan, err := d.NamedBackfill(ctx,
-		&admin.Named{Rows: b.Rows, Name: b.name, Open: func(src poller.Source) (*admin.Sender, error) {
+		&admin.Named{Rows: b.Rows, Name: b.name, Open: func(src checkpointed.Source) (*admin.Sender, error) {
 			return d.sender(t.console, b.name, b.Rate, src)
 		}})
 	ok, err := t.agreed(d.Poller, plan, err)

@@ -41,7 +41,7 @@ func benchDepth(b *testing.B, url string, rows int, layout string) {
 	}
 	fetch := func(after change.Cursor) (change.Cursor, time.Duration) {
 		begun := time.Now()
-		page, err := w.source.Fetch(b.Context(), poller.Range{After: after}, limit)
+		page, err := w.source.Fetch(b.Context(), change.Range{After: after}, limit)
 		took := time.Since(begun)
 		if err != nil || len(page.Events) != limit.Rows {
 			b.Fatalf("%d rows after %s: %v", len(page.Events), after, err)

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/inspect"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // loadPoller reads settings of one poller, over an SQLite database and to stdout.
@@ -30,7 +30,7 @@ func TestDDLIsAScript(t *testing.T) {
 	view := checkView{Faults: []string{"state__kind: is required.\nDROP TABLE a;"}, Pollers: []*pollerView{
 		{Poller: "orders", Table: "odd\nname", DDL: "ALTER TABLE o ADD x;\n"},
 		{Poller: "audit", Faults: []string{"no such\r\ntable"}},
-		{Poller: "items", Late: &inspect.Late{Mode: poller.LateOverlap, Why: "MySQL shows no\nsafe point"}},
+		{Poller: "items", Late: &inspect.Late{Mode: late.Overlap, Why: "MySQL shows no\nsafe point"}},
 	}}
 	var b strings.Builder
 	if err := printDDL(&b, &view); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
@@ -127,7 +128,7 @@ func refuseMarks(ctx context.Context, chosen []*wired) error {
 			continue // an outbox: its rows say themselves what was sent
 		}
 		d, err := w.source.Describe(ctx)
-		if err != nil || d.Late != poller.LateSettle {
+		if err != nil || d.Late != late.Settle {
 			continue
 		}
 		last, err := w.source.Latest(ctx)

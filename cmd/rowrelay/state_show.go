@@ -12,7 +12,8 @@ import (
 
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -27,23 +28,23 @@ func newStateShow(t *target) *cobra.Command {
 
 // stateView is what `state show --json` prints. Times are UTC.
 type stateView struct {
-	Document    string               `json:"document"`
-	Poller      string               `json:"poller"`
-	Position    change.Cursor        `json:"position"`
-	BatchID     string               `json:"last_successful_batch_id"`
-	UpdatedAt   time.Time            `json:"updated_at"`
-	Fingerprint string               `json:"source_fingerprint"`
-	Incarnation string               `json:"incarnation"`
-	Token       uint64               `json:"fencing_token,string"`
-	Owner       string               `json:"owner"`
-	HeartbeatAt time.Time            `json:"heartbeat_at"`
-	ExpiresAt   time.Time            `json:"expires_at"`
-	Held        string               `json:"held"` // "" when the lease is free
-	Late        *lateView            `json:"late_commits,omitempty"`
-	Paused      *pausedView          `json:"paused,omitempty"`
-	Backfill    *admin.Backfill      `json:"backfill,omitempty"`
-	Parked      []poller.ParkedEntry `json:"parked"`
-	Skips       []skipView           `json:"skips"`
+	Document    string                     `json:"document"`
+	Poller      string                     `json:"poller"`
+	Position    change.Cursor              `json:"position"`
+	BatchID     string                     `json:"last_successful_batch_id"`
+	UpdatedAt   time.Time                  `json:"updated_at"`
+	Fingerprint string                     `json:"source_fingerprint"`
+	Incarnation string                     `json:"incarnation"`
+	Token       uint64                     `json:"fencing_token,string"`
+	Owner       string                     `json:"owner"`
+	HeartbeatAt time.Time                  `json:"heartbeat_at"`
+	ExpiresAt   time.Time                  `json:"expires_at"`
+	Held        string                     `json:"held"` // "" when the lease is free
+	Late        *lateView                  `json:"late_commits,omitempty"`
+	Paused      *pausedView                `json:"paused,omitempty"`
+	Backfill    *admin.Backfill            `json:"backfill,omitempty"`
+	Parked      []checkpointed.ParkedEntry `json:"parked"`
+	Skips       []skipView                 `json:"skips"`
 }
 
 // lateView tells how late commits are handled. With overlap, the position is the window's low edge.
@@ -74,14 +75,14 @@ func viewOf(out *wiredOutput, s *state.Snapshot) stateView {
 		UpdatedAt: doc.Checkpoint.UpdatedAt, Fingerprint: doc.SourceFingerprint, Incarnation: doc.Checkpoint.Incarnation,
 		Token: doc.Lease.FencingToken, Owner: doc.Lease.OwnerID, HeartbeatAt: doc.Lease.HeartbeatAt,
 		ExpiresAt: doc.Lease.ExpiresAt,
-		Backfill:  admin.BackfillOf(doc.Backfill), Parked: []poller.ParkedEntry{}, Skips: []skipView{},
+		Backfill:  admin.BackfillOf(doc.Backfill), Parked: []checkpointed.ParkedEntry{}, Skips: []skipView{},
 	}
 	if held := s.Held(); held != nil {
 		v.Held = held.Error()
 	}
 	if doc.Late.Mode != "" {
 		v.Late = &lateView{Mode: doc.Late.Mode, Frontier: doc.Late.Frontier, Remembered: doc.Late.Memory.Count}
-		if v.Late.Frontier.IsStart() && doc.Late.Mode == string(poller.LateOverlap) {
+		if v.Late.Frontier.IsStart() && doc.Late.Mode == string(late.Overlap) {
 			v.Late.Frontier = doc.Checkpoint.Cursor // nothing was delivered since the position was set
 		}
 	}
@@ -126,12 +127,12 @@ func printState(w io.Writer, v *stateView) error {
 	p.line("document     %s", v.Document)
 	p.line("position     %s", v.Position)
 	if v.Late != nil {
-		late := v.Late.Mode
-		if v.Late.Mode == string(poller.LateOverlap) {
-			late += fmt.Sprintf(": the position is the window's low edge; delivered as far as %s, %d row(s) remembered",
+		mode := v.Late.Mode
+		if v.Late.Mode == string(late.Overlap) {
+			mode += fmt.Sprintf(": the position is the window's low edge; delivered as far as %s, %d row(s) remembered",
 				v.Late.Frontier, v.Late.Remembered)
 		}
-		p.line("late commits %s", late)
+		p.line("late commits %s", mode)
 	}
 	p.line("last batch   %s", cmp.Or(v.BatchID, "none"))
 	p.line("committed    %s", orNever(v.UpdatedAt))
@@ -162,7 +163,7 @@ func printState(w io.Writer, v *stateView) error {
 	return p.err
 }
 
-func parkedLine(e *poller.ParkedEntry) string {
+func parkedLine(e *checkpointed.ParkedEntry) string {
 	text := fmt.Sprintf("%s: %d attempt(s)", e.Key, e.Attempts)
 	switch {
 	case e.Blocked:

@@ -10,6 +10,8 @@ import (
 
 	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/engine"
@@ -190,11 +192,11 @@ func (a *app) wireOutputs(c *console, w *wired) {
 			w.faults.Add(w.cfg.Setting("dead_letter__connection"), err.Error(), "")
 			return
 		}
-		feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
+		feed, err := checkpointed.New(checkpointed.Config{
 			App: a.cfg.State.AppName, Poller: w.cfg.Name, Output: out.Name, Source: src, Keeper: wired.keeper,
 			Ordering: poller.Ordering(w.cfg.Ordering), Policy: policyOf(w.cfg), DeadLetters: letters,
 			LateWindow: w.cfg.Source.LateWindow, LateLimit: w.cfg.Source.LateLimit, LateMemory: w.cfg.Source.LateMemory,
-			MaxRowBytes: w.cfg.MaxRowBytes, FutureRows: poller.FutureRows(w.cfg.Source.FutureRows),
+			MaxRowBytes: w.cfg.MaxRowBytes, FutureRows: late.FutureRows(w.cfg.Source.FutureRows),
 			Wait: w.cfg.Source.OnLongTransaction == "wait", Continue: w.cfg.Source.OnFailover == "continue",
 		})
 		if err != nil {

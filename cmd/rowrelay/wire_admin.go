@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/mode"
@@ -96,7 +97,7 @@ func (a *app) namedOutput(w *wired, out *config.Output, name, owner string) (*wi
 }
 
 // sender sends the rows of a named backfill as its poller's output does.
-func (d *managedDocument) sender(c *console, name string, rate int, src poller.Source) (*admin.Sender, error) {
+func (d *managedDocument) sender(c *console, name string, rate int, src checkpointed.Source) (*admin.Sender, error) {
 	a, p, out := d.app, d.w.cfg, d.out.cfg
 	named, err := a.namedOutput(d.w, out, name, instance(c))
 	if err != nil {
@@ -113,7 +114,7 @@ func (d *managedDocument) sender(c *console, name string, rate int, src poller.S
 	policy := policyOf(p)
 	// A key that waits for a person would keep it from ending. What comes after it is the live poller's.
 	policy.Block = false
-	feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
+	feed, err := checkpointed.New(checkpointed.Config{
 		App: a.cfg.State.AppName, Poller: p.Name, Output: admin.BackfillPrefix + name, Source: src, Keeper: named.keeper,
 		Ordering: poller.Ordering(p.Ordering), Policy: policy, DeadLetters: letters,
 		LateWindow: p.Source.LateWindow, LateLimit: p.Source.LateLimit, LateMemory: p.Source.LateMemory,

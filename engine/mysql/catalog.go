@@ -42,6 +42,7 @@ FROM information_schema.CHECK_CONSTRAINTS k
 WHERE k.CONSTRAINT_SCHEMA = ? AND k.TABLE_NAME = ? AND k.LEVEL = 'Column'`
 )
 
+// Table implements engine.Dialect.
 func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engine.Table, error) {
 	var t engine.Table
 	schema, wanted := "", ""

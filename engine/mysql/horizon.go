@@ -27,6 +27,7 @@ ORDER BY t.trx_mysql_thread_id <> 0, t.trx_started LIMIT 1`
 // clockSQL is the seconds since 1970.
 const clockSQL = "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) AS CHAR)"
 
+// Horizon implements engine.Dialect.
 func (Dialect) Horizon(ctx context.Context, conn *sql.Conn) (engine.Horizon, error) {
 	var h engine.Horizon
 	var clock string

@@ -15,6 +15,7 @@ import (
 const variablesSQL = `SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'server_uuid', 'gtid_domain_id', 'server_id',
 	'sql_mode', 'read_only', 'wsrep_on')`
 
+// Prepare implements engine.Dialect.
 func (Dialect) Prepare(ctx context.Context, conn *sql.Conn, with engine.Settings) (engine.Server, error) {
 	var l engine.Server
 	v, err := readVariables(ctx, conn)

@@ -165,6 +165,7 @@ func appendTime(dst []byte, code int, v []byte) []byte {
 	return append(dst, '"')
 }
 
+// Arg implements engine.Dialect.
 func (Dialect) Arg(col *engine.Column, stored []byte) (any, error) {
 	scale := col.Value.Code >> 8
 	code := col.Value.Code & 0xff

@@ -32,6 +32,7 @@ const grantsSQL = `SHOW GRANTS`
 
 var errNoGrants = errors.New("the server does not show the grants of the login")
 
+// Rights asks what the login may do.
 func (Dialect) Rights(ctx context.Context, db *sql.DB, parts []string) (r engine.Rights, err error) {
 	schema, name := "", ""
 	if len(parts) > 0 {

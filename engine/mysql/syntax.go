@@ -17,6 +17,7 @@ import (
 // would compare as floating point or as text.
 type Dialect struct{}
 
+// Syntax implements engine.Dialect.
 func (Dialect) Syntax() engine.Syntax {
 	return engine.Syntax{
 		Name:        sqltext.MySQL.Engine,

@@ -50,6 +50,7 @@ JOIN pg_catalog.pg_opclass o ON o.oid = i.indclass[k.n - 1]
 LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.n - 1] AND i.indkey[k.n - 1] <> 0
 WHERE i.indrelid = $1::text::oid ORDER BY i.indisprimary DESC, ic.relname, k.n`
 
+// Table implements engine.Dialect.
 func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engine.Table, error) {
 	var t engine.Table
 	schema, rel := "", name[len(name)-1]

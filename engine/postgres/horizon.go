@@ -46,6 +46,7 @@ SELECT clock_timestamp(), hidden.n + pg_is_in_recovery()::int, w.since, coalesce
 	CASE WHEN pg_is_in_recovery() THEN coalesce(pg_last_xact_replay_timestamp(), 'epoch') END
 FROM hidden LEFT JOIN LATERAL (SELECT * FROM writers ORDER BY since LIMIT 1) w ON true`
 
+// Horizon implements engine.Dialect.
 func (Dialect) Horizon(ctx context.Context, conn *sql.Conn) (engine.Horizon, error) {
 	var now time.Time
 	var hidden int

@@ -19,6 +19,7 @@ const settingsSQL = `SELECT set_config('TimeZone', 'UTC', true), set_config('Dat
 	set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true),
 	pg_backend_pid()::text || '/' || pg_postmaster_start_time()::text || '/' || pg_is_in_recovery()::text`
 
+// Prepare implements engine.Dialect.
 func (d Dialect) Prepare(ctx context.Context, conn *sql.Conn, with engine.Settings) (engine.Server, error) {
 	var l engine.Server
 	var pooled bool
@@ -88,6 +89,7 @@ func (Dialect) Refresh(ctx context.Context, conn *sql.Conn, l *engine.Server) er
 // tableIdentity is the identity of a table with an oid.
 func tableIdentity(oid string) string { return "oid " + oid }
 
+// Explain implements engine.Dialect.
 func (Dialect) Explain(ctx context.Context, conn *sql.Conn, text string, args []any) (string, error) {
 	rows, err := conn.QueryContext(ctx, "EXPLAIN "+text, args...)
 	if err != nil {

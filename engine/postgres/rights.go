@@ -39,6 +39,7 @@ CROSS JOIN LATERAL (SELECT bool_or(pg_catalog.has_any_column_privilege(g.oid, t.
 	FROM pg_catalog.pg_roles g WHERE pg_catalog.pg_has_role(r.oid, g.oid, 'MEMBER')) m
 WHERE r.rolname = current_user`
 
+// Rights asks what the login may do.
 func (Dialect) Rights(ctx context.Context, db *sql.DB, parts []string) (r engine.Rights, err error) {
 	var super, creates, replicates, bypasses, owner, schema, database bool
 	var all bool // the cluster's autovacuum

@@ -15,6 +15,7 @@ import (
 // straight from the wire (read.go): numbers, decimals and times are copied, not parsed.
 type Dialect struct{}
 
+// Syntax implements engine.Dialect.
 func (Dialect) Syntax() engine.Syntax {
 	return engine.Syntax{
 		Name:        sqltext.Postgres.Engine,

@@ -12,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/sqltext"
 )
 
+// Table implements engine.Dialect.
 func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engine.Table, error) {
 	schema, rel := "main", name[len(name)-1]
 	if len(name) > 2 {

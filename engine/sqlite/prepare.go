@@ -35,6 +35,7 @@ func (Dialect) Refresh(ctx context.Context, conn *sql.Conn, l *engine.Server) er
 	return nil
 }
 
+// Explain implements engine.Dialect.
 func (Dialect) Explain(ctx context.Context, conn *sql.Conn, text string, args []any) (string, error) {
 	rows, err := conn.QueryContext(ctx, "EXPLAIN QUERY PLAN "+text, args...)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 // keep the write-ahead log from being truncated.
 type Dialect struct{}
 
+// Syntax implements engine.Dialect.
 func (Dialect) Syntax() engine.Syntax {
 	return engine.Syntax{
 		Name:        sqltext.SQLite.Engine,

@@ -52,6 +52,7 @@ WHERE COALESCE(d.is_hidden, 0) = 0
 ORDER BY d.column_ordinal`
 )
 
+// Table implements engine.Dialect.
 func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engine.Table, error) {
 	quoted := make([]string, len(name))
 	for i, part := range name {
@@ -206,6 +207,7 @@ func orderOfIndexes(all []sysIndex) (indexes []engine.Index, primaryKey []string
 	return indexes, primaryKey
 }
 
+// Query implements engine.Dialect.
 func (d Dialect) Query(ctx context.Context, conn *sql.Conn, query string) (engine.Table, error) {
 	t := engine.Table{Name: "query"}
 	if first, _, _ := strings.Cut(strings.ToUpper(strings.TrimSpace(query)), " "); strings.TrimSpace(first) == "WITH" {

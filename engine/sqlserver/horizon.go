@@ -23,6 +23,7 @@ LEFT JOIN sys.dm_exec_sessions AS s ON s.session_id = t.session_id
 WHERE a.transaction_type IN (1, 4) AND COALESCE(t.session_id, 0) <> @@SPID
 ORDER BY a.transaction_begin_time`
 
+// Horizon implements engine.Dialect.
 func (Dialect) Horizon(ctx context.Context, conn *sql.Conn) (engine.Horizon, error) {
 	var h engine.Horizon
 	if err := conn.QueryRowContext(ctx, clockSQL).Scan(&h.Now); err != nil {

@@ -19,6 +19,7 @@ func sessionSQL(with engine.Settings) string {
 // Azure SQL Database, of the values of SERVERPROPERTY('EngineEdition').
 const editionAzureSQL = 5
 
+// Prepare implements engine.Dialect.
 func (Dialect) Prepare(ctx context.Context, conn *sql.Conn, with engine.Settings) (engine.Server, error) {
 	var l engine.Server
 	if _, err := conn.ExecContext(ctx, sessionSQL(with)); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/scalar"
 )
 
+// Read implements engine.Dialect.
 func (Dialect) Read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []engine.Column, each func(engine.Row) (bool, error)) (err error) {
 	rows, err := conn.QueryContext(ctx, text, args...)
 	if err != nil {

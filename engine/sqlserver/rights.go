@@ -54,6 +54,7 @@ func harmless(permission string) bool {
 	return strings.HasPrefix(permission, "VIEW ") && !strings.Contains(permission, "CRYPTOGRAPHICALLY SECURED")
 }
 
+// Rights asks what the login may do.
 func (Dialect) Rights(ctx context.Context, db *sql.DB, parts []string) (r engine.Rights, err error) {
 	var edition sql.NullInt64
 	err = db.QueryRowContext(ctx, rightsSQL).Scan(&r.Login, &edition, &r.RowVersions)

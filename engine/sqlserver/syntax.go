@@ -17,6 +17,7 @@ import (
 // seek, and for the legacy datetime makes equality wrong (.187 is .1866667 once it is a datetime2).
 type Dialect struct{}
 
+// Syntax implements engine.Dialect.
 func (Dialect) Syntax() engine.Syntax {
 	return engine.Syntax{
 		Name:        sqltext.SQLServer.Engine,

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/output/webhook"
 	"github.com/rowrelay/rowrelay/poller"
@@ -103,7 +104,7 @@ func newRelay(t *testing.T, connection, url string) *poller.Relay {
 			}
 		}
 	})
-	feed, err := poller.NewCheckpointed(poller.CheckpointedConfig{
+	feed, err := checkpointed.New(checkpointed.Config{
 		App: "test", Poller: "orders", Source: src, Keeper: keeper, Ordering: poller.OrderKey,
 		Policy:     poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}, MaxParked: 1000},
 		LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1_000_000, DeadLetters: noDeadLetter{t},

@@ -78,7 +78,7 @@ func read(ctx context.Context, file string, seed uint64) (err error) {
 	var after change.Cursor
 	for from := 0; ; {
 		limit := 1 + r.IntN(4)
-		page, err := src.Fetch(ctx, poller.Range{After: after}, poller.Limit{Rows: limit, Bytes: 1 << 20})
+		page, err := src.Fetch(ctx, change.Range{After: after}, poller.Limit{Rows: limit, Bytes: 1 << 20})
 		if err != nil {
 			return err
 		}

@@ -82,7 +82,10 @@ type Selection struct {
 //	numbers the rows that paging never shows once a position holds text: a number, where every number sorts before text; the
 //	        like for numbers of a smaller unit, and for text of another form
 
+// First reads the first page: there is no position yet.
 func (s *Selection) First(limit int) Statement { return s.Page(limit, Span{}) }
+
+// After reads the page after a row.
 func (s *Selection) After(limit int) Statement { return s.Page(limit, Span{After: len(s.Order)}) }
 
 // Page reads in ascending order.
@@ -99,6 +102,7 @@ func (s *Selection) Page(limit int, in Span) Statement {
 	return b.Statement()
 }
 
+// Latest reads the position of the last row.
 func (s *Selection) Latest() Statement { return s.Newest(1) }
 
 // Newest reads the last rows' positions, the last one first.
@@ -130,6 +134,7 @@ func (s *Selection) FromCursor() Statement {
 	return b.Statement()
 }
 
+// Count counts the rows of a span.
 func (s *Selection) Count(in Span) Statement {
 	b := NewBuilder(s.Syntax)
 	if b.Syntax.Top {
@@ -183,6 +188,7 @@ func (s *Selection) Column(c engine.Column) string { return "r." + s.Syntax.Quot
 // projected is a column as a page reads it.
 func (s *Selection) projected(c engine.Column) string { return engine.Fill(c.Value.Expr, s.Column(c)) }
 
+// Builder writes one statement: its text and its arguments grow together.
 type Builder struct {
 	Syntax  *engine.Syntax
 	Before  string // a statement of its own, in the same round trip
@@ -192,15 +198,20 @@ type Builder struct {
 	numbers map[int]int // value of a position → number of its placeholder, where one can be repeated
 }
 
+// NewBuilder begins a statement.
 func NewBuilder(s *engine.Syntax) *Builder {
 	return &Builder{Syntax: s, numbers: map[int]int{}}
 }
 
+// Add appends text.
 func (b *Builder) Add(text string) { b.Text.WriteString(text) }
+
+// Statement is what was written.
 func (b *Builder) Statement() Statement {
 	return Statement{b.Before + b.Text.String(), b.args, b.values}
 }
 
+// SelectFrom writes which columns are read, and where from; limit 0 is no limit.
 func (b *Builder) SelectFrom(s *Selection, columns []engine.Column, limit int) {
 	b.selectColumns(columns, limit, s.projected)
 	b.From(s)
@@ -216,6 +227,7 @@ func (b *Builder) selectColumns(columns []engine.Column, limit int, as func(engi
 	}
 }
 
+// From writes the table, or the query on lines of its own.
 func (b *Builder) From(s *Selection) {
 	if s.Query != "" {
 		// On lines of its own: a comment at the query's end must not swallow what follows.
@@ -344,6 +356,7 @@ func (b *Builder) orderBy(s *Selection, direction string) {
 	}
 }
 
+// Limit ends a statement with a limit, where it is written there.
 func (b *Builder) Limit(n int) {
 	if !b.Syntax.Top {
 		b.Add("\nLIMIT " + strconv.Itoa(n))

@@ -2,6 +2,7 @@ package keyset
 
 import "github.com/rowrelay/rowrelay/engine"
 
+// Pick returns the columns at some indexes.
 func Pick(columns []engine.Column, at []int) []engine.Column {
 	picked := make([]engine.Column, len(at))
 	for n, i := range at {
@@ -19,6 +20,7 @@ func ColumnNames(columns []engine.Column) []string {
 	return names
 }
 
+// Comma stands before the i-th member of a list.
 func Comma(i int) string {
 	if i == 0 {
 		return ""

@@ -40,4 +40,5 @@ func Common(a, b Position) (n int) {
 	return n
 }
 
+// Null is JSON's null. It must not be changed.
 var Null = []byte("null")

@@ -1,12 +1,14 @@
 package plan
 
-import "github.com/rowrelay/rowrelay/poller"
+import (
+	"github.com/rowrelay/rowrelay/checkpointed/late"
+)
 
 // DDL is the text that makes an exact cursor for the table, with what to set afterwards: for people to read and to run.
 // "" where the table has one, for a query or view, and where the engine has none.
 func (p *Plan) DDL() string {
 	exactColumn := p.Syntax.Advice.ExactColumn
-	if p.Late.Mode == poller.LateExact || p.Table.View || p.Table.From == "" || exactColumn == nil {
+	if p.Late.Mode == late.Exact || p.Table.View || p.Table.From == "" || exactColumn == nil {
 		return ""
 	}
 	var key []string

@@ -18,6 +18,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
+// Foreign makes a position of what azure-functions-db stores of one: the value of the cursor, then those of the key.
 func (p *Plan) Foreign(parts []json.RawMessage, keys []string) (change.Cursor, error) {
 	columns := keyset.Pick(p.Sel.Columns, p.Key)
 	names := keyset.ColumnNames(columns)

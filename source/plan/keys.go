@@ -43,6 +43,7 @@ func (p *Plan) keyFault(stored []byte, err error) error {
 		poller.ErrConfig, stored, keyset.ColumnNames(keyset.Pick(p.Sel.Columns, p.Key)), err, poller.AnyDocument)
 }
 
+// KeyColumns are the key's columns.
 func (p *Plan) KeyColumns() []*engine.Column   { return p.at(p.Key) }
 func (p *Plan) orderColumns() []*engine.Column { return p.at(p.OrderKey) }
 

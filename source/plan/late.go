@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/engine"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // defaultLateWindow is source__late_window where it is not said.
@@ -18,7 +18,7 @@ const defaultLateWindow = 2 * time.Minute
 // Late is how a plan keeps rows from being passed over that become visible below the position (docs/late-commits.md):
 // what source__late_commits says, or what auto chose.
 type Late struct {
-	Mode poller.LateCommits
+	Mode late.Mode
 	// Auto says that the mode was chosen, not said; why says what decided.
 	Auto bool
 	Why  string
@@ -50,7 +50,7 @@ func (c *Config) checkLate() error {
 	if c.LateWindow == 0 {
 		c.LateWindow = defaultLateWindow
 	}
-	if !slices.Contains([]string{lateAuto, string(poller.LateExact), string(poller.LateOverlap), string(poller.LateSettle), string(poller.LateNone)}, c.LateCommits) {
+	if !slices.Contains([]string{lateAuto, string(late.Exact), string(late.Overlap), string(late.Settle), string(late.None)}, c.LateCommits) {
 		return fmt.Errorf("source__late_commits is %q: it is auto, exact, overlap, settle or none", c.LateCommits)
 	}
 	if c.LateWindow < time.Second {
@@ -62,27 +62,27 @@ func (c *Config) checkLate() error {
 // late decides the mode on the table and the server at hand, and refuses what is unsafe there.
 func (r *resolver) late(cursor []int) Late {
 	way, why := r.exact(cursor)
-	l := Late{Mode: poller.LateCommits(r.cfg.LateCommits), Why: "source__late_commits says so"}
+	l := Late{Mode: late.Mode(r.cfg.LateCommits), Why: "source__late_commits says so"}
 	switch l.Mode {
 	case lateAuto, "":
 		l.Auto = true
-		l.Mode, l.Why = poller.LateOverlap, "exact is not possible: "+why
+		l.Mode, l.Why = late.Overlap, "exact is not possible: "+why
 		if way != ExactNone && (r.cfg.Query != "" || r.plan.Table.View) {
 			l.Why = "exact cannot be chosen by itself for a query or view, which may read what the safe point does not cover: " +
 				"set source__late_commits=exact if it reads only tables of this database"
 		} else if way != ExactNone {
-			l.Mode, l.Exact, l.Why = poller.LateExact, way, why
+			l.Mode, l.Exact, l.Why = late.Exact, way, why
 		}
-	case poller.LateExact:
+	case late.Exact:
 		if l.Exact = way; way == ExactNone {
 			r.fault("source__late_commits=exact: %s; use overlap, which is safe on every table", why)
 		}
 	}
-	if l.Mode == poller.LateExact && way != ExactNone && (r.cfg.Query != "" || r.plan.Table.View || readsMore.MatchString(r.cfg.Where)) {
+	if l.Mode == late.Exact && way != ExactNone && (r.cfg.Query != "" || r.plan.Table.View || readsMore.MatchString(r.cfg.Where)) {
 		r.plan.Warnings = append(r.plan.Warnings, "exact covers the table that the cursor is a column of: where a query, a view or source__where reads another table too, "+
 			"a row that appears because of what was written there carries an old cursor, and is not delivered; update the cursor's row in the transaction that writes the other table")
 	}
-	if l.Mode == poller.LateSettle {
+	if l.Mode == late.Settle {
 		r.checkSettle(cursor)
 	}
 	return l

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
@@ -66,7 +67,7 @@ func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan,
 	r.checkKey(key)
 	deleteWhen := r.deleteWhen()
 	p.Late = r.late(cursor)
-	p.Forms = timeform.Rules{Lengths: p.Late.Mode != poller.LateOverlap, Utc: cfg.TimeZone == time.UTC}
+	p.Forms = timeform.Rules{Lengths: p.Late.Mode != late.Overlap, Utc: cfg.TimeZone == time.UTC}
 	p.Coarse = !sameColumns(key, orderKey)
 	if len(r.faults) > 0 {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, errors.Join(r.faults...))
@@ -168,6 +169,7 @@ func kindOfCursor(k engine.Kind) string {
 // JSONName is `"name":`.
 func JSONName(name string) string { return string(append(change.AppendString(nil, name), ':')) }
 
+// JSONNames are `"name":` of some columns.
 func JSONNames(columns []engine.Column, at []int) []string {
 	names := make([]string, len(at))
 	for n, i := range at {

@@ -104,6 +104,7 @@ func (p *Plan) Args(s keyset.Statement, after, upTo keyset.Position) ([]any, err
 	return args, nil
 }
 
+// PositionArgs are the driver's arguments of a position.
 func (p *Plan) PositionArgs(pos keyset.Position) ([]any, error) {
 	values := make([]any, len(pos))
 	for i, scalar := range pos {

@@ -147,4 +147,5 @@ func (p *Plan) rowVersion(col *engine.Column, stored []byte) ([]byte, bool) {
 	return data, ok
 }
 
+// ErrNoForm says how a time is to be written.
 var ErrNoForm = errors.New("write a date (2026-04-07) or a time (2026-04-07T01:23:45.123, with Z or +02:00 for an instant)")

@@ -20,7 +20,7 @@ type Reader struct {
 }
 
 // DecodeRange reads a range's begin, and the snapshot that it ends with: "" where it has no end.
-func (p Reader) DecodeRange(r poller.Range) (w Window, end string, err error) {
+func (p Reader) DecodeRange(r change.Range) (w Window, end string, err error) {
 	if w, err = p.Decode(r.After); err != nil {
 		return w, "", err
 	}

@@ -25,6 +25,7 @@ type Snapshot struct {
 // are 50 KB.
 const MaxOpen = 300
 
+// Parse reads what String writes, and what PostgreSQL does.
 func Parse(text string) (Snapshot, error) {
 	fault := fmt.Errorf("%.80q is no snapshot, as in 746:750:747,749", text)
 	parts := strings.Split(text, ":")
@@ -74,6 +75,7 @@ func (s *Snapshot) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// Equal reports whether two snapshots see the same.
 func (s Snapshot) Equal(t Snapshot) bool { return s.XMax == t.XMax && slices.Equal(s.XIP, t.XIP) }
 
 // AtMost is the snapshot with at most n open transactions: one that saw less, up to the next that was open. What it does

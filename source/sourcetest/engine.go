@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
@@ -116,7 +117,7 @@ func (f fixture) openURL(url string, cfg plan.Config) *source.Cursor {
 }
 
 // describe proves the settings and returns the warnings.
-func (f fixture) describe(src *source.Cursor) poller.Description {
+func (f fixture) describe(src *source.Cursor) checkpointed.Description {
 	f.Helper()
 	d, err := src.Describe(f.ctx())
 	if err != nil {
@@ -148,9 +149,9 @@ func (f fixture) isFault(err, kind error, words ...string) {
 }
 
 // page fetches one page.
-func (f fixture) page(src *source.Cursor, after change.Cursor, limit poller.Limit) poller.Page {
+func (f fixture) page(src *source.Cursor, after change.Cursor, limit poller.Limit) change.Page {
 	f.Helper()
-	p, err := src.Fetch(f.ctx(), poller.Range{After: after}, limit)
+	p, err := src.Fetch(f.ctx(), change.Range{After: after}, limit)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -164,7 +165,7 @@ func cut(f fixture) {
 	}
 	_ = p.listener.Close()
 	p.cut()
-	_, err := src.Fetch(f.ctx(), poller.Range{After: nil}, poller.Limit{Rows: 1, Bytes: plenty})
+	_, err := src.Fetch(f.ctx(), change.Range{After: nil}, poller.Limit{Rows: 1, Bytes: plenty})
 	if err == nil || strings.Contains(err.Error(), password(f.e.URL)) {
 		f.Errorf("without a server: %v", err)
 	}

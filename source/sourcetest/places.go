@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
@@ -84,12 +85,12 @@ func patience(f fixture) {
 	}
 	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: slow, Timeout: time.Second, Connections: 1})
 	f.describe(src) // a session is kept
-	if n := f.counted(src, poller.Range{}); n != 3 {
+	if n := f.counted(src, change.Range{}); n != 3 {
 		f.Errorf("%d rows", n)
 	}
 	ctx, cancel := context.WithTimeout(f.ctx(), 50*time.Millisecond)
 	defer cancel()
-	if n, err := src.Count(ctx, poller.Range{}); err == nil {
+	if n, err := src.Count(ctx, change.Range{}); err == nil {
 		f.Errorf("%d rows, although the context had ended", n)
 	}
 }

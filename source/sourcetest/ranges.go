@@ -11,7 +11,7 @@ import (
 )
 
 // within reads a range to its end, page by page.
-func (f fixture) within(src *source.Cursor, r poller.Range, rows int) []change.Event {
+func (f fixture) within(src *source.Cursor, r change.Range, rows int) []change.Event {
 	f.Helper()
 	var all []change.Event
 	for range 1000 {
@@ -29,7 +29,7 @@ func (f fixture) within(src *source.Cursor, r poller.Range, rows int) []change.E
 	return nil
 }
 
-func (f fixture) counted(src *source.Cursor, r poller.Range) int64 {
+func (f fixture) counted(src *source.Cursor, r change.Range) int64 {
 	f.Helper()
 	n, err := src.Count(f.ctx(), r)
 	if err != nil {
@@ -57,7 +57,7 @@ func upTo(f fixture) {
 		}
 		for from := -1; from < len(all); from++ {
 			for to := max(from, 0); to < len(all); to += 3 {
-				r := poller.Range{UpTo: stored(f.T, all[to].Cursor)}
+				r := change.Range{UpTo: stored(f.T, all[to].Cursor)}
 				if from >= 0 {
 					r.After = stored(f.T, all[from].Cursor)
 				}
@@ -71,7 +71,7 @@ func upTo(f fixture) {
 				}
 			}
 		}
-		if n := f.counted(src, poller.Range{}); n != int64(len(all)) {
+		if n := f.counted(src, change.Range{}); n != int64(len(all)) {
 			f.Errorf("%v: %d are counted in all, not %d", cfg.Cursor, n, len(all))
 		}
 	}
@@ -88,22 +88,22 @@ func upToBoundary(f fixture) {
 		}
 		src := f.open(plan.Config{Table: name, Cursor: []string{"c"}, LateCommits: "none"})
 		all := f.drain(src, nil, 100)
-		if n := f.counted(src, poller.Range{After: all[0].Cursor, UpTo: all[len(all)-2].Cursor}); n != int64(len(all)-2) {
+		if n := f.counted(src, change.Range{After: all[0].Cursor, UpTo: all[len(all)-2].Cursor}); n != int64(len(all)-2) {
 			f.Errorf("%s: %d of %d rows are counted", b.Type, n, len(all))
 		}
 		for i := 0; i < len(all); i += 2 {
 			what := b.Type + " " + string(all[i].Cursor)
-			f.same(what+", itself", keys(f.within(src, poller.Range{UpTo: all[i].Cursor}, 100)), keys(all[:i+1]))
+			f.same(what+", itself", keys(f.within(src, change.Range{UpTo: all[i].Cursor}, 100)), keys(all[:i+1]))
 			valueOf := change.Cursor(value(all[i].Cursor) + "}")
-			f.same(what+", its value", keys(f.within(src, poller.Range{UpTo: valueOf}, 100)), keys(all[:i+2]))
-			f.same(what+", behind its value", keys(f.within(src, poller.Range{After: valueOf}, 100)), keys(all[i+2:]))
-			f.same(what+", nothing between", keys(f.within(src, poller.Range{After: all[i].Cursor, UpTo: all[i].Cursor}, 100)), "")
+			f.same(what+", its value", keys(f.within(src, change.Range{UpTo: valueOf}, 100)), keys(all[:i+2]))
+			f.same(what+", behind its value", keys(f.within(src, change.Range{After: valueOf}, 100)), keys(all[i+2:]))
+			f.same(what+", nothing between", keys(f.within(src, change.Range{After: all[i].Cursor, UpTo: all[i].Cursor}, 100)), "")
 		}
 	}
 	src := f.open(plan.Config{Table: "t_up_to_0", Cursor: []string{"c"}, LateCommits: "none"})
-	_, err := src.Fetch(f.ctx(), poller.Range{UpTo: change.Cursor(`{"kind":"other"}`)}, poller.Limit{Rows: 1, Bytes: plenty})
+	_, err := src.Fetch(f.ctx(), change.Range{UpTo: change.Cursor(`{"kind":"other"}`)}, poller.Limit{Rows: 1, Bytes: plenty})
 	f.isFault(err, poller.ErrConfig, "stored cursor")
-	_, err = src.Count(f.ctx(), poller.Range{UpTo: change.Cursor(`{"kind":"other"}`)})
+	_, err = src.Count(f.ctx(), change.Range{UpTo: change.Cursor(`{"kind":"other"}`)})
 	f.isFault(err, poller.ErrConfig, "stored cursor")
 }
 

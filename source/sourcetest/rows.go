@@ -34,7 +34,7 @@ func nulls(f fixture) {
 
 func nullsFail(f fixture) {
 	src := f.open(plan.Config{Table: orders(f), Cursor: []string{"v"}, NullCursor: "fail"})
-	_, err := src.Fetch(f.ctx(), poller.Range{After: nil}, poller.Limit{Rows: 10, Bytes: plenty})
+	_, err := src.Fetch(f.ctx(), change.Range{After: nil}, poller.Limit{Rows: 10, Bytes: plenty})
 	f.isFault(err, poller.ErrNormalize, "2 row(s) with a NULL cursor", "source__null_cursor")
 }
 
@@ -56,9 +56,9 @@ func whereBreakout(f fixture) {
 	}
 	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "note = ')' OR note = 'a' /* ( */"})
 	f.same("quoted parentheses", keys(f.drain(src, nil, 10)), ids(1))
-	_, err := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "nosuch = 1"}).Fetch(f.ctx(), poller.Range{}, poller.Limit{Rows: 1, Bytes: plenty})
+	_, err := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "nosuch = 1"}).Fetch(f.ctx(), change.Range{}, poller.Limit{Rows: 1, Bytes: plenty})
 	f.isFault(err, poller.ErrConfig, "nosuch", "source__where")
-	_, err = f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "note = = 1"}).Fetch(f.ctx(), poller.Range{}, poller.Limit{Rows: 1, Bytes: plenty})
+	_, err = f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "note = = 1"}).Fetch(f.ctx(), change.Range{}, poller.Limit{Rows: 1, Bytes: plenty})
 	f.isFault(err, poller.ErrConfig, "source__where")
 }
 
@@ -180,8 +180,8 @@ func queryDuplicates(f fixture) {
 		var after change.Cursor
 		var err error
 		for range 6 {
-			var p poller.Page
-			if p, err = src.Fetch(f.ctx(), poller.Range{After: after}, poller.Limit{Rows: size, Bytes: plenty}); err != nil {
+			var p change.Page
+			if p, err = src.Fetch(f.ctx(), change.Range{After: after}, poller.Limit{Rows: size, Bytes: plenty}); err != nil {
 				break
 			}
 			got = append(got, p.Events...)

@@ -140,7 +140,7 @@ func foreignCursor(f fixture) {
 		if f.e.Name == "sqlite" && strings.Contains(c, `"x"`) {
 			continue // a column declared bigint may hold text there, and sorts it after every number
 		}
-		_, err := src.Fetch(f.ctx(), poller.Range{After: change.Cursor(c)}, poller.Limit{Rows: 1, Bytes: plenty})
+		_, err := src.Fetch(f.ctx(), change.Range{After: change.Cursor(c)}, poller.Limit{Rows: 1, Bytes: plenty})
 		f.isFault(err, poller.ErrConfig, "stored cursor", "state reset")
 	}
 }
@@ -213,7 +213,7 @@ func schemaChange(f fixture) {
 		f.Errorf("after the change: %s", p.Events[0].Row)
 	}
 	f.exec("DROP TABLE "+name, "CREATE TABLE "+name+" (id "+f.e.BigInt+")")
-	_, err := src.Fetch(f.ctx(), poller.Range{After: nil}, poller.Limit{Rows: 1, Bytes: plenty})
+	_, err := src.Fetch(f.ctx(), change.Range{After: nil}, poller.Limit{Rows: 1, Bytes: plenty})
 	f.isFault(err, poller.ErrConfig, "source__cursor")
 }
 
@@ -224,7 +224,7 @@ func concurrent(f fixture) {
 	for range 8 {
 		wg.Go(func() {
 			for range 5 {
-				p, err := src.Fetch(f.ctx(), poller.Range{After: nil}, poller.Limit{Rows: 10, Bytes: plenty})
+				p, err := src.Fetch(f.ctx(), change.Range{After: nil}, poller.Limit{Rows: 10, Bytes: plenty})
 				if err != nil || keys(p.Events) != ids(1, 3, 4) {
 					f.Errorf("%s (%v)", keys(p.Events), err)
 				}

@@ -1,0 +1,18 @@
+package change
+
+import "time"
+
+// Horizon is what a database shows of its time and its open transactions.
+type Horizon struct {
+	// Now is the database's clock.
+	Now time.Time
+	// Shown says that the server shows open write transactions of all sessions to this user.
+	Shown bool
+	// Oldest is when the oldest open write transaction began; zero where there is none, or where it is not shown.
+	Oldest time.Time
+	// Replayed is when the newest transaction was committed that a replica has replayed: what was committed later is not seen
+	// yet, however late it is by the clock. Zero on a primary, and where it is not known.
+	Replayed time.Time
+	// By names its session for people: "pid 4711 (app importer, user batch)"; "" where there is none.
+	By string
+}

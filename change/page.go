@@ -1,0 +1,35 @@
+package change
+
+// Range is what a fetch reads.
+type Range struct {
+	// After is the position that rows come after; empty for the beginning.
+	After Cursor
+	// UpTo ends the range with the row at this position, itself included; empty for no end. Positions that the source made
+	// for events in other modes than the snapshot window.
+	UpTo Cursor
+	// Unsafe also shows rows above the safe point (source__late_commits=exact and settle), and reports no Page.Safe.
+	Unsafe bool
+}
+
+// Page is what one fetch brought.
+type Page struct {
+	Events []Event
+	// More says that the fetch stopped at a limit.
+	More bool
+	// To is the position after the page where that is not the last event's (a window closed, also without events); nil
+	// otherwise.
+	To Cursor
+	// Safe is the safe point below which the page stayed: the position after the last row that may be shown. Nil where
+	// the source keeps none, and where no row can be above it.
+	Safe Cursor
+	// Incarnation identifies the life of the database that answered (a restore or failover begins a new one); "" where
+	// the engine has none.
+	Incarnation string
+	// Table identifies the table itself: one that was made anew under the same name has another. "" where it is not
+	// known.
+	Table string
+	// Warnings are for the operator: NULL cursors, and the like. Throttled by the source.
+	Warnings []string
+	// NullCursors is the number of rows whose cursor is NULL, counted by a throttled probe; -1 when it was not counted.
+	NullCursors int64
+}

@@ -1,0 +1,397 @@
+package checkpointed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/state/memstore"
+	"github.com/rowrelay/rowrelay/state/storetest"
+)
+
+// rowSource is a Source over rows in memory; the position is an index.
+type rowSource struct {
+	mu          sync.Mutex
+	rows        []string // order keys
+	fetches     int
+	start       int
+	fingerprint string
+	incarnation string
+}
+
+func (s *rowSource) Describe(context.Context) (Description, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Description{Fingerprint: s.fingerprint, Engine: "test", Table: "rows", Coarse: true}, nil
+}
+
+func (s *rowSource) Start(context.Context) (change.Cursor, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return position(s.start), s.incarnation, nil
+}
+
+func (s *rowSource) Reread(_ context.Context, keys [][]byte) ([]change.Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var events []change.Event
+	for _, key := range keys {
+		events = append(events, s.event(idOf(&change.Event{Key: key})))
+	}
+	return events, nil
+}
+
+func (s *rowSource) event(i int) change.Event {
+	key := fmt.Appendf(nil, "%q", s.rows[i])
+	return change.Event{ID: fmt.Sprint(i), Key: rowKey(i), OrderKey: key, Row: key, Cursor: position(i + 1), Time: time.Now()}
+}
+
+func (s *rowSource) Other(context.Context, change.Cursor, [][]byte) (*change.Event, error) {
+	return nil, nil
+}
+
+func (s *rowSource) Compare(was, is string) (Relation, string) { return compareLives(was, is) }
+
+func (s *rowSource) Replaced(context.Context, change.Cursor, string, string) (string, error) {
+	return "", nil
+}
+
+// compareLives takes what follows a slash for what a failover changes.
+func compareLives(was, is string) (Relation, string) {
+	a, _, _ := strings.Cut(was, "/")
+	b, _, _ := strings.Cut(is, "/")
+	switch {
+	case was == is:
+		return SameDatabase, is
+	case a == b:
+		return FailedOver, is
+	default:
+		return AnotherDatabase, is
+	}
+}
+
+func (s *rowSource) Horizon(context.Context) (change.Horizon, error) {
+	return change.Horizon{Now: time.Now()}, nil
+}
+
+func (s *rowSource) Fetch(_ context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
+	after := r.After
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fetches++
+	from := 0
+	if !after.IsStart() {
+		if _, err := fmt.Sscanf(string(after), `{"kind":"test","value":%d}`, &from); err != nil {
+			return change.Page{}, err
+		}
+	}
+	page := change.Page{Incarnation: s.incarnation, NullCursors: -1}
+	end := min(from+limit.Rows, len(s.rows))
+	for i := from; i < end; i++ {
+		page.Events = append(page.Events, s.event(i))
+	}
+	page.More = end < len(s.rows)
+	return page, nil
+}
+
+func (s *rowSource) add(keys ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rows = append(s.rows, keys...)
+}
+
+// instance is one process: a relay with its own way to the shared store.
+type instance struct {
+	*poller.Relay
+	store  *storetest.Faulty
+	keeper *state.Keeper
+}
+
+const testKey = "state/app/orders.json"
+
+func newInstance(t *testing.T, store state.Store, source Source, to poller.Output, change func(*poller.Config)) instance {
+	t.Helper()
+	faulty := storetest.NewFaulty(store)
+	keeper, err := state.New(state.Config{Store: faulty, Key: testKey, Poller: "orders", Owner: "app/test", TTL: 60 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	feed, err := New(Config{
+		App: "app", Poller: "orders", Source: source, Keeper: keeper, Ordering: poller.OrderKey, DeadLetters: &graves{},
+		Policy:     poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1000},
+		LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1_000_000,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return instance{relayOf(t, feed, to, change), faulty, keeper}
+}
+
+func (i instance) position(t *testing.T) change.Cursor {
+	t.Helper()
+	s, err := i.keeper.Load(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Doc.Checkpoint.Cursor
+}
+
+func TestLookBeforeYouLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &rowSource{fingerprint: "sha256:a"}
+		to := newSink(t, nil)
+		one := newInstance(t, memstore.New(), source, to, nil)
+		counts := func() [3]int {
+			return [3]int{one.store.Counts(storetest.Load), one.store.Counts(storetest.Create), one.store.Counts(storetest.Replace)}
+		}
+		report := one.Tick(t.Context())
+		if got := counts(); report.Event != poller.FetchEmpty || got != [3]int{1, 1, 0} {
+			t.Errorf("the first tick: %s, %v loads, creations, replacements", report.Event, got)
+		}
+		if len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0], "starts at (beginning)") {
+			t.Errorf("the first tick warns: %q", report.Warnings)
+		}
+		fetches := source.fetches
+		if report = one.Tick(t.Context()); report.Event != poller.FetchEmpty {
+			t.Errorf("an idle tick: %s", report.Event)
+		}
+		if got := counts(); got != [3]int{1, 0, 0} || source.fetches != fetches+1 {
+			t.Errorf("an idle tick: %v, %d fetches", got, source.fetches-fetches)
+		}
+		source.add("a", "b")
+		if report = one.Tick(t.Context()); report.Event != poller.TickComplete || report.Token != 1 || report.Rows != 2 {
+			t.Errorf("a tick with work: %+v", report)
+		}
+		if got := counts(); got != [3]int{1, 0, 2} {
+			t.Errorf("a tick with one batch: %v; want one read, the acquisition and the commit that releases", got)
+		}
+		source.add("c")
+		if report = one.Tick(t.Context()); report.Token != 2 || !report.Before.Equal(position(2)) || !report.After.Equal(position(3)) {
+			t.Errorf("the next tick: %+v", report)
+		}
+	})
+}
+
+func TestStartLatestDoesNotMoveWithIdleTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &rowSource{fingerprint: "sha256:a", rows: []string{"a", "b"}, start: 2}
+		to := newSink(t, nil)
+		one := newInstance(t, memstore.New(), source, to, nil)
+		one.Tick(t.Context())
+		source.add("c")
+		source.start = 3 // what latest would now be
+		one.Tick(t.Context())
+		if len(to.order) != 1 || to.order[0] != "2" {
+			t.Errorf("arrived: %v, want only the row that came after the start", to.order)
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*rowSource)
+		event  poller.Event
+		mend   string
+	}{
+		"another source":   {func(s *rowSource) { s.fingerprint = "sha256:b" }, poller.FingerprintMismatch, "accept-fingerprint"},
+		"another database": {func(s *rowSource) { s.incarnation = "restored" }, poller.SourceGap, "accept-gap"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				source := &rowSource{fingerprint: "sha256:a", incarnation: "first", rows: []string{"a"}}
+				to := newSink(t, nil)
+				one := newInstance(t, memstore.New(), source, to, nil)
+				one.Tick(t.Context())
+				before := one.position(t)
+				source.add("b")
+				c.change(source)
+				report := one.Tick(t.Context())
+				if report.Event != c.event || !report.Failed() || !strings.Contains(report.Err.Error(), c.mend) {
+					t.Errorf("%s: %v", report.Event, report.Err)
+				}
+				if !one.position(t).Equal(before) || len(to.order) != 1 {
+					t.Errorf("position %s, %d events", one.position(t), len(to.order))
+				}
+			})
+		})
+	}
+}
+
+// TestTakeover: while one instance works another does nothing; when it dies, the next owner has the next token and
+// delivers what was not acknowledged.
+func TestTakeover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		source := &rowSource{fingerprint: "sha256:a", rows: keys(4, 4)}
+		stuck := newInstance(t, store, source, newSink(t, func(ctx context.Context, _ change.Delivery) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}), nil)
+		to := newSink(t, nil)
+		other := newInstance(t, store, source, to, nil)
+		done := make(chan poller.Report, 1)
+		go func() { done <- stuck.Tick(t.Context()) }()
+		synctest.Wait()
+		if report := other.Tick(t.Context()); report.Event != poller.LeaseAcquireSkipped || report.Failed() || len(to.calls) != 0 {
+			t.Errorf("beside a working instance: %+v", report)
+		}
+		stuck.store.Crash() // it can neither renew, nor commit, nor release
+		time.Sleep(70 * time.Second)
+		report := other.Tick(t.Context())
+		if report.Event != poller.TickComplete || report.Token != 2 || len(to.order) != 4 {
+			t.Errorf("after the takeover: %+v", report)
+		}
+		if report := <-done; !report.Failed() || report.Rows != 0 {
+			t.Errorf("the dead instance: %+v", report)
+		}
+	})
+}
+
+// TestStaleHolderIsPointedOut: a lease that is held but not renewed is a warning and a figure.
+func TestStaleHolderIsPointedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		source := &rowSource{fingerprint: "sha256:a", rows: keys(1, 1)}
+		dead := newInstance(t, store, source, newSink(t, func(ctx context.Context, _ change.Delivery) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}), nil)
+		done := make(chan poller.Report, 1)
+		go func() { done <- dead.Tick(t.Context()) }()
+		synctest.Wait()
+		dead.store.Crash()
+		time.Sleep(62 * time.Second) // beyond the ttl, within the grace
+		report := newInstance(t, store, source, newSink(t, nil), nil).Tick(t.Context())
+		if report.Event != poller.LeaseAcquireSkipped || report.Staleness <= 0 || len(report.Warnings) != 1 {
+			t.Errorf("%+v", report)
+		}
+		<-done
+	})
+}
+
+// TestAdoption: a document that changed under an idle instance, by one that came and went, is adopted with fresh rows.
+func TestAdoption(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		source := &rowSource{fingerprint: "sha256:a", rows: []string{"z"}}
+		to := newSink(t, nil)
+		polling := newInstance(t, store, source, to, func(c *poller.Config) { c.PollInterval = 10 * time.Second })
+		other := newInstance(t, store, source, to, nil)
+		other.Tick(t.Context())
+		done := make(chan poller.Report, 1)
+		go func() { done <- polling.Tick(t.Context()) }() // has read the document, and polls
+		time.Sleep(5 * time.Second)
+		source.add("a", "b")
+		if report := other.Tick(t.Context()); report.Rows != 2 {
+			t.Errorf("the other instance: %+v", report)
+		}
+		source.add("c")
+		if report := <-done; report.Event != poller.TickComplete || report.Rows != 1 || report.Token != 3 {
+			t.Errorf("the polling instance: %+v", report)
+		}
+		if fmt.Sprint(to.order) != "[0 1 2 3]" {
+			t.Errorf("arrived: %v", to.order)
+		}
+	})
+}
+
+// TestCommitLandedButTheAnswerWasLost: it is read back, and not delivered again.
+func TestCommitLandedButTheAnswerWasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &rowSource{fingerprint: "sha256:a", rows: keys(3, 3)}
+		to := newSink(t, nil)
+		one := newInstance(t, memstore.New(), source, to, nil)
+		writes := 0
+		one.store.Plan(func(op storetest.Op) (storetest.Fault, int) {
+			if op == storetest.Replace {
+				if writes++; writes == 2 {
+					return storetest.DoneButFailed, 0
+				}
+			}
+			return storetest.None, 0
+		})
+		if report := one.Tick(t.Context()); report.Event != poller.TickComplete || report.Rows != 3 {
+			t.Errorf("%+v", report)
+		}
+		one.Tick(t.Context())
+		if len(to.order) != 3 {
+			t.Errorf("arrived: %v", to.order)
+		}
+	})
+}
+
+// TestFaultsAndCrashesLoseNothing lets three instances tick on one document while the store fails in its three ways,
+// requests fail, and instances die and are replaced; then everything must have arrived, and nothing may have been
+// acknowledged before.
+func TestFaultsAndCrashesLoseNothing(t *testing.T) {
+	for seed := range uint64(60) {
+		synctest.Test(t, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 2))
+			var dice sync.Mutex
+			roll := func(n int) int {
+				dice.Lock()
+				defer dice.Unlock()
+				return rnd.IntN(n)
+			}
+			store := memstore.New()
+			source := &rowSource{fingerprint: "sha256:a", rows: keys(20+roll(80), 1+roll(12))}
+			to := newSink(t, nil)
+			to.ordering = poller.OrderNone // late requests of dead instances may overlap; the order is checked below
+			to.answer = func(ctx context.Context, d change.Delivery) error {
+				if err := clock.Sleep(ctx, time.Duration(roll(3000))*time.Millisecond); err != nil {
+					return err
+				}
+				if roll(12) == 0 {
+					return errors.New("unavailable")
+				}
+				return nil
+			}
+			var all sync.WaitGroup
+			for range 3 {
+				all.Go(func() {
+					for life := 0; life < 40; life++ {
+						i := newInstance(t, store, source, to, func(c *poller.Config) { c.MaxBatches = roll(4) })
+						if life < 4 { // the last lives are calm, so that the end is reached
+							i.store.Plan(func(storetest.Op) (storetest.Fault, int) {
+								if roll(8) == 0 {
+									return storetest.Fault(1 + roll(3)), roll(4)
+								}
+								return storetest.None, 0
+							})
+							time.AfterFunc(time.Duration(roll(200))*time.Second, i.store.Crash)
+						}
+						for range 3 {
+							i.Tick(t.Context())
+							time.Sleep(time.Duration(roll(20)) * time.Second)
+						}
+					}
+				})
+			}
+			all.Wait()
+			last := newInstance(t, store, source, to, nil)
+			if got := last.position(t); !got.Equal(position(len(source.rows))) {
+				t.Fatalf("seed %d: the position is %s of %d", seed, got, len(source.rows))
+			}
+			to.answer = nil
+			for last.Tick(t.Context()).Parked > 0 { // an event that failed each time while others were accepted
+				time.Sleep(10 * time.Second)
+			}
+			for n := range source.rows {
+				if to.accepted[fmt.Sprint(n)] == 0 {
+					t.Fatalf("seed %d: event %d is acknowledged and was never accepted", seed, n)
+				}
+			}
+			assertOrderPerKey(t, source.rows, to.order)
+		})
+	}
+}

@@ -1,0 +1,189 @@
+package checkpointed
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// shop is a Source over rows in memory that are inserted, updated and deleted. Each write takes the next number as the row's
+// cursor.
+type shop struct {
+	mu       sync.Mutex
+	rows     map[int]*shopRow
+	ordered  []*shopRow // by cursor; nil when it has to be made anew
+	writes   int
+	describe Description
+	// table is the table's identity; asked tells how Replaced was asked, which answers rebuilt and anew.
+	table, rebuilt string
+	asked          []string
+	anew           error
+	life           string
+	err            error // of Fetch
+	windows        bool  // a page that is the last ends where the writes do
+	deletes        bool  // rows that are removed are shown as deletes
+	fetched        []change.Range
+}
+
+type shopRow struct {
+	id     int
+	tenant string
+	text   string
+	cursor int
+	gone   bool
+}
+
+func newShop() *shop {
+	return &shop{rows: map[int]*shopRow{}, describe: Description{Fingerprint: "sha256:shop", Engine: "test", Table: "orders"}}
+}
+
+// put inserts or updates a row.
+func (s *shop) put(id int, tenant, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes++
+	s.rows[id] = &shopRow{id: id, tenant: tenant, text: text, cursor: s.writes}
+	s.ordered = nil
+}
+
+// fill inserts rows, each of a tenant of its own.
+func (s *shop) fill(from, to int) {
+	for id := from; id <= to; id++ {
+		s.put(id, fmt.Sprint("t", id), "new")
+	}
+}
+
+func (s *shop) remove(id int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.rows[id]
+	delete(s.rows, id)
+	if s.ordered = nil; s.deletes {
+		s.writes++
+		s.rows[id] = &shopRow{id: id, tenant: was.tenant, cursor: s.writes, gone: true}
+	}
+}
+
+func rowKey(id int) []byte { return fmt.Appendf(nil, `{"id":%d}`, id) }
+
+func (s *shop) event(r *shopRow) change.Event {
+	e := change.Event{Key: rowKey(r.id), Row: fmt.Appendf(nil, `{"text":%q}`, r.text), Cursor: position(r.cursor), Time: time.Now()}
+	e.OrderKey = e.Key
+	if s.describe.Coarse {
+		e.OrderKey = fmt.Appendf(nil, `{"tenant":%q}`, r.tenant)
+	}
+	if r.gone {
+		e.Op = change.Delete
+	}
+	e.ID = change.EventID("orders", e.Op, e.Key, e.Cursor, e.Row)
+	return e
+}
+
+// sorted returns the rows in the order of the cursor.
+func (s *shop) sorted() []*shopRow {
+	if s.ordered == nil {
+		for _, r := range s.rows {
+			s.ordered = append(s.ordered, r)
+		}
+		slices.SortFunc(s.ordered, func(a, b *shopRow) int { return cmp.Compare(a.cursor, b.cursor) })
+	}
+	return s.ordered
+}
+
+func index(c change.Cursor) int {
+	n := 0
+	if !c.IsStart() {
+		if _, err := fmt.Sscanf(string(c), `{"kind":"test","value":%d}`, &n); err != nil {
+			panic(err)
+		}
+	}
+	return n
+}
+
+func (s *shop) Describe(context.Context) (Description, error) { return s.describe, nil }
+
+func (s *shop) Compare(was, is string) (Relation, string) { return compareLives(was, is) }
+
+func (s *shop) Replaced(_ context.Context, at change.Cursor, was, is string) (string, error) {
+	s.asked = append(s.asked, was+" "+is+" "+string(at))
+	return s.rebuilt, s.anew
+}
+
+func (s *shop) Start(context.Context) (change.Cursor, string, error) { return nil, s.life, nil }
+
+func (s *shop) Fetch(_ context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return change.Page{}, s.err
+	}
+	s.fetched = append(s.fetched, r)
+	page := change.Page{Incarnation: s.life, Table: s.table, NullCursors: -1}
+	from, end := index(r.After), index(r.UpTo)
+	for _, row := range s.sorted() {
+		if row.cursor <= from || end > 0 && row.cursor > end {
+			continue
+		}
+		if len(page.Events) == limit.Rows {
+			page.More = true
+			break
+		}
+		page.Events = append(page.Events, s.event(row))
+	}
+	if s.windows && !page.More && end == 0 {
+		page.To = position(s.writes)
+	}
+	return page, nil
+}
+
+func (s *shop) Reread(_ context.Context, keys [][]byte) ([]change.Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var events []change.Event
+	for _, key := range keys {
+		if row := s.rows[idOf(&change.Event{Key: key})]; row != nil {
+			events = append(events, s.event(row))
+		}
+	}
+	return events, nil
+}
+
+func (s *shop) Other(_ context.Context, after change.Cursor, avoid [][]byte) (*change.Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, row := range s.sorted() {
+		if e := s.event(row); row.cursor > index(after) && !contains(avoid, e.OrderKey) {
+			return &e, nil
+		}
+	}
+	return nil, nil
+}
+
+func (s *shop) Horizon(context.Context) (change.Horizon, error) {
+	return change.Horizon{Now: time.Now()}, nil
+}
+
+// graves keeps dead letters in memory.
+type graves struct {
+	mu      sync.Mutex
+	letters []poller.DeadLetter
+	put     func(poller.DeadLetter) error // before it is kept
+}
+
+func (g *graves) Put(_ context.Context, d poller.DeadLetter) error {
+	if g.put != nil {
+		if err := g.put(d); err != nil {
+			return err
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.letters = append(g.letters, d)
+	return nil
+}

@@ -1,0 +1,85 @@
+package checkpointed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// sameLife compares the incarnation of the database that answered with that of the checkpoint. Where a failover to a replica
+// may go on (source__on_failover=continue), it does, with a warning, and the next commit records the new one.
+func (s *session) sameLife(incarnation string) error {
+	if s.life == "" || incarnation == "" {
+		s.record(incarnation)
+		return nil
+	}
+	relation, record := s.feed.source.Compare(s.life, incarnation)
+	switch {
+	case relation == SameDatabase:
+		s.record(record)
+		return nil
+	case relation == FailedOver && s.feed.cfg.Continue:
+		s.warn(fmt.Sprintf("the database failed over (incarnation %s, now %s), and source__on_failover=continue goes on: rows "+
+			"that the old primary had not replicated are lost, and what took their place may lie behind the checkpoint", s.life, incarnation))
+		s.life = record
+		s.record(record)
+		return nil
+	}
+	return &poller.Fault{Event: poller.SourceGap, Err: fmt.Errorf("the database is not the one that the checkpoint was taken "+
+		"from (incarnation %s, now %s): it was restored, failed over or replaced, and rows may have come or gone behind the "+
+		"checkpoint. %s", s.life, incarnation, s.waysOn())}
+}
+
+// waysOn names what an operator can do about a gap.
+func (s *session) waysOn() string {
+	name := s.feed.cfg.address()
+	return fmt.Sprintf("Run `rowrelay state accept-gap %s` to go on at the stored position, or `rowrelay state reset %s --to "+
+		"beginning` to start over", name, name)
+}
+
+// record has the next commit store an incarnation.
+func (s *session) record(incarnation string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.incarnation = incarnation
+}
+
+// sameTable compares the table that answered with that of the checkpoint. One that was made anew and filled again may
+// hold rows below the position, which are never seen. Where it holds none, its identity is recorded by the next commit.
+//
+// It is held against the live position, whichever read met the table: a chunk of a backfill begins before it, and a look
+// at rows that are held back behind it.
+func (s *session) sameTable(ctx context.Context, table string) error {
+	if s.table != "" && table != "" && s.table != table && s.feed.replaced != table {
+		warning, err := s.feed.source.Replaced(ctx, s.feed.late.Position(), s.table, table)
+		switch {
+		case errors.Is(err, poller.ErrGap):
+			return &poller.Fault{Event: poller.SourceGap, Err: fmt.Errorf("%w. %s", err, s.waysOn())}
+		case err != nil:
+			return s.feed.cfg.sourceFault("comparing the table with that of the checkpoint", err)
+		case warning != "":
+			s.warn(warning)
+		}
+		s.feed.replaced = table
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tableSeen = table
+	return nil
+}
+
+// sameColumns compares the kinds of the cursor's and key's columns with those that the position was read in: the same
+// text in a column of another kind is another moment, or has another place in the order.
+func (s *session) sameColumns(doc *state.Document) error {
+	name := s.feed.cfg.address()
+	was, is := doc.Checkpoint.Columns, s.source.Columns
+	if was == "" || is == "" || was == is {
+		return nil
+	}
+	return &poller.Fault{Event: poller.FingerprintMismatch, Err: fmt.Errorf("the columns of the cursor or key have changed their type (stored %s, now %s): the position "+
+		"may mean another row there. Change the type back, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or "+
+		"`rowrelay state reset %s --to beginning` to start over", was, is, name, name)}
+}

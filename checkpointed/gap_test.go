@@ -1,0 +1,129 @@
+package checkpointed
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// TestTableReplaced: what the source says of a table that is not the one recorded decides, and a table that is found
+// sound is recorded.
+func TestTableReplaced(t *testing.T) {
+	for name, c := range map[string]struct {
+		was, is, rebuilt string
+		anew             error
+		event            poller.Event
+		asked, warnings  int
+		recorded         string
+	}{
+		"the same":        {was: "oid 1", is: "oid 1", event: poller.TickComplete, recorded: "oid 1"},
+		"an old document": {was: "", is: "oid 1", event: poller.TickComplete, recorded: "oid 1"},
+		"not shown":       {was: "oid 1", is: "", event: poller.TickComplete, recorded: "oid 1"},
+		"nothing below":   {was: "oid 1", is: "oid 2", event: poller.TickComplete, asked: 1, recorded: "oid 2"},
+		"rebuilt":         {was: "oid 1", is: "oid 2", rebuilt: "it was rebuilt", event: poller.TickComplete, asked: 1, warnings: 1, recorded: "oid 2"},
+		"made anew":       {was: "oid 1", is: "oid 2", anew: fmt.Errorf("%w: made anew", poller.ErrGap), event: poller.SourceGap, asked: 1, recorded: "oid 1"},
+		"not known":       {was: "oid 1", is: "oid 2", anew: errors.New("connection lost"), event: poller.FetchFailed, asked: 1, recorded: "oid 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newShop()
+				s.table = c.was
+				s.fill(1, 1)
+				p := newProcess(t, nil, s, nil)
+				p.tick()
+				s.table, s.rebuilt, s.anew = c.is, c.rebuilt, c.anew
+				// An idle tick looks as well, and is told once.
+				r := p.tick()
+				if r.Event != c.event && (c.event != poller.TickComplete || r.Event != poller.FetchEmpty) || len(r.Warnings) != c.warnings {
+					t.Fatalf("the idle tick: %s, %q, %v", r.Event, r.Warnings, r.Err)
+				}
+				if len(s.asked) != c.asked || c.asked > 0 && !strings.Contains(s.asked[0], c.was+" "+c.is) {
+					t.Errorf("asked %q", s.asked)
+				}
+				if c.event == poller.SourceGap && (!strings.Contains(r.Err.Error(), "accept-gap") || !strings.Contains(r.Err.Error(), "--to beginning")) {
+					t.Errorf("%v", r.Err)
+				}
+				s.fill(2, 2)
+				r = p.tick()
+				if r.Event != c.event || c.event == poller.TickComplete && (len(r.Warnings) > 0 || len(s.asked) != c.asked) {
+					t.Errorf("the next tick: %s, %q, asked %d times: %v", r.Event, r.Warnings, len(s.asked), r.Err)
+				}
+				if got := p.doc().Checkpoint.Table; got != c.recorded {
+					t.Errorf("recorded is %q", got)
+				}
+			})
+		})
+	}
+}
+
+// TestTableReplacedUnderReads: which read meets a table that was made anew does not matter. It is held against the live
+// position, neither against the beginning of a backfill nor against that of a look above or below.
+func TestTableReplacedUnderReads(t *testing.T) {
+	for name, begin := range map[string]func(p *process){
+		"live":     func(*process) {},
+		"backfill": func(p *process) { p.backfill(state.Backfill{ID: "b1", To: position(3)}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newShop()
+				s.table = "oid 1"
+				s.fill(1, 3)
+				p := newProcess(t, nil, s, nil)
+				p.tick()
+				begin(p)
+				s.table, s.anew = "oid 2", fmt.Errorf("%w: made anew", poller.ErrGap)
+				if r := p.tick(); r.Event != poller.SourceGap || len(s.asked) != 1 || s.asked[0] != "oid 1 oid 2 "+string(position(3)) {
+					t.Errorf("%s, asked %q", r.Event, s.asked)
+				}
+			})
+		})
+	}
+}
+
+// TestReplacedAboveTheLivePosition: a look above the safe point begins behind the live position, where rows of a new table
+// that are still to come may stand below it.
+func TestReplacedAboveTheLivePosition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.table = "oid 1"
+		s.fill(1, 3)
+		p := newProcess(t, nil, s, nil)
+		session := p.open()
+		p.settle(session, p.judge(session, p.next(session)))
+		session.table, s.table = "oid 1", "oid 2"
+		if _, err := session.read(t.Context(), "looking", change.Range{After: position(9), Unsafe: true}, poller.Limit{Rows: 1, Bytes: 1 << 20}); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.asked) != 1 || !strings.HasSuffix(s.asked[0], string(position(3))) {
+			t.Errorf("asked %q", s.asked)
+		}
+	})
+}
+
+// TestColumnsRetyped: the position means another row where the cursor's column has another kind of value. A document of
+// an older version, which names no kinds, gets those that there are.
+func TestColumnsRetyped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 1)
+		p := newProcess(t, nil, s, nil)
+		p.tick()
+		s.describe.Columns = `"at" datetime, "id" integer`
+		s.fill(2, 2)
+		if r := p.tick(); r.Event != poller.TickComplete || p.doc().Checkpoint.Columns != s.describe.Columns {
+			t.Fatalf("%s, %v, recorded %q", r.Event, r.Err, p.doc().Checkpoint.Columns)
+		}
+		s.describe.Columns = `"at" instant, "id" integer`
+		s.fill(3, 3)
+		r := p.tick()
+		if r.Event != poller.FingerprintMismatch || !strings.Contains(r.Err.Error(), "accept-fingerprint") || !strings.Contains(r.Err.Error(), "instant") {
+			t.Errorf("%s, %v", r.Event, r.Err)
+		}
+	})
+}

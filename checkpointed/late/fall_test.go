@@ -1,0 +1,103 @@
+package late
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestClockFallsUnread: the clock is set back by more than the window after a reading, and has come to the position again at
+// the next one. Rows were written below the low edge meanwhile. The next reading is another process's, or of this one much later.
+func TestClockFallsUnread(t *testing.T) {
+	for _, another := range []bool{true, false} {
+		for _, gap := range []time.Duration{time.Minute, 10 * time.Minute} {
+			t.Run(fmt.Sprint("another process ", another, ", ", gap), func(t *testing.T) {
+				inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
+					d.writes(100)
+					d.quiet(5 * time.Minute)
+					d.table.Skew -= 50 * time.Second
+					for range 10 {
+						d.put(0)
+						time.Sleep(time.Second)
+					}
+					time.Sleep(gap)
+					if another {
+						d.crash()
+					}
+					d.writes(60)
+					d.quiet(5 * time.Minute)
+					if lost := d.lost(); len(lost) > 0 {
+						t.Errorf("%d of %d rows never came", len(lost), len(d.table.Rows))
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestFallIsKeptUntilThePositionIsBack: a process that has seen a fall, and dies before the position has gone back, leaves the
+// reading before it in the document.
+func TestFallIsKeptUntilThePositionIsBack(t *testing.T) {
+	inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
+		d.writes(100)
+		d.quiet(5 * time.Minute)
+		kept := d.doc.Late.Clock
+		d.put(0)
+		d.put(0)
+		d.next() // these two are in flight: the position waits
+		d.table.Skew -= 70 * time.Second
+		d.put(0)
+		time.Sleep(clockFor)
+		d.next()
+		d.settle(1, true, "unseen")
+		if now := d.doc.Late.Clock; !now.Equal(kept) {
+			t.Errorf("the reading %s is stored although the position has not gone back; before it was %s", now, kept)
+		}
+		d.writes(60)
+		d.quiet(5 * time.Minute)
+		if lost := d.lost(); len(lost) > 0 {
+			t.Errorf("%d of %d rows never came", len(lost), len(d.table.Rows))
+		}
+	})
+}
+
+// TestNewProcessesSeeNoFall: processes that follow each other, beside a store whose clock is a little off with each answer, do
+// not take that for a fall: nothing comes twice, and the low edge moves.
+func TestNewProcessesSeeNoFall(t *testing.T) {
+	inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
+		for i := range 200 {
+			d.put(0)
+			d.storeOff = time.Duration(i%5-2) * time.Second
+			d.drain()
+			d.crash()
+			time.Sleep(time.Second)
+		}
+		d.quiet(5 * time.Minute)
+		if d.repeats > 0 || !d.late.low.Equal(d.late.front) {
+			t.Errorf("%d events came twice; the low edge is %s of %s", d.repeats, d.late.low, d.late.front)
+		}
+	})
+}
+
+// TestClockFallsLittleByLittle: twice by less than the window, with a new process after each fall, which reads the clock at once.
+func TestClockFallsLittleByLittle(t *testing.T) {
+	for since := range 40 {
+		inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
+			d.writes(100 + since)
+			d.table.Skew -= 21 * time.Second
+			d.crash()
+			d.writes(1)
+			d.table.Skew -= 21 * time.Second
+			for range 50 {
+				d.put(0)
+				time.Sleep(time.Second)
+			}
+			d.crash()
+			d.writes(60)
+			d.quiet(5 * time.Minute)
+			if lost := d.lost(); len(lost) > 0 {
+				t.Errorf("after %d seconds, %d of %d rows never came", since, len(lost), len(d.table.Rows))
+			}
+		})
+	}
+}

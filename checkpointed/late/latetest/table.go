@@ -1,0 +1,218 @@
+// Package latetest is a table with transactions, for tests of late commits.
+package latetest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Table is a table in memory with transactions: a row's cursor is drawn when its statement runs (or its transaction
+// begins), and it becomes visible when the transaction commits. A row that a transaction has written is locked until its
+// end.
+type Table struct {
+	Rng     *rand.Rand
+	Rows    map[int]Row // committed
+	Locks   map[int]*Tx
+	Open    []*Tx
+	Counter int64
+	NextKey int
+	Skew    time.Duration // of the database's clock
+	Shown   bool
+	Safe    bool // keep below a safe point, as exact does
+	Fail    error
+	Asked   int              // Horizon
+	Replay  func() time.Time // on a replica: how far it has come
+	Fetches int
+	Written map[int]int // versions committed, by key
+}
+
+type Row struct {
+	Cursor int64
+	Text   string
+}
+
+type Tx struct {
+	Began  time.Time
+	Drawn  int64 // at its beginning
+	Ends   time.Time
+	Writes map[int]Row
+	First  int64 // the lowest cursor that it holds
+}
+
+func New(rng *rand.Rand) *Table {
+	return &Table{Rng: rng, Rows: map[int]Row{}, Locks: map[int]*Tx{}, Written: map[int]int{}, Counter: 1}
+}
+
+func (t *Table) Draw() int64 { t.Counter++; return t.Counter }
+
+func (t *Table) Begin(lasts time.Duration) *Tx {
+	tx := &Tx{Began: time.Now(), Drawn: t.Draw(), Ends: time.Now().Add(lasts), Writes: map[int]Row{}}
+	if t.Safe {
+		tx.First = tx.Drawn // the database knows of it from the beginning
+	}
+	t.Open = append(t.Open, tx)
+	return tx
+}
+
+// insert writes a new row.
+func (t *Table) Insert(tx *Tx) int {
+	t.NextKey++
+	t.Write(tx, t.NextKey, t.Draw())
+	return t.NextKey
+}
+
+// update writes a row unless another transaction has it locked. A cursor of 0 is drawn now.
+func (t *Table) Update(tx *Tx, key int, cursor int64) bool {
+	if other := t.Locks[key]; other != nil && other != tx {
+		return false
+	}
+	if cursor == 0 {
+		cursor = t.Draw()
+	}
+	t.Write(tx, key, cursor)
+	return true
+}
+
+func (t *Table) Write(tx *Tx, key int, cursor int64) {
+	t.Locks[key] = tx
+	tx.Writes[key] = Row{cursor, fmt.Sprintf("%d of %s", t.Draw(), time.Now().Format("15:04:05.000"))}
+	if tx.First == 0 || cursor < tx.First {
+		tx.First = cursor
+	}
+}
+
+func (t *Table) End(tx *Tx, commit bool) {
+	t.Open = slices.DeleteFunc(t.Open, func(other *Tx) bool { return other == tx })
+	for key, row := range tx.Writes {
+		delete(t.Locks, key)
+		if commit {
+			t.Rows[key] = row
+			t.Written[key]++
+		}
+	}
+}
+
+// settle ends the transactions whose time has come; all of them says everything.
+func (t *Table) Settle(all bool) {
+	for _, tx := range slices.Clone(t.Open) {
+		if all || !time.Now().Before(tx.Ends) {
+			t.End(tx, t.Rng.IntN(5) > 0)
+		}
+	}
+}
+
+type Position struct {
+	Kind  string `json:"kind"`
+	Value int64  `json:"value"`
+	Key   int    `json:"key"`
+}
+
+func (p Position) Cursor() change.Cursor {
+	data, err := json.Marshal(p)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+func PositionOf(c change.Cursor) Position {
+	var p Position
+	if !c.IsStart() {
+		if err := json.Unmarshal(c, &p); err != nil {
+			panic(err)
+		}
+	}
+	return p
+}
+
+func (p Position) Compare(q Position) int {
+	return cmp.Or(cmp.Compare(p.Value, q.Value), cmp.Compare(p.Key, q.Key))
+}
+
+func (t *Table) Event(key int, row Row) change.Event {
+	k := fmt.Appendf(nil, `{"id":%d}`, key)
+	e := change.Event{Key: k, OrderKey: k, Row: fmt.Appendf(nil, `{"id":%d,"text":%q}`, key, row.Text), Time: time.Now(),
+		Cursor: Position{"test", row.Cursor, key}.Cursor()}
+	e.ID = change.EventID("orders", change.Upsert, e.Key, e.Cursor, e.Row)
+	return e
+}
+
+// safePoint is the lowest cursor that an open transaction holds.
+func (t *Table) SafePoint() int64 {
+	point := t.Counter + 1
+	for _, tx := range t.Open {
+		if tx.First > 0 {
+			point = min(point, tx.First)
+		}
+	}
+	return point
+}
+
+func (t *Table) Fetch(_ context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
+	t.Fetches++
+	if t.Fail != nil {
+		return change.Page{}, t.Fail
+	}
+	after, upTo := PositionOf(r.After), PositionOf(r.UpTo)
+	page := change.Page{NullCursors: -1}
+	if t.Safe && !r.Unsafe {
+		page.Safe = Position{"test", t.SafePoint(), 0}.Cursor()
+		if r.UpTo.IsStart() {
+			upTo, r.UpTo = PositionOf(page.Safe), page.Safe
+		}
+	}
+	var at []Position
+	for key, row := range t.Rows {
+		p := Position{"test", row.Cursor, key}
+		if p.Compare(after) > 0 && (r.UpTo.IsStart() || p.Compare(upTo) <= 0) {
+			at = append(at, p)
+		}
+	}
+	slices.SortFunc(at, Position.Compare)
+	if page.More = len(at) > limit.Rows; page.More {
+		at = at[:limit.Rows]
+	}
+	for _, p := range at {
+		page.Events = append(page.Events, t.Event(p.Key, t.Rows[p.Key]))
+	}
+	return page, nil
+}
+
+func (t *Table) Horizon(context.Context) (change.Horizon, error) {
+	t.Asked++
+	if t.Fail != nil {
+		return change.Horizon{}, t.Fail
+	}
+	h := change.Horizon{Now: time.Now().Add(t.Skew), Shown: t.Shown}
+	if t.Replay != nil {
+		h.Replayed = t.Replay()
+	}
+	for _, tx := range t.Open {
+		if began := tx.Began.Add(t.Skew); t.Shown && len(tx.Writes) > 0 && (h.Oldest.IsZero() || began.Before(h.Oldest)) {
+			h.Oldest, h.By = began, fmt.Sprintf("tx %d", tx.Drawn)
+		}
+	}
+	return h, nil
+}
+
+func (t *Table) Reread(_ context.Context, keys [][]byte) ([]change.Event, error) {
+	var events []change.Event
+	for _, k := range keys {
+		var key struct{ ID int }
+		if err := json.Unmarshal(k, &key); err != nil {
+			return nil, err
+		}
+		if row, ok := t.Rows[key.ID]; ok {
+			events = append(events, t.Event(key.ID, row))
+		}
+	}
+	return events, nil
+}

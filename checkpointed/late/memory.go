@@ -1,0 +1,105 @@
+package late
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// The object that holds the memory is "rrlm", a version byte, three zero bytes, the number of hashes (8 bytes), the
+// hashes (8 bytes each, strictly ascending, none zero), and CRC-32C of all that (4 bytes). All integers are big-endian.
+const (
+	memoryMagic   = "rrlm"
+	memoryVersion = 1
+	memoryHeader  = len(memoryMagic) + 1 + 3 + 8
+	memorySum     = 4
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// errMemory reports an object that is not a memory as encodeMemory writes it.
+var errMemory = errors.New("the memory of delivered rows is damaged")
+
+// encodeMemory writes hashes, which it sorts, as an object: 8 MB for a million.
+func encodeMemory(hashes []uint64) []byte {
+	slices.Sort(hashes)
+	b := make([]byte, 0, memoryHeader+8*len(hashes)+memorySum)
+	b = append(b, memoryMagic...)
+	b = append(b, memoryVersion, 0, 0, 0)
+	b = binary.BigEndian.AppendUint64(b, uint64(len(hashes)))
+	for _, h := range hashes {
+		b = binary.BigEndian.AppendUint64(b, h)
+	}
+	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+// RememberBelow is what a document begins with where rows below its frontier count as delivered, and the object of their memory.
+func RememberBelow(frontier change.Cursor, ids []string) (state.Late, []byte) {
+	set := newHashSet()
+	for _, id := range ids {
+		set.add(memoryHash(id), 0)
+	}
+	late := state.Late{Mode: string(Overlap), Frontier: frontier}
+	late.Memory.Count = set.len()
+	return late, encodeMemory(set.hashes())
+}
+
+// decodeMemory reads what encodeMemory wrote, and nothing else. Errors wrap errMemory. The stamps are zero.
+func decodeMemory(data []byte) (*hashSet, error) {
+	if len(data) < memoryHeader+memorySum || string(data[:len(memoryMagic)]) != memoryMagic {
+		return nil, fmt.Errorf("%w: no such header", errMemory)
+	}
+	if data[4] != memoryVersion || data[5] != 0 || data[6] != 0 || data[7] != 0 {
+		return nil, fmt.Errorf("%w: version %d is not known to this binary", errMemory, data[4])
+	}
+	body, sum := data[:len(data)-memorySum], data[len(data)-memorySum:]
+	count := binary.BigEndian.Uint64(data[8:memoryHeader])
+	hashes := body[memoryHeader:]
+	if len(hashes)%8 != 0 || uint64(len(hashes)/8) != count {
+		return nil, fmt.Errorf("%w: %d bytes for %d hashes", errMemory, len(hashes), count)
+	}
+	if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(sum) {
+		return nil, fmt.Errorf("%w: the checksum does not match", errMemory)
+	}
+	size := placesFor(len(hashes) / 8)
+	s := &hashSet{places: make([]uint64, size), stamps: make([]uint8, size)}
+	last := uint64(0)
+	for ; len(hashes) > 0; hashes = hashes[8:] {
+		h := binary.BigEndian.Uint64(hashes)
+		if h <= last { // also: zero
+			return nil, fmt.Errorf("%w: the hashes are not ascending", errMemory)
+		}
+		last = h
+		s.add(h, 0)
+	}
+	return s, nil
+}
+
+// memoryHash is what is remembered of an event: the first 64 bits of its ID, which is a hash of key, cursor and row (see
+// change.EventID); of any other ID the first 64 bits of its SHA-256. It is never 0.
+func memoryHash(id string) uint64 {
+	var h uint64
+	hex := len(id) >= 16
+	for i := 0; hex && i < 16; i++ {
+		c := id[i]
+		switch {
+		case '0' <= c && c <= '9':
+			h = h<<4 | uint64(c-'0')
+		case 'a' <= c && c <= 'f':
+			h = h<<4 | uint64(c-'a'+10)
+		default:
+			hex = false
+		}
+	}
+	if !hex {
+		sum := sha256.Sum256([]byte(id))
+		h = binary.BigEndian.Uint64(sum[:])
+	}
+	return max(h, 1)
+}

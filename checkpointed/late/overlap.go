@@ -1,0 +1,301 @@
+package late
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// overlap is what the overlap mode knows. Positions are compared for equality only.
+type overlap struct {
+	edge    change.Cursor // the low edge in the document
+	low     change.Cursor // the low edge
+	front   change.Cursor // live rows are settled up to here
+	reached change.Cursor // live rows are fetched up to here; also in the other modes
+
+	// The mark: live rows were settled up to markAt at since, by the database's clock. A zero since is no mark.
+	markAt change.Cursor
+	since  time.Time
+	drawn  time.Time // the last moment at which the database's clock can show the value of markAt; zero where that is no time
+	marked time.Time // when, by our clock, the mark was begun in this process
+
+	sweep   sweep
+	proved  bool // the low edge may move to markAt when the first proof batches are settled
+	proof   int
+	below   uint8         // what the sweep that proved it met up to markAt has this stamp
+	handed  int           // batches handed out in this session
+	done    int           // and settled
+	tail    change.Cursor // where nil is not set: live rows up to here are settled when the first tailOf batches are
+	tailOf  int
+	drained bool      // the last live page was not full
+	rest    bool      // the tick was told that there is nothing more: it begins again with live rows
+	liveAt  time.Time // when live rows were looked at last
+	sweeps  bool      // it is the sweep's turn
+
+	looked    time.Time // when the clock was asked last
+	replayed  time.Time // how far a replica had come then: Horizon.Replayed
+	blind     bool      // it did not answer
+	heldSince time.Time // since when the memory is full; zero when it is not
+	blockedBy string    // the session whose open transaction keeps the low edge, as last seen
+}
+
+// sweep is one read of the rows from the low edge to the frontier.
+type sweep struct {
+	on       bool
+	at       change.Cursor // read up to here
+	to       change.Cursor // the end of this leg
+	last     change.Cursor // the end of the last leg
+	first    bool          // this leg ends at the mark
+	proves   bool          // it began after the window had passed: the end of the first leg proves the mark
+	old, new uint8         // stamps of what the first leg saw; of what the second saw, or was settled since
+	began    time.Time
+	ended    time.Time     // of the last sweep
+	took     time.Duration // by the last sweep
+}
+
+// pace is the wait between two sweeps.
+func (l *Tracker) pace() time.Duration { return min(max(l.Window/24, time.Second), 5*time.Second) }
+
+// liveEvery is how often live rows are looked at while a long sweep runs beside a drained source.
+const liveEvery = 200 * time.Millisecond
+
+// nextOverlap decides between a live page and a page of a sweep. Under a backlog they take turns.
+func (l *Tracker) nextOverlap(ctx context.Context) Step {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rest || l.drained && time.Since(l.liveAt) >= liveEvery {
+		l.rest, l.drained = false, false
+	}
+	if l.needsLook(time.Now()) {
+		l.look(ctx)
+	}
+	l.rewind()
+	l.mark()
+	if l.sweepDue(time.Now()) {
+		l.beginSweep(ctx)
+	}
+	live := !l.full() && !l.drained
+	switch {
+	case live && (!l.sweeps || !l.sweep.on):
+		return Step{Kind: change.Live, Range: l.liveRange()}
+	case l.drained && l.foreseeDue(time.Now()):
+		return l.foresee()
+	case l.sweep.on:
+		return Step{Kind: change.Sweep, Range: change.Range{After: l.sweep.at, UpTo: l.sweep.to}}
+	default:
+		l.rest = true
+		return Step{Idle: true}
+	}
+}
+
+// full reports whether the memory has no room for live rows, keeps account of since when, and makes the most of the wait:
+// the mark moves up to all that is delivered, unless it is half way through its window.
+func (l *Tracker) full() bool {
+	if l.remembered.len()+len(l.inFlight) >= l.Memory {
+		l.forgetLoaded()
+	}
+	if l.remembered.len()+len(l.inFlight) < l.Memory {
+		l.heldSince = time.Time{}
+		return false
+	}
+	now := time.Now()
+	if l.heldSince.IsZero() {
+		l.heldSince = now
+		l.warn(fmt.Sprintf("late_memory (%d rows) is full: new rows are held back until the oldest of those delivered are older than "+
+			"late_window (%s). Raise source__late_memory (up to 24 bytes in memory for each row, 8 bytes stored), or lower "+
+			"source__late_window", l.Memory, l.Window))
+	}
+	if l.handed == l.done && !l.proved && !l.sweep.proves && !l.markAt.Equal(l.front) && l.clock.fresh(now) &&
+		l.clock.latest(now).Sub(l.opens()) < l.Window/2 {
+		l.since = time.Time{}
+		l.mark()
+	}
+	return true
+}
+
+// resolution is the coarsest that a time cursor may be for overlap to hold: within it a later row may have a lower
+// position, by its key.
+const resolution = time.Second
+
+// mark begins a window at what is settled, where there is none and the database's clock is known. A young mark moves
+// along with what is settled, for an eighth of the window, so that one covers the whole of a burst.
+func (l *Tracker) mark() {
+	now := time.Now()
+	if l.mode != Overlap || l.front.Equal(l.low) || l.front.Equal(l.markAt) || !l.clock.fresh(now) {
+		return
+	}
+	if l.since.IsZero() {
+		l.marked = now
+	} else if l.proved || l.sweep.proves || l.marked.IsZero() || now.Sub(l.marked) > l.Window/8 {
+		return
+	}
+	l.markAt = l.front
+	l.since = l.clock.latest(now).Add(resolution).Truncate(time.Microsecond).UTC() // as the document keeps it
+	l.drawn = l.drawnUntil(l.markAt)
+	l.changes++
+}
+
+// opens is when the mark's window begins: a row up to the mark can be written as long as the clock has not passed the mark's
+// value for the last time. A wall clock that is put back passes it twice, and a clock that was set back, or a row that is
+// dated ahead, leaves the mark ahead of the clock.
+func (l *Tracker) opens() time.Time {
+	if l.drawn.After(l.since) {
+		return l.drawn
+	}
+	return l.since
+}
+
+// unmark gives up the mark and all that would have proved it.
+func (l *Tracker) unmark() {
+	l.markAt, l.since, l.drawn, l.marked = nil, time.Time{}, time.Time{}, time.Time{}
+	l.proved, l.sweep.proves = false, false
+	l.changes++
+}
+
+// passed reports whether the mark's window has passed, as far as the database's clock is known. On a replica it has when
+// what was committed after it is replayed: while the replay stands still, the clock goes on and rows do not arrive.
+func (l *Tracker) passed(now time.Time) bool {
+	if !l.replayed.IsZero() && l.replayed.Before(l.opens().Add(l.Window)) {
+		return false
+	}
+	return !l.since.IsZero() && !l.clock.earliest(now).Before(l.opens().Add(l.Window))
+}
+
+// sweepDue reports whether it is time for a sweep. One that takes long is followed by a longer rest, so that sweeps take
+// a quarter of the time at most; unless the low edge waits for it.
+func (l *Tracker) sweepDue(now time.Time) bool {
+	if l.sweep.on || l.low.Equal(l.reached) || l.mode != Overlap {
+		return false
+	}
+	wait := max(l.pace(), 3*l.sweep.took)
+	if l.passed(now) && !l.proved {
+		wait = l.pace()
+	}
+	return now.Sub(l.sweep.ended) >= wait
+}
+
+// beginSweep begins a sweep up to what is fetched. What is handed out and not settled is in flight, and not found again.
+func (l *Tracker) beginSweep(ctx context.Context) {
+	proves := false
+	if l.passed(time.Now()) && !l.proved {
+		// The look at the open transactions comes first, then the read: a transaction that ends in between is read.
+		if h, ok := l.look(ctx); ok && l.passed(time.Now()) {
+			proves = !h.Shown || h.Oldest.IsZero() || h.Oldest.After(l.opens())
+			l.blockedBy = ""
+			if !proves {
+				l.blockedBy = h.By
+			}
+		}
+	}
+	s := &l.sweep
+	s.on, s.proves, s.began = true, proves, time.Now()
+	s.at, s.to, s.last, s.first = l.low, l.reached, l.reached, false
+	if !l.since.IsZero() {
+		s.to, s.first = l.markAt, true
+	}
+	s.old, s.new = (s.new+1)%loaded, (s.new+2)%loaded
+}
+
+// swept takes a page of the sweep. The first leg ends at the mark.
+func (l *Tracker) swept(page *change.Page) {
+	s := &l.sweep
+	if n := len(page.Events); n > 0 {
+		s.at = page.Events[n-1].Position()
+	}
+	if page.More {
+		return
+	}
+	if s.proves {
+		// All up to the mark was read. What of it is in flight, or comes with this page, has to be settled still.
+		l.proved, l.proof, l.below, s.proves = true, l.handed, s.old, false
+	}
+	if s.first && !s.to.Equal(s.last) {
+		s.at, s.to, s.first = s.to, s.last, false
+		return
+	}
+	s.on, s.ended = false, time.Now()
+	s.took = s.ended.Sub(s.began)
+	l.future.swept = true
+	if dropped := l.remembered.keep(func(stamp uint8) bool { return stamp == s.old || stamp == s.new || stamp >= loaded }); dropped > 0 {
+		l.changes++
+	}
+}
+
+// seeing is the stamp for what the present leg of the sweep meets.
+func (s *sweep) seeing() uint8 {
+	if s.first {
+		return s.old
+	}
+	return s.new
+}
+
+// advance moves the low edge where that is proved.
+func (l *Tracker) advance() {
+	if l.tail != nil && l.done >= l.tailOf {
+		if l.mode == Overlap {
+			l.changes++
+		} else if l.ahead.IsZero() {
+			l.ahead = time.Now()
+		}
+		l.front, l.tail = l.tail, nil
+	}
+	if !l.proved || l.done < l.proof {
+		return
+	}
+	l.low = l.markAt
+	l.unmark()
+	if below := l.below; below == l.sweep.old {
+		// What the first leg met is below the low edge now, and no sweep will meet it again. Where another sweep has
+		// begun since, its stamps are on it, and the end of that one forgets it.
+		l.remembered.keep(func(stamp uint8) bool { return stamp != below })
+	}
+	if l.low.Equal(l.reached) && !l.sweep.on && len(l.inFlight) == 0 {
+		l.future.swept = true
+		l.remembered.keep(func(stamp uint8) bool { return stamp >= loaded })
+	}
+	l.mark()
+}
+
+// look reads the database's clock and its open transactions. It gives mu up meanwhile. A clock that jumped makes the mark
+// worthless: the window begins again.
+func (l *Tracker) look(ctx context.Context) (change.Horizon, bool) {
+	reading := databaseClock{begun: time.Now()}
+	h, err := l.horizon(ctx)
+	reading.ended, reading.now = time.Now(), h.Now
+	l.looked = reading.ended
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return change.Horizon{}, false
+	case err != nil:
+		if !l.blind {
+			l.warn(fmt.Sprintf("the database's clock and open transactions could not be read: rows that commit late are still found, "+
+				"but the checkpoint does not move meanwhile: %v", err))
+		}
+		l.blind = true
+		return change.Horizon{}, false
+	}
+	l.blind = false
+	jump := l.clock.jumped(&reading)
+	l.notice(&reading)
+	l.clock, l.replayed = reading, h.Replayed
+	if !l.since.IsZero() && (jump != 0 || l.clock.latest(reading.ended).Add(resolution).Before(l.since)) || jump < 0 && l.dates != nil {
+		l.warn(fmt.Sprintf("the database's clock jumped by %s, or is another server's: late_window (%s) begins again",
+			jump.Round(time.Millisecond), l.Window))
+		l.unmark()
+	}
+	return h, true
+}
+
+// horizon asks the source with mu given up, and takes it again whatever happens: a panic too.
+func (l *Tracker) horizon(ctx context.Context) (change.Horizon, error) {
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	return l.Database.Horizon(ctx)
+}
+
+// needsLook reports whether the clock should be read: it is needed for a mark, and was not asked just now.
+func (l *Tracker) needsLook(now time.Time) bool {
+	return (l.dates != nil || !l.low.Equal(l.reached)) && !l.clock.fresh(now) && (l.looked.IsZero() || now.Sub(l.looked) >= l.pace())
+}

@@ -1,0 +1,103 @@
+package late
+
+// hashSet is a set of 64-bit hashes, each with a stamp that says when it was last seen. It is an open-addressing table
+// with linear probing over hashes that are already uniform: 9 bytes for each place, of which at most three quarters are
+// taken (12 to 24 bytes for each hash; a Go map takes 22 to 44). Hashes are dropped only all together, by their stamps.
+type hashSet struct {
+	places []uint64 // 0 is an empty place
+	stamps []uint8
+	n      int
+}
+
+// minPlaces is the least size of the table; sizes are powers of two.
+const minPlaces = 64
+
+func newHashSet() *hashSet {
+	return &hashSet{places: make([]uint64, minPlaces), stamps: make([]uint8, minPlaces)}
+}
+
+// len is the number of hashes.
+func (s *hashSet) len() int { return s.n }
+
+// place returns where h is, or the empty place where it belongs. h is not 0.
+func (s *hashSet) place(h uint64) int {
+	mask := len(s.places) - 1
+	for i := int(h) & mask; ; i = (i + 1) & mask { //nolint:gosec // only the low bits count
+		if s.places[i] == h || s.places[i] == 0 {
+			return i
+		}
+	}
+}
+
+// see stamps h if it is in the set, and reports whether it is.
+func (s *hashSet) see(h uint64, stamp uint8) bool {
+	i := s.place(h)
+	if s.places[i] == 0 {
+		return false
+	}
+	s.stamps[i] = stamp
+	return true
+}
+
+// has reports whether h is in the set.
+func (s *hashSet) has(h uint64) bool { return s.places[s.place(h)] != 0 }
+
+// add puts h into the set, or stamps it where it is already there.
+func (s *hashSet) add(h uint64, stamp uint8) {
+	i := s.place(h)
+	if s.places[i] == 0 {
+		if 4*(s.n+1) > 3*len(s.places) {
+			s.rebuild(2*len(s.places), func(uint8) bool { return true })
+			i = s.place(h)
+		}
+		s.n++
+	}
+	s.places[i], s.stamps[i] = h, stamp
+}
+
+// keep drops the hashes whose stamp does not meet keep, and returns how many that were.
+func (s *hashSet) keep(keep func(stamp uint8) bool) int {
+	stay := 0
+	for i, h := range s.places {
+		if h != 0 && keep(s.stamps[i]) {
+			stay++
+		}
+	}
+	dropped := s.n - stay
+	if dropped > 0 {
+		s.rebuild(placesFor(stay), keep)
+	}
+	return dropped
+}
+
+// placesFor is the size of a table for n hashes, with room for a third more at least.
+func placesFor(n int) int {
+	size := minPlaces
+	for 3*size < 5*n { // at most 60 % taken
+		size *= 2
+	}
+	return size
+}
+
+func (s *hashSet) rebuild(size int, keep func(uint8) bool) {
+	places, stamps := s.places, s.stamps
+	s.places, s.stamps, s.n = make([]uint64, size), make([]uint8, size), 0
+	for i, h := range places {
+		if h != 0 && keep(stamps[i]) {
+			j := s.place(h)
+			s.places[j], s.stamps[j] = h, stamps[i]
+			s.n++
+		}
+	}
+}
+
+// hashes returns a copy of the hashes in no order.
+func (s *hashSet) hashes() []uint64 {
+	all := make([]uint64, 0, s.n)
+	for _, h := range s.places {
+		if h != 0 {
+			all = append(all, h)
+		}
+	}
+	return all
+}

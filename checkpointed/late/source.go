@@ -1,0 +1,16 @@
+package late
+
+// Mode is a way to find rows that became visible after the position had passed them (facts/late-commits.md).
+type Mode string
+
+// The values of source__late_commits, but for auto.
+const (
+	// Exact: the database shows a safe point, and rows above it are not fetched, or are fetched by snapshot windows.
+	Exact Mode = "exact"
+	// Overlap: rows are delivered at once and remembered; the last window is read again and again.
+	Overlap Mode = "overlap"
+	// Settle: rows are not fetched before they are older than the window.
+	Settle Mode = "settle"
+	// None: a row that commits late is lost.
+	None Mode = "none"
+)

@@ -1,0 +1,221 @@
+package late
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// Commit is what a commit has to carry.
+type Commit struct {
+	// Due says that a write is worth it. Where it is false, and nothing else is to be stored, nothing need be written.
+	Due bool
+	// From is the stored position and To the one after the commit: in overlap mode the low edge before and after.
+	From, To change.Cursor
+	// Late replaces the member of the document; nil leaves it as it is.
+	Late *state.Late
+	// Object, where not nil, is put first, under kind "memory", and its name goes into Late.Memory.Object.
+	Object []byte
+
+	changes, done int
+}
+
+// MemoryKind is the kind of the side object that holds the memory.
+const MemoryKind = "memory"
+
+// Load reads a side object by its name: Keeper.Object.
+type Load func(ctx context.Context, name string) ([]byte, error)
+
+// Adopt begins a session on a document: what was handed out before and not settled is forgotten. storeNow is the store's
+// clock at this moment, dates reads the source's positions, and load reads a side object (Keeper.Object). Errors are a *Fault:
+// FingerprintMismatch when the document was written under another mode, and CheckpointLoadFailed when the memory cannot be read.
+//
+// A memory that is missing or damaged is a warning, and the live rows begin again at the low edge: what was delivered
+// above it is delivered once more, and nothing is lost.
+func (l *Tracker) Adopt(
+	ctx context.Context, doc *state.Document, storeNow time.Time, mode Mode, dates *Dates, load Load,
+) error {
+	if mode == "" {
+		mode = None
+	}
+	if was := doc.Late.Mode; was != "" && was != string(mode) {
+		return &poller.Fault{Event: poller.FingerprintMismatch, Err: fmt.Errorf("late_commits was %s, is now %s: what the checkpoint means differs. Set "+
+			"source__late_commits to %s, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or `rowrelay "+
+			"state reset %[4]s --to beginning` to start over", was, mode, was, l.Address)}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.date(dates)
+	same := l.mode == mode && !l.added && l.basis.is(doc)
+	if l.mode != mode {
+		l.object = state.ObjectRef{} // a memory of another mode
+	}
+	l.mode, l.saveEvery, l.saved = mode, saveEvery(doc.Lease.TTL), time.Now()
+	l.session()
+	l.recall(&doc.Late, doc.Checkpoint.Cursor, storeNow)
+	l.edge = doc.Checkpoint.Cursor
+	if same && mode == Overlap {
+		// Nobody wrote since: what this process knows beyond the document (its mark, its pace) still holds.
+		l.reached = l.front
+		return nil
+	}
+	l.basis, l.changes = basis{doc.Late, doc.Checkpoint.Cursor}, 0
+	l.low, l.front = l.edge, l.edge
+	l.markAt, l.since, l.drawn, l.marked = nil, time.Time{}, time.Time{}, time.Time{}
+	if mode == Overlap && !doc.Late.Frontier.IsStart() {
+		l.front = doc.Late.Frontier
+		if !doc.Late.Since.IsZero() && !doc.Late.Next.IsStart() {
+			l.markAt, l.since, l.drawn = doc.Late.Next, doc.Late.Since, l.drawnUntil(doc.Late.Next)
+		}
+	}
+	l.reached = l.front
+	if mode != Overlap && mode != Exact && l.dates == nil {
+		return nil
+	}
+	return l.load(ctx, doc, load)
+}
+
+// session drops what belongs to one session.
+func (l *Tracker) session() {
+	clear(l.inFlight)
+	l.sweep.on, l.sweep.proves, l.proved, l.tail = false, false, false, nil
+	l.handed, l.done, l.found = 0, 0, 0
+	l.drained, l.rest, l.sweeps, l.blind = false, false, false, false
+	l.peek.session()
+	l.future.session()
+}
+
+// load reads the memory that the document names.
+func (l *Tracker) load(ctx context.Context, doc *state.Document, load Load) error {
+	ref := doc.Late.Memory
+	if ref.Object != "" && ref == l.object && !l.added {
+		return nil // what this process holds: it stored or read that object
+	}
+	l.remembered, l.object, l.added = newHashSet(), state.ObjectRef{}, false
+	if ref.Object == "" {
+		return nil
+	}
+	data, err := load(ctx, ref.Object)
+	if err == nil {
+		var set *hashSet
+		if set, err = decodeMemory(data); err == nil {
+			l.remembered, l.object = set, ref
+			l.loadedAhead()
+			return nil
+		}
+	}
+	switch {
+	case errors.Is(err, errMemory), errors.Is(err, state.ErrNotFound):
+		l.warn(fmt.Sprintf("the memory of delivered rows (%s) cannot be used: the rows of the last late_window are delivered "+
+			"again, and none is lost: %v", ref.Object, err))
+		l.front, l.reached = l.low, l.low
+		l.markAt, l.since, l.drawn, l.marked = nil, time.Time{}, time.Time{}, time.Time{}
+		l.changes++
+		return nil
+	default:
+		l.basis = basis{} // the next session asks again
+		return &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("reading the memory of delivered rows (%s): %w", ref.Object, err)}
+	}
+}
+
+// saveEvery is how often the memory is stored under a lease of this ttl; a document that was never leased names none.
+func saveEvery(ttl time.Duration) time.Duration {
+	if ttl <= 0 {
+		return 10 * time.Second
+	}
+	return ttl / 3
+}
+
+// basis is what a document says of the position.
+type basis struct {
+	late   state.Late
+	cursor change.Cursor
+}
+
+// is reports whether the document still says the same.
+func (b *basis) is(doc *state.Document) bool {
+	was, is := &b.late, &doc.Late
+	return was.Mode != "" && was.Mode == is.Mode && was.Memory == is.Memory && was.Since.Equal(is.Since) &&
+		was.Frontier.Equal(is.Frontier) && was.Next.Equal(is.Next) && b.cursor.Equal(doc.Checkpoint.Cursor)
+}
+
+// Commit returns what to store, with From and To of the state.Commit, after the batches that were settled last. final
+// says that the lease is released with it.
+func (l *Tracker) Commit(final bool) Commit {
+	c, hashes := l.draft(final)
+	if hashes != nil {
+		c.Object = encodeMemory(hashes) // takes a tenth of a second for a million: Next need not wait for it
+	}
+	return c
+}
+
+// draft returns a commit, and the hashes that are to be stored with it.
+func (l *Tracker) draft(final bool) (Commit, []uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := Commit{From: l.edge, To: l.front, changes: l.changes, done: l.done}
+	worth := l.basis.late.Mode == "" // the first choice
+	switch l.mode {
+	case Overlap:
+		c.To = l.low
+		worth = worth || l.worth(final) || !l.low.Equal(l.edge)
+	default:
+		// The reading of the clock goes with the position.
+		worth = worth || l.worth(final) || l.mode == Settle && l.dates != nil && l.changes == 0 && !c.To.Equal(c.From)
+	}
+	c.Due = worth || !c.To.Equal(c.From)
+	if !worth {
+		return c, nil
+	}
+	kept := l.keep()
+	c.Late = &state.Late{Mode: string(l.mode), Clock: kept.now, ClockAt: kept.at}
+	if l.mode == Overlap {
+		c.Late.Frontier, c.Late.Next, c.Late.Since = l.front, l.markAt, l.since
+	}
+	switch {
+	case l.remembered.len() == 0:
+		return c, nil
+	case l.changes == 0:
+		c.Late.Memory = l.object
+		return c, nil
+	}
+	c.Late.Memory.Count = l.remembered.len()
+	return c, l.remembered.hashes()
+}
+
+// worth reports whether the memory is to be stored: with the release, and now and then while the lease is held.
+func (l *Tracker) worth(final bool) bool {
+	return l.changes > 0 && (final || time.Since(l.saved) >= l.saveEvery)
+}
+
+// Stored says that the commit landed, with the object under its name in c.Late.Memory. A commit that did not land is not
+// reported: the next adopt reads the memory anew, because what was settled with it may have had to be stored with it.
+func (l *Tracker) Stored(c Commit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.basis.cursor, l.edge = c.To, c.To
+	if c.Late != nil {
+		l.basis.late, l.kept = *c.Late, keptClock{c.Late.Clock, c.Late.ClockAt}
+		l.object, l.saved = c.Late.Memory, time.Now()
+		if l.changes == c.changes {
+			l.changes, l.added = 0, false
+		}
+	}
+	l.passedBy(c.done)
+}
+
+// Due reports whether there is something worth a write although nothing is being settled: the low edge moved; or, in the
+// other modes and once a window at most, the position did (past windows without rows, past rows delivered early).
+func (l *Tracker) Due() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mode == Overlap {
+		return !l.low.Equal(l.edge)
+	}
+	return !l.ahead.IsZero() && !l.front.Equal(l.edge) && time.Since(l.ahead) >= l.Window
+}

@@ -1,0 +1,322 @@
+// Package late finds the rows that became visible below the position after it had passed them: a [Tracker] decides what a
+// session fetches next, drops what was delivered before, and says what a commit must store.
+package late
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// Tracker finds the rows that became visible behind the position (facts/late-commits.md). It belongs to the feed and
+// outlives sessions: it keeps the memory that it last read or stored, so that a process reads it once. It decides what
+// is fetched next, drops what was delivered before, and says what a commit has to store. It asks the database for its
+// clock, and fetches and writes nothing itself. One session uses it like this:
+//
+//	adopt                                                              at Open, and after each state.MovedError
+//	step := next(ctx); page := Fetch(step.Range); fetched(step, page)  in Next
+//	settled for each batch; c := commit(…); put c.Object, Lease.Commit; stored     in Settle, and in Close under a lease
+//
+// In the modes none and settle, and in exact while nothing is delivered early, it passes pages and positions on without
+// an allocation.
+//
+// # Overlap: what is promised, and why
+//
+// Let N be a position that live rows had reached at the moment S, by the database's clock. The assumption, which
+// source__late_window names, is that no row with a position up to N becomes visible later than S + window: whoever drew
+// such a value drew it before S, and ends its transaction in that time. So a read begun after S + window shows all that
+// there will ever be up to N. Where the server shows open write transactions (Horizon.Shown), that read also waits for
+// those that began before S, however long they take. A second is added to S, for cursors that hold whole seconds. A
+// value assigned below what was visible a whole window ago (a restored row, an application's clock that is slow by more
+// than that) is outside the promise: nothing but reading everything would find it.
+//
+// The stored checkpoint is the low edge L. It moves to N only when a read of the rows after L up to N is complete that
+// was begun after S + window and after that look at the open transactions (this order matters: one that ends between the
+// two is read), and when every event that was handed out before the end of the read is settled. Then each row up to N is
+// settled, because the read met it and it was remembered as settled, or it was in flight then, or the read handed it
+// out.
+//
+// A crash at any point costs the duplicates of what was settled since the last store, and never a loss. Rows after the
+// stored frontier are live rows; those between L and the frontier that the stored memory does not hold are found by the
+// next sweep, which reads all of them. The memory holds nothing that is not settled. An event handed out and not settled
+// is in the in-flight set, so that a sweep beside it does not hand it out again; the set ends with its session, and the
+// next session meets the event again. What was settled and not stored is not trusted by a later session, even of this
+// process: the parked entry that settled it may not have been stored either.
+//
+// The memory holds one 64-bit hash for each version (key, cursor, row) above the low edge: the beginning of the event's
+// ID. A version that a complete sweep did not meet is not there any more, and is forgotten: so a hot row takes one place
+// and not one for each version, and a row that becomes again what it was is delivered again. To forget too much costs a
+// duplicate. Two chances remain to remember too much: a row that changes and is back, with its content and cursor,
+// between two sweeps (1 to 5 s while a tick lasts, a whole interval of the timer otherwise), and a collision (1 in 2·10¹³ for each new row, beside a million).
+//
+// When the memory is full, live rows are held back until the low edge moves: a backlog is drained at about LateMemory
+// rows for each window (a million in two minutes and a half). Neither a server that shows no older transaction nor rows
+// with old timestamps are a reason to be faster: a value can be drawn long before its transaction shows itself (an
+// application's, a sequence's, that of a statement that waits for a lock), and a timestamp without a zone may seem hours
+// older than it is.
+type Tracker struct {
+	Config
+
+	mu   sync.Mutex // next and fetched may run while settled, commit and stored do
+	mode Mode
+
+	dates *Dates // of the source's positions; nil where they are no times
+
+	overlap
+	peek
+	future future
+
+	remembered *hashSet        // the memory
+	inFlight   map[uint64]bool // handed out and not settled, of this session; true: ahead of the database's clock
+	object     state.ObjectRef // what the memory was last read from or stored as
+	added      bool            // the memory has what no stored object has
+	changes    int             // of what a commit stores
+	basis      basis           // what the document says, as far as this process knows
+	saveEvery  time.Duration   // how often a commit stores the memory, while the lease is held
+	saved      time.Time
+
+	clock     databaseClock
+	foretold  databaseClock // the document's reading, until one of this process is held against it
+	kept      keptClock     // the same, as the document has it
+	storeLead time.Duration // how far the store's clock is ahead of ours
+	found     int           // settled events of Sweep batches
+	warnings  []string
+}
+
+// Step is what is to be fetched next.
+type Step struct {
+	// Kind is Live or Sweep: what the rows will be delivered as.
+	Kind change.Kind
+	// Range is what to fetch.
+	Range change.Range
+	// Idle says that there is nothing to fetch for now: Range is void, and Next answers with a batch without events.
+	Idle bool
+
+	peek  bool
+	ahead bool // rows that are dated beyond the database's clock
+}
+
+// Config says how late commits are found.
+type Config struct {
+	// Address is how commands name the document.
+	Address string
+	// Database is asked for its clock.
+	Database interface {
+		Horizon(ctx context.Context) (change.Horizon, error)
+	}
+	// Window is source__late_window, Limit source__late_limit, Memory source__late_memory.
+	Window, Limit time.Duration
+	Memory        int
+	// Future is source__future_rows; empty is deliver.
+	Future FutureRows
+	// Wait declines early delivery: source__on_long_transaction=wait.
+	Wait bool
+}
+
+// New returns the component of a feed. Nothing of it works before adopt.
+func New(cfg Config) *Tracker {
+	return &Tracker{Config: cfg, remembered: newHashSet(), inFlight: map[uint64]bool{}}
+}
+
+// Next decides what to fetch. It may ask the database for its clock; where that fails it warns, and goes on without
+// moving the low edge.
+func (l *Tracker) Next(ctx context.Context) Step {
+	switch l.mode {
+	case Overlap:
+		return l.nextOverlap(ctx)
+	case Exact:
+		return l.nextExact(ctx)
+	case Settle, None:
+		return l.nextPlain(ctx)
+	default:
+		return Step{Kind: change.Live, Range: change.Range{After: l.reached}}
+	}
+}
+
+// Position is where live rows are read from next.
+func (l *Tracker) Position() change.Cursor {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.reached
+}
+
+// Fetched turns a page into the batch to hand out: Kind, From, To, Events and More are set. Events that are remembered
+// or in flight are left out; a batch without events that says More is only to be followed by another next. What a
+// state.Commit carries as From is said by commit, and is not the batch's. A page of live rows loses those that are dated
+// beyond the database's clock.
+//
+// The error says that the page has rows that source__future_rows=fail does not allow; the batch is good nevertheless.
+func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if step.Kind == change.Live {
+		l.cutAhead(&step, page)
+	}
+	batch := change.Batch{Kind: step.Kind, From: step.Range.After, To: page.To, Events: page.Events, More: page.More}
+	if step.Kind == change.Live {
+		l.live(&batch, page)
+		if l.future.clear {
+			l.future.clear = false
+			l.forgetAhead(func(uint8) bool { return false })
+		}
+	} else if step.peek {
+		l.peeked(&batch, page)
+	} else if step.ahead {
+		l.foreseen(&batch, page)
+	} else {
+		batch.To = nil
+		batch.Events = l.unknown(page.Events, l.sweep.seeing())
+		l.handOut(&batch, false)
+		l.swept(page)
+		l.sweeps = false
+		l.advance()
+		batch.More = l.sweep.on || !l.drained
+	}
+	l.rest = !batch.More
+	err := l.future.refused
+	l.future.refused = nil
+	return batch, err
+}
+
+// live takes a page of live rows.
+func (l *Tracker) live(batch *change.Batch, page *change.Page) {
+	if n := len(page.Events); page.To != nil {
+		l.reached = page.To
+	} else if n > 0 {
+		if l.low.Equal(l.reached) {
+			l.sweep.ended, l.sweep.took = time.Now(), 0 // the window opens: the first sweep is due a pace later
+		}
+		l.reached = page.Events[n-1].Position()
+	}
+	l.drained, l.liveAt, l.sweeps = !page.More, time.Now(), true
+	l.safe = page.Safe
+	if len(page.Events) > 0 {
+		l.overtaken(l.liveAt)
+	}
+	if l.remembered.len() > 0 || len(l.inFlight) > 0 {
+		// A page whose last events are left out still moves the position past them.
+		before := len(page.Events)
+		if batch.Events = l.unknown(page.Events, l.sweep.new); len(batch.Events) < before {
+			batch.To = l.reached
+		}
+	}
+	l.handOut(batch, false)
+	if len(batch.Events) == 0 && batch.To != nil {
+		l.tail, l.tailOf = batch.To, l.handed
+		l.advance()
+	}
+	switch l.mode {
+	case Overlap:
+		batch.More = page.More || l.sweep.on || l.sweepDue(l.liveAt) || l.needsLook(l.liveAt)
+	case Exact:
+		batch.More = page.More || l.peekDue(l.liveAt)
+	}
+	batch.More = batch.More || l.foreseeDue(l.liveAt)
+}
+
+// unknown returns the events that are neither remembered nor in flight. Those that are get the stamp.
+func (l *Tracker) unknown(events []change.Event, stamp uint8) []change.Event {
+	kept := events[:0]
+	for i := range events {
+		h := memoryHash(events[i].ID)
+		if l.remembered.see(h, stamp) {
+			continue
+		}
+		if _, ok := l.inFlight[h]; ok {
+			continue
+		}
+		kept = append(kept, events[i])
+	}
+	return kept
+}
+
+// remembers reports whether the events of a batch are remembered once they are settled.
+func (l *Tracker) remembers(batch *change.Batch) bool {
+	return l.mode == Overlap || batch.Kind == change.Sweep
+}
+
+// handOut puts a batch in flight; ahead says that its events are dated beyond the database's clock.
+func (l *Tracker) handOut(batch *change.Batch, ahead bool) {
+	if len(batch.Events) == 0 {
+		return
+	}
+	l.handed++
+	if !l.remembers(batch) {
+		return
+	}
+	for i := range batch.Events {
+		l.inFlight[memoryHash(batch.Events[i].ID)] = ahead
+	}
+}
+
+// Settled takes the first n events of a batch as settled: accepted, absorbed, or rejected with what becomes of them in
+// the commit that follows. It is called for every batch that fetched returned with events, in their order, before
+// commit.
+func (l *Tracker) Settled(batch *change.Batch, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n == 0 {
+		return
+	}
+	if l.remembers(batch) {
+		for i := range batch.Events[:n] {
+			h := memoryHash(batch.Events[i].ID)
+			stamp := l.sweep.new
+			if l.inFlight[h] {
+				stamp, l.future.early = l.future.stamp, true
+			}
+			delete(l.inFlight, h)
+			l.remembered.add(h, stamp)
+		}
+		l.added = true
+		l.changes++
+	}
+	if batch.Kind == change.Sweep {
+		l.found += n
+	}
+	whole := n == len(batch.Events)
+	if batch.Kind == change.Live {
+		l.front = batch.Events[n-1].Position()
+		if whole && batch.To != nil {
+			l.front = batch.To
+		}
+	}
+	if whole {
+		l.done++
+	}
+	l.mark()
+	l.advance()
+}
+
+// Report adds what only this component knows.
+func (l *Tracker) Report(r *poller.Report) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.Remembered, r.Late = l.remembered.len(), l.found
+	r.HeldBack, r.HeldBy = l.held()
+	r.Warnings = append(r.Warnings, l.warnings...)
+	l.warnings = nil
+}
+
+// held tells for how long rows have been held back, and by what.
+func (l *Tracker) held() (time.Duration, string) {
+	if l.mode == Exact {
+		return l.peekHeld()
+	}
+	if l.mode != Overlap || l.heldSince.IsZero() {
+		return 0, ""
+	}
+	by := fmt.Sprintf("late_memory (%d rows) is full", l.Memory)
+	if l.blockedBy != "" {
+		by += ", and an open transaction is older than late_window: " + l.blockedBy
+	}
+	return time.Since(l.heldSince), by
+}
+
+// warn keeps a warning for the report.
+func (l *Tracker) warn(text string) { l.warnings = append(l.warnings, text) }

@@ -1,0 +1,133 @@
+package late
+
+import (
+	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// lateRun is one random life: writers whose transactions last up to longest, a reader that settles now and then, and what
+// goes wrong.
+type lateRun struct {
+	mode    Mode
+	crashes bool
+	shown   bool
+	safe    bool
+	longest time.Duration
+	memory  int
+	steps   int
+}
+
+func (run lateRun) drive(t *testing.T, seed uint64) *driver {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 1))
+	table := latetest.New(rng)
+	table.Shown, table.Safe, table.Skew = run.shown, run.safe, time.Duration(rng.IntN(7200)-3600)*time.Second
+	for range rng.IntN(100) { // a backlog
+		table.Rows[table.NextKey+1] = latetest.Row{Cursor: table.Draw(), Text: "old"}
+		table.NextKey++
+	}
+	d := newDriver(t, table, rng, run.mode)
+	if run.memory > 0 {
+		d.cfg.Memory = run.memory
+		d.start()
+	}
+	hot := table.NextKey + 1
+	for range run.steps {
+		time.Sleep(time.Duration(rng.IntN(400)) * time.Millisecond)
+		table.Settle(false)
+		switch rng.IntN(10) {
+		case 0, 1, 2:
+			tx := table.Begin(time.Duration(rng.Int64N(int64(run.longest))))
+			for range rng.IntN(3) + 1 {
+				table.Insert(tx)
+			}
+		case 3: // an update; half of them with the value of the transaction's beginning
+			if len(table.Open) > 0 && table.NextKey > 0 {
+				tx := table.Open[rng.IntN(len(table.Open))]
+				key := rng.IntN(table.NextKey) + 1
+				if _, ok := table.Rows[key]; ok {
+					table.Update(tx, key, tx.Drawn*int64(rng.IntN(2)))
+				}
+			}
+		case 4: // the hot row
+			tx := table.Begin(time.Duration(rng.Int64N(int64(time.Second))))
+			table.Update(tx, hot, 0)
+			table.NextKey = max(table.NextKey, hot)
+		case 5, 6, 7:
+			if len(d.line) < 3 {
+				d.next()
+			}
+		default:
+			switch r := rng.IntN(40); {
+			case r < 2 && run.crashes:
+				d.settle(1<<20, false, []string{"never", "unseen"}[r])
+			case r == 2 && run.crashes:
+				d.crash()
+			case r == 3 && run.crashes: // a settlement that falls short ends the session
+				d.settle(rng.IntN(4), false, "")
+			case r == 4:
+				d.drain()
+			default:
+				d.settle(1<<20, false, "")
+			}
+		}
+	}
+	table.Settle(true)
+	d.quiet(40 * d.cfg.Window)
+	return d
+}
+
+const lateSeeds = 20
+
+// TestOverlapLosesNothing is the promise: every inserted row, and the last committed state of every row, whatever
+// crashes.
+func TestOverlapLosesNothing(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		run  lateRun
+	}{
+		{"no crash", lateRun{mode: Overlap, longest: 20 * time.Second, steps: 1200}},
+		{"crashes", lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200}},
+		{"transactions beyond the window", lateRun{mode: Overlap, crashes: true, shown: true, longest: 2 * time.Minute, steps: 1200}},
+		{"little memory", lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200, memory: 60}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			found, repeats, crashes := 0, 0, 0
+			for seed := range uint64(lateSeeds) {
+				synctest.Test(t, func(t *testing.T) {
+					d := test.run.drive(t, seed)
+					if lost := d.lost(); len(lost) > 0 {
+						t.Errorf("seed %d: %d of %d rows lost: %v", seed, len(lost), len(d.table.Rows), lost)
+					}
+					if !test.run.crashes && d.repeats > 0 {
+						t.Errorf("seed %d: %d duplicates without a crash", seed, d.repeats)
+					}
+					if d.report.Remembered > 0 || !d.late.low.Equal(d.late.front) {
+						t.Errorf("seed %d: the window did not close: %d remembered", seed, d.report.Remembered)
+					}
+					found, repeats, crashes = found+d.late0, repeats+d.repeats, crashes+d.crashes
+				})
+			}
+			t.Logf("%d late rows found, %d crashes, %d duplicates", found, crashes, repeats)
+			if found == 0 {
+				t.Error("no row was late: the test shows nothing")
+			}
+		})
+	}
+}
+
+// TestNoneLosesRows shows that the test bites.
+func TestNoneLosesRows(t *testing.T) {
+	lost := 0
+	for seed := range uint64(10) {
+		synctest.Test(t, func(t *testing.T) {
+			lost += len(lateRun{mode: None, longest: 20 * time.Second, steps: 1200}.drive(t, seed).lost())
+		})
+	}
+	if lost == 0 {
+		t.Error("late_commits=none lost nothing: the model has no late commits")
+	}
+}

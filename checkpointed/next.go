@@ -1,0 +1,222 @@
+package checkpointed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// maxAdoptions bounds how often one Next starts again because the document was changed by somebody who does not own it.
+const maxAdoptions = 3
+
+// Next fetches the next batch, and takes the lease when it is the first with work.
+func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
+	for adoptions := 0; ; adoptions++ {
+		grant, err := s.next(ctx, limit)
+		var moved *state.MovedError
+		switch {
+		case errors.Is(err, errEnded):
+			// The settlement that ended it has the fault. With More the tick would ask again and again until that is stored.
+			return poller.Grant{}, nil
+		case !errors.As(err, &moved):
+			grant.Accepted = s.snapshot.Doc.Checkpoint.AcceptedAt
+			return grant, err
+		case adoptions == maxAdoptions:
+			return poller.Grant{}, &poller.Fault{Event: poller.LeaseAcquireFailed, Err: fmt.Errorf("taking the lease: %w, again and again", err)}
+		}
+		// An operator, or an owner that has finished since, changed the document: the rows may be old.
+		if err := s.adopt(ctx, moved.Snapshot); err != nil {
+			return poller.Grant{}, err
+		}
+	}
+}
+
+// errEnded says that a settlement has ended the session while a fetch was under way.
+var errEnded = errors.New("the session has ended")
+
+func (s *session) next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
+	if err := s.mayGoOn(ctx); err != nil {
+		return poller.Grant{}, err
+	}
+	batch, about, err := s.look(ctx, limit)
+	if err != nil {
+		return poller.Grant{}, err
+	}
+	if len(batch.Events) == 0 {
+		// A window that closed without events is no work: the next one begins where it ended, in memory, and it is stored with
+		// what comes after it, or with the release.
+		batch.To = nil
+	}
+	if len(batch.Events) == 0 && !about.work() && !s.feed.late.Due() {
+		return poller.Grant{Batch: batch, Rest: s.rest}, nil
+	}
+	lease, err := s.acquire(ctx)
+	if err != nil {
+		return poller.Grant{}, err
+	}
+	if about.leaves() && len(batch.Events) == 0 && !s.frontier.IsStart() {
+		batch.To = s.frontier // so that it is settled: what waits behind these rows need not wait for other events
+		s.handOut(&batch, about)
+		return s.grant(lease, batch), nil
+	}
+	if len(batch.Events) == 0 {
+		s.mu.Lock()
+		s.pending = s.pending.and(about) // it travels with the next batch, or with the release
+		s.mu.Unlock()
+		return poller.Grant{Batch: batch, Rest: s.rest}, nil
+	}
+	s.handOut(&batch, about)
+	return s.grant(lease, batch), nil
+}
+
+func (s *session) grant(lease *state.Lease, batch change.Batch) poller.Grant {
+	return poller.Grant{
+		Batch: batch, Right: lease.Context(), Token: lease.Token(), Origin: s.source.origin(), Check: lease.Check, Rest: s.rest,
+	}
+}
+
+// handOut names a batch and keeps what it is about until it is settled.
+func (s *session) handOut(batch *change.Batch, about note) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.batches++
+	batch.ID = fmt.Sprintf("batch_%s_%04d", batch.Fetched.UTC().Format("20060102_150405"), s.batches)
+	about = s.pending.and(about)
+	s.pending = note{}
+	s.notes[batch.ID] = &about
+	if about.behind {
+		s.behind++
+	}
+}
+
+// work reports whether a note has to be stored although there is no event.
+func (n *note) work() bool { return n.leaves() || n.ends != "" }
+
+// leaves reports whether heads of parked entries go without an attempt.
+func (n *note) leaves() bool { return len(n.gone)+len(n.moved) > 0 }
+
+// and returns n followed by m.
+func (n note) and(m note) note {
+	m.gone = append(n.gone, m.gone...)
+	m.moved = append(n.moved, m.moved...)
+	if m.ends == "" {
+		m.ends = n.ends
+	}
+	return m
+}
+
+// acquire returns the lease, taking it if this is the first batch with work.
+func (s *session) acquire(ctx context.Context) (*state.Lease, error) {
+	s.mu.Lock()
+	lease, ended := s.lease, s.ended
+	s.mu.Unlock()
+	if ended {
+		return nil, errEnded
+	}
+	if lease != nil {
+		return lease, nil
+	}
+	// Without the caller's cancellation: an acquisition given up half-way could leave a lease behind that nobody holds.
+	lease, err := s.feed.keeper.Acquire(context.WithoutCancel(ctx), s.snapshot)
+	var held *state.HeldError
+	var moved *state.MovedError
+	switch {
+	case errors.As(err, &held):
+		return nil, &poller.Fault{Event: poller.LeaseAcquireSkipped, Err: held}
+	case errors.As(err, &moved):
+		return nil, err
+	case err != nil:
+		return nil, &poller.Fault{Event: poller.LeaseAcquireFailed, Err: fmt.Errorf("taking the lease: %w", err)}
+	}
+	s.mu.Lock()
+	s.lease = lease
+	s.mu.Unlock()
+	return lease, nil
+}
+
+// lookEvery is how often the document is looked at for a pause, where no write shows it anyway.
+const lookEvery = time.Second
+
+// mayGoOn reports errEnded after a settlement that fell short, and a Fault when an operator has paused the poller.
+func (s *session) mayGoOn(ctx context.Context) error {
+	s.mu.Lock()
+	lease, ended, wrote := s.lease, s.ended, s.wrote
+	s.mu.Unlock()
+	if ended {
+		return errEnded
+	}
+	if lease != nil {
+		// One that has ended by itself meanwhile ends this tick too: the next one takes it out.
+		if err := pausedFault(lease.Known().Paused, s.feed.cfg.Poller); err != nil {
+			return err
+		}
+	}
+	if wrote.After(s.looked) {
+		s.looked = wrote // the write would have met a change
+	}
+	if time.Since(s.looked) < lookEvery {
+		return nil
+	}
+	// A store that falters must not hold up rows: whether the lease still holds is seen elsewhere.
+	ctx, cancel := context.WithTimeout(ctx, lookEvery)
+	defer cancel()
+	snapshot, err := s.feed.keeper.Load(ctx)
+	s.looked = time.Now()
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	return pausedFault(snapshot.Paused(), s.feed.cfg.Poller)
+}
+
+// Other returns one event of another order key, as a probe of the destination. An event of a parked key is none: it has to
+// wait for its turn.
+func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {
+	p := s.parked.Load()
+	if s.feed.cfg.Ordering == poller.OrderKey {
+		avoid = append([][]byte(nil), avoid...)
+		for _, key := range p.order {
+			avoid = append(avoid, []byte(key))
+		}
+	}
+	asked := avoid[:min(len(avoid), poller.MaxAvoid)] // the source takes no more; what it shows is held against all of them below
+	event, err := s.witness(ctx, asked)
+	if err != nil {
+		return poller.Grant{}, s.feed.cfg.sourceFault("looking for a row of another order key", err)
+	}
+	if event == nil || event.Broken != nil || contains(avoid, event.OrderKey) {
+		return poller.Grant{}, nil //nolint:nilerr // Broken is about the event, which is no probe
+	}
+	lease, err := s.acquire(ctx)
+	if err != nil {
+		return poller.Grant{}, poller.FaultOf(err, poller.LeaseAcquireFailed)
+	}
+	batch := change.Batch{From: s.frontier, Events: []change.Event{*event}, Fetched: time.Now()}
+	s.mu.Lock()
+	s.feed.probed = event.Position()
+	s.batches++
+	batch.ID = fmt.Sprintf("probe_%s_%04d", batch.Fetched.UTC().Format("20060102_150405"), s.batches)
+	s.mu.Unlock()
+	return s.grant(lease, batch), nil
+}
+
+// witness finds an event for a probe: behind the last one, as long as nothing could be acknowledged since, so that a long run of
+// bad rows does not look like an outage for ever; else behind the position.
+func (s *session) witness(ctx context.Context, avoid [][]byte) (*change.Event, error) {
+	s.mu.Lock()
+	from := []change.Cursor{s.feed.probed, s.frontier}
+	s.mu.Unlock()
+	if from[0] == nil {
+		from = from[1:]
+	}
+	for _, after := range from {
+		if event, err := s.feed.source.Other(ctx, after, avoid); err != nil || event != nil {
+			return event, err
+		}
+	}
+	return nil, nil //nolint:nilnil // there is no other row
+}

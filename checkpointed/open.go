@@ -1,0 +1,212 @@
+package checkpointed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// Open reads the document, and creates it when there is none: otherwise source__start=latest would move with every tick
+// that finds nothing.
+func (f *Feed) Open(ctx context.Context) (poller.Session, error) {
+	snapshot, err := f.keeper.Load(ctx)
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
+		return nil, &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("reading the state document: %w", err)}
+	}
+	s, fault := f.open(ctx, snapshot, err != nil)
+	switch {
+	case fault == nil:
+		return s, nil
+	case snapshot != nil:
+		return nil, poller.AfterRead(fault, &snapshot.Doc)
+	}
+	return nil, fault
+}
+
+// open begins a session with the document, or fresh with one that it creates.
+func (f *Feed) open(ctx context.Context, snapshot *state.Snapshot, fresh bool) (*session, error) {
+	if !fresh {
+		if err := pausedFault(snapshot.Paused(), f.cfg.address()); err != nil {
+			return nil, err
+		}
+		if held := snapshot.Held(); held != nil {
+			return nil, &poller.Fault{Event: poller.LeaseAcquireSkipped, Err: held} // the database need not be asked
+		}
+	}
+	source, err := f.source.Describe(ctx)
+	if err != nil {
+		return nil, f.cfg.sourceFault("describing the source", err)
+	}
+	s := &session{feed: f, source: source, warnings: source.Warnings, nulls: -1, landed: make(chan struct{}, 1)}
+	if fresh {
+		snapshot, err = s.create(ctx)
+	} else {
+		snapshot, err = s.endPause(ctx, snapshot)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.adopt(ctx, snapshot); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// beforeLatest is how many rows before source__start=latest are known not to be delivered.
+const beforeLatest = 10_000
+
+// widen begins the window below source__start=latest: what is there is remembered as delivered, and what transactions that are
+// open now commit there later is found like any other late row. It returns where the window begins, and the memory.
+func (s *session) widen(
+	ctx context.Context, latest change.Cursor,
+) (low change.Cursor, first state.Late, memory []byte, err error) {
+	source, ok := s.feed.source.(interface {
+		// BeforeLatest returns a position that so many rows come after, where source__start=latest was asked for.
+		BeforeLatest(ctx context.Context, rows int) (low change.Cursor, asked bool, err error)
+	})
+	if !ok || s.source.Late != late.Overlap || latest.IsStart() {
+		return latest, first, nil, nil
+	}
+	const doing = "reading the rows before the start"
+	low, asked, err := source.BeforeLatest(ctx, min(beforeLatest, s.feed.cfg.LateMemory/2))
+	if err != nil {
+		return nil, first, nil, s.feed.cfg.sourceFault(doing, err)
+	}
+	if !asked {
+		return latest, first, nil, nil
+	}
+	var there []string
+	for at, more := low, true; more; {
+		page, err := s.feed.source.Fetch(ctx, change.Range{After: at, UpTo: latest}, poller.Limit{Rows: 1000, Bytes: 8 << 20})
+		if err != nil {
+			return nil, first, nil, s.feed.cfg.sourceFault(doing, err)
+		}
+		for i := range page.Events {
+			there = append(there, page.Events[i].ID)
+			at = page.Events[i].Position()
+		}
+		more = page.More
+	}
+	first, memory = late.RememberBelow(latest, there)
+	return low, first, memory, nil
+}
+
+// create writes the first document, at the position that source__start says.
+func (s *session) create(ctx context.Context) (*state.Snapshot, error) {
+	start, incarnation, err := s.feed.source.Start(ctx)
+	if err != nil {
+		return nil, s.feed.cfg.sourceFault("finding the start position", err)
+	}
+	twins, err := s.feed.keeper.Twins(ctx, s.source.Fingerprint)
+	if err != nil { // a hint only: a store that may not be listed must not stop a poller
+		s.warn(fmt.Sprintf("whether this poller has a document under another app name is not known: %v", err))
+	}
+	low, first, memory, err := s.widen(ctx, start)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := s.feed.keeper.CreateLate(ctx, s.source.Fingerprint, incarnation, low, first, late.MemoryKind, memory)
+	if err != nil {
+		return nil, &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("creating the state document: %w", err)}
+	}
+	s.warn(fmt.Sprintf("there was no state document: this poller starts at %s (source__start)", start))
+	for _, twin := range twins {
+		s.warn(fmt.Sprintf("a poller of the same name and source has its checkpoint under another app name, in %s: "+
+			"if this app was renamed or moved, set state__app_name to the old name, or every row is delivered again", twin))
+	}
+	return snapshot, nil
+}
+
+// adopt makes a document the one that this session goes on from. Nothing that was handed out before is settled any more.
+func (s *session) adopt(ctx context.Context, snapshot *state.Snapshot) error {
+	doc := &snapshot.Doc
+	if err := pausedFault(snapshot.Paused(), s.feed.cfg.address()); err != nil {
+		return err
+	}
+	if stored := doc.SourceFingerprint; stored != s.source.Fingerprint {
+		return &poller.Fault{Event: poller.FingerprintMismatch, Err: fmt.Errorf("the state document was written for another source definition "+
+			"(stored %s, settings give %s): server, database, table or query, cursor, key or filter has changed. "+
+			"Undo the change, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or `rowrelay state "+
+			"reset %s --to beginning` to start over", stored, s.source.Fingerprint, s.feed.cfg.address(), s.feed.cfg.address())}
+	}
+	if err := s.sameColumns(doc); err != nil {
+		return err
+	}
+	if err := s.feed.late.Adopt(ctx, doc, snapshot.Now(), s.source.Late, s.source.Dates, s.feed.keeper.Object); err != nil {
+		return err
+	}
+	parked, err := s.feed.loadParked(ctx, doc)
+	if err != nil {
+		return err
+	}
+	s.parked.Store(parked)
+	s.snapshot, s.looked = snapshot, time.Now()
+	s.frontier, s.life, s.table = doc.Checkpoint.Cursor, doc.Checkpoint.Incarnation, doc.Checkpoint.Table
+	if s.source.Late == late.Overlap && !doc.Late.Frontier.IsStart() {
+		s.frontier = doc.Late.Frontier
+	}
+	s.handed, s.backfill = map[uint64]bool{}, backfill{}
+	s.mu.Lock()
+	s.notes, s.pending, s.behind = map[string]*note{}, note{}, 0
+	s.mu.Unlock()
+	return nil
+}
+
+// loadParked returns the parked events that a document names, from memory where this process read or wrote them last.
+func (f *Feed) loadParked(ctx context.Context, doc *state.Document) (*parking, error) {
+	name := doc.Parked.Object
+	if name == "" {
+		return newParking(nil), nil
+	}
+	if f.parked.object == name {
+		return f.parked.parking, nil
+	}
+	data, err := f.keeper.Object(ctx, name)
+	if err == nil {
+		var entries []ParkedEntry
+		if entries, err = DecodeParked(data); err == nil {
+			f.parked = cachedParking{name, newParking(entries)}
+			return f.parked.parking, nil
+		}
+	}
+	mend := "nothing is delivered, because rejected rows would be forgotten. The next tick tries again"
+	if errors.Is(err, state.ErrNotFound) {
+		mend = fmt.Sprintf("nothing is delivered, because rejected rows would be forgotten. Restore it, or run "+
+			"`rowrelay state reset %s --to beginning --parked drop`, which delivers every row again", f.cfg.address())
+	}
+	return nil, &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("reading the parked events in %s: %w; %s", name, err, mend)}
+}
+
+// pausedFault says that an operator paused the poller; nil when it goes on.
+func pausedFault(p *state.Paused, address string) error {
+	if p == nil {
+		return nil
+	}
+	return &poller.Fault{Event: poller.Paused, Err: fmt.Errorf("paused by %s since %s: `rowrelay state resume %s` lets it go on", p.By, p.At.UTC().Format(time.RFC3339), address)}
+}
+
+// endPause takes a pause out of the document that has ended by itself: nobody else will.
+func (s *session) endPause(ctx context.Context, snapshot *state.Snapshot) (*state.Snapshot, error) {
+	p, now := snapshot.Doc.Paused, snapshot.Now()
+	if p == nil || !p.Over(now) {
+		return snapshot, nil
+	}
+	after, err := s.feed.keeper.Amend(ctx, func(doc *state.Document) error {
+		if doc.Paused != nil && doc.Paused.Over(now) {
+			doc.Paused = nil
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("ending a pause that is over: %w", err)}
+	}
+	s.warn(fmt.Sprintf("resumed, after a replay whose process ended before it had ended its pause (by %s since %s, until %s): "+
+		"look whether the dead letter is still there, and replay it again", p.By, p.At.UTC().Format(time.RFC3339), p.Until.UTC().Format(time.RFC3339)))
+	return after, nil
+}

@@ -1,0 +1,378 @@
+package checkpointed
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// anySink answers 422 to requests with a row whose text is bad, and counts what it accepts.
+type anySink struct {
+	mu  sync.Mutex
+	got map[int]int
+}
+
+func (s *anySink) Deliver(_ context.Context, d change.Delivery) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range d.Events {
+		if textOf(&d.Events[i]) == "bad" {
+			return poller.FailAll(len(d.Events), poller.Refused, 422, errors.New("422"))
+		}
+	}
+	for i := range d.Events {
+		s.got[idOf(&d.Events[i])]++
+	}
+	return nil
+}
+
+// TestOthersFlowWhileDeadLettersCannotBeWritten: it is tried again after the last delay, and each tick says so.
+func TestOthersFlowWhileDeadLettersCannotBeWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.put(1, "t1", "bad")
+		shop.fill(2, 5)
+		p := newProcess(t, nil, shop, nil)
+		p.graves.put = func(poller.DeadLetter) error { return errors.New("403") }
+		sink := &anySink{got: map[int]int{}}
+		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		for range 6 { // attempts 1 to 5
+			relay.Tick(t.Context())
+			time.Sleep(150 * time.Second)
+		}
+		before := index(p.doc().Checkpoint.Cursor)
+		shop.fill(10, 200)
+		for range 20 {
+			r := relay.Tick(t.Context())
+			if r.Event == poller.TickComplete {
+				t.Log("complete")
+			}
+			time.Sleep(time.Minute)
+		}
+		at := index(p.doc().Checkpoint.Cursor)
+		t.Logf("position %d, then %d of %d; row 10 was sent %d times, row 15 %d times", before, at, shop.writes, sink.got[10], sink.got[15])
+		if at != shop.writes {
+			t.Errorf("one row whose dead letter cannot be written stops all others: position %d of %d after 20 ticks", at, shop.writes)
+		}
+	})
+}
+
+type badReread struct{ *shop }
+
+func (badReread) Reread(context.Context, [][]byte) ([]change.Event, error) {
+	return nil, errors.New("timeout: no index on the key")
+}
+
+// TestOthersFlowWhileParkedRowsCannotBeRead: the tick fails, at its end.
+func TestOthersFlowWhileParkedRowsCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.put(1, "t1", "bad")
+		p := newProcess(t, nil, shop, func(c *Config) { c.Source = badReread{shop} })
+		p.verdict = poison(1)
+		p.tick()
+		shop.fill(2, 20)
+		for range 30 {
+			time.Sleep(time.Minute)
+			if r := p.tick(); r.Event != poller.FetchFailed {
+				t.Fatalf("%s: %v", r.Event, r.Err)
+			}
+		}
+		if at := index(p.doc().Checkpoint.Cursor); at != shop.writes {
+			t.Errorf("position %d of %d", at, shop.writes)
+		}
+	})
+}
+
+// TestRetriesDoNotUseUpMaxBatches: a tenant with followers whose turns are always due, and max_batches=1.
+func TestRetriesDoNotUseUpMaxBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.describe.Coarse = true
+		shop.put(1, "a", "bad")
+		for id := 2; id <= 40; id++ {
+			shop.put(id, "a", "new")
+		}
+		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.MaxAttempts = 2 })
+		sink := &anySink{got: map[int]int{}}
+		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422}; c.MaxBatches = 1; c.Fetch.Rows = 50 })
+		shop.put(100, "b", "new")
+		relay.Tick(t.Context())
+		time.Sleep(2 * time.Second)
+		shop.put(101, "b", "new") // evidence
+		ticks := 0
+		for sink.got[101] == 0 && ticks < 100 {
+			relay.Tick(t.Context())
+			ticks++
+			time.Sleep(time.Minute)
+		}
+		if ticks > 5 {
+			t.Errorf("row 101 of another tenant took %d ticks", ticks)
+		}
+	})
+}
+
+// TestNewVersionOfABlockedRowHasItsOwnAttempts: under ordering=none nothing waits behind the blocked one.
+func TestNewVersionOfABlockedRowHasItsOwnAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.put(1, "t1", "bad")
+		p := newProcess(t, nil, shop, func(c *Config) {
+			c.Ordering, c.Policy.Block, c.Policy.MaxAttempts = poller.OrderNone, true, 2
+		})
+		p.verdict = poison(1)
+		for range 3 {
+			p.tick()
+			time.Sleep(time.Minute)
+		}
+		if len(p.graves.letters) != 1 || !p.parked()[0].Blocked {
+			t.Fatalf("%d letters, %+v", len(p.graves.letters), p.parked())
+		}
+		shop.put(1, "t1", "bad again")
+		p.tick()
+		n := len(p.sent)
+		for range 10 {
+			p.tick()
+			time.Sleep(time.Minute)
+		}
+		if len(p.sent) == n && len(p.graves.letters) == 1 {
+			t.Errorf("version 2 was tried once, is neither tried again nor a dead letter: %+v", p.parked())
+		}
+	})
+}
+
+// TestChangeOfABlockedHeadIsKept: as a follower, because `rowrelay deadletter purge` ends the head.
+func TestChangeOfABlockedHeadIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.describe.Coarse = true
+		shop.put(1, "a", "bad")
+		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.Block, c.Policy.MaxAttempts = true, 1 })
+		p.verdict = poison(1)
+		p.tick()
+		shop.put(2, "a", "new")
+		p.tick()
+		shop.put(1, "a", "good")
+		p.tick()
+		e := p.parked()[0]
+		if !e.Blocked {
+			t.Fatalf("%+v", e)
+		}
+		// What `deadletter purge` does (admin/parked.go, let): the first follower becomes the head.
+		data, err := EncodeParked([]ParkedEntry{{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, err := p.keeper.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lease, err := p.keeper.Acquire(t.Context(), shown)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := lease.PutObject(t.Context(), parkedKind, data)
+		if err == nil {
+			at := shown.Doc.Checkpoint.Cursor
+			ref := &state.ObjectRef{Object: name, Count: len(e.Followers)}
+			err = lease.Commit(t.Context(), state.Commit{From: at, To: at, Parked: ref, Release: true})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			p.tick()
+			time.Sleep(time.Minute)
+		}
+		for _, s := range p.sent {
+			if s.row == 1 && s.text == "good" && s.outcome == poller.Accepted {
+				return
+			}
+		}
+		t.Errorf("the corrected row 1 was never sent: %+v, parked %+v", p.sent, p.parked())
+	})
+}
+
+// TestMovedRowWaitsInItsNewOrderKey: the retry of a row that has another order key by now does not overtake what that one is
+// parked for.
+func TestMovedRowWaitsInItsNewOrderKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.describe.Coarse = true
+		shop.put(1, "a", "bad")
+		shop.put(2, "b", "bad")
+		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.Delays = []time.Duration{time.Second, time.Minute} })
+		sink := &orderSink{bad: map[int]bool{1: true, 2: true}}
+		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		shop.put(3, "c", "new") // evidence
+		relay.Tick(t.Context()) // a and b are parked at rows 1 and 2
+		shop.put(1, "b", "moved")
+		relay.Tick(t.Context()) // row 1 is shown behind row 2 in b: absorbed
+		t.Logf("parked: %+v", p.parked())
+		sink.bad[1] = false
+		time.Sleep(2 * time.Second)
+		relay.Tick(t.Context()) // retries of both; 1 would be accepted, 2 still fails
+		sink.bad[2] = false
+		for range 5 {
+			time.Sleep(time.Minute)
+			relay.Tick(t.Context())
+		}
+		t.Log(sink.order)
+		if strings.Join(sink.order, " ") != "3:c 2:b 1:b" && strings.Join(sink.order, " ") != "3:c 2:b 1:b 1:b" {
+			t.Errorf("row 1 in tenant b, shown after row 2 of tenant b, was accepted first: %v", sink.order)
+		}
+	})
+}
+
+// orderSink answers 422 to requests with a bad row, and keeps the order of what it accepts, as row:tenant.
+type orderSink struct {
+	mu    sync.Mutex
+	bad   map[int]bool
+	order []string
+}
+
+func (s *orderSink) Deliver(_ context.Context, d change.Delivery) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range d.Events {
+		if s.bad[idOf(&d.Events[i])] {
+			return poller.FailAll(len(d.Events), poller.Refused, 422, errors.New("422"))
+		}
+	}
+	for i := range d.Events {
+		e := &d.Events[i]
+		tenant := strings.TrimSuffix(strings.TrimPrefix(string(e.OrderKey), `{"tenant":"`), `"}`)
+		s.order = append(s.order, string(rune('0'+idOf(e)))+":"+tenant)
+	}
+	return nil
+}
+
+// TestDeletedTenantIsForgottenSoon: the rows behind a head that is gone are looked at together.
+func TestDeletedTenantIsForgottenSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.describe.Coarse = true
+		shop.put(1, "a", "bad")
+		for id := 2; id <= 30; id++ {
+			shop.put(id, "a", "new")
+		}
+		p := newProcess(t, nil, shop, nil)
+		p.verdict = poison(1)
+		p.tick()
+		for id := 1; id <= 30; id++ {
+			shop.remove(id)
+		}
+		ticks := 0
+		for len(p.parked()) > 0 && ticks < 100 {
+			time.Sleep(time.Minute)
+			p.tick()
+			ticks++
+		}
+		if ticks > 1 {
+			t.Errorf("30 rows that are gone took %d ticks", ticks)
+		}
+	})
+}
+
+// TestAttemptOfAClockThatWasAhead: an instance whose clock was a day ahead parked a row; the next attempt does not wait a day.
+func TestAttemptOfAClockThatWasAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.put(1, "t1", "bad")
+		p := newProcess(t, nil, shop, nil)
+		p.verdict = func(e *change.Event, _ change.Kind) poller.Outcome { return poller.Rejected }
+		s := p.open()
+		settled := p.judge(s, p.next(s))
+		settled.Rejections[0] = poller.Rejection{Cause: poller.Refused, Reason: "bad", At: time.Now().Add(24 * time.Hour)}
+		p.settle(s, settled)
+		_ = s.Close(t.Context(), &poller.Report{})
+		p.verdict = poison()
+		for range 30 {
+			time.Sleep(time.Minute)
+			p.tick()
+		}
+		if n := len(p.got(poller.Accepted)); n == 0 {
+			t.Errorf("half an hour after a delay of 1s nothing was tried: %+v", p.parked())
+		}
+	})
+}
+
+// TestMaxParkedThroughTheTick: the bound in the middle of a settlement loses nothing, and it goes on when there is room.
+func TestMaxParkedThroughTheTick(t *testing.T) {
+	for _, coarse := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			shop := newShop()
+			shop.describe.Coarse = coarse
+			for id := 1; id <= 60; id++ {
+				text := "new"
+				if id%3 == 0 {
+					text = "bad"
+				}
+				shop.put(id, "t"+string(rune('a'+id%7)), text)
+			}
+			p := newProcess(t, nil, shop, func(c *Config) { c.Policy.MaxParked = 4 })
+			sink := &anySink{got: map[int]int{}}
+			relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+			for range 400 {
+				relay.Tick(t.Context())
+				time.Sleep(10 * time.Second)
+			}
+			dead := map[int]bool{}
+			for _, d := range p.graves.letters {
+				dead[idOf(&d.Event)] = true
+			}
+			most := 0
+			for id := 1; id <= 60; id++ {
+				if sink.got[id] == 0 && !dead[id] {
+					t.Errorf("coarse %v: row %d is lost", coarse, id)
+				}
+				most = max(most, sink.got[id])
+			}
+			t.Logf("coarse %v: at most %d times, %d dead letters, position %s, parked %d", coarse, most, len(p.graves.letters), p.doc().Checkpoint.Cursor, len(p.parked()))
+		})
+	}
+}
+
+// TestProbeIsNoParkedRow: a parked row has to wait for its turn, also where more are parked than a source is asked to leave out.
+func TestProbeIsNoParkedRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const rows = poller.MaxAvoid + 60
+		shop := newShop()
+		var bad []int
+		for id := 1; id <= rows; id++ {
+			if id%4 == 0 {
+				shop.put(id, "t", "new") // a witness in each batch
+				continue
+			}
+			bad = append(bad, id)
+			shop.put(id, "t", "bad")
+		}
+		p := newProcess(t, nil, shop, nil)
+		relay := relayOf(t, p.feed, &anySink{got: map[int]int{}}, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		for range 50 { // three probes may all be bad rows: then the next tick goes on
+			relay.Tick(t.Context())
+		}
+		if n := len(p.parked()); n != len(bad) || n <= poller.MaxAvoid {
+			t.Fatalf("%d of %d bad rows are parked", n, len(bad))
+		}
+		for _, id := range bad {
+			shop.put(id, "t", "new") // all that comes behind the position is parked
+		}
+		s := p.open()
+		grant, err := s.Other(t.Context(), nil)
+		if err != nil || len(grant.Batch.Events) > 0 {
+			t.Errorf("a parked row is a probe: %v, %+v", err, grant.Batch.Events)
+		}
+		if err := s.Close(t.Context(), &poller.Report{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
