@@ -211,15 +211,15 @@ func TestSilentRowHoldsUpNoOther(t *testing.T) {
 			for i := range d.Events {
 				switch idOf(&d.Events[i]) {
 				case 1:
-					return FailAll(len(d.Events), Unavailable, 0, errors.New("no answer"))
+					return poller.FailAll(len(d.Events), poller.Unavailable, 0, errors.New("no answer"))
 				case 2:
 					asked++
-					return FailAll(len(d.Events), Refused, 400, errors.New("HTTP 400"))
+					return poller.FailAll(len(d.Events), poller.Refused, 400, errors.New("HTTP 400"))
 				}
 			}
 			return nil
 		})
-		relay := relayOf(t, p.feed, sink, func(c *Config) { one(c); c.RequestEvents, c.Retries = 1, 1 })
+		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { one(c); c.RequestEvents, c.Retries = 1, 1 })
 		for range 600 {
 			relay.Tick(t.Context())
 			time.Sleep(time.Second)
