@@ -123,7 +123,7 @@ func logEvents(t *testing.T) map[string]bool {
 			events[text] = true
 		}
 	}
-	for _, file := range sources(t, "admin", "handler", "poller", "cmd", "status", "statuspage", "telemetry") {
+	for _, file := range sources(t, "admin", "checkpointed", "handler", "poller", "cmd", "inspect", "status", "statuspage", "telemetry") {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CallExpr:
@@ -159,7 +159,7 @@ func TestEventVariables(t *testing.T) {
 	form := regexp.MustCompile(`^(deadletter|parked|outbox|checkpoint|lease|gap|fingerprint|backfill)_[a-z_]*(ed|ed_manually|as_recorded|begun)$`)
 	known := logEvents(t)
 	found := map[string]bool{}
-	for _, file := range sources(t, "cmd") {
+	for _, file := range sources(t, "admin", "cmd") {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if e, ok := n.(*ast.BasicLit); ok {
 				if text, ok := literal(e); ok && form.MatchString(text) {
@@ -184,7 +184,7 @@ func TestEventVariables(t *testing.T) {
 // TestOperationsQuotes: what the page quotes of a log line or of the status page is text of the code, between its ellipses.
 func TestOperationsQuotes(t *testing.T) {
 	var code strings.Builder
-	for _, file := range sources(t, "handler", "poller", "publisher", "status", "telemetry", "cmd") {
+	for _, file := range sources(t, "admin", "checkpointed", "handler", "inspect", "poller", "publisher", "status", "telemetry", "cmd") {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.BinaryExpr: // a text that is written in parts
